@@ -69,9 +69,9 @@ func TestMistakesInColumnsHavePlaces(t *testing.T) {
 		})
 	}
 	bind := map[string]struct{ text, msg, hint string }{
-		"a misspelt column":               {"{{ frist_name }}", `the source has no column "frist_name"`, `did you mean "first_name"? The source has phone, first_name`},
-		"a misspelt column in a function": {"{{ upper(frist_name) }}", `the source has no column "frist_name"`, `did you mean "first_name"? The source has phone, first_name`},
-		"a name of no column":             {"{{ Last Name }}", `the source has no column "Last Name"`, `did you mean "first_name"? The source has phone, first_name`},
+		"a misspelt column":               {"{{ frist_name }}", `the source has no column "frist_name"`, `did you mean "first_name"? The source has “phone”, “first_name”`},
+		"a misspelt column in a function": {"{{ upper(frist_name) }}", `the source has no column "frist_name"`, `did you mean "first_name"? The source has “phone”, “first_name”`},
+		"a name of no column":             {"{{ Last Name }}", `the source has no column "Last Name"`, `did you mean "first_name"? The source has “phone”, “first_name”`},
 	}
 	for name, tt := range bind {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -104,11 +105,11 @@ func (f *field) accept(value string) (_, group, trouble string) {
 			return "", f.noun, fmt.Sprintf("%s: %v", f.noun, err)
 		}
 	case f.column == fieldLanguage && !yamlpos.IsLanguage(value):
-		return "", f.noun, fmt.Sprintf("the language is %q: want a code such as en or pt_BR, as the template has it", plain.Crop(value, 40))
+		return "", f.noun, fmt.Sprintf("the language is %s: want a code such as en or pt_BR, as the template has it", mask.Quote(plain.Crop(value, 40)))
 	case f.column == fieldCategory:
 		value = strings.ToLower(value)
 		if !slices.Contains(categories, value) {
-			return "", f.noun, fmt.Sprintf("the category is %q: want marketing, utility or authentication", plain.Crop(value, 40))
+			return "", f.noun, fmt.Sprintf("the category is %s: want marketing, utility or authentication", mask.Quote(plain.Crop(value, 40)))
 		}
 	}
 	return value, "", ""

@@ -111,11 +111,11 @@ func TestARowThatCannotBeSentIsExcludedAndTheOthersGo(t *testing.T) {
 			4,
 			[]nudgewire.Excluded{
 				{Kind: KindSend, Reason: `the header's document: "http://10.0.0.8/a.jpg" cannot be fetched from outside: its host is not one of the public internet`, Count: 3, First: 9},
-				{Kind: KindSend, Reason: `the language is "British English": want a code such as en or pt_BR, as the template has it`, Count: 2, First: 12},
+				{Kind: KindSend, Reason: `the language is “British English”: want a code such as en or pt_BR, as the template has it`, Count: 2, First: 12},
 				{Kind: KindSend, Reason: "the header's document is empty: {{ pic }}; give it a default", Count: 1, First: 4},
 				{Kind: KindSend, Reason: "the header's file name is empty: {{ file }}; give it a default", Count: 1, First: 5},
 				{Kind: KindSend, Reason: "the language is empty: {{ lang }}; give it a default", Count: 1, First: 6},
-				{Kind: KindSend, Reason: `the category is "newsletter": want marketing, utility or authentication`, Count: 1, First: 7},
+				{Kind: KindSend, Reason: `the category is “newsletter”: want marketing, utility or authentication`, Count: 1, First: 7},
 			},
 		},
 		"a text": {

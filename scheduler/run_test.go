@@ -524,9 +524,9 @@ func TestBadInputEndsInAClearState(t *testing.T) {
 		reason string
 	}{
 		"header only":     {listSource{header: header}, Job{}, 0, nudgewire.RunDone, "the list has column names and no rows, so there is nobody to send to; if that is wrong, mend what writes the list, then: nudgewire jobs run winback"},
-		"no phone":        {listSource{header: []string{"tel", "name"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has no column "phone"; the source has tel, name`},
+		"no phone":        {listSource{header: []string{"tel", "name"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has no column "phone"; the source has “tel”, “name”`},
 		"two phones":      {listSource{header: []string{"phone", "name", "phone"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has 2 columns named "phone", numbers 1 and 3; give one of them another name`},
-		"a misspelt one":  {listSource{header: []string{"phone", "nmae"}}, Job{}, 0, nudgewire.RunFailed, `columns.var_1: the source has no column "name"; did you mean "nmae"? The source has phone, nmae`},
+		"a misspelt one":  {listSource{header: []string{"phone", "nmae"}}, Job{}, 0, nudgewire.RunFailed, `columns.var_1: the source has no column "name"; did you mean "nmae"? The source has “phone”, “nmae”`},
 		"all bad":         {listSource{header: header, rows: [][]string{{"4.47911E+11", "A"}, {"12", "B"}, {"4.47911E+11", "C"}}}, Job{}, 0, nudgewire.RunFailed, "none of the 3 rows can be sent: 2 of them because the phone was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text (first in row 2); mend the list, or columns: of the job, then: nudgewire jobs run winback"},
 		"broken half way": {broken, Job{MaxSize: 2000}, 0, nudgewire.RunFailed, "connection reset"},
 		"disk full":       {people(50000), Job{MaxSize: 10_000}, 500_000, nudgewire.RunFailed, "write part-0051.csv: the disk is full: free some space, then run the job again; nothing was uploaded (write part: no space left on device)"},

@@ -16,7 +16,7 @@ import (
 const withheld = "(needs the scope phones)"
 
 // Shown is v as JSON for who asks: whole for those with the scope phones. For everybody else this is the one place that masks
-// phones, in every text, and withholds what webhooks carried. The texts of the fields in whole stay as they are: random ones may look like phones.
+// phones and cells of lists, in every text, and withholds what webhooks carried. The texts of the fields in whole stay as they are: random ones may look like phones.
 func Shown(ctx context.Context, v any, whole ...string) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if who, _ := WhoOf(ctx); err != nil || who.May(Phones) {
@@ -43,7 +43,7 @@ func masked(v any, whole ...string) any {
 		if _, err := time.Parse(time.RFC3339Nano, v); err == nil || isHash(v) {
 			return v // the digits of a fraction of a second are no phone
 		}
-		return mask.Phones(v)
+		return mask.Phones(mask.Cells(v))
 	case []any:
 		for i := range v {
 			v[i] = masked(v[i], whole...)

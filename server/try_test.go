@@ -1,12 +1,14 @@
 package server
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -27,6 +29,18 @@ func TestATryHasOneTimeForAllItsRules(t *testing.T) {
 		trial.meet(&out, []nudgewire.Event{event}, time.Now())
 		if got := [2]int{len(out.Events[0].Decisions), int(out.Unasked)}; got != want {
 			t.Errorf("%v spent: %d decisions and %d unasked, want %v", spent, got[0], got[1], want)
+		}
+	}
+}
+
+// What a list says stands in the words of a run; who may not see phones is told the words without it.
+func TestWhoMaySeeNoPhonesSeesNoCells(t *testing.T) {
+	words := map[string]string{"reason": "the source has no column \"phone\"; the source has " + lists.Names([]string{"NAME=yes", "root:x:0"})}
+	for scope, seen := range map[Scope]bool{Read: false, Phones: true} {
+		ctx := WithWho(t.Context(), Who{Name: "crm", Scopes: []Scope{Read, scope}, From: FromToken})
+		text, err := Shown(ctx, words)
+		if err != nil || strings.Contains(string(text), "NAME=yes") != seen || strings.Contains(string(text), "root:x") != seen || !strings.Contains(string(text), "no column") {
+			t.Errorf("scope %s is shown %s (%v)", scope, text, err)
 		}
 	}
 }

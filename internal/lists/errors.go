@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // What a source can end with, for errors.Is.
@@ -45,7 +47,7 @@ func within(source string, err error) error {
 	return fmt.Errorf("%s: %w", source, err)
 }
 
-// Names are columns in an error: the first twenty, each cut where it is long.
+// Names are columns in an error: the first twenty, each cut where it is long. Where a list has no line of names they are cells.
 func Names(columns []string) string {
 	if len(columns) == 0 {
 		return "no columns"
@@ -62,7 +64,7 @@ func Names(columns []string) string {
 		if utf8.RuneCountInString(c) > 40 {
 			c = string([]rune(c)[:39]) + "…"
 		}
-		b.WriteString(c)
+		b.WriteString(mask.Quote(c))
 	}
 	return b.String()
 }

@@ -210,7 +210,7 @@ func TestBadCSVEndsInWords(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := dir + "/1.csv: has the columns tel, and the first file has phone: files of one list need the same"
+		want := dir + "/1.csv: has the columns “tel”, and the first file has “phone”: files of one list need the same"
 		if got := readAll(t, Origin{CSV: filepath.Join(dir, "*.csv")}); got.End != want {
 			t.Error(got.End)
 		}
