@@ -182,11 +182,13 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 				store := newMemory(of(nudgewire.Marketing, "promo", 880))
 				dear := store.row(1).Phone
 				var r *running
+				begun := make(chan struct{}) // then r is there
 				api := &service{}
 				id := nudgewire.DispatchID(1) // of the newest of its successors
 				api.answer = func(_ context.Context, n int, m made) (apiclient.Answer, error) {
 					if m.phone != string(dear) {
 						time.AfterFunc(500*time.Millisecond, func() {
+							<-begun
 							r.StatusReported(&nudgewire.Message{AcceptedAt: m.at, DispatchID: -1}, &nudgewire.Poll{Status: nudgewire.StatusSent})
 						})
 						return accepts(n), nil
@@ -196,6 +198,7 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 					}
 					was := id
 					time.AfterFunc(500*time.Millisecond, func() {
+						<-begun
 						r.StatusReported(&nudgewire.Message{AcceptedAt: m.at, DispatchID: was, Phone: dear}, &nudgewire.Poll{Status: nudgewire.StatusFailed, Class: nudgewire.ErrorNoPoints, Error: words})
 						again := of(nudgewire.Marketing, "promo", 880)
 						again.Tries = store.row(was).Tries + 1
@@ -209,6 +212,7 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 					return accepts(n), nil
 				}
 				r = start(t, store, api, nil)
+				close(begun)
 				pass(2 * time.Second)
 				if r.Stats().Trouble != apiclient.TroublePoints {
 					t.Fatalf("trouble %q", r.Stats().Trouble)
