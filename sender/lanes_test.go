@@ -161,10 +161,9 @@ func TestALaterHoldsAllLanes(t *testing.T) {
 				}
 				pass(30 * time.Second)
 				calls := api.made()
-				place := func(c nudgewire.Category) int {
-					return slices.IndexFunc(calls, func(m made) bool { return m.what == "template "+string(c)+" en" })
-				}
-				if n := store.in(nudgewire.StateAccepted); n != 4 || place(nudgewire.Authentication) > place(nudgewire.Utility) || place(nudgewire.Utility) > place(nudgewire.Marketing) {
+				code := slices.IndexFunc(calls, func(m made) bool { return m.what == "template authentication en" })
+				// Whoever asks for the first time that is free has it; the next is the most urgent one's.
+				if n := store.in(nudgewire.StateAccepted); n != 4 || code > 2 {
 					t.Errorf("%d accepted; calls %+v", n, calls)
 				}
 			})
