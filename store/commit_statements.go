@@ -322,7 +322,7 @@ const (
 
 	stEraseText // and those after it: one for each text of erasedTexts
 
-	stmtCount = stEraseText + stmt(erasedTextCount)
+	stmtCount = stEraseText + stmt(len(erasedTexts))
 )
 
 // Columns in the order in which row_scan.go reads them.

@@ -61,9 +61,6 @@ var erasedTexts = [...]erasedText{
 	{"consents", "source", []string{"phone", "channel", "category"}},
 }
 
-// erasedTextCount is a constant, because the numbers of statements go on behind it.
-const erasedTextCount = len(erasedTexts)
-
 // sql changes the text where it is still the one that was read: ?1 the new text, ?2 the old one, then the keys.
 func (x *erasedText) sql() string {
 	where := make([]string, len(x.keys))
