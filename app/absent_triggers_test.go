@@ -85,6 +85,18 @@ func TestATriggerThatIsGoneKeepsItsRules(t *testing.T) {
 	}
 }
 
+// A new name with the rule of one that is gone is told: it remembers nothing of what the old one sent.
+func TestARenameIsTold(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	h := open(t, options{folder: folder, config: plainConfig + jobConfig(folder, byCSV)[len("\ndefaults: {country: GB, language: en}\n"):]})
+	h.edit("  thanks:", "  thanks-2:")
+	h.edit("  winback:", "  weekly:")
+	same(t, "before the reload it says", words(h.ask.Changes(t.Context(), "")),
+		"weekly has the rule that winback had: under a new name it knows nothing of what winback sent, and what is open stays under the old name",
+		"thanks-2 has the rule that thanks had: under a new name it knows nothing of what thanks sent, and what is open stays under the old name")
+}
+
 // A rate that is raised, lowered or taken away reaches the run that waits for it at its next look, with no restart.
 func TestAChangedRateReachesTheRunThatWaitsForIt(t *testing.T) {
 	t.Parallel()
@@ -106,4 +118,32 @@ func TestAChangedRateReachesTheRunThatWaitsForIt(t *testing.T) {
 	h.edit("    rate: 3 per day\n", "")
 	h.reload()
 	h.eventually("the others leave", func() bool { return h.run(r.ID).State == nudgewire.RunDone && sent() == 6 })
+}
+
+// A code whose trigger said that a person decides in doubt is not sent again because that trigger is gone.
+func TestWhatATriggerThatIsGoneSaidOfDoubts(t *testing.T) {
+	t.Parallel()
+	const head = "\ndefaults: {country: GB, language: en}\nconnectors:\n  shopify: {secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\ntriggers:\n"
+	const before = head + "  code: {on: shopify.order.created, category: authentication, expires: 48h, on_doubt: hold, send: {template: code}}\n"
+	const after = head + "  other: {on: shopify.order.created, mode: off, send: {template: other}}\n"
+	h := open(t, options{config: before})
+	all := server.HaltRequest{Scope: store.HaltAll}
+	if _, err := h.ask.Halt(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	h.mustTake(h.shopify("orders/create", "", order("c", phone(0), "10.00")))
+	h.edit(before, after)
+	h.reload()
+	f := h.service.Faults()
+	f.CutAfter = 1
+	h.service.SetFaults(f)
+	for _, r := range []server.HaltRequest{all, {Scope: store.HaltTrigger, Name: "code"}} {
+		if _, err := h.ask.Resume(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.eventually("it is in doubt", func() bool { return h.status().InDoubt == 1 })
+	if n := h.service.Accepted(phone(0)[1:]); n != 1 {
+		t.Errorf("it was sent %d times", n)
+	}
 }

@@ -124,12 +124,22 @@ func (a *App) step(ctx context.Context, d *nudgewire.Dispatch, now time.Time) (n
 // classify gives the service's words the class that the present config says.
 func (a *App) classify(words string) nudgewire.ErrorClass { return a.config().Errors.Class(words) }
 
-// onDoubt is what the trigger of d says is done in doubt. Rows of jobs go by their category.
+// onDoubt is what the trigger of d says is done in doubt: of one that left the config, what the config said that planned d. Where
+// nobody knows that any more, a person decides. Rows of jobs go by their category.
 func (a *App) onDoubt(d *nudgewire.Dispatch) nudgewire.OnDoubt {
 	if d.EventID == 0 {
 		return ""
 	}
-	return a.config().Triggers.OnDoubt(d.Trigger)
+	set := a.config().Triggers
+	if set.ModeOf(d.Trigger) != "" || d.Trigger == nudgewire.ByHand {
+		return set.OnDoubt(d.Trigger)
+	}
+	if kept := a.kept.Load().of(d.Config); kept != nil {
+		if rule, known := kept.Rules[d.Trigger]; known {
+			return rule.OnDoubt
+		}
+	}
+	return nudgewire.DoubtHold
 }
 
 // ownExpiry reports whether the config names when d expires. What is not in it any more keeps what it has.
@@ -145,6 +155,7 @@ func (a *App) ownExpiry(d *nudgewire.Dispatch) bool {
 // recover clears up what an earlier process left in the middle. The store's lock says that no other
 // daemon lives, so whatever is claimed was claimed by a dead one.
 func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) error {
+	a.takeDue(cfg) // what a dead process left in doubt asks earlier configs, too
 	if h, damaged := a.store.Damaged(); damaged {
 		a.log.Error("webhooks are taken and nothing is sent: "+h.Reason,
 			zap.String("review", "nudgewire messages list --state waiting"), zap.String("then", "nudgewire resume --reviewed"))
@@ -192,7 +203,6 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	if err != nil {
 		return err
 	}
-	a.takeDue(cfg)
 	a.rules.Store(rulesOf(cfg, set))
 	if err := a.jobs.Hold(ctx, true); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // What an edit takes from a run is told by the keys of its job as two configs print them: a new key is told without a word
@@ -84,7 +85,8 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 		}
 		changes = append(changes, c)
 	}
-	return append(changes, renamed(before, after)...), nil
+	changes = append(changes, renamed(before, after)...)
+	return append(changes, renamedTriggers(config.Rules(a.config().Redacted(), a.opt.Env), config.Rules(printed, a.opt.Env))...), nil
 }
 
 // printedJob is the job of a run as the config had it that the run began with; nil where that is not known.
@@ -131,7 +133,7 @@ func edits(before, after map[string]any, planned bool) (brakes, built []string) 
 	slices.Sort(keys)
 	for _, key := range keys {
 		switch {
-		case key == "was" || reflect.DeepEqual(before[key], after[key]):
+		case reflect.DeepEqual(before[key], after[key]):
 		case slices.Contains(builtKeys, key) && !planned:
 			built = append(built, key)
 		default:
@@ -153,6 +155,24 @@ func renamed(before, after map[string]map[string]any) (found []server.RuleChange
 			}
 			found = append(found, server.RuleChange{Job: name, Was: old, Change: "has the rule that " + old + " had"})
 			break
+		}
+	}
+	return found
+}
+
+// renamedTriggers are the triggers that are new and have the rule of one that is gone.
+func renamedTriggers(before, after map[string]triggers.Rule) (found []server.RuleChange) {
+	for _, old := range slices.Sorted(maps.Keys(before)) {
+		if _, there := after[old]; there {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(after)) {
+			now := after[name]
+			now.Name = old
+			if _, had := before[name]; !had && config.SameRule(before[old], now) {
+				found = append(found, server.RuleChange{Trigger: name, Was: old, Change: "has the rule that " + old + " had"})
+				break
+			}
 		}
 	}
 	return found

@@ -47,7 +47,7 @@ func (c RuleChange) Words() string {
 	}
 	switch {
 	case c.Was != "":
-		return c.Trigger + c.Job + " has the rule that " + c.Was + " had: write was: " + c.Was + " to keep its memory and what waits"
+		return c.Trigger + c.Job + " has the rule that " + c.Was + " had: under a new name it knows nothing of what " + c.Was + " sent, and what is open stays under the old name"
 	case c.Run != 0:
 		return c.runWords()
 	}
