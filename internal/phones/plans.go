@@ -51,11 +51,11 @@ func askPlan(digits string) (found plan) {
 // which Parse does. It is nil where the code does not exist.
 func numberOf(digits string) *phonenumbers.PhoneNumber {
 	for size := 1; size <= min(3, len(digits)); size++ {
-		code, err := strconv.Atoi(digits[:size])
+		code, err := strconv.ParseInt(digits[:size], 10, 32)
 		if err != nil || code == 0 {
 			return nil
 		}
-		if len(phonenumbers.GetRegionCodesForCountryCode(code)) == 0 {
+		if len(phonenumbers.GetRegionCodesForCountryCode(int(code))) == 0 {
 			continue
 		}
 		national := digits[size:]

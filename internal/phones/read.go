@@ -174,7 +174,7 @@ func (w *written) withoutPlus(home Home) (Number, error) {
 	prefixed := err == nil && n.GetCountryCodeSource() == phonenumbers.PhoneNumber_FROM_NUMBER_WITH_IDD
 	switch {
 	case prefixed:
-		return w.prefixed(n, home)
+		return w.prefixed(n)
 	case zeros:
 		return w.international(w.digits[2:])
 	case err != nil:
@@ -185,7 +185,7 @@ func (w *written) withoutPlus(home Home) (Number, error) {
 
 // prefixed reads a number behind the home's own international prefix; n is what the library made of it. Where that
 // begins with "00" and no plan knows the number, a known one behind "00" alone is what was meant.
-func (w *written) prefixed(n *phonenumbers.PhoneNumber, home Home) (Number, error) {
+func (w *written) prefixed(n *phonenumbers.PhoneNumber) (Number, error) {
 	own := e164(n)
 	zero, found := strings.CutPrefix(w.digits, "00")
 	if !found {
