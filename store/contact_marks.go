@@ -107,9 +107,11 @@ func writeKey(path string, key []byte) error {
 }
 
 // of is the mark of a phone; the key must be there.
-func (m *phoneMarks) of(phone nudgewire.Phone) string {
+func (m *phoneMarks) of(phone nudgewire.Phone) string { return m.hash(string(phone)) }
+
+func (m *phoneMarks) hash(text string) string {
 	h := hmac.New(sha256.New, m.key)
-	h.Write([]byte(phone))
+	h.Write([]byte(text))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -142,7 +144,7 @@ func (m *phoneMarks) usedKey(key string) string {
 	if strings.HasPrefix(key, usedKeys) {
 		return key // it is one already
 	}
-	return usedKeys + m.of(nudgewire.Phone("key "+key)) // never that of a phone
+	return usedKeys + m.hash("key "+key) // never that of a phone
 }
 
 const usedKeys = forgottenWords + ": "
