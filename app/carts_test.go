@@ -20,12 +20,18 @@ type flow struct {
 
 // The bodies follow the vendors' pages: Segment's and RudderStack's e-commerce specification, Shopify's and Adobe's references.
 var flows = []flow{
-	{"shopify", "an order", "checkouts/update", `{"id":10#,"token":"tok#","cart_token":"crt#","phone":"P","total_price":"60.00","currency":"GBP"}`,
-		"orders/create", `{"id":90#,"order_number":1,"checkout_id":10#,"checkout_token":"tok#","cart_token":"crt#","phone":"P","current_total_price":"60.00","currency":"GBP","line_items":[]}`},
-	{"shopify", "an order that knows the cart alone", "checkouts/update", `{"id":10#,"token":"tok#","cart_token":"crt#","phone":"P"}`,
-		"orders/create", `{"id":90#,"order_number":1,"checkout_token":null,"cart_token":"crt#","phone":null,"line_items":[]}`},
-	{"shopify", "a deleted checkout", "checkouts/update", `{"id":10#,"token":"tok#","cart_token":"crt#","phone":"P"}`,
-		"checkouts/delete", `{"id":10#,"presentment_currency":"GBP","buyer_accepts_sms_marketing":false,"cart_token":"crt#"}`},
+	{
+		"shopify", "an order", "checkouts/update", `{"id":10#,"token":"tok#","cart_token":"crt#","phone":"P","total_price":"60.00","currency":"GBP"}`,
+		"orders/create", `{"id":90#,"order_number":1,"checkout_id":10#,"checkout_token":"tok#","cart_token":"crt#","phone":"P","current_total_price":"60.00","currency":"GBP","line_items":[]}`,
+	},
+	{
+		"shopify", "an order that knows the cart alone", "checkouts/update", `{"id":10#,"token":"tok#","cart_token":"crt#","phone":"P"}`,
+		"orders/create", `{"id":90#,"order_number":1,"checkout_token":null,"cart_token":"crt#","phone":null,"line_items":[]}`,
+	},
+	{
+		"shopify", "a deleted checkout", "checkouts/update", `{"id":10#,"token":"tok#","cart_token":"crt#","phone":"P"}`,
+		"checkouts/delete", `{"id":10#,"presentment_currency":"GBP","buyer_accepts_sms_marketing":false,"cart_token":"crt#"}`,
+	},
 }
 
 func init() {
@@ -52,8 +58,10 @@ func init() {
 			flow{preset, "an order without a cart", "", `{"event":"cart.abandoned","event_id":"a#","occurred_at":"T","timestamp":"T","phone":"P","cart_id":"c#"}`, "", `{"event":"order.created","event_id":"b#","occurred_at":"T","timestamp":"T","phone":"P","order_id":"o#"}`})
 	}
 	flows = append(flows,
-		flow{"adobe_commerce", "a quote", "", `{"eventName":"sales_quote_save_after","event_id":"a#","data":{"quote":{"entity_id":"q#","billing_address":{"telephone":"P"}}}}`,
-			"", `{"eventName":"sales_order_place_after","event_id":"b#","data":{"order":{"entity_id":"9#","quote_id":"q#","billing_address":{"telephone":"P"}}}}`},
+		flow{
+			"adobe_commerce", "a quote", "", `{"eventName":"sales_quote_save_after","event_id":"a#","data":{"quote":{"entity_id":"q#","billing_address":{"telephone":"P"}}}}`,
+			"", `{"eventName":"sales_order_place_after","event_id":"b#","data":{"order":{"entity_id":"9#","quote_id":"q#","billing_address":{"telephone":"P"}}}}`,
+		},
 		flow{"braze", "a cart", "", `{"event":"cart.abandoned","event_id":"a#","occurred_at":"T","timestamp":"T","phone":"P","cart_id":"c#"}`, "", `{"event":"order.created","event_id":"b#","occurred_at":"T","timestamp":"T","phone":"P","order_id":"o#"}`})
 }
 

@@ -317,10 +317,11 @@ func readPhone(text, kind string, home phones.Home) (phones.Number, error) {
 		return number, err
 	}
 	home.Spelling = phones.International
-	if abroad, none := phones.Read(text, home); none == nil && (err != nil || phones.Valid(abroad.Digits)) {
-		return abroad, nil
+	abroad, unread := phones.Read(text, home)
+	if unread != nil || err == nil && !phones.Valid(abroad.Digits) {
+		return number, err
 	}
-	return number, err
+	return abroad, nil
 }
 
 // receivedKind is what a contact wrote.

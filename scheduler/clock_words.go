@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,7 +106,6 @@ func inRange(bits uint64, from, to int) (out []int) {
 }
 
 func timesOf(hours, minutes []int) string {
-	number := func(n int) string { return fmt.Sprint(n) }
 	switch step := evenStep(minutes); {
 	case len(hours)*len(minutes) <= 6:
 		var times []string
@@ -120,13 +120,13 @@ func timesOf(hours, minutes []int) string {
 	case len(minutes) == 60 && len(hours) == 1:
 		return fmt.Sprintf("every minute from %02d:00 to %02d:59", hours[0], hours[0])
 	case len(minutes) == 60:
-		return "every minute of the hours " + listed(hours, number)
+		return "every minute of the hours " + listed(hours, strconv.Itoa)
 	case len(hours) == 24 && step > 0:
 		return fmt.Sprintf("every %d minutes", step)
 	case len(hours) == 24:
-		return "at minute " + listed(minutes, number) + " of every hour"
+		return "at minute " + listed(minutes, strconv.Itoa) + " of every hour"
 	default:
-		return "at minute " + listed(minutes, number) + " of the hours " + listed(hours, number)
+		return "at minute " + listed(minutes, strconv.Itoa) + " of the hours " + listed(hours, strconv.Itoa)
 	}
 }
 
@@ -145,7 +145,7 @@ func evenStep(minutes []int) int {
 }
 
 func daysOf(plan *cron.SpecSchedule) string {
-	dates := "on day " + listed(inRange(plan.Dom, 1, 31), func(n int) string { return fmt.Sprint(n) }) + " of the month"
+	dates := "on day " + listed(inRange(plan.Dom, 1, 31), strconv.Itoa) + " of the month"
 	weekdays := "each " + listed(inRange(plan.Dow, 0, 6), func(n int) string { return time.Weekday(n).String() })
 	switch anyDate, anyWeekday := plan.Dom&everyDay != 0, plan.Dow&everyDay != 0; {
 	case anyDate && anyWeekday:

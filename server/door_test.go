@@ -497,8 +497,11 @@ func (f failing) Accept(context.Context, []nudgewire.Plan) ([]nudgewire.Receipt,
 	}
 	return nil, f.err
 }
-func (f failing) RejectRequest(context.Context, nudgewire.RejectedRequest) error       { return f.err }
+
+func (f failing) RejectRequest(context.Context, nudgewire.RejectedRequest) error { return f.err }
+
 func (f failing) CountUnused(context.Context, nudgewire.Unused, nudgewire.Event) error { return f.err }
+
 func (f failing) Event(context.Context, nudgewire.EventID) (nudgewire.Event, error) {
 	return nudgewire.Event{}, f.err
 }

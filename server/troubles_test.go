@@ -88,8 +88,10 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"too few without a phone":               {StatusView{Unused: []UnusedView{{Connector: "shop", Why: nudgewire.UnusedPhone, Kind: "order.created", Count: 9}}}, ""},
 		"what else came to nothing": {
 			StatusView{Unused: []UnusedView{
-				{Connector: "shop", Why: nudgewire.UnusedRequest, Count: 10, Told: true}, {Connector: "shop", Why: nudgewire.UnusedRepeated, Kind: "order.created", Count: 10, Told: true},
-				{Connector: "shop", Why: nudgewire.UnusedTopic, Kind: "a.b", Count: 10, Told: true}, {Connector: "shop", Why: nudgewire.UnusedPhone, Kind: "order.created", Count: 10, Told: true},
+				{Connector: "shop", Why: nudgewire.UnusedRequest, Count: 10, Told: true},
+				{Connector: "shop", Why: nudgewire.UnusedRepeated, Kind: "order.created", Count: 10, Told: true},
+				{Connector: "shop", Why: nudgewire.UnusedTopic, Kind: "a.b", Count: 10, Told: true},
+				{Connector: "shop", Why: nudgewire.UnusedPhone, Kind: "order.created", Count: 10, Told: true},
 				{Connector: "shop", Why: nudgewire.UnusedKind, Kind: "unknown", Count: 10, Told: true},
 			}},
 			"bad unknown_kind shop\nbad no_phone shop.order.created\nbad unknown_topic shop.a.b\nbad repeated_id shop.order.created\nnote no_event shop",

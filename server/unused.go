@@ -111,7 +111,7 @@ func (u *UnusedView) cure() string {
 		show = fmt.Sprintf(`"nudgewire events show %d" shows one`, u.Event)
 	}
 	in := "connectors: {" + u.Connector + ": {"
-	mend := ""
+	var mend string
 	switch u.Why {
 	case nudgewire.UnusedOptOut:
 		return fmt.Sprintf(`%s: "nudgewire contacts block PHONE" blocks who it was; write %smap: {phone: PATH}}}, or defaults: {country: GB}, so that the next is read; "nudgewire events seen %s" ends this`,

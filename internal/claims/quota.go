@@ -20,6 +20,8 @@ func (n Lanes) from(lane int) (sum int) {
 //
 // All together never pass the free seats. As long as a lane is not known to be full it is asked for with the seats
 // that those behind it may not fill, and they with the rest; when it is full it may fill all but a quarter.
+//
+//nolint:gosec // behind is below MaxLanes wherever it is an index
 func quota(seats, held Lanes, want, full [MaxLanes]bool, room Lanes) (n Lanes) {
 	idle := max(0, seats[0]-held.from(0))
 	for lane := range n {

@@ -246,8 +246,8 @@ func (f *File) Close() error {
 	}
 	f.gone = true
 	_, err := Do(f.ctx, func() (struct{}, error) { return struct{}{}, f.from.Close() })
-	if f.ctx.Err() != nil {
-		return nil
+	if f.ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
