@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// All is the condition that every trouble meets, notes excepted.
+// All is the condition that every trouble meets, but for notes; see noted.
 const All = "all"
 
 // A Condition says which troubles are told: all, a code, "halt for 4h", "in_doubt > 10", "failed_rate > 10% over 15m".
@@ -36,6 +36,10 @@ var usual = map[nudgewire.TroubleCode]time.Duration{
 
 // counted are the codes whose troubles count something.
 var counted = []nudgewire.TroubleCode{nudgewire.TroubleInDoubt, nudgewire.TroubleFiles}
+
+// noted are the codes whose notes are told to who names them. A note of another code says that it is over, or no
+// trouble yet. A redaction waits for a person from the first, so its note is told as any trouble.
+var noted = []nudgewire.TroubleCode{nudgewire.TroubleUnknownText, nudgewire.TroubleRejected, nudgewire.TroubleNoEvent}
 
 // Bounds of the window of failed_rate.
 const shortestWindow, longestWindow = time.Minute, 24 * time.Hour
@@ -186,8 +190,8 @@ func (Condition) Schema() map[string]any { return map[string]any{"type": "string
 // meets reports whether a trouble is what the condition is about; how long it has lasted is another question.
 func (c Condition) meets(t *nudgewire.Trouble) bool {
 	switch {
-	case t.Severity == nudgewire.Note && c.Code != nudgewire.TroubleUnknownText && c.Code != nudgewire.TroubleRejected && c.Code != nudgewire.TroubleRedaction:
-		return false // what others have to note is over, or no trouble yet
+	case t.Severity == nudgewire.Note && t.Code != nudgewire.TroubleRedaction && !slices.Contains(noted, c.Code):
+		return false
 	case c.Code != "" && t.Code != c.Code:
 		return false
 	case t.Code == nudgewire.TroubleFailedRate:

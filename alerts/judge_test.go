@@ -139,6 +139,15 @@ func TestWhatIsToldAndWhen(t *testing.T) {
 		"notes are told to who names them": {[]string{All, "rejected"}, []moment{
 			{0, all{trouble(nudgewire.TroubleRejected, func(t *nudgewire.Trouble) { t.Severity = nudgewire.Note })}, "+rejected (rejected)"},
 		}},
+		"requests without an event are a note": {[]string{All, "no_event"}, []moment{
+			{0, all{trouble(nudgewire.TroubleNoEvent, func(t *nudgewire.Trouble) { t.Severity = nudgewire.Note })}, "+no_event (no_event)"},
+		}},
+		"a redaction is told to all from the first, and once": {[]string{All}, []moment{
+			{0, all{trouble(nudgewire.TroubleRedaction, func(t *nudgewire.Trouble) { t.Severity = nudgewire.Note })}, "+redaction"},
+			{48 * h, all{trouble(nudgewire.TroubleRedaction)}, ""},
+			{48*h + m, nil, ""},
+			{48*h + 2*m, nil, "-redaction 48h1m0s"},
+		}},
 		"what is only worth a note by now is over": {[]string{"turned_away"}, []moment{
 			{0, all{trouble(nudgewire.TroubleTurnedAway)}, "+turned_away (turned_away)"},
 			{h, all{trouble(nudgewire.TroubleTurnedAway, func(t *nudgewire.Trouble) { t.Severity = nudgewire.Note })}, ""},
