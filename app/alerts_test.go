@@ -191,6 +191,24 @@ func (s *scene) resume(scope store.HaltScope, name string) {
 
 func (s *scene) cart() { s.mustTake(s.shopify("checkouts/update", "", cart("c1", phone(1), "60.00"))) }
 
+// posts has a connector that takes a bearer token take n webhooks, each body with its number.
+func (s *scene) posts(connector string, n int, body string) {
+	s.t.Helper()
+	for i := range n {
+		if status, answer := s.hook(connector, fmt.Sprintf(body, i)); status != http.StatusOK {
+			s.t.Fatalf("a webhook to %s: %d %s", connector, status, answer)
+		}
+	}
+}
+
+// seen is a person's word on what came to nothing.
+func (s *scene) seen() {
+	s.t.Helper()
+	if _, err := s.ask.EndUnused(s.t.Context(), ""); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // Each alert comes once to a web server and to a mail server, and ends once.
 func TestEachAlertComesOnceAndEnds(t *testing.T) {
 	listed := func(more string) string { return "LIST" + more }
@@ -333,6 +351,42 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			}
 			s.forward(25 * time.Hour)
 		}, mend: func(s *scene) { s.gate.open() }},
+		{code: "redaction", make: func(s *scene) {
+			s.cart()
+			s.mustTake(s.law("shop/redact", nil))
+		}, mend: func(s *scene) {
+			if _, err := s.ask.DecideRedaction(s.t.Context(), "shopify", false); err != nil {
+				s.t.Fatal(err)
+			}
+		}},
+		{code: "opt_out_missed", config: unusedConfig, make: func(s *scene) {
+			s.posts("chat", 1, `{"messages":[{"id":"m%d","from":"somebody","text":"STOP"}]}`)
+		}, mend: (*scene).seen},
+		{code: "unknown_kind", config: unusedConfig, make: func(s *scene) {
+			s.posts("generic", 10, `{"event_id":"u%d","phone":"+447700900123"}`)
+		}, mend: (*scene).seen},
+		{code: "no_phone", config: unusedConfig, make: func(s *scene) {
+			s.posts("generic", 10, `{"event":"order.created","event_id":"o%d"}`)
+		}, mend: func(s *scene) {
+			s.posts("generic", 1, `{"event":"order.created","event_id":"p%d","phone":"+447700900123"}`)
+		}},
+		{code: "unknown_topic", make: func(s *scene) {
+			for i := range 10 {
+				s.mustTake(s.shopify("app/made_up", fmt.Sprint("w", i), map[string]any{"id": i}))
+			}
+		}, mend: func(s *scene) {
+			s.takeUp(`shopify: {secret: "${SHOP_SECRET}",`, `shopify: {secret: "${SHOP_SECRET}", kinds: [app.made.up],`)
+		}},
+		{code: "repeated_id", config: unusedConfig, make: func(s *scene) {
+			for _, total := range []string{"5.00", "6.00"} {
+				s.posts("generic", 10, `{"event":"order.created","event_id":"o%d","phone":"+447700900123","total":"`+total+`"}`)
+			}
+		}, mend: later},
+		{code: "no_event", config: unusedConfig, make: func(s *scene) {
+			s.posts("chat", 10, `{"statuses":[{"id":"s%d"}]}`)
+		}, mend: func(s *scene) {
+			s.posts("chat", 1, `{"messages":[{"id":"m%d","from":"+447700900123","text":"hello"}]}`)
+		}},
 	}
 	codes := map[nudgewire.TroubleCode]bool{nudgewire.TroubleUntracked: true, nudgewire.TroubleReceiver: true, nudgewire.TroubleNodes: true, nudgewire.TroubleClock: true} // the first is none, the others have tests of their own
 	for _, p := range all {
