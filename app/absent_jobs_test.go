@@ -90,7 +90,7 @@ func jobBrakes() map[string]jobBrake {
 
 // noBrakes are the keys of a job that hold nothing back of a run that was begun, and why.
 var noBrakes = map[string]string{
-	"cron": "when it is fired", "on_missed": "when it is fired", "overlap": "when it is fired", "mode": "an edit of the table",
+	"cron": "when it is fired", "on_missed": "when it is fired", "overlap": "when it is fired", "mode": "an edit of the table", "was": "whose memory it has",
 	"source": "what is read", "columns": "what is read", "phones": "what is read", "country": "what is read", "unique": "what is read", "max_size": "how it is cut",
 	"campaign": "what is sent", "send": "what is sent; expires is stored with the run", "deliver": "how it is sent", "account": "stored with the run",
 	"category": "stored with the run",

@@ -93,8 +93,8 @@ func TestARenameIsTold(t *testing.T) {
 	h.edit("  thanks:", "  thanks-2:")
 	h.edit("  winback:", "  weekly:")
 	same(t, "before the reload it says", words(h.ask.Changes(t.Context(), "")),
-		"weekly has the rule that winback had: under a new name it knows nothing of what winback sent, and what is open stays under the old name",
-		"thanks-2 has the rule that thanks had: under a new name it knows nothing of what thanks sent, and what is open stays under the old name")
+		"weekly has the rule that winback had: write was: winback to keep its memory; without it weekly knows nothing of what winback sent, and what is open stays under the old name",
+		"thanks-2 has the rule that thanks had: write was: thanks to keep its memory; without it thanks-2 knows nothing of what thanks sent, and what is open stays under the old name")
 }
 
 // A rate that is raised, lowered or taken away reaches the run that waits for it at its next look, with no restart.

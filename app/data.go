@@ -191,12 +191,15 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	}
 	var before map[string]triggers.Rule
 	if err := a.store.Configs(ctx, func(_, text string) bool {
-		before = config.Rules(text, a.opt.Env)
+		before = config.Rules(config.UnderNewNames(text, a.renames(cfg.Redacted())), a.opt.Env)
 		return true
 	}); err != nil {
 		return err
 	}
 	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
+		return err
+	}
+	if err := a.rename(ctx, cfg); err != nil {
 		return err
 	}
 	set, err := a.pause(ctx, cfg, nil)

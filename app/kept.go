@@ -34,7 +34,7 @@ func (k *keptConfigs) of(version string) *config.Kept {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), readKept)
 	defer stop()
-	text, err := k.app.store.Config(ctx, version)
+	text, err := k.app.configText(ctx, version)
 	if err != nil && !errors.Is(err, nudgewire.ErrNotFound) {
 		k.app.log.Warn("read an earlier config", zap.String("config", version), zap.Error(err))
 		return nil

@@ -135,7 +135,7 @@ func (a *App) edited(ctx context.Context, cfg *config.Config) (found []triggers.
 	if len(waits) == 0 {
 		return nil, nil
 	}
-	rules, err := a.earlierRules(ctx, waits, cfg.Version)
+	rules, err := a.earlierRules(ctx, waits, cfg.Version, a.store.Renames())
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (a *App) lastRules(ctx context.Context, names []string) (found []triggers.R
 	}
 	left := slices.Clone(names)
 	err = a.store.Configs(ctx, func(_, text string) bool {
-		rules := config.Rules(text, a.opt.Env)
+		rules := config.Rules(config.UnderNewNames(text, a.store.Renames()), a.opt.Env)
 		left = slices.DeleteFunc(left, func(name string) bool {
 			r, has := rules[name]
 			if has {

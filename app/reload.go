@@ -122,7 +122,7 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	a.recordConfig(ctx, "reload", cfg)
 	// The config is taken: what is left after a failure is done later (watchPauses).
 	a.changedUntil = time.Now().Add(lateChanges)
-	changes, err := a.edit(ctx, cfg, config.Rules(before.Redacted(), a.opt.Env))
+	changes, err := a.edit(ctx, cfg, a.rulesBefore(before, cfg.Redacted()))
 	if err != nil {
 		a.log.Error("not all that waits was planned anew or cancelled; the rest follows, and what was paused stays paused until then", zap.Error(err))
 	}
@@ -182,6 +182,9 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	takeCertificates()
 	takeConsole()
 	a.takeDue(cfg) // before the rules: what is planned from now on may be due at once
+	if err := a.rename(ctx, cfg); err != nil {
+		a.log.Error("not yet: what was renamed takes along what is open; that waits, and is tried again", zap.Error(err))
+	}
 	a.rules.Store(rulesOf(cfg, set))
 	if err := a.reviewDeferred(ctx); err != nil {
 		a.log.Error("what rules put off waits as they said; reload once more to have it asked about by the new rules", zap.Error(err))

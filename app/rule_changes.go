@@ -41,8 +41,11 @@ func (a *App) ruleChanges(ctx context.Context, version, printed string, before m
 	if err != nil || len(waits) == 0 {
 		return nil, err
 	}
-	now := config.Rules(printed, a.opt.Env)
-	earlier, err := a.earlierRules(ctx, waits, version)
+	now, all := config.Rules(printed, a.opt.Env), a.renames(printed)
+	for i := range waits {
+		waits[i].Trigger = store.NameNow(all, store.RenamedTrigger, waits[i].Trigger, time.Now())
+	}
+	earlier, err := a.earlierRules(ctx, waits, version, all)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +80,11 @@ func (a *App) ruleChanges(ctx context.Context, version, printed string, before m
 	return found, nil
 }
 
+// rulesBefore are the rules of a config, where what another one renames stands under its new name, too.
+func (a *App) rulesBefore(cfg *config.Config, printed string) map[string]triggers.Rule {
+	return config.Rules(config.UnderNewNames(cfg.Redacted(), a.renames(printed)), a.opt.Env)
+}
+
 // modeOf is the mode of a trigger by its rule; "" where there is none.
 func modeOf(rules map[string]triggers.Rule, name string) triggers.Mode {
 	rule, has := rules[name]
@@ -87,7 +95,7 @@ func modeOf(rules map[string]triggers.Rule, name string) triggers.Mode {
 }
 
 // earlierRules are the rules of the configs that planned what waits, but for the present one.
-func (a *App) earlierRules(ctx context.Context, waits []store.PlannedBy, present string) (map[string]map[string]triggers.Rule, error) {
+func (a *App) earlierRules(ctx context.Context, waits []store.PlannedBy, present string, renames []store.Rename) (map[string]map[string]triggers.Rule, error) {
 	left := map[string]bool{}
 	for _, w := range waits {
 		if w.Config != present && w.Trigger != nudgewire.ByHand {
@@ -100,7 +108,7 @@ func (a *App) earlierRules(ctx context.Context, waits []store.PlannedBy, present
 	}
 	err := a.store.Configs(ctx, func(version, text string) bool {
 		if left[version] {
-			found[version] = config.Rules(text, a.opt.Env)
+			found[version] = config.Rules(config.UnderNewNames(text, renames), a.opt.Env)
 			delete(left, version)
 		}
 		return len(left) == 0
@@ -137,8 +145,11 @@ func (a *App) applyRules(ctx context.Context, cfg *config.Config, before map[str
 
 // edit carries out what an edit does to what waits. Only then it lets go on what was paused, since that would have left by the
 // old rules, and takes up what cancels by what waits now.
-func (a *App) edit(ctx context.Context, cfg *config.Config, before map[string]triggers.Rule) ([]server.RuleChange, error) {
-	changes, err := a.applyRules(ctx, cfg, before)
+func (a *App) edit(ctx context.Context, cfg *config.Config, before map[string]triggers.Rule) (changes []server.RuleChange, err error) {
+	if err = a.rename(ctx, cfg); err != nil {
+		return nil, err
+	}
+	changes, err = a.applyRules(ctx, cfg, before)
 	if err == nil {
 		err = a.goOn(ctx, cfg)
 	}
@@ -252,7 +263,7 @@ func (d daemon) Changes(ctx context.Context, printed string) ([]server.RuleChang
 		}
 		version, printed = cfg.Version, cfg.Redacted()
 	}
-	found, err := d.ruleChanges(ctx, version, printed, config.Rules(d.config().Redacted(), d.opt.Env))
+	found, err := d.ruleChanges(ctx, version, printed, d.rulesBefore(d.config(), printed))
 	changes := make([]server.RuleChange, len(found))
 	for i := range found {
 		changes[i] = found[i].RuleChange

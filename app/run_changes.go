@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -34,12 +36,16 @@ func printedJobs(printed string) map[string]map[string]any {
 	if yaml.Unmarshal([]byte(printed), &in) != nil {
 		return nil // it was printed by this program, so it can be read; without it nothing is told as edited
 	}
+	for _, job := range in.Jobs {
+		delete(job, "was") // whose memory it has takes nothing from a run
+	}
 	return in.Jobs
 }
 
 // runChanges are the runs that a config, as it is printed, means something for that the config in use does not.
 func (a *App) runChanges(ctx context.Context, printed string) (changes []server.RuleChange, err error) {
-	before, after := printedJobs(a.config().Redacted()), printedJobs(printed)
+	all := a.renames(printed)
+	before, after := printedJobs(config.UnderNewNames(a.config().Redacted(), all)), printedJobs(printed)
 	modes := config.Keep("", printed, a.opt.Env, filepath.Dir(a.opt.ConfigFile)).Jobs
 	heldBy := func(job string) string {
 		switch _, there := after[job]; {
@@ -66,6 +72,7 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 	slices.SortFunc(runs, func(x, y nudgewire.Run) int { return cmp.Compare(x.ID, y.ID) })
 	for i := range runs {
 		r := &runs[i]
+		r.Job = store.NameNow(all, store.RenamedJob, r.Job, time.Now())
 		c := server.RuleChange{Run: r.ID, Job: r.Job, State: r.State, Waits: waitWords(r)}
 		if c.Change = heldBy(r.Job); c.Change != "" {
 			if c.Released = r.Released != ""; !c.Released {
@@ -85,13 +92,20 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 		}
 		changes = append(changes, c)
 	}
+	for _, r := range a.newRenames(printed) {
+		c := server.RuleChange{Was: r.Was, Change: "was " + r.Was, Done: true}
+		if c.Job = r.Name; r.About == store.RenamedTrigger {
+			c.Trigger, c.Job = r.Name, ""
+		}
+		changes = append(changes, c)
+	}
 	changes = append(changes, renamed(before, after)...)
-	return append(changes, renamedTriggers(config.Rules(a.config().Redacted(), a.opt.Env), config.Rules(printed, a.opt.Env))...), nil
+	return append(changes, renamedTriggers(a.rulesBefore(a.config(), printed), config.Rules(printed, a.opt.Env))...), nil
 }
 
 // printedJob is the job of a run as the config had it that the run began with; nil where that is not known.
 func (a *App) printedJob(ctx context.Context, r *nudgewire.Run) map[string]any {
-	text, err := a.store.Config(ctx, r.Config)
+	text, err := a.configText(ctx, r.Config)
 	if err != nil {
 		return nil
 	}

@@ -46,6 +46,7 @@ func (c *Config) compile(k *checker) {
 	}
 	c.compileTriggers(k, infos)
 	c.compileJobs(k)
+	c.checkRenames(k)
 	c.compileDue(k)
 	c.compileAlerts(k)
 	c.compileOutgoing(k)

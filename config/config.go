@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/outbox"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -46,6 +47,7 @@ type Config struct {
 	Due       *duerules.Rules // what holds at the due moment
 	Alerts    *alerts.Plan
 	Outgoing  *outbox.Plan          // of webhooks_out
+	Renames   []store.Rename        // the keys "was" of triggers and jobs
 	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
 
 	folder   string                    // where relative paths start

@@ -159,7 +159,7 @@ func Accounts(text string, env secret.Lookup) []string {
 // SameRule reports whether two rules, as Rules gives them, plan the same. Whether a trigger sends, what an edit does, and
 // what is decided at the due moment or in doubt, by the rules of then, are no part of that.
 func SameRule(a, b triggers.Rule) bool {
-	b.Mode, b.OnChange, b.OnDoubt, b.Rate, b.Keys = a.Mode, a.OnChange, a.OnDoubt, a.Rate, a.Keys
+	b.Mode, b.OnChange, b.OnDoubt, b.Rate, b.Keys, b.Was = a.Mode, a.OnChange, a.OnDoubt, a.Rate, a.Keys, a.Was
 	return reflect.DeepEqual(a, b)
 }
 

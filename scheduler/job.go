@@ -43,6 +43,7 @@ type Job struct {
 	Canary   *Canary     `yaml:"canary" doc:"Send a few first and look."`
 	Category RowCategory `yaml:"category" doc:"The messaging network's class of the messages: marketing, utility or authentication; for deliver: per_message also a column that has each row's, '{{ kind }}'. Default: defaults.category." example:"utility"`
 	Account  string      `yaml:"account" doc:"The account of the service that sends it: a name under accounts, or api. Default: api. A run keeps the one that it began with." example:"brand-b"`
+	Was      string      `yaml:"was" doc:"The name that this job had before: its runs, its halts and all that is remembered of the old name become its own. See docs/config-files.md." example:"weekly"`
 	Mode     Mode        `yaml:"mode" validate:"oneof=live off" default:"live" doc:"off keeps the job from firing, and pauses its open runs; it can still be run by hand."`
 
 	duerules.Keys `yaml:",inline"`

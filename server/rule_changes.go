@@ -46,8 +46,11 @@ func (c RuleChange) Words() string {
 		verb = "waits"
 	}
 	switch {
+	case c.Was != "" && c.Done:
+		return c.Trigger + c.Job + " was " + c.Was + ": it takes along what is open and what is remembered"
 	case c.Was != "":
-		return c.Trigger + c.Job + " has the rule that " + c.Was + " had: under a new name it knows nothing of what " + c.Was + " sent, and what is open stays under the old name"
+		return c.Trigger + c.Job + " has the rule that " + c.Was + " had: write was: " + c.Was + " to keep its memory; without it " + c.Trigger + c.Job +
+			" knows nothing of what " + c.Was + " sent, and what is open stays under the old name"
 	case c.Run != 0:
 		return c.runWords()
 	}

@@ -58,6 +58,26 @@ const (
 	stTriggerWindow
 	stSetTriggerWindow
 	stNameTrigger
+	stRename
+	stRenameWaiting
+	stRenameSending
+	stRenameDoubt
+	stRenameHalts
+	stEndOldHalts
+	stRenameWindow
+	stEndOldWindow
+	stRenameSendPauses
+	stEndOldSendPauses
+	stRenameRows
+	stRenameRowsSending
+	stRenameRowsDoubt
+	stRenameJobHalts
+	stEndOldJobHalts
+	stRenameJobWindow
+	stEndOldJobWindow
+	stRenameClocks
+	stEndOldClocks
+	stRenameRuns
 	stPastSends
 	stPastRows
 	stPastParts

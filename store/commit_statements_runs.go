@@ -107,6 +107,30 @@ var runStatements = map[stmt]statement{
 			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, dispatch_id = excluded.dispatch_id`},
 	stTrimErrorTexts: {0, `DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`},
 	stSendPause:      {5, `SELECT since, pauses, refused, probe, lifted_at FROM send_pauses WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin = ?4`},
+	stRename:         {0, `INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`},
+	stRenameWaiting:  {0, `UPDATE dispatches SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`},
+	stRenameSending:  {0, `UPDATE dispatches SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`},
+	stRenameDoubt:    {0, `UPDATE dispatches SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`},
+	stRenameHalts:    {0, `UPDATE halts SET name = ?2 WHERE name = ?1 AND (scope = 'trigger' OR scope = 'mode' OR scope = 'released') AND NOT EXISTS (SELECT 1 FROM halts n WHERE n.scope = halts.scope AND n.name = ?2)`},
+	stEndOldHalts:    {0, `DELETE FROM halts WHERE name = ?1 AND (scope = 'trigger' OR scope = 'mode' OR scope = 'released')`},
+	stRenameWindow: {0, `INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
+		ON CONFLICT (trigger_name) DO UPDATE SET used = trigger_windows.used + excluded.used`},
+	stEndOldWindow: {0, `DELETE FROM trigger_windows WHERE trigger_name = ?1`},
+	stRenameSendPauses: {0, `UPDATE send_pauses SET of_trigger = ?2, origin = 'trigger ' || ?2 WHERE of_trigger = ?1 AND NOT EXISTS (SELECT 1 FROM send_pauses n
+		WHERE n.of_account = send_pauses.of_account AND n.kind = send_pauses.kind AND n.content = send_pauses.content AND n.of_trigger = ?2)`},
+	stEndOldSendPauses:  {0, `DELETE FROM send_pauses WHERE of_trigger = ?1`},
+	stRenameRows:        {0, `UPDATE dispatches SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`},
+	stRenameRowsSending: {0, `UPDATE dispatches SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`},
+	stRenameRowsDoubt:   {0, `UPDATE dispatches SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`},
+	stRenameJobHalts:    {0, `UPDATE halts SET name = ?2 WHERE name = ?1 AND (scope = 'job') AND NOT EXISTS (SELECT 1 FROM halts n WHERE n.scope = halts.scope AND n.name = ?2)`},
+	stEndOldJobHalts:    {0, `DELETE FROM halts WHERE name = ?1 AND (scope = 'job')`},
+	stRenameJobWindow: {0, `INSERT INTO job_windows (job, since, used) SELECT CAST(?2 AS TEXT), since, used FROM job_windows WHERE job = ?1
+		ON CONFLICT (job) DO UPDATE SET used = job_windows.used + excluded.used`},
+	stEndOldJobWindow: {0, `DELETE FROM job_windows WHERE job = ?1`},
+	stRenameClocks: {0, `INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
+		ON CONFLICT (job, line) DO UPDATE SET since = CASE WHEN excluded.since < job_clocks.since THEN excluded.since ELSE job_clocks.since END`},
+	stEndOldClocks: {0, `DELETE FROM job_clocks WHERE job = ?1`},
+	stRenameRuns:   {0, `UPDATE runs SET job = ?2 WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.job = ?2 AND n.slot = runs.slot)`},
 	stPauseSend: {0, `INSERT INTO send_pauses (of_account, kind, content, origin, of_trigger, run_mark, mark, words, since, ends_at, pauses, refused, told_by_status, probe, lifted_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, 0)
 		ON CONFLICT (of_account, kind, content, origin) DO UPDATE SET words = excluded.words, since = excluded.since, ends_at = excluded.ends_at,

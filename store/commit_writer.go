@@ -32,6 +32,7 @@ type shared struct {
 	rejected    rejected
 	hourKnown   hourKnown
 	unusedKnown unusedKnown
+	renames     atomic.Pointer[[]Rename]                    // see rename.go; nil before they were read
 	restored    atomic.Pointer[Restoration]                 // the newest; nil for none, and where it is only read
 	onDoubt     func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
 	now         func() time.Time

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,10 +73,12 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	var let []nudgewire.Sent // dropped after a claim
 	var taken []nudgewire.Open
 	var seen map[nudgewire.DispatchID]bool // where more than one hash is looked under
+	names := t.underNames(w, ready)
+	trigger := t.callsNow(a.Trigger, moment(t.at))
 	note := func(d *correlatedRow) {
 		byPerson := false
 		switch own := sameKey(d.key, a.Key); {
-		case d.trigger != a.Trigger || (a.Key == "" && d.phone != string(a.Phone)):
+		case t.callsNow(d.trigger, d.CreatedAt) != trigger || (a.Key == "" && d.phone != string(a.Phone)):
 			return // another correlation key with the same hash
 		case own:
 		case !cancelling:
@@ -122,15 +125,27 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 		}
 	}
 	var more []int64
-	if cancelling {
-		if more = ready.others; a.Key != "" && a.Phone != "" {
-			more = append(slices.Clone(more), ready.byPhone)
+	for _, under := range names {
+		if !cancelling {
+			break
+		}
+		if more = append(more, under.ready.others...); a.Key != "" && a.Phone != "" {
+			more = append(more, under.ready.byPhone)
 		}
 	}
 	if len(more) > 0 {
 		seen = map[nudgewire.DispatchID]bool{}
 	}
-	gone, err := t.correlation(ready.correlation, note)
+	var gone []int64 // hashes of which something is not kept any more
+	for _, under := range names {
+		var some bool
+		if err == nil {
+			some, err = t.correlation(under.ready.correlation, note)
+		}
+		if some {
+			gone = append(gone, under.ready.correlation)
+		}
+	}
 	for _, hash := range more {
 		if err == nil {
 			_, err = t.correlation(hash, note)
@@ -157,11 +172,14 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	if err != nil {
 		return f, fmt.Errorf("the correlation key so far: %w", err)
 	}
-	if sent.ID == 0 && gone && w.Cooldown.Mode == nudgewire.CooldownOnce {
+	for _, hash := range gone {
+		if sent.ID != 0 || w.Cooldown.Mode != nudgewire.CooldownOnce {
+			break
+		}
 		err = t.query(stWasSentOnce, func(r *row) error {
 			sent = nudgewire.Sent{ID: nudgewire.DispatchID(r.int()), State: nudgewire.State(r.text()), At: r.time()}
 			return r.err
-		}, ready.correlation)
+		}, hash)
 		if err != nil {
 			return f, fmt.Errorf("what was sent once: %w", err)
 		}
@@ -172,12 +190,15 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	if cancelling {
 		return f, nil // nobody cancels a cancellation
 	}
+	if len(names) > 1 { // those of an earlier name are older
+		slices.SortFunc(f.Waiting, func(x, y nudgewire.Waiting) int { return cmp.Compare(x.ID, y.ID) })
+	}
 	if n := len(f.Waiting); n > 0 && f.Waiting[n-1].Step > 0 {
 		if f.Sequence, err = t.sequenceOf(f.Waiting[n-1].ID); err != nil {
 			return f, err
 		}
 	}
-	f.Tombstone, err = t.tombstone(w, ready)
+	f.Tombstone, err = t.tombstone(w, names)
 	return f, err
 }
 
@@ -260,24 +281,30 @@ func memories(w *nudgewire.Proposal, ready *readyProposal) (all []memory) {
 
 // tombstone is the memory of a cancelling event that concerns the proposal; nil for none. One about the matter itself counts before one
 // about the phone.
-func (t *tx) tombstone(w *nudgewire.Proposal, ready *readyProposal) (found *nudgewire.Tombstone, err error) {
-	for _, m := range memories(w, ready) {
-		ids, err := t.find(tombstones, tombstones, tombstoneHash(m.hash))
-		if err != nil {
-			return nil, fmt.Errorf("tombstone: %w", err)
-		}
-		if len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
-			continue
-		}
-		err = t.query(stTombstone, func(r *row) error {
-			one := nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time(), ByPhone: m.byPhone}
-			if found == nil || found.ByPhone && !one.ByPhone {
-				found = &one
+func (t *tx) tombstone(w *nudgewire.Proposal, names []named) (found *nudgewire.Tombstone, err error) {
+	trigger := t.callsNow(w.Correlation.Trigger, moment(t.at))
+	for _, under := range names {
+		for _, m := range memories(w, under.ready) {
+			ids, err := t.find(tombstones, tombstones, tombstoneHash(m.hash))
+			if err != nil {
+				return nil, fmt.Errorf("tombstone: %w", err)
 			}
-			return nil
-		}, m.hash, w.Correlation.Trigger, m.key, m.phone, t.at)
-		if err != nil {
-			return nil, fmt.Errorf("tombstone: %w", err)
+			if len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
+				continue
+			}
+			err = t.query(stTombstone, func(r *row) error {
+				one := nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time(), ByPhone: m.byPhone}
+				if t.callsNow(under.trigger, one.EventAt) != trigger {
+					return r.err // of whoever has the old name now
+				}
+				if found == nil || found.ByPhone && !one.ByPhone {
+					found = &one
+				}
+				return r.err
+			}, m.hash, under.trigger, m.key, m.phone, t.at)
+			if err != nil {
+				return nil, fmt.Errorf("tombstone: %w", err)
+			}
 		}
 	}
 	return found, nil

@@ -57,6 +57,7 @@ var migrations = []string{
 	60: "migrations/00060_sent_as.sql",
 	63: "migrations/00063_redactions.sql",
 	78: "migrations/00078_allowed_again.sql",
+	80: "migrations/00080_renames.sql",
 	57: "migrations/00057_users.sql",
 	69: "migrations/00069_lanes.sql",
 	70: "migrations/00070_send_pauses.sql",

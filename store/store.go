@@ -162,6 +162,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if err = open(ctx, &o); err == nil && !o.ReadOnly {
 		if err = s.loadHalts(ctx); err == nil {
+			err = s.loadRenames(ctx)
+		}
+		if err == nil {
 			_, err = s.Unused(ctx, s.writer.now())
 		}
 	}

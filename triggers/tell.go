@@ -89,6 +89,9 @@ func (s *Set) tell(r *rule) (out []Sentence) {
 	if r.forget {
 		say("keep_variables", "What was filled in is not kept once it was sent.")
 	}
+	if r.Was != "" {
+		say("was", "It was %s before, and what waits and is remembered of that is its own.", r.Was)
+	}
 	switch r.OnChange {
 	case Migrate:
 		say("on_change", "When this trigger is edited, what waits is planned anew, and cancelled where the trigger would not plan it any more.")

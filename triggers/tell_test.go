@@ -113,7 +113,7 @@ func TestEveryKeyOfATriggerHasASentence(t *testing.T) {
 	elsewhere := []string{"key", "category", "remember_cancel"} // in the sentences of others
 	all := Rule{
 		Name: "t", On: []string{"shopify.cart.updated"}, If: []string{"cart.total > 5"}, Wait: Wait{For: time.Hour}, CancelOn: []string{"shopify.order.created"},
-		MaxAge: Lifetime{Set: true, For: time.Hour}, Send: Send{Template: "x"}, Keep: new(bool), Mode: Shadow, Account: "de", RememberCancel: units.Duration(time.Hour), Category: nudgewire.Marketing,
+		MaxAge: Lifetime{Set: true, For: time.Hour}, Send: Send{Template: "x"}, Keep: new(bool), Mode: Shadow, Account: "de", RememberCancel: units.Duration(time.Hour), Category: nudgewire.Marketing, Was: "u",
 	}
 	set, problems := Compile([]Rule{all}, Env{Language: "en", Connectors: map[string]ConnectorInfo{"shopify": {}}})
 	if set == nil {

@@ -98,6 +98,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"requests_rejected", s.rejectedRequests},
 		{"configs", s.configs},
 		{"held runs", s.held},
+		{"renames", s.renames},
 		{"life", s.life},
 		{"model", s.model},
 		{"crash", s.crash},

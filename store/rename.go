@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// A trigger or job that gets another name keeps its memory. What is open, its halts, its windows and its runs take the new
+// name; what has ended keeps the old one, since it may be millions of rows, and is found by both: a correlation key is looked up
+// under the hash of each name that its trigger ever had. To whom an old row belongs is said by when it was made, so the
+// old name may be given to another trigger later.
+
+// The things that may be renamed.
+const (
+	RenamedTrigger = "trigger"
+	RenamedJob     = "job"
+)
+
+// A Rename says that what was called Was is called Name.
+type Rename struct {
+	About     string // RenamedTrigger or RenamedJob
+	Was, Name string
+	At        time.Time // until when what is made under the old name is the new one's
+}
+
+// renameGrace is how much longer the old name counts: what was decided by the config before is stored by then, on other nodes, too.
+const renameGrace = time.Minute
+
+// Renames are those that were ever carried out, the oldest first.
+func (s *Store) Renames() []Rename {
+	if all := s.renames.Load(); all != nil {
+		return slices.Clone(*all)
+	}
+	return nil
+}
+
+func (s *Store) loadRenames(ctx context.Context) error {
+	all, err := list(ctx, s, `SELECT about, was, name, at FROM renames ORDER BY at, about, was, name`, nil, func(r *row) (Rename, error) {
+		return Rename{r.text(), r.text(), r.text(), r.time()}, r.err
+	})
+	if err == nil {
+		s.renames.Store(&all)
+	}
+	return wrap(err, "read what was renamed")
+}
+
+// Rename has all that is open under old names, and all memory of them, be that of the new ones, in one commit. Doing it
+// again takes along what came under an old name since.
+func (s *Store) Rename(ctx context.Context, all []Rename) error {
+	if len(all) == 0 {
+		return nil
+	}
+	s.pausing.Lock()
+	defer s.pausing.Unlock()
+	err := s.changeHalts(ctx, nil, func(t *tx) error {
+		for _, r := range all {
+			if err := t.rename(r); err != nil {
+				return fmt.Errorf("%s %q, which was %q: %w", r.About, r.Name, r.Was, err)
+			}
+		}
+		t.peers.lowWater().lower(EveryAccount, 0)
+		t.leavesDue(EveryAccount, t.at)
+		return nil
+	})
+	if err == nil {
+		err = s.loadRenames(ctx)
+	}
+	return wrap(err, "rename what is open")
+}
+
+func (t *tx) rename(r Rename) error {
+	renamed, ends := renameTrigger, endTrigger
+	if r.About == RenamedJob {
+		renamed, ends = renameJob, endJob
+	}
+	err := t.put(stRename, r.About, r.Was, r.Name, t.at+renameGrace.Microseconds())
+	for _, s := range renamed {
+		if err == nil {
+			err = t.put(s, r.Was, r.Name)
+		}
+	}
+	for _, s := range ends {
+		if err == nil {
+			err = t.put(s, r.Was)
+		}
+	}
+	return err
+}
+
+// What is renamed, and then what is left under the old name because the new one has its own.
+var (
+	renameTrigger = []stmt{stRenameWaiting, stRenameSending, stRenameDoubt, stRenameHalts, stRenameWindow, stRenameSendPauses}
+	endTrigger    = []stmt{stEndOldHalts, stEndOldWindow, stEndOldSendPauses}
+	renameJob     = []stmt{stRenameRows, stRenameRowsSending, stRenameRowsDoubt, stRenameJobHalts, stRenameJobWindow, stRenameClocks, stRenameRuns}
+	endJob        = []stmt{stEndOldJobHalts, stEndOldJobWindow, stEndOldClocks}
+)
+
+// NameNow is what a trigger or job is called now that had that name at that time.
+func NameNow(all []Rename, about, name string, at time.Time) string {
+	for range all { // each rename once, at the most
+		i := slices.IndexFunc(all, func(r Rename) bool { return r.About == about && r.Was == name && !at.After(r.At) })
+		if i < 0 {
+			break
+		}
+		name = all[i].Name
+	}
+	return name
+}
+
+// NamesOf are all names that a trigger or job ever had, the present one first.
+func NamesOf(all []Rename, about, name string) []string {
+	names := []string{name}
+	for i := 0; i < len(names); i++ {
+		for _, r := range all {
+			if r.About == about && r.Name == names[i] && !slices.Contains(names, r.Was) {
+				names = append(names, r.Was)
+			}
+		}
+	}
+	return names
+}
+
+// callsNow is NameNow for a trigger, as the writers know it.
+func (s *shared) callsNow(trigger string, at time.Time) string {
+	if all := s.renames.Load(); all != nil {
+		return NameNow(*all, RenamedTrigger, trigger, at)
+	}
+	return trigger
+}
+
+// A named is a proposal under one of the names of its trigger, with its hashes there.
+type named struct {
+	trigger string
+	ready   *readyProposal
+}
+
+// underNames is a proposal under each name that its trigger ever had, beginning with its own.
+func (t *tx) underNames(w *nudgewire.Proposal, ready *readyProposal) []named {
+	own := w.Correlation.Trigger
+	all := t.renames.Load()
+	found := []named{{own, ready}}
+	if all == nil || len(*all) == 0 {
+		return found
+	}
+	for _, name := range NamesOf(*all, RenamedTrigger, t.callsNow(own, moment(t.at))) {
+		if name == own {
+			continue
+		}
+		under := *w
+		under.Correlation.Trigger = name
+		other := &readyProposal{}
+		other.find(&under, keyHash)
+		found = append(found, named{name, other})
+	}
+	return found
+}
