@@ -35,6 +35,8 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	}
 
 	walk := regexp.MustCompile(`^SCAN \w+$|AUTOMATIC|TEMP B-TREE FOR (RIGHT PART|LAST)`)
+	// A rename walks the pauses: one row for each template and trigger that the service ever refused.
+	const onceARename = "send_pauses"
 	ofOneRun := regexp.MustCompile(`^SCAN (words|queued|told|counted|alive|buckets|api_tokens|users|console_sessions|console_links)$`) // statuses, ranges of one run's rows, what is counted of them, the 1,024 of contacts, and the few tokens, users and sessions, where one is made or ended
 	for _, q := range queries {
 		args := make([]any, 0, 40) // as many as the highest number
@@ -51,7 +53,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 				t.Fatal(err)
 			}
-			if walk.MatchString(detail) && !ofOneRun.MatchString(detail) {
+			if walk.MatchString(detail) && !ofOneRun.MatchString(detail) && !(detail == "SCAN "+onceARename && strings.Contains(q, "of_trigger = ?1")) {
 				t.Errorf("%s\n\t%s", strings.Join(strings.Fields(q), " "), detail)
 			}
 		}
