@@ -127,6 +127,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 		}
 	}
 	l.tell("crm", "message.*", "dispatch.*", "run.*")
+	must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "former", Name: "later"}}))
 	// What is a hundred days old when the data moves.
 	must(l.SaveConfig(l.ctx, "v1", "api: {}", noon))
 	must(l.SaveConfig(l.ctx, "v2", "api: {rate: 1/s}", noon.Add(time.Hour)))
