@@ -25,7 +25,10 @@ func faulty(status, orders int) func(*ward) {
 		for i := range orders {
 			w.must("trigger", "shopify", "--sample", "order", "--number", fmt.Sprint(i+1))
 		}
-		w.until("the sender has given up for now", func() bool { _, out := w.run("status"); return strings.Contains(out, "sending is halted since") })
+		w.until("the sender has given up for now", func() bool {
+			_, out := w.run("status")
+			return strings.Contains(out, "sending is halted since") || strings.Contains(out, "is refused by the service, one message after the other")
+		})
 	}
 }
 
@@ -91,7 +94,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 		"an account without points":   {do: faulty(402, 1), finding: `messages +sending is halted ` + since + `: the account has insufficient points`, cure: `top up the account`},
 		"a wrong address":             {do: faulty(404, 3), finding: `messages +sending is halted ` + since, cure: `look at api.base_url`},
 		"a service that is down":      {do: faulty(500, 3), finding: `messages +sending is halted ` + since, cure: `messages wait meanwhile`},
-		"one refusal after the other": {do: faulty(422, 5), finding: `messages +sending is halted ` + since, cure: `shows what is rejected and why`},
+		"one refusal after the other": {do: faulty(422, 5), finding: `messages +.* is refused by the service, one message after the other, and waits`, cure: `compare its name, language and variables`},
 		"a daemon that is down":       {do: func(w *ward) { w.stop() }, finding: `daemon +is not running$`, cure: `start it with "nudgewire serve"`},
 		"a config that cannot be used": {
 			do: func(w *ward) {
