@@ -110,7 +110,8 @@ func saysNo(name string, value gjson.Result) bool {
 	}
 }
 
-// identifier reads a message id: a JSON integer or a string of digits, "" for all else. The
+// identifier reads a message id: a JSON integer or a string of digits, "" for all else, and for 0, which is what a service writes
+// that has none. The
 // digits are taken from the text itself, so no number type rounds them.
 func identifier(r gjson.Result) string {
 	var text string
@@ -122,7 +123,7 @@ func identifier(r gjson.Result) string {
 	default:
 		return ""
 	}
-	if len(text) > maxDigits || !digits(text) {
+	if len(text) > maxDigits || !digits(text) || strings.Trim(text, "0") == "" {
 		return ""
 	}
 	return text

@@ -476,6 +476,7 @@ func TestA2xxThatSaysNoIsARefusalForEveryCall(t *testing.T) {
 		`{"data":{"status":"Failed","error":"no such template"}}`:   "no such template",
 		`{"success":true,"status":"FAILED","reason":"not allowed"}`: "not allowed",
 		`{"success":false,"error":"insufficient points"}`:           "insufficient points",
+		`{"success":true,"message_id":0,"error":"no such list"}`:    "no such list",
 	} {
 		for name, call := range calls {
 			t.Run(name+" "+body, func(t *testing.T) {

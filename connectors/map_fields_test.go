@@ -362,6 +362,24 @@ func TestANumberIsOfTheCountryThatItsEventNames(t *testing.T) {
 	}
 }
 
+// A preset that reads a phone at a place reads the country that stands beside it there.
+func TestACountryIsReadBesideThePhone(t *testing.T) {
+	for name, tc := range map[string]struct{ preset, body string }{
+		"segment, of a track":        {"segment", `{"messageId":"s1","type":"track","event":"Order Completed","userId":"u","context":{"traits":{"phone":"90612342","address":{"country":"LAND"}}},"properties":{"order_id":"1"}}`},
+		"segment, of an identify":    {"segment", `{"messageId":"s1","type":"identify","userId":"u","traits":{"phone":"90612342","country":"LAND"}}`},
+		"rudderstack, of the traits": {"rudderstack", `{"messageId":"s1","type":"identify","userId":"u","context":{"traits":{"phone":"90612342","country":"LAND"}}}`},
+		"pipedrive, of a person":     {"pipedrive", `{"meta":{"action":"create","entity":"person","id":"1","version":"2.0"},"data":{"id":1,"phones":[{"value":"90612342","primary":true}],"postal_address":{"country":"LAND"}}}`},
+		"typeform, hidden":           {"typeform", `{"event_id":"1","event_type":"form_response","form_response":{"token":"t","hidden":{"phone":"90612342","country":"LAND"},"answers":[]}}`},
+	} {
+		for land, want := range map[string]string{"NO": "4790612342", "Norway": "4790612342", "Norwayy": ""} {
+			e := mapped(t, tc.preset, strings.ReplaceAll(tc.body, "LAND", land))
+			if string(e.Contact.Phone) != want {
+				t.Errorf("%s, country %q: the phone is %q (%s), want %q", name, land, e.Contact.Phone, e.Contact.PhoneProblem, want)
+			}
+		}
+	}
+}
+
 func TestAConnectorSaysHowItsNumbersAreWritten(t *testing.T) {
 	for phones, want := range map[string]string{"": "", "phones: national": "14978290000", "phones: international": "4978290000"} {
 		con := connector(t, openVerify+"map: {phone: phone}\ndefaults: {country: US}\n"+phones)

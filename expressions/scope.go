@@ -96,8 +96,17 @@ func (s *Scope) fail(words string) any {
 	return nil
 }
 
-// unreadable reports whether the value of a field is there and cannot be read, and notes that it was asked for.
+// consentFlags are the flags of consent and the fields that say whether anything was said.
+var consentFlags = map[string]string{"accepts_marketing": "consent_known", "accepts_email": "email_consent_known"}
+
+// unreadable reports whether the value of a field is there and cannot be read, and notes that it was asked for. Of a consent that
+// cannot be read nobody knows either whether it says anything.
 func (s *Scope) unreadable(field string) bool {
+	for flag, known := range consentFlags {
+		if before, is := strings.CutSuffix(field, "."+known); is {
+			field = before + "." + flag
+		}
+	}
 	if s.event == nil || field == "" || !slices.ContainsFunc(s.event.Unreadable, func(known string) bool {
 		return known == field || field[0] == '.' && strings.HasSuffix(known, field)
 	}) {
@@ -165,7 +174,7 @@ var previousRoot = root{objectShape[nudgewire.Previous]("the step before"), func
 // contactShape has flags of consent, which are missing where nothing was said.
 var contactShape = func() *shape {
 	s := objectShape[nudgewire.Contact]("a contact")
-	for flag, known := range map[string]string{"accepts_marketing": "consent_known", "accepts_email": "email_consent_known"} {
+	for flag, known := range consentFlags {
 		f := s.fields[flag]
 		read, said := f.read, s.fields[known].read
 		f.read = func(object any) any {

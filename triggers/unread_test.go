@@ -51,8 +51,9 @@ func TestNothingIsSentByWhatCannotBeRead(t *testing.T) {
 		"event.occurred_at": {{MaxAge: Lifetime{Set: true, For: time.Hour}, Send: Send{Template: "t"}}, in("event.occurred_at < now")},
 		"contact.accepts_marketing": {
 			{Keys: duerules.Keys{Consent: duerules.ConsentRequired}, Category: nudgewire.Marketing, Send: Send{Template: "t"}},
-			in("not customer.accepts_marketing"),
+			in("not customer.accepts_marketing"), in("customer.consent_known == false"), in("not contact.consent_known"),
 		},
+		"contact.accepts_email": {in("not contact.accepts_email"), in("customer.email_consent_known == false")},
 	} {
 		for i, rule := range append(rules, in("order.id == \"o1\"")) {
 			rule.Name, rule.On = "a", []string{"shopify.order.created"}
