@@ -169,7 +169,7 @@ func (s *Store) Unused(ctx context.Context, now time.Time) ([]nudgewire.UnusedCo
 			if sum.First.IsZero() || one.First.Before(sum.First) {
 				sum.First = one.First
 			}
-			if !one.Last.Before(sum.Last) {
+			if newer := one.Last.Compare(sum.Last); newer > 0 || newer == 0 && one.Event > sum.Event { // of two writers at one moment the higher number
 				sum.Last, sum.Event = one.Last, one.Event
 			}
 		}
