@@ -264,6 +264,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 	must(l.BeginSession(l.ctx, store.Session{Hash: hashOf("a session"), Who: "ann", User: "ann", BeganAt: movedAt, SeenAt: movedAt}, hashed1, manyOf))
 	must(l.AddLink(l.ctx, store.SignInLink{Hash: hashOf("a link"), Who: "root (0)", Until: movedAt.Add(time.Minute)}, movedAt, manyOf))
 	l.redact("left", "left-1", now)
+	must(l.CountUnused(l.ctx, nudgewire.UnusedRepeated, nudgewire.Event{Connector: "shop", Kind: "order.created"}))
 	for i := range 3 {
 		_, err = l.Audit(l.ctx, store.AuditEntry{At: now, Who: "ada", Via: "socket", Action: "POST /halt", Detail: fmt.Sprint("no ", i)})
 		must(err)
