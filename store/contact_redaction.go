@@ -170,7 +170,7 @@ func (s *Store) Redacting(ctx context.Context, phones []nudgewire.Phone) (map[nu
 // redactionOf is a column of a dispatch: the connector that its contact came by, all of which is asked to be forgotten; "" for none.
 // Only marketing is asked about.
 const redactionOf = `coalesce((SELECT min(r.connector) FROM redactions r WHERE dispatches.category = 'marketing'
-	AND EXISTS (SELECT 1 FROM events e WHERE e.phone = dispatches.phone AND e.phone <> '' AND e.connector = r.connector AND e.received_at <= r.up_to)), '')`
+	AND EXISTS (SELECT 1 FROM events e {{in any bucket}} e.phone = dispatches.phone AND e.phone <> '' AND e.connector = r.connector AND e.received_at <= r.up_to)), '')`
 
 // redactionLook is how often what waits for a decision is asked about again. A decision asks at once.
 const redactionLook = time.Hour
