@@ -487,7 +487,7 @@ var messageStatements = map[stmt]statement{
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
 	stDueProbe: {26, `SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
 		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
-			AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
+			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
 			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
 		ORDER BY due_at, id LIMIT 1 {{skip locked}}`},
 	stClaim: {0, `UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3

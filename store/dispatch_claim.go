@@ -78,10 +78,11 @@ func (s *Store) ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nud
 // mostContents is how many contents that failed are passed over.
 const mostContents = 4
 
-// others are dispatches for other phones, and with other contents. Empty texts are all.
+// others are dispatches for other phones, with other contents, and not tried yet. Empty texts are all.
 type others struct {
 	phones string // each between two commas
 	marks  [mostContents]string
+	fresh  bool // never tried
 }
 
 // othersThan is what a probe is looked for among, the best first.
@@ -96,7 +97,10 @@ func othersThan(p *nudgewire.ProbeRequest) []others {
 	for i, send := range p.Contents[max(0, len(p.Contents)-mostContents):] {
 		o.marks[i] = contentMark(send)
 	}
-	return []others{o, {phones: o.phones}, {}}
+	fresh := o
+	fresh.fresh = true
+	// What was tried before this halt may be at fault, too: one after the other would be asked while what never failed waits.
+	return []others{fresh, {phones: o.phones, fresh: true}, o, {phones: o.phones}, {}}
 }
 
 // claimed is a dispatch with what to send still encoded, and what is looked at before it is claimed.
@@ -146,7 +150,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 		var err error
 		if other != nil {
 			m := other.marks
-			err = t.query(stDueProbe, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3])
+			err = t.query(stDueProbe, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], flag(other.fresh))
 		} else {
 			err = t.query(stDue, each, string(lane), now, int64(ask), t.peers.lowWater().from(q.Account, lane.Lane(), now), q.Account)
 		}

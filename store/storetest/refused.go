@@ -208,6 +208,19 @@ func (s suite) probesClaimed(t *testing.T) {
 			t.Errorf("claimed %+v (%v)", got, err)
 		}
 	})
+	t.Run("what was never tried goes before what was", func(t *testing.T) {
+		l := s.open(t)
+		l.enqueue("tried", phone("8801700900100"), due(noon))
+		tried := attempt(l.mustClaim(at, 1)[0], nudgewire.StateWaiting)
+		if tried.RetryAt, tried.Called = noon, true; l.Finish(l.ctx, tried) != nil {
+			t.Fatal("finish")
+		}
+		l.enqueue("fresh", phone("447700900101"), due(noon.Add(2*time.Minute)))
+		got, err := l.ClaimProbe(l.ctx, nudgewire.ProbeRequest{Owner: owner, Now: at, Lease: time.Minute, Lanes: all})
+		if err != nil || len(got) != 1 || got[0].Key != "fresh" {
+			t.Errorf("claimed %+v (%v)", got, err)
+		}
+	})
 	t.Run("tries are calls, and not claims", func(t *testing.T) {
 		l := s.open(t)
 		id := l.enqueue("1")
