@@ -27,7 +27,7 @@ func faulty(status, orders int) func(*ward) {
 		}
 		w.until("the sender has given up for now", func() bool {
 			_, out := w.run("status")
-			return strings.Contains(out, "sending is halted since") || strings.Contains(out, "is refused by the service, one message after the other")
+			return strings.Contains(out, " is halted since ") || strings.Contains(out, "is refused by the service, one message after the other")
 		})
 	}
 }
@@ -92,7 +92,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 		},
 		"a key that is refused":       {do: faulty(401, 1), finding: `messages +sending is halted ` + since + `: the service refuses the API key`, cure: `copy the key anew`},
 		"an account without points":   {do: faulty(402, 1), finding: `messages +sending is halted ` + since + `: the account has insufficient points`, cure: `top up the account`},
-		"a wrong address":             {do: faulty(404, 3), finding: `messages +sending is halted ` + since, cure: `look at api.base_url`},
+		"a wrong address":             {do: faulty(404, 3), finding: `messages +sending of category marketing is halted ` + since, cure: `look at api.base_url`},
 		"a service that is down":      {do: faulty(500, 3), finding: `messages +sending is halted ` + since, cure: `messages wait meanwhile`},
 		"one refusal after the other": {do: faulty(422, 5), finding: `messages +.* is refused by the service, one message after the other, and waits`, cure: `compare its name, language and variables`},
 		"a daemon that is down":       {do: func(w *ward) { w.stop() }, finding: `daemon +is not running$`, cure: `start it with "nudgewire serve"`},
