@@ -309,7 +309,7 @@ func TestWorkbooks(t *testing.T) {
 	if err := two.SaveAs(second); err != nil {
 		t.Fatal(err)
 	}
-	want.Notes = []string{"only the worksheet Sheet1 is read, not Guests of May, Old (source.worksheet)"}
+	want.Notes = []string{"only the worksheet “Sheet1” is read, not “Guests of May”, “Old” (source.worksheet)"}
 	if diff := cmp.Diff(want, readAll(t, Origin{XLSX: second})); diff != "" {
 		t.Errorf("several worksheets (-want +got):\n%s", diff)
 	}
