@@ -51,11 +51,15 @@ func Fill(t testing.TB, address string, full func() bool) (free func()) {
 	if !more() {
 		t.Fatal("no connection at all")
 	}
-	for !full() {
+	// Where nudgewire connects again before we do, its reads may fail while its writes go on: it is full when it has none left.
+	for left := 1; left > 0 || more() || !full(); {
 		if _, err := held[0].Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nudgewire'`); err != nil {
 			t.Fatal(err)
 		}
 		for more() {
+		}
+		if err := held[0].QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'nudgewire'`).Scan(&left); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return free
