@@ -256,7 +256,13 @@ func (h *house) mustTake(req *http.Request) {
 // eventually waits until ok holds; the bound is for hangs only.
 func (h *house) eventually(what string, ok func() bool) {
 	h.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	h.within(2*time.Minute, what, ok)
+}
+
+// within is eventually with a limit of its own, for what takes minutes under the race detector.
+func (h *house) within(limit time.Duration, what string, ok func() bool) {
+	h.t.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
