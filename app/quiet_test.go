@@ -105,8 +105,8 @@ func TestQuietHoursThatDrop(t *testing.T) {
 	})
 }
 
-// Rows of a list that go one by one are put off each on its own, also when their job is gone from the config; what a
-// person sends by hand goes.
+// Rows of a list that go one by one are put off each on its own, also when their job is gone from the config and a person lets
+// its run go on; what a person sends by hand goes.
 func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -114,33 +114,52 @@ func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
 	lists := strings.Replace(jobConfig(folder, byMessage), "language: en}", quiet, 1)
 	h := open(t, options{folder: folder, config: lists})
-	if _, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{}); err != nil {
+	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("each row is put off", func() bool { return h.status().Deferred == int64(len(wanted)) })
 	h.send("447700900999")
 
-	// The job goes from the config, and what waits of it is asked anew by the defaults.
-	_, job, _ := strings.Cut(lists, "jobs:")
-	_, shop, _ := strings.Cut(plainConfig, "connectors:")
-	h.edit("jobs:"+job, "connectors:"+shop)
-	h.reload()
-	h.eventually("the defaults hold them, too", func() bool {
+	// The job goes from the config, and a person lets its run go on. What waits of it is asked anew: by the config that planned
+	// it, also where the defaults of today have no quiet hours.
+	asked := func() (times int64) {
 		for _, m := range h.messages() {
 			if m.Trigger != "winback" {
 				continue
 			}
-			// Asked again since the reload: the same answer is one that was given more than once.
-			if v := h.show(m.ID).Verdicts; m.State != nudgewire.StateWaiting || v[0].Rule != "quiet_hours" || len(v) == 1 && v[0].Times < 2 {
-				return false
+			v := h.show(m.ID).Verdicts
+			if m.State != nudgewire.StateWaiting || v[0].Rule != "quiet_hours" {
+				t.Fatalf("dispatch %d is %s: %+v", m.ID, m.State, v)
+			}
+			for _, one := range v {
+				times += max(1, int64(one.Times))
 			}
 		}
-		s := h.status()
-		return s.Deferred == int64(len(wanted)) && s.Counts["dispatches_accepted"] == 1
+		return times
+	}
+	again := func(what string, by func()) {
+		t.Helper()
+		before := asked()
+		by()
+		h.eventually(what, func() bool { return asked() >= before+int64(len(wanted)) && h.status().Deferred == int64(len(wanted)) })
+	}
+	_, job, _ := strings.Cut(lists, "jobs:")
+	_, shop, _ := strings.Cut(plainConfig, "connectors:")
+	h.edit("jobs:"+job, "connectors:"+shop)
+	h.reload()
+	again("the quiet hours of a job that is gone hold", func() {
+		if _, err := h.ask.OrderRun(t.Context(), run.ID, "resume", server.RunOrder{}); err != nil {
+			t.Fatal(err)
+		}
 	})
 	h.edit(quiet, "language: en}")
+	again("and do where the defaults have none", func() { h.reload() })
+	h.eventually("what a person sends goes", func() bool { return h.status().Counts["dispatches_accepted"] == 1 })
+
+	h.edit("connectors:"+shop, "jobs:"+job)
 	h.reload()
-	h.eventually("without quiet hours they go", func() bool {
+	h.eventually("back without quiet hours they go", func() bool {
 		for _, phone := range wanted {
 			if h.service.Accepted(phone) != 1 {
 				return false
@@ -148,4 +167,33 @@ func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// What rules put off is asked about by the rules of a reload once that has paused what it takes the job from.
+func TestQuietHoursAreLiftedAsTheirJobIsTurnedOff(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	wanted := list(t, filepath.Join(folder, "list.csv"), 3)
+	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
+	h := open(t, options{folder: folder, config: strings.Replace(jobConfig(folder, byMessage), "language: en}", quiet, 1)})
+	if _, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{}); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("each row is put off", func() bool { return h.status().Deferred == int64(len(wanted)) })
+	h.edit(quiet, "language: en}")
+	h.edit("  winback:\n", "  winback:\n    mode: off\n")
+	h.reload()
+	h.settle("+447700900777")
+	sent := func() (n int) {
+		for _, phone := range wanted {
+			n += h.service.Accepted(phone)
+		}
+		return n
+	}
+	if n := sent(); n != 0 {
+		t.Errorf("%d of a job that is off left", n)
+	}
+	h.edit("    mode: off\n", "")
+	h.reload()
+	h.eventually("back they go", func() bool { return sent() == len(wanted) })
 }

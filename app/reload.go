@@ -186,14 +186,15 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 		a.log.Error("not yet: what was renamed takes along what is open; that waits, and is tried again", zap.Error(err))
 	}
 	a.rules.Store(rulesOf(cfg, set))
-	if err := a.reviewDeferred(ctx); err != nil {
-		a.log.Error("what rules put off waits as they said; reload once more to have it asked about by the new rules", zap.Error(err))
-	}
 	taken = true
 	a.adoptAccounts(cfg, clients)
 	a.jobs.Use(cfg.Jobs)
 	if err := a.jobs.Hold(ctx, true); err != nil {
 		a.log.Error("not all runs of jobs that left the config could be paused; nothing more of them is begun, and it is tried again", zap.Error(err))
+	}
+	// After the pauses: rows whose rule is lifted would leave at once.
+	if err := a.reviewDeferred(ctx); err != nil {
+		a.log.Error("what rules put off waits as they said; reload once more to have it asked about by the new rules", zap.Error(err))
 	}
 	a.useAlerts(cfg)
 	a.useReceivers(cfg)
