@@ -133,7 +133,7 @@ func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 				t.Fatalf("dispatch %d is %s: %+v", m.ID, m.State, v)
 			}
 			for _, one := range v {
-				times += max(1, int64(one.Times))
+				times += max(1, one.Times)
 			}
 		}
 		return times
