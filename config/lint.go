@@ -158,9 +158,6 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 		}
 	}
 	for i, item := range r.StopOn {
-		if slices.Contains(r.CancelOn, item) {
-			k.lint(fmt.Sprintf("%s.stop_on[%d]", at, i), item+" is in cancel_on, too, which it does the work of", "remove it from cancel_on, or from stop_on to end the same cart or order only")
-		}
 		for _, on := range r.On {
 			if item == on {
 				k.lint(fmt.Sprintf("%s.stop_on[%d]", at, i), item+" both queues a message and stops what waits", "take it out of on or out of stop_on")

@@ -49,7 +49,6 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[2]string{"cancel_on: shopify.order.created", "cancel_on: shopify.order.created\n    stop_on: [shopify.cart.updated, shopify.order.created]"},
 			[]string{
 				"12:15: warning: triggers.remind.stop_on[0]: shopify.cart.updated both queues a message and stops what waits; take it out of on or out of stop_on",
-				"12:37: warning: triggers.remind.stop_on[1]: shopify.order.created is in cancel_on, too, which it does the work of; remove it from cancel_on, or from stop_on to end the same cart or order only",
 			},
 		},
 		"steps that nothing ends, wait for ever and give one template other variables": {
