@@ -154,6 +154,11 @@ func moments(words string) (out []moment) {
 	return out
 }
 
+// besides are the halts that do not stop each message. Those that do are on every page, and so in no list of a page.
+func besides(halts []server.HaltView) []server.HaltView {
+	return slices.DeleteFunc(halts, func(h server.HaltView) bool { return h.Scope.OfEverything() })
+}
+
 // resumes is what a person resumes to end a halt, as scope and name; nil where a page cannot.
 func resumes(h server.HaltView) []string {
 	switch h.Scope {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -16,7 +15,7 @@ type systemPage struct {
 
 func (c *Console) system(r *http.Request) (page, error) {
 	status, err := c.Ask.Status(r.Context())
-	v := systemPage{Status: status, Halts: slices.DeleteFunc(status.Halts, server.HaltView.OfEverything)}
+	v := systemPage{Status: status, Halts: besides(status.Halts)}
 	if d := status.Daemon; d != nil {
 		if v.Accounts = d.Accounts; len(v.Accounts) == 0 {
 			v.Accounts = []server.AccountView{{Name: "api", API: d.API, Rate: d.Rate, UnderWay: d.UnderWay, Halted: d.Halted, HaltedLanes: d.HaltedLanes}}

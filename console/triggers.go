@@ -49,11 +49,7 @@ func (c *Console) triggers(r *http.Request) (page, error) {
 	for _, rule := range c.Rules() {
 		v.Rows = append(v.Rows, ruleRow{rule, holds(rule.Name, status.Halts)})
 	}
-	for _, h := range status.Halts {
-		if !slices.Contains(ofTrigger, h.Scope) && !h.OfEverything() {
-			v.Other = append(v.Other, h)
-		}
-	}
+	v.Other = slices.DeleteFunc(besides(status.Halts), func(h server.HaltView) bool { return slices.Contains(ofTrigger, h.Scope) })
 	return page{Name: "triggers", Title: "Triggers", Here: "/triggers", Data: v}, nil
 }
 

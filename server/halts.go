@@ -97,9 +97,6 @@ func (v HaltView) Ends() string {
 	return "nudgewire messages cancel --trigger " + shellWord(v.Name)
 }
 
-// OfEverything reports whether it stops each message. The console has these on every page, and so in no list of a page.
-func (v HaltView) OfEverything() bool { return store.Halt{Scope: v.Scope}.OfEverything() }
-
 // EverythingHalted are the halts that stop each message, as of now.
 func EverythingHalted(s *store.Store) (out []HaltView) {
 	for _, h := range s.EverythingHalted() {

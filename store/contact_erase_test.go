@@ -270,6 +270,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"decided.trigger_name", "decided.outcome", "attempts.error_class", "messages.error_class", "account_pauses.of_account", "account_pauses.room", "account_pauses.way", "account_pauses.cause", "account_pauses.node", "send_pauses.of_account", "send_pauses.kind", "send_pauses.content", "send_pauses.origin", "send_pauses.of_trigger", "send_pauses.run_mark", "send_pauses.mark",
 		"error_texts.text",                              // no number stands in it
 		"unused.connector", "unused.why", "unused.kind", // names and kinds
+		"renames.about", "renames.was", "renames.name", // names of the config
 		"hourly_counts.about", "hourly_counts.what", "hourly_counts.name", "hourly_counts.detail", "hourly_counts.country", "hourly_counts.class", // names and kinds
 		// changed or dropped with their row, or what no contact chooses
 		"webhooks_out.phone", "webhooks_out.receiver", "webhooks_out.kind", "webhooks_out.state", "webhook_receivers.receiver",

@@ -197,7 +197,7 @@ func (h Halt) Stops(d *nudgewire.Dispatch) bool {
 	case HaltRun:
 		return d.EventID == 0 && strings.HasPrefix(d.Key, h.mark())
 	default:
-		return true
+		return h.Scope.OfEverything()
 	}
 }
 
@@ -352,14 +352,16 @@ func (s *Store) Halted(d *nudgewire.Dispatch) (Halt, bool) {
 	return Halt{}, false
 }
 
-// OfEverything reports whether a halt stops each message, whatever it is of: a halt of everything by a person, or a review of
-// data that was damaged or restored.
-func (h Halt) OfEverything() bool { return h.Stops(&nudgewire.Dispatch{}) }
+// OfEverything reports whether halts of the scope stop each message, whatever it is of: a halt of everything by a person, or a
+// review of data that was damaged or restored.
+func (s HaltScope) OfEverything() bool {
+	return s == HaltAll || s == HaltDamage || s == HaltRestored
+}
 
 // EverythingHalted are the halts that stop everything. It asks no database.
 func (s *Store) EverythingHalted() (out []Halt) {
 	for _, h := range s.haltsNow() {
-		if h.OfEverything() {
+		if h.Scope.OfEverything() {
 			out = append(out, h)
 		}
 	}

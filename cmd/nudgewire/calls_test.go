@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 func TestKilledWhileSendingLeavesOnlyBegunCallsInDoubt(t *testing.T) {
 	var begun, taken atomic.Int64
 	dead := make(chan struct{})
+	answer := sync.OnceFunc(func() { close(dead) })
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			http.NotFound(w, r)
@@ -31,7 +33,8 @@ func TestKilledWhileSendingLeavesOnlyBegunCallsInDoubt(t *testing.T) {
 			<-dead // never answered
 		}
 	}))
-	defer api.Close()
+	defer api.Close() // waits for its answers
+	defer answer()
 	c := &crash{t: t, folder: t.TempDir(), address: freeAddress(t)}
 	c.put("config.yaml", fmt.Sprintf(`
 api: {base_url: %s/api/v1, key: key, rate: 200/s, timeout: 30s, concurrency: 4}
@@ -42,7 +45,7 @@ triggers:
 storage: sqlite:%s/nudgewire.db
 server: {listen: "%s"}
 `, api.URL, c.folder, c.address))
-	const posts = 40
+	const posts, calls = 40, 3 // of four at a time, one is for authentication alone
 	daemon := c.start()
 	for i := range posts {
 		if !c.post(i) {
@@ -51,7 +54,7 @@ server: {listen: "%s"}
 	}
 	// Claims run ahead of the calls.
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if counts, _ := c.ledger(); begun.Load() == 4 && counts[nudgewire.StateSending] > 4 {
+		if counts, _ := c.ledger(); begun.Load() == calls && counts[nudgewire.StateSending] > calls {
 			break
 		}
 	}
@@ -64,7 +67,7 @@ server: {listen: "%s"}
 	if claimed <= int(begun.Load()) {
 		t.Fatalf("%d claimed and %d calls begun: the test needs claims ahead of calls", claimed, begun.Load())
 	}
-	close(dead)
+	answer()
 	daemon = c.start()
 	c.settled()
 	if err := daemon.Process.Signal(os.Interrupt); err != nil {

@@ -104,6 +104,7 @@ export const actions = [
     await page.keyboard.press('g');
     await page.keyboard.press('m');
     await page.getByRole('heading', {name: 'Messages', level: 1}).waitFor();
+    await page.waitForLoadState();
     await page.keyboard.press('/');
     await page.keyboard.type(`event ${told.event.skipped}`); // g and e are typed, and go nowhere
     await page.keyboard.press('Enter');

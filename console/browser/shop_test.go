@@ -194,7 +194,7 @@ func onItsWay(m *server.MessageView) bool {
 func (s *shop) live() {
 	s.t.Helper()
 	cart := func(name, phone, first, total string, more ...any) act {
-		m := map[string]any{"cart_id": "c-" + name, "cart_total": total, "cart_url": "https://hillside-outdoor.example/cart/" + name, "currency": "GBP"}
+		m := map[string]any{"cart_id": "c-" + name, "cart_total": total, "cart_url": "https://hillside-outdoor.example/cart/" + name, "currency": "GBP", "tags": []string{}}
 		for i := 0; i+1 < len(more); i += 2 {
 			m[more[i].(string)] = more[i+1]
 		}

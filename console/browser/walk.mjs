@@ -90,7 +90,7 @@ async function sound(page, way, say) {
   if (seen.wide > 0) say(`it is ${seen.wide} pixels wider than the window`);
   if (way.scripts === false) return;
   for (const v of seen.violations) say(`the policy was broken: ${v}`);
-  if (seen.shift > shift) say(`its layout shifts by ${seen.shift.toFixed(3)}: ${seen.moved.join(', ')}`);
+  if (!way.acted && seen.shift > shift) say(`its layout shifts by ${seen.shift.toFixed(3)}: ${seen.moved.join(', ')}`);
   await page.evaluate(axe);
   const {violations} = await page.evaluate(() => window.axe.run({resultTypes: ['violations']}));
   for (const v of violations) say(`axe, ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => `${n.target} ${n.html.slice(0, 120)} ${(n.any[0] ?? n.all[0] ?? n.none[0])?.message ?? ''}`).join(' | ')}`);
@@ -204,8 +204,9 @@ try {
       const fresh = async () => watched(await newContext(browser, {theme: 'light', viewport: desktop}), say);
       await action.do(page, {told, say, fresh, sees: async words => {
         await page.getByText(words).first().waitFor().catch(() => say(`nothing says "${words}": ${page.url()}`));
+        await page.waitForLoadState(); // its scripts listen from then on
       }});
-      await sound(page, {scripts: action.scripts}, say);
+      await sound(page, {scripts: action.scripts, acted: true}, say); // what happens on a page may move it
       report.actions++;
     } catch (e) {
       say(e.message);
