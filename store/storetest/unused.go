@@ -75,18 +75,19 @@ func (s suite) unused(t *testing.T) {
 			of(nudgewire.UnusedPhone, "order.created", 6, "02 13:00", phone), of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop),
 			of(nudgewire.UnusedKind, "unknown", 2, "02 13:00", kind),
 		})
+		l.at(noon.Add(2*time.Hour + time.Minute)) // of several writers at one moment none is the later
 		l.nothing("", "order.created", 1)
 		same(t, "one of use ends those without a phone", l.unusedOnes(), []string{
 			of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop), of(nudgewire.UnusedKind, "unknown", 2, "02 13:00", kind),
 		})
 		phone = l.nothing(nudgewire.UnusedPhone, "order.created", 2)
-		same(t, "and they begin anew", l.unusedOnes()[0], of(nudgewire.UnusedPhone, "order.created", 2, "02 14:00", phone))
-		l.at(noon.Add(26 * time.Hour))
+		same(t, "and they begin anew", l.unusedOnes()[0], of(nudgewire.UnusedPhone, "order.created", 2, "02 14:01", phone))
+		l.at(noon.Add(27 * time.Hour))
 		same(t, "a day later only what a person ends is left", l.unusedOnes(), []string{of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop)})
 		kind = l.nothing(nudgewire.UnusedKind, "unknown", 1)
 		stop = l.nothing(nudgewire.UnusedOptOut, "message.received", 1)
 		same(t, "after a day it begins anew", l.unusedOnes(), []string{
-			of(nudgewire.UnusedOptOut, "message.received", 2, "02 12:00", stop), of(nudgewire.UnusedKind, "unknown", 1, "03 14:00", kind),
+			of(nudgewire.UnusedOptOut, "message.received", 2, "02 12:00", stop), of(nudgewire.UnusedKind, "unknown", 1, "03 15:00", kind),
 		})
 		for _, connector := range []string{"another", "shop"} {
 			before := len(l.unusedOnes())
@@ -101,7 +102,7 @@ func (s suite) unused(t *testing.T) {
 		if err := l.CountUnused(l.ctx, nudgewire.UnusedRepeated, nudgewire.Event{ID: stop, Connector: "shop", Kind: "order.created"}); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "told without an event of its own", l.unusedOnes(), []string{of(nudgewire.UnusedRepeated, "order.created", 1, "03 14:00", stop)})
+		same(t, "told without an event of its own", l.unusedOnes(), []string{of(nudgewire.UnusedRepeated, "order.created", 1, "03 15:00", stop)})
 	})
 	t.Run("a repetition is counted once", func(t *testing.T) {
 		l := s.open(t)
@@ -122,7 +123,8 @@ func (s suite) unused(t *testing.T) {
 				}
 			})
 		}
-		for i, want := range [][]string{{"shop no_phone cart.updated 1 since 02 12:00, event 1"}, nil, {"shop no_phone cart.updated 1 since 02 12:00, event 5"}} {
+		for i, want := range [][]string{{"shop no_phone cart.updated 1 since 02 12:00, event 1"}, nil, {"shop no_phone cart.updated 1 since 02 14:00, event 5"}} {
+			l.at(noon.Add(time.Duration(i) * time.Hour))
 			plans := [][]nudgewire.Plan{{one("1", "")}, {one("2", ""), one("3", "447700900123")}, {one("4", "447700900123"), one("5", "")}}[i]
 			if _, err := l.Accept(l.ctx, plans); err != nil {
 				t.Fatal(err)
