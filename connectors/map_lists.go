@@ -95,7 +95,7 @@ func (l *eachList) emptyParts(entry *view, said [partImage + 1]string) (names nu
 // given is the first value that an entry has for a part, and which path led to it; nil for none.
 func (l *eachList) given(entry *view, part int) (from *expr, text string) {
 	for _, p := range l.parts[part] {
-		for text := range p.given(entry) {
+		if text = p.first(entry); text != "" {
 			return p, text
 		}
 	}

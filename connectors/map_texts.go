@@ -32,9 +32,13 @@ func (e *expr) listOfTexts(v *view) (out nudgewire.Tags, unread string) {
 	if e.from != fromItem && e.from != fromRoot {
 		return splitTexts(e.text(v)), ""
 	}
-	if e.when != nil && !e.when.holds(v) {
+	if e.named(v) == "" || e.when != nil && !e.when.holds(v) {
 		return nil, ""
 	}
+	return e.readTexts(v)
+}
+
+func (e *expr) readTexts(v *view) (out nudgewire.Tags, unread string) {
 	several := slices.ContainsFunc(e.path.steps, func(s step) bool { return s.kind == stepEvery })
 	for raw := range e.every(v) {
 		if several && raw[0] == '"' { // one of many

@@ -178,33 +178,51 @@ func (e *expr) piped(text string) string {
 // of a text, it is the text before them.
 func (e *expr) given(v *view) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		if e.when != nil && !e.when.holds(v) {
-			return
-		}
-		if e.from != fromItem && e.from != fromRoot {
-			if text := cmp.Or(e.text(v), e.bare(v)); text != "" {
+		if len(e.path.steps) == 0 {
+			if text := e.first(v); text != "" {
 				yield(text)
 			}
 			return
 		}
+		if e.when != nil && !e.when.holds(v) {
+			return
+		}
 		for raw := range e.every(v) {
-			if raw == "false" || rawjson.Empty(raw) {
-				continue
-			}
-			text := strings.TrimSpace(rawjson.Text(raw))
-			if text = cmp.Or(e.piped(text), text, raw); !yield(text) {
+			if text := e.shown(raw); text != "" && !yield(text) {
 				return
 			}
 		}
 	}
 }
 
-// first is the first value that is given; "" for none.
+// first is the first value that is given; "" for none. Most expressions lead to one place, and are followed without more.
 func (e *expr) first(v *view) string {
+	if len(e.path.steps) > 0 {
+		return e.firstOfMany(v)
+	}
+	if e.when != nil && !e.when.holds(v) {
+		return ""
+	}
+	if e.from != fromItem && e.from != fromRoot {
+		return cmp.Or(e.text(v), e.bare(v))
+	}
+	return e.shown(e.named(v))
+}
+
+func (e *expr) firstOfMany(v *view) string {
 	for text := range e.given(v) {
 		return text
 	}
 	return ""
+}
+
+// shown is a JSON value as given yields it; "" where it is empty.
+func (e *expr) shown(raw string) string {
+	if raw == "false" || rawjson.Empty(raw) {
+		return ""
+	}
+	text := strings.TrimSpace(rawjson.Text(raw))
+	return cmp.Or(e.piped(text), text, raw)
 }
 
 // join is the joined text; nothing when one of its expressions has nothing, because half of

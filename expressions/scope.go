@@ -102,12 +102,15 @@ var consentFlags = map[string]string{"accepts_marketing": "consent_known", "acce
 // unreadable reports whether the value of a field is there and cannot be read, and notes that it was asked for. Of a consent that
 // cannot be read nobody knows either whether it says anything.
 func (s *Scope) unreadable(field string) bool {
+	if s.event == nil || len(s.event.Unreadable) == 0 || field == "" {
+		return false
+	}
 	for flag, known := range consentFlags {
 		if before, is := strings.CutSuffix(field, "."+known); is {
 			field = before + "." + flag
 		}
 	}
-	if s.event == nil || field == "" || !slices.ContainsFunc(s.event.Unreadable, func(known string) bool {
+	if !slices.ContainsFunc(s.event.Unreadable, func(known string) bool {
 		return known == field || field[0] == '.' && strings.HasSuffix(known, field)
 	}) {
 		return false
