@@ -1,9 +1,11 @@
 package phones
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/nyaruka/phonenumbers"
+	"pgregory.net/rapid"
 )
 
 func TestACountryIsFoundForEveryPrice(t *testing.T) {
@@ -49,4 +51,22 @@ func TestThePlanOfANumberIsTheLibrarys(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Also of numbers that nobody has, under each code.
+func TestAnyNumberIsAsValidAsTheLibrarySays(t *testing.T) {
+	var codes []int
+	for code := range 1000 {
+		if len(phonenumbers.GetRegionCodesForCountryCode(code)) > 0 {
+			codes = append(codes, code)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		digits := fmt.Sprint(rapid.SampledFrom(codes).Draw(t, "code"), rapid.StringMatching(`[1-9][0-9]{6,9}`).Draw(t, "number"))
+		n := numberOf(digits)
+		got, want := askPlan(digits), phonenumbers.IsValidNumber(n)
+		if region := phonenumbers.GetRegionCodeForNumber(n); got.valid != want || got.region != region {
+			t.Errorf("%s: valid %v of %q, the library says %v of %q", digits, got.valid, got.region, want, region)
+		}
+	})
 }
