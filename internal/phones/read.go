@@ -85,6 +85,9 @@ type answer struct {
 var answers cache[asked, answer]
 
 func read(raw string, home Home) (Number, error) {
+	if digits, found := strings.CutPrefix(raw, "+"); found && whole(digits) { // most numbers: the rest would find nothing to do
+		return (&written{text: raw, digits: digits}).international(digits)
+	}
 	if len(raw) > maxText*4 {
 		return Number{}, errors.New("is too long to be a phone number")
 	}
@@ -122,6 +125,11 @@ func read(raw string, home Home) (Number, error) {
 		return w.international(digits)
 	}
 	return w.withoutPlus(home)
+}
+
+// whole reports whether a text is digits and nothing else, and few enough for a number with its country code.
+func whole(digits string) bool {
+	return len(digits) > 0 && len(digits) <= maxDigits && digits[0] != '0' && strings.Trim(digits, "0123456789") == ""
 }
 
 // written is a number as it stands there.
