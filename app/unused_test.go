@@ -148,6 +148,18 @@ func TestTopicsAndRequestsThatComeToNothing(t *testing.T) {
 	h.mustTell("ten requests without an event", topic, "note no_event chat 10")
 	h.hook("chat", `{"messages":[{"id":"m1","from":"+447700900123","text":"hello"}]}`)
 	h.mustTell("one with an event", topic)
+	status, answer := h.hook("chat", `{"messages":[{"id":"m2","from":"+447700900123","text":"hello"}]}`+"\n"+`{"statuses":[]}`+"\n"+`{"messages":[{"id":"m3","from":"+447700900124","text":"hello"}]}`)
+	if status != http.StatusOK || strings.Count(answer, ",") != 2 {
+		t.Errorf("three bodies, one a line: %d %s", status, answer)
+	}
+	if got := rejectedRequests(t, h); !slices.ContainsFunc(got, func(r server.RejectedRequestView) bool {
+		return r.Reason == "taken, but there is no event in 1 of the bodies in it"
+	}) {
+		t.Errorf("rejected: %+v", got)
+	}
+	if status, answer := h.hook("chat", `{"id":"m4","from":"+447700900125","text":"hello"}`); status != http.StatusBadRequest {
+		t.Errorf("an event outside of messages: %d %s", status, answer)
+	}
 	h.takeUp(`shopify: {secret: "${SHOP_SECRET}"}`, `shopify: {secret: "${SHOP_SECRET}", kinds: [app.made.up]}`)
 	h.mustTell("the config knows it now")
 }

@@ -33,7 +33,7 @@ type Config struct {
 	Rate        units.Rate               `yaml:"rate" validate:"min=1/min,max=10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are answered 429. Not limited unless set, but 10/s where requests show nothing: kind none and mode monitor." example:"50/s"`
 	ClientCA    string                   `yaml:"client_ca" doc:"File (PEM) with certificates of authorities: only who connects with a certificate that one of them signed is taken, beside what verify asks for. Needs server.tls." example:"/etc/nudgewire/crm-ca.pem"`
 	Body        Body                     `yaml:"body" doc:"How the body is read."`
-	Items       []string                 `yaml:"items" doc:"Paths to the items of a batch; each becomes one event, of all paths that the body has; event.group is the name that led to it. Without it the body is one event, and a list or one object a line is one each; \".\" makes one event of a list, too." example:"[*]"`
+	Items       []string                 `yaml:"items" doc:"Paths to the items of a batch; each becomes one event, of all paths that the body has; event.group is the name that led to it. Of a list, or one object a line, each is such a body. Without it the body is one event, and a list or one object a line is one each; \".\" makes one event of a list, too." example:"[*]"`
 	Event       EventRule                `yaml:"event" doc:"What happened, when, and what distinguishes one event from another."`
 	Dedupe      Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
 	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form are in an item." example:"{phone: customer.phone, cart.total: total_price}"`

@@ -12,7 +12,8 @@ import (
 )
 
 // Where the events of a body are. A body is one event; a list of objects, or one object a line, is one event each; and where items
-// says where they lie, all places that the body has count. All of a request are stored or none: an item that cannot be an event
+// says where they lie, all places that the body has count. There each object of a list, and of each line, is a body of its own: several
+// in one request are what they would be one after the other. All of a request are stored or none: an item that cannot be an event
 // refuses the request, so that its sender hears of it.
 
 // maxItems bounds the events of one request, which are one commit.
@@ -42,8 +43,10 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 	}
 	start := rawjson.SkipSpace(doc.text, 0)
 	switch {
+	case c.items != nil && doc.text[start] == '[' && slices.ContainsFunc(c.items, func(e *expr) bool { return len(e.path.names) > 0 }):
+		return c.bodies(r, doc.text[start:], v, out)
 	case c.items != nil:
-		return c.batch(r, v, out)
+		return c.wrapped(r, doc.text[start:], v, out)
 	case doc.typ == jsonType && !c.whole && doc.text[start] == '[':
 		return c.list(r, doc.text[start:], v, out)
 	}
@@ -88,6 +91,54 @@ func (c *Connector) list(r *Request, text string, v *view, out *Received) error 
 	return nil
 }
 
+// bodies makes events of the items of every body of a list.
+func (c *Connector) bodies(r *Request, list string, v *view, out *Received) error {
+	n := 0
+	for raw := range rawjson.Elements(list) {
+		for _, names := range c.body.jsonIn {
+			raw = unwrapped(raw, names)
+		}
+		switch n++; {
+		case n > maxItems:
+			return tooMany()
+		case raw[0] == '[', raw[0] != '{' && !c.bare:
+			return noItem(n, raw)
+		}
+		if err := c.look(v, raw); err != nil {
+			return badJSON(err)
+		}
+		if err := c.wrapped(r, raw, v, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrapped makes an event of every item of a body, which the view has looked at. A body without one is counted, unless it is an event
+// itself: then whoever sends it has to hear that it is not read.
+func (c *Connector) wrapped(r *Request, text string, v *view, out *Received) error {
+	before := len(out.Events) + len(out.Skipped)
+	if err := c.batch(r, v, out); err != nil || len(out.Events)+len(out.Skipped) > before {
+		return err
+	}
+	if c.isEvent(r, text, v) {
+		return badBody(fmt.Sprintf(`is an event itself, and has nothing under %s: write items: [%q, "[*]"] to take both; nothing of the request was stored`,
+			c.items[0].source, c.items[0].source))
+	}
+	out.Empty++
+	return nil
+}
+
+// isEvent reports whether a body would be an event with a phone, were it an item.
+func (c *Connector) isEvent(r *Request, text string, v *view) bool {
+	if text[0] != '{' || c.see(v, text) != nil {
+		return false
+	}
+	alone, one := *r, Received{}
+	alone.origins = nil
+	return c.event.read(c, v, []byte(text), jsonType, &alone, &one) == nil && len(one.Events) == 1 && one.Events[0].Contact.Phone != ""
+}
+
 // batch makes an event of every item that lies where items says. Two places may lead to the same one.
 func (c *Connector) batch(r *Request, v *view, out *Received) error {
 	var met map[*byte]bool
@@ -127,15 +178,23 @@ func (c *Connector) around(e *expr, v *view) bool {
 func (c *Connector) oneOf(r *Request, raw string, v *view, out *Received) error {
 	n := len(out.Events) + len(out.Skipped) + 1
 	if n > maxItems {
-		return reject(http.StatusRequestEntityTooLarge, StageSize, fmt.Sprintf("the body has more than %d items: send them in several requests", maxItems))
+		return tooMany()
 	}
 	if raw[0] != '{' && !c.bare {
-		return badBody(fmt.Sprintf("has an item that is no event: item %d is %s and not an object; nothing of the request was stored", n, sortOf(raw)))
+		return noItem(n, raw)
 	}
 	if err := c.see(v, raw); err != nil {
 		return badJSON(err)
 	}
 	return c.event.read(c, v, []byte(raw), jsonType, r, out)
+}
+
+func tooMany() error {
+	return reject(http.StatusRequestEntityTooLarge, StageSize, fmt.Sprintf("the body has more than %d items: send them in several requests", maxItems))
+}
+
+func noItem(n int, raw string) error {
+	return badBody(fmt.Sprintf("has an item that is no event: item %d is %s and not an object; nothing of the request was stored", n, sortOf(raw)))
 }
 
 func sortOf(raw string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/textproto"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,91 @@ map: {phone: p}
 	same := connector(t, openVerify+"items: ['list[*]', 'list[0]']\nevent: {id: id}\nmap: {phone: p}")
 	if got := phonesOf(same, request(`{"list":[`+a+`,`+b+`]}`)); got != "unknown 447700900178, unknown 447700900179" {
 		t.Errorf("two paths to one item: %s", got)
+	}
+}
+
+// Bodies in a list, or one a line, are what they would be one after the other: whatever a connector finds in one body it finds in several.
+func TestSeveralBodiesAreWhatEachIs(t *testing.T) {
+	const (
+		a, b, c = `{"event":"a","event_id":"1","phone":"+447700900178"}`, `{"event":"b","event_id":"2","phone":"+447700900179"}`, `{"event":"c","event_id":"3","phone":"+447700900180"}`
+		rest    = "event: {type: event, id: event_id}\nmap: {phone: phone}"
+	)
+	configs := map[string]string{
+		"no items":             rest,
+		"items in two names":   "items: 'some.path'\n" + rest,
+		"items one by one":     "items: 'some.path[*]'\n" + rest,
+		"two groups":           "items: ['some.path[*]', 'other[*]']\n" + rest,
+		"a list or wrapped":    "items: ['some.path[*]', '[*]']\n" + rest,
+		"by their wrapper":     "items: 'some.path[*]'\nevent: {type: event, id: event_id}\nmap: {phone: phone, email: 'root:from'}",
+		"wrappers are texts":   "items: 'data.path[*]'\nbody: {json_in: [data]}\n" + rest,
+		"an id of the wrapper": "items: 'some.path[*]'\nevent: {type: event, id: 'root:id'}\nmap: {phone: phone}",
+	}
+	bodies := map[string]string{
+		"one event":              a,
+		"one wrapped":            `{"id":1,"from":"x@example.com","some":{"path":` + a + `}}`,
+		"two wrapped":            `{"id":2,"from":"y@example.com","some":{"path":[` + a + "," + b + `]}}`,
+		"another group":          `{"id":3,"other":[` + c + `]}`,
+		"both groups":            `{"id":4,"some":{"path":[` + b + `]},"other":[` + c + `]}`,
+		"none under the path":    `{"id":5,"some":{"path":[]}}`,
+		"another path":           `{"id":6,"statuses":[{"state":"read"}]}`,
+		"a text with the JSON":   `{"id":7,"data":"{\"path\":[` + strings.ReplaceAll(a, `"`, `\"`) + `]}"}`,
+		"an item without fields": `{"id":8,"some":{"path":[5]}}`,
+	}
+	several := map[string]func(bodies ...string) string{
+		"a list":            func(all ...string) string { return "[" + strings.Join(all, ",") + "]" },
+		"one object a line": func(all ...string) string { return strings.Join(all, "\n") + "\n" },
+		"a list with space": func(all ...string) string { return " [\n" + strings.Join(all, " ,\n") + "\n]\n" },
+	}
+	read := func(con *connectors.Connector, body string) (events []string, empty int, err error) {
+		r := request(body, "Content-Type", "application/json")
+		r.Proven = true
+		got, err := con.Receive(r)
+		for _, e := range got.Events {
+			events = append(events, e.Kind+" "+string(e.Contact.Phone)+" "+e.Contact.Email)
+		}
+		return events, got.Empty, err
+	}
+	for name, config := range configs {
+		con := connector(t, openVerify+config)
+		for one, first := range bodies {
+			for other, second := range bodies {
+				e1, n1, err1 := read(con, first)
+				e2, n2, err2 := read(con, second)
+				for how, join := range several {
+					at := fmt.Sprintf("%s: %s, and %s, as %s", name, one, other, how)
+					got, n, err := read(con, join(first, second))
+					if (err1 != nil || err2 != nil) != (err != nil) {
+						t.Errorf("%s: %v; one after the other %v and %v", at, err, err1, err2)
+					}
+					if err != nil {
+						continue
+					}
+					if diff := cmp.Diff(append(slices.Clone(e1), e2...), got); diff != "" || n != n1+n2 {
+						t.Errorf("%s: %d without an event, and one after the other %d and %d; events\n%s", at, n, n1, n2, diff)
+					}
+				}
+			}
+		}
+	}
+	con := connector(t, openVerify+configs["items in two names"])
+	for body, want := range map[string]string{
+		a:                                  `body: the body is an event itself, and has nothing under some.path: write items: ["some.path", "[*]"] to take both; nothing of the request was stored`,
+		"[5]":                              "body: the body has an item that is no event: item 1 is a number and not an object; nothing of the request was stored",
+		"[[" + a + "]]":                    "body: the body has an item that is no event: item 1 is a list and not an object; nothing of the request was stored",
+		strings.Repeat("{}\n", 10_001):     "size: the body has more than 10000 items: send them in several requests",
+		bodies["two wrapped"] + "\n" + "5": "body: the body is not JSON: byte " + fmt.Sprint(len(bodies["two wrapped"])+2) + ": more text behind the end of the value",
+	} {
+		if got := phonesOf(con, request(body, "Content-Type", "application/x-ndjson")); got != want {
+			t.Errorf("%.60s: %s, want %s", body, got, want)
+		}
+	}
+	gzip := request("\x1f\x8b", "Content-Type", "application/json", "Content-Encoding", "gzip")
+	if got := phonesOf(con, gzip); !strings.Contains(got, "switch compression off at the sender") {
+		t.Errorf("gzip: %s", got)
+	}
+	form := request("event=a&phone=%2B447700900178", "Content-Type", "application/x-www-form-urlencoded")
+	if got := phonesOf(con, form); !strings.Contains(got, "is an event itself") {
+		t.Errorf("a form: %s", got)
 	}
 }
 

@@ -36,8 +36,8 @@ type Received struct {
 	Events    []nudgewire.Event
 	Skipped   []Skip
 
-	// Empty says that there is no event in the body, nor one that a rule skipped.
-	Empty bool
+	// Empty is how many bodies of the request have no event, nor one that a rule skipped: 1 where the whole request has none.
+	Empty int
 
 	// Unverified says why the request would have been rejected, were the connector's verify not
 	// in mode monitor; "" otherwise.
@@ -159,7 +159,9 @@ func (c *Connector) take(r *Request, out Received) (Received, error) {
 	if err := c.events(r, doc, &out); err != nil {
 		return Received{}, err
 	}
-	out.Empty = len(out.Events)+len(out.Skipped) == 0
+	if len(out.Events)+len(out.Skipped) == 0 {
+		out.Empty = max(1, out.Empty)
+	}
 	out.Reply = c.reply.answer(r)
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -386,8 +387,8 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		// it is safe to enforce.
 		h.keep(c, &connectors.Rejected{Status: got.Reply.Status, Stage: stageMonitor, Reason: got.Unverified})
 	}
-	if got.Empty {
-		h.keep(c, &connectors.Rejected{Status: got.Reply.Status, Stage: connectors.StageBody, Reason: noEvent})
+	if got.Empty > 0 {
+		h.keep(c, &connectors.Rejected{Status: got.Reply.Status, Stage: connectors.StageBody, Reason: noEvent(&got)})
 	}
 	if len(got.Events) == 0 {
 		return withReceipts(got, nil), nil
@@ -408,8 +409,13 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	return withReceipts(got, receipts), nil
 }
 
-// noEvent is the reason of a trace of a request that was taken and has no event in it.
-const noEvent = "taken, but there is no event in it"
+// noEvent is the reason of a trace of a request that was taken and has no event in it, or in some of several bodies.
+func noEvent(got *connectors.Received) string {
+	if len(got.Events)+len(got.Skipped) > 0 {
+		return fmt.Sprintf("taken, but there is no event in %d of the bodies in it", got.Empty)
+	}
+	return "taken, but there is no event in it"
+}
 
 // withReceipts is the connector's answer, or where it says nothing what came of the request.
 func withReceipts(got connectors.Received, receipts []nudgewire.Receipt) connectors.Reply {
@@ -576,7 +582,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 	}
 	f := nudgewire.RejectedRequest{
 		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: mask.Phones(no.Reason),
-		Empty: no.Reason == noEvent, Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
+		Empty: no.Stage == connectors.StageBody && no.Status < http.StatusBadRequest, Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
 	}
 	if h.Samples && verified {
 		f.Sample = sampleOf(c.body)
