@@ -2,14 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/regular"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 // fileLook is how often the daemon looks whether the config file can still be used. A file that cannot does no harm
@@ -21,22 +20,29 @@ const fileLook = 15 * time.Second
 func (a *App) watchConfigFile(ctx context.Context) error {
 	tick := time.NewTicker(fileLook)
 	defer tick.Stop()
-	seen := stamps(a.opt.ConfigFile, a.config())
+	seen := stamps(ctx, a.opt.ConfigFile, a.config())
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if now := stamps(a.opt.ConfigFile, a.config()); now != seen {
+		if now := stamps(ctx, a.opt.ConfigFile, a.config()); now != seen && ctx.Err() == nil {
 			seen = now
-			a.lookAtConfigFile()
+			a.lookAtConfigFile(ctx)
 		}
 	}
 }
 
-func (a *App) lookAtConfigFile() {
-	cfg, problems := config.Load(a.opt.ConfigFile, a.opt.Env)
+func (a *App) lookAtConfigFile(ctx context.Context) {
+	var problems yamlpos.Problems
+	cfg, err := regular.Do(ctx, func() (cfg *config.Config, _ error) {
+		cfg, problems = config.Load(a.opt.ConfigFile, a.opt.Env)
+		return cfg, nil
+	})
+	if err != nil { // the daemon stops, and waits for no share
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if problems.Errors() == 0 {
@@ -54,14 +60,6 @@ func (a *App) lookAtConfigFile() {
 }
 
 // stamps tell a file and those that it includes from what they were.
-func stamps(path string, cfg *config.Config) string {
-	var out strings.Builder
-	for _, one := range append([]string{path}, cfg.Included()...) {
-		if info, err := os.Stat(one); err != nil {
-			fmt.Fprintln(&out, one, "is gone")
-		} else {
-			fmt.Fprintln(&out, one, info.ModTime(), info.Mode())
-		}
-	}
-	return out.String()
+func stamps(ctx context.Context, path string, cfg *config.Config) string {
+	return regular.Stamps(ctx, append([]string{path}, cfg.Included()...)...)
 }

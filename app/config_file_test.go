@@ -1,10 +1,16 @@
 package app_test
 
 import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/server"
 )
 
 // A file that could not be used at the next start is told, once it is put back no more, and reload has the last word.
@@ -36,6 +42,66 @@ func TestAConfigFileThatCouldNotBeUsedIsTold(t *testing.T) {
 		app.LookAtConfigFile(h.App)
 		if words := trouble(); words != "" {
 			t.Errorf("put back, and told %q", words)
+		}
+	}
+}
+
+// Whatever lies where the config's files lay, nobody waits for it: it is told in words, a reload answers with them, and a stop ends. The
+// rules of before go on.
+func TestNothingInTheConfigsPlaceHoldsTheDaemon(t *testing.T) {
+	t.Parallel()
+	places := map[string]func(path string) error{
+		"a pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a socket": func(path string) error {
+			return server.AtSocket(path, func(short string) error {
+				l, err := net.Listen("unix", short)
+				if err == nil {
+					l.(*net.UnixListener).SetUnlinkOnClose(false)
+					err = l.Close() // its name stays
+				}
+				return err
+			})
+		},
+	}
+	const included, days = "shops.yaml", "days.txt"
+	for _, file := range []string{"", included, days} {
+		for what, put := range places {
+			t.Run(file+" "+what, func(t *testing.T) {
+				t.Parallel()
+				o := options{folder: t.TempDir(), config: "include: [" + included + "]" + strings.Replace(plainConfig, "language: en", "language: en, quiet_hours: {hours: \"22:00-07:00\", holidays: "+days+"}", 1)}
+				for name, text := range map[string]string{included: "connectors: {braze: {secret: a-secret-of-the-shop}}\n", days: "2026-12-25\n"} {
+					if err := os.WriteFile(filepath.Join(o.folder, name), []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				h := open(t, o)
+				path := h.file()
+				if file != "" {
+					path = filepath.Join(o.folder, file)
+				}
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+				if err := put(path); err != nil {
+					t.Fatal(err)
+				}
+				app.LookAtConfigFile(h.App)
+				told := ""
+				for _, one := range h.status().Troubles {
+					if one.Code == nudgewire.TroubleConfig {
+						told = one.Words
+					}
+				}
+				if !strings.Contains(told, "cannot be used as it is") {
+					t.Errorf("told %q", told)
+				}
+				if err := h.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be used") {
+					t.Errorf("reload: %v", err)
+				}
+				h.stop()
+			})
 		}
 	}
 }

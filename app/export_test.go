@@ -9,7 +9,7 @@ import (
 func (a *App) LateRules(ctx context.Context, now time.Time) error { return a.lateRules(ctx, now) }
 
 // LookAtConfigFile does what the daemon does when the file was changed.
-func LookAtConfigFile(a *App) { a.lookAtConfigFile() }
+func LookAtConfigFile(a *App) { a.lookAtConfigFile(context.Background()) }
 
 // LookForSilence does what the daemon does now and then.
 func LookForSilence(a *App) { _ = a.lookForSilence(context.Background(), map[string]bool{}) }

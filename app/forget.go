@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -82,7 +83,7 @@ func (a *App) forget(ctx context.Context) (done []store.Erasure, waits string, e
 		waits, err = a.jobs.Forget(ctx, find)
 	}
 	if err == nil && waits == "" {
-		err = a.forgetRequests(all, find)
+		err = a.forgetRequests(ctx, all, find)
 	}
 	if err != nil || waits != "" {
 		if err == nil && all[0].Waits != waits {
@@ -111,7 +112,7 @@ func (a *App) wipe(ctx context.Context, log *zap.Logger, all []store.Erasure) er
 }
 
 // forgetRequests removes those files that tell of somebody who is forgotten.
-func (a *App) forgetRequests(all []store.Erasure, find interface{ Blot([]byte) bool }) error {
+func (a *App) forgetRequests(ctx context.Context, all []store.Erasure, find interface{ Blot([]byte) bool }) error {
 	folder := server.RequestsFolder(store.Path(a.began.Storage))
 	files, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +123,7 @@ func (a *App) forgetRequests(all []store.Erasure, find interface{ Blot([]byte) b
 	}
 	for _, one := range files {
 		path := filepath.Join(folder, one.Name())
-		text, err := os.ReadFile(path)
+		text, err := regular.Read(ctx, path, server.MaxRequestFile)
 		if err != nil {
 			return fmt.Errorf("files of data requests: %w", err)
 		}

@@ -10,13 +10,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -131,7 +131,10 @@ const maxManifest = 64 << 20
 // read goes through the archive at path, and holds every entry against the manifest. take gets each of the others, and need not read
 // it whole. did is told of the archive's own bytes. Errors: a *FileError.
 func read(ctx context.Context, path string, take func(name string, size int64, r io.Reader) error, did func(int64)) (m Manifest, err error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(ctx, path)
+	if errors.Is(err, regular.ErrNoFile) || errors.Is(err, regular.ErrFolder) {
+		err = &FileError{path, err.Error(), "name the file of a backup"}
+	}
 	if err != nil {
 		return m, err
 	}

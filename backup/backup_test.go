@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -326,6 +327,14 @@ func TestADamagedBackupIsTold(t *testing.T) {
 	}
 	if _, err := Check(t.Context(), path, nil); err != nil {
 		t.Error(err)
+	}
+	pipe := path + ".pipe"
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var bad *FileError
+	if _, err := Check(t.Context(), pipe, nil); !errors.As(err, &bad) || bad.Why != "is no regular file" {
+		t.Errorf("a pipe: %v", err)
 	}
 	if _, err := Check(t.Context(), path+".gone", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)

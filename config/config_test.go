@@ -5,10 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,9 +156,22 @@ func TestVersionIsTheFilesHash(t *testing.T) {
 
 func TestLoadSaysWhyThereIsNoFile(t *testing.T) {
 	dir := t.TempDir()
+	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	const special = `is no regular file, but a pipe, a socket, a device or something of the system's; put a regular file there; "nudgewire check -" reads standard input`
 	tests := map[string]string{
 		filepath.Join(dir, "none.yaml"): `there is no such file; make one with "nudgewire init", or name yours with --config`,
 		dir:                             "is a directory; name the file in it",
+		pipe:                            special,
+		socket:                          special,
+		"/dev/zero":                     special,
 	}
 	for path, want := range tests {
 		c, ps := Load(path, environ)

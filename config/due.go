@@ -1,7 +1,6 @@
 package config
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash"
@@ -106,7 +105,7 @@ func (c *Config) readHolidays(k *checker, at, path string, sum hash.Hash) {
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(c.folder, full)
 	}
-	ctx, done := context.WithTimeout(context.Background(), regular.Patience)
+	ctx, done := regular.Bounded()
 	defer done()
 	f, err := regular.Open(ctx, full)
 	switch {

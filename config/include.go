@@ -138,7 +138,9 @@ func (i *includer) read(item *yamlpos.Node, name string) []byte {
 		i.bytes = 3 * maxIncludedBytes // said once
 		return nil
 	}
-	src, err := i.bytesOf(name)
+	src, err := wholeFile(func(ctx context.Context) ([]byte, error) {
+		return regular.ReadIn(ctx, i.folder, name, yamlpos.MaxBytes)
+	})
 	switch {
 	case err == nil:
 		i.bytes += len(src)
@@ -155,17 +157,4 @@ func (i *includer) read(item *yamlpos.Node, name string) []byte {
 		item.Report(fmt.Sprintf("%s cannot be read: %v", name, err), "it has to be a file in the folder of this one or below; a link may not lead out of it")
 	}
 	return nil
-}
-
-func (i *includer) bytesOf(name string) ([]byte, error) {
-	ctx, done := context.WithTimeout(context.Background(), regular.Patience)
-	defer done()
-	src, err := regular.ReadIn(ctx, i.folder, name, yamlpos.MaxBytes)
-	if errors.Is(err, regular.ErrTooLarge) {
-		return make([]byte, yamlpos.MaxBytes+1), nil // Parse says so
-	}
-	if src == nil {
-		src = []byte{}
-	}
-	return src, err
 }

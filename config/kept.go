@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/hours"
+	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
@@ -104,7 +104,9 @@ func holidaysAt(folder, path string) (days hours.Holidays, read bool) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(folder, path)
 	}
-	f, err := os.Open(path)
+	ctx, done := regular.Bounded()
+	defer done()
+	f, err := regular.Open(ctx, path)
 	if err != nil {
 		return days, false
 	}

@@ -2,17 +2,17 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -52,24 +52,36 @@ func read(path string) ([]byte, *yamlpos.Problem) {
 	bad := func(msg, hint string) ([]byte, *yamlpos.Problem) {
 		return nil, &yamlpos.Problem{File: path, Msg: msg, Hint: hint}
 	}
-	f, err := os.Open(path)
+	src, err := wholeFile(func(ctx context.Context) ([]byte, error) { return regular.Read(ctx, path, yamlpos.MaxBytes) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return bad("there is no such file", `make one with "nudgewire init", or name yours with --config`)
 	case errors.Is(err, fs.ErrPermission):
 		return bad("may not be read by this user", "check the file's owner and mode")
-	case err != nil:
-		return bad(fmt.Sprintf("cannot be opened: %v", err), "")
-	}
-	defer func() { _ = f.Close() }() // read only: nothing can be lost by a bad close
-	if info, err := f.Stat(); err == nil && info.IsDir() {
+	case errors.Is(err, regular.ErrFolder):
 		return bad("is a directory", "name the file in it")
-	}
-	src, err := io.ReadAll(io.LimitReader(f, yamlpos.MaxBytes+1))
-	if err != nil {
+	case errors.Is(err, regular.ErrNoFile):
+		return bad("is no regular file, but a pipe, a socket, a device or something of the system's", `put a regular file there; "nudgewire check -" reads standard input`)
+	case errors.Is(err, regular.ErrHangs):
+		return bad("cannot be read: "+err.Error(), "see whether the disk or share that holds it answers")
+	case err != nil:
 		return bad(fmt.Sprintf("cannot be read: %v", err), "")
 	}
 	return src, nil
+}
+
+// wholeFile is all of a file, one byte more than is allowed at the most: Parse refuses those. It is nil with an error only.
+func wholeFile(read func(context.Context) ([]byte, error)) ([]byte, error) {
+	ctx, done := regular.Bounded()
+	defer done()
+	src, err := read(ctx)
+	if errors.Is(err, regular.ErrTooLarge) {
+		return make([]byte, yamlpos.MaxBytes+1), nil
+	}
+	if src == nil && err == nil {
+		src = []byte{}
+	}
+	return src, err
 }
 
 // Parse is Load for a file's bytes; file is its name in problems, and relative paths start at

@@ -51,7 +51,7 @@ func cameTo(con *connectors.Connector, set *triggers.Set, r connectors.Request) 
 		return []string{"4xx"}
 	case got.Handshake != "":
 		return []string{"handshake"}
-	case got.Empty || len(got.Skipped) > 0:
+	case got.Empty > 0 || len(got.Skipped) > 0:
 		words = append(words, "told")
 	}
 	for i := range got.Events {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/regular"
 )
 
 // certificateLook is how often the door looks whether its certificate was replaced. Tools that renew
@@ -191,13 +191,7 @@ func (c *Certificates) Views() []CertificateView {
 
 // stampsOf tell files from what they were.
 func stampsOf(files ...string) string {
-	var out strings.Builder
-	for _, file := range files {
-		if info, err := os.Stat(file); err != nil {
-			fmt.Fprintln(&out, file, "is gone")
-		} else {
-			fmt.Fprintln(&out, file, info.ModTime(), info.Size(), info.Mode())
-		}
-	}
-	return out.String()
+	ctx, done := regular.Bounded()
+	defer done()
+	return regular.Stamps(ctx, files...)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/regular"
 )
 
 // Who asks for what is stored about them gets a file, which a person sends them. The file is what is still to be done: a request
@@ -40,6 +41,9 @@ type DataRequestView struct {
 func RequestsFolder(database string) string {
 	return filepath.Join(filepath.Dir(database), "data-requests")
 }
+
+// MaxRequestFile is as much of such a file as is read; what one holds of a contact is far less.
+const MaxRequestFile = 64 << 20
 
 // RequestPath is the file of a request.
 func RequestPath(database string, event nudgewire.EventID) string {
@@ -73,10 +77,10 @@ func openRequests(database string) (open []DataRequestView, err error) {
 	return open, nil
 }
 
-func (a admin) dataRequests(*http.Request) (any, error) {
+func (a admin) dataRequests(r *http.Request) (any, error) {
 	open, err := openRequests(a.Storage)
 	for i := range open {
-		text, err := os.ReadFile(open[i].File)
+		text, err := regular.Read(r.Context(), open[i].File, MaxRequestFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -401,3 +401,13 @@ func TestTroubleOfTheDiskIsToldByItsKind(t *testing.T) {
 		t.Errorf("no error is told as %q", got)
 	}
 }
+
+func TestAPipeIsNoData(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path}); !errors.Is(err, errNoFile) || !strings.HasPrefix(err.Error(), path+": ") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/nudgewire/nudgewire/internal/pgaddress"
 )
 
 // OnServer reports whether a DSN names a PostgreSQL database, and no file of this machine.
@@ -25,7 +27,11 @@ func checkDSN(address string) error {
 	if strings.Contains(address, "#") {
 		return errors.New("has a # in it, which is %23 in an address")
 	}
-	if _, err := pgx.ParseConfig(address); err != nil {
+	_, err := pgaddress.Parse(address)
+	if no, ok := errors.AsType[*pgaddress.FileError](err); ok {
+		return fmt.Errorf("names a file that cannot be used: %w", no)
+	}
+	if err != nil {
 		return errors.New("cannot read the address of the database")
 	}
 	return nil
@@ -114,7 +120,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 
 // connectionTo is what every connection to the database at an address begins with.
 func connectionTo(address, application string) (*pgx.ConnConfig, error) {
-	cfg, err := pgx.ParseConfig(address)
+	cfg, err := pgaddress.Parse(address)
 	if err != nil {
 		return nil, err
 	}

@@ -88,11 +88,17 @@ func createFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("storage file: %w", err)
 	}
-	if err := f.Close(); err != nil {
+	info, err := f.Stat()
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("storage file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return errNoFile
 	}
 	return nil
 }
+
+var errNoFile = errors.New("this is a pipe, a device or a socket and no file for data: move it away, or name another path in storage")
 
 // layOut sets what SQLite can only choose before it writes its first page.
 func layOut(drv driver.Driver, uri, path string) error {

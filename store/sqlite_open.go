@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/nudgewire/nudgewire/internal/pgaddress"
 )
 
 // Path is the file that dsn names, or, of a database on a server, what the names begin with of what a process notes for itself.
@@ -32,7 +32,7 @@ func Name(dsn string) string {
 		return Path(dsn)
 	}
 	address, _, _ := strings.Cut(dsn, "#")
-	cfg, err := pgx.ParseConfig(address)
+	cfg, err := pgaddress.Parse(address)
 	if err != nil {
 		return "a PostgreSQL database"
 	}

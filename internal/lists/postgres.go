@@ -14,16 +14,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/nudgewire/nudgewire/internal/pgaddress"
 )
 
 // openPostgres makes s a source over the PostgreSQL database at address.
 func (s *sqlSource) openPostgres(address string) error {
-	config, err := pgx.ParseConfig(address)
+	config, err := pgaddress.Parse(address)
+	if no, ok := errors.AsType[*pgaddress.FileError](err); ok {
+		return &wordError{"names a file that cannot be used: " + no.Error(), "name a regular file that this user may read"}
+	}
 	if err != nil {
 		return &wordError{"is not the address of a PostgreSQL database", "write postgres://user:password@host:5432/name"} // the text may hold a password
 	}

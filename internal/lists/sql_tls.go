@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/nudgewire/nudgewire/internal/pgaddress"
 )
 
 // untrusted names the host of a database elsewhere whose address does not ask for TLS with a certificate that is
@@ -37,7 +38,7 @@ func untrusted(o *Origin) (host, hint string) {
 // UntrustedPostgres is untrusted for an address of PostgreSQL, whoever uses it. Of several hosts it is the first that is elsewhere
 // and need not prove itself; what the environment says (PGHOST, PGSSLMODE) counts as it does for the driver.
 func UntrustedPostgres(address string) (host, hint string) {
-	config, err := pgx.ParseConfig(address)
+	config, err := pgaddress.Parse(address)
 	if err != nil {
 		return "", "" // whoever opens it says why
 	}

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -27,6 +28,14 @@ var (
 
 // Patience is how long a file may take to be read whole where nobody's context bounds it.
 const Patience = 5 * time.Second
+
+// ErrHangs is a disk or share that does not answer.
+var ErrHangs = fmt.Errorf("nothing came of it for %d seconds", Patience/time.Second)
+
+// Bounded is a context for a file that nobody's context bounds. It ends with ErrHangs.
+func Bounded() (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(context.Background(), Patience, ErrHangs)
+}
 
 // step is how much is read at a time.
 const step = 64 << 10
@@ -72,7 +81,7 @@ func Read(ctx context.Context, path string, most int64) ([]byte, error) {
 
 // ReadSmall is Read for a file of at most a megabyte, such as certificates, where nobody's context bounds it.
 func ReadSmall(path string) ([]byte, error) {
-	ctx, done := context.WithTimeout(context.Background(), Patience)
+	ctx, done := Bounded()
 	defer done()
 	text, err := Read(ctx, path, 1<<20)
 	if errors.Is(err, ErrNoFile) || errors.Is(err, ErrFolder) || errors.Is(err, ErrTooLarge) {
@@ -97,6 +106,20 @@ func all(f *File, err error, most int64) ([]byte, error) {
 		return nil, ErrTooLarge
 	}
 	return text, err
+}
+
+// Stamps tell files from what they were: when they were changed, their size and what they are. A file of a share that does not answer
+// before ctx ends is as one that is gone.
+func Stamps(ctx context.Context, paths ...string) string {
+	var out strings.Builder
+	for _, path := range paths {
+		if info, err := Do(ctx, func() (fs.FileInfo, error) { return os.Stat(path) }); err != nil {
+			fmt.Fprintln(&out, path, "is gone")
+		} else {
+			fmt.Fprintln(&out, path, info.ModTime(), info.Size(), info.Mode())
+		}
+	}
+	return out.String()
 }
 
 // Do runs what may hang, such as a look into a folder, and leaves it behind when ctx ends.

@@ -2,7 +2,6 @@ package secret
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -169,7 +168,7 @@ func fromFile(ref, folder, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(folder, path)
 	}
-	ctx, done := context.WithTimeoutCause(context.Background(), regular.Patience, errHangs)
+	ctx, done := regular.Bounded()
 	defer done()
 	content, err := regular.Read(ctx, path, maxFile)
 	switch {
@@ -183,8 +182,8 @@ func fromFile(ref, folder, path string) (string, error) {
 		return fail("is no regular file, but a pipe, a device or something of the system's", "write the value into a file and name that", nil)
 	case errors.Is(err, regular.ErrTooLarge):
 		return fail("is larger than 64 KiB", "a secret is short; check the path", nil)
-	case errors.Is(err, errHangs):
-		return fail("cannot be read: "+errHangs.Error(), "see whether the disk or share that holds it answers", err)
+	case errors.Is(err, regular.ErrHangs):
+		return fail("cannot be read: "+regular.ErrHangs.Error(), "see whether the disk or share that holds it answers", err)
 	case err != nil:
 		return fail("cannot be read", "check the file", err)
 	}
@@ -194,9 +193,6 @@ func fromFile(ref, folder, path string) (string, error) {
 	}
 	return value, nil
 }
-
-// errHangs is a disk or share that does not answer.
-var errHangs = errors.New("nothing came of it for 5 seconds")
 
 // withoutLineEnd is what a file or a command says, without the one line end that editors and echo put there.
 func withoutLineEnd(content []byte) string {
