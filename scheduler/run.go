@@ -17,7 +17,7 @@ import (
 )
 
 // errStopped ends work on a run that a person paused or cancelled, or that another process
-// took over: its row says what it is now.
+// took over: its row says what it is now. One whose files are written anew (gaveUp) ends so, too.
 var errStopped = errors.New("the run was stopped")
 
 // A working is a run in hand.
@@ -148,6 +148,9 @@ func (w *working) keep(ctx context.Context) error {
 	w.keeping.Lock()
 	defer w.keeping.Unlock()
 	now := w.Now()
+	if w.isDown(w.run.ID) {
+		return errStopped
+	}
 	if now.Sub(w.renewed) < time.Second {
 		return nil
 	}

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/files"
@@ -40,33 +42,51 @@ const forgottenPhone nudgewire.Phone = "00000000000"
 func isForgotten(p nudgewire.Phone) bool { return strings.HasPrefix(string(p), forgottenDigit) }
 
 // Forget takes what find finds out of the files of all runs. Of a row of a part nothing stays but its place, so that the places
-// of the others stay; no upload takes it along. waits names a run whose files are in use, "" when all is done: once
-// it has ended, or is paused, the call is made again. Done twice it does no harm.
+// of the others stay; no upload takes it along. A run that is being sent gives its files up for it (gaveUp), whatever it waits for. waits
+// names a run whose files are in use, "" when all is done: then the call is made again. Done twice it does no harm.
 func (s *Scheduler) Forget(ctx context.Context, find Blotter) (waits string, err error) {
 	open, err := s.Store.OpenRuns(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	used := map[string]string{}
-	for _, r := range open {
-		switch r.State {
+	used := map[string][]*nudgewire.Run{}
+	for i := range open {
+		switch r := &open[i]; r.State {
 		case nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunUploading:
-			used[runFolder(s.Files.Root(), r)] = fmt.Sprintf("run %d of %s is %s", r.ID, r.Job, r.State.Words())
-			if r.Folder != "" { // a retry sends the files of another run
-				used[r.Folder] = used[runFolder(s.Files.Root(), r)]
+			built := runFolder(s.Files.Root(), *r)
+			used[built] = append(used[built], r)
+			if r.Folder != "" && r.Folder != built { // a retry sends the files of another run
+				used[r.Folder] = append(used[r.Folder], r)
 			}
 		}
 	}
+	inUse := map[string]string{}          // why, by folder; "" once the files are given up
+	waiting := map[nudgewire.RunID]bool{} // runs that are to stay down until the next call
+	defer func() {
+		for i := range open {
+			if id := open[i].ID; !waiting[id] {
+				s.takeUp(id)
+			}
+		}
+	}()
 	paths, err := s.Files.List(ctx, "")
 	for i := 0; i < len(paths) && err == nil; i++ {
 		folder, _ := files.Split(paths[i])
-		why := used[folder]
-		switch holds, failed := s.fileHolds(ctx, paths[i], find); {
+		holds, failed := s.fileHolds(ctx, paths[i], find)
+		why, known := inUse[folder]
+		if holds && failed == nil && !known {
+			why, failed = s.gaveUp(ctx, used[folder])
+			inUse[folder] = why
+		}
+		switch {
 		case failed != nil:
 			err = failed
 		case !holds:
 		case why != "":
 			waits = why
+			for _, r := range used[folder] {
+				waiting[r.ID] = true
+			}
 		case files.Unfinished(paths[i]):
 			s.afterwards.Lock() // a retry writes files of a run that has ended; of any other the writer has died
 			err = s.Files.Remove(ctx, paths[i])
@@ -79,6 +99,82 @@ func (s *Scheduler) Forget(ctx context.Context, find Blotter) (waits string, err
 		return "", fmt.Errorf("forget what stands in files of runs: %w", err)
 	}
 	return waits, nil
+}
+
+// A run may wait for hours or days, by its rate, its quiet hours, a halt, a service that is down. An erasure does not wait with it: the run is put
+// down, as by a stop of the daemon, its files are written anew, and it is taken up again where it was.
+
+// givesUp is how long a run has to put itself down before the erasure leaves it for its next try.
+const givesUp = 3 * time.Second
+
+// gaveUp has runs that are being sent give their files up. why says what still uses them, "" for nothing: then no process works on the runs
+// until takeUp.
+func (s *Scheduler) gaveUp(ctx context.Context, runs []*nudgewire.Run) (why string, err error) {
+	for _, r := range runs {
+		if r.State != nudgewire.RunUploading {
+			return fmt.Sprintf("run %d of %s, which is %s", r.ID, r.Job, r.State.Words()), nil
+		}
+		until := s.Now().Add(s.Lease)
+		for tried := time.Duration(0); s.putDown(r.ID, until); tried += givesUp / 30 {
+			if tried >= givesUp {
+				return s.sending(ctx, r)
+			}
+			if err := s.Sleep(ctx, givesUp/30); err != nil {
+				return "", err
+			}
+		}
+		mine, err := s.Store.ClaimRuns(ctx, s.Owner, s.Now().UTC(), until.UTC(), func(one *nudgewire.Run) bool { return one.ID == r.ID })
+		if err != nil {
+			return "", err
+		}
+		if len(mine) == 0 {
+			return fmt.Sprintf("run %d of %s, which another node sends", r.ID, r.Job), nil
+		}
+		if leaving, err := s.fileLeaves(ctx, r); err != nil {
+			return "", err
+		} else if leaving { // a crash cut it off: who takes the run up settles that first
+			s.takeUp(r.ID)
+			return fmt.Sprintf("run %d of %s, which a stop cut off", r.ID, r.Job), nil
+		}
+	}
+	return "", nil
+}
+
+// sending says what a run in hand does that it cannot put down.
+func (s *Scheduler) sending(ctx context.Context, r *nudgewire.Run) (string, error) {
+	if leaving, err := s.fileLeaves(ctx, r); err != nil || leaving {
+		return fmt.Sprintf("a file of run %d of %s, which is being sent", r.ID, r.Job), err
+	}
+	return fmt.Sprintf("run %d of %s to put its files down", r.ID, r.Job), nil
+}
+
+// fileLeaves reports whether a file of the run is on its way, or was when its process died.
+func (s *Scheduler) fileLeaves(ctx context.Context, r *nudgewire.Run) (bool, error) {
+	parts, err := s.Store.Parts(ctx, r.ID)
+	return slices.ContainsFunc(parts, func(p nudgewire.Part) bool { return p.State == nudgewire.PartUploading }), err
+}
+
+// putDown keeps a run from being worked on here, and reports whether it still is.
+func (s *Scheduler) putDown(id nudgewire.RunID, until time.Time) (inHand bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down[id] = until
+	return s.busy[id]
+}
+
+// isDown reports whether a run is not to be worked on here for now.
+func (s *Scheduler) isDown(id nudgewire.RunID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Now().Before(s.down[id])
+}
+
+// takeUp has a run worked on again.
+func (s *Scheduler) takeUp(id nudgewire.RunID) {
+	s.mu.Lock()
+	delete(s.down, id)
+	s.mu.Unlock()
+	s.Wake()
 }
 
 // fileHolds reports whether something is to be forgotten of a file. Of one that is not whole it may be.

@@ -15,7 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
-// Three runs: one has ended, one is paused, one is being uploaded. The files of the first two lose the contact
+// Three runs: one has ended, one is paused, one is sent by another node. The files of the first two lose the contact
 // and count as whole; the third ends first. What is left of the row is told to be excluded.
 func TestForgettingInTheFilesOfRuns(t *testing.T) {
 	t.Run("in folders", func(t *testing.T) {
@@ -64,11 +64,14 @@ func forgetting(t *testing.T, place func(root string, st *store.Store) files.Sto
 			t.Fatal(err)
 		}
 	}
-	end := func(r *nudgewire.Run) { r.State, r.EndedAt = nudgewire.RunDone, r.DueAt.Add(time.Hour) }
+	end := func(r *nudgewire.Run) {
+		r.Owner, r.LeaseEnd, r.State, r.EndedAt = "", time.Time{}, nudgewire.RunDone, r.DueAt.Add(time.Hour)
+	}
 	move(1, end)
 	move(2, func(r *nudgewire.Run) {
 		r.State, r.Before, r.Stopped, r.StoppedBy, r.Reason = nudgewire.RunPaused, nudgewire.RunUploading, "person", "Ann", "paused"
 	})
+	move(3, func(r *nudgewire.Run) { r.Owner, r.LeaseEnd = "another node", time.Now().Add(time.Hour) })
 	clean := func(id nudgewire.RunID) bool {
 		for _, name := range []string{"part-0001.csv", "excluded.csv"} {
 			text := textOf(t, s.Files, files.Join(folders[id], name))
@@ -89,7 +92,7 @@ func forgetting(t *testing.T, place func(root string, st *store.Store) files.Sto
 		t.Fatal(err)
 	}
 	waits, err := s.Forget(t.Context(), find)
-	if err != nil || !strings.Contains(waits, "run 3 of weekly is") {
+	if err != nil || waits != "run 3 of weekly, which another node sends" {
 		t.Fatalf("waits for %q, %v", waits, err)
 	}
 	if !clean(1) || !clean(2) || clean(3) {

@@ -84,8 +84,9 @@ type Scheduler struct {
 	wake    chan struct{}
 	slots   chan struct{}
 	busy    map[nudgewire.RunID]bool
-	reading map[nudgewire.RunID]bool // true while its list is read, false while it waits for a place
-	cleared time.Time                // when old folders were looked for
+	down    map[nudgewire.RunID]time.Time // until when a run is not worked on, because its files are written anew
+	reading map[nudgewire.RunID]bool      // true while its list is read, false while it waits for a place
+	cleared time.Time                     // when old folders were looked for
 }
 
 // Prices is a price table.
@@ -121,6 +122,7 @@ func New(o Options) *Scheduler {
 		wake:    make(chan struct{}, 1),
 		slots:   make(chan struct{}, o.Runs),
 		busy:    map[nudgewire.RunID]bool{},
+		down:    map[nudgewire.RunID]time.Time{},
 		reading: map[nudgewire.RunID]bool{},
 	}
 	s.OnProgress = func(p Progress) {
@@ -311,8 +313,10 @@ func (s *Scheduler) start(ctx context.Context, runs *sync.WaitGroup) error {
 	}
 	for _, r := range mine {
 		s.mu.Lock()
-		taken := s.busy[r.ID]
-		s.busy[r.ID] = true
+		taken := s.busy[r.ID] || now.Before(s.down[r.ID])
+		if !taken {
+			s.busy[r.ID] = true
+		}
 		s.mu.Unlock()
 		if taken {
 			continue

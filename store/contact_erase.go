@@ -414,10 +414,28 @@ func (e *eraser) answers(ctx context.Context) error {
 	return e.change(ctx, stEraseAnswers, idsOf(e.dispatches), forgottenWords)
 }
 
+// ownMessages takes the phone off messages. One that a file brought belongs to the time at which its file left: the answer, which names it, may have come
+// after the order.
 func (e *eraser) ownMessages(ctx context.Context) error {
+	type span struct{ from, to, left int64 } // dispatch numbers, and when their file left
+	files, err := list(ctx, e.Store, `SELECT m.dispatch_id, m.id_count, p.claimed_at FROM run_messages m JOIN parts p ON p.run_id = m.run_id AND p.number = m.part
+		WHERE p.claimed_at > 0 ORDER BY m.dispatch_id`, nil, func(r *row) (span, error) {
+		from := r.int()
+		return span{from, from + r.int(), r.int()}, r.err
+	})
+	if err != nil {
+		return err
+	}
 	var due []int64
-	err := e.walk(ctx, `SELECT dispatch_id, phone, accepted_at FROM messages WHERE dispatch_id > ?1 ORDER BY dispatch_id`, func(id int64, r *row) error {
-		if e.dispatches[id] || e.owns(r.text(), "", r.int()) {
+	err = e.walk(ctx, `SELECT dispatch_id, phone, accepted_at FROM messages WHERE dispatch_id > ?1 ORDER BY dispatch_id`, func(id int64, r *row) error {
+		phone, at := r.text(), r.int()
+		for len(files) > 0 && files[0].to <= id {
+			files = files[1:]
+		}
+		if len(files) > 0 && files[0].from <= id {
+			at = min(at, files[0].left)
+		}
+		if e.dispatches[id] || e.owns(phone, "", at) {
 			due = append(due, id)
 		}
 		return nil

@@ -115,8 +115,8 @@ func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) err
 // perFiles is how many contacts share a commit when they go from the files of runs.
 const perFiles = 16
 
-// Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays. It comes when no
-// run is under way any more that had begun before the orders, so who is on its files goes here, and not in Erase.
+// Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays. It comes when the files of
+// runs name none of the contacts any more, so what is remembered of who is on them goes here, and not in Erase.
 func (s *Store) Erased(ctx context.Context, all []Erasure) error {
 	for some := range slices.Chunk(all, perFiles) {
 		err := s.write(ctx, laneWork, func(t *tx) error {
@@ -135,8 +135,10 @@ func (s *Store) Erased(ctx context.Context, all []Erasure) error {
 		}
 	}
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		if err := t.put(stSetCount, rewriteDue, int64(1)); err != nil {
-			return err
+		if s.file != nil {
+			if err := t.put(stSetCount, rewriteDue, int64(1)); err != nil {
+				return err
+			}
 		}
 		for _, e := range all {
 			if err := t.put(stErased, string(e.Phone), e.Connector, micro(e.At)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // erased carries out all orders to forget somebody.
@@ -17,6 +18,12 @@ func (l *ledger) erased() {
 	}
 	if err == nil {
 		err = l.Erased(l.ctx, all)
+	}
+	if err == nil {
+		_, err = l.Wipe(l.ctx, store.Finder(all))
+	}
+	if due, asked := l.WipeDue(l.ctx); err == nil && (due || asked != nil) {
+		l.t.Errorf("what forgetting left is still to be cleared away (%v)", asked)
 	}
 	if err != nil {
 		l.t.Fatal(err)
