@@ -53,6 +53,13 @@ func consentWord(text string, says saying) (word nudgewire.Consent, read bool) {
 	}
 }
 
+// ConsentOf is the consent that a word states, as a field does that states a person's subscription: "yes", "SUBSCRIBED", "opted out".
+// said is false for what states none.
+func ConsentOf(text string) (word nudgewire.Consent, said bool) {
+	word, _ = consentWord(text, saysBoth)
+	return word, word != ""
+}
+
 // consent reads what the event says of its contact's consent, in three words: given, withdrawn, and not said, which
 // changes nothing that is recorded. Of several paths a flag that withdraws counts first, then one that gives: who ticks
 // a box has the last word over a record of before.

@@ -100,6 +100,9 @@ func (c *compiler) member(n *ast.MemberNode) typed {
 	if !fixed && !number {
 		return c.computed(n)
 	}
+	if of, ok := n.Node.(*ast.IdentifierNode); ok && fixed && c.row != nil && of.Value == "row" {
+		return c.row.name(property.Value) // row["Phone 1 - Value"] names a column by whatever it is called
+	}
 	in := c.node(n.Node)
 	if in.path == nil { // not a chain of names: note what it reads, then go on without a path of our own
 		in.path, in.looped = &path{name: "(" + describe(n.Node) + ")"}, true

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // A RowText is a text with {{ expressions }} over the row of a list: its names are the list's
-// columns, run.job, run.date and run.time, and now, which is the run's time on the wall.
+// columns, row["any name"] for those with other signs, run.job, run.date and run.time, and now, which is the run's time on the wall.
 // Everything else is the language of triggers, so what somebody learned there holds here.
 //
 // Which columns there are is known only when the list is opened, so they are looked up by
@@ -155,12 +156,27 @@ type boundRow struct {
 	facts map[string]string
 }
 
-// cell is a row's value; a row may be shorter than the header. Outer space is not part of it.
+// cell is a row's value; a row may be shorter than the header. Outer space is not part of it, and a cell of which nothing can be
+// seen is empty, as one is that a spreadsheet could not compute.
 func (b *boundRow) cell(at int) string {
+	text := b.written(at)
+	if uncomputed[text] || !plain.Visible(text) {
+		return ""
+	}
+	return text
+}
+
+func (b *boundRow) written(at int) string {
 	if at < len(b.cells) {
 		return strings.TrimSpace(b.cells[at])
 	}
 	return ""
+}
+
+// uncomputed is what spreadsheets write into a cell whose formula has no value.
+var uncomputed = map[string]bool{
+	"#N/A": true, "#REF!": true, "#VALUE!": true, "#NAME?": true, "#DIV/0!": true, "#NULL!": true, "#NUM!": true,
+	"#SPILL!": true, "#CALC!": true, "#ERROR!": true, "#GETTING_DATA": true,
 }
 
 type boundPart struct {
@@ -173,6 +189,18 @@ type RowFiller struct {
 	parts []boundPart
 	row   boundRow
 	now   time.Time
+}
+
+// Last is the place of the last column that the text looks at, -1 where it looks at none.
+func (f *RowFiller) Last() int {
+	last := -1
+	for _, p := range f.parts {
+		last = max(last, p.at)
+	}
+	for _, at := range f.row.at {
+		last = max(last, at)
+	}
+	return last
 }
 
 // noEvent is the event of a row: expressions ask it for the contact's zone.
@@ -204,6 +232,9 @@ func (f *RowFiller) part(p *boundPart) (text, trouble string) {
 		}
 		if p.quoted {
 			return p.constant, ""
+		}
+		if text = f.row.written(p.at); uncomputed[text] {
+			return "", "is an error of the spreadsheet, " + text + ": mend the formula of that cell, or give " + p.source + " a default"
 		}
 		return "", "is empty: " + p.source + "; give it a default"
 	case p.value == nil:

@@ -30,7 +30,7 @@ type excludedList struct {
 func (r *excludedList) add(x ExcludedRow) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.to.write(r.make, cmp.Or(r.name, excludedFile), excludedHead, []string{strconv.FormatInt(x.Row, 10), plain.Cell(x.Reason), plain.Cell(lists.Shorten(clean(x.Phone))), x.Digits, plain.Cell(x.File)})
+	r.to.write(r.make, cmp.Or(r.name, excludedFile), excludedHead, []string{strconv.FormatInt(x.Row, 10), plain.Cell(x.Reason), plain.Cell(lists.Shorten(x.Phone)), x.Digits, plain.Cell(x.File)})
 }
 
 // failed is the first failure so far.

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // bindText looks the names of a text up among the columns, once for a run. facts are the values
@@ -109,6 +110,13 @@ func (m *mapping) bind(columns []string, facts map[string]string) (*mapper, erro
 		}
 		bound.fields = append(bound.fields, boundField{f, &m.fields[i]})
 	}
+	bound.last = bound.phone.Last()
+	for _, f := range bound.vars {
+		bound.last = max(bound.last, f.Last())
+	}
+	for _, f := range bound.fields {
+		bound.last = max(bound.last, f.Last())
+	}
 	return bound, nil
 }
 
@@ -123,6 +131,7 @@ type mapper struct {
 	vars   []*expressions.RowFiller
 	names  []string
 	fields []boundField
+	last   int // the last column that any of them looks at
 }
 
 type boundField struct {
@@ -142,12 +151,13 @@ func (m *mapper) fill(row lists.Row, vars []string) (phone string, bad fault) {
 		if why != "" {
 			return phone, fault{kind: KindVariable, reason: m.names[i] + " " + why}
 		}
-		if len(text) > expressions.MaxVariable {
+		// One line, as the variables of triggers are: messaging networks refuse line breaks, tabs and long blanks in them.
+		if text = plain.OneLine(clean(text)); len(text) > expressions.MaxVariable {
 			if n := utf8.RuneCountInString(text); n > expressions.MaxVariable {
 				return phone, fault{kind: KindVariable, reason: fmt.Sprintf("%s is too long: at most %d characters are sent; shorten it in the list", m.names[i], expressions.MaxVariable)}
 			}
 		}
-		vars[i] = clean(text)
+		vars[i] = text
 	}
 	for i, f := range m.fields {
 		text, why := f.Fill(row)
@@ -163,8 +173,7 @@ func (m *mapper) fill(row lists.Row, vars []string) (phone string, bad fault) {
 	return phone, fault{}
 }
 
-// clean keeps a variable valid text: what is no UTF-8 becomes the replacement character, and NUL,
-// which no reader of CSV expects, goes.
+// clean keeps a text valid: what is no UTF-8 becomes the replacement character, and NUL, which no reader of CSV expects, goes.
 func clean(text string) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")

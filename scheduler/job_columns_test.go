@@ -11,8 +11,8 @@ import (
 )
 
 func TestColumnsTakeTheExpressionsOfTriggers(t *testing.T) {
-	header := []string{"phone", "first_name", "Last Name", "e-mail", "total", "vip"}
-	row := lists.Row{"+447700900101", " Ada ", "Byrne", "ada@example.com", "49.90"}
+	header := []string{"phone", "first_name", "Last Name", "e-mail", "total", "vip", "Phone 1 - Value", "Größe (cm): max."}
+	row := lists.Row{"+447700900101", " Ada ", "Byrne", "ada@example.com", "49.90", "", "+447700900102", "180"}
 	facts := factsOf("winback", time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC), time.UTC)
 	tests := map[string]struct{ text, want, trouble string }{
 		"plain text":                      {"Hello", "Hello", ""},
@@ -21,6 +21,8 @@ func TestColumnsTakeTheExpressionsOfTriggers(t *testing.T) {
 		"a column with a space":           {"{{ Last Name }}", "Byrne", ""},
 		"a column by its slug":            {"{{ last_name }}", "Byrne", ""},
 		"a column with a dash":            {"{{ e-mail }}", "ada@example.com", ""},
+		"a column with any signs":         {`{{ row["Größe (cm): max."] }}/{{ row['Phone 1 - Value'] }}`, "180/+447700900102", ""},
+		"the first of two":                {`{{ row["vip"] ?? row["Phone 1 - Value"] }}`, "+447700900102", ""},
 		"a function":                      {"{{ upper(first_name) }}", "ADA", ""},
 		"a calculation":                   {"{{ number(total) * 2 }}", "99.80", ""},
 		"a condition":                     {`{{ number(total) > 20 ? "big" : "small" }}`, "big", ""},

@@ -229,6 +229,7 @@ func (b *builder) zone(own string) *time.Location {
 }
 
 func (b *builder) source(o lists.Origin) lists.Source {
+	o.Country = cmp.Or(b.job.Country, b.env.Country)
 	source, problems := o.Compile(b.env.Folder)
 	for _, p := range problems {
 		b.failed = b.failed || !p.Warning

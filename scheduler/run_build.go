@@ -152,7 +152,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	m, err := b.job.columns.bind(rows.Header(), factsOf(b.job.Name, b.now, b.job.zone))
+	m, err := b.bind(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +202,16 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	}
 	b.tally.SHA256 = b.list.String()
 	return b.out.parts, nil
+}
+
+// bind looks up the columns that the job uses. A list of objects that has none of them has no names either, and nobody to send to.
+func (b *building) bind(rows lists.Rows) (*mapper, error) {
+	if len(rows.Header()) == 0 {
+		if _, _, err := rows.Next(); errors.Is(err, io.EOF) {
+			return &mapper{}, nil
+		}
+	}
+	return b.job.columns.bind(rows.Header(), factsOf(b.job.Name, b.now, b.job.zone))
 }
 
 // note adds what is worth a look although the row goes.
@@ -260,7 +270,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 				return err
 			}
 			b.rows++
-			if broken {
+			if broken && !(bad.Short && m.last < len(row)) {
 				raw, _ := m.phone.Fill(row) // as far as it can be read
 				read, _ := phones.Read(raw, b.job.home)
 				phone, _ := nudgewire.PhoneOf(read.Digits)

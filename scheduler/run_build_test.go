@@ -59,7 +59,7 @@ func TestPartsTogetherAreExactlyTheValidUniqueRows(t *testing.T) {
 				continue
 			}
 			seen[digits] = true
-			one := []string{digits, strings.TrimSpace(row[1]), strings.TrimSpace(row[2])}
+			one := []string{digits, strings.Join(strings.Fields(row[1]), " "), strings.Join(strings.Fields(row[2]), " ")}
 			if int64(len(header)+len(line(one))) <= limit {
 				want = append(want, one)
 			}
@@ -87,11 +87,6 @@ func TestPartsTogetherAreExactlyTheValidUniqueRows(t *testing.T) {
 			}
 			got = append(got, rows[1:]...)
 			size += p.Bytes
-		}
-		for _, row := range want { // a reader of CSV gives CR LF back as LF
-			for i := range row {
-				row[i] = strings.ReplaceAll(row[i], "\r\n", "\n")
-			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("rows (-want +got):\n%s", diff)
@@ -174,7 +169,7 @@ func TestVariablesTooLongOrOddAreHandled(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "part-0001.csv"))
-	if err != nil || !strings.HasSuffix(string(text), "447911100002,ab\uFFFDc\n") {
+	if err != nil || !strings.HasSuffix(string(text), "447911100002,abc\n") {
 		t.Errorf("part %.80q, %v", text[max(0, len(text)-80):], err)
 	}
 }

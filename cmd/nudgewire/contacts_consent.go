@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
@@ -94,6 +96,54 @@ type consentLine struct {
 	Proof    string `csv:"proof"`
 }
 
+// readConsents reads a CSV file as spreadsheets save it. The phone's column may have any of its usual names, and the consent any of
+// the words that senders of webhooks use for it.
+func readConsents(in io.Reader, source string) (lines []consentLine, err error) {
+	r, err := spreadsheet(in, source)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := gocsv.NewUnmarshaller(r, consentLine{})
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fail(exitUsage, "it is a CSV file with the columns phone and consent", "read %s: %w", source, err)
+	}
+	var names []string
+	if err := rows.RenormalizeHeaders(func(headers []string) []string {
+		for _, one := range headers {
+			name := fold(one)
+			if slices.Contains(phoneColumns, name) && !slices.Contains(names, "phone") {
+				name = "phone"
+			}
+			names = append(names, name)
+		}
+		return names
+	}); err != nil {
+		return nil, fmt.Errorf("read %s: %w", source, err)
+	}
+	for _, needed := range []string{"phone", "consent"} {
+		if !slices.Contains(names, needed) {
+			return nil, fail(exitUsage, "it is a CSV file with the columns phone and consent; there are "+lists.Names(names), "%s: there is no column %s", source, needed)
+		}
+	}
+	for {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", source, err)
+		}
+		line := row.(consentLine) //nolint:forcetypeassert // what the reader was made for
+		if word, said := connectors.ConsentOf(line.Consent); said {
+			line.Consent = string(word)
+		}
+		lines = append(lines, line)
+	}
+}
+
 // importConsents records a file of consents.
 func (c *cli) importConsents(cmd *cobra.Command, name string) error {
 	in, source := c.in, "standard input"
@@ -105,9 +155,9 @@ func (c *cli) importConsents(cmd *cobra.Command, name string) error {
 		defer func() { _ = f.Close() }() // it was only read
 		in, source = f, filepath.Base(name)
 	}
-	var lines []consentLine
-	if err := gocsv.Unmarshal(in, &lines); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, gocsv.ErrEmptyCSVFile) {
-		return fail(exitUsage, "it is a CSV file with the columns phone and consent", "read %s: %w", source, err)
+	lines, err := readConsents(in, source)
+	if err != nil {
+		return err
 	}
 	if len(lines) == 0 {
 		return fail(exitNothing, "", "no consents in %s", source)

@@ -39,14 +39,10 @@ type listedPhone struct {
 // of the one whose header says phone, or of the first where there is no header. Lines that are
 // empty or begin with # are passed over. name is the file's, for errors.
 func readPhones(in io.Reader, name, column string) (list phoneList, err error) {
-	// A mark at the beginning says that it is UTF-16, and goes.
-	text := bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(encoding.Nop.NewDecoder())), 1<<16)
-	if begin, _ := text.Peek(1 << 12); bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(begin, '\r') >= 0 {
-		return list, fail(exitUsage, "save it with lines that end as on Unix or Windows", "%s: its lines end with CR alone", name)
+	r, err := spreadsheet(in, name)
+	if err != nil {
+		return list, err
 	}
-	r := csv.NewReader(text)
-	r.Comma, r.Comment = delimiter(text), '#'
-	r.FieldsPerRecord, r.LazyQuotes, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true, true
 	rows, err := gocsv.NewUnmarshaller(r, listedPhone{})
 	if errors.Is(err, io.EOF) {
 		return list, nil
@@ -90,6 +86,19 @@ func readPhones(in io.Reader, name, column string) (list phoneList, err error) {
 	}
 }
 
+// spreadsheet reads a file as spreadsheets save CSV: with a mark that says UTF-8 or UTF-16, or none, and any of the usual
+// separators. Lines that begin with # are passed over.
+func spreadsheet(in io.Reader, name string) (*csv.Reader, error) {
+	text := bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(encoding.Nop.NewDecoder())), 1<<16)
+	if begin, _ := text.Peek(1 << 12); bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(begin, '\r') >= 0 {
+		return nil, fail(exitUsage, "save it with lines that end as on Unix or Windows", "%s: its lines end with CR alone", name)
+	}
+	r := csv.NewReader(text)
+	r.Comma, r.Comment = delimiter(text), '#'
+	r.FieldsPerRecord, r.LazyQuotes, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true, true
+	return r, nil
+}
+
 // delimiter is what parts the columns of the first lines; a comma where nothing does.
 func delimiter(text *bufio.Reader) rune {
 	begin, _ := text.Peek(1 << 12) // a shorter file is all there
@@ -113,11 +122,13 @@ func phoneLike(cell string) bool {
 	return digits >= 5
 }
 
+// fold is the name of a column without regard to case and to what separates its words.
+func fold(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(c rune) bool { return c == '_' || c == '-' || letters.IsSpace(c) }), " ")
+}
+
 // phoneColumn is the place of the phone in the rows, from 0.
 func phoneColumn(first []string, header bool, place, column string) (int, error) {
-	fold := func(s string) string {
-		return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return c == '_' || c == '-' || letters.IsSpace(c) }), " ")
-	}
 	names := make([]string, len(first))
 	for i := range first {
 		names[i] = strings.TrimSpace(first[i])

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
@@ -30,16 +31,19 @@ const byteOrderMark = "\xef\xbb\xbf"
 // Where bytes speak for both, a list is in two encodings, mostly because somebody pasted one
 // into another. Taking it for either would send people names such as "ZoÃ«", so it is not taken.
 type charset struct {
-	is   string // "" while every byte was below 128
-	set  bool   // by the job: then no byte speaks against it
-	seen string // for utf8Text and westernText: what spoke for it, as the beginning of a sentence
+	is      string // "" while every byte was below 128
+	set     bool   // by the job: then no byte speaks against it
+	decoded bool   // the bytes were made UTF-8 before: is names what they were
+	seen    string // for utf8Text and westernText: what spoke for it, as the beginning of a sentence
+	country string // whose spreadsheets wrote the list; "" where nobody says
+	letters string // for westernText: characters beyond ASCII that it has, which show whether it is
 }
 
 // charsetOf says how a text is written as far as its beginning shows: by its BOM, or by the zeros
-// between Latin letters in UTF-16. set is source.encoding.
-func charsetOf(head []byte, set string) charset {
-	if set != "" && set != "auto" {
-		return charset{is: set, set: true}
+// between Latin letters in UTF-16. set is source.encoding, and country that of the list's people.
+func charsetOf(head []byte, set, country string) charset {
+	if is, _ := canonical(set); is != "" {
+		return charset{is: is, set: true, decoded: is != utf8Text && is != westernText}
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte(byteOrderMark)):
@@ -63,7 +67,7 @@ func charsetOf(head []byte, set string) charset {
 	case even*3 > len(head) && odd < even/4:
 		return charset{is: utf16BEText}
 	}
-	return charset{}
+	return charset{country: country}
 }
 
 // String is the encoding for people.
@@ -73,8 +77,10 @@ func (c *charset) String() string {
 		return "windows-1252"
 	case utf16Text, utf16BEText:
 		return "UTF-16"
-	default:
+	case "", utf8Text:
 		return "UTF-8"
+	default:
+		return c.is
 	}
 }
 
@@ -91,10 +97,13 @@ func (c *charset) read(row Row, place func() string) error {
 			}
 			if c.is == westernText {
 				row[i] = western(cell)
+				c.sample(row[i])
 			}
+		case c.decoded && strings.ContainsRune(cell, utf8.RuneError):
+			return &RowError{Reason: "the row is not written in " + c.is}
 		case utf8.ValidString(cell):
 		case c.set:
-			return &RowError{"the row is not written in UTF-8"}
+			return &RowError{Reason: "the row is not written in UTF-8"}
 		default:
 			if err := c.look(cell, place); err != nil {
 				return err
@@ -102,6 +111,18 @@ func (c *charset) read(row Row, place func() string) error {
 		}
 	}
 	return nil
+}
+
+// sample keeps some of the characters beyond ASCII, each once.
+func (c *charset) sample(cell string) {
+	if len(c.letters) >= 24 {
+		return
+	}
+	for _, r := range cell {
+		if r >= utf8.RuneSelf && !strings.ContainsRune(c.letters, r) {
+			c.letters += string(r)
+		}
+	}
 }
 
 // isASCII reports whether every byte is below 128.
@@ -148,6 +169,10 @@ func (c *charset) look(cell string, place func() string) error {
 	}
 	const two = "two encodings in one list: "
 	cure := "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
+	page := codePage(c.country)
+	if page != "" && page != westernText {
+		cure = fmt.Sprintf("save the list as UTF-8; or set source.encoding, to %s, in which spreadsheets of %s are written, or to utf-8, which excludes the rows that are not", page, c.country)
+	}
 	asUTF8, asWestern := "", ""
 	if good != "" {
 		asUTF8 = fmt.Sprintf("%s has the bytes % X, which are UTF-8 for %q", place(), good, good)
@@ -157,6 +182,9 @@ func (c *charset) look(cell string, place func() string) error {
 		asWestern = fmt.Sprintf("%s has the byte %X, which is not UTF-8", place(), bad)
 		speaks(westernText, asWestern)
 	}
+	if c.is == westernText && good == "" && page != westernText {
+		return c.notWestern(cell, asWestern, page)
+	}
 	switch {
 	case c.is == utf8Text && bad != "":
 		return &wordError{two + asWestern + ", and " + c.seen, cure}
@@ -164,6 +192,22 @@ func (c *charset) look(cell string, place func() string) error {
 		return &wordError{two + asUTF8 + ", and " + c.seen, cure}
 	}
 	return nil
+}
+
+// notWestern is a list that is not in UTF-8, and whose people are not known to write in Windows-1252: read in it all the same, each
+// name with such a letter would be another one. page is what their spreadsheets write, "" where nobody says whose they are.
+func (c *charset) notWestern(cell, seen, page string) error {
+	const say = "say in source.encoding how the list is written"
+	if page == "" {
+		return &wordError{
+			seen + ", and no country says which encoding it is",
+			fmt.Sprintf("%s (%s), or save it as UTF-8; letters of that cell are %q in windows-1252", say, encodingNames, letters(cell, westernText)),
+		}
+	}
+	return &wordError{
+		fmt.Sprintf("%s, and spreadsheets of %s do not write windows-1252", seen, c.country),
+		fmt.Sprintf("%s, or save it as UTF-8; letters of that cell are %q in %s, %q in windows-1252", say, letters(cell, page), page, letters(cell, westernText)),
+	}
 }
 
 // westernCharacters are the characters of Windows-1252 above 127.
@@ -188,18 +232,24 @@ func western(cell string) string {
 	return b.String()
 }
 
-// decode takes the BOM away and makes UTF-8 of UTF-16. Bytes of the other encodings pass: what
-// parts cells and rows is the same in all of them, and a charset looks at the cells.
+// decode takes the BOM away and makes UTF-8 of what is in another encoding. Bytes of UTF-8 and of Windows-1252 pass: what parts cells
+// and rows is the same in both, and a charset looks at the cells.
 func decode(r *bufio.Reader, encoding string) io.Reader {
 	switch encoding {
 	case utf16Text:
 		return transform.NewReader(r, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
 	case utf16BEText:
 		return transform.NewReader(r, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder())
-	default:
+	case "", utf8Text, westernText:
 		if head, err := r.Peek(len(byteOrderMark)); err == nil && string(head) == byteOrderMark {
 			_, _ = r.Discard(len(byteOrderMark)) // it was just seen
 		}
 		return r
+	default:
+		found, err := htmlindex.Get(encoding)
+		if err != nil {
+			return r // check refused it
+		}
+		return transform.NewReader(r, found.NewDecoder())
 	}
 }

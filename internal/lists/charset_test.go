@@ -1,6 +1,7 @@
 package lists
 
 import (
+	cmpx "cmp"
 	"errors"
 	"io"
 	"strings"
@@ -15,6 +16,7 @@ const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, whic
 // end is how a source ended, with its cure.
 func end(t *testing.T, o Origin) (rows []string, readAs, text string) {
 	t.Helper()
+	o.Country = cmpx.Or(o.Country, "GB")
 	s, err := newSource(o, "")
 	if err != nil {
 		t.Fatal(err)

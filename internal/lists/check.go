@@ -59,6 +59,9 @@ func (c *checker) source(o *Origin, folder string) Source {
 	case database && writes.MatchString(o.Query):
 		c.warn("source.query", "the session is read-only, so it will fail: begin with select or with", "does not look like a question")
 	}
+	if _, known := canonical(o.Encoding); !known {
+		c.bad("source.encoding", "write one of "+encodingNames, "%q is no encoding that is known", o.Encoding)
+	}
 	if d := o.Delimiter; d != "" && (len(d) != 1 && d != "tab" && d != `\t` || strings.ContainsAny(d, "\"\r\n")) {
 		c.bad("source.delimiter", "write one character, or tab", "%q is not a delimiter", d)
 	}

@@ -32,7 +32,7 @@ func readCSV(text *bufio.Reader, closer io.Closer, o Origin) (Rows, error) {
 	if len(head) == 0 {
 		return nil, ErrEmpty
 	}
-	is := charsetOf(head, o.Encoding)
+	is := charsetOf(head, o.Encoding, o.Country)
 	plain := bufio.NewReaderSize(decode(text, is.is), sample)
 	head, err = plain.Peek(sample / 4)
 	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
@@ -120,11 +120,14 @@ func (c *csvRows) sawLines(row Row, at int64) {
 }
 
 // Notes say where rows may have been swallowed.
-func (c *csvRows) Notes() []string {
-	if c.multi == 0 {
-		return nil
+func (c *csvRows) Notes() (notes []string) {
+	if c.charset.letters != "" && !c.charset.set {
+		notes = append(notes, fmt.Sprintf("read as windows-1252, with letters such as %q; where they are wrong, say in source.encoding how the list is written", c.charset.letters))
 	}
-	return []string{fmt.Sprintf("%s with a cell of several lines, the first is row %d: with quoting: lazy, a quote that is not closed swallows rows", units.Count(c.multi, "row"), c.first)}
+	if c.multi == 0 {
+		return notes
+	}
+	return append(notes, fmt.Sprintf("%s with a cell of several lines, the first is row %d: with quoting: lazy, a quote that is not closed swallows rows", units.Count(c.multi, "row"), c.first))
 }
 
 // Header are the names of the first line, or those that the job gives.
@@ -150,7 +153,7 @@ func ragged(cells, names int, cure string) *RowError {
 	if cells < names {
 		cure = "write the empty cells, too"
 	}
-	return &RowError{fmt.Sprintf("the row has %s and the header %d: %s", units.Count(cells, "cell"), names, cure)}
+	return &RowError{fmt.Sprintf("the row has %s and the header %d: %s", units.Count(cells, "cell"), names, cure), cells < names}
 }
 
 // read reads one row and numbers it. One in another charset comes with a *RowError.

@@ -20,7 +20,12 @@ var (
 )
 
 // A RowError is one row that cannot be used, in words for the person whose list it is.
-type RowError struct{ Reason string }
+type RowError struct {
+	Reason string
+	// Short is a row that ends before the header does: spreadsheets leave empty cells at the end out. Where all cells that
+	// are asked for are there, it is as good as any.
+	Short bool
+}
 
 func (e *RowError) Error() string { return e.Reason }
 

@@ -231,7 +231,7 @@ func readTable(ctx context.Context, body io.ReadCloser, o Origin, read *int64) (
 	case string(magic) == workbookMagic:
 		return readWorkbook(ctx, head, body, o)
 	case string(magic) == "\xd0\xcf\x11\xe0":
-		return nil, errors.New("is a workbook of the old .xls kind: save it as .xlsx or CSV")
+		return nil, errors.New("is a workbook of the old .xls kind, or one with a password: save it as .xlsx without a password, or as CSV")
 	default:
 		return readCSV(head, body, o)
 	}

@@ -218,6 +218,9 @@ func (w *webRows) after() (*url.URL, error) {
 		if cursor == "" {
 			return nil, nil // the last page
 		}
+		if next, err := url.Parse(cursor); err == nil && next.IsAbs() && next.Host != "" {
+			return w.onward(cursor)
+		}
 		return w.address(cursor), nil
 	}
 	if ended, err := w.pages.ended(w.n, p); ended || err != nil {
@@ -411,6 +414,19 @@ func (s *webSource) secretive() bool {
 	return !s.http.Bearer.IsZero() || s.http.User != "" || len(s.http.Headers) > 0 || s.origin.Sheet == "" && strings.Contains(s.http.URL, "?")
 }
 
+// onward is the address of the next page as an answer gives it. Another host gets no secret.
+func (w *webRows) onward(address string) (*url.URL, error) {
+	u, err := w.next.Parse(address)
+	switch {
+	case err != nil:
+		return nil, errors.New("what should be the address of the next page is none")
+	case !sameHost(w.first, u) && w.source.secretive():
+		return nil, fmt.Errorf("the next page %w", errElsewhere)
+	default:
+		return u, nil
+	}
+}
+
 // open begins to read an answer.
 func (w *webRows) open(answer *http.Response) error {
 	w.link = nil
@@ -420,14 +436,10 @@ func (w *webRows) open(answer *http.Response) error {
 	case p == nil && w.source.origin.Sheet == "":
 		return errors.Join(&wordError{"this is one page of a longer list: the answer has a Link to the next", "set source.http.pages: {by: link}"}, answer.Body.Close())
 	case p != nil && p.By == "link":
-		u, err := w.next.Parse(next)
-		if err != nil {
-			return errors.Join(errors.New("the Link header holds no address"), answer.Body.Close())
+		var err error
+		if w.link, err = w.onward(next); err != nil {
+			return errors.Join(err, answer.Body.Close())
 		}
-		if !sameHost(w.first, u) && w.source.secretive() {
-			return errors.Join(fmt.Errorf("the next page %w", errElsewhere), answer.Body.Close())
-		}
-		w.link = u
 	}
 	w.unsized = answer.ContentLength < 0 && !answer.Uncompressed && answer.ProtoMajor == 1 && len(answer.TransferEncoding) == 0
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // none is unknown
@@ -446,14 +458,14 @@ func (w *webRows) open(answer *http.Response) error {
 			format = "csv"
 		}
 		if !strings.Contains(kind, "json") && format == "json" {
-			buffered := bufio.NewReader(body)
+			buffered := bufio.NewReaderSize(body, sample)
 			if c := firstCharacter(buffered); c != '[' && c != '{' {
 				format = "csv"
 			}
 			return w.openAs(format, buffered, body)
 		}
 	}
-	return w.openAs(format, bufio.NewReader(body), body)
+	return w.openAs(format, bufio.NewReaderSize(body, sample), body)
 }
 
 func (w *webRows) openAs(format string, text *bufio.Reader, body io.Closer) (err error) {

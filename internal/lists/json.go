@@ -2,6 +2,7 @@ package lists
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type jsonPage struct {
 	row    Row
 	n      int64
 	null   bool // there is null where the list would be
+	lines  bool // the items stand on lines of their own, in no list
 	ended  bool
 }
 
@@ -51,8 +53,10 @@ func readJSON(text *bufio.Reader, closer io.Closer, items string, header []strin
 	if items != "" {
 		p.path = strings.Split(items, ".")
 	}
-	if err := p.enter(); err != nil {
-		return nil, err
+	if p.lines = items == "" && onLines(text); !p.lines {
+		if err := p.enter(); err != nil {
+			return nil, err
+		}
 	}
 	if header == nil {
 		if err := p.learn(); err != nil {
@@ -67,6 +71,13 @@ func readJSON(text *bufio.Reader, closer io.Closer, items string, header []strin
 	}
 	p.row = make(Row, len(p.header))
 	return p, nil
+}
+
+// onLines reports whether a text is an object a line (NDJSON, JSON Lines): the first line is one, and another one follows.
+func onLines(text *bufio.Reader) bool {
+	head, _ := text.Peek(text.Size()) // a shorter answer is looked at as far as it goes
+	line, rest, found := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
+	return found && len(line) > 0 && line[0] == '{' && json.Valid(line) && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("{"))
 }
 
 // token reads one delimiter, name or plain value.
@@ -262,7 +273,7 @@ func (p *jsonPage) Next() (Row, int64, error) {
 	}
 	p.n++
 	if item[0] != '{' {
-		return nil, p.n, &RowError{"the item is no object"}
+		return nil, p.n, &RowError{Reason: "the item is no object"}
 	}
 	clear(p.row)
 	flatten("", string(item), func(name, value string) {
@@ -283,7 +294,7 @@ func noEOF(err error) error {
 
 // leave reads what stands behind the list, so that an answer that broke off is noticed.
 func (p *jsonPage) leave() error {
-	if !p.null {
+	if !p.null && !p.lines {
 		if _, err := p.token(); err != nil { // ]
 			return err
 		}

@@ -24,11 +24,14 @@ type Origin struct {
 
 	Idle units.Duration `yaml:"idle" validate:"min=1s,max=24h" default:"1m" doc:"For http, sheet, s3 and sftp: the reading ends when nothing comes for so long. A query is bounded by timeout alone, as a database may work long before its first row."`
 
-	Worksheet string   `yaml:"worksheet" doc:"For workbooks: name of the worksheet; the first one unless said otherwise."`
+	Worksheet string   `yaml:"worksheet" doc:"For workbooks: name of the worksheet; the first that is not hidden unless said otherwise."`
+	Hidden    string   `yaml:"hidden" validate:"oneof=exclude send" default:"exclude" doc:"For workbooks: what becomes of rows that a filter or a person hid. exclude leaves them out, with their reason; send takes them as others. A hidden worksheet is read where worksheet names it."`
 	Delimiter string   `yaml:"delimiter" doc:"For CSV: the separator of cells: , ; | or tab. Found out unless said."`
-	Encoding  string   `yaml:"encoding" validate:"oneof=auto utf-8 utf-16 windows-1252" doc:"For CSV: how the text is written. Found out unless said, and a list in two encodings ends its run. utf-8 excludes the rows that are not; windows-1252 takes every byte for a character."`
+	Encoding  string   `yaml:"encoding" doc:"For CSV: how the text is written, by its usual name: utf-8, utf-16, windows-1251, iso-8859-15, shift_jis and so on. Found out unless said: UTF-8, and windows-1252 where the job's country writes so; else, and for a list in two encodings, the run ends and says what to set. What cannot be read in the encoding said is excluded; windows-1252 takes every byte for a character."`
 	Quoting   string   `yaml:"quoting" validate:"oneof=strict lazy" default:"strict" doc:"For CSV: lazy takes a quote inside a cell for itself; strict ends the run on it."`
 	Header    []string `yaml:"header" doc:"For CSV and workbooks without a line of column names: the names, in order." example:"[phone, first_name]"`
+
+	Country string `yaml:"-"` // of the job's people, ISO 3166-1 alpha-2; "" where nobody says
 
 	MaxBytes units.Size `yaml:"max_bytes" default:"4GB" doc:"Most bytes to read; more ends the run."`
 }
@@ -70,7 +73,7 @@ func (HTTP) Schema() map[string]any {
 type Pages struct {
 	By     string `yaml:"by" validate:"required,oneof=link cursor page offset" doc:"link follows the Link header; cursor takes a value of the answer along; page and offset count." example:"cursor"`
 	Param  string `yaml:"param" doc:"Name of the parameter; cursor, page or offset unless said."`
-	Cursor string `yaml:"cursor" doc:"For cursor: path of the next cursor in the answer." example:"meta.next"`
+	Cursor string `yaml:"cursor" doc:"For cursor: path of the next cursor in the answer; the whole address of the next page will do." example:"meta.next"`
 	Size   int    `yaml:"size" validate:"min=1,max=100000" doc:"Rows to ask for on a page, 100 unless said; sent where size_param is set. The server may give fewer: only an empty page ends the list."`
 	Total  string `yaml:"total" doc:"Path of the count of all rows in the answer, where it has one: a list that ends before it is no list, and a server that refuses the page behind the last one is understood." example:"meta.total"`
 	SizeBy string `yaml:"size_param" doc:"Name of the parameter for the size; none is sent unless said." example:"limit"`

@@ -55,7 +55,10 @@ func openWorkbook(ctx context.Context, r io.Reader) (_ *excelize.File, err error
 	if _, err := spool.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	book, err := excelize.OpenReader(spool, excelize.Options{UnzipSizeLimit: largestUnpacked, UnzipXMLSizeLimit: largestInMemory})
+	// Excel shows the dates that people type as their own computer does, which no file tells: they are read as ISO dates.
+	book, err := excelize.OpenReader(spool, excelize.Options{
+		UnzipSizeLimit: largestUnpacked, UnzipXMLSizeLimit: largestInMemory, ShortDatePattern: "yyyy-mm-dd", LongDatePattern: "yyyy-mm-dd", LongTimePattern: "hh:mm:ss",
+	})
 	if err != nil {
 		return nil, fmt.Errorf("is no workbook that can be read: %w", err)
 	}
@@ -68,6 +71,9 @@ func lookThrough(ctx context.Context, file io.ReaderAt, size int64) error {
 	z, err := zip.NewReader(file, size)
 	if err != nil {
 		return fmt.Errorf("is no workbook that can be read: %w", err)
+	}
+	if !slices.ContainsFunc(z.File, func(member *zip.File) bool { return streamed(member.Name) == ofRows }) {
+		return noWorkbook(z)
 	}
 	var all, around uint64
 	var sheets []*zip.File // the shared texts first: what a cell holds may stand there
@@ -101,6 +107,19 @@ func lookThrough(ctx context.Context, file io.ReaderAt, size int64) error {
 		}
 	}
 	return nil
+}
+
+// noWorkbook says what a zip file is that has no worksheet.
+func noWorkbook(z *zip.Reader) error {
+	for _, member := range z.File {
+		switch strings.ToLower(member.Name) {
+		case "content.xml":
+			return errors.New("is a workbook of the .ods kind: save it as .xlsx or CSV")
+		case "word/document.xml":
+			return errors.New("is a document and no workbook: save its table as .xlsx or CSV")
+		}
+	}
+	return errors.New("is a zip file and no workbook: unpack it, and name the list that is in it")
 }
 
 // The depths at which the pieces stand of which a member is made: texts of the list of texts, rows of a worksheet.

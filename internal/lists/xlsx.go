@@ -23,10 +23,13 @@ func readWorkbook(ctx context.Context, r io.Reader, closer io.Closer, o Origin) 
 		return nil, err
 	}
 	w := &bookRows{book: book, closer: closer}
+	w.hidden = o.Hidden == "send"
 	sheets := book.GetSheetList()
 	name := o.Worksheet
 	if name == "" && len(sheets) > 0 {
-		name = sheets[0]
+		if name, err = firstShown(book, sheets); err != nil {
+			return nil, errors.Join(err, book.Close())
+		}
 	}
 	if !slices.Contains(sheets, name) {
 		return nil, errors.Join(&wordError{fmt.Sprintf("has no worksheet %q", name), "it has " + Names(sheets)}, book.Close())
@@ -46,7 +49,9 @@ func readWorkbook(ctx context.Context, r io.Reader, closer io.Closer, o Origin) 
 	}
 	first, _, err := w.read()
 	if errors.Is(err, io.EOF) {
-		err = ErrEmpty
+		if err = ErrEmpty; len(w.notes) > 0 {
+			err = &wordError{"its worksheet " + Names([]string{name}) + " is empty", "name another one in source.worksheet; it has " + Names(book.GetSheetList())}
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, book.Close())
@@ -68,7 +73,21 @@ type bookRows struct {
 	line          int64
 	row           []string
 	notes         []string
+	hidden        bool // hidden rows are rows as others
 }
+
+// firstShown is the first worksheet that the workbook shows.
+func firstShown(book *excelize.File, sheets []string) (string, error) {
+	for _, name := range sheets {
+		if shown, err := book.GetSheetVisible(name); err != nil || shown {
+			return name, err
+		}
+	}
+	return "", &wordError{"every worksheet is hidden", "name the one to read in source.worksheet; it has " + Names(sheets)}
+}
+
+// errHidden is a row that a filter or a person hid: whoever saved the list did not see it.
+var errHidden = &RowError{Reason: "the row is hidden in the workbook (source.hidden)"}
 
 // Notes say which worksheets are not read.
 func (w *bookRows) Notes() []string { return w.notes }
@@ -81,6 +100,9 @@ func (w *bookRows) Next() (Row, int64, error) {
 	row, line, err := w.read()
 	if err != nil {
 		return nil, line, err
+	}
+	if !w.hidden && w.shown.GetRowOpts().Hidden {
+		return row, line, errHidden
 	}
 	if len(row) > len(w.header) {
 		if slices.ContainsFunc(row[len(w.header):], func(s string) bool { return strings.TrimSpace(s) != "" }) {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 var (
@@ -17,21 +19,6 @@ var (
 	// account is how a messaging network names the account of a number; a device may stand behind the number.
 	account = regexp.MustCompile(`(?i)^\+?(\d{7,15})(?::\d+)?@(?:c\.us|s\.whatsapp\.net)$`)
 )
-
-// unseen are signs without a shape that are neither control nor format characters: fillers, the blank of
-// Braille, joiners, and the variation selectors that choose a picture.
-var unseen = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x034F, 0x034F, 1},
-		{0x115F, 0x1160, 1},
-		{0x17B4, 0x17B5, 1},
-		{0x20E3, 0x20E3, 1},
-		{0x2800, 0x2800, 1},
-		{0x3164, 0x3164, 1},
-		{0xFFA0, 0xFFA0, 1},
-	},
-	LatinOffset: 0,
-}
 
 // clean drops what surrounds a number without being part of it.
 func clean(raw string) string {
@@ -66,7 +53,7 @@ func seen(r rune) rune {
 		return '+'
 	case unicode.IsSpace(r):
 		return ' '
-	case unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector, unseen):
+	case plain.Unseen(r):
 		return -1
 	}
 	return r

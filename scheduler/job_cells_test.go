@@ -1,0 +1,54 @@
+package scheduler
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/lists"
+)
+
+// A cell is what a person sees in it: one of which nothing can be seen is empty, and so is an error of the spreadsheet.
+func TestACellIsWhatAPersonSeesInIt(t *testing.T) {
+	l := listSource{header: []string{"phone", "name"}}
+	for _, name := range []string{"Ann", "", "#N/A", "#DIV/0!", "#1 fan", "\x00", "\u200b\u2060", "\u3164", "12 High Street\r\nLeeds", "a      b", " \u00a0 "} {
+		l.rows = append(l.rows, []string{"+4479111000" + string(rune('0'+len(l.rows)/10)) + string(rune('0'+len(l.rows)%10)), name})
+	}
+	given := jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", `{{ name | default: "there" }}`)})
+	dir := t.TempDir()
+	built(t, given, dir, nil)
+	text, err := os.ReadFile(filepath.Join(dir, "part-0001.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "phone,var_1\n447911100000,Ann\n447911100001,there\n447911100002,there\n447911100003,there\n447911100004,#1 fan\n447911100005,there\n447911100006,there\n" +
+		"447911100007,there\n447911100008,12 High Street Leeds\n447911100009,a b\n447911100010,there\n"
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	bare := jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", "name")})
+	_, b := built(t, bare, t.TempDir(), nil)
+	reasons := []nudgewire.Excluded{
+		{Kind: KindVariable, Reason: "var_1 is empty: {{ name }}; give it a default", Count: 5, First: 3},
+		{Kind: KindVariable, Reason: "var_1 is an error of the spreadsheet, #N/A: mend the formula of that cell, or give {{ name }} a default", Count: 1, First: 4},
+		{Kind: KindVariable, Reason: "var_1 is an error of the spreadsheet, #DIV/0!: mend the formula of that cell, or give {{ name }} a default", Count: 1, First: 5},
+	}
+	if diff := cmp.Diff(reasons, b.tally.Excluded); diff != "" {
+		t.Errorf("without a default (-want +got):\n%s", diff)
+	}
+}
+
+// A row that ends early goes where all that the job asks of it is there.
+func TestARowThatEndsEarlyGoesWhereItsCellsAreThere(t *testing.T) {
+	path := put(t, "list.csv", []byte("phone,name,note\n+447911100000,Ann,x\n+447911100001,Ben\n+447911100002\n"))
+	for column, want := range map[string]int64{"name": 2, "note": 1} {
+		job := compile(t, Job{Source: lists.Origin{CSV: path}, Columns: columns("phone", "phone", "var_1", column)})
+		_, b := built(t, job, t.TempDir(), nil)
+		if b.tally.Kept != want || b.tally.Rows != 3 {
+			t.Errorf("with %s: %d of %d kept, want %d: %v", column, b.tally.Kept, b.tally.Rows, want, b.tally.Excluded)
+		}
+	}
+}
