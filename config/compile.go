@@ -37,7 +37,7 @@ func (c *Config) compile(k *checker) {
 		infos[e.Key] = triggers.ConnectorInfo{Account: account}
 		if r != nil {
 			c.Receivers[e.Key] = r
-			info := triggers.ConnectorInfo{Topics: r.Topics(), Account: account}
+			info := triggers.ConnectorInfo{Topics: r.Topics(), Meant: r.Meant, Account: account}
 			if !r.Open() {
 				info.Kinds = r.Kinds()
 			}

@@ -16,6 +16,8 @@ func TestTriggersMayNameKindsThatAPresetDoesNotList(t *testing.T) {
 		"make.order.create": "", "rudderstack.user.left": "", "magento.order.paid": "", "prestashop.order.paid": "", "svix.user.created": "", "zapier.order.*": "",
 		"shopify.products.update":          known,
 		"stripe.invoice.payment_succeeded": "stripe is not known to send invoice.payment_succeeded; if it does, add kinds: [invoice.payment_succeeded] to connectors.stripe, or event: {aliases: {…}} to give its word another name",
+		"woocommerce.order.completed":      `woocommerce is not known to send order.completed; did you mean "woocommerce.order.fulfilled"?`,
+		"shopify.checkouts.update":         `shopify is not known to send checkouts.update; did you mean "shopify.cart.updated"?`,
 		"shopify.order.create":             `shopify is not known to send order.create; did you mean "shopify.order.created"?`,
 		"listed.products.update":           "",
 		"shopify.checkouts/update":         `shopify calls it checkouts/update, and an event of it is called cart.updated here; write "shopify.cart.updated"`,

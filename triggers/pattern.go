@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -99,7 +100,11 @@ func (b *builder) exists(path string, p pattern) bool {
 	if p.open {
 		kind, hint = p.kind+"*", "it is known to send "+strings.Join(info.Kinds, ", ")
 	}
-	if near := nearest.Of(p.kind, info.Kinds); near != "" {
+	near := ""
+	if info.Meant != nil && !p.open {
+		near = info.Meant(p.kind)
+	}
+	if near = cmp.Or(near, nearest.Of(p.kind, info.Kinds)); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", p.connector+"."+near)
 	}
 	b.report(path, len(p.connector)+1, hint, "%s is not known to send %s", p.connector, kind)

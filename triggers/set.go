@@ -24,9 +24,10 @@ type Env struct {
 
 // ConnectorInfo is what a rule may listen for.
 type ConnectorInfo struct {
-	Kinds   []string          // all that it is known to send; none for a connector that may send any
-	Topics  map[string]string // kinds by the sender's own words for them, which are no kinds
-	Account string            // that sends what its events cause, where a rule names none; "" is that of the section api
+	Kinds   []string                        // all that it is known to send; none for a connector that may send any
+	Topics  map[string]string               // kinds by the sender's own words for them, which are no kinds
+	Meant   func(word string) (kind string) // the kind that somebody means by another word, "" for none; nil where nobody can say
+	Account string                          // that sends what its events cause, where a rule names none; "" is that of the section api
 }
 
 // A Set is every rule, ready to meet events. It is immutable and safe for concurrent use.
