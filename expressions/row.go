@@ -154,13 +154,19 @@ type boundRow struct {
 	cells []string
 	at    []int // the column of each slot
 	facts map[string]string
+
+	uncomputed bool // a cell was asked for that a spreadsheet could not compute
 }
 
 // cell is a row's value; a row may be shorter than the header. Outer space is not part of it, and a cell of which nothing can be
 // seen is empty, as one is that a spreadsheet could not compute.
 func (b *boundRow) cell(at int) string {
 	text := b.written(at)
-	if uncomputed[text] || !plain.Visible(text) {
+	if uncomputed[text] {
+		b.uncomputed = true
+		return ""
+	}
+	if !plain.Visible(text) {
 		return ""
 	}
 	return text
@@ -203,13 +209,16 @@ func (f *RowFiller) Last() int {
 	return last
 }
 
+// Uncomputed reports whether the last Fill looked at a cell that a spreadsheet could not compute (#N/A).
+func (f *RowFiller) Uncomputed() bool { return f.row.uncomputed }
+
 // noEvent is the event of a row: expressions ask it for the contact's zone.
 var noEvent = &nudgewire.Event{}
 
 // Fill gives the text; trouble is why the row has none, as the end of a sentence that begins
 // with the variable's name. Line breaks stay: what to do with them is the caller's matter.
 func (f *RowFiller) Fill(cells []string) (text, trouble string) {
-	f.row.cells = cells
+	f.row.cells, f.row.uncomputed = cells, false
 	if len(f.parts) == 1 {
 		return f.part(&f.parts[0])
 	}

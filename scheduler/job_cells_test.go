@@ -52,3 +52,28 @@ func TestARowThatEndsEarlyGoesWhereItsCellsAreThere(t *testing.T) {
 		}
 	}
 }
+
+// A run says how its list was read where that is not what the job expects.
+func TestARunSaysHowItsListWasRead(t *testing.T) {
+	l := listSource{header: []string{"phone", "name"}, rows: [][]string{{"+447400123450", "Ann"}, {"+447400123451", "#N/A"}, {"+353861234567", "#REF!"}, {"+447400123452", ""}}}
+	_, b := built(t, jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", `{{ name | default: "there" }}`)}), t.TempDir(), nil)
+	want := []string{"2 rows: a cell is an error of a spreadsheet, such as #N/A, and a default took its place (first in row 3)", "phones by country: GB 3, IE 1"}
+	if diff := cmp.Diff(want, b.tally.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+// A job that does not name the column of the phone is told which one it is.
+func TestTheColumnOfThePhoneIsProposed(t *testing.T) {
+	l := listSource{header: []string{"Order", "Billing Phone", "Shipping Phone"}}
+	for i := range 30 {
+		l.rows = append(l.rows, []string{"#10" + string(rune('0'+i%10)), "+4479111000" + string(rune('0'+i/10)) + string(rune('0'+i%10)), ""})
+	}
+	l.rows[3][1] = "ask"
+	job := jobOf(t, l, Job{Columns: columns("var_1", "Order")})
+	b := &building{job: job, now: monday, make: makerIn(t.Context(), onDisk, t.TempDir())}
+	_, err := b.run(t.Context())
+	if _, hint := words(err); hint != `write columns: {phone: "Billing Phone"}; 29 of the first 30 of its cells are phones` {
+		t.Errorf("%v: %q", err, hint)
+	}
+}

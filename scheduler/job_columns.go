@@ -132,6 +132,8 @@ type mapper struct {
 	names  []string
 	fields []boundField
 	last   int // the last column that any of them looks at
+
+	uncomputed bool // the row at hand has an error of a spreadsheet where a default took its place
 }
 
 type boundField struct {
@@ -146,8 +148,10 @@ type fault struct{ kind, group, reason string }
 // fill writes what the row says beside its phone into vars, and gives the phone as it stands there.
 func (m *mapper) fill(row lists.Row, vars []string) (phone string, bad fault) {
 	phone, _ = m.phone.Fill(row)
+	m.uncomputed = false
 	for i, f := range m.vars {
 		text, why := f.Fill(row)
+		m.uncomputed = m.uncomputed || f.Uncomputed()
 		if why != "" {
 			return phone, fault{kind: KindVariable, reason: m.names[i] + " " + why}
 		}

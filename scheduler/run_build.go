@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -132,6 +135,8 @@ type building struct {
 	reasons   excludedReasons
 	unknown   excludedReasons // rows that go although no plan knows their phone, by plan
 	abroad    excludedReasons // rows that go to a number of another country because the job's can have none like it
+	errors    excludedReasons // rows that go with a default for what a spreadsheet could not compute
+	countries map[string]int  // how many phones that go are of each country
 	excluded  excludedList
 	positions positions
 	seen      phoneSet
@@ -156,7 +161,7 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if err != nil {
 		return nil, err
 	}
-	b.excluded.make, b.positions.make = b.make, b.make
+	b.excluded.make, b.positions.make, b.countries = b.make, b.make, map[string]int{}
 	b.out, err = newPartWriter(b.make, b.job.MaxSize.Bytes(), b.job.columns.header(), nil, nil)
 	if err != nil {
 		return nil, err
@@ -197,12 +202,72 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	for _, x := range files.short(b.unknown.list()) {
 		b.note(fmt.Sprintf("%s: not valid in %s, sent as written (first in %s)", units.Count(x.Count, "row"), x.Reason, firstRow(x)))
 	}
+	for _, x := range files.short(b.errors.list()) {
+		b.note(fmt.Sprintf("%s: a cell is an error of a spreadsheet, such as #N/A, and a default took its place (first in %s)", units.Count(x.Count, "row"), firstRow(x)))
+	}
+	if words := b.ofCountries(); words != "" {
+		b.note(words)
+	}
 	for _, p := range b.out.parts {
 		b.tally.Bytes += p.Bytes
 	}
 	b.tally.SHA256 = b.list.String()
 	return b.out.parts, nil
 }
+
+// ofCountries says which countries the phones are of, the most first; "" where all are of the job's own.
+func (b *building) ofCountries() string {
+	names := slices.SortedFunc(maps.Keys(b.countries), func(x, y string) int { return cmp.Or(b.countries[y]-b.countries[x], strings.Compare(x, y)) })
+	if len(names) == 0 || len(names) == 1 && names[0] == b.job.home.Country {
+		return ""
+	}
+	const most = 6
+	var words []string
+	for i, name := range names {
+		if i == most {
+			words = append(words, units.Count(int64(len(names)-most), "more country"))
+			break
+		}
+		words = append(words, cmp.Or(name, "none")+" "+units.Number(int64(b.countries[name])))
+	}
+	return "phones by country: " + strings.Join(words, ", ")
+}
+
+// proposed is the column of a list whose cells are phones most often, for a job that names none; "" where no column is one of phones.
+// It reads the first rows.
+func (b *building) proposed(rows lists.Rows) string {
+	const looked = 200
+	columns := rows.Header()
+	counts, of := make([]int, len(columns)), make([]int, len(columns))
+	for range looked {
+		row, _, err := rows.Next()
+		if _, bad := errors.AsType[*lists.RowError](err); err != nil && !bad {
+			break
+		}
+		for i, cell := range row[:min(len(row), len(columns))] {
+			if cell = strings.TrimSpace(cell); cell == "" {
+				continue
+			}
+			of[i]++
+			if n, err := phones.Read(cell, b.job.home); err == nil && phones.Valid(n.Digits) {
+				counts[i]++
+			}
+		}
+	}
+	best := 0
+	for i := range counts {
+		if counts[i] > counts[best] {
+			best = i
+		}
+	}
+	if len(counts) == 0 || counts[best] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("write columns: {phone: %s}; %d of the first %d of its cells are phones", straight.Replace(mask.Quote(columns[best])), counts[best], of[best])
+}
+
+// straight makes quotes of YAML of those of sentences.
+var straight = strings.NewReplacer("“", `"`, "”", `"`)
 
 // bind looks up the columns that the job uses. A list of objects that has none of them has no names either, and nobody to send to.
 func (b *building) bind(rows lists.Rows) (*mapper, error) {
@@ -211,7 +276,14 @@ func (b *building) bind(rows lists.Rows) (*mapper, error) {
 			return &mapper{}, nil
 		}
 	}
-	return b.job.columns.bind(rows.Header(), factsOf(b.job.Name, b.now, b.job.zone))
+	m, err := b.job.columns.bind(rows.Header(), factsOf(b.job.Name, b.now, b.job.zone))
+	if err != nil && b.job.columns.unsaid {
+		if hint := b.proposed(rows); hint != "" {
+			msg, _ := words(err)
+			err = &wordError{msg, hint}
+		}
+	}
+	return m, err
 }
 
 // note adds what is worth a look although the row goes.
@@ -341,6 +413,9 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 		b.refuse(KindDuplicate, to.file.at(number), "an earlier row has the same phone", raw, string(phone))
 		return
 	}
+	if m.uncomputed {
+		b.errors.add("", "", to.file.at(number))
+	}
 	to.phones, to.sent = append(to.phones, phone), append(to.sent, read.Digits)
 	to.raw = append(to.raw, raw)
 	to.rows = append(to.rows, number)
@@ -388,6 +463,7 @@ func (b *building) look(one *batch) {
 		if read, _ := phones.Read(one.raw[i], b.job.home); read.Abroad != "" { // it is remembered
 			b.abroad.add("", "", one.position(i))
 		}
+		b.countries[phones.TariffCountry(string(p))]++
 		if digits := string(p); !phones.Valid(digits) {
 			b.unknown.add("", phones.PlanOf(digits), one.position(i))
 		}

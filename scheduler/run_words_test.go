@@ -28,7 +28,7 @@ func TestPhonesThatNoPlanKnowsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"2 rows: not valid in GB, sent as written (first in row 3)", "1 row: not valid in country code 1, sent as written (first in row 6)"}, got.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"2 rows: not valid in GB, sent as written (first in row 3)", "1 row: not valid in country code 1, sent as written (first in row 6)", "phones by country: GB 2, BR 1, GG 1, US 1"}, got.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	if got.Kept != 5 || len(got.Excluded) != 1 || got.Excluded[0].Reason != "the phone is too short for GB" {
@@ -48,10 +48,10 @@ func TestPhonesThatMayBeOfAnotherCountry(t *testing.T) {
 		notes  []string
 	}{
 		{"", []nudgewire.Phone{"12125550142", "33612345678", "447911123456", "15555555555", "4978290000"}, []string{
-			"2 rows read as numbers of other countries, first in row 5", "1 row: not valid in country code 1, sent as written (first in row 7)",
+			"2 rows read as numbers of other countries, first in row 5", "1 row: not valid in country code 1, sent as written (first in row 7)", "phones by country: US 2, DE 1, FR 1, GG 1",
 		}},
 		{phones.National, []nudgewire.Phone{"12125550142", "14978290000", "16591234567", "15555555555", "4978290000"}, []string{
-			"3 rows: not valid in country code 1, sent as written (first in row 3)",
+			"3 rows: not valid in country code 1, sent as written (first in row 3)", "phones by country: US 4, DE 1",
 		}},
 	} {
 		j := jobOf(t, rows, Job{Country: "US", Phones: tt.phones})
