@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
 )
@@ -34,6 +35,7 @@ type jobBrake struct {
 const (
 	byFile = "campaign: {name: '{{ run.job }}', template_id: 7}"
 	byRow  = "deliver: per_message, send: {template: winback, expires: 24h}"
+	inHour = "deliver: per_message, send: {template: winback, expires: 1h}"
 )
 
 // nowQuiet are quiet hours that have begun and do not end soon.
@@ -61,6 +63,22 @@ func jobBrakes() map[string]jobBrake {
 				}
 				rows := h.rowsOf(r, nudgewire.StateWaiting)
 				return len(rows) == 3 && !slices.ContainsFunc(rows, func(m server.MessageView) bool { return !strings.Contains(m.Reason, "quiet hours") })
+			},
+		},
+		"max_defer": {
+			keys: []string{"quiet_hours"}, yaml: `quiet_hours: {hours: "` + nowQuiet() + `", max_defer: 1m}`, deliver: []string{byRow}, holds: nobody,
+		},
+		"expires": { // before the quiet hours end
+			keys: []string{"send"}, yaml: `quiet_hours: "` + nowQuiet() + `"`, deliver: []string{inHour}, holds: nobody,
+		},
+		"contacts of the account": {
+			keys: []string{"account"}, yaml: "account: tight", deliver: []string{byFile, byRow}, waits: true,
+			holds: func(h *house, r server.RunView) bool {
+				if r.Deliver == nudgewire.DeliverCSV {
+					return r.Waits == nudgewire.WaitLimits
+				}
+				rows := h.rowsOf(r, nudgewire.StateWaiting)
+				return len(rows) == 3 && !slices.ContainsFunc(rows, func(m server.MessageView) bool { return !strings.Contains(m.Reason, "marketing may reach 1") })
 			},
 		},
 		"limit": {keys: []string{"limit"}, yaml: "limit: 0 per day", deliver: []string{byFile, byRow}, holds: nobody},
@@ -92,8 +110,7 @@ func jobBrakes() map[string]jobBrake {
 var noBrakes = map[string]string{
 	"cron": "when it is fired", "on_missed": "when it is fired", "overlap": "when it is fired", "mode": "an edit of the table", "was": "whose memory it has",
 	"source": "what is read", "columns": "what is read", "phones": "what is read", "country": "what is read", "unique": "what is read", "max_size": "how it is cut",
-	"campaign": "what is sent", "send": "what is sent; expires is stored with the run", "deliver": "how it is sent", "account": "stored with the run",
-	"category": "stored with the run",
+	"campaign": "what is sent", "deliver": "how it is sent", "category": "stored with the run",
 }
 
 // A new key of a job stands in the table, or says why it holds nothing back.
@@ -142,7 +159,7 @@ type jobCell struct {
 
 func (c *jobCell) String() string {
 	how := "by file"
-	if c.deliver == byRow {
+	if c.deliver != byFile {
 		how = "row by row"
 	}
 	return c.name + ", " + how + ", " + c.state
@@ -206,14 +223,17 @@ func listsOf(t *testing.T, cells []*jobCell) lists {
 	return l
 }
 
-// rowsOf are the messages of a run in a state.
+// rowsOf are the messages of a run in a state. Those that had ended before their job was renamed keep its old name.
 func (h *house) rowsOf(r server.RunView, s nudgewire.State) (rows []server.MessageView) {
 	h.t.Helper()
-	all, err := h.ask.Messages(h.t.Context(), server.ListQuery{Trigger: r.Job, Limit: 100})
-	if err != nil {
-		h.t.Fatal(err)
+	for _, name := range slices.Compact([]string{r.Job, strings.TrimSuffix(r.Job, "-2")}) {
+		all, err := h.ask.Messages(h.t.Context(), server.ListQuery{Trigger: name, Limit: 100})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		rows = append(rows, all...)
 	}
-	return slices.DeleteFunc(all, func(m server.MessageView) bool { return m.State != s })
+	return slices.DeleteFunc(rows, func(m server.MessageView) bool { return m.State != s })
 }
 
 // consents records a word of contacts.
@@ -317,9 +337,10 @@ type jobEdit struct {
 }
 
 var jobEdits = map[string]jobEdit{
-	"leaves":     {func(*jobCell, string) string { return "" }, "is gone from the config"},
-	"is renamed": {func(c *jobCell, lists string) string { return c.yaml(c.job+"-2", lists, "") }, "is gone from the config"},
-	"is off":     {func(c *jobCell, lists string) string { return c.yaml(c.job, lists, ", mode: off") }, "is off"},
+	"leaves":                    {func(*jobCell, string) string { return "" }, "is gone from the config"},
+	"is renamed":                {func(c *jobCell, lists string) string { return c.yaml(c.job+"-2", lists, ", was: "+c.job) }, ""},
+	"is renamed without a word": {func(c *jobCell, lists string) string { return c.yaml(c.job+"-2", lists, "") }, "is gone from the config"},
+	"is off":                    {func(c *jobCell, lists string) string { return c.yaml(c.job, lists, ", mode: off") }, "is off"},
 	"is changed": {func(c *jobCell, lists string) string {
 		return strings.NewReplacer("template_id: 7", "template_id: 8", "template: winback", "template: spring").Replace(c.yaml(c.job, lists, ""))
 	}, ""},
@@ -334,7 +355,7 @@ func TestAJobThatIsEditedKeepsItsBrakes(t *testing.T) {
 			lists := listsOf(t, cells)
 			building := 0
 			config := func(job func(c *jobCell) string) string {
-				text := "\ndefaults: {country: GB, language: en, timezone: UTC}\nserver: {listen: \"127.0.0.1:0\", lists_at_once: " + fmt.Sprint(building) + "}\njobs:\n"
+				text := "\ndefaults: {country: GB, language: en, timezone: UTC}\naccounts: {tight: {key: " + brandKey + ", limits: {unique_contacts: 1 per 24h}}}\nserver: {listen: \"127.0.0.1:0\", lists_at_once: " + fmt.Sprint(building) + "}\njobs:\n"
 				jobs := ""
 				for _, c := range cells {
 					jobs += job(c)
@@ -352,7 +373,13 @@ func TestAJobThatIsEditedKeepsItsBrakes(t *testing.T) {
 			folder := t.TempDir()
 			before := config(func(c *jobCell) string { return c.yaml(c.job, lists.URL, "") })
 			after := config(func(c *jobCell) string { return edit.yaml(c, lists.URL) })
-			h := open(t, options{folder: folder, config: before})
+			keys := sandbox.Options{Keys: []string{brandKey}}
+			h := open(t, options{folder: folder, config: before, sandbox: keys})
+			first := server.SendRequest{Phone: phone(0), Account: "tight", Send: nudgewire.Send{Template: "first", Language: "en"}}
+			if _, err := h.ask.Send(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			h.eventually("the account has its contact", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
 			for _, state := range []string{"awaiting approval", "held back", "paused", "building", "planned"} {
 				for _, c := range cells {
 					if c.state == state {
@@ -376,6 +403,9 @@ func TestAJobThatIsEditedKeepsItsBrakes(t *testing.T) {
 			for _, c := range cells {
 				named := func(all []server.RuleChange) bool {
 					return slices.ContainsFunc(all, func(one server.RuleChange) bool {
+						if name == "is renamed" { // it takes nothing from the run
+							return one.Was == c.job && one.Job == c.job+"-2" && one.Done
+						}
 						return one.Run == c.run && strings.HasPrefix(one.Words(), fmt.Sprintf("run %d of %s (", c.run, c.job))
 					})
 				}
@@ -396,7 +426,7 @@ func TestAJobThatIsEditedKeepsItsBrakes(t *testing.T) {
 				}
 			}
 			h.stop()
-			h = open(t, options{folder: folder, config: after}) // with another service, which begins with no message
+			h = open(t, options{folder: folder, config: after, sandbox: keys}) // with another service, which begins with no message
 			for _, c := range cells {
 				if r := h.run(c.run); edit.holds != "" && r.State != nudgewire.RunPaused {
 					t.Errorf("%s: after the restart it is %s %q", c, r.State, r.Reason)

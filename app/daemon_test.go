@@ -100,7 +100,7 @@ func open(t *testing.T, o options) *house {
 	if o.folder == "" {
 		o.folder = t.TempDir()
 	}
-	o.sandbox.Keys = []string{apiKey}
+	o.sandbox.Keys = append(o.sandbox.Keys, apiKey)
 	if o.sandbox.Templates == nil {
 		o.sandbox.Templates = []sandbox.Template{{Name: "*", Language: "*", Variables: -1, Header: "*"}}
 		o.sandbox.Campaigns = []string{"*"}
