@@ -85,15 +85,22 @@ type compiler struct {
 	places  bool // something reads the item by places in a list
 }
 
+// program finds fields in bodies as the entry says that they are named.
+func (k *compiler) program() *rawjson.Program {
+	p := rawjson.NewProgram()
+	p.Loose = k.config.Body.LooseNames
+	return p
+}
+
 func (k *compiler) compile() *Connector {
 	c := &k.config
 	con := &Connector{name: k.name, config: *c, options: k.options, window: cmp.Or(c.Dedupe.Window.D(), defaultDedupeWindow)}
-	k.item = rawjson.NewProgram()
+	k.item = k.program()
 	k.root = k.item
 	con.whole = slices.Equal(c.Items, []string{"."})
 	batch := len(c.Items) > 0 && !con.whole
 	if batch {
-		k.root = rawjson.NewProgram()
+		k.root = k.program()
 	}
 	if u, err := url.Parse(c.Address); c.Address != "" && (err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.RawQuery != "") {
 		k.add("address", "is no whole URL without a query", "write it as it was registered at the sender: https://hooks.example.com/in/shop")

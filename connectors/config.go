@@ -112,6 +112,7 @@ type Body struct {
 	FormNesting string     `yaml:"form_nesting" validate:"oneof=brackets flat" doc:"brackets reads contact[fields][12] as fields inside contact; flat does not."`
 	Repeated    string     `yaml:"repeated" validate:"oneof=first last all" doc:"Which of several form fields with one name counts."`
 	Charset     string     `yaml:"charset" doc:"Charset of bodies whose content type names none; UTF-8 unless said otherwise. A byte order mark says more than either." example:"ISO-8859-1"`
+	LooseNames  bool       `yaml:"loose_names" doc:"Find fields whatever the case of their names and whatever separates the words: Phone Number and phoneNumber for phone_number. A field of the very name counts first."`
 	JSONIn      []string   `yaml:"json_in" doc:"Fields that hold JSON written as text." example:"rawRequest"`
 	MaxBytes    units.Size `yaml:"max_bytes" doc:"Longest body; server.max_body unless said otherwise." example:"5MB"`
 }

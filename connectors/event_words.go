@@ -95,19 +95,34 @@ func unparted(word string) string { return strings.ReplaceAll(word, ".", "") }
 // Words of many senders for the things and the changes that the canonical kinds name.
 var (
 	alikeThings = [][]string{
-		{"cart", "checkout", "basket", "quote"}, {"order", "purchase", "sale", "transaction"}, {"payment", "invoice", "charge"},
-		{"contact", "customer", "lead", "person", "user", "subscriber", "profile", "member"}, {"deal", "opportunity"}, {"form", "survey"},
-		{"booking", "appointment", "meeting", "invitee"}, {"message", "reply", "sm"},
+		{"cart", "checkout", "basket", "quote"},
+		{"order", "purchase", "sale", "transaction"},
+		{"payment", "invoice", "charge"},
+		{"contact", "customer", "lead", "person", "user", "subscriber", "profile", "member"},
+		{"deal", "opportunity"},
+		{"form", "survey"},
+		{"booking", "appointment", "meeting", "invitee"},
+		{"message", "reply", "sm"},
 	}
 	alikeChanges = [][]string{
 		{"created", "create", "new", "added", "placed", "started", "inserted", "begun", "booked"},
 		{"updated", "update", "changed", "modified", "edited", "saved"},
 		{"fulfilled", "completed", "complete", "shipped", "dispatched", "delivered", "sent", "closed"},
 		{"paid", "captured", "succeeded", "processing", "paid_in_full"},
-		{"cancelled", "cancel", "canceled", "voided"}, {"refunded", "refund"}, {"failed", "failure", "declined"},
-		{"deleted", "delete", "removed", "trashed", "destroyed"}, {"abandoned", "abandon"}, {"converted", "recovered"}, {"expired", "timed_out"},
-		{"subscribed", "opted_in", "opt_in"}, {"unsubscribed", "opted_out", "opt_out", "stopped"}, {"won", "closed_won", "closedwon"}, {"lost", "closed_lost", "closedlost"},
-		{"submitted", "submission", "answered", "response"}, {"received", "inbound"}, {"rescheduled", "moved"},
+		{"cancelled", "cancel", "canceled", "voided"},
+		{"refunded", "refund"},
+		{"failed", "failure", "declined"},
+		{"deleted", "delete", "removed", "trashed", "destroyed"},
+		{"abandoned", "abandon"},
+		{"converted", "recovered"},
+		{"expired", "timed_out"},
+		{"subscribed", "opted_in", "opt_in"},
+		{"unsubscribed", "opted_out", "opt_out", "stopped"},
+		{"won", "closed_won", "closedwon"},
+		{"lost", "closed_lost", "closedlost"},
+		{"submitted", "submission", "answered", "response"},
+		{"received", "inbound"},
+		{"rescheduled", "moved"},
 	}
 )
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
-	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // expr parses without linking; nil after a complaint.
@@ -156,7 +155,7 @@ func (k *compiler) eachList(path string, rule *EachRule) *eachList {
 		k.add(path+".each", "is no path into the body", pathHint)
 		return nil
 	}
-	l := &eachList{from: from, program: rawjson.NewProgram()}
+	l := &eachList{from: from, program: k.program()}
 	for i, texts := range [len(eachParts)][]string{
 		rule.ID, rule.SKU, rule.Title, rule.Quantity, rule.Price, rule.URL, rule.Image, rule.Name, rule.Value,
 	} {

@@ -45,7 +45,13 @@ func decodePreset(file string) Config {
 	if _, problems := yamlpos.Decode(file, source, &c); problems.Err() != nil {
 		panic(fmt.Sprintf("connectors: an embedded preset is broken: %s", problems.Err()))
 	}
-	return c
+	if c.Preset == "" {
+		return c
+	}
+	base := decodePreset("presets/" + c.Preset + ".yaml")
+	c.Preset = ""
+	lay(&base, &c)
+	return base
 }
 
 // Preset is the preset of that name.

@@ -1,6 +1,9 @@
 package rawjson
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // A Program finds the values of many paths in one pass over a JSON text, which it checks at the
 // same time. It follows names of members only; elements of lists are found afterwards, in the
@@ -10,10 +13,15 @@ import "strings"
 type Program struct {
 	root  *fork
 	Slots int // how many values Run finds
+
+	// Loose finds a member also by another spelling of its name: whatever its case, and whatever separates its words ("Phone Number" for
+	// phone_number). A member of the very name counts before those, and of several other spellings the first.
+	Loose bool
 }
 
 // A fork is one level of names that some path asks for.
 type fork struct {
+	loose bool
 	names []branch
 	sizes uint64 // bit n: some name has n bytes (63: or more)
 	slot  int    // where the value at this level goes; -1 for nowhere
@@ -23,6 +31,7 @@ type fork struct {
 type branch struct {
 	name string
 	to   *fork
+	core string // of the name, where the program is loose
 }
 
 // A Span is a stretch of the text; the zero value is "not found", as no value begins and
@@ -36,12 +45,13 @@ func NewProgram() *Program { return &Program{root: &fork{slot: -1}} }
 // mean the whole text.
 func (p *Program) Add(names []string) int {
 	at := p.root
+	at.loose = p.Loose
 	way := []*fork{at}
 	for _, name := range names {
 		next := at.next(name)
 		if next == nil {
-			next = &fork{slot: -1}
-			at.names = append(at.names, branch{name, next})
+			next = &fork{slot: -1, loose: p.Loose}
+			at.names = append(at.names, branch{name, next, core(name)})
 			at.sizes |= sizeBit(len(name))
 		}
 		at = next
@@ -85,6 +95,39 @@ func (f *fork) named(name string) *fork {
 	return f.next(unescape(name))
 }
 
+// spelled is the branch of a name in another spelling; nil where a value of that branch is known already.
+func (f *fork) spelled(name string, found []Span) *fork {
+	if !f.loose || len(f.names) == 0 {
+		return nil
+	}
+	if strings.IndexByte(name, '\\') >= 0 {
+		name = unescape(name)
+	}
+	name = core(name)
+	for i := range f.names {
+		if f.names[i].core != name {
+			continue
+		}
+		for _, slot := range f.names[i].to.below {
+			if found[slot] != (Span{}) {
+				return nil
+			}
+		}
+		return f.names[i].to
+	}
+	return nil
+}
+
+// core is a name without case and without what separates its words.
+func core(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || unicode.IsSpace(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
+
 // Run checks s to be one JSON value and fills found, which has a place for every slot.
 func (p *Program) Run(s string, found []Span) error {
 	i, err := p.root.walk(s, SkipSpace(s, 0), 0, found)
@@ -121,7 +164,11 @@ func (f *fork) walkObject(s string, i, depth int, found []Span) (int, error) {
 		if err != nil {
 			return end, err
 		}
-		next := f.named(s[i+1 : end-1])
+		name := s[i+1 : end-1]
+		next := f.named(name)
+		if next == nil {
+			next = f.spelled(name, found)
+		}
 		i = skipColon(s, end)
 		if next != nil {
 			// Of two members with one name the last counts, and nothing of the first one stays.
