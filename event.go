@@ -8,6 +8,10 @@ import (
 // An EventID is the row number of a stored event, from 1; 0 before it is stored.
 type EventID int64
 
+// Guessed says what of a contact is the number's or a default's, because nobody said it or nobody can read what was said. A zone that
+// was not said is counted by the rules of the due moment.
+type Guessed struct{ Language, Timezone bool }
+
 // An Event is one fact from a connector: what happened, to whom, with what. It is made by
 // package connectors out of one item of a verified webhook and never changed afterwards, except
 // that a look-up (PendingLookup) adds what the webhook left out before the event is planned.
@@ -41,6 +45,9 @@ type Event struct {
 	// Unreadable names the fields whose value is there and cannot be read, as expressions know them: "order.total",
 	// "order.items.price", "event.occurred_at". Nothing takes their place: what uses one of them is not sent.
 	Unreadable []string
+
+	// Guessed is counted where a message goes by it, and not read back from the store.
+	Guessed Guessed
 
 	// Payload is this event's part of the request body, byte for byte (one item of a batch, or
 	// all of it) until the answers of look-ups join it, and ContentType what that is: "application/json" for what was sent as a form,

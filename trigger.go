@@ -129,6 +129,7 @@ type Proposal struct {
 	Forget      time.Time // for Cancelling: when its tombstone expires
 	Until       time.Time // for Cancelling: it means what was first planned by then; zero is everything
 	EventAt     time.Time // when the fact happened, for rules of order
+	Guessed     Guessed   // what of the contact it goes by and nobody said
 	Others      []string  // the matter's other identifiers: a cancelling event finds by any of its own what has any of them
 }
 

@@ -111,7 +111,8 @@ type App struct {
 	admin        net.Listener
 	due          atomic.Pointer[duerules.Rules]
 	kept         atomic.Pointer[keptConfigs] // what earlier configs said of what they planned
-	guessed      atomic.Int64                // answers of due that stand on defaults.timezone
+	guessed      atomic.Int64                // messages that went by a zone that nobody said and defaults.timezone or a connector's default is
+	languages    atomic.Int64                // the same of their language
 	rules        atomic.Pointer[server.Rules]
 	started      time.Time
 	began        *config.Config // what the process started with; some of it only a new one can change

@@ -21,7 +21,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	// The rooms are made after the store that wakes them, so the calls go through the app.
 	a.store, err = store.Open(ctx, store.Options{
 		DSN:       cfg.Storage,
-		Settle:    triggers.Settle,
+		Settle:    a.settle,
 		OnDue:     a.wake,
 		OnPoll:    a.wakeLooks,
 		OnPause:   a.lookAtPauses,

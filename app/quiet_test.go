@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -196,4 +197,36 @@ func TestQuietHoursAreLiftedAsTheirJobIsTurnedOff(t *testing.T) {
 	h.edit("    mode: off\n", "")
 	h.reload()
 	h.eventually("back they go", func() bool { return sent() == len(wanted) })
+}
+
+// A language or a zone that a message goes by and nobody said, or said so that it can be read, is counted; a rule's own language is no guess.
+func TestGuessesOfLanguagesAndZonesAreCounted(t *testing.T) {
+	t.Parallel()
+	h := open(t, options{config: `
+defaults: {country: GB, language: en, timezone: Europe/London}
+connectors: {generic: {secret: "${SHOP_SECRET}", map: {timezone: timezone}, defaults: {timezone: Europe/London}}}
+triggers:
+  own: {on: generic.order.paid, category: utility, send: {template: x}}
+  theirs: {on: generic.order.created, category: utility, send: {template: x, language: "{{ customer.language }}"}}
+  steps: {on: generic.order.updated, category: utility, steps: [{send: {template: x, language: "{{ customer.language }}"}}, {wait: 1h, send: {template: y}}]}
+`})
+	for i, one := range []struct {
+		body             string
+		languages, zones int64
+	}{
+		{`{"event":"order.paid","phone":"+447700900123"}`, 0, 0},
+		{`{"event":"order.created","phone":"+447700900123","language":"de"}`, 0, 0},
+		{`{"event":"order.created","phone":"+447700900123"}`, 1, 0},
+		{`{"event":"order.created","phone":"+447700900123","language":"German"}`, 2, 0},
+		{`{"event":"order.updated","phone":"+447700900123","language":"German"}`, 3, 0},
+		{`{"event":"order.created","phone":"+870773111632","language":"de","timezone":"Nowhere/Land"}`, 3, 1},
+		{`{"event":"order.created","phone":"447700900123x9y","language":"German"}`, 3, 1},
+	} {
+		if status, answer := h.hook("generic", one.body, "Idempotency-Key", fmt.Sprint("k", i)); status != http.StatusOK {
+			t.Fatalf("%s: %d %s", one.body, status, answer)
+		}
+		if d := h.status().Daemon; d.Languages != one.languages || d.Guessed != one.zones {
+			t.Errorf("after %s: %d languages and %d zones", one.body, d.Languages, d.Guessed)
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/pace"
@@ -58,13 +59,30 @@ func rulesOf(cfg *config.Config, set *triggers.Set) *server.Rules {
 	}
 }
 
+// settle decides as triggers.Settle does, and counts what of its contact a message goes by that nobody said.
+func (a *App) settle(p nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+	done := triggers.Settle(p, f)
+	if done.Outcome != nudgewire.Planned {
+		return done
+	}
+	if p.Guessed.Timezone {
+		a.guessedZone()
+	}
+	if p.Guessed.Language && a.languages.Add(1) == 1 {
+		a.log.Warn("a contact's language is not known: templates go in that of the number or the default; status counts how often")
+	}
+	return done
+}
+
+func (a *App) guessedZone() {
+	if a.guessed.Add(1) == 1 {
+		a.log.Warn("a contact's time zone is not known: quiet hours, limits and times go by the default; status counts how often")
+	}
+}
+
 // takeDue has the rules of the due moment be those of cfg, and counts the contacts whose zone is a guess.
 func (a *App) takeDue(cfg *config.Config) {
-	cfg.Due.Guessed = func() {
-		if a.guessed.Add(1) == 1 {
-			a.log.Warn("a contact's time zone is not known: quiet hours and limits go by defaults.timezone; status counts how often", zap.String("timezone", cfg.Defaults.Timezone))
-		}
-	}
+	cfg.Due.Guessed = a.guessedZone
 	kept := &keptConfigs{app: a, folder: filepath.Dir(a.opt.ConfigFile)}
 	cfg.Due.Earlier = func(version string) *duerules.Rules {
 		if k := kept.of(version); k != nil {
@@ -266,7 +284,7 @@ func (d daemon) View() server.DaemonView {
 	if d.console != nil {
 		v.Console = d.consoleURL()
 	}
-	v.Guessed = d.guessed.Load()
+	v.Guessed, v.Languages = d.guessed.Load(), d.languages.Load()
 	v.Elsewhere = d.elsewhere(d.of(""), d.cfg)
 	if names := d.cfg.AccountNames(); len(names) > 0 {
 		v.Accounts = append(v.Accounts, main)

@@ -188,7 +188,7 @@ func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewi
 		now.Unreadable = []string{occurredAt}
 	}
 	c.mapper.fill(&now, v)
-	out.Unread, out.Unreadable = now.Unread, now.Unreadable
+	out.Unread, out.Unreadable, out.Guessed = now.Unread, now.Unreadable, now.Guessed
 	c.mapper.lay(&out, &now)
 	return out, nil
 }

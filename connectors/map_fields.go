@@ -364,13 +364,16 @@ func (m *mapper) complete(e *nudgewire.Event, v *view) {
 		}
 	}
 	// A language or a zone that cannot be read is the number's before it is the default's.
-	if c.Language == "" && v.badLanguage {
+	said := c.Language != ""
+	if !said && v.badLanguage {
 		c.Language = phones.LanguageOf(string(c.Phone))
 	}
 	if c.Language == "" {
 		c.Language = m.language
 	}
+	e.Guessed.Language = !said && c.Language != ""
 	if c.Timezone == "" && (!v.badZone || phones.Zones(string(c.Phone)) == nil) {
 		c.Timezone = m.zone
+		e.Guessed.Timezone = v.badZone && c.Timezone != ""
 	}
 }

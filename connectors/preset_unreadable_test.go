@@ -272,19 +272,24 @@ func TestNoDefaultTakesThePlaceOfAValue(t *testing.T) {
 
 func TestALanguageAndAZoneAreTheNumbersBeforeTheDefaults(t *testing.T) {
 	con := connector(t, openVerify+"map: {phone: phone, language: lang, timezone: tz}\ndefaults: {language: en, timezone: Europe/London}")
-	for body, want := range map[string][2]string{
-		`{"phone":"+4915123456789","lang":"German","tz":"(GMT+1) Berlin"}`: {"de", ""}, // the rules of time ask the number
-		`{"phone":"+4915123456789","lang":"de","tz":"Nowhere/Land"}`:       {"de", ""},
-		`{"phone":"+80012345678","lang":"German","tz":"Berlin"}`:           {"en", "Europe/London"},
-		`{"phone":"+4915123456789"}`:                                       {"en", "Europe/London"},
-		`{"phone":"+4915123456789","lang":"fr","tz":"Europe/Paris"}`:       {"fr", "Europe/Paris"},
+	type is struct {
+		language, zone string
+		guessed        nudgewire.Guessed
+	}
+	language, both, none := nudgewire.Guessed{Language: true}, nudgewire.Guessed{Language: true, Timezone: true}, nudgewire.Guessed{}
+	for body, want := range map[string]is{
+		`{"phone":"+4915123456789","lang":"German","tz":"(GMT+1) Berlin"}`: {"de", "", language}, // the rules of time ask the number
+		`{"phone":"+4915123456789","lang":"de","tz":"Nowhere/Land"}`:       {"de", "", none},
+		`{"phone":"+80012345678","lang":"German","tz":"Berlin"}`:           {"en", "Europe/London", both},
+		`{"phone":"+4915123456789"}`:                                       {"en", "Europe/London", language},
+		`{"phone":"+4915123456789","lang":"fr","tz":"Europe/Paris"}`:       {"fr", "Europe/Paris", none},
 	} {
 		got, err := con.Receive(request(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := got.Events[0].Contact; c.Language != want[0] || c.Timezone != want[1] {
-			t.Errorf("%s: %q and %q, want %q", body, c.Language, c.Timezone, want)
+		if e := got.Events[0]; (is{e.Contact.Language, e.Contact.Timezone, e.Guessed}) != want {
+			t.Errorf("%s: %q, %q and %+v, want %+v", body, e.Contact.Language, e.Contact.Timezone, e.Guessed, want)
 		}
 	}
 }

@@ -379,9 +379,11 @@ type DaemonView struct {
 	Disk        *DiskView        `json:"disk,omitempty"`         // of the data; absent where the system does not say
 	FailedRates []FailedRateView `json:"failed_rates,omitempty"` // in the windows that alerts name
 
-	// Guessed counts, since the start, how often quiet hours or a limit went by defaults.timezone because nothing
-	// is known of the contact's own zone.
-	Guessed int64 `json:"zones_guessed,omitempty"`
+	// Guessed counts, since the start, how often quiet hours, a limit or a time went by a default because nothing is known of the
+	// contact's own zone; Languages counts the messages whose template went in the number's or the default's language, because
+	// the contact's own was not said or cannot be read.
+	Guessed   int64 `json:"zones_guessed,omitempty"`
+	Languages int64 `json:"languages_guessed,omitempty"`
 
 	Paused  []HaltView   `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
 	Changes []RuleChange `json:"changes,omitempty"` // what became of what waits; told by reload

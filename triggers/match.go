@@ -153,13 +153,20 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 	if trouble != "" {
 		return skipped(w, trouble)
 	}
-	w.Dispatch = m.dispatch(r, key, send, due, expires)
+	w.Dispatch, w.Guessed = m.dispatch(r, key, send, due, expires), m.guessed(&r.send)
 	w.Decision.Outcome = nudgewire.Planned
 	if r.Mode == Shadow {
 		w.Decision.Outcome = nudgewire.Shadowed
 		w.Decision.Reason = fmt.Sprintf("mode: shadow; it would send %s, %s", send.What(), dueWords(due, m.now))
 	}
 	return w
+}
+
+// guessed is what nobody said of the contact and a message goes by: a language that is the rule's own is no guess.
+func (m *matching) guessed(s *sending) nudgewire.Guessed {
+	out := m.event.Guessed
+	out.Language = out.Language && s.language != nil && !s.language.Constant()
+	return out
 }
 
 // burstCooldown is how long a phone gets nothing more from a trigger that listens for changes and says no

@@ -149,7 +149,7 @@ func (m *matching) sequence(r *rule, w nudgewire.Proposal) nudgewire.Proposal {
 	if len(w.Steps) == 0 {
 		return skipped(w, strings.Join(w.LeftOut, "; "))
 	}
-	w.Dispatch = w.Steps[0].Dispatch
+	w.Dispatch, w.Guessed = w.Steps[0].Dispatch, m.guessed(&r.steps[w.Steps[0].Dispatch.Step-1].send)
 	w.Decision.Outcome = nudgewire.Planned
 	if r.Mode == Shadow {
 		w.Decision.Outcome = nudgewire.Shadowed

@@ -72,8 +72,8 @@ func (c *cli) printStatus(s server.StatusView) {
 			row("", "%s", c.paint(c.out, "33", v.Words(time.Now())))
 		}
 		row("triggers", "%s", orDash(strings.Join(d.TriggersAndModes(), ", ")))
-		if d.Guessed > 0 {
-			row("", "%s", c.paint(c.out, "33", guessedWords(d.Guessed)))
+		for _, words := range guessedWords(d) {
+			row("", "%s", c.paint(c.out, "33", words))
 		}
 	} else {
 		row("daemon", "not running; this is what the database holds")
@@ -154,9 +154,15 @@ func (c *cli) printStatus(s server.StatusView) {
 	}
 }
 
-// guessedWords says how often a contact's zone was not known.
-func guessedWords(n int64) string {
-	return "a contact's time zone was not known, and defaults.timezone was taken, " + units.Count(n, "time") + " since the start: see docs/when.md"
+// guessedWords say how often a contact's zone and language were not known.
+func guessedWords(d *server.DaemonView) (out []string) {
+	if d.Guessed > 0 {
+		out = append(out, "a contact's time zone was not known, and a default was taken, "+units.Count(d.Guessed, "time")+" since the start: see docs/when.md")
+	}
+	if d.Languages > 0 {
+		out = append(out, "a contact's language was not known, and the number's or a default was taken, "+units.Count(d.Languages, "time")+" since the start: see docs/connectors/own.md")
+	}
+	return out
 }
 
 // mostShown is how many reasons are shown.

@@ -42,3 +42,16 @@ func TestNodesAreListed(t *testing.T) {
 		}
 	}
 }
+func TestStatusTellsOfGuesses(t *testing.T) {
+	if words := guessedWords(&server.DaemonView{}); words != nil {
+		t.Errorf("without one: %q", words)
+	}
+	words := guessedWords(&server.DaemonView{Guessed: 1, Languages: 2})
+	want := []string{
+		"a contact's time zone was not known, and a default was taken, 1 time since the start: see docs/when.md",
+		"a contact's language was not known, and the number's or a default was taken, 2 times since the start: see docs/connectors/own.md",
+	}
+	if len(words) != 2 || words[0] != want[0] || words[1] != want[1] {
+		t.Errorf("%q, want %q", words, want)
+	}
+}
