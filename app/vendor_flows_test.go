@@ -1,0 +1,187 @@
+package app_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/server"
+)
+
+// A vendorFlow is what a vendor posts by default, from the event that opens a matter to the one that closes it. {phone} stands for
+// a phone, {phone_form} for the same in a form, {n} for a number of the person's own, {now} and {unix} for when it happened.
+type vendorFlow struct {
+	name, preset  string
+	settings      string // more keys of the connector
+	headers       func(body string) http.Header
+	on, cancelOn  string // kinds
+	opens, closes string
+	again         string // the matter, saved once more; "" where the vendor posts nothing that distinguishes it
+	optOut        string // "" where the vendor has no word for it
+	answers       map[string]string
+}
+
+var vendorFlows = []vendorFlow{
+	{
+		// developers.activecampaign.com/page/webhooks; the automation's body follows two public captures.
+		name: "ActiveCampaign, an automation", preset: "activecampaign", on: "contact.updated", cancelOn: "deal.created",
+		opens:  `contact[id]={n}&contact[email]=gil%40example.com&contact[first_name]=Gil&contact[last_name]=Moreau&contact[phone]={phone_form}&contact[orgname]=&contact[customer_acct_name]=&contact[tags]=lead&contact[ip4]=192.0.2.7&seriesid=9`,
+		again:  `contact[id]={n}&contact[email]=gil%40example.com&contact[first_name]=Gil&contact[last_name]=Moreau&contact[phone]={phone_form}&contact[orgname]=&contact[customer_acct_name]=&contact[tags]=lead%2C+trial&contact[ip4]=192.0.2.7&seriesid=9`,
+		closes: `type=deal_add&date_time={now}&initiated_from=admin&initiated_by=admin&deal[id]=5{n}&deal[title]=Roof&deal[contactid]={n}&deal[contact_email]=gil%40example.com&deal[contact_firstname]=Gil&deal[contact_phone]={phone_form}&deal[value_raw]=120&deal[currency]=eur`,
+		optOut: `type=unsubscribe&date_time={now}&initiated_from=admin&initiated_by=contact&list=3&contact[id]={n}&contact[email]=gil%40example.com&contact[first_name]=Gil&contact[phone]={phone_form}`,
+	},
+}
+
+// TestVendorsDefaultBodies plays what a vendor posts by default: the closing event cancels what the opening one planned, an opt-out
+// blocks (what a block does is TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows), a body without a word on consent changes none, a redelivery is a duplicate, and a second save is not.
+func TestVendorsDefaultBodies(t *testing.T) {
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, f := range vendorFlows {
+			for address, answer := range f.answers {
+				pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(address), regexp.QuoteMeta("{n}"), "(1[0-9]{3})") + "$"
+				if m := regexp.MustCompile(pattern).FindStringSubmatch(r.URL.RequestURI()); m != nil {
+					var n int
+					if _, err := fmt.Sscan(m[1], &n); err != nil {
+						t.Error(err)
+					}
+					_, _ = io.WriteString(w, ofPerson(answer, n-1000, 0))
+					return
+				}
+			}
+		}
+		w.WriteHeader(http.StatusGone) // as Pipedrive's version 1
+	}))
+	t.Cleanup(api.Close)
+	var connectors, triggers strings.Builder
+	for i, f := range vendorFlows {
+		fmt.Fprintf(&connectors, "  v%d: {preset: %s, verify: {kind: token, from: header, field: X-Token, secret: \"${SHOP_SECRET}\"}", i, f.preset)
+		if f.answers != nil {
+			fmt.Fprintf(&connectors, ", api_url: %q, allow_private: true, token: \"${API_KEY}\"", api.URL)
+		}
+		connectors.WriteString(f.settings + "}\n")
+		fmt.Fprintf(&triggers, "  of-v%[1]d: {on: v%[1]d.%[2]s, wait: 1h, cancel_on: v%[1]d.%[3]s, category: utility, send: {template: t}}\n", i, f.on, f.cancelOn)
+	}
+	h := open(t, options{config: "defaults: {country: GB, language: en}\nconnectors:\n" + connectors.String() + "triggers:\n" + triggers.String()})
+	for i, f := range vendorFlows {
+		t.Run(f.name, func(t *testing.T) {
+			connector, trigger := fmt.Sprint("v", i), fmt.Sprint("of-v", i)
+			post := func(body string, person int, after time.Duration) {
+				t.Helper()
+				h.vendorPost(connector, &f, ofPerson(body, person, after))
+			}
+			first, second, gone := 10*i, 10*i+1, 10*i+2
+			state := func(person int) nudgewire.State {
+				if m := h.of(trigger, phone(person)); m != nil {
+					return m.State
+				}
+				return ""
+			}
+			opened := ofPerson(f.opens, first, -time.Minute)
+			h.vendorPost(connector, &f, opened)
+			post(f.opens, second, -time.Minute)
+			h.eventually("both wait", func() bool { return h.decidedAll(connector, 2) })
+			if state(first) != nudgewire.StateWaiting || state(second) != nudgewire.StateWaiting {
+				t.Fatalf("opened: %q and %q; %+v", state(first), state(second), h.events())
+			}
+			h.vendorPost(connector, &f, opened)
+			if n := h.eventsOf(connector); len(n) != 2 {
+				t.Errorf("a redelivery is an event of its own: %d", len(n))
+			}
+			events := 2
+			if f.again != "" {
+				post(f.again, first, -30*time.Second)
+				if events++; len(h.eventsOf(connector)) != events {
+					t.Errorf("a second save is a duplicate")
+				}
+			}
+			post(f.closes, first, 2*time.Second)
+			events++
+			h.eventually("the closing event is decided", func() bool { return h.decidedAll(connector, events) })
+			if state(first) != nudgewire.StateCancelled || state(second) != nudgewire.StateWaiting {
+				t.Errorf("closed: %q, and somebody else's is %q", state(first), state(second))
+			}
+			if f.optOut != "" {
+				post(f.optOut, gone, 0)
+				events++
+				h.eventually("the opt-out counts", func() bool { return h.decidedAll(connector, events) })
+				if got, err := h.ask.Contact(t.Context(), phone(gone)); err != nil || got.Block == nil {
+					t.Errorf("who opted out is not blocked: %+v, %v", got, err)
+				}
+			}
+			for j, word := range []nudgewire.Consent{nudgewire.ConsentGiven, nudgewire.ConsentWithdrawn} {
+				person := 10*i + 3 + j
+				h.consents(word, phone(person))
+				post(f.opens, person, 0)
+				events++
+				h.eventually("the silent body is decided", func() bool { return h.decidedAll(connector, events) })
+				got, err := h.ask.Contact(t.Context(), phone(person))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var is nudgewire.Consent
+				for _, c := range got.Consents {
+					if c.Channel == nudgewire.ChannelPhone {
+						is = c.Consent
+					}
+				}
+				if is != word {
+					t.Errorf("a body that says nothing of consent made %q of %q", is, word)
+				}
+			}
+		})
+	}
+}
+
+// ofPerson fills a body in. Vendors' clocks have whole seconds, so each body says how long after now it happened.
+func ofPerson(body string, person int, after time.Duration) string {
+	now := time.Now().UTC().Add(after)
+	return strings.NewReplacer("{phone}", phone(person), "{phone_form}", url.QueryEscape(phone(person)), "{n}", fmt.Sprint(1000+person),
+		"{now}", now.Format(time.RFC3339), "{unix}", fmt.Sprint(now.Unix())).Replace(body)
+}
+
+func (h *house) vendorPost(connector string, f *vendorFlow, body string) {
+	h.t.Helper()
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+"/hooks/"+connector, strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if f.headers != nil {
+		req.Header = f.headers(body)
+	}
+	kind := "application/x-www-form-urlencoded"
+	if strings.HasPrefix(body, "{") {
+		kind = "application/json"
+	}
+	req.Header.Set("Content-Type", kind)
+	req.Header.Set("X-Token", shopSecret)
+	h.mustTake(req)
+}
+
+func (h *house) eventsOf(connector string) []server.EventView {
+	h.t.Helper()
+	rows, err := h.ask.Events(h.t.Context(), server.ListQuery{Connector: connector, Limit: 1000})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return rows
+}
+
+// decidedAll reports whether a connector has that many events, none of which waits for a look-up.
+func (h *house) decidedAll(connector string, events int) bool {
+	h.t.Helper()
+	rows := h.eventsOf(connector)
+	for _, e := range rows {
+		if e.Lookup != nil {
+			return false
+		}
+	}
+	return len(rows) == events
+}
