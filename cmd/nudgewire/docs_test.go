@@ -346,3 +346,44 @@ func hasHeading(page, anchor string) bool {
 	}
 	return false
 }
+
+// A cart's reminder that people begin with ends by an order of this cart and by any order of the same person.
+func TestRecipesEndACartByItsPersonToo(t *testing.T) {
+	texts := map[string]string{}
+	add := func(place, text string) {
+		if strings.Contains(text, "triggers:") {
+			texts[place] = text
+		}
+	}
+	for _, page := range docPages(t) {
+		for _, b := range docBlocks(string(mustRead(t, page))) {
+			if b.kind == "yaml" && !strings.Contains(page, "/decisions/") {
+				add(fmt.Sprintf("%s:%d", strings.TrimPrefix(page, "../../"), b.line), b.text)
+			}
+		}
+	}
+	files, err := filepath.Glob("../../examples/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, "../../config/starter.yaml", "../../config.yaml", "demo.yaml") {
+		add(file, string(mustRead(t, file)))
+	}
+	carts := 0
+	for place, text := range texts {
+		all, _ := mapping(t, place, text)["triggers"].(map[string]any)
+		for name, one := range all {
+			rule, _ := one.(map[string]any)
+			ends := fmt.Sprint(rule["cancel_on"])
+			if !strings.Contains(fmt.Sprint(rule["on"]), ".cart.") || !strings.Contains(ends, ".order.") && !strings.Contains(ends, ".cart.converted") {
+				continue
+			}
+			if carts++; rule["stop_on"] == nil {
+				t.Errorf("%s: %s ends by cancel_on alone: who buys another cart is reminded all the same; add stop_on", place, name)
+			}
+		}
+	}
+	if carts < 10 {
+		t.Errorf("only %d reminders of carts were found", carts)
+	}
+}
