@@ -146,8 +146,8 @@ func open(t *testing.T, o options) *house {
 			if err != nil {
 				t.Errorf("Run: %v", err)
 			}
-		case <-time.After(time.Minute):
-			t.Error("the daemon did not stop within a minute")
+		case <-time.After(3 * time.Minute):
+			t.Error("the daemon did not stop")
 		}
 		h.service.Close()
 		api.Close()
