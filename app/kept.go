@@ -18,8 +18,9 @@ type keptConfigs struct {
 	app    *App
 	folder string // where relative paths of the config start
 
-	mu  sync.Mutex
-	all map[string]*config.Kept // by version; nil for one that the data does not have
+	mu      sync.Mutex
+	all     map[string]*config.Kept // by version; nil for one that the data does not have
+	renames int                     // that were known when they were read: what another node renames stands in them, too
 }
 
 // readKept is how long a read of a kept config may take: claims wait for it.
@@ -29,6 +30,9 @@ const readKept = 10 * time.Second
 func (k *keptConfigs) of(version string) *config.Kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if n := len(k.app.store.Renames()); n != k.renames {
+		k.renames, k.all = n, nil
+	}
 	if found, known := k.all[version]; known {
 		return found
 	}

@@ -27,7 +27,7 @@ const (
 
 // The kinds of notices, as the schema has them.
 const (
-	noticeHalts  = "halts"  // halts, pauses of templates and accounts, restorations
+	noticeHalts  = "halts"  // halts, pauses of templates and accounts, restorations, renames
 	noticeBlocks = "blocks" // blocks, and who is forgotten
 	noticeOff    = "off"    // a claimed dispatch is called off; the id is its number
 	noticeDue    = "due"    // something waits; the id is when it is due
@@ -220,14 +220,14 @@ func (n *notices) obey(ctx context.Context, fresh []notice) error {
 	return nil
 }
 
-// haltsAgain reads what another node may have halted, or let go on.
+// haltsAgain reads what another node may have halted, let go on, or renamed.
 func (s *Store) haltsAgain(ctx context.Context) error {
 	s.halting.Lock()
 	defer s.halting.Unlock()
 	if err := s.loadRestoration(ctx); err != nil {
 		return err
 	}
-	return s.loadHalts(ctx)
+	return errors.Join(s.loadRenames(ctx), s.loadHalts(ctx))
 }
 
 // loadAll reads the marks of forgotten contacts, and the key that all nodes make them with.

@@ -59,6 +59,7 @@ func (s *Store) Run(ctx context.Context, id nudgewire.RunID) (nudgewire.Run, err
 
 // OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
 func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, error) {
+	job = s.jobNow(job)
 	var q select_
 	q.and("ended_at = 0")
 	q.when(job != "", "job = ?", job)
@@ -70,7 +71,7 @@ func (s *Store) OpenRuns(ctx context.Context, job string) ([]nudgewire.Run, erro
 // after some of it had left, or may have; one that repeats another does not count.
 func (s *Store) LastSent(ctx context.Context, job string) (r nudgewire.Run, ok bool, err error) {
 	var q select_
-	q.and("job = ?", job)
+	q.and("job = ?", s.jobNow(job))
 	q.and(wasSentRun("runs")) // what is sent again is no measure of the list
 	found, err := s.listRuns(ctx, &q, "id DESC", 1)
 	if err != nil {

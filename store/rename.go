@@ -27,8 +27,14 @@ type Rename struct {
 	At        time.Time // until when what is made under the old name is the new one's
 }
 
-// renameGrace is how much longer the old name counts: what was decided by the config before is stored by then, on other nodes, too.
-const renameGrace = time.Minute
+const (
+	// renameGrace is how much longer the old name counts: what was decided by the config before is stored by then, on other
+	// nodes, too. A node whose config has the key renews it, so a node with the config before may be as late as it likes.
+	renameGrace = 3 * time.Minute
+
+	// renameHeard is how long nodes have to hear of a rename before anything takes the new name.
+	renameHeard = 2 * noticeEvery
+)
 
 // Renames are those that were ever carried out, the oldest first.
 func (s *Store) Renames() []Rename {
@@ -50,9 +56,15 @@ func (s *Store) loadRenames(ctx context.Context) error {
 
 // Rename has all that is open under old names, and all memory of them, be that of the new ones, in one commit. Doing it
 // again takes along what came under an old name since.
+//
+// Where other nodes may write, they are told first, and have a second to hear of it: a node that knows only the old name would
+// find nothing of what stands under the new one, and plan it again.
 func (s *Store) Rename(ctx context.Context, all []Rename) error {
 	if len(all) == 0 {
 		return nil
+	}
+	if err := s.announce(ctx, all); err != nil {
+		return wrap(err, "announce what is renamed")
 	}
 	s.pausing.Lock()
 	defer s.pausing.Unlock()
@@ -72,12 +84,49 @@ func (s *Store) Rename(ctx context.Context, all []Rename) error {
 	return wrap(err, "rename what is open")
 }
 
+// announce tells the other nodes of renames that are new.
+func (s *Store) announce(ctx context.Context, all []Rename) error {
+	known := s.Renames()
+	fresh := slices.DeleteFunc(slices.Clone(all), func(r Rename) bool { return slices.ContainsFunc(known, r.same) })
+	if len(fresh) == 0 || !s.Shares() {
+		return nil
+	}
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		for _, r := range fresh {
+			if err := t.noteRename(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.loadRenames(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(renameHeard):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r Rename) same(other Rename) bool {
+	return r.About == other.About && r.Was == other.Was && r.Name == other.Name
+}
+
+func (t *tx) noteRename(r Rename) error {
+	return t.put(stRename, r.About, r.Was, r.Name, t.at+renameGrace.Microseconds())
+}
+
 func (t *tx) rename(r Rename) error {
 	renamed, ends := renameTrigger, endTrigger
 	if r.About == RenamedJob {
 		renamed, ends = renameJob, endJob
 	}
-	err := t.put(stRename, r.About, r.Was, r.Name, t.at+renameGrace.Microseconds())
+	err := t.noteRename(r)
 	for _, s := range renamed {
 		if err == nil {
 			err = t.put(s, r.Was, r.Name)
@@ -126,10 +175,17 @@ func NamesOf(all []Rename, about, name string) []string {
 
 // callsNow is NameNow for a trigger, as the writers know it.
 func (s *shared) callsNow(trigger string, at time.Time) string {
+	return s.nameNow(RenamedTrigger, trigger, at)
+}
+
+// jobNow is NameNow for a job that a config has at present: that of this node may be the one before a rename.
+func (s *shared) jobNow(job string) string { return s.nameNow(RenamedJob, job, s.now()) }
+
+func (s *shared) nameNow(about, name string, at time.Time) string {
 	if all := s.renames.Load(); all != nil {
-		return NameNow(*all, RenamedTrigger, trigger, at)
+		return NameNow(*all, about, name, at)
 	}
-	return trigger
+	return name
 }
 
 // A named is a proposal under one of the names of its trigger, with its hashes there.

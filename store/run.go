@@ -19,6 +19,7 @@ func (s *Store) StartRun(ctx context.Context, r nudgewire.Run) (id nudgewire.Run
 
 // StartRunOf is StartRun for a run whose parts are there already, in one commit.
 func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewire.Part) (id nudgewire.RunID, won bool, err error) {
+	r.Job = s.jobNow(r.Job)
 	args, err := runArgs(&r)
 	if err != nil {
 		return 0, false, fmt.Errorf("start a run of %s: %w", r.Job, err)
@@ -323,6 +324,7 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 // among its runs by cron or missed, or, if that is later, when this line was first seen,
 // which is now if it never was.
 func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
+	job = s.jobNow(job)
 	last, _, err := s.earliest(ctx, `SELECT due_at FROM runs WHERE job = ?1 AND cause <> 'hand' ORDER BY due_at DESC LIMIT 1`, job)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("clock of %s: %w", job, err)

@@ -21,6 +21,7 @@ func RunTwo(t *testing.T, fresh func(t testing.TB) string, another func(t testin
 		{"users", p.nodeUsers},
 		{"slots", p.nodeSlots},
 		{"meets", p.nodeMeets},
+		{"renames", p.nodeRenames},
 	} {
 		t.Run(g.name, g.test)
 	}
