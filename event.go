@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// KindTest is the kind of what its sender calls a test: it is stored, and no rule hears it.
+const KindTest = "webhook.test"
+
 // An EventID is the row number of a stored event, from 1; 0 before it is stored.
 type EventID int64
 

@@ -62,12 +62,7 @@ func (p *idPart) text(v *view) (text string, distinct bool) {
 
 // read makes the event of the item that v sees and payload holds. The error is a *Rejected.
 func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *Request, out *Received) error {
-	topic := ""
-	for _, t := range e.types {
-		if topic = t.text(v); topic != "" {
-			break
-		}
-	}
+	topic := e.topic(v)
 	v.typ = topic
 	v.kind = e.kindOf(v, topic)
 	for i := range c.rejects {
@@ -107,6 +102,16 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		ev.DedupeKey = boundedKey(ev.DedupeKey + ":" + whatIsRead(ev))
 	}
 	return nil
+}
+
+// topic is the sender's own word for what happened, by the first of its expressions that has one.
+func (e *eventRule) topic(v *view) string {
+	for _, t := range e.types {
+		if topic := t.text(v); topic != "" {
+			return topic
+		}
+	}
+	return ""
 }
 
 // occurredAt is the field with the time of an event.

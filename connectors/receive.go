@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 // A Request is one call to a connector's URL, read whole.
@@ -26,6 +27,7 @@ type Request struct {
 	// are not asked for.
 	Proven bool
 
+	test    bool        // the sender says that it is one (Config.TestHeader)
 	origins *[][]Origin // for Inspect
 }
 
@@ -137,6 +139,7 @@ func (c *Connector) Receive(r Request) (Received, error) {
 	if rejected := c.verify.address(&r); rejected != nil {
 		return Received{}, rejected
 	}
+	r.test = c.saysTest(r.Header)
 	out := Received{}
 	if reason := c.verify.check(&r); reason != "" {
 		if !c.verify.monitor {
@@ -156,7 +159,9 @@ func (c *Connector) take(r *Request, out Received) (Received, error) {
 	if rejected != nil {
 		return Received{}, rejected
 	}
-	if err := c.events(r, doc, &out); err != nil {
+	if r.test {
+		out.Events = []nudgewire.Event{c.test(r, doc)}
+	} else if err := c.events(r, doc, &out); err != nil {
 		return Received{}, err
 	}
 	if len(out.Events)+len(out.Skipped) == 0 {
@@ -164,6 +169,30 @@ func (c *Connector) take(r *Request, out Received) (Received, error) {
 	}
 	out.Reply = c.reply.answer(r)
 	return out, nil
+}
+
+// saysTest reports whether a request calls itself a test of the sender.
+func (c *Connector) saysTest(h http.Header) bool {
+	return slices.ContainsFunc(c.config.TestHeader, func(e yamlpos.Entry[string]) bool { return strings.EqualFold(headerText(h, e.Key), e.Value) })
+}
+
+// test is the event of a test: it has nobody and no kind that anything listens to, and the key of its body alone, so that no event of
+// the shop is taken for a repetition of it.
+func (c *Connector) test(r *Request, doc document) nudgewire.Event {
+	v := views.Get().(*view) // the pool holds nothing else
+	defer v.free()
+	v.header, v.rawQuery = r.Header, r.RawQuery
+	topic := ""
+	if c.look(v, doc.text) == nil {
+		topic = c.event.topic(v)
+	}
+	if r.origins != nil {
+		*r.origins = append(*r.origins, nil) // nothing of it is mapped
+	}
+	return nudgewire.Event{
+		Connector: c.name, Kind: nudgewire.KindTest, Topic: bounded(topic), ReceivedAt: r.Now.UTC(),
+		DedupeKey: boundedKey("test:" + hashOf(doc.bytes)), Payload: doc.bytes, ContentType: doc.typ,
+	}
 }
 
 // Worth says, before the body is read, how many bytes of it are worth reading. r has no body yet;

@@ -97,6 +97,8 @@ func match(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 func unused(c *connectors.Connector, plan *nudgewire.Plan) nudgewire.Unused {
 	e := &plan.Event
 	switch listened := len(plan.Proposals) > 0; {
+	case e.Kind == nudgewire.KindTest:
+		return ""
 	case plan.NoPhone && !slices.ContainsFunc(plan.Proposals, func(w nudgewire.Proposal) bool { return w.Decision.Outcome != nudgewire.Skipped }):
 		return nudgewire.UnusedPhone
 	case listened:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
@@ -22,7 +23,7 @@ type pattern struct {
 }
 
 func (p pattern) matches(e ref) bool {
-	if p.connector != "*" && p.connector != e.connector {
+	if p.connector != "*" && p.connector != e.connector || e.kind == nudgewire.KindTest {
 		return false
 	}
 	if p.open {

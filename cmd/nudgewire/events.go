@@ -143,6 +143,9 @@ func unheard(event string) string {
 	if strings.HasSuffix(event, ".contact.data_requested") {
 		return "what is stored about the contact is written to a file; nudgewire contacts requests lists it until it is answered"
 	}
+	if strings.HasSuffix(event, "."+nudgewire.KindTest) {
+		return "a test of the sender, which starts nothing"
+	}
 	return "no trigger listens"
 }
 
