@@ -37,6 +37,20 @@ var vendorFlows = []vendorFlow{
 		closes: `type=deal_add&date_time={now}&initiated_from=admin&initiated_by=admin&deal[id]=5{n}&deal[title]=Roof&deal[contactid]={n}&deal[contact_email]=gil%40example.com&deal[contact_firstname]=Gil&deal[contact_phone]={phone_form}&deal[value_raw]=120&deal[currency]=eur`,
 		optOut: `type=unsubscribe&date_time={now}&initiated_from=admin&initiated_by=contact&list=3&contact[id]={n}&contact[email]=gil%40example.com&contact[first_name]=Gil&contact[phone]={phone_form}`,
 	},
+	{
+		// pipedrive.readme.io/docs/guide-for-webhooks-v2; the look-up's answer is that of version 2 of the API.
+		name: "Pipedrive, a deal", preset: "pipedrive", on: "deal.created", cancelOn: "deal.won",
+		opens:   `{"meta":{"action":"create","entity":"deal","entity_id":7{n},"id":"a{n}","timestamp":"{now}","version":"2.0","attempt":1},"data":{"add_time":"{now}","currency":"EUR","custom_fields":{},"id":7{n},"org_id":null,"owner_id":51,"person_id":{n},"pipeline_id":1,"stage_id":2,"status":"open","title":"Oak floor","update_time":"{now}","value":2400},"previous":null}`,
+		again:   `{"meta":{"action":"change","entity":"deal","entity_id":7{n},"id":"b{n}","timestamp":"{now}","version":"2.0","attempt":1},"data":{"currency":"EUR","custom_fields":{},"id":7{n},"owner_id":51,"person_id":{n},"stage_id":3,"status":"open","title":"Oak floor","value":2400},"previous":{"stage_id":2}}`,
+		closes:  `{"meta":{"action":"change","entity":"deal","entity_id":7{n},"id":"c{n}","timestamp":"{now}","version":"2.0","attempt":1},"data":{"currency":"EUR","custom_fields":{},"id":7{n},"owner_id":51,"person_id":{n},"stage_id":3,"status":"won","title":"Oak floor","value":2400},"previous":{"status":"open"}}`,
+		answers: map[string]string{"/api/v2/persons/{n}": `{"success":true,"data":{"id":{n},"name":"Piet Jansen","first_name":"Piet","last_name":"Jansen","emails":[],"phones":[{"label":"work","value":"{phone}","primary":true}]}}`},
+	},
+	{
+		name: "Pipedrive, a lead", preset: "pipedrive", on: "create.lead", cancelOn: "deal.created", settings: ", kinds: [create.lead, change.lead, delete.lead]",
+		opens:   `{"meta":{"action":"create","entity":"lead","entity_id":"l-{n}","id":"a{n}","timestamp":"{now}","version":"2.0","attempt":1},"data":{"add_time":"{now}","id":"l-{n}","owner_id":51,"person_id":{n},"title":"Oak floor","value":{"amount":2400,"currency":"EUR"}},"previous":null}`,
+		closes:  `{"meta":{"action":"create","entity":"deal","entity_id":7{n},"id":"c{n}","timestamp":"{now}","version":"2.0","attempt":1},"data":{"currency":"EUR","custom_fields":{},"id":7{n},"owner_id":51,"person_id":{n},"stage_id":1,"status":"open","title":"Oak floor","value":2400},"previous":null}`,
+		answers: map[string]string{"/api/v2/persons/{n}": `{"success":true,"data":{"id":{n},"first_name":"Piet","emails":[],"phones":[{"label":"work","value":"{phone}","primary":true}]}}`},
+	},
 }
 
 // TestVendorsDefaultBodies plays what a vendor posts by default: the closing event cancels what the opening one planned, an opt-out

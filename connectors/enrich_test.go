@@ -314,12 +314,12 @@ func TestPresetsLookUpWhatTheirSendersLeaveOut(t *testing.T) {
 		},
 		"a Pipedrive deal of version 2": {
 			"pipedrive", "deal.updated", "change.deal", `{"data":{"id":1,"person_id":31}}`,
-			[]step{{"https://api.pipedrive.com/v1/persons/31", `{"success":true,"data":{"first_name":"Piet","phone":[{"value":"+31612345678","primary":true}]}}`}},
+			[]step{{"https://api.pipedrive.com/api/v2/persons/31", `{"success":true,"data":{"first_name":"Piet","phones":[{"label":"work","value":"+31612345678","primary":true}]}}`}},
 			"31612345678", "Piet", "X-Api-Token: tok",
 		},
 		"a Pipedrive deal of version 1": {
 			"pipedrive", "deal.updated", "updated.deal", `{"current":{"id":1,"person_id":31}}`,
-			[]step{{"https://api.pipedrive.com/v1/persons/31", `{"success":true,"data":{"first_name":"Piet","phone":[{"value":"+31612345678","primary":true}]}}`}},
+			[]step{{"https://api.pipedrive.com/api/v2/persons/31", `{"success":true,"data":{"first_name":"Piet","phones":[{"label":"work","value":"+31612345678","primary":true}]}}`}},
 			"31612345678", "Piet", "X-Api-Token: tok",
 		},
 		"a Klaviyo profile": {

@@ -3,6 +3,7 @@ package connectors
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -156,9 +157,9 @@ func (p *exprParser) expr() (*expr, error) {
 		p.at += len("root:")
 		e.from = fromRoot
 		e.path, err = p.path()
-	case p.event && (rest == "event.type" || rest == "event.kind" || rest == "event.id"), rest == eventGroup:
-		e.from, e.name = fromEvent, rest
-		p.at = len(p.text)
+	case p.event && slices.Contains(aboutEvent, wordOf(rest)), wordOf(rest) == eventGroup:
+		e.from, e.name = fromEvent, wordOf(rest)
+		p.at += len(e.name)
 	default:
 		e.path, err = p.path()
 	}
@@ -166,6 +167,17 @@ func (p *exprParser) expr() (*expr, error) {
 		return nil, err
 	}
 	return e, p.pipes(e)
+}
+
+// aboutEvent are what conditions and dedupe keys may name of what was found out already.
+var aboutEvent = []string{"event.type", "event.kind", "event.id"}
+
+// wordOf is what text begins with, up to a blank or a pipe.
+func wordOf(text string) string {
+	if i := strings.IndexAny(text, " |"); i >= 0 {
+		return text[:i]
+	}
+	return text
 }
 
 // quoted reads a text in quotes, in which a doubled quote means one.
@@ -192,14 +204,12 @@ func (p *exprParser) quoted(quote byte) (string, error) {
 
 func (p *exprParser) word(prefix, what string) (string, error) {
 	p.at += len(prefix)
-	start := p.at
-	for p.at < len(p.text) && p.text[p.at] != ' ' && p.text[p.at] != '|' {
-		p.at++
-	}
-	if p.at == start {
+	word := wordOf(p.text[p.at:])
+	if word == "" {
 		return "", p.fault("%s should follow %s", what, prefix)
 	}
-	return p.text[start:p.at], nil
+	p.at += len(word)
+	return word, nil
 }
 
 // joined reads "{path} text {path}" up to the end; about says whether the paths may name event.type

@@ -196,6 +196,8 @@ func TestRulesHold(t *testing.T) {
 		"contains":                        {"a.b.c contains EE", true},
 		"the sender's word":               {"event.type == sender/word", true},
 		"our word":                        {"event.kind == order.created", true},
+		"one of the sender's words":       {"event.type | is other/word sender/word", true},
+		"none of the sender's words":      {"event.type | is other/word", false},
 		"a filter inside a rule":          {"phones[primary=true].value == 2", true},
 	}
 	for name, tt := range tests {
