@@ -153,6 +153,26 @@ func TestActionsOfPages(t *testing.T) {
 			t.Errorf("the audit does not say that a session did %s", want)
 		}
 	}
+
+	for _, one := range []struct {
+		do, told string
+		fill     []string
+	}{
+		{"refuse-redaction", "What came by shopify stays, and marketing to its contacts goes on.", nil},
+		{"redact", "All that came by shopify is being forgotten.", nil},
+	} {
+		h.mustTake(h.shopify("shop/redact", "", map[string]any{"shop_id": 954889, "shop_domain": one.do + ".myshopify.com"}))
+		if page := b.page("/"); !strings.Contains(page, "Forget all of shopify…") || !strings.Contains(page, "Keep what is of shopify…") {
+			t.Fatalf("the overview has no buttons: %s", page)
+		}
+		fields := formsOf(t, b.page("/"))["redact"]
+		fields.Set("sure", "yes")
+		b.isTold(b.send(http.MethodPost, "/do/redact", fields, nil), "the box was not ticked")
+		b.isTold(b.press("/", one.do), one.told)
+		if open, err := h.ask.Redactions(t.Context()); err != nil || len(open) != 0 {
+			t.Errorf("after %s: %+v, %v", one.do, open, err)
+		}
+	}
 }
 
 // Who may not do something sees no button, and is refused when the form comes all the same.

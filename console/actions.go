@@ -105,7 +105,7 @@ func (f form) since() time.Time {
 var actions = map[string]action{}
 
 func init() {
-	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions, eventActions} {
+	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions, redactionActions, eventActions} {
 		maps.Copy(actions, some)
 	}
 	routes := server.Routes()

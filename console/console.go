@@ -64,6 +64,8 @@ type Operations interface {
 	Allow(ctx context.Context, phone string) (server.BlockView, error)
 	RecordConsents(ctx context.Context, r server.ConsentRequest) (server.ConsentAnswer, error)
 	Forget(ctx context.Context, r server.ForgetRequest) (server.ForgetAnswer, error)
+	Redactions(ctx context.Context) ([]server.RedactionView, error)
+	DecideRedaction(ctx context.Context, connector string, carryOut bool) (server.RedactionView, error)
 	ContactData(ctx context.Context, phone string) (server.DataView, error)
 
 	Audit(ctx context.Context, before int64, limit int) ([]server.AuditView, error)

@@ -15,6 +15,9 @@ type need struct {
 	Link, LinkWords string
 }
 
+// Redaction reports whether a person has to say whether all of a connector is forgotten.
+func (n need) Redaction() bool { return n.Code == nudgewire.TroubleRedaction }
+
 // places are where what a trouble is about is seen.
 var places = map[nudgewire.TroubleCode][2]string{
 	nudgewire.TroubleHalt:        {"/triggers", "Triggers"},
@@ -75,7 +78,7 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	}
 	for _, t := range status.Troubles {
 		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1]}
-		if t.Severity == nudgewire.Note && t.Code != nudgewire.TroubleRedaction { // that waits for a person from the first
+		if t.Severity == nudgewire.Note && !one.Redaction() { // that waits for a person from the first
 			v.Notes = append(v.Notes, one)
 			continue
 		}

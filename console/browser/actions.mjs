@@ -216,6 +216,20 @@ export const actions = [
     await page.goto('/events?phone=%2B447700900122');
     await sees('No event is like that.');
   }},
+  {name: 'redaction: forget all of a shop, and keep what is of another', do: async (page, {sees}) => {
+    await page.goto('/');
+    await page.getByRole('button', {name: 'Keep what is of sold-shop…'}).click();
+    await sees('The audit has who refused it.');
+    await page.getByRole('button', {name: 'Keep what is of sold-shop'}).click();
+    await sees('What came by sold-shop stays');
+    await page.getByRole('button', {name: 'Keep what is of sold-shop…'}).waitFor({state: 'detached'});
+    await page.getByRole('button', {name: 'Forget all of old-shop…'}).click();
+    await sees('Forgotten are 2 events of 1 contact');
+    await page.getByLabel('Yes, forget all of it').check();
+    await page.getByRole('button', {name: 'Forget all of old-shop'}).click();
+    await sees('All that came by old-shop is being forgotten.');
+    await page.getByRole('button', {name: 'Forget all of old-shop…'}).waitFor({state: 'detached'});
+  }},
   {name: 'halt a job and everything, and let them go on', do: async (page, {sees}) => {
     await page.goto('/jobs/spring-news');
     await page.getByRole('button', {name: 'Halt this job…'}).click();

@@ -151,6 +151,32 @@ func (s *shop) post(a act, secret string) int {
 	return res.StatusCode
 }
 
+// asksToForget has a shop of Shopify's send a checkout, and ask that all of it is forgotten.
+func (s *shop) asksToForget(connector string) {
+	s.t.Helper()
+	for _, one := range [][2]string{
+		{"checkouts/update", `{"id":7001,"token":"t","phone":"+447700900140","total_price":"30.00","currency":"GBP"}`},
+		{"shop/redact", `{"shop_id":954889,"shop_domain":"old.example"}`},
+	} {
+		topic, body := one[0], one[1]
+		req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, strings.TrimSuffix(s.Facts.Hooks, "shop")+connector, strings.NewReader(body))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		req.Header = http.Header{
+			"Content-Type": {"application/json"}, "Authorization": {"Bearer " + shopSecret},
+			"X-Shopify-Topic": {topic}, "X-Shopify-Webhook-Id": {topic + connector}, "X-Shopify-Shop-Domain": {"old.example"},
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusOK {
+			s.t.Fatalf("%s of %s: %d, %v", topic, connector, res.StatusCode, err)
+		}
+	}
+}
+
 // play does what happens, one after the other, each to its end: so numbers are the same every time.
 func (s *shop) play(acts ...act) {
 	s.t.Helper()
@@ -193,6 +219,9 @@ func onItsWay(m *server.MessageView) bool {
 // live makes the shop's days.
 func (s *shop) live() {
 	s.t.Helper()
+	for _, connector := range []string{"old-shop", "sold-shop"} {
+		s.asksToForget(connector)
+	}
 	cart := func(name, phone, first, total string, more ...any) act {
 		m := map[string]any{"cart_id": "c-" + name, "cart_total": total, "cart_url": "https://hillside-outdoor.example/cart/" + name, "currency": "GBP", "tags": []string{}}
 		for i := 0; i+1 < len(more); i += 2 {
