@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// KindTest is the kind of what its sender calls a test: it is stored, and no rule hears it.
-const KindTest = "webhook.test"
+// TestKinds is what the kinds begin with of events that their sender calls tests: they are stored, and no rule hears them. No sender's
+// own word becomes such a kind: those have no underscore.
+const TestKinds = "webhook_test."
 
 // An EventID is the row number of a stored event, from 1; 0 before it is stored.
 type EventID int64

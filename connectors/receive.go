@@ -159,10 +159,13 @@ func (c *Connector) take(r *Request, out Received) (Received, error) {
 	if rejected != nil {
 		return Received{}, rejected
 	}
-	if r.test {
-		out.Events = []nudgewire.Event{c.test(r, doc)}
-	} else if err := c.events(r, doc, &out); err != nil {
+	if err := c.events(r, doc, &out); err != nil {
 		return Received{}, err
+	}
+	if r.test {
+		for i := range out.Events {
+			asTest(&out.Events[i])
+		}
 	}
 	if len(out.Events)+len(out.Skipped) == 0 {
 		out.Empty = max(1, out.Empty)
@@ -176,23 +179,14 @@ func (c *Connector) saysTest(h http.Header) bool {
 	return slices.ContainsFunc(c.config.TestHeader, func(e yamlpos.Entry[string]) bool { return strings.EqualFold(headerText(h, e.Key), e.Value) })
 }
 
-// test is the event of a test: it has nobody and no kind that anything listens to, and the key of its body alone, so that no event of
-// the shop is taken for a repetition of it.
-func (c *Connector) test(r *Request, doc document) nudgewire.Event {
-	v := views.Get().(*view) // the pool holds nothing else
-	defer v.free()
-	v.header, v.rawQuery = r.Header, r.RawQuery
-	topic := ""
-	if c.look(v, doc.text) == nil {
-		topic = c.event.topic(v)
+// asTest makes of an event one that its sender calls a test: of a kind that nothing listens to, without a word on consent, and with keys
+// of its own, so that no event of the shop is taken for a repetition of it.
+func asTest(e *nudgewire.Event) {
+	e.Kind, e.DedupeKey = nudgewire.TestKinds+e.Kind, boundedKey("test:"+e.DedupeKey)
+	if e.ContentKey != "" {
+		e.ContentKey = "test:" + e.ContentKey
 	}
-	if r.origins != nil {
-		*r.origins = append(*r.origins, nil) // nothing of it is mapped
-	}
-	return nudgewire.Event{
-		Connector: c.name, Kind: nudgewire.KindTest, Topic: bounded(topic), ReceivedAt: r.Now.UTC(),
-		DedupeKey: boundedKey("test:" + hashOf(doc.bytes)), Payload: doc.bytes, ContentType: doc.typ,
-	}
+	e.Contact.AcceptsMarketing, e.Contact.Consent, e.Contact.AcceptsEmail, e.Contact.EmailConsent = false, false, false, false
 }
 
 // Worth says, before the body is read, how many bytes of it are worth reading. r has no body yet;

@@ -2,6 +2,7 @@ package enricher
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -97,7 +98,7 @@ func match(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, now t
 func unused(c *connectors.Connector, plan *nudgewire.Plan) nudgewire.Unused {
 	e := &plan.Event
 	switch listened := len(plan.Proposals) > 0; {
-	case e.Kind == nudgewire.KindTest:
+	case strings.HasPrefix(e.Kind, nudgewire.TestKinds):
 		return ""
 	case plan.NoPhone && !slices.ContainsFunc(plan.Proposals, func(w nudgewire.Proposal) bool { return w.Decision.Outcome != nudgewire.Skipped }):
 		return nudgewire.UnusedPhone

@@ -380,8 +380,8 @@ func TestPatternsListen(t *testing.T) {
 		"a family of one connector":        {"shopify.order.*", "shopify", "order.paid", true},
 		"a family is not a longer word":    {"*.order.*", "woo", "orders.paid", false},
 		"everything":                       {"*", "woo", "anything.at.all", true},
-		"a test of the sender":             {"shopify.*", "shopify", nudgewire.KindTest, false},
-		"a test, to who hears everything":  {"*", "shopify", nudgewire.KindTest, false},
+		"a test of the sender":             {"shopify.*", "shopify", nudgewire.TestKinds + "order.created", false},
+		"a test, to who hears everything":  {"*", "shopify", nudgewire.TestKinds + "order.created", false},
 		"a generic connector's kind":       {"loyalty.login_code", "loyalty", "login_code", true},
 	}
 	for name, tt := range tests {

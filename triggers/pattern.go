@@ -23,7 +23,7 @@ type pattern struct {
 }
 
 func (p pattern) matches(e ref) bool {
-	if p.connector != "*" && p.connector != e.connector || e.kind == nudgewire.KindTest {
+	if p.connector != "*" && p.connector != e.connector || strings.HasPrefix(e.kind, nudgewire.TestKinds) {
 		return false
 	}
 	if p.open {

@@ -143,7 +143,7 @@ func unheard(event string) string {
 	if strings.HasSuffix(event, ".contact.data_requested") {
 		return "what is stored about the contact is written to a file; nudgewire contacts requests lists it until it is answered"
 	}
-	if strings.HasSuffix(event, "."+nudgewire.KindTest) {
+	if strings.Contains(event, "."+nudgewire.TestKinds) {
 		return "a test of the sender, which starts nothing"
 	}
 	return "no trigger listens"
