@@ -51,6 +51,14 @@ var vendorFlows = []vendorFlow{
 		closes:  `{"meta":{"action":"create","entity":"deal","entity_id":7{n},"id":"c{n}","timestamp":"{now}","version":"2.0","attempt":1},"data":{"currency":"EUR","custom_fields":{},"id":7{n},"owner_id":51,"person_id":{n},"stage_id":1,"status":"open","title":"Oak floor","value":2400},"previous":null}`,
 		answers: map[string]string{"/api/v2/persons/{n}": `{"success":true,"data":{"id":{n},"first_name":"Piet","emails":[],"phones":[{"label":"work","value":"{phone}","primary":true}]}}`},
 	},
+	{
+		// docs.bigcommerce.com/docs/integrations/webhooks: the scopes of a channel.
+		name: "BigCommerce, a cart of a channel", preset: "bigcommerce", on: "cart.abandoned", cancelOn: "cart.converted",
+		opens:   `{"store_id":"1009001","producer":"stores/trystore","created_at":{unix},"scope":"store/channel/1/cart/abandoned","data":{"cart_id":"c-{n}"},"hash":"a{n}"}`,
+		closes:  `{"store_id":"1009001","producer":"stores/trystore","created_at":{unix},"scope":"store/channel/1/cart/converted","data":{"cart_id":"c-{n}","order_id":252},"hash":"b{n}"}`,
+		again:   `{"store_id":"1009001","producer":"stores/trystore","created_at":{unix},"scope":"store/channel/1/cart/updated","data":{"cart_id":"c-{n}"},"hash":"c{n}"}`,
+		answers: map[string]string{"/stores/trystore/v3/carts/c-{n}": `{"data":{"id":"c-{n}","customer_id":{n},"cart_amount":59.5,"currency":{"code":"GBP"},"line_items":{"physical_items":[]}}}`, "/stores/trystore/v3/customers?id:in={n}": `{"data":[{"id":{n},"first_name":"Ada","phone":"{phone}"}]}`},
+	},
 }
 
 // TestVendorsDefaultBodies plays what a vendor posts by default: the closing event cancels what the opening one planned, an opt-out

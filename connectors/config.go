@@ -123,7 +123,7 @@ type EventRule struct {
 	Type     []PathRule              `yaml:"type" doc:"Where the sender's word for it is: a path, header:NAME, {a}.{b} joined, or {path, when}; of several the first that has a value."`
 	Kind     string                  `yaml:"kind" doc:"The kind of all events, where the sender has no word for it." example:"form.submitted"`
 	Kinds    []KindRule              `yaml:"kinds" doc:"Kinds that depend on more than the sender's word; the first rule that holds decides, before aliases."`
-	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words." example:"{orders/create: order.created}"`
+	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words; * in a word matches any characters, and a word without it goes first." example:"{orders/create: order.created}"`
 	ID       []string                `yaml:"id" doc:"What distinguishes events: paths or headers, joined if several; a part may be a else b. With ? behind it a part may be missing; if another one is, none is given, or none is the own one of an item of a batch, the hash of the item counts, too. what_is_read is all that map reads: for senders whose clock has whole seconds, so that two saves of one second are two events."`
 	Time     []string                `yaml:"time" doc:"Where the time of the event is; of several the first that can be read."`
 	TimeZone string                  `yaml:"time_zone" validate:"timezone" doc:"Zone of times that are written without one; UTC unless said otherwise." example:"Europe/London"`

@@ -43,8 +43,8 @@ func (k *compiler) lookups(con *Connector) {
 		rule := &k.config.Enrich[i]
 		if !plainJoin.MatchString(rule.Into) {
 			k.add(at+".into", fmt.Sprintf("%q is no name for an answer", rule.Into), "use small letters, digits and _, such as lead")
-		} else if slices.Contains(names, rule.Into) {
-			k.add(at+".into", fmt.Sprintf("%q is the name of an earlier answer", rule.Into), "give each answer a name of its own")
+		} else if slices.Contains(names, rule.Into) && names[i-1] != rule.Into {
+			k.add(at+".into", fmt.Sprintf("%q is the name of an earlier answer", rule.Into), "give each answer a name of its own; rules of one name stand together, and the first that is needed answers for all of them")
 		}
 		names = append(names, rule.Into)
 		con.lookups = append(con.lookups, k.lookup(at, rule, con.lookupProgram))

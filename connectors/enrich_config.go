@@ -13,7 +13,7 @@ type EnrichRule struct {
 	Get        string                  `yaml:"get" validate:"required" doc:"The address. {path} is a value of the item, escaped for its position; an address that begins with / follows api_url." example:"/crm/v3/objects/contacts/{objectId}?properties=phone"`
 	Headers    yamlpos.Ordered[string] `yaml:"headers" doc:"More headers of the request."`
 	Auth       *EnrichAuth             `yaml:"auth" doc:"How the request authenticates."`
-	Into       string                  `yaml:"into" validate:"required" doc:"The name under which the answer joins the item; map reads it as any other part: lead.phone." example:"lead"`
+	Into       string                  `yaml:"into" validate:"required" doc:"The name under which the answer joins the item; map reads it as any other part: lead.phone. Rules that stand together may have one name: the first that is needed answers for all of them." example:"lead"`
 	Cache      units.Duration          `yaml:"cache" doc:"How long an answer counts for other events with the same address; not at all unless set." example:"10m"`
 	Rate       units.Rate              `yaml:"rate" doc:"Most requests to the address's host by this connector." example:"10/s"`
 	AllowHosts []string                `yaml:"allow_hosts" doc:"Hosts that may be asked; the address's must be among them." example:"[api.hubapi.com]"`

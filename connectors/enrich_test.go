@@ -61,8 +61,8 @@ func TestMistakesInEnrichAreRefusedWithWords(t *testing.T) {
 			`enrich[0].into: "my.lead" is no name for an answer; use small letters, digits and _, such as lead`,
 		},
 		"two answers of one name": {
-			`enrich: [{get: "https://api.example.com/a/{id}", into: lead}, {get: "https://api.example.com/b/{id}", into: lead}]`,
-			`enrich[1].into: "lead" is the name of an earlier answer; give each answer a name of its own`,
+			`enrich: [{get: "https://api.example.com/a/{id}", into: lead}, {get: "https://api.example.com/c/{id}", into: other}, {get: "https://api.example.com/b/{id}", into: lead}]`,
+			`enrich[2].into: "lead" is the name of an earlier answer; give each answer a name of its own; rules of one name stand together, and the first that is needed answers for all of them`,
 		},
 		"a comparison that makes no sense": {
 			`enrich: [{when: [phone == 44], get: "https://api.example.com/c/{id}", into: lead}]`,

@@ -21,6 +21,7 @@ type eventRule struct {
 	kind    string
 	kinds   []kindRule
 	aliases map[string]string
+	likes   []likeAlias // aliases with a * in them, in their order
 	ids     []idPart
 	times   []*expr
 	unit    string
@@ -138,6 +139,9 @@ func allHold(rules []*rule, v *view) bool {
 	return !slices.ContainsFunc(rules, func(r *rule) bool { return !r.holds(v) })
 }
 
+// A likeAlias is an alias of all words that fit a pattern.
+type likeAlias struct{ pattern, kind string }
+
 // kindOf translates the sender's word: by the rules, the aliases, or cleaned as it is.
 func (e *eventRule) kindOf(v *view, topic string) string {
 	for i := range e.kinds {
@@ -147,6 +151,11 @@ func (e *eventRule) kindOf(v *view, topic string) string {
 	}
 	if kind, ok := e.aliases[topic]; ok {
 		return kind
+	}
+	for _, a := range e.likes {
+		if matchesPattern(a.pattern, topic) {
+			return a.kind
+		}
 	}
 	switch {
 	case e.kind != "":

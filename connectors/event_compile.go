@@ -48,7 +48,11 @@ func (k *compiler) eventRule() eventRule {
 	}
 	for _, a := range rule.Aliases {
 		k.kind("event.aliases."+a.Key, a.Value)
-		out.aliases[a.Key] = a.Value
+		if strings.Contains(a.Key, "*") {
+			out.likes = append(out.likes, likeAlias{a.Key, a.Value})
+		} else {
+			out.aliases[a.Key] = a.Value
+		}
 	}
 	for i, text := range rule.ID {
 		at := fmt.Sprintf("event.id[%d]", i)

@@ -32,6 +32,8 @@ var canonicalKinds = []KindInfo{
 	{"order.cancelled", "it will not be carried out"},
 	{"order.refunded", "money went back, all or some of it"},
 	{"order.deleted", "it was removed from the sender's books"},
+	{"shipment.created", "some or all of an order is on its way"},
+	{"shipment.updated", "something about that changed: its number, or how far it is"},
 	{"payment.failed", "money was asked for and did not come"},
 	{"checkout.expired", "a payment page ran out unpaid"},
 	{"contact.created", "the sender learned of a person"},

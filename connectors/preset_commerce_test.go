@@ -1,9 +1,12 @@
 package connectors_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 func TestShopifysConsentEditsAndMerges(t *testing.T) {
@@ -109,6 +112,47 @@ func TestBigCommerceLooksUpCartsOnly(t *testing.T) {
 	}
 	if updated == settings || updated != "store/cart/updated:h:1795163400" {
 		t.Errorf("keys %q and %q", updated, settings)
+	}
+}
+
+// The shapes are those of the vendor's pages on webhook events and on channels. An id names one thing: an address's or an article's
+// number is no customer's and no cart's, also where the config calls the scope by a kind of its own.
+func TestBigCommerceLooksUpByTheScopesOwnID(t *testing.T) {
+	c := ownConfig(t, "bigcommerce", testSecret)
+	c.Token = secret.New("tok")
+	c.Event.Aliases = append(c.Event.Aliases, yamlpos.Entry[string]{Key: "store/customer/group/created", Value: "contact.updated"}, yamlpos.Entry[string]{Key: "store/product/updated", Value: "cart.updated"})
+	con := mustCompile(t, "bigcommerce", c, connectors.Options{})
+	for _, tt := range []struct{ scope, data, kind, url string }{
+		{"store/cart/abandoned", `{"type":"cart","id":"c-1","token":"t"}`, "cart.abandoned", "v3/carts/c-1"},
+		{"store/cart/couponApplied", `{"type":"cart","id":"c-1","couponId":1}`, "cart.updated", "v3/carts/c-1"},
+		{"store/cart/lineItem/created", `{"type":"cart_line_item","id":"l-2","cartId":"c-1"}`, "cart.updated", "v3/carts/c-1"},
+		{"store/cart/converted", `{"type":"cart","id":"c-1","orderId":252}`, "cart.converted", ""},
+		{"store/channel/1/cart/created", `{"cart_id":"c-1"}`, "cart.created", "v3/carts/c-1"},
+		{"store/channel/12/cart/lineItem/created", `{"cart_id":"c-1","cart_item_id":"l-2"}`, "cart.updated", "v3/carts/c-1"},
+		{"store/channel/1/order/updated", `{"order_id":127}`, "order.updated", "v2/orders/127"},
+		{"store/channel/1/order/archived", `{"order_id":127}`, "order.deleted", ""},
+		{"store/order/refund/created", `{"type":"order","id":127,"refund":{"refund_id":3}}`, "order.refunded", "v2/orders/127"},
+		{"store/shipment/created", `{"type":"shipment","id":12,"orderId":251}`, "shipment.created", "v2/orders/251"},
+		{"store/customer/created", `{"type":"customer","id":32}`, "contact.created", "v3/customers?id:in=32"},
+		{"store/customer/address/created", `{"type":"customer","id":60,"address":{"customer_id":32}}`, "contact.updated", "v3/customers?id:in=32"},
+		{"store/customer/address/deleted", `{"type":"customer","id":60}`, "contact.updated", ""},
+		{"store/customer/group/created", `{"type":"customer_group","id":7}`, "contact.updated", ""},
+		{"store/product/updated", `{"type":"product","id":9}`, "cart.updated", ""},
+	} {
+		r := request(`{"scope":"`+tt.scope+`","producer":"stores/abc","hash":"h","created_at":1795163400,"data":`+tt.data+`}`, "Content-Type", "application/json")
+		header, url, err := con.Sign(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		received, err := con.Receive(moved(r, header, url))
+		if err != nil || len(received.Events) != 1 {
+			t.Fatalf("%s: %v", tt.scope, err)
+		}
+		e := received.Events[0]
+		got, ok, err := con.Lookup(e)
+		if e.Kind != tt.kind || ok != (tt.url != "") || err != nil || strings.TrimPrefix(got.URL, "https://api.bigcommerce.com/stores/abc/") != tt.url {
+			t.Errorf("%s is %s and asks for %q (%v), want %s and %q", tt.scope, e.Kind, got.URL, err, tt.kind, tt.url)
+		}
 	}
 }
 
