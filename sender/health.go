@@ -95,9 +95,10 @@ type health struct {
 	rows    [everything + 1]row // by scope
 	refused refusals
 	failed  [everything + 1]failures
-	spent   map[nudgewire.DispatchID]bool // taken, and tried so often that a status without points is their own
-	struck  [everything]chan struct{}     // of each lane; closed by the next strike
-	before  [everything + 1][4]uint64     // what had happened when the trouble began
+	dear    map[nudgewire.DispatchID]time.Time // found no points, and when first
+	spent   map[nudgewire.DispatchID]bool      // taken, and tried so often that a status without points is their own
+	struck  [everything]chan struct{}          // of each lane; closed by the next strike
+	before  [everything + 1][4]uint64          // what had happened when the trouble began
 }
 
 // A row is the trouble of the last calls of a scope, one after the other.
@@ -177,8 +178,15 @@ func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, 
 	h, scope := &s.health, scopeOf(trouble, c.Category.Lane())
 	_, halted := h.halts[scope].State()
 	chances := !halted && c.Tries+1 >= hasChances // others are taken, and this one is not, again and again: it is the message
-	if chances && trouble == apiclient.TroublePoints {
-		return verdict{waits: true}
+	if trouble == apiclient.TroublePoints {
+		alone := h.findsNoPoints(c, began)
+		if halted && alone && c.Tries+1 >= hasChances { // it halts by itself, and whoever comes next would wait for its probes
+			s.lift(scope, began)
+			return verdict{waits: true}
+		}
+		if chances {
+			return verdict{waits: true}
+		}
 	}
 	enough := h.count(scope, trouble, c, err) >= remedies[trouble].inRow
 	if halted && h.halts[scope].After(began) || !halted && enough {
@@ -188,6 +196,22 @@ func (s *Sender) troubled(began time.Time, c *claim, trouble apiclient.Trouble, 
 	}
 	alone := chances && trouble == apiclient.TroubleAddress
 	return verdict{waits: !alone && trouble != apiclient.TroubleOutage, held: halted}
+}
+
+// findsNoPoints notes that a message found none, and reports whether it is the only one: the service took others since it found none first, and no
+// other failed in the halt.
+func (h *health) findsNoPoints(c *claim, began time.Time) (alone bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.dear == nil || len(h.dear) >= mostSpent {
+		h.dear = map[nudgewire.DispatchID]time.Time{}
+	}
+	first, known := h.dear[c.ID]
+	if !known {
+		h.dear[c.ID] = began
+	}
+	others := slices.ContainsFunc(h.failed[everything].phones, func(p nudgewire.Phone) bool { return p != c.Phone })
+	return known && !others && h.wellAt().After(first)
 }
 
 // refuses counts a message that was refused in words that no rule knows.
@@ -295,6 +319,7 @@ func (s *Sender) taken(began time.Time, c *claim, answer apiclient.Answer) {
 		}
 	}
 	h.refused.taken(&c.Dispatch)
+	delete(h.dear, c.ID)
 	if c.Tries+1 >= hasChances && answer.MessageID != "" && len(h.spent) < mostSpent {
 		if h.spent == nil {
 			h.spent = map[nudgewire.DispatchID]bool{}

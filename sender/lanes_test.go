@@ -255,6 +255,51 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 	}
 }
 
+// A message that finds no points where another was taken halts nobody after its third try, also when nothing else waits by then: who comes next does not
+// wait for its probes. Where nobody was taken meanwhile, the account has none.
+func TestADearMessageThatIsLeftAlone(t *testing.T) {
+	for name, others := range map[string]bool{"another was taken": true, "nobody was": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newMemory(of(nudgewire.Marketing, "promo", 880))
+				dear := string(store.row(1).Phone)
+				api := &service{answer: func(_ context.Context, n int, m made) (apiclient.Answer, error) {
+					if m.phone == dear {
+						return apiclient.Answer{}, refusal(apiclient.Rejected, 402, 0, "no")
+					}
+					return accepts(n), nil
+				}}
+				r := start(t, store, api, nil)
+				pass(time.Second)
+				if r.Stats().Trouble != apiclient.TroublePoints {
+					t.Fatalf("trouble %q", r.Stats().Trouble)
+				}
+				if others {
+					d := of(nudgewire.Utility, "parcel", 1)
+					d.ID = 2
+					store.add(d)
+					r.Wake(time.Time{})
+				}
+				pass(10 * time.Minute)
+				if halted := r.Stats().Trouble == apiclient.TroublePoints; halted == others {
+					t.Errorf("halted: %v", halted)
+				}
+				if d := store.row(1); d.State != nudgewire.StateWaiting {
+					t.Errorf("it is %s: %s", d.State, d.Reason)
+				}
+				code := of(nudgewire.Authentication, "code", 2)
+				code.ID = 3
+				store.add(code)
+				r.Wake(time.Time{})
+				pass(100 * time.Millisecond)
+				if left := store.row(3).State == nudgewire.StateAccepted; left != others {
+					t.Errorf("the code left at once: %v", left)
+				}
+			})
+		})
+	}
+}
+
 // What a halt put off waits for nothing but that: however often it was claimed and given back, it is due when the halt ends, and the pause
 // before another try counts calls.
 func TestWhatAHaltPutOffIsDueWhenItEnds(t *testing.T) {
