@@ -39,7 +39,7 @@ func TestOrdinaryBodiesAreReadWhateverTheirNames(t *testing.T) {
 				continue
 			}
 			e := got.Events[0]
-			words := []string{string(e.Kind), string(e.Contact.Phone), e.Contact.FirstName}
+			words := []string{e.Kind, string(e.Contact.Phone), e.Contact.FirstName}
 			switch {
 			case e.Cart.ID != "":
 				words = append(words, e.Cart.ID, fmt.Sprint(e.Cart.Total))

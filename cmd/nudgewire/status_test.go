@@ -42,6 +42,7 @@ func TestNodesAreListed(t *testing.T) {
 		}
 	}
 }
+
 func TestStatusTellsOfGuesses(t *testing.T) {
 	if words := guessedWords(&server.DaemonView{}); words != nil {
 		t.Errorf("without one: %q", words)
