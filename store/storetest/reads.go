@@ -301,6 +301,24 @@ func (s suite) configs(t *testing.T) {
 		}
 		same(t, "configs", []string{"v1", text}, got)
 	}
+	t.Run("years of retention remove none, since what is open names one for as long as it is open", func(t *testing.T) {
+		l := s.open(t)
+		d := l.dispatch(l.enqueue("1"))
+		r := l.handedOver("1", 1)
+		for _, version := range []string{d.Config, r.Config, "unused"} {
+			if err := l.SaveConfig(l.ctx, version, "api: {}", noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.mustSet(r, nudgewire.RunPaused)
+		l.retain(4000)
+		same(t, "what waits", nudgewire.StateWaiting, l.dispatch(d.ID).State)
+		for _, version := range []string{d.Config, r.Config, "unused"} {
+			if text, err := l.Config(l.ctx, version); err != nil || text != "api: {}" {
+				t.Errorf("config %q: %q, %v", version, text, err)
+			}
+		}
+	})
 }
 
 func (s suite) life(t *testing.T) {
