@@ -76,6 +76,26 @@ func TestCalendlyBookingsThatMove(t *testing.T) {
 	}
 }
 
+func TestCalendlysPhoneIsFoundInAnyLanguageAndPlace(t *testing.T) {
+	for _, question := range []string{"Your phone number", "WhatsApp?", "Mobile", "Ihre Telefonnummer", "Handynummer", "Votre numéro de téléphone", "Teléfono", "Tu móvil",
+		"Telefone", "Celular", "Telefono cellulare", "Telefoonnummer", "Numer telefonu", "Puhelinnumero", "Номер телефона", "מספר טלפון", "رقم الهاتف", "رقم الجوال", "電話番号", "전화번호"} {
+		e := mapped(t, "calendly", `{"event":"invitee.created","payload":{"uri":"u","text_reminder_number":null,"questions_and_answers":[{"question":"Wo?","answer":"hier","position":0},{"question":"`+question+`","answer":"+4915123456789","position":1}]}}`)
+		if e.Contact.Phone != "4915123456789" {
+			t.Errorf("%s: %q", question, e.Contact.PhoneProblem)
+		}
+	}
+	for place, want := range map[string]string{
+		`{"type":"outbound_call","location":"+4915123456789"}`:        "4915123456789",
+		`{"type":"inbound_call","location":"+4930123456"}`:            "", // the host's own number
+		`{"type":"zoom_conference","join_url":"https://example.com"}`: "",
+	} {
+		e := mapped(t, "calendly", `{"event":"invitee.created","payload":{"uri":"u","scheduled_event":{"location":`+place+`}}}`)
+		if string(e.Contact.Phone) != want {
+			t.Errorf("%s: %q", place, e.Contact.Phone)
+		}
+	}
+}
+
 func TestRazorpaysLinksAndAuthorizations(t *testing.T) {
 	e := mapped(t, "razorpay", `{"event":"payment_link.paid","payload":{"payment_link":{"entity":{"id":"plink_1","order_id":"order_1","amount":129900,"amount_paid":129900,"currency":"INR","customer":{"contact":"+919876543210"}}}}}`)
 	if e.Kind != "order.paid" || e.Order.ID != "order_1" || e.Order.Total.String() != "1299.00" || e.Order.Currency != "INR" || e.Contact.Phone != "919876543210" {
