@@ -59,6 +59,33 @@ var vendorFlows = []vendorFlow{
 		again:   `{"store_id":"1009001","producer":"stores/trystore","created_at":{unix},"scope":"store/channel/1/cart/updated","data":{"cart_id":"c-{n}"},"hash":"c{n}"}`,
 		answers: map[string]string{"/stores/trystore/v3/carts/c-{n}": `{"data":{"id":"c-{n}","customer_id":{n},"cart_amount":59.5,"currency":{"code":"GBP"},"line_items":{"physical_items":[]}}}`, "/stores/trystore/v3/customers?id:in={n}": `{"data":[{"id":{n},"first_name":"Ada","phone":"{phone}"}]}`},
 	},
+	{
+		// developer.calendly.com/docs/webhooks: "I will call", and a question in German.
+		name: "Calendly, a booking by phone", preset: "calendly", on: "booking.created", cancelOn: "booking.cancelled",
+		opens:  `{"event":"invitee.created","created_at":"{now}","created_by":"u","payload":{"uri":"https://api.calendly.example.com/e/{n}","email":"jan@example.com","name":"Jan Keller","first_name":null,"last_name":null,"text_reminder_number":null,"timezone":"Europe/London","rescheduled":false,"old_invitee":null,"questions_and_answers":[],"scheduled_event":{"name":"Intro call","location":{"type":"outbound_call","location":"{phone}"}},"status":"active"}}`,
+		closes: `{"event":"invitee.canceled","created_at":"{now}","created_by":"u","payload":{"uri":"https://api.calendly.example.com/e/{n}","email":"jan@example.com","name":"Jan Keller","text_reminder_number":null,"timezone":"Europe/London","rescheduled":false,"questions_and_answers":[],"scheduled_event":{"name":"Intro call","location":{"type":"outbound_call","location":"{phone}"}},"status":"canceled","cancellation":{"canceled_by":"Jan Keller","reason":"","canceler_type":"invitee"}}}`,
+	},
+	{
+		name: "Calendly, a question in German", preset: "calendly", on: "booking.created", cancelOn: "booking.cancelled",
+		opens:  `{"event":"invitee.created","created_at":"{now}","payload":{"uri":"https://api.calendly.example.com/e/{n}","name":"Jan Keller","text_reminder_number":null,"rescheduled":false,"questions_and_answers":[{"question":"Ihre Telefonnummer","answer":"{phone}","position":0}],"scheduled_event":{"name":"Intro","location":{"type":"physical","location":"Room 4"}}}}`,
+		closes: `{"event":"invitee.canceled","created_at":"{now}","payload":{"uri":"https://api.calendly.example.com/e/{n}","name":"Jan Keller","text_reminder_number":null,"rescheduled":false,"questions_and_answers":[{"question":"Ihre Telefonnummer","answer":"{phone}","position":0}],"scheduled_event":{"name":"Intro","location":{"type":"physical","location":"Room 4"}}}}`,
+	},
+	{
+		// marketplace.gohighlevel.com/docs/webhook: appointments and opportunities name the contact alone.
+		name: "HighLevel, an appointment", preset: "gohighlevel", on: "booking.created", cancelOn: "booking.cancelled",
+		opens:   `{"type":"AppointmentCreate","locationId":"l","webhookId":"a{n}","timestamp":"{now}","appointment":{"id":"p{n}","title":"First visit","calendarId":"c","contactId":"h{n}","appointmentStatus":"confirmed","startTime":"{now}","endTime":"{now}","dateAdded":"{now}","dateUpdated":"{now}"}}`,
+		again:   `{"type":"AppointmentUpdate","locationId":"l","webhookId":"b{n}","timestamp":"{now}","appointment":{"id":"p{n}","title":"First visit, room 2","calendarId":"c","contactId":"h{n}","appointmentStatus":"confirmed","startTime":"{now}","endTime":"{now}"}}`,
+		closes:  `{"type":"AppointmentUpdate","locationId":"l","webhookId":"c{n}","timestamp":"{now}","appointment":{"id":"p{n}","title":"First visit","calendarId":"c","contactId":"h{n}","appointmentStatus":"cancelled","startTime":"{now}","endTime":"{now}"}}`,
+		optOut:  `{"type":"ContactDndUpdate","locationId":"l","webhookId":"d{n}","timestamp":"{now}","id":"h{n}","country":"GB","dateAdded":"{now}","dnd":true,"email":"dana@example.com","name":"Dana Fox","firstName":"Dana","lastName":"Fox","phone":"{phone}","tags":[],"customFields":[]}`,
+		answers: map[string]string{"/contacts/h{n}": `{"contact":{"id":"{n}","locationId":"l","firstName":"Dana","lastName":"Fox","email":"dana@example.com","phone":"{phone}","country":"GB","dnd":false,"tags":[]}}`},
+	},
+	{
+		name: "HighLevel, an opportunity", preset: "gohighlevel", on: "deal.created", cancelOn: "deal.won",
+		opens:   `{"type":"OpportunityCreate","locationId":"l","webhookId":"a{n}","timestamp":"{now}","id":"o{n}","assignedTo":"u","contactId":"h{n}","monetaryValue":40,"name":"Roof","pipelineId":"p","pipelineStageId":"s","source":"form","status":"open","dateAdded":"{now}"}`,
+		again:   `{"type":"OpportunityMonetaryValueUpdate","locationId":"l","webhookId":"b{n}","timestamp":"{now}","id":"o{n}","contactId":"h{n}","monetaryValue":60,"name":"Roof","pipelineId":"p","pipelineStageId":"s","status":"open","dateAdded":"{now}"}`,
+		closes:  `{"type":"OpportunityStatusUpdate","locationId":"l","webhookId":"c{n}","timestamp":"{now}","id":"o{n}","contactId":"h{n}","monetaryValue":60,"name":"Roof","pipelineId":"p","pipelineStageId":"s","status":"won","dateAdded":"{now}"}`,
+		answers: map[string]string{"/contacts/h{n}": `{"contact":{"id":"{n}","locationId":"l","firstName":"Dana","lastName":"Fox","email":"dana@example.com","phone":"{phone}","country":"GB","dnd":false,"tags":[]}}`},
+	},
 }
 
 // TestVendorsDefaultBodies plays what a vendor posts by default: the closing event cancels what the opening one planned, an opt-out
