@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,6 +87,35 @@ var vendorFlows = []vendorFlow{
 		closes:  `{"type":"OpportunityStatusUpdate","locationId":"l","webhookId":"c{n}","timestamp":"{now}","id":"o{n}","contactId":"h{n}","monetaryValue":60,"name":"Roof","pipelineId":"p","pipelineStageId":"s","status":"won","dateAdded":"{now}"}`,
 		answers: map[string]string{"/contacts/h{n}": `{"contact":{"id":"{n}","locationId":"l","firstName":"Dana","lastName":"Fox","email":"dana@example.com","phone":"{phone}","country":"GB","dnd":false,"tags":[]}}`},
 	},
+	{
+		// shopify.dev/docs/api/webhooks, version 2026-07: the customer has neither consents nor tags, and the boxes are left empty.
+		name: "Shopify, a checkout", preset: "shopify", on: "cart.updated", cancelOn: "order.created", headers: ofShopify,
+		opens:  `{"id":10{n},"token":"tok{n}","cart_token":"crt{n}","email":"ada@example.com","buyer_accepts_marketing":false,"buyer_accepts_sms_marketing":false,"sms_marketing_phone":null,"created_at":"{now}","updated_at":"{now}","completed_at":null,"phone":"{phone}","total_price":"60.00","currency":"GBP","line_items":[],"customer":{"id":55{n},"first_name":"Ada","last_name":"River","phone":null}}`,
+		again:  `{"id":10{n},"token":"tok{n}","cart_token":"crt{n}","email":"ada@example.com","buyer_accepts_marketing":false,"buyer_accepts_sms_marketing":false,"created_at":"{now}","updated_at":"{now}","completed_at":null,"phone":"{phone}","total_price":"75.00","currency":"GBP","line_items":[],"customer":{"id":55{n},"first_name":"Ada","phone":null}}`,
+		closes: `{"id":90{n},"checkout_id":10{n},"checkout_token":"tok{n}","cart_token":"crt{n}","buyer_accepts_marketing":false,"updated_at":"{now}","order_number":10{n},"financial_status":"paid","phone":"{phone}","current_total_price":"75.00","currency":"GBP","line_items":[],"customer":{"id":55{n}}}`,
+		optOut: `{"id":55{n},"phone":"{phone}","sms_marketing_consent":{"state":"unsubscribed","opt_in_level":"single_opt_in","consent_updated_at":"{now}","consent_collected_from":"SHOPIFY"}}`,
+	},
+	{
+		name: "Shopify, a shipment", preset: "shopify", on: "shipment.created", cancelOn: "order.cancelled", headers: ofShopify,
+		opens:  `{"id":77{n},"order_id":90{n},"status":"success","created_at":"{now}","service":"manual","updated_at":"{now}","tracking_company":"Royal Mail","shipment_status":null,"location_id":4,"origin_address":null,"email":"ada@example.com","destination":{"first_name":"Ada","phone":"{phone}","country_code":"GB","last_name":"River","name":"Ada River"},"line_items":[],"tracking_number":"T{n}","tracking_numbers":["T{n}"],"tracking_url":"https://parcel.example.com/T{n}","receipt":{},"name":"#1001.1"}`,
+		again:  `{"id":78{n},"order_id":90{n},"status":"success","created_at":"{now}","service":"manual","updated_at":"{now}","tracking_company":"Royal Mail","shipment_status":null,"email":"ada@example.com","destination":{"first_name":"Ada","phone":"{phone}","country_code":"GB"},"line_items":[],"tracking_number":"U{n}","name":"#1001.2"}`,
+		closes: `{"id":90{n},"checkout_token":"tok{n}","updated_at":"{now}","cancelled_at":"{now}","order_number":10{n},"financial_status":"refunded","phone":"{phone}","current_total_price":"0.00","currency":"GBP","line_items":[]}`,
+	},
+}
+
+// ofShopify are the headers that Shopify sends with a body.
+func ofShopify(body string) http.Header {
+	topic := "checkouts/update"
+	for _, t := range []struct{ has, topic string }{
+		{`"cancelled_at":`, "orders/cancelled"}, {`"order_number":`, "orders/create"}, {`"sms_marketing_consent":`, "customers_marketing_consent/update"},
+		{`"tracking_number":`, "fulfillments/create"},
+	} {
+		if strings.Contains(body, t.has) {
+			topic = t.topic
+			break
+		}
+	}
+	return http.Header{"X-Shopify-Topic": {topic}, "X-Shopify-Webhook-Id": {fmt.Sprintf("%x", sha256.Sum256([]byte(body)))}}
 }
 
 // TestVendorsDefaultBodies plays what a vendor posts by default: the closing event cancels what the opening one planned, an opt-out

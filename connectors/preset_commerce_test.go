@@ -29,6 +29,30 @@ func TestShopifysConsentEditsAndMerges(t *testing.T) {
 	}
 }
 
+func TestShopifysShipmentsReturnsDraftsAndTags(t *testing.T) {
+	shipped := func(status string) string {
+		return `{"id":1,"order_id":9,"status":"` + status + `","tracking_number":"T1","tracking_url":"https://parcel.example.com/T1","name":"#1001.1","destination":{"first_name":"Ada","phone":"07700 900123","country_code":"GB"}}`
+	}
+	for _, tt := range []struct{ topic, body, kind, phone, order string }{
+		{"fulfillments/create", shipped("success"), "shipment.created", "447700900123", "9"},
+		{"fulfillments/create", shipped("pending"), "shipment.updated", "447700900123", "9"},
+		{"fulfillments/update", shipped("success"), "shipment.updated", "447700900123", "9"},
+		{"fulfillment_events/create", `{"id":3,"fulfillment_id":1,"order_id":9,"shop_id":5,"status":"delivered"}`, "shipment.updated", "", "9"},
+		{"returns/request", `{"id":4,"order":{"id":9},"status":"requested"}`, "returns.request", "", "9"},
+		{"draft_orders/create", `{"id":6,"invoice_url":"https://shop.example.com/i","status":"open","order_id":null,"customer":{"id":7,"phone":"+447700900123"}}`, "draft.orders.create", "447700900123", ""},
+		{"customer.tags_added", `{"customerId":"gid://shopify/Customer/7","tags":["vip"],"occurredAt":"2026-11-20T09:30:00Z"}`, "contact.updated", "", ""},
+	} {
+		e := mapped(t, "shopify", tt.body, "X-Shopify-Topic", tt.topic, "X-Shopify-Webhook-Id", "w")
+		if e.Kind != tt.kind || string(e.Contact.Phone) != tt.phone || e.Order.ID != tt.order {
+			t.Errorf("%s: %s of %q (%s), order %q", tt.topic, e.Kind, e.Contact.Phone, e.Contact.PhoneProblem, e.Order.ID)
+		}
+	}
+	e := mapped(t, "shopify", shipped("success"), "X-Shopify-Topic", "fulfillments/create", "X-Shopify-Webhook-Id", "w")
+	if e.Order.Name != "#1001" || e.Order.URL != "https://parcel.example.com/T1" {
+		t.Errorf("order %q at %q", e.Order.Name, e.Order.URL)
+	}
+}
+
 func TestShopifysBuyerIsNamedBeforeWhoeverGetsTheParcel(t *testing.T) {
 	const parcel = `"shipping_address":{"name":"Grandma Rose","first_name":"Grandma"}`
 	for body, want := range map[string]string{
