@@ -37,6 +37,22 @@ func (a *App) rename(ctx context.Context, cfg *config.Config) error {
 	return a.store.Rename(ctx, cfg.Renames)
 }
 
+// renewRenames keeps the keys "was" of cfg holding for other nodes: one may decide by the config before for as long as it
+// likes, and one that starts may do so anew. Only where one does something comes under an old name.
+func (a *App) renewRenames(ctx context.Context, cfg *config.Config) error {
+	if len(cfg.Renames) == 0 || !a.store.Shares() {
+		return nil
+	}
+	nodes, err := a.store.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Alive && n.Config != cfg.Version }) {
+		return a.store.Rename(ctx, cfg.Renames)
+	}
+	return a.store.RenewRenames(ctx, cfg.Renames)
+}
+
 // configText is an earlier config, in which what was renamed since stands under its new name, too.
 func (a *App) configText(ctx context.Context, version string) (string, error) {
 	text, err := a.store.Config(ctx, version)

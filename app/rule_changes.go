@@ -238,10 +238,8 @@ func (a *App) lateRules(ctx context.Context, now time.Time) error {
 	defer a.reloading.Unlock()
 	cfg := a.config()
 	if now.After(a.changedUntil) {
-		if a.store.Shares() { // another node may decide by the config before for as long as it likes
-			if err := a.rename(ctx, cfg); err != nil {
-				return err
-			}
+		if err := a.renewRenames(ctx, cfg); err != nil {
+			return err
 		}
 		if !a.edits || now.Before(a.listenAt) {
 			return nil

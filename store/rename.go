@@ -91,8 +91,21 @@ func (s *Store) announce(ctx context.Context, all []Rename) error {
 	if len(fresh) == 0 || !s.Shares() {
 		return nil
 	}
+	if err := s.RenewRenames(ctx, fresh); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(renameHeard):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// RenewRenames has the old names count as the new ones for longer, and takes nothing along.
+func (s *Store) RenewRenames(ctx context.Context, all []Rename) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		for _, r := range fresh {
+		for _, r := range all {
 			if err := t.noteRename(r); err != nil {
 				return err
 			}
@@ -102,15 +115,7 @@ func (s *Store) announce(ctx context.Context, all []Rename) error {
 	if err == nil {
 		err = s.loadRenames(ctx)
 	}
-	if err != nil {
-		return err
-	}
-	select {
-	case <-time.After(renameHeard):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return wrap(err, "renew what is renamed")
 }
 
 func (r Rename) same(other Rename) bool {

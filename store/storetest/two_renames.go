@@ -87,4 +87,18 @@ func (p pair) nodeRenames(t *testing.T) {
 	if at, err := b.LastScheduled(b.ctx, "winback", "0 9 * * *", noon.Add(time.Hour)); err != nil || !at.Equal(noon) {
 		t.Errorf("its clock says %s, %v", at, err)
 	}
+	// A day later, since a node with the key has renewed it.
+	late := noon.Add(24 * time.Hour)
+	a.at(late)
+	b.at(late)
+	if err := a.RenewRenames(a.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "remind", Name: "nudge"}}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the other hears of it", func() bool {
+		return store.NameNow(b.Renames(), store.RenamedTrigger, "remind", late) == "nudge"
+	})
+	b.mustAccept(cart("sent", phone("447911000000"), called("remind"), dedupe("late")))
+	if b.lastFacts().Last == nil {
+		t.Error("a day later what was sent is forgotten")
+	}
 }
