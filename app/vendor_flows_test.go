@@ -88,6 +88,21 @@ var vendorFlows = []vendorFlow{
 		answers: map[string]string{"/contacts/h{n}": `{"contact":{"id":"{n}","locationId":"l","firstName":"Dana","lastName":"Fox","email":"dana@example.com","phone":"{phone}","country":"GB","dnd":false,"tags":[]}}`},
 	},
 	{
+		// developer.squareup.com/docs/bookings-api: a booking names its customer alone.
+		name: "Square, a booking", preset: "square", on: "booking.created", cancelOn: "booking.cancelled",
+		opens:   `{"merchant_id":"M","type":"booking.created","event_id":"a{n}","created_at":"{now}","data":{"type":"booking","id":"b{n}:0","object":{"booking":{"id":"b{n}","version":0,"status":"ACCEPTED","customer_id":"C{n}","location_id":"L","start_at":"{now}"}}}}`,
+		again:   `{"merchant_id":"M","type":"booking.updated","event_id":"b{n}","created_at":"{now}","data":{"type":"booking","id":"b{n}:1","object":{"booking":{"id":"b{n}","version":1,"status":"ACCEPTED","customer_id":"C{n}","location_id":"L","start_at":"{now}"}}}}`,
+		closes:  `{"merchant_id":"M","type":"booking.updated","event_id":"c{n}","created_at":"{now}","data":{"type":"booking","id":"b{n}:2","object":{"booking":{"id":"b{n}","version":2,"status":"CANCELLED_BY_CUSTOMER","customer_id":"C{n}","location_id":"L","start_at":"{now}"}}}}`,
+		answers: map[string]string{"/v2/customers/C{n}": `{"customer":{"id":"C{n}","given_name":"Ada","family_name":"River","phone_number":"{phone}"}}`},
+	},
+	{
+		// The order's event has its number alone: the order names the customer.
+		name: "Square, an order", preset: "square", on: "order.created", cancelOn: "order.paid",
+		opens:   `{"merchant_id":"M","type":"order.created","event_id":"a{n}","created_at":"{now}","data":{"type":"order_created","id":"O{n}","object":{"order_created":{"order_id":"O{n}","created_at":"{now}","location_id":"L","state":"OPEN","version":1}}}}`,
+		closes:  `{"merchant_id":"M","type":"payment.updated","event_id":"c{n}","created_at":"{now}","data":{"type":"payment","id":"p{n}","object":{"payment":{"id":"p{n}","order_id":"O{n}","customer_id":"C{n}","status":"COMPLETED","amount_money":{"amount":1200,"currency":"GBP"}}}}}`,
+		answers: map[string]string{"/v2/orders/O{n}": `{"order":{"id":"O{n}","customer_id":"C{n}","total_money":{"amount":1200,"currency":"GBP"}}}`},
+	},
+	{
 		// shopify.dev/docs/api/webhooks, version 2026-07: the customer has neither consents nor tags, and the boxes are left empty.
 		name: "Shopify, a checkout", preset: "shopify", on: "cart.updated", cancelOn: "order.created", headers: ofShopify,
 		opens:  `{"id":10{n},"token":"tok{n}","cart_token":"crt{n}","email":"ada@example.com","buyer_accepts_marketing":false,"buyer_accepts_sms_marketing":false,"sms_marketing_phone":null,"created_at":"{now}","updated_at":"{now}","completed_at":null,"phone":"{phone}","total_price":"60.00","currency":"GBP","line_items":[],"customer":{"id":55{n},"first_name":"Ada","last_name":"River","phone":null}}`,

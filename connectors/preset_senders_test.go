@@ -62,3 +62,45 @@ func TestAPresetTellsItsTopicsItsConsentAndItsLookups(t *testing.T) {
 		t.Errorf("%+v", klaviyo)
 	}
 }
+
+// What several vendors' default bodies have at places that were not read.
+func TestFieldsWhereVendorsHaveThem(t *testing.T) {
+	for _, tt := range []struct {
+		name, preset, body string
+		want               func(e *nudgewire.Event) bool
+	}{
+		{"Adobe's article added to a quote", "adobe_commerce", `{"eventName":"sales_quote_add_item","data":{"quote_item":{"quote_id":"77","sku":"L"}}}`, func(e *nudgewire.Event) bool { return e.Cart.ID == "77" }},
+		{"Razorpay's own address is nobody's", "razorpay", `{"event":"payment_link.paid","payload":{"payment":{"entity":{"id":"p","email":"void@razorpay.com","contact":"+919876543210"}},"payment_link":{"entity":{"id":"l","customer":{"email":"ada@example.com"}}}}}`, func(e *nudgewire.Event) bool { return e.Contact.Email == "ada@example.com" }},
+		{"Razorpay's own address alone", "razorpay", `{"event":"payment.captured","payload":{"payment":{"entity":{"id":"p","email":"void@razorpay.com","contact":"+919876543210"}}}}`, func(e *nudgewire.Event) bool { return e.Contact.Email == "" }},
+		{"cash on delivery", "razorpay", `{"event":"payment.pending","payload":{"payment":{"entity":{"id":"p","method":"cod","contact":"+919876543210"}}}}`, func(e *nudgewire.Event) bool { return e.Kind == "order.created" }},
+		{"a pending card", "razorpay", `{"event":"payment.pending","payload":{"payment":{"entity":{"id":"p","method":"card"}}}}`, func(e *nudgewire.Event) bool { return e.Kind == "payment.pending" }},
+		{"PayPal's failed subscription", "paypal", `{"id":"w","event_type":"BILLING.SUBSCRIPTION.PAYMENT.FAILED","resource":{"id":"I-1","billing_info":{"last_failed_payment":{"amount":{"currency_code":"EUR","value":"9.99"}}}}}`, func(e *nudgewire.Event) bool { return e.Order.Total.String() == "9.99" && e.Order.Currency == "EUR" }},
+		{"an archived contact of Intercom", "intercom", `{"id":"n","topic":"contact.archived","data":{"item":{"id":"a"}}}`, func(e *nudgewire.Event) bool { return e.Kind == "contact.deleted" }},
+	} {
+		if e := mapped(t, tt.preset, tt.body); !tt.want(&e) {
+			t.Errorf("%s: %s, %+v %+v %+v", tt.name, e.Kind, e.Contact, e.Cart, e.Order)
+		}
+	}
+	form := "type=subscribe&fired_at=2026-11-20+09%3A30%3A00&data[id]=1&data[email]=a%40example.com&data[merges][PHONE]=030901820&data[merges][ADDRESS][country]=DE"
+	if e := mapped(t, "mailchimp", form, "Content-Type", "application/x-www-form-urlencoded"); e.Contact.Phone != "4930901820" {
+		t.Errorf("Mailchimp's country of the address: %q, %s", e.Contact.Phone, e.Contact.PhoneProblem)
+	}
+}
+
+func TestSalesforcesObjectsByTheirWholeNames(t *testing.T) {
+	for object, want := range map[string]string{
+		`"sf:Contact"><sf:Id>3</sf:Id>`:                                                  "contact.updated 3",
+		`"sf:Lead"><sf:Id>3</sf:Id>`:                                                     "contact.updated 3",
+		`"sf:ContractContactRole"><sf:Id>3</sf:Id>`:                                      "outbound.message ",
+		`"sf:OrderItem"><sf:Id>3</sf:Id>`:                                                "outbound.message ",
+		`"sf:Opportunity"><sf:Id>3</sf:Id><sf:StageName>Closed Won</sf:StageName>`:       "deal.won ",
+		`"sf:Opportunity"><sf:Id>3</sf:Id><sf:StageName>Prospecting</sf:StageName>`:      "deal.updated ",
+		`"ns1:Opportunity"><ns1:Id>3</ns1:Id><ns1:StageName>Closed Lost</ns1:StageName>`: "deal.lost ",
+	} {
+		body := `<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body><notifications xmlns="http://soap.sforce.com/2005/09/outbound"><OrganizationId>00D</OrganizationId><Notification><Id>04l</Id><sObject xsi:type=` + object + `</sObject></Notification></notifications></soapenv:Body></soapenv:Envelope>`
+		e := mapped(t, "salesforce", body, "Content-Type", "text/xml")
+		if got := e.Kind + " " + e.Contact.ID; got != want {
+			t.Errorf("%s: %s, want %s", object, got, want)
+		}
+	}
+}
