@@ -122,7 +122,9 @@ var vendorFlows = []vendorFlow{
 func ofShopify(body string) http.Header {
 	topic := "checkouts/update"
 	for _, t := range []struct{ has, topic string }{
-		{`"cancelled_at":`, "orders/cancelled"}, {`"order_number":`, "orders/create"}, {`"sms_marketing_consent":`, "customers_marketing_consent/update"},
+		{`"cancelled_at":`, "orders/cancelled"},
+		{`"order_number":`, "orders/create"},
+		{`"sms_marketing_consent":`, "customers_marketing_consent/update"},
 		{`"tracking_number":`, "fulfillments/create"},
 	} {
 		if strings.Contains(body, t.has) {

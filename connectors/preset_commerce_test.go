@@ -101,8 +101,10 @@ func TestCalendlyBookingsThatMove(t *testing.T) {
 }
 
 func TestCalendlysPhoneIsFoundInAnyLanguageAndPlace(t *testing.T) {
-	for _, question := range []string{"Your phone number", "WhatsApp?", "Mobile", "Ihre Telefonnummer", "Handynummer", "Votre numéro de téléphone", "Teléfono", "Tu móvil",
-		"Telefone", "Celular", "Telefono cellulare", "Telefoonnummer", "Numer telefonu", "Puhelinnumero", "Номер телефона", "מספר טלפון", "رقم الهاتف", "رقم الجوال", "電話番号", "전화번호"} {
+	for _, question := range []string{
+		"Your phone number", "WhatsApp?", "Mobile", "Ihre Telefonnummer", "Handynummer", "Votre numéro de téléphone", "Teléfono", "Tu móvil",
+		"Telefone", "Celular", "Telefono cellulare", "Telefoonnummer", "Numer telefonu", "Puhelinnumero", "Номер телефона", "מספר טלפון", "رقم الهاتف", "رقم الجوال", "電話番号", "전화번호",
+	} {
 		e := mapped(t, "calendly", `{"event":"invitee.created","payload":{"uri":"u","text_reminder_number":null,"questions_and_answers":[{"question":"Wo?","answer":"hier","position":0},{"question":"`+question+`","answer":"+4915123456789","position":1}]}}`)
 		if e.Contact.Phone != "4915123456789" {
 			t.Errorf("%s: %q", question, e.Contact.PhoneProblem)
