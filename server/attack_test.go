@@ -133,6 +133,7 @@ func TestAttacksKeepFewWebhooksOut(t *testing.T) {
 				if err := <-served; err != nil {
 					t.Error(err)
 				}
+				synctest.Wait() // a connection is counted until its own goroutine has seen its end
 				if h.memory.held != 0 || h.lobby.open.Load() != 0 {
 					t.Errorf("%d bytes are held and %d connections counted afterwards", h.memory.held, h.lobby.open.Load())
 				}
