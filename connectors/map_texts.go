@@ -35,10 +35,10 @@ func (e *expr) listOfTexts(v *view) (out nudgewire.Tags, unread string) {
 	if e.named(v) == "" || e.when != nil && !e.when.holds(v) {
 		return nil, ""
 	}
-	return e.readTexts(v)
+	return e.textsFound(v)
 }
 
-func (e *expr) readTexts(v *view) (out nudgewire.Tags, unread string) {
+func (e *expr) textsFound(v *view) (out nudgewire.Tags, unread string) {
 	several := slices.ContainsFunc(e.path.steps, func(s step) bool { return s.kind == stepEvery })
 	for raw := range e.every(v) {
 		if several && raw[0] == '"' { // one of many

@@ -96,26 +96,20 @@ func (m *mapping) bind(columns []string, facts map[string]string) (*mapper, erro
 		}
 		return nil, err
 	}
+	bound.last = bound.phone.Last()
 	for i, t := range m.texts {
 		f, err := bindText(t, columns, facts)
 		if err != nil {
 			return nil, inPath("columns."+m.names[i], err)
 		}
-		bound.vars = append(bound.vars, f)
+		bound.vars, bound.last = append(bound.vars, f), max(bound.last, f.Last())
 	}
 	for i := range m.fields {
 		f, err := bindText(m.fields[i].text, columns, facts)
 		if err != nil {
 			return nil, inPath(m.fields[i].path, err)
 		}
-		bound.fields = append(bound.fields, boundField{f, &m.fields[i]})
-	}
-	bound.last = bound.phone.Last()
-	for _, f := range bound.vars {
-		bound.last = max(bound.last, f.Last())
-	}
-	for _, f := range bound.fields {
-		bound.last = max(bound.last, f.Last())
+		bound.fields, bound.last = append(bound.fields, boundField{f, &m.fields[i]}), max(bound.last, f.Last())
 	}
 	return bound, nil
 }

@@ -36,6 +36,7 @@ type charset struct {
 	decoded bool   // the bytes were made UTF-8 before: is names what they were
 	seen    string // for utf8Text and westernText: what spoke for it, as the beginning of a sentence
 	country string // whose spreadsheets wrote the list; "" where nobody says
+	page    string // what they write it in (codePage)
 	letters string // for westernText: characters beyond ASCII that it has, which show whether it is
 }
 
@@ -67,7 +68,7 @@ func charsetOf(head []byte, set, country string) charset {
 	case even*3 > len(head) && odd < even/4:
 		return charset{is: utf16BEText}
 	}
-	return charset{country: country}
+	return charset{country: country, page: codePage(country)}
 }
 
 // String is the encoding for people.
@@ -97,7 +98,7 @@ func (c *charset) read(row Row, place func() string) error {
 			}
 			if c.is == westernText {
 				row[i] = western(cell)
-				c.sample(row[i])
+				c.letters = withLetters(c.letters, row[i], shownLetters)
 			}
 		case c.decoded && strings.ContainsRune(cell, utf8.RuneError):
 			return &RowError{Reason: "the row is not written in " + c.is}
@@ -111,18 +112,6 @@ func (c *charset) read(row Row, place func() string) error {
 		}
 	}
 	return nil
-}
-
-// sample keeps some of the characters beyond ASCII, each once.
-func (c *charset) sample(cell string) {
-	if len(c.letters) >= 24 {
-		return
-	}
-	for _, r := range cell {
-		if r >= utf8.RuneSelf && !strings.ContainsRune(c.letters, r) {
-			c.letters += string(r)
-		}
-	}
 }
 
 // isASCII reports whether every byte is below 128.
@@ -167,12 +156,6 @@ func (c *charset) look(cell string, place func() string) error {
 			c.is, c.seen = is, of
 		}
 	}
-	const two = "two encodings in one list: "
-	cure := "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
-	page := codePage(c.country)
-	if page != "" && page != westernText {
-		cure = fmt.Sprintf("save the list as UTF-8; or set source.encoding, to %s, in which spreadsheets of %s are written, or to utf-8, which excludes the rows that are not", page, c.country)
-	}
 	asUTF8, asWestern := "", ""
 	if good != "" {
 		asUTF8 = fmt.Sprintf("%s has the bytes % X, which are UTF-8 for %q", place(), good, good)
@@ -182,23 +165,31 @@ func (c *charset) look(cell string, place func() string) error {
 		asWestern = fmt.Sprintf("%s has the byte %X, which is not UTF-8", place(), bad)
 		speaks(westernText, asWestern)
 	}
-	if c.is == westernText && good == "" && page != westernText {
-		return c.notWestern(cell, asWestern, page)
-	}
 	switch {
+	case c.is == westernText && good == "" && c.page != westernText:
+		return c.notWestern(cell, asWestern)
 	case c.is == utf8Text && bad != "":
-		return &wordError{two + asWestern + ", and " + c.seen, cure}
+		return c.twoEncodings(asWestern)
 	case c.is == westernText && good != "":
-		return &wordError{two + asUTF8 + ", and " + c.seen, cure}
+		return c.twoEncodings(asUTF8)
 	}
 	return nil
 }
 
+// twoEncodings is a list of which seen speaks for another encoding than what was seen before.
+func (c *charset) twoEncodings(seen string) error {
+	cure := "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
+	if c.page != "" && c.page != westernText {
+		cure = fmt.Sprintf("save the list as UTF-8; or set source.encoding, to %s, in which spreadsheets of %s are written, or to utf-8, which excludes the rows that are not", c.page, c.country)
+	}
+	return &wordError{"two encodings in one list: " + seen + ", and " + c.seen, cure}
+}
+
 // notWestern is a list that is not in UTF-8, and whose people are not known to write in Windows-1252: read in it all the same, each
-// name with such a letter would be another one. page is what their spreadsheets write, "" where nobody says whose they are.
-func (c *charset) notWestern(cell, seen, page string) error {
+// name with such a letter would be another one.
+func (c *charset) notWestern(cell, seen string) error {
 	const say = "say in source.encoding how the list is written"
-	if page == "" {
+	if c.page == "" {
 		return &wordError{
 			seen + ", and no country says which encoding it is",
 			fmt.Sprintf("%s (%s), or save it as UTF-8; letters of that cell are %q in windows-1252", say, encodingNames, letters(cell, westernText)),
@@ -206,7 +197,7 @@ func (c *charset) notWestern(cell, seen, page string) error {
 	}
 	return &wordError{
 		fmt.Sprintf("%s, and spreadsheets of %s do not write windows-1252", seen, c.country),
-		fmt.Sprintf("%s, or save it as UTF-8; letters of that cell are %q in %s, %q in windows-1252", say, letters(cell, page), page, letters(cell, westernText)),
+		fmt.Sprintf("%s, or save it as UTF-8; letters of that cell are %q in %s, %q in windows-1252", say, letters(cell, c.page), c.page, letters(cell, westernText)),
 	}
 }
 

@@ -66,20 +66,33 @@ func canonical(name string) (string, bool) {
 	return is, err == nil && is != "replacement"
 }
 
-// letters are the characters beyond ASCII of a text in an encoding, each once and in the order of their numbers, at most six: they show
-// how it is read, and tell nobody's name.
+// shownLetters is how many letters a note shows of a list that is in Windows-1252.
+const shownLetters = 12
+
+// withLetters are known, and the characters beyond ASCII of a text that known lacks, up to most of all.
+func withLetters(known, text string, most int) string {
+	count := utf8.RuneCountInString(known)
+	for _, r := range text {
+		if count >= most {
+			break
+		}
+		if r >= utf8.RuneSelf && !strings.ContainsRune(known, r) {
+			known += string(r)
+			count++
+		}
+	}
+	return known
+}
+
+// letters are characters beyond ASCII of a text in an encoding, each once and in the order of their numbers: they show how it is read,
+// and tell nobody's name.
 func letters(text, encoding string) string {
 	if encoding == westernText {
 		text = western(text)
 	} else if found, err := htmlindex.Get(encoding); err == nil {
 		text, _ = found.NewDecoder().String(text)
 	}
-	var all []rune
-	for _, r := range text {
-		if r >= utf8.RuneSelf && !slices.Contains(all, r) {
-			all = append(all, r)
-		}
-	}
+	all := []rune(withLetters("", text, utf8.RuneCountInString(text)))
 	slices.Sort(all)
 	return string(all[:min(len(all), 6)])
 }
