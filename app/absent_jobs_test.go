@@ -122,9 +122,15 @@ func TestEachKeyOfAJobIsInTheTable(t *testing.T) {
 			known[key] = name
 		}
 	}
-	for _, key := range yamlKeys(reflect.TypeFor[scheduler.Job]()) {
+	allInTheTable(t, "jobs", reflect.TypeFor[scheduler.Job](), known)
+}
+
+// allInTheTable reports each key of a section that is not known: neither the key of a brake, nor said to be none.
+func allInTheTable(t *testing.T, section string, of reflect.Type, known map[string]string) {
+	t.Helper()
+	for _, key := range yamlKeys(of) {
 		if known[key] == "" {
-			t.Errorf("jobs.*.%s is in no row of the table of meetings: write a brake for it, or why it is none", key)
+			t.Errorf("%s.*.%s is in no row of the table of meetings: write a brake for it, or why it is none", section, key)
 		}
 	}
 }

@@ -162,11 +162,7 @@ func TestEachKeyOfATriggerIsInTheTable(t *testing.T) {
 			known[key] = name
 		}
 	}
-	for _, key := range yamlKeys(reflect.TypeFor[triggers.Rule]()) {
-		if known[key] == "" {
-			t.Errorf("triggers.*.%s is in no row of the table of meetings: write a brake for it, or why it is none", key)
-		}
-	}
+	allInTheTable(t, "triggers", reflect.TypeFor[triggers.Rule](), known)
 }
 
 func triggerCells() (cells []*triggerCell) {
