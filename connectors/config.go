@@ -163,6 +163,7 @@ type SampleRule struct {
 	Name   string                  `yaml:"name" validate:"required" doc:"What to call it."`
 	Kind   string                  `yaml:"kind" validate:"required" doc:"The kind of the event it becomes."`
 	Topic  string                  `yaml:"topic" doc:"The sender's word for it."`
+	Page   string                  `yaml:"page" doc:"The sender's page, or another public place, that shows a body of this shape."`
 	Method string                  `yaml:"method" doc:"HTTP method; POST unless said otherwise."`
 	Header yamlpos.Ordered[string] `yaml:"header" doc:"Headers."`
 	Body   string                  `yaml:"body" validate:"required" doc:"The body."`

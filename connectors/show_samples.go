@@ -30,6 +30,7 @@ type Sample struct {
 	Name   string
 	Kind   string
 	Topic  string
+	Page   string // the sender's page that shows such a body; "" if the connector names none
 	Method string
 	Header map[string]string
 	Body   []byte
@@ -82,7 +83,7 @@ func samplesOf(c *Config, now time.Time, n int, secret string) []Sample {
 	fill := sampleMarks(now, n, secret)
 	out := make([]Sample, 0, len(c.Samples))
 	for _, s := range c.Samples {
-		one := Sample{Name: s.Name, Kind: s.Kind, Topic: s.Topic, Method: s.Method, Header: map[string]string{}}
+		one := Sample{Name: s.Name, Kind: s.Kind, Topic: s.Topic, Page: s.Page, Method: s.Method, Header: map[string]string{}}
 		if one.Method == "" {
 			one.Method = http.MethodPost
 		}

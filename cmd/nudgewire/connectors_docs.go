@@ -134,6 +134,9 @@ func docsPage(i connectors.Info) string {
 		s := i.Samples[0]
 		say("\n## A request, for a look\n")
 		say("This becomes `%s.%s`. Names and numbers are invented. `nudgewire connectors test %s` shows what is read from it.\n", i.Name, s.Kind, i.Name)
+		if s.Page != "" {
+			say("Its shape is that of <%s>.\n", s.Page)
+		}
 		language, body := sampleText(s.Body)
 		say("```%s\n%s\n```", language, body)
 	}
