@@ -53,7 +53,7 @@ func parseTime(text, unit string, zone *time.Location) (time.Time, bool) {
 
 var timeLayouts = []string{
 	time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST",
-	time.RFC1123Z, time.RFC1123,
+	time.RFC1123Z, time.RFC1123, "Mon Jan _2 2006 15:04:05 GMT-0700",
 }
 
 var zonelessLayouts = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
@@ -78,7 +78,8 @@ func isZone(text string) bool {
 }
 
 // anyTime knows what senders write: seconds, milliseconds or microseconds since 1970, also
-// with a fraction, RFC 3339 and its cousins, HTTP dates, and .NET's /Date(1503534000000)/.
+// with a fraction, RFC 3339 and its cousins, HTTP dates, JavaScript's "Sun Jun 26 2022 12:21:48 GMT+0300", and .NET's
+// /Date(1503534000000)/.
 func anyTime(text string, zone *time.Location) (time.Time, bool) {
 	if text == "" {
 		return time.Time{}, false

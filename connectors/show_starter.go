@@ -80,12 +80,20 @@ func (i Info) Starter() string {
 }
 
 func (i Info) endOfCart(say func(key, value, why string)) {
+	var ends []string
 	for _, end := range []string{"order.created", "cart.converted"} {
 		if slices.Contains(i.Kinds, end) {
-			say("cancel_on", i.Name+"."+end, "who buys meanwhile is not reminded")
-			say("stop_on", i.Name+"."+end, "also where the order names another cart of the same person, or none")
-			return
+			ends = append(ends, i.Name+"."+end)
 		}
+	}
+	if len(ends) > 0 {
+		all := ends[0]
+		if len(ends) > 1 { // not every order names its cart, and not every cart that was bought names a person
+			all = "[" + strings.Join(ends, ", ") + "]"
+		}
+		say("cancel_on", all, "who buys meanwhile is not reminded")
+		say("stop_on", all, "also where the order names another cart of the same person, or none")
+		return
 	}
 	say("# cancel_on", "YOUR_SHOP.order.created", "the connector that reports orders: who buys is not reminded")
 }

@@ -30,10 +30,11 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 	for _, info := range connectors.Presets() {
 		t.Run(info.Name, func(t *testing.T) {
 			word := hex
-			switch info.Name {
-			case "pipedrive":
+			preset, _ := connectors.Preset(info.Name)
+			switch {
+			case preset.Verify.Kind == "basic":
 				word = "user:" + hex
-			case "standardwebhooks", "svix":
+			case info.Name == "standardwebhooks", info.Name == "svix":
 				word = "whsec_" + base64.StdEncoding.EncodeToString([]byte(hex))
 			}
 			env := func(name string) (string, bool) {

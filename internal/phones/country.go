@@ -67,7 +67,8 @@ const maxCountry = 200
 // countryWord is a name as names are compared: small letters and digits, without accents, signs and blanks.
 func countryWord(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= 0x300 && r <= 0x36f || !unicode.In(r, unicode.L, unicode.M, unicode.Nd) { // an accent of Latin, Greek or Cyrillic
+		// An accent of Latin, Greek or Cyrillic, or a sign for a vowel or a hamza of Arabic, which most people leave out.
+		if r >= 0x300 && r <= 0x36f || r >= 0x64b && r <= 0x655 || !unicode.In(r, unicode.L, unicode.M, unicode.Nd) {
 			return -1
 		}
 		return unicode.ToLower(r)
@@ -119,5 +120,6 @@ var furtherNames = map[string]string{
 	"thebahamas": "BS", "thegambia": "GM", "thephilippines": "PH", "vaticancity": "VA", "holyseevaticancitystate": "VA",
 	"federalrepublicofgermany": "DE", "bundesrepublikdeutschland": "DE", "brd": "DE", "republicofsingapore": "SG",
 	"southafricarepublicof": "ZA", "republicofsouthafrica": "ZA", "kingdomofsaudiarabia": "SA", "ksa": "SA",
+	"السعودية": "SA", "الامارات": "AE", "امريكا": "US", "بريطانيا": "GB", // without hamza, as countryWord leaves them
 	"congo": "", "korea": "", "virginislands": "", // one of two
 }

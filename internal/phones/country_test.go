@@ -21,6 +21,7 @@ func TestACountryIsReadAsItIsWritten(t *testing.T) {
 		"Österreich": "AT", "Osterreich": "AT", "Suisse": "CH", "Schweiz": "CH", "België": "BE", "Belgique": "BE", "Suomi": "FI", "España": "ES",
 		"Türkiye": "TR", "Turkey": "TR", "Russian Federation": "RU", "Россия": "RU", "日本": "JP", "中国": "CN", "भारत": "IN", "مصر": "EG", "Ελλάδα": "GR",
 		"Côte d’Ivoire": "CI", "Cote d'Ivoire": "CI", "Czech Republic": "CZ", "The Netherlands": "NL", "Viet Nam": "VN", "Korea, Republic of": "KR",
+		"السعودية": "SA", "المملكة العربية السعودية": "SA", "الإمارات": "AE", "الامارات": "AE", "عمان": "OM", "عُمان": "OM", "الاردن": "JO", "الكويت": "KW", "قطر": "QA",
 		"Niger": "NE", "Nigeria": "NG", "Dominica": "DM", "Dominican Republic": "DO", "Guinea": "GN", "Guinea-Bissau": "GW", "Georgia": "GE",
 		"XX": "", "ZZ": "", "Norwey": "", "true": "", "0": "", "999": "", "": "", "-": "", "n/a": "", "EU": "", "Europe": "", "150": "", "840": "", "Congo": "", "Virgin Islands": "",
 		strings.Repeat("Norway", 100): "",

@@ -1,0 +1,101 @@
+package connectors_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/connectors"
+)
+
+// A senderProof is how a vendor's page says that its requests prove themselves, made here without the code that checks it.
+type senderProof struct {
+	put    func(r *connectors.Request, secret string, at time.Time)
+	signed bool          // the body is signed
+	old    time.Duration // from this age on a signed time is too old; 0 where none is signed
+}
+
+func macOf(secret, text string) []byte {
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write([]byte(text))
+	return m.Sum(nil)
+}
+
+func hexOfBody(header string) func(*connectors.Request, string, time.Time) {
+	return func(r *connectors.Request, secret string, _ time.Time) {
+		r.Header.Set(header, hex.EncodeToString(macOf(secret, string(r.Body))))
+	}
+}
+
+// userAndPassword is HTTP Basic; the secret is user:password.
+func userAndPassword(r *connectors.Request, secret string, _ time.Time) {
+	r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("user:"+secret)))
+}
+
+func tokenInURL(name string) func(*connectors.Request, string, time.Time) {
+	return func(r *connectors.Request, secret string, _ time.Time) {
+		r.RawQuery = name + "=" + url.QueryEscape(secret)
+		r.URL += "?" + r.RawQuery
+	}
+}
+
+var senderProofs = map[string]senderProof{
+	"salla": {put: hexOfBody("X-Salla-Signature"), signed: true},
+	"zid":   {put: userAndPassword},
+}
+
+// Each request with its vendor's proof is taken; with a body that was changed, the proof of another secret, none, and one that is old,
+// it is refused.
+func TestVendorsProofs(t *testing.T) {
+	const word = "the-right-secret-0123456789abcdef"
+	for preset, proof := range senderProofs {
+		con := mustCompile(t, preset, ownConfig(t, preset, word), connectors.Options{})
+		for _, s := range con.SamplesAt(mutationNow, 7) {
+			request := func(secret string, at time.Time, then func(*connectors.Request)) error {
+				r := connectors.Request{
+					Method: s.Method, URL: "https://hooks.example.com/hooks/" + preset, Path: "/hooks/" + preset, Header: http.Header{},
+					Body: bytes.Clone(s.Body), Now: mutationNow,
+				}
+				for name, value := range s.Header {
+					r.Header.Set(name, value)
+				}
+				proof.put(&r, secret, at)
+				then(&r)
+				_, err := con.Receive(r)
+				return err
+			}
+			as := func(*connectors.Request) {}
+			if err := request(word, mutationNow, as); err != nil {
+				t.Errorf("%s, %s: %v", preset, s.Name, err)
+			}
+			wrong := map[string]error{
+				"another secret": request("another-secret-0123456789abcdef01", mutationNow, as),
+				"none": request(word, mutationNow, func(r *connectors.Request) {
+					r.Header = http.Header{"Content-Type": r.Header["Content-Type"]}
+					r.URL, r.RawQuery = strings.TrimSuffix(r.URL, "?"+r.RawQuery), ""
+				}),
+			}
+			if proof.signed {
+				for _, at := range []int{0, len(s.Body) / 2, len(s.Body) - 1} {
+					wrong[fmt.Sprint("byte ", at, " changed")] = request(word, mutationNow, func(r *connectors.Request) { r.Body[at] ^= 1 })
+				}
+			}
+			if proof.old > 0 {
+				wrong["old"] = request(word, mutationNow.Add(-proof.old-time.Second), as)
+			}
+			for name, err := range wrong {
+				if no := rejectedBy(t, err); no == nil || no.Stage != connectors.StageVerify || no.Status != http.StatusUnauthorized {
+					t.Errorf("%s, %s, with %s: %v", preset, s.Name, name, err)
+				}
+			}
+		}
+	}
+}
