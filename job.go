@@ -64,7 +64,8 @@ type Run struct {
 	Released string // who lets it go on all the same; "" for nobody
 
 	// What a run that is uploading waits for before more of it leaves, and until when; empty while it
-	// waits for nothing, and in every other state.
+	// waits for nothing, and in every other state. A run that is built has WaitSource from its first reading that failed to the
+	// end of its second.
 	Waits     RunWait
 	WaitUntil time.Time
 
@@ -119,11 +120,12 @@ const (
 // RunStops lists them all.
 var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRejection, StopSize, StopConfig}
 
-// A RunWait is what a run waits for while it is uploading.
+// A RunWait is what a run waits for while it is uploading; WaitSource while it is built.
 type RunWait string
 
 // What a run waits for.
 const (
+	WaitSource     RunWait = "source"      // to read its source once more, which was away, or changed while it was read
 	WaitCanary     RunWait = "canary"      // to see what becomes of its first rows
 	WaitQuietHours RunWait = "quiet_hours" // for the end of the quiet hours
 	WaitRate       RunWait = "rate"        // for the next window of its rate
@@ -131,7 +133,15 @@ const (
 )
 
 // RunWaits lists them all.
-var RunWaits = []RunWait{WaitCanary, WaitQuietHours, WaitRate, WaitLimits}
+var RunWaits = []RunWait{WaitSource, WaitCanary, WaitQuietHours, WaitRate, WaitLimits}
+
+// In reports whether a run of a state can wait for that.
+func (w RunWait) In(state RunState) bool {
+	if w == WaitSource {
+		return state == RunBuilding
+	}
+	return state == RunUploading
+}
 
 // A RoomQuestion asks whether contacts have room in the window of an account's limit.
 type RoomQuestion struct {

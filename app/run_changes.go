@@ -83,7 +83,7 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 				c.Brakes = said(a.printedJob(ctx, r))
 			}
 		} else if c.Change = "edited"; before[r.Job] != nil {
-			c.Brakes, c.Built = edits(before[r.Job], after[r.Job], r.State == nudgewire.RunPlanned)
+			c.Brakes, c.Built = edits(before[r.Job], after[r.Job], r.State == nudgewire.RunPlanned || r.Waits == nudgewire.WaitSource)
 			if len(c.Brakes)+len(c.Built) == 0 {
 				continue
 			}

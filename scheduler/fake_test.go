@@ -144,7 +144,7 @@ func (b *book) set(by string, r nudgewire.Run, from []nudgewire.RunState) error 
 	if stops := r.State == nudgewire.RunPaused || r.State == nudgewire.RunCancelled; stops && (r.Stopped == "" || r.Reason == "") {
 		b.t.Errorf("run %d is %s, and nothing says what stopped it", r.ID, r.State)
 	}
-	if r.State != nudgewire.RunUploading {
+	if !r.Waits.In(r.State) {
 		r.Waits, r.WaitUntil = "", time.Time{}
 	}
 	b.runs[r.ID-1] = r

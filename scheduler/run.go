@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/files"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -71,7 +72,10 @@ func (w *working) advance(ctx context.Context) error {
 	} else if w.job == nil || w.rules().List(w.run.Job, w.run.Config, w.run.Category).Unknown() != "" {
 		return w.pauseHeld(ctx, held, unknownRules(&w.run).Error())
 	}
-	if w.run.State == nudgewire.RunPlanned || w.run.State == nudgewire.RunBuilding {
+	for w.run.State == nudgewire.RunPlanned || w.run.State == nudgewire.RunBuilding {
+		if err := w.awaitSource(ctx); err != nil {
+			return err
+		}
 		done, err := w.place(ctx)
 		if err != nil {
 			return err
@@ -133,6 +137,15 @@ func (w *working) change(ctx context.Context, next nudgewire.RunState, reason st
 
 // fail ends the run in words; nothing of it was uploaded.
 func (w *working) fail(ctx context.Context, err error) error {
+	words := failure(err)
+	if w.run.Waits == nudgewire.WaitSource {
+		words += "; it was read twice, " + units.Duration(readAgainAfter).String() + " apart"
+	}
+	return w.change(ctx, nudgewire.RunFailed, words, nil)
+}
+
+// failure is why a list cannot be read, with the cure.
+func failure(err error) string {
 	msg, hint := words(err)
 	if wrapped := err.Error(); strings.Contains(wrapped, msg) && len(wrapped) > len(msg) {
 		msg = strings.SplitN(wrapped, "\n", 2)[0]
@@ -140,7 +153,7 @@ func (w *working) fail(ctx context.Context, err error) error {
 	if hint != "" {
 		msg += "; " + hint
 	}
-	return w.change(ctx, nudgewire.RunFailed, msg, nil)
+	return msg
 }
 
 // keep renews the lease now and then, and notices a person's word.
@@ -215,10 +228,39 @@ func (w *working) build(ctx context.Context) error {
 	case err == nil:
 	case errors.Is(err, errStopped), errors.Is(err, nudgewire.ErrMoved), ctx.Err() != nil:
 		return errors.Join(err, w.discard(ctx))
+	case lists.Away(err) && w.run.Waits != nudgewire.WaitSource:
+		if kept := w.discard(ctx); kept != nil {
+			return w.fail(ctx, errors.Join(err, kept))
+		}
+		return w.readAgain(ctx, err)
 	default:
 		return w.fail(ctx, errors.Join(err, w.discard(ctx)))
 	}
 	return w.judge(ctx, b.tally, last, parts)
+}
+
+// readAgainAfter is when a source is read once more that was away, or changed while it was read: an export that is late, a server
+// that starts anew and a network that is mended are there by then, and a list is not sent at another time of day.
+const readAgainAfter = 10 * time.Minute
+
+// readAgain has the run read its source once more, and says so in its row.
+func (w *working) readAgain(ctx context.Context, why error) error {
+	until := w.Now().Add(readAgainAfter).UTC()
+	w.log.Warn("the source of a run cannot be read at present", zap.Time("again_at", until), zap.Error(why))
+	return w.change(ctx, w.run.State, failure(why), func(r *nudgewire.Run) { r.Waits, r.WaitUntil = nudgewire.WaitSource, until })
+}
+
+// awaitSource waits until the source of a run may be read once more. A reload that names another one is heeded at once.
+func (w *working) awaitSource(ctx context.Context) error {
+	for w.run.Waits == nudgewire.WaitSource && w.Now().Before(w.run.WaitUntil) {
+		if job := w.brakes(); job.unread != "" || job.source.String() != w.run.Source {
+			return nil
+		}
+		if err := w.await(ctx, w.Now().Add(min(time.Second, w.run.WaitUntil.Sub(w.Now())))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lookEvery is how soon a person's word ends the reading of a list, also of one of which nothing comes.
@@ -275,6 +317,7 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	now := w.Now().UTC()
 	r := w.run
 	r.Tally, r.State, r.Reason = t, nudgewire.RunUploading, ""
+	r.Waits, r.WaitUntil = "", time.Time{}
 	job := w.brakes()
 	why := job.Guard.stops(t, last)
 	before, again, err := w.repeated(ctx, job, r)

@@ -56,7 +56,7 @@ type RunView struct {
 	Approved   string             `json:"approved,omitempty"`  // who approved it
 	Approvals  *ApprovalsView     `json:"approvals,omitempty"` // of one that several people have to approve
 	Canary     string             `json:"canary,omitempty"`    // what its canary found when it let the rest go
-	Waits      nudgewire.RunWait  `json:"waits,omitempty"`     // what it waits for while it is uploading
+	Waits      nudgewire.RunWait  `json:"waits,omitempty"`     // what it waits for
 	WaitUntil  *time.Time         `json:"wait_until,omitempty"`
 	Overruled  string             `json:"overruled,omitempty"` // who let it go on after its canary stopped it
 	Repeats    nudgewire.RunID    `json:"repeats,omitempty"`   // the run that a person said it may send once more

@@ -66,7 +66,7 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 		before = "" // it says where a paused run goes on, and nothing else
 	}
 	waits, until := r.Waits, r.WaitUntil
-	if r.State != nudgewire.RunUploading {
+	if !waits.In(r.State) {
 		waits, until = "", time.Time{} // whoever lets it go on has it look anew
 	}
 	send := ""

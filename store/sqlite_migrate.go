@@ -59,6 +59,7 @@ var migrations = []string{
 	78: "migrations/00078_allowed_again.sql",
 	80: "migrations/00080_renames.sql",
 	88: "migrations/00088_renames_notice.sql",
+	89: "migrations/00089_run_source.sql",
 	57: "migrations/00057_users.sql",
 	69: "migrations/00069_lanes.sql",
 	70: "migrations/00070_send_pauses.sql",

@@ -383,7 +383,7 @@ func (c *cli) ran(r server.RunView) error {
 	return nil
 }
 
-// waitWords say what a run that is uploading waits for; "" for nothing.
+// waitWords say what a run waits for; "" for nothing.
 func (c *cli) waitWords(r server.RunView) string {
 	if r.WaitUntil == nil {
 		return ""
@@ -394,6 +394,7 @@ func (c *cli) waitWords(r server.RunView) string {
 // waitsUntil says until when a run waits, and for what.
 func waitsUntil(what nudgewire.RunWait, clock string) string {
 	return "until " + clock + ": " + map[nudgewire.RunWait]string{
+		nudgewire.WaitSource:     "its source is read once more then",
 		nudgewire.WaitCanary:     "its canary looks at the first rows then",
 		nudgewire.WaitQuietHours: "quiet hours",
 		nudgewire.WaitRate:       "the rate of the job is used up",

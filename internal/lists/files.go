@@ -56,7 +56,7 @@ func (s *fileSource) Open(ctx context.Context) (Rows, error) {
 	}
 	r := &fileRows{vigil: v, source: s, files: files, done: done, several: len(files) > 1}
 	if len(files) == 0 {
-		return nil, errors.Join(within(s.String(), errors.New("no file has such a name")), r.Close())
+		return nil, errors.Join(within(s.String(), &noFileError{"no file has such a name"}), r.Close())
 	}
 	if err := r.begin(); err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -106,7 +106,7 @@ func (r *fileRows) Next() (Row, int64, error) {
 			if _, ok := errors.AsType[*RowError](err); ok {
 				return row, line, err
 			}
-			return nil, line, within(r.files[0].name(), err)
+			return nil, line, within(r.files[0].name(), r.changing(err))
 		}
 		if err := r.end(); err != nil {
 			return nil, line, err
@@ -143,7 +143,7 @@ func (r *fileRows) begin() error {
 	r.at, err = readTable(r.vigil.ctx, body, r.source.origin, &r.read)
 	if err != nil {
 		r.at = nil
-		return within(f.name(), errors.Join(err, body.Close()))
+		return within(f.name(), errors.Join(r.changing(err), body.Close()))
 	}
 	return nil
 }
@@ -154,6 +154,14 @@ func (r *fileRows) stamp(f file) (stamp string, err error) {
 		return err
 	})
 	return stamp, err
+}
+
+// changing is why a file cannot be read, and that somebody is writing to it, where that is so.
+func (r *fileRows) changing(err error) error {
+	if now, failed := r.stamp(r.files[0]); failed == nil && now != r.before && !errors.Is(err, ErrTooLarge) {
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	return err
 }
 
 // end closes the file that was read to its end, and makes sure that it is the one that was
@@ -265,7 +273,7 @@ func (l localFiles) find(ctx context.Context) ([]file, func() error, error) {
 		return nil, nil, err
 	}
 	if len(found) == 0 && l.relative() {
-		return nil, nil, fmt.Errorf("no file in %s has such a name", l.folder)
+		return nil, nil, &noFileError{"no file in " + l.folder + " has such a name"}
 	}
 	files := make([]file, len(found))
 	for i, one := range found {

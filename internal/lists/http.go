@@ -139,7 +139,7 @@ func (w *webRows) turnOver() error {
 		w.texts.add(c.Rows)
 		if text, ok := c.Rows.(*csvRows); ok && w.unsized {
 			if text.watch.last != '\n' {
-				return errors.New("the answer may have broken off in its last row: it says nowhere how long it is, and has no line end there")
+				return &awayError{errors.New("the answer may have broken off in its last row: it says nowhere how long it is, and has no line end there")}
 			}
 			w.unsure = "the server does not say how long its answer is: one that breaks off between two rows would look whole"
 		}

@@ -29,7 +29,7 @@ func (o *Origin) vigil(ctx context.Context) *vigil {
 	}
 	v := &vigil{idle: idle}
 	ctx, v.end = context.WithCancelCause(ctx)
-	v.ctx, v.stop = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("took longer than %s", units.Duration(timeout)))
+	v.ctx, v.stop = context.WithTimeoutCause(ctx, timeout, &awayError{fmt.Errorf("took longer than %s", units.Duration(timeout))})
 	return v
 }
 
@@ -41,10 +41,10 @@ func (v *vigil) close() {
 // while bounds one step in which something has to come.
 func (v *vigil) while(step func() error) error {
 	t := time.AfterFunc(v.idle, func() {
-		v.end(&wordError{
+		v.end(&awayError{&wordError{
 			fmt.Sprintf("nothing came for %s, so the reading was ended", units.Duration(v.idle)),
 			"the other side stalls: run the job again later, or set source.idle higher where it is only slow",
-		})
+		}})
 	})
 	defer t.Stop()
 	return v.explain(step())

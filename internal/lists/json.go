@@ -190,7 +190,7 @@ func badJSON(err error) error {
 	case errors.Is(err, io.EOF):
 		return ErrEmpty
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("the answer breaks off in the middle")
+		return &awayError{errors.New("the answer breaks off in the middle")}
 	case errors.Is(err, errLongLine):
 		return &wordError{"the answer has a value of more than 16 MB", "set source.http.items to the path of the list, or ask the server for less"}
 	}

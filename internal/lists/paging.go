@@ -190,7 +190,7 @@ func (g *paging) whole(n int64, p *Pages) error {
 	if p.Total == "" || n >= g.total {
 		return nil
 	}
-	return fmt.Errorf("the list ended after %s of the %s that the answer counts (%s): rows were hidden, or taken away while it was read", units.Number(n), units.Count(g.total, "row"), p.Total)
+	return &awayError{fmt.Errorf("the list ended after %s of the %s that the answer counts (%s): rows were hidden, or taken away while it was read", units.Number(n), units.Count(g.total, "row"), p.Total)}
 }
 
 // notes are what is worth a look in a list that was read whole.

@@ -138,7 +138,7 @@ func (s *sqlSource) String() string { return s.kind }
 // Open begins the query. The rows are taken from the driver itself: package database/sql
 // would convert and lock for each cell, which costs more than reading it.
 func (s *sqlSource) Open(ctx context.Context) (_ Rows, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("the query took longer than %s", units.Duration(s.timeout)))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, &awayError{fmt.Errorf("the query took longer than %s", units.Duration(s.timeout))})
 	r := &sqlRows{ctx: ctx, cancel: cancel, name: s.kind}
 	r.closers = append(r.closers, func() error { cancel(); return nil })
 	defer func() {

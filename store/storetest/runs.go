@@ -173,11 +173,22 @@ func (s suite) runs(t *testing.T) {
 		}
 		same(t, "run", r, l.run(r.ID))
 		for _, r.Waits = range nudgewire.RunWaits {
+			if !r.Waits.In(r.State) {
+				continue
+			}
 			if err := l.SetRun(l.ctx, owner, r, nudgewire.RunUploading); err != nil {
 				t.Fatal(err)
 			}
 			same(t, "run", r, l.run(r.ID))
 		}
+		built := l.mustSet(l.mustStart(aRun("other", "2026-03-02 13:00")), nudgewire.RunBuilding)
+		built.Waits, built.WaitUntil, built.Reason = nudgewire.WaitSource, noon.Add(10*time.Minute), "list.csv: file does not exist"
+		if err := l.SetRun(l.ctx, "", built, nudgewire.RunBuilding); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "run that is built", built, l.run(built.ID))
+		built.Waits, built.WaitUntil = "", time.Time{}
+		l.mustSet(built, nudgewire.RunFailed)
 		open, err := l.OpenRuns(l.ctx, "winback")
 		if err != nil {
 			t.Fatal(err)
