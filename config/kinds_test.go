@@ -19,7 +19,7 @@ func TestTriggersMayNameKindsThatAPresetDoesNotList(t *testing.T) {
 		"woocommerce.order.completed":      `woocommerce is not known to send order.completed; did you mean "woocommerce.order.fulfilled"?`,
 		"shopify.checkouts.update":         `shopify is not known to send checkouts.update; did you mean "shopify.cart.updated"?`,
 		"shopify.order.create":             `shopify is not known to send order.create; did you mean "shopify.order.created"?`,
-		"listed.products.update":           "",
+		"listed.products.update":           "listed.products.update never carries a phone here, and nothing is sent without one; say where it is, if it is in the body after all: connectors.listed.map: {phone: …}; or listen to an event that has one",
 		"shopify.checkouts/update":         `shopify calls it checkouts/update, and an event of it is called cart.updated here; write "shopify.cart.updated"`,
 		"listed.orders/create":             `listed calls it orders/create, and an event of it is called order.created here; write "listed.order.created"`,
 	} {

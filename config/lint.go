@@ -30,6 +30,7 @@ func (c *Config) lint(k *checker) {
 		k.lintTimes(at, &e.Value)
 		c.lintCancel(k, at, &e.Value)
 		c.lintReach(k, at, &e.Value)
+		c.lintPhone(k, at, &e.Value)
 		k.lintBurst(at, &e.Value)
 		c.lintConsent(k, at, &e.Value)
 		k.lintDoubt(at, &e.Value)
@@ -287,6 +288,20 @@ func (c *Config) lintReach(k *checker, at string, r *triggers.Rule) {
 			if !c.anySends(kind) {
 				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "no connector of this config sends "+kind, "see the kinds of each in docs/connectors/README.md")
 			}
+		}
+	}
+}
+
+// lintPhone warns of events that never name a phone, by the data of their connector.
+func (c *Config) lintPhone(k *checker, at string, r *triggers.Rule) {
+	for i, on := range r.On {
+		connector, kind, _ := strings.Cut(on, ".")
+		from := c.Receivers[connector]
+		if from == nil || strings.Contains(on, "*") || !from.Knows(kind) || r.Mode == triggers.Off {
+			continue
+		}
+		if cure := from.NoPhone(kind); cure != "" {
+			k.lint(fmt.Sprintf("%s.on[%d]", at, i), on+" never carries a phone here, and nothing is sent without one", cure)
 		}
 	}
 }

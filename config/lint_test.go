@@ -88,6 +88,18 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 				"11:56: warning: triggers.remind.cancel_on[2]: some events are *.cart.updated as well as shopify.cart.updated: they cancel a message and queue the next; name the events of on one by one",
 			},
 		},
+		"an event that never carries a phone": {
+			[2]string{"triggers:\n", "  square: {secret: \"${WOO_SECRET}\"}\nserver: {public_url: \"https://h.example.com\"}\ntriggers:\n  visit: {on: [square.contact.created, square.booking.created], category: utility, send: {template: t}}\n"},
+			[]string{"10:40: warning: triggers.visit.on[1]: square.booking.created never carries a phone here, and nothing is sent without one; set token in connectors.square: it is then looked up at connect.squareup.com"},
+		},
+		"it carries one by a look-up": {
+			[2]string{"triggers:\n", "  square: {secret: \"${WOO_SECRET}\", token: \"${SHOP_SECRET}\"}\nserver: {public_url: \"https://h.example.com\"}\ntriggers:\n  visit: {on: square.booking.created, category: utility, send: {template: t}}\n"},
+			nil,
+		},
+		"it would, and is off": {
+			[2]string{"triggers:\n", "  square: {secret: \"${WOO_SECRET}\"}\nserver: {public_url: \"https://h.example.com\"}\ntriggers:\n  visit: {on: square.booking.created, mode: \"off\", send: {template: t}}\n"},
+			nil,
+		},
 		"everything": {
 			more("  first: {on: \"*\", wait: 5m, if: customer.accepts_marketing, send: {template: form}}\n"),
 			[]string{"8:15: warning: triggers.first.on: hears every event of every connector; name what it is about, such as shopify.cart.updated, shopify.* or *.order.paid"},

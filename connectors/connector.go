@@ -44,6 +44,7 @@ type Connector struct {
 	kinds      map[string]bool
 
 	lookups       []lookupRule
+	ownLookups    bool             // they are the user's
 	lookupProgram *rawjson.Program // of their conditions and addresses
 }
 

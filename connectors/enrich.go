@@ -56,29 +56,52 @@ func (c *Connector) Enriches() bool { return len(c.lookups) > 0 }
 // An error means that a look-up is needed and cannot be made, however often it is tried: its
 // secret is not configured, or the payload lacks a value of the address.
 func (c *Connector) Lookup(e nudgewire.Event) (next Lookup, ok bool, err error) {
-	if len(c.lookups) == 0 {
-		return Lookup{}, false, nil
-	}
-	v, err := c.stored(&e, c.lookupProgram)
-	if err != nil {
+	l, v, err := c.next(&e)
+	if l == nil || err != nil {
 		return Lookup{}, false, err
 	}
-	for i := range c.lookups {
-		l := &c.lookups[i]
-		if joins(v.item, l.into) || !l.needed(v, &e) {
-			continue
-		}
-		if l.missing != "" {
-			return Lookup{}, false, fmt.Errorf("was not looked up at %s: connectors.%s.%s is not set", l.made.Host, c.name, l.missing)
-		}
-		next = l.made
-		if next.URL, err = l.address(v); err != nil {
-			return Lookup{}, false, fmt.Errorf("was not looked up at %s: %w", l.made.Host, err)
-		}
-		next.Header = l.made.Header.Clone()
-		return next, true, nil
+	if len(l.missing) > 0 {
+		return Lookup{}, false, fmt.Errorf("was not looked up%s: %s", l.at(), c.notSet(l))
 	}
-	return Lookup{}, false, nil
+	next = l.made
+	if next.URL, err = l.address(v); err != nil {
+		return Lookup{}, false, fmt.Errorf("was not looked up%s: %w", l.at(), err)
+	}
+	next.Header = l.made.Header.Clone()
+	return next, true, nil
+}
+
+// next is the first rule whose answer the event needs and does not have, with what it sees of the event; nil for none.
+func (c *Connector) next(e *nudgewire.Event) (*lookupRule, *view, error) {
+	if len(c.lookups) == 0 {
+		return nil, nil, nil
+	}
+	v, err := c.stored(e, c.lookupProgram)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range c.lookups {
+		if l := &c.lookups[i]; !joins(v.item, l.into) && l.needed(v, e) {
+			return l, v, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// notSet says which settings a look-up lacks.
+func (c *Connector) notSet(l *lookupRule) string {
+	if len(l.missing) > 1 {
+		return strings.Join(l.missing, " and ") + " are not set in connectors." + c.name
+	}
+	return "connectors." + c.name + "." + l.missing[0] + " is not set"
+}
+
+// at is where a look-up asks, in words; "" where only the account's own address would say it.
+func (l *lookupRule) at() string {
+	if l.made.Host == noHost {
+		return ""
+	}
+	return " at " + l.made.Host
 }
 
 // joins reports whether the item has an answer under that name already.

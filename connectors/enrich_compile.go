@@ -11,16 +11,17 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/nudgewire/nudgewire/internal/rawjson"
+	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
 // A lookupRule is a compiled EnrichRule.
 type lookupRule struct {
 	into    string
 	when    []lookupCondition
-	url     []piece // literals and expressions in turn
-	query   int     // the piece from which values are escaped for a query; len(url) for none
-	missing string  // the setting without which the request cannot authenticate; "" for none
-	made    Lookup  // all but the URL
+	url     []piece  // literals and expressions in turn
+	query   int      // the piece from which values are escaped for a query; len(url) for none
+	missing []string // the settings without which the request cannot be made
+	made    Lookup   // all but the URL
 }
 
 // A lookupCondition is a rule over the item, or one about the phone that was mapped.
@@ -35,7 +36,7 @@ var plainJoin = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
 // lookups compiles enrich: with a program of its own, so that receiving does not look for
 // what only look-ups need.
 func (k *compiler) lookups(con *Connector) {
-	con.lookupProgram = rawjson.NewProgram()
+	con.lookupProgram, con.ownLookups = rawjson.NewProgram(), len(k.own.Enrich) > 0
 	k.apiURL()
 	var names []string
 	for i := range k.config.Enrich {
@@ -110,8 +111,8 @@ func (k *compiler) lookup(at string, rule *EnrichRule, program *rawjson.Program)
 		}
 	}
 	k.lookupAuth(at+".auth", rule.Auth, &out)
-	if out.missing != "" && len(k.own.Enrich) > 0 {
-		k.add(at+".auth", "has no secret to authenticate with: "+out.missing+" is not set", "add it to the connector as "+settingExample(out.missing))
+	if len(out.missing) > 0 && len(k.own.Enrich) > 0 {
+		k.add(at+".auth", "has no secret to authenticate with: "+out.missing[0]+" is not set", "add it to the connector as "+settingExample(out.missing[0]))
 	}
 	return out
 }
@@ -160,6 +161,9 @@ func (k *compiler) kept(at string, e *expr) bool {
 	return gone == ""
 }
 
+// noHost is the host of look-ups that nobody can make, as api_url is not set.
+const noHost = "api-url.invalid"
+
 const (
 	chosenHost     = "takes its host from the payload, which could send the token anywhere"
 	chosenHostHint = "write the host in full; for another account or region set api_url"
@@ -170,11 +174,16 @@ const (
 func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, program *rawjson.Program) {
 	text := rule.Get
 	if strings.HasPrefix(text, "/") {
-		if k.config.APIURL == "" {
+		api := k.config.APIURL
+		switch {
+		case api == "" && len(k.own.Enrich) > 0:
 			k.add(at, "begins with /, but there is no api_url that it could follow", "write the whole address, or api_url: https://api.example.com")
 			return
+		case api == "": // of a preset whose sender has an address for each account
+			api = "https://" + noHost
+			out.missing = append(out.missing, "api_url")
 		}
-		text = strings.TrimRight(k.config.APIURL, "/") + text
+		text = strings.TrimRight(api, "/") + text
 	}
 	head, _, templated := strings.Cut(text, "{")
 	u, err := url.Parse(head)
@@ -237,7 +246,16 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 	case AuthBearer:
 		auth.Token, auth.Prefix, auth.Header = token, "Bearer ", "Authorization"
 	case AuthHeader:
-		auth.Token = token
+		if auth.Token = token; rule.UserHeader != "" && !token.IsZero() {
+			user, key, both := strings.Cut(token.Reveal(), ":")
+			if !both {
+				k.add("token", "names no user", "write both with a colon between them: user:token")
+				return
+			}
+			k.oneLine("token", user)
+			out.made.Header.Set(rule.UserHeader, strings.TrimSpace(user))
+			auth.Token = secret.New(key)
+		}
 		if rule.Header == "" && rule.Prefix == "" {
 			k.add(at+".header", "is missing: which header holds the token?", "write header: X-Auth-Token")
 		}
@@ -246,13 +264,20 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 		if auth.Token.IsZero() {
 			auth.Token = k.config.Token
 		}
+		if user, password, both := strings.Cut(auth.Token.Reveal(), ":"); auth.User == "" && both {
+			auth.User, auth.Token = user, secret.New(password)
+			if password == "" { // the user is the key
+				out.made.Auth = auth
+				return
+			}
+		}
 	case AuthOAuth2:
 		if auth.Prefix == "" {
 			auth.Prefix = "Bearer "
 		}
 		auth.OAuth = rule.OAuth
 		lay(&auth.OAuth, k.config.OAuth)
-		out.missing = k.oauth(at, &auth.OAuth)
+		out.missing = appendNew(out.missing, k.oauth(at, &auth.OAuth))
 		out.made.Auth = auth
 		return
 	default:
@@ -261,7 +286,7 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 	}
 	k.oneLine("token", auth.Token.Reveal())
 	if auth.Token.IsZero() {
-		out.missing = "token"
+		out.missing = append(out.missing, "token")
 	}
 	out.made.Auth = auth
 }

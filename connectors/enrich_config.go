@@ -27,7 +27,9 @@ type EnrichAuth struct {
 	Prefix string        `yaml:"prefix" doc:"For header and oauth2: the text before the token." example:"'Klaviyo-API-Key '"`
 	Token  secret.Secret `yaml:"token" doc:"For bearer and header: the token, if it is not the connector's."`
 
-	User     string        `yaml:"user" doc:"For basic: the user's name."`
+	UserHeader string `yaml:"user_header" doc:"For header: another header, which names the user; the token is then user:token." example:"X-PW-UserEmail"`
+
+	User     string        `yaml:"user" doc:"For basic: the user's name; without it the password is user:password."`
 	Password secret.Secret `yaml:"password" doc:"For basic: the password; the connector's token unless set."`
 
 	OAuth `yaml:",inline"`

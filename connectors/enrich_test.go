@@ -268,6 +268,52 @@ func TestPresetsLookUpWhatTheirSendersLeaveOut(t *testing.T) {
 		phone, first                 string
 		auth                         string
 	}{
+		"a Zendesk user": {
+			"zendesk", "contact.created", "zen:event-type:user.created", `{"subject":"zen:user:22","detail":{"id":"22","email":"ada@example.com"}}`,
+			[]step{{"https://try.zendesk.com/api/v2/users/22", `{"user":{"id":22,"name":"Ada Byrne","phone":"+447700900123","locale":"en-GB","iana_time_zone":"Europe/London"}}`}},
+			"447700900123", "Ada", "Authorization: tok",
+		},
+		"a Zendesk ticket, by who asks": {
+			"zendesk", "ticket.created", "zen:event-type:ticket.created", `{"subject":"zen:ticket:7","detail":{"id":"7","requester_id":"22","submitter_id":"23"}}`,
+			[]step{{"https://try.zendesk.com/api/v2/users/22", `{"user":{"id":22,"name":"Ada Byrne","phone":"+447700900123"}}`}},
+			"447700900123", "Ada", "Authorization: tok",
+		},
+		"a Copper person": {
+			"copper", "contact.created", "person.new", `70`,
+			[]step{{"https://api.copper.com/developer_api/v1/people/70", `{"id":70,"name":"Ada Byrne","first_name":"Ada","phone_numbers":[{"number":"020 7946 0958","category":"work"},{"number":"07700 900123","category":"mobile"}],"address":{"country":"GB"}}`}},
+			"447700900123", "Ada", "X-Pw-Accesstoken: tok",
+		},
+		"a Copper opportunity and its contact": {
+			"copper", "deal.won", "opportunity.update", `80`,
+			[]step{
+				{"https://api.copper.com/developer_api/v1/opportunities/80", `{"id":80,"name":"Roof","primary_contact_id":70,"monetary_value":100}`},
+				{"https://api.copper.com/developer_api/v1/people/70", `{"id":70,"first_name":"Ada","phone_numbers":[{"number":"+447700900123","category":"mobile"}]}`},
+			},
+			"447700900123", "Ada", "X-Pw-Accesstoken: tok",
+		},
+		"a thin event of Stripe": {
+			"stripe", "order.created", "checkout.session.completed", `{"type":"v1.checkout.session.completed","related_object":{"id":"cs_1","type":"checkout.session","url":"/v1/anything/else"}}`,
+			[]step{
+				{"https://api.stripe.com/v1/checkout/sessions/cs_1", `{"id":"cs_1","customer":"cus_7","amount_total":1250,"currency":"gbp","customer_details":{"name":null,"phone":null}}`},
+				{"https://api.stripe.com/v1/customers/cus_7", `{"id":"cus_7","name":"Ada Byrne","phone":"+447700900123"}`},
+			},
+			"447700900123", "Ada", "Authorization: Bearer tok",
+		},
+		"a Stripe customer that is named by id alone": {
+			"stripe", "customer.subscription.trial.will.end", "customer.subscription.trial_will_end", `{"type":"customer.subscription.trial_will_end","data":{"object":{"id":"sub_1","customer":"cus_7"}}}`,
+			[]step{{"https://api.stripe.com/v1/customers/cus_7", `{"id":"cus_7","name":"Ada Byrne","phone":"+447700900123"}`}},
+			"447700900123", "Ada", "Authorization: Bearer tok",
+		},
+		"a Square booking": {
+			"square", "booking.created", "booking.created", `{"type":"booking.created","data":{"object":{"booking":{"customer_id":"C1"}}}}`,
+			[]step{{"https://connect.squareup.com/v2/customers/C1", `{"customer":{"given_name":"Ada","phone_number":"+447700900123"}}`}},
+			"447700900123", "Ada", "Authorization: Bearer tok",
+		},
+		"a HighLevel appointment": {
+			"gohighlevel", "booking.created", "AppointmentCreate", `{"type":"AppointmentCreate","appointment":{"contactId":"c1"}}`,
+			[]step{{"https://services.leadconnectorhq.com/contacts/c1", `{"contact":{"firstName":"Ada","phone":"+447700900123"}}`}},
+			"447700900123", "Ada", "Authorization: Bearer tok",
+		},
 		"a HubSpot contact": {
 			"hubspot", "contact.created", "contact.creation", `{"objectId":7001,"portalId":1}`,
 			[]step{{"https://api.hubapi.com/crm/v3/objects/contacts/7001?properties=phone,mobilephone,hs_calculated_phone_number,firstname,lastname,email,country,hs_country_region_code,hs_language,lifecyclestage,hs_marketable_status", `{"id":"7001","properties":{"phone":"+44 7700 900123","firstname":"Noor","mobilephone":null}}`}},
@@ -337,6 +383,12 @@ func TestPresetsLookUpWhatTheirSendersLeaveOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := ownConfig(t, tt.preset, testSecret)
 			c.Token = secret.New("tok")
+			switch tt.preset {
+			case "copper": // its user is named beside the token
+				c.Token = secret.New("ada@example.com:tok")
+			case "zendesk": // each account has an address of its own
+				c.Token, c.APIURL = secret.New("ada@example.com/token:tok"), "https://try.zendesk.com"
+			}
 			c.OAuth = &connectors.OAuth{ClientID: "c", ClientSecret: secret.New("s"), RefreshToken: secret.New("r")}
 			con := mustCompile(t, "crm", c, connectors.Options{})
 			e := nudgewire.Event{
@@ -360,6 +412,49 @@ func TestPresetsLookUpWhatTheirSendersLeaveOut(t *testing.T) {
 			}
 			if next, ok, err := con.Lookup(e); ok || err != nil {
 				t.Errorf("it goes on with %s (%v)", next.URL, err)
+			}
+		})
+	}
+}
+
+// A look-up that proves nothing is refused by every API.
+func TestEachLookUpOfAPresetAuthenticates(t *testing.T) {
+	for _, name := range connectors.PresetNames() {
+		base, _ := connectors.Preset(name)
+		for i, rule := range base.Enrich {
+			if rule.Auth == nil {
+				t.Errorf("%s: enrich[%d] (%s) has no auth", name, i, rule.Get)
+			}
+		}
+	}
+}
+
+// Who looks up with a user and a token writes both into token.
+func TestATokenMayNameItsUser(t *testing.T) {
+	for name, tt := range map[string]struct{ auth, token, user, word, header, refused string }{
+		"basic":                 {"kind: basic", "ada@example.com/token:k:1", "ada@example.com/token", "k:1", "", ""},
+		"basic, a key for user": {"kind: basic", "key:", "key", "", "", ""},
+		"basic, a password":     {"kind: basic", "word", "", "word", "", ""},
+		"a header for each":     {"kind: header, header: X-Key, user_header: X-User", "ada@example.com:k1", "", "k1", "ada@example.com", ""},
+		"a header and no user":  {"kind: header, header: X-Key, user_header: X-User", "k1", "", "", "", "token: names no user; write both with a colon between them: user:token"},
+		"a header of two lines": {"kind: header, header: X-Key, user_header: X-User", "a\nb:k1", "", "", "", "token: has a line end or another control character in it; copy it again, in one line"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := decodeConfig(t, `enrich: [{get: "https://api.example.com/c/{id}", into: lead, auth: {`+tt.auth+`}}]`+"\n"+goodVerify)
+			c.Token = secret.New(tt.token)
+			con, problems := connectors.Compile("x", c, connectors.Options{})
+			if tt.refused != "" {
+				if con != nil || len(problems) != 1 || problems[0].String() != tt.refused {
+					t.Errorf("%v", problems)
+				}
+				return
+			}
+			if con == nil {
+				t.Fatal(problems)
+			}
+			next, ok, err := con.Lookup(nudgewire.Event{Kind: "a", Payload: []byte(`{"id":1}`), ContentType: "application/json"})
+			if !ok || err != nil || next.Auth.User != tt.user || next.Auth.Token.Reveal() != tt.word || next.Header.Get("X-User") != tt.header {
+				t.Errorf("%+v %v %v", next, ok, err)
 			}
 		})
 	}

@@ -95,10 +95,14 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 	if e.content {
 		ev.ContentKey = contentKey(topic, payload)
 	}
-	if v.origins = r.origins; v.origins != nil {
-		*v.origins = append(*v.origins, nil)
+	if v.readings = r.readings; v.readings != nil {
+		*v.readings = append(*v.readings, Reading{Fields: []Origin{}})
 	}
 	c.mapper.fill(ev, v)
+	if v.readings != nil {
+		one := &(*v.readings)[len(*v.readings)-1]
+		one.Unmapped, one.More = c.unmapped(v, ev)
+	}
 	if e.mapped {
 		ev.DedupeKey = boundedKey(ev.DedupeKey + ":" + whatIsRead(ev))
 	}

@@ -55,6 +55,9 @@ var canonicalKinds = []KindInfo{
 	{"booking.rescheduled", "an appointment was moved: the old time is free again, and the new one is a booking.created"},
 	{"booking.cancelled", "an appointment will not take place"},
 	{"message.received", "the person wrote"},
+	{"ticket.created", "somebody asked for help"},
+	{"ticket.updated", "what was asked changed, or was answered"},
+	{"ticket.solved", "it is answered for good"},
 	{"shop.redacted", "the sender asks that all that came from it is forgotten"},
 }
 

@@ -77,7 +77,7 @@ func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 			continue
 		}
 		if text != "" {
-			v.came(t, p.source, text)
+			v.came(t, p.source, text, text)
 		}
 		switch {
 		case word == nudgewire.ConsentWithdrawn && p.says == saysWithdrawn:

@@ -90,7 +90,7 @@ func (m *mapper) fill(e *nudgewire.Event, v *view) {
 		m.complete(e, v)
 	}
 	if !p.phone {
-		e.Contact.PhoneProblem = "the connector reads no phone number from " + e.Kind
+		e.Contact.PhoneProblem = readsNone + e.Kind
 	}
 	e.Cart.Currency = strings.ToUpper(e.Cart.Currency)
 	e.Order.Currency = strings.ToUpper(e.Order.Currency)
@@ -126,8 +126,8 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 		if len(*t.items(e)) == 0 && a.each.from.empty(v) {
 			noteEmpty(e, t)
 		}
-		if n := len(*t.items(e)); n > 0 && v.origins != nil {
-			v.came(t, a.each.from.source, count(n, "item"))
+		if n := len(*t.items(e)); n > 0 && v.readings != nil {
+			v.came(t, a.each.from.source, count(n, "item"), count(n, "item"))
 		}
 		return
 	case takesAnswers:
@@ -148,7 +148,9 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 			continue
 		}
 		if m.take(e, v, t, p, text) {
-			v.came(t, p.source, text)
+			if v.readings != nil {
+				v.came(t, p.source, text, t.seen(e, text))
+			}
 			return
 		}
 		v.unreadable(p.source, text, isNo[t.kind])
@@ -252,8 +254,8 @@ func (m *mapper) tags(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 			return
 		case len(tags) > 0:
 			e.Contact.Tags = tags
-			if v.origins != nil {
-				v.came(t, p.source, strings.Join(tags, ", "))
+			if v.readings != nil {
+				v.came(t, p.source, strings.Join(tags, ", "), strings.Join(tags, ", "))
 			}
 			return
 		}
@@ -274,7 +276,7 @@ func (m *mapper) ofCountry(e *nudgewire.Event, v *view, t *target, paths []*expr
 			v.unreadable(p.source, text, isNo[takesCountry])
 			return
 		}
-		v.came(t, p.source, text)
+		v.came(t, p.source, text, e.Contact.Country)
 		return
 	}
 	givenEmpty(e, v, t, paths)
@@ -298,14 +300,14 @@ func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 			v.tell(fmt.Sprintf("%s is read as a number of %s: it has no + in front, and %s has none like it", p.source, number.Abroad, home.Country))
 		}
 		e.Contact.Phone, e.Contact.SentAs = nudgewire.PhoneOf(number.Digits)
-		v.came(t, p.source, text)
+		v.came(t, p.source, text, string(e.Contact.Phone))
 		return
 	}
 	sources := make([]string, len(paths))
 	for i, p := range paths {
 		sources[i] = p.source
 	}
-	e.Contact.PhoneProblem = "no phone number in " + strings.Join(sources, ", ")
+	e.Contact.PhoneProblem = noneIn + strings.Join(sources, ", ")
 }
 
 // readPhone reads a number. Who writes a message does so from an account of a messaging network, whose number has its

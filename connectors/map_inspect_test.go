@@ -23,16 +23,20 @@ map:
   cart.items: {each: lines, title: t}
 `)
 	body := `[{"mobile":null,"tel":["","020 7946 0958"],"first":"A","last":"B","optin":"yes","lines":[{"t":"a"},{"t":"b"}]},{"land":"DE","optin":"no"}]`
-	got, origins, err := con.Inspect(request(body, "Content-Type", "application/json"))
+	got, readings, err := con.Inspect(request(body, "Content-Type", "application/json"))
 	if err != nil || len(got.Events) != 2 {
 		t.Fatalf("Inspect = %+v, %v", got, err)
+	}
+	origins := make([][]connectors.Origin, len(readings))
+	for i := range readings {
+		origins[i] = readings[i].Fields
 	}
 	want := [][]connectors.Origin{
 		{
 			{Field: "contact.country", Path: "GB", Value: "GB"},
 			{Field: "contact.name", Path: "{first} {last}", Value: "A B"},
 			{Field: "contact.accepts_marketing", Path: "optin", Value: "yes"},
-			{Field: "contact.phone", Path: "tel[*]", Value: "020 7946 0958"},
+			{Field: "contact.phone", Path: "tel[*]", Value: "442079460958", Body: "020 7946 0958"},
 			{Field: "cart.items", Path: "lines", Value: "2 items"},
 		},
 		{

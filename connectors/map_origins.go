@@ -4,43 +4,72 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/mask"
 )
+
+// A Reading is how an event was read, for people.
+type Reading struct {
+	Fields   []Origin `json:"fields"`
+	Unmapped []Leaf   `json:"unmapped,omitempty"` // what of its body nothing reads; bounded
+	More     int      `json:"unmapped_more,omitempty"`
+}
 
 // An Origin is a field of an event and where its value came from.
 type Origin struct {
 	Field string `json:"field"`          // the target, as in map: "cart.total"
 	Path  string `json:"path"`           // the expression that had the value, as written
-	Value string `json:"value"`          // what it said, not longer than a line
+	Value string `json:"value"`          // as triggers see it, not longer than a line
+	Body  string `json:"body,omitempty"` // as it stands in the body, where that is something else
 	Used  bool   `json:"used,omitempty"` // of several paths that said something for the field, this one counts
 }
 
 // Inspect is Receive for people: besides what came of the request it says for each event, in
 // their order, which path filled which field. Fields that were worked out of others (a first
 // name of a name) are not in it.
-func (c *Connector) Inspect(r Request) (Received, [][]Origin, error) {
-	r.origins = &[][]Origin{}
+func (c *Connector) Inspect(r Request) (Received, []Reading, error) {
+	r.readings = &[]Reading{}
 	got, err := c.Receive(r)
-	for _, origins := range *r.origins {
+	for _, reading := range *r.readings {
+		origins := reading.Fields
 		for i := range origins {
 			same := func(o Origin) bool { return o.Field == origins[i].Field }
 			origins[i].Used = slices.ContainsFunc(origins[:i], same) && !slices.ContainsFunc(origins[i+1:], same)
 		}
 	}
-	return got, *r.origins, err
+	return got, *r.readings, err
 }
 
-// came notes for Inspect that the expression at source filled target with text; for everybody
+// came notes for Inspect that the expression at source filled target with value, which the body writes as text; for everybody
 // else it is one comparison.
-func (v *view) came(t *target, source, text string) {
-	if v.origins == nil {
+func (v *view) came(t *target, source, text, value string) {
+	if v.readings == nil {
 		return
 	}
-	all := *v.origins
-	last := len(all) - 1
-	text = short(strings.Join(strings.Fields(text), " "))
-	all[last] = append(all[last], Origin{Field: t.name, Path: source, Value: text})
+	o := Origin{Field: t.name, Path: source, Value: inOneLine(value)}
+	if text = inOneLine(text); text != o.Value {
+		o.Body = text
+	}
+	last := &(*v.readings)[len(*v.readings)-1]
+	last.Fields = append(last.Fields, o)
+}
+
+func inOneLine(text string) string { return short(strings.Join(strings.Fields(text), " ")) }
+
+// seen is the value of a field as triggers see it.
+func (t *target) seen(e *nudgewire.Event, text string) string {
+	switch {
+	case t.amount != nil:
+		return t.amount(e).String()
+	case t.text != nil:
+		return *t.text(e)
+	case t.kind == takesTime:
+		return e.Cart.ExpiresAt.UTC().Format(time.RFC3339)
+	default:
+		return text
+	}
 }
 
 // maxUnread bounds what is said of values that cannot be read.

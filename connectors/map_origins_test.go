@@ -71,16 +71,16 @@ func TestTheMoneyPipeReadsWhatPeopleWrite(t *testing.T) {
 
 func TestInspectSaysWhichOfSeveralPathsCounts(t *testing.T) {
 	con := connector(t, openVerify+"map: {consent: [mail, sms], email: mail_address}")
-	_, origins, err := con.Inspect(request(`{"mail":false,"sms":true,"mail_address":"a@example.com"}`))
+	_, readings, err := con.Inspect(request(`{"mail":false,"sms":true,"mail_address":"a@example.com"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]connectors.Origin{{
+	want := []connectors.Reading{{Fields: []connectors.Origin{
 		{Field: "contact.email", Path: "mail_address", Value: "a@example.com"},
 		{Field: "contact.accepts_marketing", Path: "mail", Value: "false"},
 		{Field: "contact.accepts_marketing", Path: "sms", Value: "true", Used: true},
-	}}
-	if diff := cmp.Diff(want, origins); diff != "" {
+	}}}
+	if diff := cmp.Diff(want, readings); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -23,7 +23,7 @@ type view struct {
 	group            string     // event.group: the names that lead to the items that this one is of
 	one              bool       // the item is the only one of its request
 	entry            *view      // for the entries of lists, used again for each
-	origins          *[][]Origin
+	readings         *[]Reading
 	of               *nudgewire.Event // the event at hand: what was given and cannot be read is noted there
 	badCountry       string           // what stands where its country should be and names none
 	badLanguage      bool             // there is a language that cannot be read

@@ -105,13 +105,13 @@ func inspected(t *testing.T, con *connectors.Connector, s connectors.Sample, bod
 	if err != nil {
 		return nil, false // the proof is part of the body
 	}
-	got, origins, err := con.Inspect(moved(r, header, url))
+	got, readings, err := con.Inspect(moved(r, header, url))
 	if err != nil {
 		return nil, false // refused, and told
 	}
 	for i, e := range got.Events {
 		one := seen{e, map[string]string{}}
-		for _, o := range origins[i] {
+		for _, o := range readings[i].Fields {
 			one.fields[o.Field] = o.Path + " " + o.Value
 		}
 		one.fields["event.occurred_at"] = e.OccurredAt.String()

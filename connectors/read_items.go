@@ -135,7 +135,7 @@ func (c *Connector) isEvent(r *Request, text string, v *view) bool {
 		return false
 	}
 	alone, one := *r, Received{}
-	alone.origins = nil
+	alone.readings = nil
 	return c.event.read(c, v, []byte(text), jsonType, &alone, &one) == nil && len(one.Events) == 1 && one.Events[0].Contact.Phone != ""
 }
 

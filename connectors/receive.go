@@ -27,8 +27,8 @@ type Request struct {
 	// are not asked for.
 	Proven bool
 
-	test    bool        // the sender says that it is one (Config.TestHeader)
-	origins *[][]Origin // for Inspect
+	test     bool       // the sender says that it is one (Config.TestHeader)
+	readings *[]Reading // for Inspect
 }
 
 // Received is what a request led to.

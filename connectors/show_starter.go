@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
 // Snippet is a piece of config.yaml to start from: the connector, and a trigger that listens
@@ -27,10 +29,44 @@ func (i Info) entry() string {
 			b.WriteString("    verify: {key: {public_keys: [\"${" + variable + "_PUBLIC_KEY}\"]}}   # " + n.Is + "\n")
 		}
 	}
-	if i.LooksUp {
+	if needed := i.lookUpKeys(); needed != "" {
+		b.WriteString(needed)
+	} else if i.LooksUp {
 		b.WriteString("    # token: ${" + variable + "_TOKEN}   # fetches from the sender what its webhooks leave out, such as the phone\n")
 	}
 	b.WriteString("    defaults: {country: GB}   # for phone numbers without a country code\n")
+	return b.String()
+}
+
+// lookUpKeys are the keys without which no event that the starter listens to has a phone; "" where it has one without them.
+func (i Info) lookUpKeys() string {
+	if i.Preset == "" {
+		return ""
+	}
+	c, _ := Compile(i.Name, Config{Preset: i.Preset, Verify: &Verify{Kind: "none"}, VerifyToken: secret.New(i.Name)}, Options{})
+	if c == nil {
+		return ""
+	}
+	_, needs := c.neverPhone(i.starterKind())
+	if needs == nil {
+		return ""
+	}
+	var b strings.Builder
+	variable := Variable(i.Name)
+	for _, key := range needs.missing {
+		switch {
+		case key == "api_url":
+			b.WriteString("    api_url: https://YOUR-ACCOUNT.example.com   # your account's address at the sender\n")
+		case key == "token":
+			b.WriteString("    token: ${" + variable + "_TOKEN}   # fetches the phone from the sender, whose webhooks leave it out\n")
+		default:
+			keys := "client_id: \"${" + variable + "_CLIENT_ID}\", client_secret: \"${" + variable + "_CLIENT_SECRET}\""
+			if needs.made.Auth.OAuth.Grant == GrantRefresh {
+				keys += ", refresh_token: \"${" + variable + "_REFRESH_TOKEN}\""
+			}
+			b.WriteString("    oauth: {" + keys + "}   # fetches the phone from the sender, whose webhooks leave it out\n")
+		}
+	}
 	return b.String()
 }
 

@@ -84,23 +84,24 @@ type EditedTry struct {
 
 // A TriedEvent is an event as it was read and what the triggers want because of it.
 type TriedEvent struct {
-	Event        string          `json:"event"`
-	Topic        string          `json:"topic,omitempty"`
-	DedupeKey    string          `json:"dedupe_key"`
-	OccurredAt   *time.Time      `json:"occurred_at,omitempty"`
-	Phone        string          `json:"phone,omitempty"`
-	PhoneProblem string          `json:"phone_problem,omitempty"`
-	Name         string          `json:"name,omitempty"`
-	Country      string          `json:"country,omitempty"`
-	Language     string          `json:"language,omitempty"`
-	Cart         *TriedMatter    `json:"cart,omitempty"`
-	Order        *TriedMatter    `json:"order,omitempty"`
-	Deal         *TriedMatter    `json:"deal,omitempty"`
-	Form         string          `json:"form,omitempty"`
-	Unread       []string        `json:"unread,omitempty"`    // what was given and cannot be read
-	LookedUp     bool            `json:"looked_up,omitempty"` // first, and planned then
-	Decisions    []TriedDecision `json:"decisions"`
-	Silent       []TriedSilence  `json:"silent,omitempty"` // triggers that do not listen to it
+	Event        string            `json:"event"`
+	Topic        string            `json:"topic,omitempty"`
+	DedupeKey    string            `json:"dedupe_key"`
+	OccurredAt   *time.Time        `json:"occurred_at,omitempty"`
+	Phone        string            `json:"phone,omitempty"`
+	PhoneProblem string            `json:"phone_problem,omitempty"`
+	Name         string            `json:"name,omitempty"`
+	Country      string            `json:"country,omitempty"`
+	Language     string            `json:"language,omitempty"`
+	Cart         *TriedMatter      `json:"cart,omitempty"`
+	Order        *TriedMatter      `json:"order,omitempty"`
+	Deal         *TriedMatter      `json:"deal,omitempty"`
+	Form         string            `json:"form,omitempty"`
+	Unread       []string          `json:"unread,omitempty"`    // what was given and cannot be read
+	LookedUp     bool              `json:"looked_up,omitempty"` // first, and planned then
+	LookUp       *connectors.Asked `json:"look_up,omitempty"`   // what is asked then; nothing is asked in a try
+	Decisions    []TriedDecision   `json:"decisions"`
+	Silent       []TriedSilence    `json:"silent,omitempty"` // triggers that do not listen to it
 }
 
 // A TriedMatter is a cart, an order or a deal.
@@ -222,6 +223,9 @@ func (t *Trial) tell(p *nudgewire.Plan) TriedEvent {
 		Order: matterOf(e.Order.ID, e.Order.Total, e.Order.Currency, len(e.Order.Items)),
 		Deal:  matterOf(e.Deal.ID, e.Deal.Amount, e.Deal.Currency, 0),
 		Form:  e.Form.ID, Unread: e.Unread, LookedUp: p.Later, Decisions: []TriedDecision{},
+	}
+	if c := t.Receivers[e.Connector]; c != nil {
+		v.LookUp = c.Asks(e)
 	}
 	for _, s := range t.Triggers.Silent(e.Connector, e.Kind) {
 		v.Silent = append(v.Silent, TriedSilence(s))

@@ -38,6 +38,9 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 				word = "whsec_" + base64.StdEncoding.EncodeToString([]byte(hex))
 			}
 			env := func(name string) (string, bool) {
+				if name == "COPPER_TOKEN" { // its user is named beside it
+					return "ada@example.com:" + hex, true
+				}
 				if strings.HasSuffix(name, "_PUBLIC_KEY") {
 					return base64.StdEncoding.EncodeToString(der), true
 				}

@@ -31,14 +31,15 @@ type testedRequest struct {
 }
 
 type testedEvent struct {
-	Event        string              `json:"event"`
-	Topic        string              `json:"topic,omitempty"`
-	DedupeKey    string              `json:"dedupe_key"`
-	OccurredAt   *time.Time          `json:"occurred_at,omitempty"`
-	Phone        string              `json:"phone,omitempty"`
-	PhoneProblem string              `json:"phone_problem,omitempty"`
-	Fields       []connectors.Origin `json:"fields"`
-	Unread       []string            `json:"unread,omitempty"` // what was given and cannot be read
+	Event        string            `json:"event"`
+	Topic        string            `json:"topic,omitempty"`
+	DedupeKey    string            `json:"dedupe_key"`
+	OccurredAt   *time.Time        `json:"occurred_at,omitempty"`
+	Phone        string            `json:"phone,omitempty"`
+	PhoneProblem string            `json:"phone_problem,omitempty"`
+	Unread       []string          `json:"unread,omitempty"`  // what was given and cannot be read
+	LookUp       *connectors.Asked `json:"look_up,omitempty"` // that the daemon would make where a trigger listens; not made here
+	connectors.Reading
 }
 
 func (c *cli) connectorsTest() *cobra.Command {
@@ -125,7 +126,7 @@ func testable(cfg *config.Config, name string) (r *connectors.Connector, ours bo
 }
 
 func (c *cli) tellTest(r *connectors.Connector, req connectors.Request, signed bool) error {
-	got, origins, err := r.Inspect(req)
+	got, readings, err := r.Inspect(req)
 	v := testedRequest{Verdict: "taken", Status: got.Reply.Status, Unverified: got.Unverified, Handshake: got.Handshake, Signed: signed, Events: []testedEvent{}}
 	if no, ok := errors.AsType[*connectors.Rejected](err); ok {
 		v.Verdict, v.Status, v.Stage, v.Reason = "rejected", no.Status, no.Stage, no.Reason
@@ -139,7 +140,7 @@ func (c *cli) tellTest(r *connectors.Connector, req connectors.Request, signed b
 		v.Skipped = append(v.Skipped, s.Reason)
 	}
 	for i := range got.Events {
-		v.Events = append(v.Events, testedOf(&got.Events[i], origins[i]))
+		v.Events = append(v.Events, testedOf(r, &got.Events[i], readings[i]))
 	}
 	if c.json {
 		if err := c.print(v); err != nil {
@@ -154,15 +155,11 @@ func (c *cli) tellTest(r *connectors.Connector, req connectors.Request, signed b
 	return nil
 }
 
-func testedOf(e *nudgewire.Event, origins []connectors.Origin) testedEvent {
-	t := testedEvent{
-		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, Phone: string(e.Contact.Phone),
-		PhoneProblem: e.Contact.PhoneProblem, OccurredAt: optional(e.OccurredAt), Fields: origins, Unread: e.Unread,
+func testedOf(r *connectors.Connector, e *nudgewire.Event, reading connectors.Reading) testedEvent {
+	return testedEvent{
+		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, Phone: string(e.Contact.Phone), PhoneProblem: e.Contact.PhoneProblem,
+		OccurredAt: optional(e.OccurredAt), Unread: e.Unread, LookUp: r.Asks(e), Reading: reading,
 	}
-	if t.Fields == nil {
-		t.Fields = []connectors.Origin{}
-	}
-	return t
 }
 
 func (c *cli) showTest(v testedRequest) {
@@ -201,17 +198,50 @@ func (c *cli) showTest(v testedRequest) {
 				say("  %-26s %s", r[0], r[1])
 			}
 		}
+		for _, row := range lookUpRows(e.LookUp) {
+			say("  %-26s %s", "look-up", row)
+		}
 		for _, f := range e.Fields {
-			used := ""
-			if f.Used {
-				used = " (used)"
+			more := ""
+			if f.Body != "" {
+				more = ", where it says " + f.Body
 			}
-			say("  %-26s %-28s from %s%s", f.Field, f.Value, f.Path, used)
+			if f.Used {
+				more += " (used)"
+			}
+			say("  %-26s %-28s from %s%s", f.Field, f.Value, f.Path, more)
 		}
 		for _, what := range e.Unread {
 			say("  %-26s %s", "not read", what)
 		}
+		for _, l := range e.Unmapped {
+			say("  %-26s %-28s not mapped; triggers have it as raw.%s", "", l.Value, l.Path)
+		}
+		if e.More > 0 {
+			say("  %-26s and %d more that are not mapped", "", e.More)
+		}
 	}
+}
+
+// lookUpRows say what the daemon would ask for, and what it is good for.
+func lookUpRows(a *connectors.Asked) []string {
+	if a == nil {
+		return nil
+	}
+	rows := []string{a.URL + ", not asked here"}
+	if a.Missing != "" {
+		rows = []string{"cannot be made: " + a.Missing}
+		if a.URL != "" {
+			rows[0] = a.URL + " cannot be asked: " + a.Missing
+		}
+	}
+	if len(a.Fields) > 0 {
+		rows = append(rows, "its answer may fill "+strings.Join(a.Fields, ", "))
+	}
+	for _, then := range a.Then {
+		rows = append(rows, "then "+then)
+	}
+	return rows
 }
 
 // optional is t in UTC, nil for a time that is not known.

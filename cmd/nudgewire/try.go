@@ -191,8 +191,11 @@ func (c *cli) tellTried(e server.TriedEvent) {
 	row("deal", e.Deal.Words())
 	row("form", e.Form)
 	row("dedupe key", e.DedupeKey)
+	for _, text := range lookUpRows(e.LookUp) {
+		row("look-up", text)
+	}
 	if e.LookedUp {
-		row("look-up", "the daemon would first fetch what the webhook leaves out, and plan then")
+		row("", "the daemon would first fetch what the webhook leaves out, and plan then")
 		return
 	}
 	if len(e.Decisions) == 0 {
