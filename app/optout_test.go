@@ -121,7 +121,7 @@ func TestAReplyAtKlaviyoStopsOnceItsTextIsNamed(t *testing.T) {
 			now := time.Now()
 			body := `{"data":[{"external_id":"e1","topic":"event:klaviyo.` + c.topic + `","payload":{"data":{"attributes":{"event_properties":{"phone_number":"` + phone(1) +
 				`","Some Name":"Stop"}},"relationships":{"profile":{"data":{"id":"01P"}}}}}}],"meta":{"timestamp":"` + now.UTC().Format(time.RFC3339) + `"}}`
-			header, _, err := sender.Sign(connectors.Request{Method: http.MethodPost, Path: "/hooks/klaviyo", Header: http.Header{"Content-Type": {"application/json"}, "Klaviyo-Timestamp": {"x"}}, Body: []byte(body), Now: now})
+			signed, err := sender.Sign(connectors.Request{Method: http.MethodPost, Path: "/hooks/klaviyo", Header: http.Header{"Content-Type": {"application/json"}, "Klaviyo-Timestamp": {"x"}}, Body: []byte(body), Now: now})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestAReplyAtKlaviyoStopsOnceItsTextIsNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req.Header = header
+			req.Header = signed.Header
 			h.mustTake(req)
 			if v, err := h.ask.Contact(t.Context(), phone(1)); err != nil || (v.Block != nil) != c.blocked {
 				t.Errorf("%+v, %v; want blocked: %v", v, err, c.blocked)

@@ -37,7 +37,7 @@ func TestABurstOfChangesIsOneMessageWithWhatThePageSaysToPaste(t *testing.T) {
 			for i := range 4 {
 				now := time.Now()
 				body := fmt.Sprintf(`[{"portalId":1,"subscriptionId":2,"objectId":3,"occurredAt":%d,"subscriptionType":"contact.propertyChange","propertyName":"phone","propertyValue":"+447700900123"}]`, now.UnixMilli()+int64(i))
-				header, _, err := sender.Sign(connectors.Request{Method: http.MethodPost, Path: "/hooks/hubspot", Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body), Now: now})
+				signed, err := sender.Sign(connectors.Request{Method: http.MethodPost, Path: "/hooks/hubspot", Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body), Now: now})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -45,7 +45,7 @@ func TestABurstOfChangesIsOneMessageWithWhatThePageSaysToPaste(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				req.Header = header
+				req.Header = signed.Header
 				h.mustTake(req)
 			}
 			if n := len(h.events()); n != 4 {

@@ -81,8 +81,9 @@ type compiler struct {
 	options Options
 	item    *rawjson.Program
 	root    *rawjson.Program
-	bare    bool // something reads the item itself
-	places  bool // something reads the item by places in a list
+	words   []string // the secrets of verifiers
+	bare    bool     // something reads the item itself
+	places  bool     // something reads the item by places in a list
 }
 
 // program finds fields in bodies as the entry says that they are named.
@@ -131,6 +132,7 @@ func (k *compiler) compile() *Connector {
 	}
 	k.lookups(con)
 	con.verify = k.verification(&con.body)
+	con.event.token = con.body.token
 	for _, s := range k.connectorSecrets() {
 		con.secrets = append(con.secrets, s.text)
 	}

@@ -240,11 +240,11 @@ dedupe: {key: [event.kind, token], window: 1d}
 	receive := func(topic, body string) connectors.Received {
 		t.Helper()
 		r := request(body, "X-Shopify-Topic", topic, "Content-Type", "application/json")
-		header, _, err := con.Sign(r)
+		signed, err := con.Sign(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header = header
+		r = signed
 		got, err := con.Receive(r)
 		if err != nil {
 			t.Fatal(err)

@@ -27,8 +27,9 @@ type eventRule struct {
 	unit    string
 	zone    *time.Location
 	dedupe  []*expr // nil: event.id alone
+	token   bool    // the payload may be the claims of a token
 	mapped  bool    // what the map reads is part of the key
-	content bool    // an id comes from what is not signed, so topic and payload make a key, too
+	backed  bool    // an id comes from what is not signed, so topic and payload make a key, too
 
 	believed string          // the part of a request that the topic comes from, where it is not signed; "" where it is
 	reserved map[string]bool // kinds that only a topic which an alias or rule translates may have
@@ -92,8 +93,8 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 	v.of = ev
 	ev.OccurredAt = e.time(v)
 	ev.DedupeKey = e.key(v, payload)
-	if e.content {
-		ev.ContentKey = contentKey(topic, payload)
+	if e.backed {
+		ev.ContentKey = contentKey(topic, e.content(payload))
 	}
 	if v.readings = r.readings; v.readings != nil {
 		*v.readings = append(*v.readings, Reading{Fields: []Origin{}})
@@ -191,7 +192,7 @@ func (e *eventRule) key(v *view, payload []byte) string {
 		parts = append(parts, text)
 	}
 	if missing || !own {
-		parts = append(parts, hashOf(payload))
+		parts = append(parts, hashOf(e.content(payload)))
 	}
 	return boundedKey(strings.Join(parts, ":"))
 }
@@ -219,9 +220,9 @@ func (e *eventRule) id(v *view, payload []byte) string {
 	}
 	switch {
 	case !given:
-		return hashOf(payload)
+		return hashOf(e.content(payload))
 	case missing, !own:
-		parts = append(parts, hashOf(payload))
+		parts = append(parts, hashOf(e.content(payload)))
 	}
 	return strings.Join(parts, ":")
 }

@@ -147,11 +147,11 @@ func (k *compiler) judgeUnsigned(con *Connector) {
 	for i := range con.event.ids {
 		for _, e := range con.event.ids[i].exprs {
 			// The topic is part of the content key, too.
-			con.event.content = warn(fmt.Sprintf("event.id[%d]", i), e, len(k.own.Event.ID) > 0) && !types[e.source] || con.event.content
+			con.event.backed = warn(fmt.Sprintf("event.id[%d]", i), e, len(k.own.Event.ID) > 0) && !types[e.source] || con.event.backed
 		}
 	}
 	for i, e := range con.event.dedupe {
-		con.event.content = warn(fmt.Sprintf("dedupe.key[%d]", i), e, len(k.own.Dedupe.Key) > 0) && !types[e.source] || con.event.content
+		con.event.backed = warn(fmt.Sprintf("dedupe.key[%d]", i), e, len(k.own.Dedupe.Key) > 0) && !types[e.source] || con.event.backed
 	}
 	for i, e := range con.event.times {
 		warn(fmt.Sprintf("event.time[%d]", i), e, len(k.own.Event.Time) > 0)

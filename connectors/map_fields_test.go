@@ -36,11 +36,11 @@ func mapped(t testing.TB, preset, body string, headers ...string) nudgewire.Even
 	if r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	header, url, err := con.Sign(r)
+	signed, err := con.Sign(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := con.Receive(moved(r, header, url))
+	got, err := con.Receive(signed)
 	if err != nil || len(got.Events) != 1 {
 		t.Fatalf("Receive = %+v, %v", got, err)
 	}

@@ -249,11 +249,11 @@ func TestEveryPublishedBodyIsUnderstood(t *testing.T) {
 			con := mustCompile(t, preset, c, connectors.Options{})
 			r := publishedRequest(m, body)
 			if m.Expected == "unsigned" {
-				header, url, err := con.Sign(r)
+				signed, err := con.Sign(r)
 				if err != nil {
 					t.Fatalf("Sign: %v", err)
 				}
-				r = moved(r, header, url)
+				r = signed
 			}
 			got, err := con.Receive(r)
 			rejected := rejectedBy(t, err)

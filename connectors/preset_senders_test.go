@@ -12,11 +12,11 @@ func itemsOf(t testing.TB, preset, body string, headers ...string) []nudgewire.E
 	t.Helper()
 	con := mustCompile(t, preset, ownConfig(t, preset, testSecret), connectors.Options{})
 	r := request(body, append([]string{"Content-Type", "application/json"}, headers...)...)
-	header, url, err := con.Sign(r)
+	signed, err := con.Sign(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := con.Receive(moved(r, header, url))
+	got, err := con.Receive(signed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,8 +57,8 @@ func TestWhatStripesLibrarySignedIsWhatWeSign(t *testing.T) {
 		}
 		r := request(v.Payload)
 		r.Now = time.Unix(v.At, 0)
-		if header, _, err := con.Sign(r); err != nil || header.Get("Stripe-Signature") != v.Header {
-			t.Errorf("%s: ours is %s (%v)", v.What, header.Get("Stripe-Signature"), err)
+		if signed, err := con.Sign(r); err != nil || signed.Header.Get("Stripe-Signature") != v.Header {
+			t.Errorf("%s: ours is %s (%v)", v.What, signed.Header.Get("Stripe-Signature"), err)
 		}
 	}
 	if good != 3 || len(vectors) != 8 {
@@ -67,12 +67,12 @@ func TestWhatStripesLibrarySignedIsWhatWeSign(t *testing.T) {
 
 	// Two secrets while one replaces the other: Stripe signs with both, in one header.
 	both := vectors[0]
-	old, _, err := connector(t, "preset: stripe\nsecret: whsec_the-old-one-0123456789").Sign(func() connectors.Request { r := request(both.Payload); r.Now = mutationNow; return r }())
+	old, err := connector(t, "preset: stripe\nsecret: whsec_the-old-one-0123456789").Sign(func() connectors.Request { r := request(both.Payload); r.Now = mutationNow; return r }())
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, newer, _ := strings.Cut(both.Header, ",")
-	both.Header = old.Get("Stripe-Signature") + "," + newer
+	both.Header = old.Header.Get("Stripe-Signature") + "," + newer
 	if _, err := con.Receive(post(both)); err != nil {
 		t.Errorf("the signature of the new secret after the old one's: %v", err)
 	}

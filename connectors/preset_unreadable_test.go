@@ -101,11 +101,11 @@ func inspected(t *testing.T, con *connectors.Connector, s connectors.Sample, bod
 	for name, value := range s.Header {
 		r.Header.Set(name, value)
 	}
-	header, url, err := con.Sign(r)
+	signed, err := con.Sign(r)
 	if err != nil {
 		return nil, false // the proof is part of the body
 	}
-	got, readings, err := con.Inspect(moved(r, header, url))
+	got, readings, err := con.Inspect(signed)
 	if err != nil {
 		return nil, false // refused, and told
 	}

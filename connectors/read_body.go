@@ -23,6 +23,7 @@ type bodyReader struct {
 	form    asjson.Form
 	jsonIn  [][]string // names down to fields that hold JSON as text
 	max     int64
+	token   bool // a verifier takes a JWT that is the whole body
 }
 
 // A document is a body as one JSON text, whatever it came as.

@@ -152,6 +152,7 @@ func (c *Connector) Receive(r Request) (Received, error) {
 
 // take makes events of a request that is who it says. The error is a *Rejected.
 func (c *Connector) take(r *Request, out Received) (Received, error) {
+	r = c.body.opened(r)
 	if rejected := c.body.demand(r); rejected != nil {
 		return Received{}, rejected
 	}

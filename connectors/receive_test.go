@@ -290,11 +290,11 @@ func TestTwoOrdersOfOneSecondAreTwoEvents(t *testing.T) {
 		`{"id":1,"number":"1"}`,
 	} {
 		r := request(body, "X-WC-Webhook-Topic", "order.updated", "X-WC-Webhook-Delivery-ID", "the-same", "Content-Type", "application/json")
-		header, _, err := con.Sign(r)
+		signed, err := con.Sign(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header = header
+		r = signed
 		got, err := con.Receive(r)
 		if err != nil {
 			t.Fatal(err)
@@ -393,11 +393,11 @@ func TestAThousandEventsInOneRequest(t *testing.T) {
 	b.WriteByte(']')
 	con := mustCompile(t, "hubspot", connectors.Config{Secret: secret.New(testSecret)}, connectors.Options{})
 	r := request(b.String(), "Content-Type", "application/json")
-	header, _, err := con.Sign(r)
+	signed, err := con.Sign(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header = header
+	r = signed
 	got, err := con.Receive(r)
 	if err != nil || len(got.Events) != 1000 {
 		t.Fatalf("%d events, %v", len(got.Events), err)

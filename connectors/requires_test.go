@@ -98,11 +98,11 @@ func lies(t testing.TB, preset string, c connectors.Config) (found []string) {
 		for _, topic := range append(slices.Clone(topics), "shop.redacted", "contact.redacted", "Contact/Redacted", "contact_unsubscribed", "message.received", "order.cancelled", "orders/risk_assessment_changed", "") {
 			r := request(s.body, header, topic, "Content-Type", "application/json")
 			r.Now = mutationNow
-			signed, _, err := con.Sign(r)
+			signed, err := con.Sign(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Header = signed
+			r = signed
 			got, err := con.Receive(r)
 			taken := err == nil && slices.ContainsFunc(got.Events, func(e nudgewire.Event) bool { return known(con, e.Kind) })
 			switch right := slices.Contains(s.topics, topic); {
@@ -165,7 +165,7 @@ func TestEachUnsignedTopicHasARequirement(t *testing.T) {
 		for _, a := range base.Event.Aliases {
 			r := request(`{"nothing":"that any topic has"}`, bare.TopicHeader(), a.Key, "Content-Type", "application/json")
 			con := mustCompile(t, preset, ownConfig(t, preset, testSecret), connectors.Options{})
-			r.Header, _, _ = con.Sign(r)
+			r, _ = con.Sign(r)
 			if got := outcome(t, con, r); !strings.HasPrefix(got, "map: requires: the topic "+a.Key) {
 				t.Errorf("%s: an empty body under %s: %q", preset, a.Key, got)
 			}
@@ -190,7 +190,7 @@ func TestAnUnsignedTopicAloneForgetsNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			con := connector(t, tt.config)
 			r := request(`{"type":"wipe","all":true,"phone":"+447700900123"}`, tt.header, tt.topic, "Content-Type", "application/json")
-			r.Header, _, _ = con.Sign(r)
+			r, _ = con.Sign(r)
 			if got := outcome(t, con, r); got != tt.want && (tt.want == "" || !strings.HasPrefix(got, tt.want)) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}

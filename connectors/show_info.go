@@ -113,19 +113,19 @@ func (i *Info) look(v *Verify) {
 		return
 	}
 	switch {
-	case v.From == tokenQuery:
+	case v.From == fromQueryPlace:
 		i.query, i.must = v.Field, true
-	case v.From == tokenPath:
+	case v.From == fromPathPlace:
 		i.path, i.must = true, true
 	}
 	i.signs = i.signs || slices.Contains(v.Parts, "url")
 	for _, one := range v.AllOf {
 		i.look(one)
 	}
-	for _, one := range v.AnyOf {
+	for _, one := range v.preferred() {
 		i.look(one)
 	}
-	if len(v.AnyOf) > 1 {
+	if len(v.preferred()) > 1 {
 		i.must = false
 	}
 }

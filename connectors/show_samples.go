@@ -7,22 +7,28 @@ import (
 	"time"
 )
 
-// Sign makes the headers, and where the token is part of it the URL, with which Receive says
-// yes to r: for trying a connector out without its sender. The headers of r are kept.
+// Sign makes of r the request to which Receive says yes: for trying a connector out without its sender. The headers of r
+// are kept; its URL and its body are others where the proof is part of them.
 //
 // Errors: senders that sign with a private key cannot be imitated without one, and a token
-// that is part of the body must already be there.
-func (c *Connector) Sign(r Request) (http.Header, string, error) {
+// that is a field of the body must already be there.
+func (c *Connector) Sign(r Request) (Request, error) {
 	r.URL = c.address(r)
-	out := signing{header: r.Header.Clone(), url: r.URL}
+	out := signing{header: r.Header.Clone(), url: r.URL, body: r.Body}
 	if out.header == nil {
 		out.header = http.Header{}
 	}
-	r.Header = out.header
-	if err := c.verify.sign(&r, &out); err != nil {
-		return nil, "", err
+	signed := r
+	signed.Header = out.header
+	if err := c.verify.sign(&signed, &out); err != nil {
+		return r, err
 	}
-	return out.header, out.url, nil
+	r.Header, r.URL, r.Body = out.header, out.url, out.body
+	path, query, _ := strings.Cut(out.url, "?")
+	if r.RawQuery = query; c.TakesPath() { // the rest of the path is the daemon's own, which a proxy's may be another than
+		r.Path = "/hooks/" + c.name + path[strings.LastIndexByte(path, '/'):]
+	}
+	return r, nil
 }
 
 // A Sample is an invented request in the sender's shape.

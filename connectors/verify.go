@@ -28,7 +28,7 @@ func verifierKinds() []verifierKind {
 		{"standard_webhooks", (*compiler).standard, sayAlways("signature (Standard Webhooks)"), signedNeed},
 		{"token", (*compiler).token, tokenWords, needSecret("a long random word of your own, the same at the sender")},
 		{"basic", (*compiler).basic, sayAlways("user and password (HTTP Basic)"), needSecret("user and password with a colon between them, as entered at the sender")},
-		{"jwt", (*compiler).jwt, sayAlways("a signed token (JWT)"), signedNeed},
+		{"jwt", (*compiler).jwt, jwtWords, signedNeed},
 		{"none", (*compiler).noVerifier, sayAlways("nothing"), noNeed},
 		{"any_of", (*compiler).anyOf, anyOfWords, anyOfNeed},
 		{"all_of", (*compiler).allOf, allOfWords, signedNeed},
@@ -50,7 +50,7 @@ type Verify struct {
 
 	SignedKeys   `yaml:",inline"`
 	StandardKeys `yaml:",inline"`
-	TokenKeys    `yaml:",inline"`
+	PlaceKeys    `yaml:",inline"`
 	BasicKeys    `yaml:",inline"`
 	JWTKeys      `yaml:",inline"`
 	CombinedKeys `yaml:",inline"`
@@ -82,16 +82,17 @@ type verifier interface {
 type signing struct {
 	header http.Header
 	url    string
+	body   []byte
 }
 
 // traits are what a verifier's successful check shows of a request, beyond its sender.
 type traits struct {
-	body  bool     // the body is the sender's
-	time  bool     // it was sent lately
-	parts []string // these parts are the sender's, too: url, or header:NAME
-	path  bool     // the last part of the path is its token
-	url   bool     // signing changes the URL
-	open  bool     // nothing: it takes everything
+	body   bool     // the body is the sender's, every byte of it
+	time   bool     // it was sent lately
+	parts  []string // these parts are the sender's, too: url, header:NAME, or body:PATH of a body that is not as a whole
+	path   bool     // the last part of the path is its token
+	alters bool     // signing changes the URL or the body, which others may sign
+	open   bool     // nothing: it takes everything
 }
 
 // named is the part of a verifier that holds its name.
@@ -104,6 +105,7 @@ type verification struct {
 	verifier
 	allow   []netip.Prefix
 	monitor bool
+	words   []string // the secrets of all verifiers
 }
 
 func (g *verification) address(r *Request) *Rejected {
@@ -154,6 +156,7 @@ func (k *compiler) verification(body *bodyReader) verification {
 	if around := k.connectorSecrets(); v.Kind == "none" && len(around) > 0 {
 		k.add(around[0].path, "is not looked at: verify.kind is none", "take it out, or let verify say how the sender shows that it knows it")
 	}
+	g.words = k.words
 	if len(k.config.Secrets) > 0 && !k.config.Secret.IsZero() {
 		k.warn("secrets", "secret and secrets are both set; all are accepted", "keep one of the two keys")
 	}
@@ -249,7 +252,7 @@ func (c constant) sign(*Request, *signing) error {
 
 // authorization is what follows the scheme in the header Authorization.
 func authorization(r *Request, scheme string) (given, reason string) {
-	written, reason := only(r.Header, "Authorization")
+	written, reason := only(r.Header, authorizationHeader)
 	if reason == "" && written == "" {
 		reason = noAuthorization
 	}
@@ -260,7 +263,10 @@ func authorization(r *Request, scheme string) (given, reason string) {
 	return given, reason
 }
 
-const noAuthorization = "there is no header Authorization"
+const (
+	authorizationHeader = "Authorization"
+	noAuthorization     = "there is no header Authorization"
+)
 
 // ago says how far t is from now, for reasons; no more than the longest duration, 292 years.
 func ago(now, t time.Time) string {

@@ -17,14 +17,14 @@ func TestTheAddressOfTheConfigIsTheOneThatIsSigned(t *testing.T) {
 		Method: http.MethodPost, URL: "https://hooks.example.com/hooks/square", Path: "/hooks/square",
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: con.Samples()[0].Body, Now: time.Now(),
 	}
-	header, url, err := con.Sign(r)
+	signed, err := con.Sign(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if url != "https://shop.example.com/in/square" {
-		t.Errorf("signed for %s", url)
+	if signed.URL != "https://shop.example.com/in/square" {
+		t.Errorf("signed for %s", signed.URL)
 	}
-	r.Header = header
+	r.Header = signed.Header
 	if _, err := con.Receive(r); err != nil {
 		t.Errorf("behind the proxy: %v", err)
 	}

@@ -344,7 +344,7 @@ func TestAnEmptyAcceptTakesAnything(t *testing.T) {
 // event that carries the same field is judged like any other.
 func TestOnlyABareChallengeIsAHandshake(t *testing.T) {
 	con := mustCompile(t, "monday", ownConfig(t, "monday", testSecret), connectors.Options{})
-	const rejected = "verify: there is no token in the URL parameter token"
+	const rejected = "verify: the request carries nothing that is accepted here: url"
 	for body, want := range map[string]string{
 		`{"challenge":"abc"}`:                                 "",
 		"\n{\"challenge\":\"abc\"}\n":                         "",
@@ -378,11 +378,11 @@ func TestAProvenRequestWithoutAnEventIsToldOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			con := mustCompile(t, tt.preset, ownConfig(t, tt.preset, testSecret), connectors.Options{})
 			r := request(tt.body, "Content-Type", "application/json", "Klaviyo-Timestamp", "2026-11-20T09:00:00Z")
-			header, url, err := con.Sign(r)
+			signed, err := con.Sign(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r = moved(r, header, url)
+			r = signed
 			if got := outcome(t, con, r); got != tt.want {
 				t.Fatalf("Receive: %q, want %q", got, tt.want)
 			}
@@ -526,8 +526,9 @@ func TestJWTsAreReadStrictly(t *testing.T) {
 	}{
 		"right":                      {hs, "Bearer " + token(head, claims(exp), testSecret), ""},
 		"one of several":             {hs, "Bearer " + token(head, `{"aud":["a","nudgewire"],"h":"`+hash+`"`+exp+`}`, testSecret), ""},
-		"no end":                     {hs, "Bearer " + token(head, claims(""), testSecret), "the JWT has no exp, so it could be used for ever"},
-		"a beginning and no end":     {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"iat":%d`, now)), testSecret), "the JWT has no exp, so it could be used for ever"},
+		"no end":                     {hs, "Bearer " + token(head, claims(""), testSecret), "the JWT has neither exp nor iat, so it could be used for ever"},
+		"a beginning and no end":     {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"iat":%d`, now-360)), testSecret), ""},
+		"a beginning long ago":       {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"iat":%d`, now-361)), testSecret), "the JWT has no exp, and by its iat it is 6m1s old, more than 5m0s"},
 		"an end as text":             {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"exp":"%d"`, now+60)), testSecret), "the JWT's exp, nbf or iat is no time"},
 		"an end as null":             {hs, "Bearer " + token(head, claims(`,"exp":null`), testSecret), "the JWT's exp, nbf or iat is no time"},
 		"ended":                      {hs, "Bearer " + token(head, claims(fmt.Sprintf(`,"exp":%d`, now-61)), testSecret), "the JWT ended; it is 1m1s old"},
@@ -542,7 +543,7 @@ func TestJWTsAreReadStrictly(t *testing.T) {
 		"no hash":                    {hs, "Bearer " + token(head, `{"aud":"nudgewire"`+exp+`}`, testSecret), "the JWT's claim h is not the hash of the body"},
 		"another claim":              {hs, "Bearer " + token(head, `{"aud":"x","h":"`+hash+`"`+exp+`}`, testSecret), "the JWT's claim aud is not the right one"},
 		"no claim":                   {hs, "Bearer " + token(head, `{"h":"`+hash+`"`+exp+`}`, testSecret), "the JWT's claim aud is not the right one"},
-		"no scheme":                  {hs, token(head, claims(exp), testSecret), "the header Authorization is not of the kind Bearer"},
+		"no scheme":                  {hs, token(head, claims(exp), testSecret), `the header Authorization does not begin with "Bearer "`},
 		"two blanks":                 {hs, "Bearer  " + token(head, claims(exp), testSecret), "the header Authorization holds no JWT"},
 		"four parts":                 {hs, "Bearer " + token(head, claims(exp), testSecret) + ".x", "the header Authorization holds no JWT"},
 		"the public key as a secret": {asymmetric, "Bearer " + token(head, claims(exp), own.PublicKeys[0]), `the JWT names the algorithm "HS256", and only RS256 is accepted`},

@@ -43,8 +43,8 @@ func joinWords(list []*Verify, by string) string {
 }
 
 func anyOfNeed(v *Verify) []Need {
-	if len(v.AnyOf) > 0 && v.AnyOf[0].kind() != nil {
-		return v.AnyOf[0].kind().need(v.AnyOf[0])
+	if accepted := v.preferred(); len(accepted) > 0 && accepted[0].kind() != nil {
+		return accepted[0].kind().need(accepted[0])
 	}
 	return signedNeed(v)
 }
@@ -147,17 +147,17 @@ func (a *allOf) check(r *Request) string {
 	return ""
 }
 
-// sign begins with the members that change the URL: another one may sign it.
+// sign begins with the members that change the URL or the body: another one may sign it.
 func (a *allOf) sign(r *Request, out *signing) error {
 	for _, first := range []bool{true, false} {
 		for _, m := range a.members {
-			if m.traits().url != first {
+			if m.traits().alters != first {
 				continue
 			}
 			if err := m.sign(r, out); err != nil {
 				return err
 			}
-			r.URL = out.url
+			r.URL, r.Body = out.url, out.body
 		}
 	}
 	return nil
@@ -202,6 +202,9 @@ func (k *compiler) anyOf(v *verifyRule) verifier {
 		m := k.member(at, one, v)
 		if m == nil {
 			continue
+		}
+		if len(v.Prefer) > 0 && !slices.Contains(v.Prefer, m.called()) { // nothing is accepted by it that one could be warned of
+			k.list = slices.DeleteFunc(k.list, func(p Problem) bool { return p.Warning && strings.HasPrefix(p.Path, at+".") })
 		}
 		if byName[m.called()] != nil {
 			k.add(at+".name", fmt.Sprintf("two verifiers are called %q", m.called()), "give each its own name")

@@ -1,13 +1,17 @@
 package connectors
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	jwtlib "github.com/golang-jwt/jwt/v5"
@@ -21,11 +25,12 @@ type JWTKeys struct {
 	BodyHash string                  `yaml:"body_hash" doc:"For jwt: the claim that holds the SHA-256 of the body, in hex or base64."`
 }
 
-// jwt is a signed token in a header (RFC 7519). Which algorithm counts is the config's
+// jwt is a signed token (RFC 7519) at a place of the request, or a body that is one. Which algorithm counts is the config's
 // word, never the token's: a token that names another one is rejected. The library reads the token,
 // its signature and its times; the claims and the hash of the body are ours.
 type jwt struct {
 	named
+	place
 	method   jwtlib.SigningMethod
 	keys     jwtlib.VerificationKeySet
 	signer   any // for sign; nil where only the sender can
@@ -33,45 +38,71 @@ type jwt struct {
 	bodyHash string
 }
 
-// Source: RFC 7518, 3.1.
+// Source: RFC 7518, 3.1; RFC 8037, 3.1.
 var jwtMethods = map[string]jwtlib.SigningMethod{
-	"hmac-sha256":  jwtlib.SigningMethodHS256,
-	algorithmRSA:   jwtlib.SigningMethodRS256,
-	algorithmECDSA: jwtlib.SigningMethodES256,
+	"hmac-sha256":    jwtlib.SigningMethodHS256,
+	"hmac-sha384":    jwtlib.SigningMethodHS384,
+	"hmac-sha512":    jwtlib.SigningMethodHS512,
+	algorithmRSA:     jwtlib.SigningMethodRS256,
+	algorithmECDSA:   jwtlib.SigningMethodES256,
+	algorithmEd25519: jwtlib.SigningMethodEdDSA,
 }
 
 const (
-	maxJWT  = 8192
+	maxJWT  = 8192        // characters of one that is no body
 	jwtSkew = time.Minute // as clocks differ
 )
 
-func (j *jwt) traits() traits { return traits{body: j.bodyHash != "", time: true} }
+func jwtWords(v *Verify) string {
+	switch {
+	case v.From == "" || v.From == fromBearerPlace:
+		return "a signed token (JWT)"
+	case v.From == fromBodyPlace && v.Field == "":
+		return "a signed token (JWT) that is the body"
+	}
+	return "a signed token (JWT) " + v.placeWords()
+}
 
-func (j *jwt) carried(r *Request) bool { return len(r.Header["Authorization"]) > 0 }
+func (j *jwt) traits() traits {
+	return traits{body: j.bodyHash != "" || j.whole(), time: true, alters: j.whole() || j.from == fromQueryPlace}
+}
 
+// precheck is all that the head of a request shows: whether there is a token.
 func (j *jwt) precheck(r *Request) string {
-	if headerText(r.Header, "Authorization") != "" {
+	if j.from == fromBodyPlace {
 		return ""
 	}
-	return noAuthorization
+	_, reason := j.token(r)
+	return reason
+}
+
+// token is the JWT that the request brings.
+func (j *jwt) token(r *Request) (text, reason string) {
+	text, reason = j.given(r)
+	switch {
+	case reason != "":
+		return "", reason
+	case text == "" && j.whole():
+		return "", "the body is no JWT"
+	case text == "":
+		return "", "there is no JWT in " + j.where()
+	case len(text) > maxJWT && !j.whole():
+		return "", j.where() + " holds no JWT"
+	}
+	return text, ""
 }
 
 var errJWTExtensions = errors.New("the JWT demands extensions that are not known here")
 
 func (j *jwt) check(r *Request) string {
-	text, reason := authorization(r, "Bearer")
+	text, reason := j.token(r)
 	if reason != "" {
 		return reason
-	}
-	if len(text) > maxJWT {
-		return "the header Authorization holds no JWT"
 	}
 	claims := jwtlib.MapClaims{}
 	parser := jwtlib.NewParser(
 		jwtlib.WithValidMethods([]string{j.method.Alg()}), jwtlib.WithStrictDecoding(), jwtlib.WithJSONNumber(),
-		// A token without an end could be used for ever.
-		jwtlib.WithExpirationRequired(), jwtlib.WithIssuedAt(), jwtlib.WithLeeway(jwtSkew),
-		jwtlib.WithTimeFunc(func() time.Time { return r.Now }),
+		jwtlib.WithIssuedAt(), jwtlib.WithLeeway(jwtSkew), jwtlib.WithTimeFunc(func() time.Time { return r.Now }),
 	)
 	_, err := parser.ParseWithClaims(text, claims, func(t *jwtlib.Token) (any, error) {
 		if _, ok := t.Header["crit"]; ok { // the library does not look at it (RFC 7515, 4.1.11)
@@ -82,6 +113,9 @@ func (j *jwt) check(r *Request) string {
 	if err != nil {
 		return j.words(r, err, text, claims)
 	}
+	if reason := endless(r, claims); reason != "" {
+		return reason
+	}
 	for _, w := range j.claims {
 		if !claimHas(claims[w.name], w.value) {
 			return "the JWT's claim " + w.name + " is not the right one"
@@ -89,6 +123,22 @@ func (j *jwt) check(r *Request) string {
 	}
 	if j.bodyHash != "" && !isHashOf(claims[j.bodyHash], r.Body) {
 		return "the JWT's claim " + j.bodyHash + " is not the hash of the body"
+	}
+	return ""
+}
+
+// endless is why a token without an end cannot be taken: it could be used for ever. One that says when it was made ends as a signed
+// time does.
+func endless(r *Request, claims jwtlib.MapClaims) string {
+	if end, _ := claims.GetExpirationTime(); end != nil { // that it is one, the library has seen
+		return ""
+	}
+	made, _ := claims.GetIssuedAt()
+	switch {
+	case made == nil:
+		return "the JWT has neither exp nor iat, so it could be used for ever"
+	case made.Before(r.Now.Add(-defaultTolerance - jwtSkew)):
+		return fmt.Sprintf("the JWT has no exp, and by its iat it is %s, more than %s", ago(r.Now, made.Time), defaultTolerance)
 	}
 	return ""
 }
@@ -111,8 +161,6 @@ func (j *jwt) words(r *Request, err error, text string, claims jwtlib.MapClaims)
 		return "the JWT is not valid yet" + ago(claims.GetNotBefore())
 	case errors.Is(err, jwtlib.ErrTokenUsedBeforeIssued):
 		return "the JWT was made in the future" + ago(claims.GetIssuedAt())
-	case errors.Is(err, jwtlib.ErrTokenRequiredClaimMissing):
-		return "the JWT has no exp, so it could be used for ever"
 	case errors.Is(err, jwtlib.ErrTokenInvalidClaims):
 		return "the JWT's exp, nbf or iat is no time"
 	case errors.Is(err, jwtlib.ErrTokenSignatureInvalid):
@@ -121,7 +169,7 @@ func (j *jwt) words(r *Request, err error, text string, claims jwtlib.MapClaims)
 		}
 		return fmt.Sprintf("the JWT's signature does not match (%s tried)", count(len(j.keys.Keys), "key"))
 	default:
-		return "the header Authorization holds no JWT"
+		return j.where() + " holds no JWT"
 	}
 }
 
@@ -159,11 +207,23 @@ func isHashOf(claim any, body []byte) bool {
 	return false
 }
 
+// sign makes a token; where the body is it, of the body's own fields.
 func (j *jwt) sign(r *Request, out *signing) error {
+	if j.from == fromBodyPlace && j.check(r) == "" {
+		return nil
+	}
 	if j.signer == nil {
 		return errNoPrivateKey
 	}
-	claims := jwtlib.MapClaims{"iat": r.Now.Unix(), "exp": r.Now.Add(defaultTolerance).Unix()}
+	claims := jwtlib.MapClaims{}
+	if j.whole() {
+		decoder := json.NewDecoder(bytes.NewReader(trimBOM(r.Body)))
+		decoder.UseNumber()
+		if err := decoder.Decode(&claims); err != nil {
+			return errors.New("the body is the token of this sender, and it is no JSON object whose fields could be its claims")
+		}
+	}
+	claims["iat"], claims["exp"] = r.Now.Unix(), r.Now.Add(defaultTolerance).Unix()
 	for _, w := range j.claims {
 		claims[w.name] = w.value
 	}
@@ -175,17 +235,37 @@ func (j *jwt) sign(r *Request, out *signing) error {
 	if err != nil {
 		return fmt.Errorf("make a JWT: %w", err)
 	}
-	out.header.Set("Authorization", "Bearer "+text)
-	return nil
+	return j.put(out, text)
+}
+
+// place compiles where the token is: in Authorization: Bearer unless said otherwise, or the whole body.
+func (k *compiler) jwtPlace(v *verifyRule) (at place, ok bool) {
+	rule := *v.Verify
+	rule.From = cmp.Or(rule.From, fromBearerPlace)
+	switch {
+	case rule.From == fromPathPlace:
+		k.add(v.path+".from", "is no place of a JWT", "write header, bearer, query or body")
+		return at, false
+	case rule.From == fromBodyPlace && rule.Field == "":
+		v.body.token = true
+		return place{from: fromBodyPlace, body: v.body}, true
+	}
+	inner := *v
+	inner.Verify = &rule
+	return k.place(&inner, "the JWT")
 }
 
 // jwt compiles the verifier.
 func (k *compiler) jwt(v *verifyRule) verifier {
 	path := v.path
 	algorithm := cmp.Or(v.Algorithm, "hmac-sha256")
-	j := &jwt{named: v.named, method: jwtMethods[algorithm], bodyHash: v.BodyHash}
+	at, ok := k.jwtPlace(v)
+	if !ok {
+		return nil
+	}
+	j := &jwt{named: v.named, place: at, method: jwtMethods[algorithm], bodyHash: v.BodyHash}
 	if j.method == nil {
-		k.unknown(path+".algorithm", algorithm, "algorithm of a JWT here", []string{"hmac-sha256", algorithmRSA, algorithmECDSA})
+		k.unknown(path+".algorithm", algorithm, "algorithm of a JWT here", slices.Sorted(maps.Keys(jwtMethods)))
 		return nil
 	}
 	for _, c := range v.Claims {
@@ -213,7 +293,7 @@ func (k *compiler) jwt(v *verifyRule) verifier {
 	if len(j.keys.Keys) == 0 {
 		return nil
 	}
-	if v.BodyHash == "" {
+	if !j.traits().body {
 		k.warn(path+".kind", "a JWT without body_hash shows who calls, not what the body says", "set body_hash if the sender puts the body's hash into a claim")
 	}
 	return j

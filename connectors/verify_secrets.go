@@ -89,6 +89,9 @@ func (k *compiler) rawKeys(v *verifyRule) [][]byte {
 
 // wantSecrets complains when there is none at all.
 func (k *compiler) wantSecrets(secrets []located) []located {
+	for _, s := range secrets {
+		k.words = append(k.words, s.text)
+	}
 	if len(secrets) == 0 {
 		hint := "add secret: ${NAME}, and set the variable NAME for the daemon"
 		if k.config.Title != "" {

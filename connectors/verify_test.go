@@ -330,11 +330,10 @@ verify:
     - {name: word, kind: token, from: query, field: token, secret: another-secret-word}
 secret: `+testSecret)
 	r := request(testBody)
-	header, url, err := con.Sign(r)
+	signed, err := con.Sign(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed := moved(r, header, url)
 	if got := outcome(t, con, signed); got != "" {
 		t.Errorf("both: %s", got)
 	}
@@ -420,11 +419,11 @@ func TestTheOfficialLibrarySignsAndWeAgree(t *testing.T) {
 			// And the other way round, by their clock.
 			r := request(testBody)
 			r.Now = time.Now()
-			header, _, err := con.Sign(r)
+			signed, err := con.Sign(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := official.Verify(r.Body, header); err != nil {
+			if err := official.Verify(signed.Body, signed.Header); err != nil {
 				t.Errorf("our signature, by their library: %v", err)
 			}
 		})
@@ -438,11 +437,11 @@ func TestAsymmetricSignatures(t *testing.T) {
 			c.Verify.Key = ownKeyFor(t, algorithm)
 			con := mustCompile(t, "x", c, connectors.Options{})
 			r := request(testBody)
-			header, _, err := con.Sign(r)
+			signed, err := con.Sign(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Header = header
+			r = signed
 			if got := outcome(t, con, r); got != "" {
 				t.Errorf("a right one: %s", got)
 			}
@@ -460,25 +459,25 @@ func TestAsymmetricSignatures(t *testing.T) {
 		})
 	}
 	con := connector(t, "preset: gohighlevel")
-	if _, _, err := con.Sign(request(testBody)); err == nil || !strings.HasPrefix(err.Error(), "only the sender holds the private key") {
+	if _, err := con.Sign(request(testBody)); err == nil || !strings.HasPrefix(err.Error(), "only the sender holds the private key") {
 		t.Errorf("Sign for a sender with a private key: %v", err)
 	}
 }
 
 func TestJWT(t *testing.T) {
-	for _, algorithm := range []string{"hmac-sha256", "rsa-sha256", "ecdsa-p256-sha256"} {
+	for _, algorithm := range []string{"hmac-sha256", "hmac-sha384", "hmac-sha512", "rsa-sha256", "ecdsa-p256-sha256", "ed25519"} {
 		t.Run(algorithm, func(t *testing.T) {
 			c := decodeConfig(t, "verify: {kind: jwt, algorithm: "+algorithm+", claims: {aud: nudgewire}, body_hash: body_sha256}\nsecret: "+testSecret)
-			if algorithm != "hmac-sha256" {
+			if !strings.HasPrefix(algorithm, "hmac") {
 				c.Verify.Key = ownKeyFor(t, algorithm)
 			}
 			con := mustCompile(t, "x", c, connectors.Options{})
 			r := request(testBody)
-			header, _, err := con.Sign(r)
+			signed, err := con.Sign(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Header = header
+			r = signed
 			if got := outcome(t, con, r); got != "" {
 				t.Fatalf("a right one: %s", got)
 			}
@@ -492,7 +491,7 @@ func TestJWT(t *testing.T) {
 			if got := outcome(t, con, other); got != "verify: the JWT's claim body_sha256 is not the hash of the body" {
 				t.Errorf("another body: %q", got)
 			}
-			text := strings.TrimPrefix(header.Get("Authorization"), "Bearer ")
+			text := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 			parts := strings.Split(text, ".")
 			none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
 			for name, tt := range map[string]struct{ token, want string }{

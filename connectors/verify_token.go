@@ -3,108 +3,32 @@ package connectors
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
-
-	"golang.org/x/net/http/httpguts"
-
-	"github.com/nudgewire/nudgewire/internal/rawjson"
-)
-
-// TokenKeys are the keys of kind token.
-type TokenKeys struct {
-	From   string `yaml:"from" validate:"oneof=header bearer query path body" doc:"For token: what holds it."`
-	Field  string `yaml:"field" doc:"For token: the name of the header or parameter, or the path in the body."`
-	Prefix string `yaml:"prefix" doc:"For token: the text before it." example:"Token "`
-}
-
-// What may hold a token.
-const (
-	tokenHeader = "header"
-	tokenBearer = "bearer"
-	tokenQuery  = "query"
-	tokenPath   = "path"
-	tokenBody   = "body"
 )
 
 func tokenWords(v *Verify) string {
-	switch v.From {
-	case tokenHeader:
-		return "a token in the header " + v.Field
-	case tokenBearer:
+	if v.From == fromBearerPlace {
 		return "a bearer token"
-	case tokenQuery:
-		return "a token in the URL parameter " + v.Field
-	case tokenPath:
-		return "a token at the end of the URL"
-	default:
-		return "a token in the body's " + v.Field
 	}
+	return "a token " + v.placeWords()
 }
 
 // token is a word that only the sender and we know.
 type token struct {
 	named
 	secretWords
-	from   string
-	field  string // canonical header, or parameter
-	prefix string
-	read   func(r *Request) (string, error) // for tokenBody
+	place
 }
 
 func (t *token) traits() traits {
-	return traits{path: t.from == tokenPath, url: t.from == tokenPath || t.from == tokenQuery}
-}
-
-// given is the word that the request brings.
-func (t *token) given(r *Request) (word, reason string) {
-	switch t.from {
-	case tokenQuery:
-		values := r.query()[t.field]
-		for _, v := range values {
-			if v != values[0] {
-				return "", "the parameter " + t.field + " came twice with different values"
-			}
-		}
-		if len(values) == 0 {
-			return "", ""
-		}
-		return values[0], ""
-	case tokenPath:
-		return r.Path[strings.LastIndexByte(r.Path, '/')+1:], ""
-	case tokenBody:
-		word, err := t.read(r)
-		if err != nil {
-			return "", "the body that should hold the token cannot be read: " + err.Error()
-		}
-		return word, ""
-	default:
-		word, reason := only(r.Header, t.field)
-		if reason != "" || word == "" {
-			return "", reason
-		}
-		cut, ok := strings.CutPrefix(word, t.prefix)
-		if t.field == "Authorization" {
-			cut, ok = cutPrefixFold(word, t.prefix)
-		}
-		if !ok {
-			return "", fmt.Sprintf("the header %s does not begin with %q", t.field, t.prefix)
-		}
-		return cut, ""
-	}
-}
-
-func (t *token) carried(r *Request) bool {
-	word, reason := t.given(r)
-	return word != "" || reason != ""
+	return traits{path: t.from == fromPathPlace, alters: t.from == fromPathPlace || t.from == fromQueryPlace}
 }
 
 // precheck is the whole check, except for a token in the body.
 func (t *token) precheck(r *Request) string {
-	if t.from == tokenBody {
+	if t.from == fromBodyPlace {
 		return ""
 	}
 	return t.check(r)
@@ -123,47 +47,11 @@ func (t *token) check(r *Request) string {
 	return ""
 }
 
-func (t *token) where() string {
-	switch t.from {
-	case tokenQuery:
-		return "the URL parameter " + t.field
-	case tokenPath:
-		return "the last part of the path"
-	case tokenBody:
-		return "the body's " + t.field
-	default:
-		return "the header " + t.field
-	}
-}
-
 func (t *token) sign(r *Request, out *signing) error {
-	switch t.from {
-	case tokenQuery:
-		u, err := url.Parse(out.url)
-		if err != nil {
-			return fmt.Errorf("url: %w", err)
-		}
-		q := u.Query()
-		q.Set(t.field, t.first)
-		u.RawQuery = q.Encode()
-		out.url = u.String()
-	case tokenPath:
-		before, query, _ := strings.Cut(out.url, "?")
-		if !strings.HasSuffix(before, "/"+t.first) {
-			before = strings.TrimSuffix(before, "/") + "/" + url.PathEscape(t.first)
-		}
-		if query != "" {
-			before += "?" + query
-		}
-		out.url = before
-	case tokenBody:
-		if word, err := t.read(r); err != nil || !t.accepts(word) {
-			return errors.New("this sender's token is part of the body: put it into the field " + t.field)
-		}
-	default:
-		out.header.Set(t.field, t.prefix+t.first)
+	if word, reason := t.given(r); t.from == fromBodyPlace && reason == "" && t.accepts(word) {
+		return nil
 	}
-	return nil
+	return t.put(out, t.first)
 }
 
 // secretWords are secrets that a request repeats as they are.
@@ -199,54 +87,11 @@ func (r *Request) query() url.Values {
 }
 
 func (k *compiler) token(v *verifyRule) verifier {
-	path := v.path
-	t := &token{named: v.named, prefix: v.Prefix, from: v.From, field: v.Field}
-	switch t.from {
-	default:
-		k.add(path+".from", "is missing: what holds the token?", "write header, bearer, query, path or body")
+	at, ok := k.place(v, "the token")
+	if !ok {
 		return nil
-	case tokenBearer:
-		t.field, t.prefix = "Authorization", "Bearer "
-	case tokenPath:
-	case tokenHeader:
-		if !httpguts.ValidHeaderFieldName(t.field) {
-			k.add(path+".field", "is missing: which header holds the token?", "write field: X-Webhook-Token")
-		}
-		t.field = http.CanonicalHeaderKey(t.field)
-	case tokenQuery:
-		if t.field == "" {
-			k.add(path+".field", "is missing: which URL parameter holds the token?", "write field: token")
-		}
-	case tokenBody:
-		if t.field == "" {
-			k.add(path+".field", "is missing: which field of the body holds the token?", "write a path, such as field: token")
-			return nil
-		}
-		e := k.expr(path+".field", t.field)
-		if e == nil {
-			return nil
-		}
-		if e.from != fromItem || len(e.pipes) > 0 {
-			k.add(path+".field", "is no plain path into the body", "write a path, such as field: token")
-			return nil
-		}
-		alone := standAlone(e)
-		t.read = func(r *Request) (string, error) {
-			doc, rejected := v.body.read(r)
-			if rejected != nil {
-				return "", rejected
-			}
-			found, err := alone.view(doc.text)
-			if err != nil {
-				return "", err
-			}
-			raw := e.raw(&found)
-			if raw == "" || raw[0] != '"' {
-				return "", nil // a text and nothing else: no list of one, no number
-			}
-			return rawjson.Unquote(raw), nil
-		}
 	}
+	t := &token{named: v.named, place: at}
 	for _, s := range k.wantSecrets(v.secrets) {
 		word := strings.TrimSpace(s.text)
 		if len(strings.Trim(word, "\x00")) == 0 {
@@ -254,7 +99,7 @@ func (k *compiler) token(v *verifyRule) verifier {
 			continue
 		}
 		k.adviseSecret(s, []byte(word))
-		if t.from == tokenPath && strings.ContainsAny(word, "/?#% ") {
+		if t.from == fromPathPlace && strings.ContainsAny(word, "/?#% ") {
 			k.add(s.path, "holds characters that cannot be in a path", "use letters, digits, - and _")
 		}
 		t.add(word)

@@ -13,7 +13,7 @@ var usedKeys = map[string][]string{
 	"standard_webhooks": {"headers", "timestamp", "key", "body_required", "secret", "secrets"},
 	"token":             {"from", "field", "prefix", "secret", "secrets"},
 	"basic":             {"user", "password", "secret", "secrets"},
-	"jwt":               {"algorithm", "key", "claims", "body_hash", "secret", "secrets"},
+	"jwt":               {"algorithm", "key", "claims", "body_hash", "from", "field", "prefix", "secret", "secrets"},
 	"none":              {},
 	"any_of":            {"any_of", "prefer", "secret", "secrets"},
 	"all_of":            {"all_of", "secret", "secrets"},
@@ -31,8 +31,11 @@ var usedOnlyWith = []struct {
 	used      func(*Verify) bool
 	hint      string
 }{
-	{"token", "field", func(v *Verify) bool { return v.From != tokenBearer && v.From != tokenPath }, "from: header, query and body have a field"},
-	{"token", "prefix", func(v *Verify) bool { return v.From == tokenHeader }, "from: header has a prefix"},
+	{"token", "field", func(v *Verify) bool { return v.From != fromBearerPlace && v.From != fromPathPlace }, "from: header, query and body have a field"},
+	{"token", "prefix", func(v *Verify) bool { return v.From == fromHeaderPlace }, "from: header has a prefix"},
+	{"jwt", "field", func(v *Verify) bool { return v.From != "" && v.From != fromBearerPlace }, "from: header, query and body have a field"},
+	{"jwt", "prefix", func(v *Verify) bool { return v.From == fromHeaderPlace }, "from: header has a prefix"},
+	{"jwt", "body_hash", func(v *Verify) bool { return v.From != fromBodyPlace }, "from: bearer, header and query can have one: a JWT in the body cannot hold its hash"},
 	{"signed", "id", func(v *Verify) bool { return slices.Contains(v.Parts, "id") }, "write id among the parts, where the sender signs it"},
 	{"signed", "url", func(v *Verify) bool { return slices.Contains(v.Parts, "url") }, "write url among the parts, where the sender signs it"},
 }

@@ -31,7 +31,7 @@ func TestAKeyThatAVerifierDoesNotLookAtIsAnError(t *testing.T) {
 		"algorithm": {"hmac-sha256", "signed jwt"}, "signature": {"{header: X-S, encoding: hex}", "signed"}, "parts": {"[body]", "signed"},
 		"timestamp": {"{tolerance: 5m}", "signed standard_webhooks"}, "freshness": {"{header: X-At}", "signed"}, "id": {"X-Id", "signed"},
 		"key": {"raw", "signed standard_webhooks jwt"}, "url": {"{decode: hubspot}", "signed"}, "body_required": {"false", "signed standard_webhooks"},
-		"headers": {"svix", "standard_webhooks"}, "from": {"header", "token"}, "field": {"X-Token", "token"}, "prefix": {"v1=", "token"},
+		"headers": {"svix", "standard_webhooks"}, "from": {"header", "token jwt"}, "field": {"X-Token", "token jwt"}, "prefix": {"v1=", "token jwt"},
 		"user": {"u", "basic"}, "password": {"p", "basic"}, "claims": {"{aud: a}", "jwt"}, "body_hash": {"h", "jwt"},
 		"any_of": {"[{kind: none}]", "any_of"}, "prefer": {"[a]", "any_of"}, "all_of": {"[{kind: none}]", "all_of"}, "when": {"{header: {X-A: b}}", "member"},
 		"secret": {testSecret, "signed standard_webhooks token basic jwt any_of all_of"}, "secrets": {"[" + testSecret + "]", "signed standard_webhooks token basic jwt any_of all_of"},
@@ -67,6 +67,14 @@ func TestAKeyThatAVerifierDoesNotLookAtIsAnError(t *testing.T) {
 		"verify: {kind: token, from: bearer, field: X-Token, secret: " + testSecret + "}":                                                              "verify.field: is not looked at here",
 		"verify: {kind: token, from: query, field: token, prefix: v1, secret: " + testSecret + "}":                                                     "verify.prefix: is not looked at here",
 		"verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-S, encoding: hex}, parts: [body], id: X-Id, secret: " + testSecret + "}": "verify.id: is not looked at here",
+		"verify: {kind: jwt, field: X-Token, secret: " + testSecret + "}":                                                                              "verify.field: is not looked at here",
+		"verify: {kind: jwt, from: bearer, field: X-Token, secret: " + testSecret + "}":                                                                "verify.field: is not looked at here",
+		"verify: {kind: jwt, from: query, field: token, prefix: v1, secret: " + testSecret + "}":                                                       "verify.prefix: is not looked at here",
+		"verify: {kind: jwt, from: body, body_hash: h, secret: " + testSecret + "}":                                                                    "verify.body_hash: is not looked at here",
+		"verify: {kind: jwt, from: path, secret: " + testSecret + "}":                                                                                  "verify.from: is no place of a JWT",
+		"verify: {kind: jwt, from: header, secret: " + testSecret + "}":                                                                                "verify.field: is missing: which header holds the JWT?",
+		"verify: {kind: jwt, from: query, secret: " + testSecret + "}":                                                                                 "verify.field: is missing: which URL parameter holds the JWT?",
+		"verify: {kind: jwt, from: body, field: 'header:X', secret: " + testSecret + "}":                                                               "verify.field: is no plain path into the body",
 		"verify: {kind: none}\nsecret: " + testSecret:                                                                                                  "secret: is not looked at: verify.kind is none",
 	} {
 		if got := problems(t, "x", written); !strings.Contains(got, want) {

@@ -394,11 +394,11 @@ func TestAllAreCountedAndAFloodHidesNothing(t *testing.T) {
 		broken := []byte(`{"id":1`)
 		r := httptest.NewRequest(http.MethodPost, "http://x/hooks/shopify", bytes.NewReader(broken))
 		r.Header.Set("X-Shopify-Topic", "orders/create")
-		header, _, err := shop.Sign(connectors.Request{Method: http.MethodPost, URL: "http://x/hooks/shopify", Path: "/hooks/shopify", Header: r.Header, Body: broken, Now: time.Now()})
+		signed, err := shop.Sign(connectors.Request{Method: http.MethodPost, URL: "http://x/hooks/shopify", Path: "/hooks/shopify", Header: r.Header, Body: broken, Now: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header = header
+		r.Header = signed.Header
 		serve(r, "192.0.2.7")
 		serve(httptest.NewRequest(http.MethodPost, "/hooks/shopify", strings.NewReader("{}")), "203.0.113.9")
 		if n := store.refused.Load(); n != strangeBurst+traceBurst+2 {
@@ -648,11 +648,11 @@ func TestAProvenBodyThatCannotBeReadShowsNoPhone(t *testing.T) {
 		body := []byte(`{"phone": +447700900123}`)
 		r := httptest.NewRequest(http.MethodPost, "http://x/hooks/shopify", bytes.NewReader(body))
 		r.Header.Set("X-Shopify-Topic", "orders/create")
-		header, _, err := shop.Sign(connectors.Request{Method: http.MethodPost, URL: "http://x/hooks/shopify", Path: "/hooks/shopify", Header: r.Header, Body: body, Now: time.Now()})
+		signed, err := shop.Sign(connectors.Request{Method: http.MethodPost, URL: "http://x/hooks/shopify", Path: "/hooks/shopify", Header: r.Header, Body: body, Now: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header = header
+		r.Header = signed.Header
 		h.Handler().ServeHTTP(httptest.NewRecorder(), r)
 		f := <-store.kept
 		said := fmt.Sprint(f, logs.All()[0].ContextMap())

@@ -585,7 +585,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 		Empty: no.Stage == connectors.StageBody && no.Status < http.StatusBadRequest, Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
 	}
 	if h.Samples && verified {
-		f.Sample = sampleOf(c.body)
+		f.Sample = sampleOf(c.to.Shown(c.body))
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), acceptFor)
 	defer cancel()

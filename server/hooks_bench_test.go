@@ -84,11 +84,11 @@ func signed(t testing.TB, to *connectors.Connector, url string, size int) *http.
 	for k, v := range sample.Header {
 		r.Header.Set(k, v)
 	}
-	header, _, err := to.Sign(connectors.Request{Method: http.MethodPost, URL: url, Path: r.URL.Path, Header: r.Header, Body: body, Now: time.Now()})
+	signed, err := to.Sign(connectors.Request{Method: http.MethodPost, URL: url, Path: r.URL.Path, Header: r.Header, Body: body, Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header = header
+	r.Header = signed.Header
 	return r
 }
 

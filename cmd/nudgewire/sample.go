@@ -106,16 +106,13 @@ func (c *cli) unsigned(cfg *config.Config, r *connectors.Connector, file string,
 	return req, nil
 }
 
-// sign gives the request what its sender would sign it with: headers, or a token in its URL.
+// sign gives the request what its sender would sign it with: headers, a token in its URL, or a body that is one.
 func sign(req *connectors.Request, r *connectors.Connector) error {
-	signed, url, err := r.Sign(*req)
+	signed, err := r.Sign(*req)
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)
 	}
-	for name, values := range signed {
-		req.Header[name] = values
-	}
-	called(req, r, url)
+	*req = signed
 	return nil
 }
 
