@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-
 	"io"
-
 	"net"
 	"net/http"
 	"net/http/httptest"
