@@ -51,6 +51,9 @@ func findColumn(columns []string, name string, more []string) (int, error) {
 	if near := nearest.Of(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q? The source has %s", near, lists.Names(columns))
 	}
+	if encoding := lists.EncodingOf(name, columns); encoding != "" {
+		hint = fmt.Sprintf("the list is written in %s: write source.encoding: %s", encoding, encoding)
+	}
 	return 0, &noColumnError{wordError{fmt.Sprintf("the source has no column %q", name), hint}, name}
 }
 

@@ -238,7 +238,7 @@ func (b *building) ofCountries() string {
 func (b *building) proposed(rows lists.Rows) string {
 	const looked = 200
 	columns := rows.Header()
-	counts, of := make([]int, len(columns)), make([]int, len(columns))
+	valid, counts, of := make([]int, len(columns)), make([]int, len(columns)), make([]int, len(columns))
 	for range looked {
 		row, _, err := rows.Next()
 		if _, bad := errors.AsType[*lists.RowError](err); err != nil && !bad {
@@ -249,14 +249,17 @@ func (b *building) proposed(rows lists.Rows) string {
 				continue
 			}
 			of[i]++
-			if n, err := phones.Read(cell, b.job.home); err == nil && phones.Valid(n.Digits) {
+			if n, err := phones.Read(cell, b.job.home); err == nil {
 				counts[i]++
+				if phones.Valid(n.Digits) {
+					valid[i]++
+				}
 			}
 		}
 	}
 	best := 0
-	for i := range counts {
-		if counts[i] > counts[best] {
+	for i := range counts { // order numbers may look like phones; numbers that a plan knows are
+		if cmp.Or(valid[i]-valid[best], counts[i]-counts[best]) > 0 {
 			best = i
 		}
 	}

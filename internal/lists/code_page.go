@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -64,6 +65,24 @@ func canonical(name string) (string, bool) {
 	}
 	is, err := htmlindex.Name(found)
 	return is, err == nil && is != "replacement"
+}
+
+// EncodingOf is the encoding in which a column has a name, of a list that was read as windows-1252; "" where there is none. A country
+// whose spreadsheets write windows-1252 may get a list from somebody else's.
+func EncodingOf(name string, columns []string) string {
+	pages := slices.Concat(slices.Collect(maps.Values(pageOfScript)), slices.Collect(maps.Values(pageOfLanguage)), []string{"koi8-r", "macintosh"})
+	slices.Sort(pages)
+	for _, page := range slices.Compact(pages) {
+		found, err := htmlindex.Get(page)
+		if err != nil {
+			continue
+		}
+		raw, err := found.NewEncoder().String(name)
+		if err == nil && western(raw) != name && slices.ContainsFunc(columns, func(c string) bool { return strings.TrimSpace(c) == western(raw) }) {
+			return page
+		}
+	}
+	return ""
 }
 
 // shownLetters is how many letters a note shows of a list that is in Windows-1252.

@@ -285,9 +285,10 @@ func book1(t testing.TB) string {
 }
 
 func TestWorkbooks(t *testing.T) {
+	const dates = "dates are read as “2026-05-04”, in “since”"
 	path := book1(t)
 	want := list{
-		Header: []string{"phone", "name", "since"},
+		Header: []string{"phone", "name", "since"}, Notes: []string{dates},
 		Rows:   []string{"447911123456|Ann|2026-05-04", "+447911123457|Zoë, \"Jo\"", "4.47911E+11"}, Lines: []int64{2, 4, 5},
 	}
 	for name, o := range map[string]Origin{"as xlsx": {XLSX: path}, "found out behind csv": {CSV: path}, "by the sheet's name": {XLSX: path, Worksheet: "Sheet1"}} {
@@ -311,11 +312,11 @@ func TestWorkbooks(t *testing.T) {
 	if err := two.SaveAs(second); err != nil {
 		t.Fatal(err)
 	}
-	want.Notes = []string{"only the worksheet “Sheet1” is read, not “Guests of May”, “Old” (source.worksheet)"}
+	want.Notes = []string{"only the worksheet “Sheet1” is read, not “Guests of May”, “Old” (source.worksheet)", dates}
 	if diff := cmp.Diff(want, readAll(t, Origin{XLSX: second})); diff != "" {
 		t.Errorf("several worksheets (-want +got):\n%s", diff)
 	}
-	want.Notes = nil
+	want.Notes = []string{dates}
 	if diff := cmp.Diff(want, readAll(t, Origin{XLSX: second, Worksheet: "Sheet1"})); diff != "" {
 		t.Errorf("one of several worksheets (-want +got):\n%s", diff)
 	}

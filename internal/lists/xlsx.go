@@ -74,6 +74,7 @@ type bookRows struct {
 	row           []string
 	notes         []string
 	hidden        bool // hidden rows are rows as others
+	dates         dates
 }
 
 // firstShown is the first worksheet that the workbook shows.
@@ -89,8 +90,8 @@ func firstShown(book *excelize.File, sheets []string) (string, error) {
 // errHidden is a row that a filter or a person hid: whoever saved the list did not see it.
 var errHidden = &RowError{Reason: "the row is hidden in the workbook (source.hidden)"}
 
-// Notes say which worksheets are not read.
-func (w *bookRows) Notes() []string { return w.notes }
+// Notes say which worksheets are not read, and how dates were.
+func (w *bookRows) Notes() []string { return append(slices.Clone(w.notes), w.dates.notes(w.header)...) }
 
 // Header are the names in the first row, or those that the job gives.
 func (w *bookRows) Header() []string { return w.header }
@@ -136,6 +137,9 @@ func (w *bookRows) read() (Row, int64, error) {
 			}
 			if i < len(stored) && shortened.MatchString(cell) {
 				cell = unshorten(cell, stored[i])
+			}
+			if i < len(stored) && w.header != nil {
+				w.dates.add(i, cell, stored[i], w.line)
 			}
 			filled = filled || strings.TrimSpace(cell) != ""
 			w.row = append(w.row, cell)

@@ -1,0 +1,81 @@
+package lists
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// dates are the columns of a worksheet that have dates. A date that somebody typed where the spreadsheet did not know it for one is a
+// text, and stays as it was typed: 06/03/2026 beside 2026-03-07 is worth a look.
+type dates struct {
+	columns map[int]*dateColumn
+}
+
+type dateColumn struct {
+	dates int64
+	shown string // the first of them
+	texts int64
+	typed string // the first of those
+	row   int64  // where it stands
+}
+
+var typedDate = regexp.MustCompile(`^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( |$)`)
+
+// add looks at one cell: as it is shown, and as it is stored, where a date is a number of days.
+func (d *dates) add(column int, shown, stored string, row int64) {
+	if len(shown) < len("1.1.26") || shown[0] < '0' || shown[0] > '9' {
+		return
+	}
+	if !typedDate.MatchString(shown) {
+		return
+	}
+	date := shown != stored // in the format of its cell
+	c := d.columns[column]
+	if c == nil {
+		if d.columns == nil {
+			d.columns = map[int]*dateColumn{}
+		}
+		c = &dateColumn{}
+		d.columns[column] = c
+	}
+	switch {
+	case date && c.dates == 0:
+		c.shown = shown
+		fallthrough
+	case date:
+		c.dates++
+	case c.texts == 0:
+		c.typed, c.row = shown, row
+		fallthrough
+	default:
+		c.texts++
+	}
+}
+
+// notes say how dates were read, and which cells look like dates and are none to the spreadsheet.
+func (d *dates) notes(header []string) (notes []string) {
+	var read, mixed []string
+	example := ""
+	for i, name := range header {
+		c := d.columns[i]
+		if c == nil || c.dates == 0 {
+			continue
+		}
+		read = append(read, name)
+		if example == "" {
+			example = c.shown
+		}
+		if c.texts > 0 {
+			mixed = append(mixed, fmt.Sprintf("column %s: beside %s, %s typed as text and kept so, such as %s in row %s", mask.Quote(Shorten(name)),
+				units.Count(c.dates, "real date"), units.Number(c.texts), mask.Quote(c.typed), units.Number(c.row)))
+		}
+	}
+	if len(read) > 0 {
+		notes = append(notes, fmt.Sprintf("dates are read as %s, in %s", mask.Quote(example), Names(read)))
+	}
+	return slices.Concat(notes, mixed)
+}
