@@ -289,7 +289,7 @@ func TestWorkbooks(t *testing.T) {
 	path := book1(t)
 	want := list{
 		Header: []string{"phone", "name", "since"}, Notes: []string{dates},
-		Rows:   []string{"447911123456|Ann|2026-05-04", "+447911123457|Zoë, \"Jo\"", "4.47911E+11"}, Lines: []int64{2, 4, 5},
+		Rows: []string{"447911123456|Ann|2026-05-04", "+447911123457|Zoë, \"Jo\"", "4.47911E+11"}, Lines: []int64{2, 4, 5},
 	}
 	for name, o := range map[string]Origin{"as xlsx": {XLSX: path}, "found out behind csv": {CSV: path}, "by the sheet's name": {XLSX: path, Worksheet: "Sheet1"}} {
 		t.Run(name, func(t *testing.T) {
