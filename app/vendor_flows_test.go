@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 type vendorFlow struct {
 	name, preset  string
 	settings      string // more keys of the connector
+	token         string // for look-ups; that of the rig unless set
 	headers       func(body string) http.Header
 	on, cancelOn  string // kinds
 	opens, closes string
@@ -160,7 +162,7 @@ func TestVendorsDefaultBodies(t *testing.T) {
 	for i, f := range vendorFlows {
 		fmt.Fprintf(&connectors, "  v%d: {preset: %s, verify: {kind: token, from: header, field: X-Token, secret: \"${SHOP_SECRET}\"}", i, f.preset)
 		if f.answers != nil {
-			fmt.Fprintf(&connectors, ", api_url: %q, allow_private: true, token: \"${API_KEY}\"", api.URL)
+			fmt.Fprintf(&connectors, ", api_url: %q, allow_private: true, token: %q", api.URL, cmp.Or(f.token, "${API_KEY}"))
 		}
 		connectors.WriteString(f.settings + "}\n")
 		fmt.Fprintf(&triggers, "  of-v%[1]d: {on: v%[1]d.%[2]s, wait: 1h, cancel_on: v%[1]d.%[3]s, category: utility, send: {template: t}}\n", i, f.on, f.cancelOn)

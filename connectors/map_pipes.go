@@ -12,6 +12,7 @@ import (
 //
 //	lower, upper     the case of letters
 //	minor            an amount in cents, paise or whatever the currency's smallest unit is
+//	cents            an amount in hundredths, whatever its currency
 //	money            an amount with currency symbols and separators around it ("£1,234.50")
 //	first            what comes before the first comma
 //	before X         what comes before the first X
@@ -30,7 +31,7 @@ type pipe struct {
 // has reports whether a map names the text.
 func (p *pipe) has(text string) bool { _, ok := p.table[strings.ToLower(text)]; return ok }
 
-var pipeNames = []string{"lower", "upper", "minor", "money", "first", "before", "after", "is", "map", "plain"}
+var pipeNames = []string{"lower", "upper", "minor", "cents", "money", "first", "before", "after", "is", "map", "plain"}
 
 // parsePipe reads what is between two |. The fault is nil for a good one.
 func parsePipe(call string) (pipe, *syntaxFault) {
@@ -49,6 +50,8 @@ func parsePipe(call string) (pipe, *syntaxFault) {
 	case "upper":
 		p.run = strings.ToUpper
 	case "minor":
+	case "cents":
+		p.run = hundredths
 	case "money":
 		p.run = plainAmount
 	case "plain":
@@ -103,6 +106,20 @@ func parsePipe(call string) (pipe, *syntaxFault) {
 		return p, &syntaxFault{Msg: fmt.Sprintf("| %s takes nothing behind it", name), Hint: "remove " + arg}
 	}
 	return p, nil
+}
+
+// hundredths is an amount in hundredths as one with decimals: its point moves by two places. What is no number stays, and cannot be read.
+func hundredths(s string) string {
+	sign, digits := "", s
+	if rest, ok := strings.CutPrefix(s, "-"); ok {
+		sign, digits = "-", rest
+	}
+	digits, fraction, _ := strings.Cut(digits, ".")
+	if digits == "" || strings.Trim(digits+fraction, "0123456789") != "" {
+		return s
+	}
+	digits = strings.Repeat("0", max(0, 3-len(digits))) + digits
+	return sign + digits[:len(digits)-2] + "." + digits[len(digits)-2:] + fraction
 }
 
 func pipeExample(name string) string {

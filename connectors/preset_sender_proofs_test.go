@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,18 @@ func tokenInURL(name string) func(*connectors.Request, string, time.Time) {
 var senderProofs = map[string]senderProof{
 	"salla": {put: hexOfBody("X-Salla-Signature"), signed: true},
 	"zid":   {put: userAndPassword},
+	"vtex":  {put: func(r *connectors.Request, secret string, _ time.Time) { r.Header.Set("X-Webhook-Token", secret) }},
+
+	"chargebee": {put: userAndPassword},
+	// docs.recurly.com: the time in milliseconds, then signatures over it, a dot and the body; the first may be of an older key.
+	"recurly": {signed: true, old: 5 * time.Minute, put: func(r *connectors.Request, secret string, at time.Time) {
+		stamp := strconv.FormatInt(at.UnixMilli(), 10)
+		r.Header.Set("Recurly-Signature", stamp+","+hex.EncodeToString(macOf("an-older-key", stamp+"."+string(r.Body)))+","+hex.EncodeToString(macOf(secret, stamp+"."+string(r.Body))))
+	}},
+	"paddle": {signed: true, old: 5 * time.Minute, put: func(r *connectors.Request, secret string, at time.Time) {
+		stamp := strconv.FormatInt(at.Unix(), 10)
+		r.Header.Set("Paddle-Signature", "ts="+stamp+";h1="+hex.EncodeToString(macOf(secret, stamp+":"+string(r.Body))))
+	}},
 }
 
 // Each request with its vendor's proof is taken; with a body that was changed, the proof of another secret, none, and one that is old,

@@ -48,7 +48,7 @@ func hexOf(word string) string {
 }
 
 // covers says which parts of a request a preset's verifier depends on.
-type covers struct{ body, method, url, time bool }
+type covers struct{ body, method, url, time, list bool }
 
 func coverage(v *connectors.Verify) covers {
 	switch {
@@ -67,7 +67,7 @@ func coverage(v *connectors.Verify) covers {
 		return covers{
 			body:   slices.ContainsFunc(v.Parts, func(p string) bool { return strings.HasPrefix(p, "body") || p == "first_item" }),
 			method: slices.Contains(v.Parts, "method"), url: slices.Contains(v.Parts, "url"),
-			time: slices.Contains(v.Parts, "timestamp"),
+			time: slices.Contains(v.Parts, "timestamp"), list: v.Signature.List != nil,
 		}
 	default:
 		return covers{}
@@ -162,7 +162,7 @@ func mutations(t testing.TB, con *connectors.Connector, s connectors.Sample, rig
 			"a very long ": strings.Repeat("a", 5000),
 		} {
 			// A list that is written twice still holds its good entry: nothing is forged by it.
-			if changed == value || (label == "a doubled " && strings.Contains(value, ",v1=")) || (name == "X-Hubspot-Signature-Version" && changed == "") {
+			if changed == value || (label == "a doubled " && covered.list) || (name == "X-Hubspot-Signature-Version" && changed == "") {
 				continue
 			}
 			change(label+name, func(r *connectors.Request) { r.Header.Set(name, changed) })

@@ -3,6 +3,7 @@ package connectors
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"strconv"
 	"strings"
 )
 
@@ -17,6 +18,7 @@ const maxSignatures = 32
 // entries yields the names and values of a header such as t=1,v1=aa,v1=bb. Entries without
 // the assign mark are yielded with an empty name. Space may be around entries, as in every list
 // in a header (RFC 9110, 5.6.1).
+// Without assign an entry's name is its place.
 func entries(header, separator, assign string) func(yield func(name, value string) bool) {
 	return func(yield func(string, string) bool) {
 		rest := header
@@ -24,7 +26,10 @@ func entries(header, separator, assign string) func(yield func(name, value strin
 			entry, after, _ := strings.Cut(rest, separator)
 			rest = after
 			name, value, ok := strings.Cut(strings.TrimSpace(entry), assign)
-			if !ok {
+			switch {
+			case assign == "":
+				name, value = strconv.Itoa(n), strings.TrimSpace(entry)
+			case !ok:
 				name, value = "", name
 			}
 			if !yield(strings.TrimSpace(name), strings.TrimSpace(value)) {
@@ -32,6 +37,14 @@ func entries(header, separator, assign string) func(yield func(name, value strin
 			}
 		}
 	}
+}
+
+// entry writes an entry of the list.
+func (l *List) entry(name, value string) string {
+	if l.Assign == "" {
+		return value
+	}
+	return name + l.Assign + value
 }
 
 // decodeSignature appends the bytes of a written signature; ok is false for what is not

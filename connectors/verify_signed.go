@@ -34,10 +34,11 @@ type Signature struct {
 	List     *List    `yaml:"list" doc:"Where one header holds several signatures."`
 }
 
-// A List is a header of the form t=1,v1=aa,v1=bb.
+// A List is a header of the form t=1,v1=aa,v1=bb. Without Assign its entries have no names, as in 1,aa,bb, and are called by
+// their places: 0, 1, 2.
 type List struct {
 	Separator string   `yaml:"separator" validate:"required" doc:"The separator between entries." example:"','"`
-	Assign    string   `yaml:"assign" validate:"required" doc:"The separator between an entry's name and its value." example:"="`
+	Assign    string   `yaml:"assign" doc:"The separator between an entry's name and its value. Without it entries have no names, and are called by their places, from 0." example:"="`
 	Pick      []string `yaml:"pick" validate:"required" doc:"The names of the entries that hold signatures." example:"v1"`
 }
 
@@ -351,7 +352,7 @@ func (s *signed) sign(r *Request, out *signing) error {
 		if st.header != "" {
 			out.header.Set(st.header, m.stamp)
 		} else {
-			prefix = st.list + s.list.Assign + m.stamp + s.list.Separator
+			prefix = s.list.entry(st.list, m.stamp) + s.list.Separator
 		}
 	}
 	if s.freshness != nil && s.freshness.header != "" && headerText(out.header, s.freshness.header) == "" {
@@ -363,7 +364,7 @@ func (s *signed) sign(r *Request, out *signing) error {
 		return err
 	}
 	if s.list != nil {
-		prefix += name + s.list.Assign
+		prefix += s.list.entry(name, "")
 	}
 	out.header.Set(header, prefix+encodeSignature(sig, s.encoding))
 	return nil
@@ -410,6 +411,17 @@ func (k *compiler) signed(v *verifyRule) verifier {
 		s.headers = append(s.headers, http.CanonicalHeaderKey(h))
 	}
 	s.encoding, s.prefix, s.list = sig.Encoding, sig.Prefix, sig.List
+	if l := sig.List; l != nil && l.Assign == "" {
+		// The time, where it is in the list, then the signatures: what Sign writes, and all that senders do.
+		first := 0
+		if v.Timestamp != nil && v.Timestamp.List != "" {
+			first = 1
+		}
+		places := slices.ContainsFunc(l.Pick, func(name string) bool { n, err := strconv.Atoi(name); return err != nil || n < first })
+		if places || len(l.Pick) == 0 || l.Pick[0] != strconv.Itoa(first) || first == 1 && v.Timestamp.List != "0" {
+			k.add(path+".signature.list", "has no assign, so that its entries are called by their places", "write pick: ['1', '2'] and timestamp: {list: '0'}: first the time, then signatures")
+		}
+	}
 	if v.ID != "" {
 		s.idHeaders = []string{http.CanonicalHeaderKey(v.ID)}
 	}

@@ -38,8 +38,8 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 				word = "whsec_" + base64.StdEncoding.EncodeToString([]byte(hex))
 			}
 			env := func(name string) (string, bool) {
-				if name == "COPPER_TOKEN" { // its user is named beside it
-					return "ada@example.com:" + hex, true
+				if strings.HasSuffix(name, "_TOKEN") && slices.ContainsFunc(preset.Enrich, func(r connectors.EnrichRule) bool { return r.Auth != nil && r.Auth.UserHeader != "" }) {
+					return "ada@example.com:" + hex, true // its user is named beside it
 				}
 				if strings.HasSuffix(name, "_PUBLIC_KEY") {
 					return base64.StdEncoding.EncodeToString(der), true
