@@ -141,6 +141,9 @@ func (k *compiler) lookupWhen(at, text string, program *rawjson.Program) (lookup
 // kept complains about what is not there any more when a look-up is made.
 func (k *compiler) kept(at string, e *expr) bool {
 	gone := ""
+	if e.lead != nil && k.root != k.item {
+		gone = "what is around the items of a batch is not kept"
+	}
 	switch e.from {
 	case fromHeader, fromQuery:
 		gone = "the request's headers and parameters are not kept"

@@ -86,7 +86,7 @@ func indexOutside(text, op string) int {
 			depth++
 		case c == ']':
 			depth--
-		case depth == 0 && strings.HasPrefix(text[i:], op):
+		case depth == 0 && strings.HasPrefix(text[i:], op) && (i == 0 || text[i-1] != '-'): // -> leads on
 			return i
 		}
 	}

@@ -356,6 +356,10 @@ func (m *mapper) complete(e *nudgewire.Event, v *view) {
 		c.Name = strings.TrimSpace(c.FirstName + " " + c.LastName)
 	case c.FirstName == "" && c.LastName == "":
 		c.FirstName, c.LastName, _ = strings.Cut(c.Name, " ")
+	case c.FirstName == "": // a form that asks for "name" and "surname" means the first by the one
+		if first := strings.TrimSuffix(c.Name, " "+c.LastName); first != c.Name || !strings.Contains(first, " ") && first != c.LastName {
+			c.FirstName = first
+		}
 	}
 	if c.Country == "" && v.badCountry == "" {
 		if c.Phone != "" {

@@ -307,7 +307,7 @@ func TestFormsKeepTheirAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := nudgewire.Form{ID: "tok1001", Name: "Call me back", Answers: map[string]string{"first_name": "Bela", "phone": "+36201234567"}}
+	want := nudgewire.Form{ID: "tok1001", Name: "Call me back", Answers: map[string]string{"What is your first name?": "Bela", "Where can we reach you?": "+36201234567", "And your last name?": "Nagy"}}
 	if diff := cmp.Diff(want, got.Events[0].Form); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -16,7 +16,10 @@ import (
 //	line_items[0].title          a position in a list, from 0; [-1] is the last
 //	entry[*].changes[*].value    every one of a list
 //	phones[primary=true].value   the first of a list whose member has that value
-//	fields[label~=phone].value   the first whose member contains it, case aside
+//	fields[label~=phone].value   the first whose member contains it, case aside; [label~=phone|tel] either of them
+//	answers[~=phone].full        the first member of an object whose name contains it
+//	field.id -> fields[id].title the entry of another list, from the top of the body, whose id is what stands before
+//	answers[field.id -> fields[id].title ~= phone].text  a list by what another one says of its entries
 //	.                            the whole item
 //	header:X-Shopify-Topic       a header of the request
 //	query:source                 a parameter of the URL
@@ -34,7 +37,8 @@ type expr struct {
 	from     exprFrom
 	name     string // of a header or parameter, or the literal
 	path     path
-	slot     int // of the path's leading names in the program of its text; set by link
+	lead     *lead // nil, or where the value leads to
+	slot     int   // of the path's leading names in the program of its text; set by link
 	pieces   []piece
 	pipes    []pipe
 	country  *expr // for phones: where the country of this very number is
@@ -71,6 +75,13 @@ type path struct {
 	steps []step
 }
 
+// A lead goes on in a list, which begins at the top of the body: to its entry whose member has the text that led there.
+type lead struct {
+	list *expr
+	key  []string
+	rest []step
+}
+
 type stepKind int
 
 const (
@@ -85,8 +96,9 @@ type step struct {
 	kind  stepKind
 	name  string   // stepName
 	index int      // stepIndex
-	where []string // names down to the member that a filter compares
-	value string   // what it is compared with
+	where []string // names down to the member that a filter compares; none for the names of an object's members
+	lead  *lead    // nil, or where that member leads to, which is compared then
+	value []string // what it is compared with: one of them
 }
 
 // A syntaxFault is the position where an expression stops making sense.
@@ -162,12 +174,54 @@ func (p *exprParser) expr() (*expr, error) {
 		p.at += len(e.name)
 	default:
 		e.path, err = p.path()
+		if err == nil && strings.HasPrefix(strings.TrimLeft(p.text[p.at:], " "), "->") {
+			e.lead, err = p.lead()
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return e, p.pipes(e)
 }
+
+// lead reads "-> fields[id].title": a list, the member of its entries that is compared, and what of the entry is meant.
+func (p *exprParser) lead() (*lead, error) {
+	p.at += strings.Index(p.text[p.at:], "->") + len("->")
+	p.space()
+	p.at += len(p.text[p.at:]) - len(strings.TrimPrefix(p.text[p.at:], "root:"))
+	open := strings.IndexByte(p.text[p.at:], '[')
+	if open <= 0 {
+		return nil, &syntaxFault{At: min(p.at, len(p.text)), Msg: "no list with the name that is compared behind ->", Hint: leadHint}
+	}
+	list, err := (&exprParser{text: p.text[p.at : p.at+open]}).path()
+	if err != nil || len(list.steps) > 0 {
+		return nil, &syntaxFault{At: p.at, Msg: fmt.Sprintf("%q is no list", p.text[p.at:p.at+open]), Hint: leadHint}
+	}
+	p.at += open + 1
+	end := closing(p.text, p.at)
+	if end < 0 {
+		return nil, p.fault("a [ that is never closed")
+	}
+	key, err := (&exprParser{text: p.text[p.at:end]}).path()
+	if err != nil || len(key.names) == 0 || len(key.steps) > 0 {
+		return nil, &syntaxFault{At: p.at, Msg: fmt.Sprintf("%q is no name to compare", p.text[p.at:end]), Hint: leadHint}
+	}
+	out := &lead{list: &expr{from: fromRoot, path: list, slot: -1}, key: key.names}
+	if p.at = end + 1; p.at < len(p.text) && p.text[p.at] == '.' {
+		p.at++
+		rest, err := p.path()
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range rest.names {
+			out.rest = append(out.rest, step{kind: stepName, name: name})
+		}
+		out.rest = append(out.rest, rest.steps...)
+	}
+	return out, nil
+}
+
+const leadHint = "write field.id -> form.fields[id].title: the value, a list from the top of the body, the name in its entries, and what is meant of the entry"
 
 // aboutEvent are what conditions and dedupe keys may name of what was found out already.
 var aboutEvent = []string{"event.type", "event.kind", "event.id"}
@@ -335,28 +389,34 @@ func (p *exprParser) bracket() (step, error) {
 		err := p.fault("[%s] is neither a position such as [0], nor [*], nor a filter such as [type=phone]", inside)
 		return step{}, err
 	}
-	s := step{kind: stepEqual, value: inside[eq+1:]}
-	where := inside[:eq]
+	s := step{kind: stepEqual}
+	where, value := inside[:eq], inside[eq+1:]
 	if strings.HasSuffix(where, "~") {
 		s.kind, where = stepContains, where[:len(where)-1]
-		s.value = strings.ToLower(s.value)
+		value = strings.ToLower(value)
 	}
-	if n := len(s.value); n >= 2 && (s.value[0] == '\'' || s.value[0] == '"') && s.value[n-1] == s.value[0] {
-		s.value = s.value[1 : n-1]
+	where, value = strings.TrimSpace(where), strings.TrimSpace(value)
+	if n := len(value); n >= 2 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
+		s.value = []string{value[1 : n-1]}
+	} else {
+		s.value = strings.Split(value, "|")
+	}
+	if where == "" && s.kind == stepContains {
+		return s, nil
 	}
 	sub := &exprParser{text: where}
-	w, err := sub.path()
-	if err != nil || len(w.steps) > 0 || len(w.names) == 0 {
+	e, err := sub.expr()
+	if err != nil || e.from != fromItem || len(e.path.steps) > 0 || len(e.path.names) == 0 || len(e.pipes) > 0 {
 		err := p.fault("%q is no name to filter by", where)
 		return step{}, err
 	}
-	s.where = w.names
+	s.where, s.lead = e.path.names, e.lead
 	return s, nil
 }
 
 // closing finds the ] that ends a bracket, quotes left aside; -1 for none.
 func closing(text string, at int) int {
-	quote := byte(0)
+	quote, depth := byte(0), 0
 	for ; at < len(text); at++ {
 		switch c := text[at]; {
 		case quote != 0:
@@ -365,6 +425,10 @@ func closing(text string, at int) int {
 			}
 		case (c == '\'' || c == '"') && text[at-1] == '=':
 			quote = c
+		case c == '[':
+			depth++
+		case c == ']' && depth > 0:
+			depth--
 		case c == ']':
 			return at
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,27 +90,45 @@ func (e *expr) link(item, root *rawjson.Program) {
 	if e.country != nil {
 		e.country.link(item, root)
 	}
+	if e.lead != nil {
+		e.lead.list.link(item, root)
+	}
+	for i := range e.path.steps {
+		if l := e.path.steps[i].lead; l != nil {
+			l.list.link(item, root)
+		}
+	}
 }
 
 // raw is the JSON that a path leads to; "" for nothing. For paths with [*] it is the first.
 func (e *expr) raw(v *view) string {
 	text := e.named(v)
-	if text == "" || len(e.path.steps) == 0 {
+	if text == "" || len(e.path.steps) == 0 && e.lead == nil {
 		return text
 	}
 	first := ""
-	follow(text, e.path.steps, func(raw string) bool {
+	take := func(raw string) bool {
 		first = raw
 		return false
-	})
+	}
+	if e.lead != nil {
+		v.follow(text, e.path.steps, func(raw string) bool { return e.lead.follow(v, raw, take) })
+	} else {
+		v.follow(text, e.path.steps, take)
+	}
 	return first
 }
 
 // every yields all values that a path with [*] leads to; one for a path without.
 func (e *expr) every(v *view) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		if text := e.named(v); text != "" {
-			follow(text, e.path.steps, yield)
+		text := e.named(v)
+		switch {
+		case text == "":
+		case e.lead != nil:
+			v.follow(text, e.path.steps, func(raw string) bool { return e.lead.follow(v, raw, yield) })
+		default:
+			v.follow(text, e.path.steps, yield)
 		}
 	}
 }
@@ -178,7 +197,7 @@ func (e *expr) piped(text string) string {
 // of a text, it is the text before them.
 func (e *expr) given(v *view) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		if len(e.path.steps) == 0 {
+		if len(e.path.steps) == 0 && e.lead == nil {
 			if text := e.first(v); text != "" {
 				yield(text)
 			}
@@ -197,7 +216,7 @@ func (e *expr) given(v *view) func(yield func(string) bool) {
 
 // first is the first value that is given; "" for none. Most expressions lead to one place, and are followed without more.
 func (e *expr) first(v *view) string {
-	if len(e.path.steps) > 0 {
+	if len(e.path.steps) > 0 || e.lead != nil {
 		return e.firstOfMany(v)
 	}
 	if e.when != nil && !e.when.holds(v) {
@@ -253,7 +272,7 @@ func headerText(h http.Header, name string) string {
 
 // follow leads steps through checked JSON and yields where they end. It reports whether to
 // go on.
-func follow(raw string, steps []step, yield func(string) bool) bool {
+func (v *view) follow(raw string, steps []step, yield func(string) bool) bool {
 	if len(steps) == 0 {
 		return yield(raw)
 	}
@@ -267,48 +286,97 @@ func follow(raw string, steps []step, yield func(string) bool) bool {
 			}
 		}
 		if found := rawjson.Member(raw, s.name); found != "" {
-			return follow(found, rest, yield)
+			return v.follow(found, rest, yield)
 		}
 	case stepIndex:
 		if found := element(raw, s.index); found != "" {
-			return follow(found, rest, yield)
+			return v.follow(found, rest, yield)
 		}
 	case stepEvery:
 		for element := range entriesOf(raw) {
-			if !follow(element, rest, yield) {
+			if !v.follow(element, rest, yield) {
 				return false
 			}
 		}
 	case stepEqual, stepContains:
-		for element := range rawjson.Elements(raw) {
-			if s.matches(element) {
-				// Only the first match counts, but where it lacks what comes behind, the
-				// next one is tried: [type=phone].number of a phone that has none.
-				hit := false
-				goOn := follow(element, rest, func(found string) bool {
-					hit = true
-					return yield(found)
-				})
-				if hit || !goOn {
-					return goOn
-				}
+		for element := range s.candidates(v, raw) {
+			// Only the first match counts, but where it lacks what comes behind, the
+			// next one is tried: [type=phone].number of a phone that has none.
+			hit := false
+			goOn := v.follow(element, rest, func(found string) bool {
+				hit = true
+				return yield(found)
+			})
+			if hit || !goOn {
+				return goOn
 			}
 		}
 	}
 	return true
 }
 
-func (s *step) matches(element string) bool {
+// candidates yields the entries of a list that a filter takes; of an object the members whose names contain its text, where it names
+// none of an entry.
+func (s *step) candidates(v *view, raw string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		if len(s.where) == 0 {
+			for name, member := range rawjson.Members(raw) {
+				if s.contains(name) && !yield(member) {
+					return
+				}
+			}
+			return
+		}
+		for element := range rawjson.Elements(raw) {
+			if s.matches(v, element) && !yield(element) {
+				return
+			}
+		}
+	}
+}
+
+func (s *step) contains(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(s.value, func(word string) bool { return strings.Contains(text, word) })
+}
+
+func (s *step) matches(v *view, element string) bool {
 	for _, name := range s.where {
 		element = rawjson.Member(element, name)
+	}
+	if s.lead != nil {
+		led := ""
+		s.lead.follow(v, element, func(raw string) bool {
+			led = raw
+			return false
+		})
+		element = led
 	}
 	if element == "" {
 		return false
 	}
 	if s.kind == stepContains {
-		return strings.Contains(strings.ToLower(rawjson.Text(element)), s.value)
+		return s.contains(rawjson.Text(element))
 	}
-	return rawjson.Text(element) == s.value
+	return slices.Contains(s.value, rawjson.Text(element))
+}
+
+// follow yields what the value at raw leads to. It reports whether to go on.
+func (l *lead) follow(v *view, raw string, yield func(string) bool) bool {
+	text := rawjson.Text(raw)
+	if raw == "" || text == "" {
+		return true
+	}
+	for entry := range rawjson.Elements(l.list.named(v)) {
+		at := entry
+		for _, name := range l.key {
+			at = rawjson.Member(at, name)
+		}
+		if at != "" && rawjson.Text(at) == text {
+			return v.follow(entry, l.rest, yield)
+		}
+	}
+	return true
 }
 
 // element is the n-th of a list, counted from the end for a negative n. An object whose names are
