@@ -61,7 +61,7 @@ func TestUnsafeOrMistakenSettingsAreRefusedWithWords(t *testing.T) {
 		"verify without kind": {"x", "verify: {mode: enforce}", `verify.kind: is missing: nothing says how requests are verified; write kind: signed, standard_webhooks, token, basic or none`},
 		"an unknown part": {
 			"x", strings.Replace(goodVerify, "[body]", "[bdy]", 1),
-			`verify.parts[0]: "bdy" is no part of a request; did you mean "body"? It is one of body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, sha256(body), hex(sha256(body)), base64(md5(body)), header:NAME, 'text'
+			`verify.parts[0]: "bdy" is no part of a request; did you mean "body"? It is one of body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, sha256(body), hex(sha256(body)), base64(md5(body)), header:NAME, body:PATH, 'text'
 verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"a timestamp from nowhere": {
@@ -106,11 +106,11 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"a key that fits any signature": {
 			"x", "verify: {kind: signed, algorithm: ed25519, signature: {header: X-Signature, encoding: base64}, parts: [body], key: {public_keys: [AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=]}}",
-			`verify.key.public_keys[0]: is an Ed25519 key that fits any signature; write PEM, or base64 of the DER form`,
+			`verify.key.public_keys[0]: is an Ed25519 key that fits any signature; write PEM, or the key in base64 or hex`,
 		},
 		"a key of another sort": {
 			"x", "verify: {kind: signed, algorithm: rsa-sha256, signature: {header: X-Signature, encoding: base64}, parts: [body], key: {public_keys: [MCowBQYDK2VwAyEAi2HR1srL4o18O8BRa7gVJY7G7bupbN3H9AwJrHCDiOg=]}}",
-			`verify.key.public_keys[0]: is a key of another kind than rsa-sha256; write PEM, or base64 of the DER form`,
+			`verify.key.public_keys[0]: is a key of another kind than rsa-sha256; write PEM, or the key in base64 or hex`,
 		},
 		"a token without a header's name": {
 			"x", "verify: {kind: token, from: header}\nsecret: 0123456789abcdef0123456789abcdef",

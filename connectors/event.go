@@ -32,6 +32,8 @@ type eventRule struct {
 	backed  bool    // an id comes from what is not signed, so topic and payload make a key, too
 
 	believed string          // the part of a request that the topic comes from, where it is not signed; "" where it is
+	partly   bool            // of the body only fields are signed
+	provable bool            // and all that an event with a consequence for a person rests on is among them
 	reserved map[string]bool // kinds that only a topic which an alias or rule translates may have
 }
 
@@ -103,6 +105,9 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 	if v.readings != nil {
 		one := &(*v.readings)[len(*v.readings)-1]
 		one.Unmapped, one.More = c.unmapped(v, ev)
+	}
+	if err := c.proven(r, v, ev); err != nil {
+		return err
 	}
 	if e.mapped {
 		ev.DedupeKey = boundedKey(ev.DedupeKey + ":" + whatIsRead(ev))

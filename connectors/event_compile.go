@@ -144,6 +144,7 @@ func (k *compiler) judgeUnsigned(con *Connector) {
 	if con.event.believed != "" {
 		k.judgeTopic(con)
 	}
+	k.judgeFields(con)
 	for i := range con.event.ids {
 		for _, e := range con.event.ids[i].exprs {
 			// The topic is part of the content key, too.
@@ -193,11 +194,11 @@ func (k *compiler) judgeTopic(con *Connector) {
 func (e *expr) unsigned(p verifier) string {
 	switch e.from {
 	case fromHeader:
-		if covers(p, "header:"+http.CanonicalHeaderKey(e.name)) == coversBodyOnly {
+		if covers(p, "header:"+http.CanonicalHeaderKey(e.name)) == coversOther {
 			return "header:" + e.name
 		}
 	case fromQuery:
-		if covers(p, "url") == coversBodyOnly {
+		if covers(p, "url") == coversOther {
 			return "url"
 		}
 	case fromPieces:

@@ -88,6 +88,7 @@ type signing struct {
 // traits are what a verifier's successful check shows of a request, beyond its sender.
 type traits struct {
 	body   bool     // the body is the sender's, every byte of it
+	partly bool     // of the body only what parts names is the sender's
 	time   bool     // it was sent lately
 	parts  []string // these parts are the sender's, too: url, header:NAME, or body:PATH of a body that is not as a whole
 	path   bool     // the last part of the path is its token

@@ -311,14 +311,14 @@ func (k *compiler) adviseWeaker(path string, members []verifier) {
 	}
 }
 
-// What a verifier shows of a part of the request beside the body.
+// What a verifier shows of a part of the request.
 const (
-	coversNothing  = iota // not even the body: whoever can satisfy it can write anything
-	coversBodyOnly        // the body, but not this part
+	coversNothing = iota // nothing of the request: whoever can satisfy it can write anything
+	coversOther          // something of the request, but not this part
 	coversPart
 )
 
-// covers says whether a successful check shows that the part (url, or header:NAME) is the sender's.
+// covers says whether a successful check shows that the part (url, header:NAME, or a field of the body as bodyPart writes it) is the sender's.
 func covers(v verifier, part string) int {
 	switch v := v.(type) {
 	case *conditional:
@@ -330,17 +330,17 @@ func covers(v verifier, part string) int {
 		}
 		return best
 	case *anyOf: // one that does not is enough for an attacker
-		if slices.ContainsFunc(v.members, func(m verifier) bool { return covers(m, part) == coversBodyOnly }) {
-			return coversBodyOnly
+		if slices.ContainsFunc(v.members, func(m verifier) bool { return covers(m, part) == coversOther }) {
+			return coversOther
 		}
 		return coversNothing
 	}
 	switch t := v.traits(); {
-	case !t.body:
+	case !t.body && !t.partly:
 		return coversNothing
-	case slices.Contains(t.parts, part):
+	case slices.Contains(t.parts, part), t.body && strings.HasPrefix(part, anyBodyPart):
 		return coversPart
 	default:
-		return coversBodyOnly
+		return coversOther
 	}
 }

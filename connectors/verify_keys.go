@@ -229,20 +229,46 @@ func anyBase64(text string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(bare)
 }
 
-// parsePublicKey reads PEM, base64 of the DER form (SPKI), or whpk_ with base64 of the 32
-// bytes of an Ed25519 key.
-func parsePublicKey(text, algorithm string) (crypto.PublicKey, error) {
-	text = strings.TrimSpace(text)
-	var der []byte
+// keyBytes are the bytes of a key that is written in hex or base64, with or without prefix.
+func keyBytes(text, prefix string) ([]byte, error) {
+	text = strings.TrimPrefix(strings.Join(strings.Fields(text), ""), prefix)
+	if raw, err := hex.DecodeString(text); err == nil { // base64 of a key has letters or a length that hex has not
+		return raw, nil
+	}
+	return anyBase64(text)
+}
+
+// pemBlock finds PEM also where a variable of one line holds it, its line ends written \n or as blanks.
+func pemBlock(text string) *pem.Block {
+	text = strings.TrimSpace(strings.ReplaceAll(text, `\n`, "\n"))
 	if block, _ := pem.Decode([]byte(text)); block != nil {
+		return block
+	}
+	head, rest, ok := strings.Cut(strings.TrimPrefix(text, "-----BEGIN "), "-----")
+	body, _, closed := strings.Cut(rest, "-----END ")
+	if !ok || !closed {
+		return nil
+	}
+	block, _ := pem.Decode([]byte("-----BEGIN " + head + "-----\n" + strings.Join(strings.Fields(body), "\n") + "\n-----END " + head + "-----\n"))
+	return block
+}
+
+// parsePublicKey reads PEM, base64 or hex of the DER form (SPKI) or of the bare key (the 32 bytes of Ed25519, the 65 of a
+// point of P-256), or whpk_ with base64.
+func parsePublicKey(text, algorithm string) (crypto.PublicKey, error) {
+	var der []byte
+	if block := pemBlock(text); block != nil {
 		der = block.Bytes
 	} else {
-		raw, err := anyBase64(strings.TrimPrefix(strings.Join(strings.Fields(text), ""), "whpk_"))
+		raw, err := keyBytes(text, "whpk_")
 		if err != nil {
-			return nil, errors.New("is neither PEM nor base64")
+			return nil, errors.New("is neither PEM, nor base64, nor hexadecimal")
 		}
 		if algorithm == algorithmEd25519 && len(raw) == ed25519.PublicKeySize {
 			return checkedEd25519(raw)
+		}
+		if point, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw); algorithm == algorithmECDSA && err == nil {
+			return point, nil
 		}
 		der = raw
 	}
@@ -309,17 +335,17 @@ var smallOrder = func() [][]byte {
 	return out
 }()
 
-// parsePrivateKey reads PEM (PKCS 8) or whsk_ with base64 of an Ed25519 seed or key.
+// parsePrivateKey reads PEM (PKCS 8), or base64 (with whsk_ before it or not) or hex of an Ed25519 seed or key.
 func parsePrivateKey(text string) (crypto.Signer, error) {
-	bad := errors.New("is not a private key: write PEM (PKCS 8), or whsk_ with base64")
-	if block, _ := pem.Decode([]byte(text)); block != nil {
+	bad := errors.New("is not a private key: write PEM (PKCS 8), or base64 or hex of an Ed25519 key")
+	if block := pemBlock(text); block != nil {
 		k, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 		if signer, ok := k.(crypto.Signer); ok && err == nil {
 			return signer, nil
 		}
 		return nil, bad
 	}
-	raw, err := anyBase64(strings.TrimPrefix(strings.TrimSpace(text), "whsk_"))
+	raw, err := keyBytes(text, "whsk_")
 	switch {
 	case err == nil && len(raw) == ed25519.SeedSize:
 		return ed25519.NewKeyFromSeed(raw), nil

@@ -24,7 +24,7 @@ const (
 	partFormSorted = "form_sorted"
 )
 
-// partNames are the words that parts may hold, besides header:NAME and 'texts'.
+// partNames are the words that parts may hold, besides header:NAME, body:PATH and 'texts'.
 var partNames = []string{
 	"body", "body_base64", partFirstItem, partFormSorted, "method", "url", "path", "timestamp", "id", "secret",
 	"sha256(body)", "hex(sha256(body))", "base64(md5(body))",
@@ -171,8 +171,16 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 		if name == "url" && v.URL != nil && v.URL.Decode == "hubspot" {
 			write = func(m *message, to *digest) error { to.text(hubspotURL(m.request.URL)); return nil }
 		}
+		if text, ok := strings.CutPrefix(name, "body:"); ok {
+			field := k.signedField(at, text)
+			if field == nil {
+				continue
+			}
+			s.fields = append(s.fields, field)
+			write, name = fieldPart(field, v.body), bodyPart(field)
+		}
 		if write == nil {
-			k.unknown(at, name, "part of a request", append(slices.Clone(partNames), "header:NAME", "'text'"))
+			k.unknown(at, name, "part of a request", append(slices.Clone(partNames), "header:NAME", "body:PATH", "'text'"))
 			continue
 		}
 		if header, ok := strings.CutPrefix(name, "header:"); ok {
@@ -219,11 +227,19 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 		}
 	}
 	if !slices.ContainsFunc(v.Parts, coversBody) && !has[partFirstItem] && !has[partFormSorted] {
-		k.add(path+".parts", "does not cover the body, so anybody could change it", "add body")
+		if s.partly = len(s.fields) > 0; s.partly {
+			k.warn(path+".parts", "covers "+fieldWords(s.fields)+" of the body alone: whoever copied a request can change everything else in it",
+				"look up what counts at the sender's API (enrich), or sign body if the sender can")
+		} else {
+			k.add(path+".parts", "does not cover the body, so anybody could change it", "add body")
+		}
 	}
 	if has[partFirstItem] {
 		s.firstOnly = true
 		k.warn(path+".parts", "first_item covers only the first item of a batch, so longer ones are rejected", "switch batching off at the sender, or demand a token as well: all_of with kind: token")
+	}
+	if s.partly && s.freshness != nil && s.freshness.body != nil && !slices.Contains(s.covers, bodyPart(s.freshness.body)) {
+		k.add(path+".freshness.body", "is not signed, so anybody could renew it", "add body:"+s.freshness.body.source+" to parts, if the sender signs it")
 	}
 	if s.freshness != nil && s.freshness.header != "" && !slices.Contains(s.covered, s.freshness.header) {
 		k.add(path+".freshness.header", "is not signed, so anybody could renew it", "add header:"+s.freshness.header+" to parts")

@@ -13,8 +13,8 @@ import (
 type Key struct {
 	Encoding   string          `yaml:"encoding" validate:"oneof=raw hex base64 base64_or_whsec whsec" doc:"raw: the text itself; hex or base64: decoded; base64_or_whsec: base64 with or without whsec_ in front."`
 	Secrets    []secret.Secret `yaml:"secrets" doc:"The secrets, if they are not the connector's."`
-	PublicKeys []string        `yaml:"public_keys" doc:"For ed25519, rsa and ecdsa: PEM, base64 of the DER form, or whpk_ with base64."`
-	PrivateKey secret.Secret   `yaml:"private_key" doc:"For sign and trigger only, where the sender signs with a private key: PEM or whsk_ with base64. Receiving never needs it."`
+	PublicKeys []string        `yaml:"public_keys" doc:"For ed25519, rsa and ecdsa: PEM, or base64 or hex of the DER form or of the bare key (32 bytes of Ed25519, 65 of P-256), with whpk_ before it or not."`
+	PrivateKey secret.Secret   `yaml:"private_key" doc:"For sign and trigger only, where the sender signs with a private key: PEM, or base64 or hex of an Ed25519 key. Receiving never needs it."`
 }
 
 // DecodeYAML reads an encoding alone or the fields of a Key.
@@ -123,7 +123,7 @@ func (k *compiler) publicKeys(path string, kc *Key, algorithm string) []key {
 	for i, text := range kc.PublicKeys {
 		public, err := parsePublicKey(text, algorithm)
 		if err != nil {
-			k.add(fmt.Sprintf("%s.key.public_keys[%d]", path, i), err.Error(), "write PEM, or base64 of the DER form")
+			k.add(fmt.Sprintf("%s.key.public_keys[%d]", path, i), err.Error(), "write PEM, or the key in base64 or hex")
 			continue
 		}
 		keys = append(keys, &publicKey{algorithm: algorithm, public: public})

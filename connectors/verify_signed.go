@@ -17,7 +17,7 @@ import (
 type SignedKeys struct {
 	Algorithm    string     `yaml:"algorithm" validate:"oneof=hmac-sha1 hmac-sha256 hmac-sha384 hmac-sha512 sha256 ed25519 rsa-sha256 ecdsa-p256-sha256" doc:"For signed and jwt: what makes the signature. sha256 is the plain hash, with the secret as one of the parts."`
 	Signature    *Signature `yaml:"signature" doc:"For signed: which header holds the signature and how it is written."`
-	Parts        []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME, a text in 'quotes', or a hash of the body: sha256(body) as bytes, hex(sha256(body)), base64(sha256(body)); also md5, sha1 and sha512."`
+	Parts        []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME, body:PATH for one field of the body (check then warns that the others are not signed), a text in 'quotes', or a hash of the body: sha256(body) as bytes, hex(sha256(body)), base64(sha256(body)); also md5, sha1 and sha512."`
 	Timestamp    *Timestamp `yaml:"timestamp" doc:"For signed and standard_webhooks: the time that is signed, and how old it may be. For standard_webhooks, whose time is in a header of its own, only tolerance and skew."`
 	Freshness    *Timestamp `yaml:"freshness" doc:"For signed: where the time to check is, if that is not the one that is signed."`
 	ID           string     `yaml:"id" doc:"For signed: the header behind the part id."`
@@ -85,7 +85,9 @@ type signed struct {
 	keys        []key
 	extra       []tagged // keys for other entries of the list, such as v1a
 	needsBody   bool
-	firstOnly   bool // only the first item of a batch is signed, and nothing else covers the others
+	fields      []*expr // fields of the body among the parts
+	partly      bool    // of the body only they are signed
+	firstOnly   bool    // only the first item of a batch is signed, and nothing else covers the others
 
 	buffers sync.Pool // *[]byte for decoded signatures
 }
@@ -97,7 +99,7 @@ type tagged struct {
 }
 
 func (s *signed) traits() traits {
-	return traits{body: true, time: len(s.stamps) > 0 || s.freshness != nil, parts: s.covers}
+	return traits{body: !s.partly, partly: s.partly, time: len(s.stamps) > 0 || s.freshness != nil, parts: s.covers}
 }
 
 func (s *signed) carried(r *Request) bool { return s.header(r) >= 0 }
@@ -316,7 +318,7 @@ func (s *signed) fresh(m *message, at int) (reason string) {
 	st, text := s.freshness, m.stamp
 	switch {
 	case st != nil && st.body != nil:
-		if text, reason = st.fromBody(m.request.Body); reason != "" {
+		if text, reason = st.fromBody(m.request); reason != "" {
 			return reason
 		}
 	case st != nil:
@@ -426,7 +428,7 @@ func (k *compiler) signed(v *verifyRule) verifier {
 		s.idHeaders = []string{http.CanonicalHeaderKey(v.ID)}
 	}
 	if v.Timestamp != nil {
-		if st := k.stamp(path+".timestamp", v.Timestamp, s.list != nil); st != nil {
+		if st := k.stamp(path+".timestamp", v.Timestamp, s.list != nil, v.body); st != nil {
 			if st.body != nil {
 				k.add(path+".timestamp.body", "cannot be signed: the body is read only after the signature was checked", "write it under freshness, and sign the body")
 			} else {
@@ -435,7 +437,7 @@ func (k *compiler) signed(v *verifyRule) verifier {
 		}
 	}
 	if v.Freshness != nil {
-		s.freshness = k.stamp(path+".freshness", v.Freshness, false)
+		s.freshness = k.stamp(path+".freshness", v.Freshness, false, v.body)
 	}
 	k.parts(v, s)
 	if asymmetric(v.Algorithm) {

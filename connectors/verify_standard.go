@@ -27,7 +27,7 @@ func (k *compiler) standard(v *verifyRule) verifier {
 	}
 	for _, h := range times {
 		rule.Header = h
-		s.stamps = append(s.stamps, k.stamp(path+".timestamp", &rule, false))
+		s.stamps = append(s.stamps, k.stamp(path+".timestamp", &rule, false, v.body))
 	}
 	for _, name := range []string{"id", "'.'", "timestamp", "'.'", "body"} {
 		s.parts = append(s.parts, partFor(name))

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/rawjson"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -20,7 +19,7 @@ const defaultTolerance = 5 * time.Minute
 type Timestamp struct {
 	Header string `yaml:"header" doc:"The header that holds it."`
 	List   string `yaml:"list" doc:"The entry of the signature's list that holds it." example:"t"`
-	Body   string `yaml:"body" doc:"The path in a JSON body that holds it; it is read after the signature was found right."`
+	Body   string `yaml:"body" doc:"The path in the body that holds it; it is read after the signature was found right."`
 	Unit   string `yaml:"unit" validate:"oneof=s ms rfc3339 http_date auto" doc:"How it is written; auto distinguishes seconds from milliseconds by size."`
 
 	Optional  bool            `yaml:"optional" doc:"For freshness: a request without a time is taken."`
@@ -34,6 +33,7 @@ type stamp struct {
 	list      string // entry of the signature's list; or
 	body      *expr  // path in the body
 	alone     *lone  // reads it
+	reader    *bodyReader
 	unit      string
 	tolerance time.Duration
 	skew      time.Duration
@@ -59,14 +59,21 @@ func (s *stamp) stale(text string, now time.Time) string {
 	return ""
 }
 
-// fromBody is the time in a JSON body.
-func (s *stamp) fromBody(body []byte) (text, reason string) {
-	v, err := s.alone.view(sharedText(rawjson.OneReading(trimBOM(body))))
+// fromBody is the time in the body, as mapping reads that.
+func (s *stamp) fromBody(r *Request) (text, reason string) {
+	doc, rejected := s.reader.read(s.reader.opened(r))
+	var v view
+	var err error
+	if rejected == nil {
+		v, err = s.alone.view(doc.text)
+	} else {
+		err = rejected
+	}
 	if err != nil {
 		if s.optional {
 			return "", "" // what is wrong with the body is said by whoever reads it next
 		}
-		return "", "the body that should hold the time is not JSON: " + err.Error()
+		return "", "the body that should hold the time cannot be read: " + err.Error()
 	}
 	if text = s.body.text(&v); text == "" && !s.optional {
 		return "", "the body has no " + s.body.source + ", where the time should be"
@@ -103,8 +110,8 @@ func unitWords(unit string) string {
 	}
 }
 
-func (k *compiler) stamp(path string, t *Timestamp, inList bool) *stamp {
-	s := &stamp{unit: t.Unit, tolerance: t.Tolerance.D(), optional: t.Optional}
+func (k *compiler) stamp(path string, t *Timestamp, inList bool, body *bodyReader) *stamp {
+	s := &stamp{reader: body, unit: t.Unit, tolerance: t.Tolerance.D(), optional: t.Optional}
 	if s.unit == "" {
 		s.unit = unitAuto
 	}
