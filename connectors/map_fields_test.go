@@ -301,6 +301,17 @@ func TestNamesAndLanguagesAndCountries(t *testing.T) {
 	}
 }
 
+func TestAnswersGoThroughFunctions(t *testing.T) {
+	con := connector(t, openVerify+`map: {form.answers: ". | plain"}`)
+	got, err := con.Receive(request(`{"product":"Salt &amp; Pepper &#8211; <b>big</b>","n":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"product": "Salt & Pepper – big", "n": "2"}, got.Events[0].Form.Answers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestFormsKeepTheirAnswers(t *testing.T) {
 	con, r := signedSample(t, "typeform", "response")
 	got, err := con.Receive(r)

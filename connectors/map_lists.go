@@ -175,7 +175,7 @@ func answers(v *view, a *assignment) map[string]string {
 			continue
 		}
 		for name, value := range rawjson.Members(p.raw(v)) {
-			put(name, strings.TrimSpace(answerText(value)))
+			put(name, p.piped(strings.TrimSpace(answerText(value))))
 		}
 	}
 	if len(out) == 0 {

@@ -41,6 +41,44 @@ func plainText(text string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(text, " "))), " ")
 }
 
+// currencySigns are the signs that stand for one currency alone. $ and ¥ do not.
+var currencySigns = map[string]string{
+	"€": "EUR", "£": "GBP", "₹": "INR", "R$": "BRL", "zł": "PLN", "₺": "TRY", "₴": "UAH", "₽": "RUB", "฿": "THB", "₫": "VND", "₩": "KRW",
+	"₪": "ILS", "₦": "NGN", "₱": "PHP", "₵": "GHS", "₸": "KZT", "₡": "CRC", "Kč": "CZK", "Ft": "HUF", "lei": "RON", "лв": "BGN", "лв.": "BGN", "руб.": "RUB", "Rp": "IDR", "RM": "MYR",
+	"Rs": "INR", "Rs.": "INR", "S/": "PEN", "US$": "USD", "CA$": "CAD", "C$": "CAD", "A$": "AUD", "AU$": "AUD", "NZ$": "NZD", "HK$": "HKD", "NT$": "TWD", "S$": "SGD", "MX$": "MXN",
+	"ر.س": "SAR", "د.إ": "AED", "Fr.": "CHF", "TL": "TRY",
+}
+
+// currencyIn is the currency that stands beside an amount: "31,00 €" is EUR, "CHF 1'234.50" is CHF. A sign that several have stays as it is,
+// which is none; "" where nothing stands there.
+func currencyIn(text string) string {
+	beside := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || strings.ContainsRune(",'’-−+  ", r) {
+			return ' '
+		}
+		return r
+	}, plainText(text)))
+	beside = strings.TrimSpace(strings.TrimLeft(beside, ". "))
+	if fields := strings.Fields(beside); len(fields) > 1 { // the rest of an amount between two signs: "$ 1.50 USD"
+		for _, f := range fields {
+			if isCurrency(f) {
+				return strings.ToUpper(f)
+			}
+		}
+		beside = fields[0]
+	}
+	if known := currencySigns[beside]; known != "" {
+		return known
+	}
+	if bare := strings.Trim(beside, "."); currencySigns[bare] != "" {
+		return currencySigns[bare]
+	}
+	if isCurrency(beside) {
+		return strings.ToUpper(beside)
+	}
+	return strings.Trim(beside, ".")
+}
+
 // plainAmount is an amount without the currency symbols, letters, spaces and separators of
 // thousands around its digits: "£1,234.50", "1.234,50 €" and "CHF 1'234.50" are 1234.50.
 // The last dot or comma begins the decimals, unless exactly three digits follow it and it is

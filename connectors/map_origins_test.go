@@ -69,6 +69,29 @@ func TestTheMoneyPipeReadsWhatPeopleWrite(t *testing.T) {
 	}
 }
 
+// The currency beside an amount is read where it is one; a sign of several is none, and nothing is taken for it.
+func TestTheCurrencyBesideAnAmount(t *testing.T) {
+	con := connector(t, openVerify+"map: {order.total: amount | money, order.currency: amount | currency}")
+	for written, want := range map[string]string{
+		"31,00 €": "EUR", "£12.50": "GBP", "12.50 EUR": "EUR", "CHF 1'234.50": "CHF", "R$ 10,00": "BRL", "1 299,00 zł": "PLN", "₹1,299.00": "INR", "US$5": "USD", "&pound;38.40": "GBP",
+		"<span>38,40&nbsp;&euro;</span>": "EUR", "Rs. 500": "INR", "12,50 lei": "RON", "12.50": "", "12": "",
+		"$31.00": "?", "¥500": "?", "31,00 kr": "?",
+	} {
+		got, err := con.Receive(request(`{"amount":"` + written + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := got.Events[0]
+		if want == "?" {
+			if e.Order.Currency != "" || len(e.Unread) != 1 {
+				t.Errorf("%s: %q, and it is not told: %q", written, e.Order.Currency, e.Unread)
+			}
+		} else if e.Order.Currency != want || len(e.Unread) > 0 {
+			t.Errorf("%s is %q, want %q (%q)", written, e.Order.Currency, want, e.Unread)
+		}
+	}
+}
+
 func TestInspectSaysWhichOfSeveralPathsCounts(t *testing.T) {
 	con := connector(t, openVerify+"map: {consent: [mail, sms], email: mail_address}")
 	_, readings, err := con.Inspect(request(`{"mail":false,"sms":true,"mail_address":"a@example.com"}`))

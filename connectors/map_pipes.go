@@ -14,6 +14,7 @@ import (
 //	minor            an amount in cents, paise or whatever the currency's smallest unit is
 //	cents            an amount in hundredths, whatever its currency
 //	money            an amount with currency symbols and separators around it ("£1,234.50")
+//	currency         the currency that stands beside an amount ("31,00 €" is EUR); nothing where none does
 //	first            what comes before the first comma
 //	before X         what comes before the first X
 //	after X          what comes after the last X
@@ -26,6 +27,7 @@ type pipe struct {
 	name  string
 	run   func(string) string // nil for minor, which needs the currency
 	table map[string]string   // of map
+	bare  bool                // where it leaves nothing there is nothing: not the text before it
 }
 
 // has reports whether a map names the text.
@@ -54,6 +56,8 @@ func parsePipe(call string) (pipe, *syntaxFault) {
 		p.run = hundredths
 	case "money":
 		p.run = plainAmount
+	case "currency":
+		p.run, p.bare = currencyIn, true
 	case "plain":
 		p.run = plainText
 	case "first":

@@ -241,6 +241,9 @@ func (e *expr) shown(raw string) string {
 		return ""
 	}
 	text := strings.TrimSpace(rawjson.Text(raw))
+	if n := len(e.pipes); n > 0 && e.pipes[n-1].bare {
+		return e.piped(text)
+	}
 	return cmp.Or(e.piped(text), text, raw)
 }
 

@@ -1,6 +1,8 @@
 package connectors_test
 
 import (
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/nudgewire/nudgewire"
@@ -36,6 +38,9 @@ func TestEverySampleBecomesTheKindItNames(t *testing.T) {
 				if len(e.Unread) > 0 {
 					t.Errorf("%s, sample %s: %q", name, s.Name, e.Unread)
 				}
+			}
+			if u, err := url.Parse(s.Page); err != nil || u.Scheme != "https" || strings.Contains(u.Host, "example.com") {
+				t.Errorf("%s, sample %s: page %q is no public address of who shows such a body", name, s.Name, s.Page)
 			}
 			if e := got.Events[0]; e.Kind != s.Kind || e.Topic != s.Topic {
 				t.Errorf("%s, sample %s: kind %s of topic %q, and it names %s of %q", name, s.Name, e.Kind, e.Topic, s.Kind, s.Topic)
