@@ -142,12 +142,21 @@ type Deal struct {
 	Empty Names `expr:"-"` // what the sender gave and left empty
 }
 
-// An Inbound is what a contact wrote.
+// An Inbound is what a contact wrote, or tapped.
 type Inbound struct {
-	Text string `expr:"text"`
+	Text   string `expr:"text"`   // of a button or an entry of a list: its title
+	Button string `expr:"button"` // what whoever made the button gave it to send back, else its title; "" for what was written
+	Says   string `expr:"says"`   // SaysStop, SaysStart or SaysHelp; "" for anything else
 
 	Empty Names `expr:"-"` // what the sender gave and left empty
 }
+
+// What a message may say of whether its writer wants more.
+const (
+	SaysStop  = "stop"
+	SaysStart = "start"
+	SaysHelp  = "help"
+)
 
 // A Form is a filled-in form, survey or booking page.
 type Form struct {

@@ -61,7 +61,7 @@ func TestUnsafeOrMistakenSettingsAreRefusedWithWords(t *testing.T) {
 		"verify without kind": {"x", "verify: {mode: enforce}", `verify.kind: is missing: nothing says how requests are verified; write kind: signed, standard_webhooks, token, basic or none`},
 		"an unknown part": {
 			"x", strings.Replace(goodVerify, "[body]", "[bdy]", 1),
-			`verify.parts[0]: "bdy" is no part of a request; did you mean "body"? It is one of body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, sha256(body), hex(sha256(body)), base64(md5(body)), header:NAME, body:PATH, 'text'
+			`verify.parts[0]: "bdy" is no part of a request; did you mean "body"? It is one of body, body_base64, first_item, form_sorted, form_or_body_hash, method, url, path, timestamp, id, secret, sha256(body), hex(sha256(body)), base64(md5(body)), header:NAME, body:PATH, 'text'
 verify.parts: does not cover the body, so anybody could change it; add body`,
 		},
 		"a timestamp from nowhere": {

@@ -51,7 +51,7 @@ func (k *compiler) rule(path, text string) *rule {
 
 func (k *compiler) mapper() *mapper {
 	d := k.config.Defaults
-	m := &mapper{country: strings.ToUpper(d.Country), language: d.Language, zone: d.Timezone, spelling: k.config.Phones}
+	m := &mapper{country: strings.ToUpper(d.Country), language: d.Language, zone: d.Timezone, spelling: k.config.Phones, words: compileWords(k.config.OptOut)}
 	if m.country == "" {
 		m.country = strings.ToUpper(k.options.Country)
 	}
@@ -88,7 +88,7 @@ func (k *compiler) assignments(path string, mapping Mapping) []assignment {
 		at := path + "." + entry.Key
 		i := targetIndex(entry.Key)
 		if i < 0 {
-			hint := "the targets are those of docs/connectors/own.md: contact.…, cart.…, order.…, deal.…, form.…, message.text"
+			hint := "the targets are those of docs/connectors/own.md: contact.…, cart.…, order.…, deal.…, form.…, message.…"
 			if near := nearest.Of(entry.Key, targetNames()); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}

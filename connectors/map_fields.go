@@ -22,7 +22,8 @@ type mapper struct {
 	country  string          // for phones, where the payload names none
 	spelling phones.Spelling // of phones without a plus sign
 	language string
-	zone     string         // of contacts
+	zone     string // of contacts
+	words    *replyWords
 	location *time.Location // of times without one
 }
 
@@ -88,6 +89,12 @@ func (m *mapper) fill(e *nudgewire.Event, v *view) {
 	}
 	if p.contact {
 		m.complete(e, v)
+	}
+	if e.Kind == receivedKind {
+		given := e.Message.Says
+		if e.Message.Says = m.words.says(e); e.Message.Says != given {
+			v.came(&targets[targetIndex("message.says")], "message.text, message.button", e.Message.Says, e.Message.Says)
+		}
 	}
 	if !p.phone {
 		e.Contact.PhoneProblem = readsNone + e.Kind
@@ -171,7 +178,7 @@ func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
 // the default have their say.
 func (k targetKind) strict() bool {
 	switch k {
-	case takesAmount, takesTime, takesNumber, takesCurrency, takesPhone, takesCountry, takesConsent, takesTags:
+	case takesAmount, takesTime, takesNumber, takesCurrency, takesPhone, takesCountry, takesConsent, takesTags, takesSays:
 		return true
 	default:
 		return false
@@ -217,6 +224,13 @@ func (m *mapper) take(e *nudgewire.Event, v *view, t *target, p *expr, text stri
 			return false
 		}
 		*t.text(e) = text
+	case takesSays:
+		switch said := strings.ToLower(text); said {
+		case nudgewire.SaysStop, nudgewire.SaysStart, nudgewire.SaysHelp:
+			e.Message.Says = said
+		default:
+			return false
+		}
 	case takesZone:
 		if !isZone(text) {
 			return false

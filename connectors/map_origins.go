@@ -111,6 +111,7 @@ var isNo = map[targetKind]string{
 	takesAmount: "no amount (| money reads currency symbols and decimal commas)", takesTime: "no time", takesNumber: "no whole number",
 	takesCountry: "no country that is known", takesZone: "no time zone", takesLanguage: "no language code", takesCurrency: "no currency's three letters",
 	takesConsent: "no word of consent", takesItems: "no list", takesAnswers: "no list", takesName: "no name", takesTags: "no list of texts",
+	takesSays: "none of stop, start and help",
 }
 
 // bare is the expression's text before its pipes: what a sender wrote where they left nothing.

@@ -75,7 +75,7 @@ type path struct {
 	steps []step
 }
 
-// A lead goes on in a list, which begins at the top of the body: to its entry whose member has the text that led there.
+// A lead goes on in a list, which begins at the top of the body (in several lists, where [*] leads to them): to the first entry whose member has the text that led there.
 type lead struct {
 	list *expr
 	key  []string
@@ -189,12 +189,12 @@ func (p *exprParser) lead() (*lead, error) {
 	p.at += strings.Index(p.text[p.at:], "->") + len("->")
 	p.space()
 	p.at += len(p.text[p.at:]) - len(strings.TrimPrefix(p.text[p.at:], "root:"))
-	open := strings.IndexByte(p.text[p.at:], '[')
+	open := keyBracket(p.text[p.at:])
 	if open <= 0 {
 		return nil, &syntaxFault{At: min(p.at, len(p.text)), Msg: "no list with the name that is compared behind ->", Hint: leadHint}
 	}
 	list, err := (&exprParser{text: p.text[p.at : p.at+open]}).path()
-	if err != nil || len(list.steps) > 0 {
+	if err != nil {
 		return nil, &syntaxFault{At: p.at, Msg: fmt.Sprintf("%q is no list", p.text[p.at:p.at+open]), Hint: leadHint}
 	}
 	p.at += open + 1
@@ -219,6 +219,19 @@ func (p *exprParser) lead() (*lead, error) {
 		out.rest = append(out.rest, rest.steps...)
 	}
 	return out, nil
+}
+
+// keyBracket is where the bracket with the name that is compared begins: those before it, [*] and [0], lead to the list. -1 for none.
+func keyBracket(text string) int {
+	for at := 0; ; at++ {
+		next := strings.IndexByte(text[at:], '[')
+		if next < 0 {
+			return -1
+		}
+		if at += next; at+1 < len(text) && strings.IndexByte("*-0123456789", text[at+1]) < 0 {
+			return at
+		}
+	}
 }
 
 const leadHint = "write field.id -> form.fields[id].title: the value, a list from the top of the body, the name in its entries, and what is meant of the entry"

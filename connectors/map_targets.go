@@ -28,6 +28,7 @@ const (
 	takesLanguage
 	takesCurrency
 	takesIDs
+	takesSays
 )
 
 // A target is a field of an event that a mapping can fill.
@@ -108,6 +109,8 @@ var targets = []target{
 	{name: "form.answers", kind: takesAnswers},
 
 	{name: "message.text", text: func(e *event) *string { return &e.Message.Text }},
+	{name: "message.button", text: func(e *event) *string { return &e.Message.Button }},
+	{name: "message.says", kind: takesSays, text: func(e *event) *string { return &e.Message.Says }},
 }
 
 // shortTargets are the names that may be written for the common fields.
@@ -192,5 +195,6 @@ var targetWords = map[targetKind]string{
 	takesConsent: "given, withdrawn or nothing, in many words", takesTags: "a list of texts or of objects with a name, or one text with `,` or `;`", takesItems: "a list, by `each`",
 	takesAnswers: "an object, or a list by `each`", takesName: "a person's name", takesCountry: "a country: its name, two or three letters, or its dialling code", takesZone: "a name such as Europe/London",
 	takesLanguage: "a code such as en or en-GB", takesCurrency: "three letters",
-	takesIDs: "what else joins carts and orders: all of its paths count",
+	takesIDs:  "what else joins carts and orders: all of its paths count",
+	takesSays: "stop, start or help, where the sender has a word for it; else it is read out of text and button",
 }

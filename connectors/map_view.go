@@ -370,13 +370,15 @@ func (l *lead) follow(v *view, raw string, yield func(string) bool) bool {
 	if raw == "" || text == "" {
 		return true
 	}
-	for entry := range rawjson.Elements(l.list.named(v)) {
-		at := entry
-		for _, name := range l.key {
-			at = rawjson.Member(at, name)
-		}
-		if at != "" && rawjson.Text(at) == text {
-			return v.follow(entry, l.rest, yield)
+	for list := range l.list.every(v) {
+		for entry := range rawjson.Elements(list) {
+			at := entry
+			for _, name := range l.key {
+				at = rawjson.Member(at, name)
+			}
+			if at != "" && rawjson.Text(at) == text {
+				return v.follow(entry, l.rest, yield)
+			}
 		}
 	}
 	return true

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -21,12 +23,13 @@ type OptOut struct {
 	On    bool // said, so that it lifts a preset's off
 	Stop  []string
 	Start []string
+	Help  []string
 }
 
 // maxOptOutWord bounds one word of the lists, in bytes; nobody writes more than that and means one thing.
 const maxOptOutWord = 60
 
-// DecodeYAML reads on, off, or {stop: […], start: […]}.
+// DecodeYAML reads on, off, or {stop: […], start: […], help: […]}.
 func (o *OptOut) DecodeYAML(n *yamlpos.Node) {
 	if n.Kind() != yamlpos.Mapping {
 		switch text := n.Text(); {
@@ -39,11 +42,11 @@ func (o *OptOut) DecodeYAML(n *yamlpos.Node) {
 		case text == "ignore":
 			n.Report(`"ignore" is called off now`, "write opt_out: off")
 		default:
-			n.Report("is neither on nor off, nor lists of words", "write opt_out: on, opt_out: off or opt_out: {stop: [STOP, \"BAJA *\"], start: [START]}")
+			n.Report("is neither on nor off, nor lists of words", "write opt_out: on, opt_out: off or opt_out: {stop: [STOP, \"BAJA *\"], start: [START], help: [HELP]}")
 		}
 		return
 	}
-	n.UnknownKeys("stop", "start")
+	n.UnknownKeys("stop", "start", "help")
 	o.On = true
 	read := func(key string) (words []string) {
 		list := n.Get(key)
@@ -67,14 +70,13 @@ func (o *OptOut) DecodeYAML(n *yamlpos.Node) {
 		}
 		return words
 	}
-	o.Stop, o.Start = read("stop"), read("start")
-	for _, w := range o.Start {
-		stop := o.Stop
-		if len(stop) == 0 {
-			stop = stopWords
-		}
-		if says(plainWords(w), stop) {
-			n.Get("start").Report(strconv.Quote(w)+" means stop, too", "take it out of one of the two lists")
+	o.Stop, o.Start, o.Help = read("stop"), read("start"), read("help")
+	words := compileWords(*o)
+	for _, key := range []string{"start", "help"} {
+		for _, w := range map[string][]string{"start": o.Start, "help": o.Help}[key] {
+			if words.stop.has(spell(w), "") {
+				n.Get(key).Report(strconv.Quote(w)+" means stop, too", "take it out of one of the two lists")
+			}
 		}
 	}
 }
@@ -86,93 +88,247 @@ func (OptOut) Schema() map[string]any {
 		map[string]any{"enum": []any{"on", "off", true, false}},
 		map[string]any{
 			"type": "object", "additionalProperties": false,
-			"properties": map[string]any{"stop": words, "start": words},
+			"properties": map[string]any{"stop": words, "start": words, "help": words},
 		},
 	}}
 }
 
-// The usual words, in the languages that people answer in. A star means that more may follow: "stop sending me this" is a
-// stop, and "cancel my order, please" is none.
-var (
-	stopWords = []string{
-		"stop *", "stopall", "stop all", "unsubscribe *", "opt out *", "optout", "cancel", "end", "quit", "revoke", // English
-		"stopp *", "abmelden *", "abbestellen *", "austragen", // German
-		"arret *", "arreter *", "desabonner *", "se desabonner", "desinscrire", // French
-		"baja *", "alto", "parar *", "cancelar", "no mas", // Spanish
-		"sair", "descadastrar *", "remover", // Portuguese
-		"basta *", "annulla", "disiscrivimi *", "cancellami", // Italian
-		"afmelden *", "uitschrijven *", "stoppen", // Dutch
-		"avsluta", "avregistrera *", "avmeld *", "afmeld *", "frameld *", // Swedish, Norwegian, Danish
-		"wypisz *", "rezygnuje", // Polish
-		"iptal", "dur", // Turkish
-		"стоп *", "отписаться", "відписатися", // Russian, Ukrainian
-		"توقف *", "הסר *", "停止", "退订", // Arabic, Hebrew, Japanese, Chinese
+// replyWords are the words of a connector, ready to be looked up.
+type replyWords struct{ stop, start, help wordList }
+
+// A wordList is one meaning's words, each in plain form.
+type wordList struct {
+	whole map[string][]string // a word, and the languages in which it is an ordinary one
+	exact map[string]bool     // with their accents
+	more  []string            // a message may begin with
+	never []string            // beginnings that are none of more
+}
+
+// usual is compiled when the first message is read.
+var usual = sync.OnceValue(func() *replyWords {
+	var all languageWords
+	for i := range usualWords {
+		w := &usualWords[i]
+		all.stop, all.start, all.help = append(all.stop, w.stop...), append(all.start, w.start...), append(all.help, w.help...)
 	}
-	startWords = []string{
-		"start", "unstop", "subscribe", "opt in", "optin", // English
-		"anmelden", "starten", // German
-		"demarrer", "reprendre", "s'abonner", // French
-		"alta", "iniciar", "suscribir", // Spanish
-		"inscrever", "voltar", // Portuguese
-		"avvia", "iscrivimi", // Italian
-		"aanmelden", "starta", "tilmeld", "zapisz", "basla", "старт", // Dutch, Swedish, Danish, Polish, Turkish, Russian
+	out := &replyWords{stop: listOf(all.stop, true), start: listOf(all.start, true), help: listOf(all.help, true)}
+	for _, w := range noStops {
+		out.stop.never = append(out.stop.never, strings.TrimSuffix(spell(strings.TrimSuffix(w, "*")).plain, " ")+" ")
 	}
-)
+	return out
+})
 
-// An Answer is what a person's message says of whether it wants more.
-type Answer int
+// compileWords are the words of an OptOut: its own, and the usual ones for what it leaves out.
+func compileWords(o OptOut) *replyWords {
+	out := *usual()
+	for _, one := range []struct {
+		own []string
+		to  *wordList
+	}{{o.Stop, &out.stop}, {o.Start, &out.start}, {o.Help, &out.help}} {
+		if len(one.own) > 0 {
+			*one.to = listOf(one.own, false)
+		}
+	}
+	return &out
+}
 
-// What a message may say.
-const (
-	AnswersNothing Answer = iota
-	AnswersStop
-	AnswersStart
-)
+func listOf(words []string, fromTable bool) wordList {
+	l := wordList{whole: map[string][]string{}, exact: map[string]bool{}}
+	for _, w := range words {
+		if exact, ok := strings.CutPrefix(w, "="); ok && fromTable {
+			l.exact[spell(exact).marked] = true
+			continue
+		}
+		short, more := strings.CutSuffix(w, "*")
+		plain := spell(short).plain
+		l.whole[plain] = nil
+		if fromTable {
+			l.whole[plain] = ordinaryIn[plain]
+		}
+		if more {
+			l.more = append(l.more, plain+" ")
+		}
+	}
+	return l
+}
 
-// Answer reads a person's message. It is the whole message that counts, without case, accents and signs; of a word with a
-// star also a message that begins with it. A start is never read out of a longer message: nobody is messaged by mistake.
-func (c *Connector) Answer(text string) Answer {
-	const longest = 1 << 10 // no longer message says nothing but stop, and its beginning is enough
+// has reports whether a message of a contact who speaks that language is one of the list.
+func (l *wordList) has(s spelled, language string) bool {
+	begins := func(beginnings []string) bool {
+		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(s.plain, b) })
+	}
+	ordinary, ok := l.whole[s.plain]
+	return ok && !slices.Contains(ordinary, language) || l.exact[s.marked] || begins(l.more) && !begins(l.never)
+}
+
+// says is what a message says of whether its writer wants more: what its sender says it means, what was written, and what the
+// button holds. A no counts before all else. A start is never read out of a longer message, and not where the sender's own word
+// for the meaning cannot be read: nobody is messaged by mistake.
+func (w *replyWords) says(e *nudgewire.Event) string {
+	given := e.Message.Says
+	read := given
+	for _, text := range []string{e.Message.Button, e.Message.Text} {
+		switch says := w.of(text, languageOf(e)); {
+		case says == nudgewire.SaysStop:
+			return says
+		case read == "" && !slices.Contains(e.Unreadable, "message.says"):
+			read = says
+		}
+	}
+	return read
+}
+
+// languageOf is the language that a contact is said to speak, else that of its number's country; "" where neither is known.
+func languageOf(e *nudgewire.Event) string {
+	if said, _, _ := strings.Cut(e.Contact.Language, "-"); said != "" && !e.Guessed.Language {
+		return strings.ToLower(said)
+	}
+	return phones.LanguageOf(string(e.Contact.Phone))
+}
+
+// of is what a text says. It is the whole text that counts; of a word with a star also a text that begins with it.
+func (w *replyWords) of(text, language string) string {
+	const longest = 1 << 10 // no longer message says anything but stop, and its beginning is enough
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "")
 	}
-	o := &c.config.OptOut
-	stop, start := o.Stop, o.Start
-	if len(stop) == 0 {
-		stop = stopWords
-	}
-	if len(start) == 0 {
-		start = startWords
-	}
-	switch plain := plainWords(text); {
-	case plain == "":
-		return AnswersNothing
-	case says(plain, stop):
-		return AnswersStop
-	case slices.ContainsFunc(start, func(w string) bool { return plainWords(w) == plain }):
-		return AnswersStart
-	default:
-		return AnswersNothing
-	}
-}
-
-// says reports whether a message, in plain words, is one of the list.
-func says(plain string, list []string) bool {
-	for _, word := range list {
-		short, more := strings.CutSuffix(word, "*")
-		short = plainWords(short)
-		if plain == short || more && strings.HasPrefix(plain, short+" ") {
-			return true
+	whole := spell(text)
+	for _, s := range []spelled{whole, whole.withoutPlease()} {
+		switch {
+		case s.plain == "":
+		case w.stop.has(s, language):
+			return nudgewire.SaysStop
+		case w.start.has(s, language):
+			return nudgewire.SaysStart
+		case w.help.has(s, language):
+			return nudgewire.SaysHelp
 		}
 	}
-	return false
+	return ""
 }
 
-// plainWords is text in small letters without accents and signs, with one space between words; letters of another width (ＳＴＯＰ) are as all others.
-func plainWords(text string) string {
-	// A transformer has a state, so it is made anew.
-	if bare, _, err := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), text); err == nil {
-		text = bare
+// A spelled text is in small letters without signs, with one space between its words: plain also without accents.
+type spelled struct{ plain, marked string }
+
+// spell is a text as it is compared. Letters of another width (ＳＴＯＰ) are as all others, and what cannot be seen (joiners, marks
+// of direction) is not there. "S.T.O.P" is a word, and so is "stoooop".
+func spell(text string) spelled {
+	return spelled{plain: spaced(strings.Map(withoutMark, norm.NFKD.String(text))), marked: spaced(norm.NFKC.String(text))}
+}
+
+func plainWords(text string) string { return spell(text).plain }
+
+// spaced is a text in small letters, its words one space apart.
+func spaced(text string) string {
+	text = norm.NFC.String(strings.Map(unseen, text))
+	found := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+	letters := len(found) > 2 && !slices.ContainsFunc(found, func(w string) bool { return utf8.RuneCountInString(w) > 1 })
+	for i := range found {
+		found[i] = onceEach(strings.Map(oneLetter, found[i]))
 	}
-	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+	if letters {
+		return strings.Join(found, "")
+	}
+	return strings.Join(found, " ")
+}
+
+// withoutMark leaves out the accents of Latin, Greek and Cyrillic, and the vowel signs of Arabic and Hebrew, which few write. The
+// marks of other scripts are letters: หยุด is a stop, and หยด a drop.
+func withoutMark(r rune) rune {
+	const voiced, halfVoiced = '\u3099', '\u309a' // of Japanese: a letter of its own
+	if unicode.Is(unicode.Mn, r) && r != voiced && r != halfVoiced && unicode.In(r, unicode.Inherited, unicode.Arabic, unicode.Hebrew) {
+		return -1
+	}
+	return r
+}
+
+// unseen leaves out what nobody sees.
+func unseen(r rune) rune {
+	const tatweel = '\u0640' // a stroke that makes Arabic words longer
+	if r == tatweel || unicode.In(r, unicode.Cf, unicode.Me, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		return -1
+	}
+	return r
+}
+
+// oneLetter joins letters that people write for one another and that are no accents.
+func oneLetter(r rune) rune {
+	switch r {
+	case 'ı':
+		return 'i'
+	case 'ł':
+		return 'l'
+	case 'ø':
+		return 'o'
+	case 'ς':
+		return 'σ'
+	case 'ة':
+		return 'ه'
+	case 'ى':
+		return 'ي'
+	default:
+		return r
+	}
+}
+
+// onceEach writes a letter that comes three times and more once: no word of the table has that.
+func onceEach(word string) string {
+	var b strings.Builder
+	letters := []rune(word)
+	for i := 0; i < len(letters); {
+		end := i + 1
+		for end < len(letters) && letters[end] == letters[i] {
+			end++
+		}
+		if end-i > 2 {
+			i = end - 1
+		}
+		b.WriteString(string(letters[i:end]))
+		i = end
+	}
+	return b.String()
+}
+
+// polite are the words on either side of another that say no more, in both spellings, the longest first.
+var polite = sync.OnceValue(func() []spelled {
+	var out []spelled
+	for i := range usualWords {
+		for _, w := range usualWords[i].please {
+			out = append(out, spell(w))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b spelled) int { return len(b.plain) - len(a.plain) })
+	return out
+})
+
+// withoutPlease is the text without polite words around it; the text itself where it has no others.
+func (s spelled) withoutPlease() spelled {
+	trim := func(text string, of func(spelled) string) string {
+		for again := true; again; {
+			again = false
+			for _, p := range polite() {
+				word := of(p)
+				if rest := strings.TrimSpace(cutWord(text, word)); rest != "" && rest != text {
+					text, again = rest, true
+				}
+			}
+		}
+		return text
+	}
+	return spelled{
+		plain:  trim(s.plain, func(p spelled) string { return p.plain }),
+		marked: trim(s.marked, func(p spelled) string { return p.marked }),
+	}
+}
+
+// cutWord takes a word from either end of a text. Scripts without spaces have it right beside the next one.
+func cutWord(text, word string) string {
+	between := " "
+	if r, _ := utf8.DecodeRuneInString(word); unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Hangul) {
+		between = ""
+	}
+	text = strings.TrimSuffix(text, between+word)
+	return strings.TrimPrefix(text, word+between)
 }

@@ -170,7 +170,7 @@ func (k *compiler) judgeFields(con *Connector) {
 }
 
 // whoSays are the targets that say of an event with a consequence for a person whom it is about, and what the person wrote.
-var whoSays = []string{"contact.phone", "contact.id", "contact.email", "message.text"}
+var whoSays = []string{"contact.phone", "contact.id", "contact.email", "message.text", "message.button", "message.says"}
 
 // proven holds an event against what its connector's verifier shows of the body. The error is a *Rejected.
 func (c *Connector) proven(r *Request, v *view, ev *nudgewire.Event) error {
@@ -188,7 +188,7 @@ func (c *Connector) proven(r *Request, v *view, ev *nudgewire.Event) error {
 	switch {
 	case irreversible(ev.Kind):
 		return reject(http.StatusBadRequest, StageMap, "requires: what says that this is "+ev.Kind+" is not signed, and that cannot be undone")
-	case slices.Contains(wantsMessages, ev.Kind), ev.Kind == receivedKind && c.Answer(ev.Message.Text) != AnswersNothing:
+	case slices.Contains(wantsMessages, ev.Kind), ev.Kind == receivedKind && ev.Message.Says != "" && ev.Message.Says != nudgewire.SaysHelp:
 		return reject(http.StatusBadRequest, StageMap, "requires: what says who wants messages is not signed: "+ev.Kind)
 	}
 	return nil

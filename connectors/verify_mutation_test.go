@@ -2,6 +2,7 @@ package connectors_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"net/http"
@@ -48,7 +49,10 @@ func hexOf(word string) string {
 }
 
 // covers says which parts of a request a preset's verifier depends on.
-type covers struct{ body, method, url, time, list bool }
+type covers struct {
+	body, method, url, time, list bool
+	late                          time.Duration // how old the time may be
+}
 
 func coverage(v *connectors.Verify) covers {
 	switch {
@@ -58,20 +62,27 @@ func coverage(v *connectors.Verify) covers {
 		var c covers
 		for _, one := range v.AllOf {
 			w := coverage(one)
-			c.body, c.method, c.url, c.time = c.body || w.body, c.method || w.method, c.url || w.url, c.time || w.time
+			c.body, c.method, c.url, c.time, c.late = c.body || w.body, c.method || w.method, c.url || w.url, c.time || w.time, max(c.late, w.late)
 		}
 		return c
 	case v.Kind == "standard_webhooks":
-		return covers{body: true, time: true}
+		return covers{body: true, time: true, late: tolerance(v)}
 	case v.Kind == "signed":
 		return covers{
 			body:   slices.ContainsFunc(v.Parts, func(p string) bool { return strings.HasPrefix(p, "body") || p == "first_item" }),
 			method: slices.Contains(v.Parts, "method"), url: slices.Contains(v.Parts, "url"),
-			time: slices.Contains(v.Parts, "timestamp"), list: v.Signature.List != nil,
+			time: slices.Contains(v.Parts, "timestamp"), list: v.Signature.List != nil, late: tolerance(v),
 		}
 	default:
 		return covers{}
 	}
+}
+
+func tolerance(v *connectors.Verify) time.Duration {
+	if v.Timestamp == nil {
+		return 5 * time.Minute
+	}
+	return cmp.Or(v.Timestamp.Tolerance.D(), 5*time.Minute)
 }
 
 func TestWhateverIsSignedCannotBeChanged(t *testing.T) {
@@ -142,7 +153,7 @@ func mutations(t testing.TB, con *connectors.Connector, s connectors.Sample, rig
 		change("another query", func(r *connectors.Request) { r.URL += "?a=1" })
 	}
 	if covered.time {
-		change("a clock that is late", func(r *connectors.Request) { r.Now = r.Now.Add(5*time.Minute + time.Second) })
+		change("a clock that is late", func(r *connectors.Request) { r.Now = r.Now.Add(covered.late + time.Second) })
 		change("a clock that is early", func(r *connectors.Request) { r.Now = r.Now.Add(-5*time.Minute - 2*time.Second) })
 	}
 	// What Sign added, beyond the sample's own headers, is the signature.

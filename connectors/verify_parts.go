@@ -22,11 +22,12 @@ import (
 const (
 	partFirstItem  = "first_item"
 	partFormSorted = "form_sorted"
+	partFormOrHash = "form_or_body_hash"
 )
 
 // partNames are the words that parts may hold, besides header:NAME, body:PATH and 'texts'.
 var partNames = []string{
-	"body", "body_base64", partFirstItem, partFormSorted, "method", "url", "path", "timestamp", "id", "secret",
+	"body", "body_base64", partFirstItem, partFormSorted, partFormOrHash, "method", "url", "path", "timestamp", "id", "secret",
 	"sha256(body)", "hex(sha256(body))", "base64(md5(body))",
 }
 
@@ -51,6 +52,8 @@ func partFor(name string) partWriter {
 		return writeFirstItem
 	case partFormSorted:
 		return writeSortedForm
+	case partFormOrHash:
+		return writeFormOrHash
 	}
 	if hashed := bodyHashPart(name); hashed != nil {
 		return hashed
@@ -141,6 +144,21 @@ func writeSortedForm(m *message, to *digest) error {
 	return nil
 }
 
+// writeFormOrHash writes the fields of a form, and nothing of another body: that is in the URL, as the parameter bodySHA256, whose hash
+// has to be the body's. So Twilio signs, and whoever has this part has the part url.
+//
+// Source: twilio/twilio-go, client/request_validator.go.
+func writeFormOrHash(m *message, to *digest) error {
+	given := m.request.query().Get("bodySHA256")
+	if given == "" {
+		return writeSortedForm(m, to)
+	}
+	if sum := sha256.Sum256(m.request.Body); !sameText(hex.EncodeToString(sum[:]), strings.ToLower(given)) {
+		return errors.New("the URL's bodySHA256 is not the hash of the body")
+	}
+	return nil
+}
+
 // hubspotURL decodes the twelve percent sequences that HubSpot decodes before it signs, and no
 // others. A "?" that opens the query was never encoded and stays as it is.
 //
@@ -189,6 +207,9 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 		has[name] = true
 		s.parts = append(s.parts, write)
 	}
+	if has[partFormOrHash] && !has["url"] {
+		k.add(path+".parts", "names form_or_body_hash without url, which holds the hash of a body that is no form", "add url before it")
+	}
 	if has[partFormSorted] {
 		if c := k.config.Body.Content; c != "" && c != contentAuto && c != contentForm {
 			k.add(path+".parts", "names form_sorted, which signs a form, but body.content is "+c, "write body: {content: form}")
@@ -226,7 +247,7 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 			k.add(path+".parts", "lacks secret: a plain hash without it can be made by anybody", "add secret where the sender puts it")
 		}
 	}
-	if !slices.ContainsFunc(v.Parts, coversBody) && !has[partFirstItem] && !has[partFormSorted] {
+	if !slices.ContainsFunc(v.Parts, coversBody) && !has[partFirstItem] && !has[partFormSorted] && !has[partFormOrHash] {
 		if s.partly = len(s.fields) > 0; s.partly {
 			k.warn(path+".parts", "covers "+fieldWords(s.fields)+" of the body alone: whoever copied a request can change everything else in it",
 				"look up what counts at the sender's API (enrich), or sign body if the sender can")

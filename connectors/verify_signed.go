@@ -17,7 +17,7 @@ import (
 type SignedKeys struct {
 	Algorithm    string     `yaml:"algorithm" validate:"oneof=hmac-sha1 hmac-sha256 hmac-sha384 hmac-sha512 sha256 ed25519 rsa-sha256 ecdsa-p256-sha256" doc:"For signed and jwt: what makes the signature. sha256 is the plain hash, with the secret as one of the parts."`
 	Signature    *Signature `yaml:"signature" doc:"For signed: which header holds the signature and how it is written."`
-	Parts        []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, method, url, path, timestamp, id, secret, header:NAME, body:PATH for one field of the body (check then warns that the others are not signed), a text in 'quotes', or a hash of the body: sha256(body) as bytes, hex(sha256(body)), base64(sha256(body)); also md5, sha1 and sha512."`
+	Parts        []string   `yaml:"parts" doc:"For signed: what is signed, in order: body, body_base64, first_item, form_sorted, form_or_body_hash (a form's fields, else the URL's bodySHA256), method, url, path, timestamp, id, secret, header:NAME, body:PATH for one field of the body (check then warns that the others are not signed), a text in 'quotes', or a hash of the body: sha256(body) as bytes, hex(sha256(body)), base64(sha256(body)); also md5, sha1 and sha512."`
 	Timestamp    *Timestamp `yaml:"timestamp" doc:"For signed and standard_webhooks: the time that is signed, and how old it may be. For standard_webhooks, whose time is in a header of its own, only tolerance and skew."`
 	Freshness    *Timestamp `yaml:"freshness" doc:"For signed: where the time to check is, if that is not the one that is signed."`
 	ID           string     `yaml:"id" doc:"For signed: the header behind the part id."`

@@ -124,12 +124,11 @@ func word(c *connectors.Connector, e *nudgewire.Event) (trigger string, says nud
 	case "contact.subscribed":
 		says = nudgewire.Allowed
 	case "message.received":
-		switch c.Answer(e.Message.Text) {
-		case connectors.AnswersStop:
+		switch e.Message.Says {
+		case nudgewire.SaysStop:
 			says = nudgewire.Blocked
-		case connectors.AnswersStart:
+		case nudgewire.SaysStart:
 			says = nudgewire.Allowed
-		case connectors.AnswersNothing:
 		}
 	case "contact.redacted", "shop.redacted":
 		says = nudgewire.Forgetting

@@ -390,7 +390,7 @@ func TestEveryNameOfTheNounsCanBeRead(t *testing.T) {
 	e := aCart(t)
 	for name, r := range roots {
 		all := nudgewire.Names(r.shape.names())
-		e.Contact.Empty, e.Cart.Empty, e.Order.Empty, e.Deal.Empty, e.Form.Empty = all, all, all, all, all
+		e.Contact.Empty, e.Cart.Empty, e.Order.Empty, e.Deal.Empty, e.Form.Empty, e.Message.Empty = all, all, all, all, all, all
 		for _, field := range r.shape.names() {
 			if _, why := evaluate(t, name+"."+field, e); why != "" {
 				t.Errorf("%s.%s: %s", name, field, why)

@@ -42,7 +42,7 @@ func aCart(t testing.TB) *nudgewire.Event {
 		Deal:  nudgewire.Deal{Stage: "open", Empty: nudgewire.Names{"owner"}},
 		Form:  nudgewire.Form{ID: "f-1", Name: "Booking", Answers: map[string]string{"color": "red", "What size?": "L"}},
 
-		Message: nudgewire.Inbound{Text: "Which size is it?"},
+		Message: nudgewire.Inbound{Text: "Which size is it?", Button: "size-help", Says: nudgewire.SaysHelp},
 		Payload: []byte(`{"code":"0123","total":79.90,"count":3,"big":12345678901234567890,"vip":true,"note":null,
 			"text_total":"79.90","when":"2026-11-27T10:00:00Z","list":[1,2,3],"lines":[{"rate":5.5,"name":"a"},{"rate":20,"name":"b"}],
 			"a.b":"dotted","#":"hash","nested":{"deep":{"x":"y"}},"empty":"","names":["Ann","Bob"]}`),

@@ -160,10 +160,12 @@ func appendFacts(b []byte, e *nudgewire.Event) []byte {
 		o.texts("empty", f.Empty)
 	})
 	o.yes("history", e.History)
-	if e.Message.Text != "" || len(e.Message.Empty) > 0 {
+	if m := &e.Message; m.Text != "" || m.Button != "" || m.Says != "" || len(m.Empty) > 0 {
 		o.member("message", func(o *object) {
-			o.text("text", e.Message.Text)
-			o.texts("empty", e.Message.Empty)
+			o.text("text", m.Text)
+			o.text("button", m.Button)
+			o.text("says", m.Says)
+			o.texts("empty", m.Empty)
 		})
 	}
 	o.yes("forgotten", e.Forgotten)

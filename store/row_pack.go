@@ -144,8 +144,10 @@ type (
 		Empty    nudgewire.Names  `json:"empty,omitempty"`
 	}
 	messageForm struct {
-		Text  string          `json:"text,omitempty"`
-		Empty nudgewire.Names `json:"empty,omitempty"`
+		Text   string          `json:"text,omitempty"`
+		Button string          `json:"button,omitempty"`
+		Says   string          `json:"says,omitempty"`
+		Empty  nudgewire.Names `json:"empty,omitempty"`
 	}
 	formForm struct {
 		ID      string            `json:"id,omitempty"`
