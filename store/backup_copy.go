@@ -38,7 +38,7 @@ type Copied struct {
 type CopiedPart struct{ Folder, File, SHA256 string }
 
 // Schema is the version of the data that this program writes.
-func Schema() int64 { return int64(len(migrations) - 1) }
+func Schema() int64 { return schemaVersion(steps) }
 
 // copySetup is for a connection that only copies.
 var copySetup = []string{"PRAGMA busy_timeout = 10000", "PRAGMA cache_size = -4096", "PRAGMA temp_store = MEMORY"}

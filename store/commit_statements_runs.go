@@ -166,7 +166,7 @@ var runStatements = map[stmt]statement{
 	// The ways back from an end: from partial by a word on a part, and from wherever messages may
 	// still wait by a pause.
 	stReopenRun: {0, `UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`},
-	stPauseSent: {0, `UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = 'person', stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0
+	stPauseSent: {0, `UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = CASE WHEN ?4 = '' THEN 'person' ELSE 'config' END, stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0
 		WHERE id = ?1 AND (state = 'done' OR state = 'partial' OR state = 'failed')`},
 	stEndAnew: {0, `UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`},
 

@@ -581,29 +581,3 @@ func hashesOf(packed []byte) (all []uint64) {
 	}
 	return all
 }
-
-// Data of before has hashes of those who were forgotten, and nobody can tell which: what was claimed before the last of them went.
-func TestFilesOfBeforeSomebodyWasForgotten(t *testing.T) {
-	e := openErasing(t)
-	step, err := migrationFiles.ReadFile(migrations[29])
-	e.must(err)
-	other := nudgewire.Phone(otherPhone)
-	e.must(e.NoteContacts(t.Context(), 1, 1, e.now, []nudgewire.Phone{forgottenPhone, other}))
-	migrate := func() {
-		t.Helper()
-		e.must(e.Close())
-		rawExec(t, e.path, string(step))
-		e.Store = nil
-		e.reopen()
-	}
-	migrate()
-	if files, _ := e.onFiles(other); files != 1 {
-		t.Error("without anybody forgotten, files are gone")
-	}
-	e.must(e.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
-	e.must(e.NoteContacts(t.Context(), 1, 2, time.Now().Add(time.Hour), []nudgewire.Phone{other}))
-	migrate()
-	if files, contacts := e.onFiles(other); files != 1 || contacts != 1 {
-		t.Errorf("on %d files, of %d contacts", files, contacts)
-	}
-}

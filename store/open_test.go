@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/nudgewire/nudgewire"
 )
 
@@ -156,7 +154,7 @@ func TestDataOfANewerVersionIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	rawExec(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`)
-	words := fmt.Sprintf("the data has schema version 99 and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", len(migrations)-1)
+	words := fmt.Sprintf("the data has schema version 99 and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", schemaVersion(steps))
 	for _, readOnly := range []bool{false, true} {
 		_, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: readOnly})
 		if fmt.Sprint(err) != path+": "+words {
@@ -167,66 +165,6 @@ func TestDataOfANewerVersionIsLeftAlone(t *testing.T) {
 	_, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: true})
 	if _, ok := errors.AsType[*NewerSchemaError](err); !ok || !strings.HasSuffix(err.Error(), "start the daemon once to bring it up to date") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// Data of the version before knows no halt of a run: what is halted stays so, and what a run that
-// is paused, or was cancelled by half, has handed over is held from then on.
-func TestRunsThatWerePausedHoldTheirRowsAfterAnUpgrade(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "nudgewire.db")
-	s := openAt(t, path)
-	ctx, at := t.Context(), time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	for i, slot := range []string{"paused", "cancelled", "sends"} {
-		id, won, err := s.StartRun(ctx, nudgewire.Run{
-			Job: "winback", Slot: slot, DueAt: at, Cause: nudgewire.CauseHand, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverPerMessage, CreatedAt: at,
-		})
-		if err != nil || !won || id != nudgewire.RunID(i+1) {
-			t.Fatal(id, won, err)
-		}
-		row := nudgewire.Dispatch{Trigger: "winback", Key: nudgewire.RowKey(id, 1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
-		if err := s.Enqueue(ctx, id, 1, []nudgewire.Dispatch{row}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.Halt(ctx, Halt{Scope: HaltTemplate, Name: "offer", Reason: "wrong price", At: at}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	before, err := migrationFiles.ReadFile(migrations[4])
-	if err != nil {
-		t.Fatal(err)
-	}
-	rawExec(t, path, `ALTER TABLE halts RENAME TO kept`)
-	rawExec(t, path, string(before))
-	rawExec(t, path, `INSERT INTO halts SELECT * FROM kept`)
-	rawExec(t, path, `DROP TABLE kept`)
-	rawExec(t, path, `UPDATE runs SET state = 'paused', before = 'uploading', reason = 'paused by Ann', stopped = 'person' WHERE id = 1`)
-	rawExec(t, path, `UPDATE runs SET state = 'cancelled', reason = 'cancelled by Ann', stopped = 'person', ended_at = 1 WHERE id = 2`)
-	step, err := migrationFiles.ReadFile(migrations[7])
-	if err != nil {
-		t.Fatal(err)
-	}
-	rawExec(t, path, string(step))
-
-	s = openAt(t, path)
-	halts, err := s.Halts(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Halt{
-		{Scope: HaltRun, Name: "1", Reason: "paused by Ann", At: at}, {Scope: HaltRun, Name: "2", Reason: "cancelled by Ann", At: at}, {Scope: HaltTemplate, Name: "offer", Reason: "wrong price", At: at},
-	}
-	if diff := cmp.Diff(want, halts); diff != "" {
-		t.Errorf("halts (-want +got):\n%s", diff)
-	}
-	if n, left, err := s.EndCancelled(ctx); n != 1 || left || err != nil {
-		t.Errorf("%d rows of the cancelled run ended, %v", n, err)
-	}
-	got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "o", Now: at.Add(time.Minute), Lease: time.Minute, Marketing: 9})
-	if err != nil || len(got) != 1 || got[0].Key != "run 3 row 1" {
-		t.Errorf("claimed %+v, %v", got, err)
 	}
 }
 

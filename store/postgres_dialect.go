@@ -25,16 +25,20 @@ var postgresDialect = dialect{
 // placeholders are those of SQLite, which takes "$1" for a name.
 var placeholders = regexp.MustCompile(`\?(\d+)`)
 
-// only marks what a migration has for PostgreSQL alone.
-var only = regexp.MustCompile(`(?s)\{\{postgres only\}\}(.*?)\{\{end\}\}`)
+// These mark what the schema has for one of the engines alone.
+var (
+	sqliteOnly   = regexp.MustCompile(`(?s)\{\{sqlite only\}\}(.*?)\{\{end\}\}`)
+	postgresOnly = regexp.MustCompile(`(?s)\{\{postgres only\}\}(.*?)\{\{end\}\}`)
+)
 
-// schema is a migration in this engine's own words. PostgreSQL compares texts by its locale unless it is told not to; here
+// schema is a step of the schema in this engine's own words. PostgreSQL compares texts by its locale unless it is told not to; here
 // they are compared byte by byte, as SQLite does.
 func (d dialect) schema(text string) string {
 	if !d.numbered {
-		return d.sql(only.ReplaceAllString(text, ""))
+		return d.sql(sqliteOnly.ReplaceAllString(postgresOnly.ReplaceAllString(text, ""), "$1"))
 	}
-	return d.sql(columnText.ReplaceAllString(only.ReplaceAllString(text, "$1"), `$1 TEXT COLLATE "C"`))
+	text = postgresOnly.ReplaceAllString(sqliteOnly.ReplaceAllString(text, ""), "$1")
+	return d.sql(columnText.ReplaceAllString(text, `$1 TEXT COLLATE "C"`))
 }
 
 // columnText is a column of texts; a comment may have the word, too.

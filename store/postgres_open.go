@@ -264,7 +264,7 @@ func migratePostgres(ctx context.Context, cfg *pgx.ConnConfig) (err error) {
 	if _, err := lock.ExecContext(ctx, `SELECT pg_advisory_lock(hashtext('nudgewire schema'))`); err != nil {
 		return fmt.Errorf("schema: %w", err)
 	}
-	err = migrate(ctx, db, postgresDialect)
+	err = migrate(ctx, db, postgresDialect, steps)
 	_, unlock := lock.ExecContext(ctx, `SELECT pg_advisory_unlock(hashtext('nudgewire schema'))`)
 	return errors.Join(err, unlock)
 }

@@ -89,32 +89,6 @@ func TestEventsStayWithABundleThatIsNotOldYet(t *testing.T) {
 	}
 }
 
-// What a version before kept as the sign of a number is a word after the upgrade.
-func TestWhatWasSentOnceSaysItsStateAfterAnUpgrade(t *testing.T) {
-	a := openAging(t)
-	a.must(a.Store.Close())
-	rawExec(t, a.path, `DROP TABLE sent_once; DROP INDEX parts_doubt;
-		CREATE TABLE sent_once (correlation BIGINT NOT NULL PRIMARY KEY, dispatch_id BIGINT NOT NULL, at BIGINT NOT NULL CHECK (at > 0)) WITHOUT ROWID;
-		INSERT INTO sent_once VALUES (1, 5, 10), (2, -6, 20)`)
-	step, err := migrationFiles.ReadFile(migrations[31])
-	a.must(err)
-	rawExec(t, a.path, string(step))
-	a.Store = nil
-	a.reopen()
-	type once struct {
-		id    int64
-		state string
-		at    int64
-	}
-	got, err := list(t.Context(), a.Store, `SELECT dispatch_id, state, at FROM sent_once ORDER BY correlation`, nil, func(r *row) (once, error) {
-		return once{r.int(), r.text(), r.int()}, r.err
-	})
-	a.must(err)
-	if len(got) != 2 || got[0] != (once{5, "accepted", 10}) || got[1] != (once{6, "dropped", 20}) {
-		t.Errorf("%+v", got)
-	}
-}
-
 // Decisions that are not kept any more stay so when their contact is forgotten: none at all would say that nobody listened.
 func TestForgettingLeavesDecisionsThatAreNotKept(t *testing.T) {
 	a := openAging(t)

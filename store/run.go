@@ -85,17 +85,14 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 		}
 		approvals = string(text)
 	}
-	stopped, held := r.Stopped, r.Held
+	held := r.Held
 	if r.State != nudgewire.RunPaused {
 		held = "" // whoever pauses it says it
-	}
-	if stopped == nudgewire.StopConfig { // the column knows who paused it, and held says that it was nobody
-		stopped = nudgewire.StopPerson
 	}
 	return []any{
 		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Send.Template,
 		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), r.Folder, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
-		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
+		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
 		send, string(waits), micro(until), r.Canary, approvals, held,
 	}, nil
 }
@@ -365,9 +362,7 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	v.Waits, v.WaitUntil, v.Canary = nudgewire.RunWait(r.text()), r.time(), r.text()
 	v.RetryClasses, v.RetryWait, v.RetryUntil = nudgewire.ErrorClassList(r.text()), time.Duration(r.int())*time.Microsecond, r.time()
 	approvals := r.text()
-	if v.Held, v.Released = r.text(), r.text(); v.Held != "" {
-		v.Stopped = nudgewire.StopConfig
-	}
+	v.Held, v.Released = r.text(), r.text()
 	if r.err != nil {
 		return v, r.err
 	}

@@ -152,7 +152,7 @@ func (s *Store) openReads(c connector) {
 func migrateOnce(ctx context.Context, c connector) error {
 	db := sql.OpenDB(&c)
 	db.SetMaxOpenConns(1)
-	return errors.Join(migrate(ctx, db, sqliteDialect), db.Close())
+	return errors.Join(migrate(ctx, db, sqliteDialect, steps), db.Close())
 }
 
 // close gives the lock back.

@@ -6,10 +6,6 @@ import (
 	"testing"
 )
 
-// firstBeside is the first schema that nodes of the version before have to bear: they run while a node of the next version changes the
-// tables (docs/cluster.md). No version was released with a step before it, so none runs that uses what those take away.
-const firstBeside = 72
-
 // A node of the version before reads and writes by the names of columns, so new tables, columns with a default, indexes and settings of storage
 // change nothing for it. What does is refused here: it takes two versions, one that does without and one that removes.
 var notBeside = []struct {
@@ -60,16 +56,9 @@ func besideFaults(text string) (faults []string) {
 }
 
 func TestNodesOfTheVersionBeforeBearEachStep(t *testing.T) {
-	for version, name := range migrations {
-		if name == "" || version < firstBeside {
-			continue
-		}
-		text, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, fault := range besideFaults(postgresDialect.schema(string(text))) {
-			t.Errorf("%s: %s", name, fault)
+	for _, one := range steps[1:] { // they run while a node of the next version changes the tables (docs/cluster.md)
+		for _, fault := range besideFaults(postgresDialect.schema(one.sql)) {
+			t.Errorf("version %d: %s", one.version, fault)
 		}
 	}
 	for text, faults := range map[string]int{

@@ -1,0 +1,970 @@
+-- The tables of nudgewire, on both engines. Marks in double braces are what differs: see sqlite_dialect.go and postgres_dialect.go.
+--
+-- Times are microseconds since 1970 UTC; 0 is "never" or "not told". Numbers of rows are given out in Go.
+--
+-- The CHECKs spell out a = 'x' OR a = 'y' with the usual value first: for a longer IN list SQLite builds a table each time it runs a
+-- statement, which doubled the cost of an insert. They are the law of docs/states.md as far as one row can show it; the WHERE of every
+-- UPDATE holds the rest.
+
+-- ==== Events: what senders posted, and what was decided ====
+
+-- One fact from a connector. hash is of connector and dedupe key; keys leads from it to the event (see event_dedupe.go). bucket groups
+-- neighbouring ids, so that inserts stay in one part of SQLite's index: a phone's events are found bucket by bucket (see read_events.go).
+CREATE TABLE events (
+	id            {{id}},
+	bucket        BIGINT NOT NULL,
+	day           BIGINT NOT NULL,
+	hash          BIGINT NOT NULL,
+	connector     TEXT   NOT NULL,
+	kind          TEXT   NOT NULL,
+	topic         TEXT   NOT NULL,
+	dedupe_key    TEXT   NOT NULL CHECK (dedupe_key <> ''),
+	content_key   TEXT   NOT NULL DEFAULT '',
+	phone         TEXT   NOT NULL,
+	phone_problem TEXT   NOT NULL,
+	occurred_at   BIGINT NOT NULL,
+	received_at   BIGINT NOT NULL CHECK (received_at > 0)
+);
+CREATE INDEX events_phone ON events ({{sqlite only}}bucket, phone{{end}}{{postgres only}}phone, id{{end}}) WHERE phone <> '';
+
+-- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day), dispatches by
+-- their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see single_memtable.go). Up
+-- to which rows every key is here stands among the counters; the keys of the others are read from
+-- their rows.
+CREATE TABLE keys (
+	part BIGINT NOT NULL,
+	hash BIGINT NOT NULL,
+	id   BIGINT NOT NULL,
+	PRIMARY KEY ({{sqlite only}}part, hash{{end}}{{postgres only}}hash, part{{end}}, id)
+) {{clustered}};
+
+-- What events carried, apart from their rows because it is larger, is read rarely and is kept
+-- for a shorter time: bundles of neighbours, from event_id on (see commit_bundle.go).
+CREATE TABLE payloads (
+	event_id {{id}},
+	bundle   {{blob}} NOT NULL
+);
+
+-- What each listening trigger said to events: bundles of neighbours, from event_id on. What is said
+-- later to an event that was looked up follows under a seq of its own.
+CREATE TABLE decisions (
+	event_id BIGINT NOT NULL,
+	seq      BIGINT NOT NULL,
+	bundle   {{blob}} NOT NULL,
+	PRIMARY KEY (event_id, seq)
+) {{clustered}};
+
+-- What is left of decisions that are not kept any more: which dispatches each event led to, by which trigger. Without it
+-- nothing would lead from a phone to its messages.
+CREATE TABLE decided (
+	event_id     BIGINT NOT NULL,
+	dispatch_id  BIGINT NOT NULL,
+	trigger_name TEXT   NOT NULL,
+	outcome      TEXT   NOT NULL CHECK (outcome <> ''),
+	at           BIGINT NOT NULL,
+	PRIMARY KEY (event_id, dispatch_id)
+) {{clustered}};
+
+-- Events that wait for what their webhook left out. A row goes away in the commit that plans
+-- its event, so the table holds only what is alive. A claim puts due_at to the end of its
+-- lease: after a crash the look-up is due again by itself, and made twice it does no harm.
+CREATE TABLE lookups (
+	event_id    {{id}},
+	connector   TEXT   NOT NULL,
+	attempts    BIGINT NOT NULL CHECK (attempts >= 0),
+	due_at      BIGINT NOT NULL CHECK (due_at > 0),
+	lease_ends  BIGINT NOT NULL,
+	received_at BIGINT NOT NULL CHECK (received_at > 0),
+	reason      TEXT   NOT NULL,
+	CHECK (lease_ends = 0 OR (lease_ends = due_at AND attempts > 0))
+);
+CREATE INDEX lookups_due ON lookups (due_at);
+
+-- Requests to a hook that were not taken.
+CREATE TABLE rejected_requests (
+	id        {{id}},
+	connector TEXT   NOT NULL,
+	status    BIGINT NOT NULL,
+	stage     TEXT   NOT NULL,
+	reason    TEXT   NOT NULL,
+	method    TEXT   NOT NULL,
+	bytes     BIGINT NOT NULL,
+	sample    TEXT   NOT NULL,
+	at        BIGINT NOT NULL
+);
+CREATE INDEX rejected_requests_connector ON rejected_requests (connector{{postgres only}}, id{{end}});
+
+-- Events that came to nothing, counted by connector, reason and kind; see event_unused.go. first_at is when the counting of n began, and
+-- used_at when the last event came that came to something, of reasons that end by one. event_id is the newest. writer keeps those who
+-- write at the same time apart: a reader adds them up.
+CREATE TABLE unused (
+	connector TEXT   NOT NULL,
+	why       TEXT   NOT NULL CHECK (why <> ''),
+	kind      TEXT   NOT NULL,
+	writer    BIGINT NOT NULL,
+	n         BIGINT NOT NULL CHECK (n >= 0),
+	first_at  BIGINT NOT NULL,
+	last_at   BIGINT NOT NULL,
+	used_at   BIGINT NOT NULL,
+	event_id  BIGINT NOT NULL,
+	PRIMARY KEY (connector, why, kind, writer)
+) {{clustered}};
+
+-- ==== Messages, from planned to read ====
+
+-- One message queued.
+CREATE TABLE dispatches (
+	id              {{id}},
+	event_id        BIGINT NOT NULL,
+	event_at        BIGINT NOT NULL,
+	trigger_name    TEXT   NOT NULL,
+	correlation_key TEXT   NOT NULL,
+	correlation     BIGINT NOT NULL,
+	phone           TEXT   NOT NULL,
+	category        TEXT   NOT NULL CHECK (category = 'marketing' OR category = 'utility' OR category = 'authentication'),
+	send            TEXT   NOT NULL,
+	state           TEXT   NOT NULL CHECK (
+		state = 'waiting' OR state = 'sending' OR state = 'accepted' OR state = 'rejected' OR state = 'in_doubt' OR state = 'cancelled' OR state = 'dropped'),
+	reason          TEXT   NOT NULL,
+	due_at          BIGINT NOT NULL CHECK (due_at > 0),
+	expires_at      BIGINT NOT NULL,
+	created_at      BIGINT NOT NULL,
+	updated_at      BIGINT NOT NULL,
+	claimed_at      BIGINT NOT NULL,
+	attempt         BIGINT NOT NULL CHECK (attempt >= 0),
+	restarts        BIGINT NOT NULL CHECK (restarts >= 0),
+	owner           TEXT   NOT NULL,
+	lease_ends      BIGINT NOT NULL,
+	config          TEXT   NOT NULL,
+	-- What takes the place of send once the dispatch has ended, or is in doubt and not sent again by
+	-- itself: of messages whose variables are not kept. '' where send stays as it is.
+	ended_send      TEXT   NOT NULL DEFAULT '',
+	-- The contact's own time zone where the event names one (IANA), which step of its trigger the dispatch is,
+	-- from 0, and the account of the service that it is sent by, '' where there is only one.
+	zone            TEXT   NOT NULL DEFAULT '',
+	step            BIGINT NOT NULL DEFAULT 0,
+	account         TEXT   NOT NULL DEFAULT '',
+	-- When the dispatch was due before a rule put it off for the first time; 0 where none did.
+	first_due_at    BIGINT NOT NULL DEFAULT 0,
+	-- The phone of a dispatch is the one spelling by which its contact is known. This is the spelling that the shop gave, which
+	-- is sent, where it is another one; '' where it is the same, and where the phone is masked or gone.
+	sent_as         TEXT   NOT NULL DEFAULT '',
+	-- Calls for it that reached the service: pauses before the next one grow by it. attempt counts claims, of which some end before their call.
+	tries           BIGINT NOT NULL DEFAULT 0 CHECK (tries >= 0),
+	-- The other identifiers of its matter, on lines of their own. A cancelling event finds it by any of them: a shop that
+	-- deletes a checkout names it by another number than the order that comes of it.
+	other_keys      TEXT   NOT NULL DEFAULT '',
+	CHECK ((state = 'sending') = (lease_ends > 0)),
+	CHECK (state <> 'sending' OR owner <> ''),
+	CHECK ((attempt > 0 AND claimed_at > 0) OR state = 'waiting' OR state = 'cancelled' OR state = 'dropped'),
+	CHECK (reason <> '' OR state = 'waiting' OR state = 'sending' OR state = 'accepted')
+);
+CREATE INDEX dispatches_lease ON dispatches (lease_ends) WHERE state = 'sending';
+CREATE INDEX dispatches_doubt ON dispatches (id) WHERE state = 'in_doubt';
+CREATE INDEX dispatches_unsent ON dispatches (state{{postgres only}}, id{{end}}) WHERE state = 'rejected' OR state = 'cancelled' OR state = 'dropped';
+-- From a phone or a dispatch to the row of a run. What an event caused is found through the
+-- event and pays nothing for these.
+CREATE INDEX dispatches_of_rows ON dispatches (phone{{postgres only}}, id{{end}}) WHERE event_id = 0;
+CREATE INDEX dispatches_deferred ON dispatches (id) WHERE state = 'waiting' AND first_due_at > 0;
+CREATE INDEX dispatches_due ON dispatches (account, category, due_at{{postgres only}}, id{{end}}) WHERE state = 'waiting';
+
+-- Dispatches that did not wait when a cancelling event came: they are cancelled should they come
+-- back to wait.
+CREATE TABLE called_off (
+	dispatch_id {{id}},
+	reason      TEXT   NOT NULL CHECK (reason <> '')
+);
+
+-- The memory of cancelling events, one row a correlation key.
+CREATE TABLE tombstones (
+	correlation     BIGINT NOT NULL,
+	trigger_name    TEXT   NOT NULL,
+	correlation_key TEXT   NOT NULL,
+	phone           TEXT   NOT NULL,
+	event_id        BIGINT NOT NULL,
+	ref             TEXT   NOT NULL,
+	event_at        BIGINT NOT NULL,
+	expires_at      BIGINT NOT NULL,
+	PRIMARY KEY (correlation, trigger_name, correlation_key, phone)
+) {{clustered}};
+CREATE INDEX tombstones_expiry ON tombstones (expires_at);
+
+-- What is asked of a dispatch that is a step of a sequence when it falls due, as its trigger said it when it
+-- was planned. sequence is the dispatch of the first step that was stored, conditions a JSON list of texts;
+-- passed says that they did not hold, so that the steps after it look past it.
+CREATE TABLE steps (
+	dispatch_id {{id}},
+	sequence    BIGINT NOT NULL CHECK (sequence > 0),
+	steps       BIGINT NOT NULL CHECK (steps > 0),
+	conditions  TEXT   NOT NULL,
+	wait        TEXT   NOT NULL,
+	passed      BIGINT NOT NULL CHECK (passed = 0 OR passed = 1)
+);
+CREATE INDEX steps_sequence ON steps (sequence{{postgres only}}, dispatch_id{{end}});
+
+-- What the rules said to a dispatch when it was due, where they did not let it go. Saying the same again, until the
+-- same time, is one row: at is the first time, last_at the last.
+CREATE TABLE verdicts (
+	dispatch_id BIGINT NOT NULL,
+	number      BIGINT NOT NULL CHECK (number > 0),
+	rule        TEXT   NOT NULL CHECK (rule <> ''),
+	action      TEXT   NOT NULL CHECK (action = 'deferred' OR action = 'dropped'),
+	reason      TEXT   NOT NULL CHECK (reason <> ''),
+	until_at    BIGINT NOT NULL,
+	at          BIGINT NOT NULL CHECK (at > 0),
+	last_at     BIGINT NOT NULL,
+	times       BIGINT NOT NULL CHECK (times > 0),
+	CHECK ((action = 'deferred') = (until_at > 0)),
+	PRIMARY KEY (dispatch_id, number)
+) {{clustered}};
+
+-- Each attempt to send that did not end in plain acceptance.
+CREATE TABLE attempts (
+	dispatch_id BIGINT NOT NULL,
+	number      BIGINT NOT NULL CHECK (number > 0),
+	state       TEXT   NOT NULL CHECK (
+		state = 'waiting' OR state = 'in_doubt' OR state = 'accepted' OR state = 'rejected' OR state = 'dropped'),
+	owner       TEXT   NOT NULL,
+	reason      TEXT   NOT NULL,
+	answer      TEXT   NOT NULL,
+	retry_at    BIGINT NOT NULL,
+	at          BIGINT NOT NULL,
+	-- The service's own words about the message, and the class that the rules of that day gave them; '' is unknown.
+	words       TEXT   NOT NULL DEFAULT '',
+	error_class TEXT   NOT NULL DEFAULT '',
+	PRIMARY KEY (dispatch_id, number, state)
+) {{clustered}};
+
+-- What the service accepted; the row number is the dispatch's.
+CREATE TABLE messages (
+	dispatch_id  {{id}},
+	message_id   TEXT   NOT NULL,
+	phone        TEXT   NOT NULL,
+	category     TEXT   NOT NULL,
+	status       TEXT   NOT NULL CHECK (status <> ''),
+	error        TEXT   NOT NULL,
+	accepted_at  BIGINT NOT NULL CHECK (accepted_at > 0),
+	status_at    BIGINT NOT NULL,
+	told_at      BIGINT NOT NULL,
+	next_poll_at BIGINT NOT NULL,
+	polls        BIGINT NOT NULL CHECK (polls >= 0),
+	final        BIGINT NOT NULL CHECK (final = 0 OR final = 1),
+	sent_at      BIGINT NOT NULL,
+	delivered_at BIGINT NOT NULL,
+	read_at      BIGINT NOT NULL,
+	failed_at    BIGINT NOT NULL,
+	error_class  TEXT   NOT NULL DEFAULT '',
+	-- The account of the service that it is asked about at; '' is that of the section api.
+	account      TEXT   NOT NULL DEFAULT '',
+	CHECK ((final = 1) = (next_poll_at = 0)),
+	CHECK (message_id <> '' OR final = 1),
+	CHECK (final = 1 OR (status <> 'read' AND status <> 'failed' AND status <> 'expired' AND status <> 'untracked'))
+);
+CREATE INDEX messages_id ON messages (message_id) WHERE message_id <> '';
+CREATE INDEX messages_final ON messages (status, dispatch_id) WHERE final = 1;
+CREATE INDEX messages_poll ON messages (account, next_poll_at{{postgres only}}, dispatch_id{{end}}) WHERE final = 0;
+
+-- What people said of dispatches in doubt, each time.
+CREATE TABLE resolutions (
+	dispatch_id BIGINT NOT NULL,
+	at          BIGINT NOT NULL,
+	resolved    TEXT   NOT NULL CHECK (resolved = 'accepted' OR resolved = 'resend' OR resolved = 'drop'),
+	reason      TEXT   NOT NULL,
+	PRIMARY KEY (dispatch_id, at)
+) {{clustered}};
+
+-- Rows that were queued once more: the dispatch that did not reach the phone, and the one that
+-- took its place. The key holds each of them to one successor.
+CREATE TABLE retries (
+	dispatch_id {{id}},
+	again_id    BIGINT NOT NULL CHECK (again_id > dispatch_id)
+);
+CREATE UNIQUE INDEX retries_again ON retries (again_id);
+
+-- Correlation keys that got their message, of triggers that send once: the dispatch, which is not kept any more, and when
+-- it was sent. correlation is the hash under which the key is found.
+CREATE TABLE sent_once (
+	correlation BIGINT NOT NULL PRIMARY KEY,
+	dispatch_id BIGINT NOT NULL,
+	at          BIGINT NOT NULL CHECK (at > 0),
+	-- What became of the message: it was accepted, or it may have arrived and was let be.
+	state       TEXT   NOT NULL DEFAULT 'accepted' CHECK (state = 'accepted' OR state = 'dropped')
+) {{clustered}};
+
+-- Every trigger by which something was ever queued. With a phone, its name leads to the messages of that phone by
+-- keys that are there for other reasons.
+CREATE TABLE trigger_names (
+	name TEXT   NOT NULL PRIMARY KEY
+) {{clustered}};
+
+-- How much of its rate a trigger has used: since when its window runs, and how many claims there were in it. A trigger
+-- without a rate has no row, or one that nobody reads.
+CREATE TABLE trigger_windows (
+	trigger_name TEXT   NOT NULL PRIMARY KEY CHECK (trigger_name <> ''),
+	since        BIGINT NOT NULL CHECK (since > 0),
+	used         BIGINT NOT NULL CHECK (used >= 0)
+) {{clustered}};
+
+-- Messages that were not long at their end yet when the phones of those around them were masked: they are looked at again.
+CREATE TABLE unmasked (
+	dispatch_id {{id}}
+);
+
+-- What the service said about messages that it did not send. text is without what differs from message to
+-- message, sample the newest as it came, dispatch_id whose it was. Only the newest texts are kept.
+CREATE TABLE error_texts (
+	text        TEXT   NOT NULL PRIMARY KEY CHECK (text <> ''),
+	sample      TEXT   NOT NULL,
+	rejected    BIGINT NOT NULL CHECK (rejected >= 0),
+	failed      BIGINT NOT NULL CHECK (failed >= 0),
+	first_at    BIGINT NOT NULL CHECK (first_at > 0),
+	last_at     BIGINT NOT NULL CHECK (last_at > 0),
+	dispatch_id BIGINT NOT NULL
+) {{clustered}};
+CREATE INDEX error_texts_last ON error_texts (last_at);
+
+-- ==== Lists: runs of jobs, their files and rows ====
+
+-- One firing of a job. A run's identity is its job and the local time on the wall: who gets
+-- the row stored runs it. tally is JSON; kept is its number of rows to send, for the search of
+-- the last run that was sent.
+CREATE TABLE runs (
+	id               {{id}},
+	job              TEXT   NOT NULL CHECK (job <> ''),
+	slot             TEXT   NOT NULL CHECK (slot <> ''),
+	due_at           BIGINT NOT NULL CHECK (due_at > 0),
+	cause            TEXT   NOT NULL CHECK (cause = 'cron' OR cause = 'missed' OR cause = 'hand'),
+	source           TEXT   NOT NULL,
+	config           TEXT   NOT NULL,
+	state            TEXT   NOT NULL CHECK (
+		state = 'done' OR state = 'skipped' OR state = 'planned' OR state = 'building' OR state = 'awaiting_approval' OR state = 'uploading'
+		OR state = 'paused' OR state = 'partial' OR state = 'failed' OR state = 'cancelled'),
+	reason           TEXT   NOT NULL,
+	before           TEXT   NOT NULL CHECK (before = '' OR before = 'planned' OR before = 'building' OR before = 'awaiting_approval' OR before = 'uploading'),
+	deliver          TEXT   NOT NULL,
+	campaign         TEXT   NOT NULL,
+	template_id      BIGINT NOT NULL,
+	template         TEXT   NOT NULL,
+	language         TEXT   NOT NULL,
+	category         TEXT   NOT NULL,
+	expires          BIGINT NOT NULL,
+	folder           TEXT   NOT NULL,
+	tally            TEXT   NOT NULL,
+	kept             BIGINT NOT NULL CHECK (kept >= 0),
+	approved         TEXT   NOT NULL,
+	owner            TEXT   NOT NULL,
+	lease_ends       BIGINT NOT NULL,
+	created_at       BIGINT NOT NULL CHECK (created_at > 0),
+	started_at       BIGINT NOT NULL,
+	ended_at         BIGINT NOT NULL,
+	began            TEXT   NOT NULL DEFAULT '',
+	stopped          TEXT   NOT NULL DEFAULT '' CHECK (stopped = '' OR stopped = 'person' OR stopped = 'newer' OR stopped = 'canary' OR stopped = 'key'
+		OR stopped = 'doubt' OR stopped = 'rejection' OR stopped = 'size' OR stopped = 'config'),
+	stopped_by       TEXT   NOT NULL DEFAULT '' CHECK (stopped_by = '' OR stopped = 'person'),
+	overruled        TEXT   NOT NULL DEFAULT '',
+	repeats          BIGINT NOT NULL DEFAULT 0 CHECK (repeats >= 0),
+	-- The run whose parts or rows this one sends again; 0 for none.
+	again_of         BIGINT NOT NULL DEFAULT 0 CHECK (again_of >= 0),
+	-- When the folder of a run was cleared away; 0 while it is there.
+	files_removed_at BIGINT NOT NULL DEFAULT 0 CHECK (files_removed_at >= 0),
+	-- What each row of a run is sent as, as it is written in the config (JSON); '' for runs that upload files.
+	send             TEXT   NOT NULL DEFAULT '',
+	wait_until       BIGINT NOT NULL DEFAULT 0,
+	-- What the canary of a run found before it let the rest go, in words; '' before that.
+	canary           TEXT   NOT NULL DEFAULT '',
+	account          TEXT   NOT NULL DEFAULT '',
+	-- Of a run that sends rows of another again, the classes of the service's words that it is about, with commas
+	-- between them; '' is all.
+	again_classes    TEXT   NOT NULL DEFAULT '',
+	-- Of a run that sends rows of another again: how long before it these had ended at the least (microseconds), 0 for as
+	-- their class rests, and when what was not sent is dropped, 0 for as the job has it.
+	again_wait       BIGINT NOT NULL DEFAULT 0 CHECK (again_wait >= 0),
+	again_until      BIGINT NOT NULL DEFAULT 0 CHECK (again_until >= 0),
+	-- Who approved it while its guard held it, and how many different people that takes, as JSON; '' for nobody and 1.
+	approvals        TEXT   NOT NULL DEFAULT '',
+	-- Of a run that is paused because the config does not send by its job: why ("is gone from the config", "is off"). released is who lets it go on all the same; '' for nobody.
+	held             TEXT   NOT NULL DEFAULT '',
+	released         TEXT   NOT NULL DEFAULT '',
+	-- A run that is built may wait to read its source once more, which was away, or changed while it was read.
+	waits            TEXT   NOT NULL DEFAULT ''
+			CHECK (waits = '' OR waits = 'source' OR waits = 'canary' OR waits = 'quiet_hours' OR waits = 'rate' OR waits = 'limits'),
+	CHECK ((before <> '') = (state = 'paused')),
+	CHECK (stopped <> '' OR (state <> 'paused' AND state <> 'cancelled')),
+	CHECK ((ended_at > 0) = (state = 'done' OR state = 'skipped' OR state = 'partial' OR state = 'failed' OR state = 'cancelled')),
+	CHECK (owner = '' OR state = 'planned' OR state = 'building' OR state = 'uploading'),
+	CHECK (reason <> '' OR (state <> 'awaiting_approval' AND state <> 'paused' AND state <> 'partial' AND state <> 'failed' AND state <> 'skipped' AND state <> 'cancelled'))
+);
+CREATE UNIQUE INDEX runs_slot ON runs (job, slot);
+CREATE INDEX runs_clock ON runs (job, due_at) WHERE cause <> 'hand';
+CREATE INDEX runs_sent ON runs (job, id) WHERE kept > 0 AND (state = 'done' OR state = 'partial' OR state = 'cancelled');
+CREATE INDEX runs_open ON runs (id) WHERE ended_at = 0;
+CREATE INDEX runs_again ON runs (again_of) WHERE again_of > 0;
+CREATE INDEX runs_files ON runs (ended_at) WHERE ended_at > 0 AND files_removed_at = 0 AND folder <> '';
+CREATE INDEX runs_folder ON runs (folder) WHERE folder <> '';
+-- The newest run of a job, which stays whatever its age.
+CREATE INDEX runs_of_job ON runs (job, id);
+
+-- One CSV file of a run, stored with its rows, bytes and hash before the first upload.
+CREATE TABLE parts (
+	run_id      BIGINT NOT NULL,
+	number      BIGINT NOT NULL CHECK (number > 0),
+	file        TEXT   NOT NULL CHECK (file <> ''),
+	row_count   BIGINT NOT NULL CHECK (row_count >= 0),
+	first_row   BIGINT NOT NULL CHECK (first_row > 0),
+	bytes       BIGINT NOT NULL CHECK (bytes > 0),
+	sha256      TEXT   NOT NULL CHECK (sha256 <> ''),
+	state       TEXT   NOT NULL CHECK (
+		state = 'accepted' OR state = 'built' OR state = 'uploading' OR state = 'rejected' OR state = 'in_doubt' OR state = 'cancelled'
+		OR state = 'excluded' OR state = 'recut'),
+	reason      TEXT   NOT NULL,
+	attempt     BIGINT NOT NULL CHECK (attempt >= 0),
+	retry_at    BIGINT NOT NULL,
+	campaign_id TEXT   NOT NULL,
+	message_ids TEXT   NOT NULL,
+	answer      TEXT   NOT NULL,
+	http_status BIGINT NOT NULL,
+	updated_at  BIGINT NOT NULL,
+	excluded    BIGINT NOT NULL DEFAULT 0 CHECK (excluded >= 0),
+	-- A person's word on a part that was in doubt; '' for none.
+	resolved    TEXT   NOT NULL DEFAULT '',
+	claimed_at  BIGINT NOT NULL DEFAULT 0,
+	CHECK (attempt > 0 OR state = 'built' OR state = 'cancelled'
+		OR state = 'excluded' OR state = 'recut'),
+	CHECK (row_count > 0 OR state = 'excluded'),
+	CHECK (reason <> '' OR (state <> 'rejected' AND state <> 'in_doubt' AND state <> 'excluded')),
+	PRIMARY KEY (run_id, number)
+) {{clustered}};
+-- Parts whose ids are not all messages yet: message_ids is emptied once they are.
+CREATE INDEX parts_unfollowed ON parts (run_id, number) WHERE message_ids <> '';
+-- Files that nobody knows the fate of are few among all.
+CREATE INDEX parts_doubt ON parts (updated_at) WHERE state = 'in_doubt';
+
+-- Rows of a run that are queued as dispatches: row first_row + n is dispatch dispatch_id + n.
+-- One commit hands out its numbers without a gap, so a range stands for hundreds of rows.
+CREATE TABLE run_rows (
+	run_id      BIGINT NOT NULL,
+	first_row   BIGINT NOT NULL CHECK (first_row > 0),
+	row_count   BIGINT NOT NULL CHECK (row_count > 0),
+	dispatch_id BIGINT NOT NULL CHECK (dispatch_id > 0),
+	-- How many of a range are not kept any more: the range stays, because it says that its rows were queued.
+	gone        BIGINT NOT NULL DEFAULT 0 CHECK (gone >= 0),
+	PRIMARY KEY (run_id, first_row)
+) {{clustered}};
+CREATE INDEX run_rows_dispatch ON run_rows (dispatch_id);
+
+-- Messages that an upload's answer named: the n-th id that the answer of a part lists, from 1, is
+-- message dispatch_id + n - first_id. They have numbers of the dispatches' sequence and no dispatch.
+CREATE TABLE run_messages (
+	run_id      BIGINT NOT NULL,
+	part        BIGINT NOT NULL CHECK (part > 0),
+	first_id    BIGINT NOT NULL CHECK (first_id > 0),
+	id_count    BIGINT NOT NULL CHECK (id_count > 0),
+	dispatch_id BIGINT NOT NULL CHECK (dispatch_id > 0),
+	gone        BIGINT NOT NULL DEFAULT 0 CHECK (gone >= 0),
+	-- Whether the phones of all of them are masked or gone.
+	masked      BIGINT NOT NULL DEFAULT 0 CHECK (masked = 0 OR masked = 1),
+	PRIMARY KEY (run_id, part, first_id)
+) {{clustered}};
+CREATE INDEX run_messages_dispatch ON run_messages (dispatch_id);
+
+-- Who is on the files that go out, by the hash of the phone: 8 bytes each, in ascending order, those of one part that share their first bits
+-- in a row. at is when the part was claimed; a claim that did not come about, or an earlier one, is known by another time. Whether a file
+-- was taken is what its part says.
+CREATE TABLE part_contacts (
+	bucket BIGINT NOT NULL,
+	at     BIGINT NOT NULL,
+	run_id BIGINT NOT NULL,
+	part   BIGINT NOT NULL,
+	hashes {{blob}} NOT NULL,
+	PRIMARY KEY (bucket, at, run_id, part)
+) {{clustered}};
+
+-- Since when each cron line of a job is known: what lies before was not missed.
+CREATE TABLE job_clocks (
+	job   TEXT   NOT NULL,
+	line  TEXT   NOT NULL,
+	since BIGINT NOT NULL CHECK (since > 0),
+	PRIMARY KEY (job, line)
+) {{clustered}};
+
+-- How much of its rate a job has used: since when its window runs, and how many rows were handed over in it.
+CREATE TABLE job_windows (
+	job   TEXT   NOT NULL PRIMARY KEY CHECK (job <> ''),
+	since BIGINT NOT NULL CHECK (since > 0),
+	used  BIGINT NOT NULL CHECK (used >= 0)
+) {{clustered}};
+
+-- Files of runs, where the config keeps them in the database. A file is given its name when all of it is there; until then it
+-- ends in ".new". One that is removed lies in no folder until its pieces are gone.
+CREATE TABLE run_files (
+	id     BIGINT NOT NULL PRIMARY KEY,
+	folder TEXT   NOT NULL,
+	name   TEXT   NOT NULL CHECK (name <> ''),
+	bytes  BIGINT NOT NULL CHECK (bytes >= 0),
+	UNIQUE (folder, name)
+);
+
+CREATE TABLE run_file_pieces (
+	file_id BIGINT NOT NULL,
+	number  BIGINT NOT NULL CHECK (number >= 0),
+	content {{blob}} NOT NULL,
+	PRIMARY KEY (file_id, number)
+);
+
+-- ==== Contacts: who wants messages, and who was forgotten ====
+
+-- Contacts to whom nothing is sent.
+CREATE TABLE blocks (
+	phone      TEXT   NOT NULL PRIMARY KEY CHECK (phone <> ''),
+	reason     TEXT   NOT NULL,
+	source     TEXT   NOT NULL,
+	at         BIGINT NOT NULL CHECK (at > 0),
+	event_id   BIGINT NOT NULL DEFAULT 0 CHECK (event_id >= 0),
+	-- A block that the service's words made: it is ended by an event, too.
+	by_service BIGINT NOT NULL DEFAULT 0 CHECK (by_service = 0 OR by_service = 1)
+) {{clustered}};
+
+-- The newest word of each contact on whether it wants messages, by the time when it happened: an
+-- older one that arrives later changes nothing. event_id is 0 for a person's word.
+CREATE TABLE opt_outs (
+	phone     TEXT   NOT NULL PRIMARY KEY CHECK (phone <> ''),
+	opted_out BIGINT NOT NULL CHECK (opted_out = 0 OR opted_out = 1),
+	event_at  BIGINT NOT NULL,
+	event_id  BIGINT NOT NULL
+) {{clustered}};
+
+-- What each contact agreed to, by channel (phone: messages; email) and category: the newest word by the
+-- time when it happened. since, source, proof and event_id are those of the first time that the present word was said,
+-- event_at is the last. event_id is 0 for a person's word or a file's.
+CREATE TABLE consents (
+	phone    TEXT   NOT NULL CHECK (phone <> ''),
+	channel  TEXT   NOT NULL CHECK (channel = 'phone' OR channel = 'email'),
+	category TEXT   NOT NULL CHECK (category = 'marketing' OR category = 'utility' OR category = 'authentication'),
+	consent  TEXT   NOT NULL CHECK (consent = 'given' OR consent = 'withdrawn'),
+	since    BIGINT NOT NULL,
+	event_at BIGINT NOT NULL,
+	source   TEXT   NOT NULL,
+	proof    TEXT   NOT NULL,
+	event_id BIGINT NOT NULL CHECK (event_id >= 0),
+	PRIMARY KEY (phone, channel, category)
+) {{clustered}};
+
+-- Contacts that were forgotten, by a keyed hash of their phone: they stay blocked. at is when. by_hand says that
+-- a person had blocked the contact, so that only a person ends it.
+CREATE TABLE forgotten (
+	mark    TEXT   NOT NULL PRIMARY KEY CHECK (mark <> ''),
+	at      BIGINT NOT NULL CHECK (at > 0),
+	by_hand BIGINT NOT NULL CHECK (by_hand = 0 OR by_hand = 1),
+	-- That a person or the contact allowed messages again. The mark stays, because a look-up that was under way then
+	-- must not bring back what it finds of an event from before, nor plan by it.
+	allowed BIGINT NOT NULL DEFAULT 0 CHECK (allowed = 0 OR allowed = 1)
+) {{clustered}};
+
+-- What is to be forgotten and is not yet: a contact by phone, or all that came by a connector. A row goes
+-- away once nothing that is stored tells of it. What arrived after at is another matter.
+CREATE TABLE forgetting (
+	phone     TEXT   NOT NULL,
+	connector TEXT   NOT NULL,
+	source    TEXT   NOT NULL,
+	at        BIGINT NOT NULL CHECK (at > 0),
+	waits     TEXT   NOT NULL,
+	-- Whether the audit says who ordered it.
+	recorded  BIGINT NOT NULL DEFAULT 1 CHECK (recorded = 0 OR recorded = 1),
+	PRIMARY KEY (phone, connector),
+	CHECK ((phone = '') <> (connector = ''))
+) {{clustered}};
+
+-- Senders that asked for all that came by them to be forgotten, until a person decides: one row each. at is when the first request
+-- came, up_to when the newest did: what came later is not meant. contacts and events are how many there were when the
+-- audit recorded the request (recorded).
+CREATE TABLE redactions (
+	connector TEXT   NOT NULL PRIMARY KEY CHECK (connector <> ''),
+	event_id  BIGINT NOT NULL,
+	source    TEXT   NOT NULL,
+	at        BIGINT NOT NULL CHECK (at > 0),
+	up_to     BIGINT NOT NULL CHECK (up_to >= at),
+	contacts  BIGINT NOT NULL CHECK (contacts >= 0),
+	events    BIGINT NOT NULL CHECK (events >= 0),
+	recorded  BIGINT NOT NULL CHECK (recorded = 0 OR recorded = 1)
+) {{clustered}};
+
+-- ==== What holds sending back ====
+
+-- What is halted, until a person or the config lets it go on: the claim asks here. mark is the piece of dispatches.send that names the
+-- template, of scope 'run' what the keys of its rows begin with. A run that is paused or cancelled halts its rows by scope 'run'. A trigger
+-- that is off, in shadow or gone from the config holds what waits of it by scope 'mode', and by scope 'released' nothing any more: a person
+-- let that go. After damage of the log everything is halted by scope 'damage'.
+CREATE TABLE halts (
+	scope  TEXT   NOT NULL CHECK (scope = 'all' OR scope = 'trigger' OR scope = 'template' OR scope = 'job' OR scope = 'run' OR scope = 'mode' OR scope = 'released' OR scope = 'damage'),
+	name   TEXT   NOT NULL CHECK ((scope = 'all' OR scope = 'damage') = (name = '')),
+	mark   TEXT   NOT NULL CHECK ((scope = 'template' OR scope = 'run') = (mark <> '')),
+	reason TEXT   NOT NULL,
+	at     BIGINT NOT NULL CHECK (at > 0),
+	PRIMARY KEY (scope, name)
+);
+
+-- What the service does not take now: what is sent with a template or campaign (or as text), by one trigger or run, or by whoever sends it
+-- where origin is ''. mark is what its send contains, run_mark what the keys of the run's rows begin with. refused says that the service
+-- refuses one message after the other; else its words said that the template is paused. Until ends_at nothing of it goes; from
+-- then on the one dispatch called probe does, and what becomes of it lifts the pause or begins the next, longer one. told_by_status says that
+-- the service took such messages and failed them later. A pause that was lifted leaves its row: the next one soon after may
+-- be longer, and words about older messages are no new trouble.
+CREATE TABLE send_pauses (
+	of_account     TEXT   NOT NULL,
+	kind           TEXT   NOT NULL CHECK (kind = 'template' OR kind = 'campaign' OR kind = 'text'),
+	content        TEXT   NOT NULL CHECK (content <> '' OR kind = 'text'),
+	origin         TEXT   NOT NULL,
+	of_trigger     TEXT   NOT NULL CHECK (of_trigger = '' OR origin <> ''),
+	run_mark       TEXT   NOT NULL CHECK (run_mark = '' OR origin <> ''),
+	mark           TEXT   NOT NULL CHECK (mark <> ''),
+	words          TEXT   NOT NULL,
+	since          BIGINT NOT NULL CHECK (since > 0),
+	ends_at        BIGINT NOT NULL CHECK (ends_at > 0),
+	pauses         BIGINT NOT NULL CHECK (pauses > 0),
+	refused        BIGINT NOT NULL CHECK (refused = 0 OR refused = 1),
+	told_by_status BIGINT NOT NULL CHECK (told_by_status = 0 OR told_by_status = 1),
+	probe          BIGINT NOT NULL,
+	lifted_at      BIGINT NOT NULL,
+	CHECK ((of_trigger = '' AND run_mark = '') = (origin = '')),
+	PRIMARY KEY (of_account, kind, content, origin)
+) {{clustered}};
+
+-- Accounts that the service does not serve now, as all processes know it; see halt_accounts.go. room is what is paused: each lane of an
+-- account may be by itself, 'send' is all of it, and 'look' asks for statuses. way is a keyed hash of the key and the address by which the
+-- account was called: a process that calls it otherwise is not paused. From ends_at on one process tries, whose turn it is for as long as
+-- it has moved ends_at.
+CREATE TABLE account_pauses (
+	of_account     TEXT   NOT NULL,
+	room           TEXT   NOT NULL CHECK (room = 'send' OR room = 'look' OR room = 'send authentication' OR room = 'send utility' OR room = 'send marketing'),
+	way            TEXT   NOT NULL,
+	cause          TEXT   NOT NULL CHECK (cause <> ''),
+	words          TEXT   NOT NULL,
+	since          BIGINT NOT NULL CHECK (since > 0),
+	ends_at        BIGINT NOT NULL CHECK (ends_at > 0),
+	strikes        BIGINT NOT NULL CHECK (strikes >= 0),
+	told_by_status BIGINT NOT NULL CHECK (told_by_status = 0 OR told_by_status = 1),
+	asked          BIGINT NOT NULL CHECK (asked = 0 OR asked = 1),
+	node           TEXT   NOT NULL,
+	PRIMARY KEY (of_account, room, way)
+) {{clustered}};
+
+-- Each time that this database was found to be a copy of what it was: restored, moved, or put back. Until a person has
+-- reviewed it (reviewed_at) nothing is sent. What was due until until_at may have been sent by whoever had the data
+-- after the copy was made; until_at is 0 while that is not worked out yet. last_event, last_run: the newest numbers in the copy.
+CREATE TABLE restorations (
+	id            {{id}},
+	how           TEXT   NOT NULL CHECK (how <> ''),
+	copied_at     BIGINT NOT NULL,
+	newest_at     BIGINT NOT NULL,
+	found_at      BIGINT NOT NULL CHECK (found_at > 0),
+	until_at      BIGINT NOT NULL,
+	last_event    BIGINT NOT NULL,
+	last_dispatch BIGINT NOT NULL,
+	last_run      BIGINT NOT NULL,
+	config        TEXT   NOT NULL,
+	claimed       BIGINT NOT NULL,
+	doubted       BIGINT NOT NULL,
+	reviewed_at   BIGINT NOT NULL
+);
+CREATE INDEX restorations_review ON restorations (reviewed_at) WHERE reviewed_at = 0;
+
+-- ==== Alerts and webhooks out ====
+
+-- What the receivers of alerts are told: what was told and lasts, or ended lately, what is still to be told, and how
+-- deliveries ended. receiver is a hash of what it is and where. The rows are few, and are replaced together.
+CREATE TABLE alerts (
+	receiver  TEXT   NOT NULL CHECK (receiver <> ''),
+	condition TEXT   NOT NULL CHECK (condition <> ''),
+	code      TEXT   NOT NULL CHECK (code <> ''),
+	subject   TEXT   NOT NULL,
+	severity  TEXT   NOT NULL,
+	about     TEXT   NOT NULL,
+	words     TEXT   NOT NULL,
+	cure      TEXT   NOT NULL,
+	began     BIGINT NOT NULL CHECK (began > 0),
+	told_at   BIGINT NOT NULL CHECK (told_at > 0),
+	ended_at  BIGINT NOT NULL,
+	PRIMARY KEY (receiver, condition, code, subject)
+) {{clustered}};
+
+CREATE TABLE alert_notices (
+	position   BIGINT NOT NULL PRIMARY KEY,
+	notice     TEXT   NOT NULL CHECK (notice <> ''),
+	receiver   TEXT   NOT NULL CHECK (receiver <> ''),
+	condition  TEXT   NOT NULL,
+	code       TEXT   NOT NULL,
+	subject    TEXT   NOT NULL,
+	severity   TEXT   NOT NULL,
+	about      TEXT   NOT NULL,
+	words      TEXT   NOT NULL,
+	cure       TEXT   NOT NULL,
+	began      BIGINT NOT NULL,
+	ended_at   BIGINT NOT NULL,
+	created_at BIGINT NOT NULL CHECK (created_at > 0),
+	attempts   BIGINT NOT NULL CHECK (attempts >= 0),
+	next_at    BIGINT NOT NULL
+) {{clustered}};
+
+CREATE TABLE alert_receivers (
+	receiver      TEXT   NOT NULL PRIMARY KEY CHECK (receiver <> ''),
+	name          TEXT   NOT NULL,
+	delivered_at  BIGINT NOT NULL,
+	failed_at     BIGINT NOT NULL,
+	failing_since BIGINT NOT NULL,
+	last_error    TEXT   NOT NULL
+) {{clustered}};
+
+-- What receivers under webhooks_out are told: a row for each change and receiver, written in the commit that makes the change.
+-- subject is the message's number, a run's with a minus before it, or 0; rows of one subject go to a receiver one after the other.
+-- A claim puts due_at to the end of its lease: after a crash it is due again by itself, and whoever gets it twice knows it by its id.
+-- Rows that have ended are kept for replay, until retention removes them.
+CREATE TABLE webhooks_out (
+	id         {{id}},
+	receiver   TEXT   NOT NULL CHECK (receiver <> ''),
+	subject    BIGINT NOT NULL,
+	event_id   BIGINT NOT NULL,
+	phone      TEXT   NOT NULL,
+	kind       TEXT   NOT NULL CHECK (kind <> ''),
+	body       TEXT   NOT NULL,
+	state      TEXT   NOT NULL CHECK (state IN ('waiting', 'delivered', 'given_up')),
+	attempts   BIGINT NOT NULL CHECK (attempts >= 0),
+	due_at     BIGINT NOT NULL CHECK (due_at > 0),
+	lease_ends BIGINT NOT NULL,
+	at         BIGINT NOT NULL CHECK (at > 0),
+	since      BIGINT NOT NULL CHECK (since > 0),
+	ended_at   BIGINT NOT NULL,
+	reason     TEXT   NOT NULL,
+	CHECK (lease_ends = 0 OR (lease_ends = due_at AND attempts > 0 AND state = 'waiting')),
+	CHECK ((state = 'waiting') = (ended_at = 0))
+);
+CREATE INDEX webhooks_out_due ON webhooks_out (receiver, due_at, id) WHERE state = 'waiting';
+CREATE INDEX webhooks_out_subject ON webhooks_out (subject, id) WHERE state = 'waiting' AND subject <> 0;
+CREATE INDEX webhooks_out_ended ON webhooks_out (ended_at) WHERE state <> 'waiting';
+CREATE INDEX webhooks_out_given_up ON webhooks_out (receiver, id) WHERE state = 'given_up';
+
+-- How deliveries to each receiver went.
+CREATE TABLE webhook_receivers (
+	receiver      TEXT   NOT NULL PRIMARY KEY CHECK (receiver <> ''),
+	delivered_at  BIGINT NOT NULL,
+	failed_at     BIGINT NOT NULL,
+	failing_since BIGINT NOT NULL,
+	last_error    TEXT   NOT NULL
+) {{clustered}};
+
+-- ==== Who may do what, and who did ====
+
+-- Who may use the API from elsewhere. Of a token its SHA-256 is kept, which is enough for 256 random bits. scopes have a comma
+-- between them; expires_at and revoked_at are 0 for never.
+CREATE TABLE api_tokens (
+	id         TEXT   NOT NULL PRIMARY KEY CHECK (id <> ''),
+	name       TEXT   NOT NULL CHECK (name <> ''),
+	hash       TEXT   NOT NULL CHECK (hash <> ''),
+	scopes     TEXT   NOT NULL CHECK (scopes <> ''),
+	created_at BIGINT NOT NULL CHECK (created_at > 0),
+	created_by TEXT   NOT NULL,
+	expires_at BIGINT NOT NULL,
+	revoked_at BIGINT NOT NULL,
+	used_at    BIGINT NOT NULL
+) {{clustered}};
+
+-- People who sign in to the console. password is argon2id with its parameters, '' until it is chosen; setup is the SHA-256 of the link by
+-- which it is chosen. source is '' for who signs in by a password here, else what says who it is (oidc, header), and subject then is the
+-- SHA-256 of whom it says it to be. Times are 0 for never.
+CREATE TABLE users (
+	name         TEXT   NOT NULL PRIMARY KEY CHECK (name <> ''),
+	role         TEXT   NOT NULL CHECK (role <> ''),
+	password     TEXT   NOT NULL,
+	source       TEXT   NOT NULL,
+	subject      TEXT   NOT NULL,
+	setup        TEXT   NOT NULL,
+	setup_until  BIGINT NOT NULL,
+	created_at   BIGINT NOT NULL CHECK (created_at > 0),
+	created_by   TEXT   NOT NULL,
+	disabled_at  BIGINT NOT NULL,
+	signed_in_at BIGINT NOT NULL
+) {{clustered}};
+
+-- Who is signed in, by the SHA-256 of 256 random bits that the browser has. user_name is '' for who came by a link, and then scopes are
+-- what the session may do; else the role of the user says it.
+CREATE TABLE console_sessions (
+	hash      TEXT   NOT NULL PRIMARY KEY CHECK (hash <> ''),
+	who       TEXT   NOT NULL,
+	user_name TEXT   NOT NULL,
+	scopes    TEXT   NOT NULL,
+	began_at  BIGINT NOT NULL CHECK (began_at > 0),
+	seen_at   BIGINT NOT NULL
+) {{clustered}};
+CREATE INDEX console_sessions_who ON console_sessions (who, seen_at);
+
+-- Links that sign in once, by the SHA-256 of what is in them.
+CREATE TABLE console_links (
+	hash     TEXT   NOT NULL PRIMARY KEY CHECK (hash <> ''),
+	who      TEXT   NOT NULL,
+	scopes   TEXT   NOT NULL,
+	until_at BIGINT NOT NULL
+) {{clustered}};
+
+-- Refresh tokens that an OAuth provider gave in place of configured ones, which it takes no more.
+-- source is a SHA-256 of the address, the client and the configured token: another token in the
+-- config finds none here. A row of a token that is configured no more stays, so that an older
+-- config that comes back works.
+CREATE TABLE refresh_tokens (
+	source TEXT   NOT NULL PRIMARY KEY CHECK (source <> ''),
+	token  TEXT   NOT NULL CHECK (token <> ''),
+	at     BIGINT NOT NULL CHECK (at > 0)
+) {{clustered}};
+
+-- What people and programs ordered, and which config was taken up, in the order of their numbers. hash is that of the entry and of
+-- the hash before it, so that no entry can be changed or taken out without those behind it. Whole phones stand nowhere in it.
+CREATE TABLE audit (
+	id      BIGINT NOT NULL PRIMARY KEY CHECK (id > 0),
+	at      BIGINT NOT NULL CHECK (at > 0),
+	who     TEXT   NOT NULL,
+	via     TEXT   NOT NULL,
+	action  TEXT   NOT NULL CHECK (action <> ''),
+	subject TEXT   NOT NULL,
+	detail  TEXT   NOT NULL,
+	outcome TEXT   NOT NULL,
+	hash    TEXT   NOT NULL CHECK (hash <> '')
+) {{clustered}};
+
+-- ==== Configs and counts ====
+
+-- Each config that ever decided, without its secrets.
+CREATE TABLE configs (
+	version TEXT   NOT NULL PRIMARY KEY,
+	text    TEXT   NOT NULL,
+	at      BIGINT NOT NULL
+);
+
+-- That a trigger or job has another name now (about says which): what was made under the name before it until at is its own. See
+-- rename.go.
+CREATE TABLE renames (
+	about TEXT   NOT NULL CHECK (about = 'trigger' OR about = 'job'),
+	was   TEXT   NOT NULL CHECK (was <> ''),
+	name  TEXT   NOT NULL CHECK (name <> '' AND name <> was),
+	at    BIGINT NOT NULL CHECK (at > 0),
+	PRIMARY KEY (about, was, name)
+) {{clustered}};
+
+CREATE TABLE counters{{postgres only}}_kept{{end}} (
+	name  TEXT   NOT NULL PRIMARY KEY,
+	value BIGINT NOT NULL
+);
+
+-- What happened in each hour, as counts that are added to; see commit_hours.go. hour is hours since 1970 UTC. about is connector,
+-- trigger or job, and name is its name. what is what happened; detail is the kind of an event, the outcome of a decision, or the template
+-- of a message. class is the class of an error, or how long a message took to arrive. writer keeps those who write at the same time
+-- apart: a reader adds them up.
+CREATE TABLE hourly_counts (
+	hour    BIGINT NOT NULL CHECK (hour > 0),
+	about   TEXT   NOT NULL CHECK (about IN ('connector', 'trigger', 'job')),
+	what    TEXT   NOT NULL CHECK (what <> ''),
+	name    TEXT   NOT NULL,
+	detail  TEXT   NOT NULL,
+	country TEXT   NOT NULL,
+	class   TEXT   NOT NULL,
+	writer  BIGINT NOT NULL,
+	value   BIGINT NOT NULL CHECK (value > 0),
+	PRIMARY KEY (hour, about, what, name, detail, country, class, writer)
+) {{clustered}};
+-- ==== What only a database that many write to needs ====
+{{postgres only}}
+CREATE SEQUENCE event_numbers INCREMENT BY 4096;
+CREATE SEQUENCE dispatch_numbers INCREMENT BY 4096;
+CREATE SEQUENCE rejected_numbers INCREMENT BY 1024;
+CREATE SEQUENCE run_numbers;
+CREATE SEQUENCE outgoing_numbers INCREMENT BY 4096;
+
+-- Counters that are added to have a row for each writer; see postgres_peers.go.
+CREATE TABLE counters_added (
+	name   TEXT   NOT NULL,
+	writer BIGINT NOT NULL,
+	value  BIGINT NOT NULL,
+	PRIMARY KEY (name, writer)
+) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+CREATE VIEW counters AS
+	SELECT name, value FROM counters_kept
+	UNION ALL
+	SELECT name, CAST(CASE WHEN name >= 'last_event/' AND name < 'last_event0' THEN max(value) ELSE sum(value) END AS BIGINT) FROM counters_added GROUP BY name;
+
+-- Processes that write, each with the end of its lease by the clock of the database, and what it tells of itself with each beat: how far its
+-- clock is ahead of the database's, and what it did in the last minute; see postgres_nodes.go.
+CREATE TABLE nodes (
+	owner      TEXT   NOT NULL PRIMARY KEY,
+	host       TEXT   NOT NULL,
+	began      BIGINT NOT NULL,
+	seen_at    BIGINT NOT NULL,
+	lease_ends BIGINT NOT NULL,
+	version    TEXT   NOT NULL DEFAULT '',
+	config     TEXT   NOT NULL DEFAULT '',
+	config_at  BIGINT NOT NULL DEFAULT 0,
+	clock_off  BIGINT NOT NULL DEFAULT 0,
+	events     BIGINT NOT NULL DEFAULT 0,
+	calls      BIGINT NOT NULL DEFAULT 0
+) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
+
+-- The one process that does what only one should do.
+CREATE TABLE leader (
+	one        BIGINT NOT NULL PRIMARY KEY CHECK (one = 1),
+	owner      TEXT   NOT NULL,
+	lease_ends BIGINT NOT NULL
+) WITH (fillfactor = 30);
+
+-- Up to when times of requests to the service are given away, by account and by the clock of the database.
+CREATE TABLE rates (
+	account TEXT   NOT NULL PRIMARY KEY,
+	given   BIGINT NOT NULL
+) WITH (fillfactor = 30);
+
+-- Where the data lives. A copy of the data has the row, and lies elsewhere; see postgres_place.go.
+CREATE TABLE place (
+	one      BIGINT NOT NULL PRIMARY KEY CHECK (one = 1),
+	system   TEXT   NOT NULL,
+	base     TEXT   NOT NULL,
+	timeline TEXT   NOT NULL,
+	synced   BIGINT NOT NULL
+);
+
+-- The key of the marks of forgotten contacts: all nodes need the same one.
+CREATE TABLE forgotten_key (
+	key TEXT NOT NULL
+);
+INSERT INTO forgotten_key SELECT encode(sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')), 'hex');
+
+-- How nodes hear of what another one changed: a row says that something did. Transactions do not end in the order of their numbers, so
+-- readers go by xid; see postgres_notices.go.
+CREATE TABLE notices (
+	kind TEXT        NOT NULL CHECK (kind = 'halts' OR kind = 'blocks' OR kind = 'off' OR kind = 'due'),
+	id   BIGINT      NOT NULL,
+	xid  xid8        NOT NULL DEFAULT pg_current_xact_id(),
+	at   TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX notices_xid ON notices (xid);
+
+-- Triggers of the database tell, so no operation can forget to. What is rare also wakes the others at once.
+CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	INSERT INTO notices (kind, id) VALUES (TG_ARGV[0], 0);
+	PERFORM pg_notify('nudgewire', '');
+	RETURN NULL;
+END $$;
+CREATE FUNCTION note_called_off() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	INSERT INTO notices (kind, id) VALUES ('off', NEW.dispatch_id);
+	RETURN NULL;
+END $$;
+CREATE TRIGGER halts_notice AFTER INSERT OR UPDATE OR DELETE ON halts FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
+CREATE TRIGGER send_pauses_notice AFTER INSERT OR UPDATE OR DELETE ON send_pauses FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
+CREATE TRIGGER account_pauses_notice AFTER INSERT OR UPDATE OR DELETE ON account_pauses FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
+CREATE TRIGGER restorations_notice AFTER INSERT OR UPDATE OR DELETE ON restorations FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
+CREATE TRIGGER renames_notice AFTER INSERT OR UPDATE ON renames FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
+CREATE TRIGGER blocks_notice AFTER INSERT OR UPDATE ON blocks FOR EACH STATEMENT EXECUTE FUNCTION note_change('blocks');
+CREATE TRIGGER forgotten_notice AFTER INSERT OR UPDATE ON forgotten FOR EACH STATEMENT EXECUTE FUNCTION note_change('blocks');
+CREATE TRIGGER called_off_notice AFTER INSERT ON called_off FOR EACH ROW EXECUTE FUNCTION note_called_off();
+
+-- A claim begins where the last one ended, and so walks over what those before it left in the index until a vacuum has taken it. By default
+-- that waits for a fifth of all rows ever sent, and lets the indexes be where few pages changed.
+ALTER TABLE dispatches SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, vacuum_index_cleanup = on);
+ALTER TABLE messages SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, vacuum_index_cleanup = on);
+ALTER TABLE hourly_counts SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+{{end}}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A file of version 1, with what it holds, comes to a version 2 that is made up here; and what knows version 1 alone leaves it alone then.
+func TestASchemaGoesFromVersionToVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	if err := s.SaveConfig(t.Context(), "abc", "a: b", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := append(slices.Clone(steps), step{schemaVersion(steps) + 1, `
+		{{sqlite only}}ALTER TABLE configs ADD COLUMN note TEXT NOT NULL DEFAULT 'of before';{{end}}
+		{{postgres only}}nothing of this is for SQLite{{end}}`})
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for range 2 { // once more changes nothing
+		if err := migrate(t.Context(), db, sqliteDialect, second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var text, note string
+	if err := db.QueryRowContext(t.Context(), "SELECT text, note FROM configs").Scan(&text, &note); err != nil || text != "a: b" || note != "of before" {
+		t.Errorf("%q %q, %v", text, note, err)
+	}
+	newer, ok := errors.AsType[*NewerSchemaError](migrate(t.Context(), db, sqliteDialect, steps))
+	if !ok || newer.Found != schemaVersion(second) || newer.Known != schemaVersion(steps) {
+		t.Errorf("version 1 says %v", newer)
+	}
+	if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path}); !errors.As(err, &newer) {
+		t.Errorf("it opens: %v", err)
+	}
+	failing := append(slices.Clone(second), step{schemaVersion(second) + 1, "CREATE TABLE half (a BIGINT); CREATE TABLE half (a BIGINT);"})
+	if err := migrate(t.Context(), db, sqliteDialect, failing); err == nil {
+		t.Error("a step that fails is no error")
+	}
+	var left int
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM sqlite_master WHERE name = 'half'").Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d tables of a step that failed are there, %v", left, err)
+	}
+}
