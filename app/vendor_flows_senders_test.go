@@ -73,4 +73,47 @@ var sendersFlows = []vendorFlow{
 		closes:  `{"event_id":"evt_c{n}","event_type":"transaction.completed","occurred_at":"{now}","notification_id":"ntf_c{n}","data":{"id":"txn_{n}","status":"completed","customer_id":"ctm_{n}","currency_code":"EUR","custom_data":null,"details":{"totals":{"grand_total":"3000"},"line_items":[]}}}`,
 		answers: map[string]string{"/customers/ctm_{n}": `{"data":{"id":"ctm_{n}","name":"Nora Walsh","email":"nora@example.com","locale":"en","status":"active","marketing_consent":false,"custom_data":{"phone":"{phone}"}}}`},
 	},
+	{
+		// cal.com/docs/developing/guides/automation/webhooks.
+		name: "Cal.com, a booking", preset: "calcom", on: "booking.created", cancelOn: "booking.cancelled",
+		opens:  `{"triggerEvent":"BOOKING_CREATED","createdAt":"{now}","payload":{"type":"first-visit","title":"First visit","startTime":"{now}","endTime":"{now}","organizer":{"name":"Dana Fox","email":"dana@example.com","timeZone":"Europe/London","language":{"locale":"en"}},"responses":{"name":{"label":"your_name","value":"Ada River"},"email":{"label":"email_address","value":"ada@example.com"},"attendeePhoneNumber":{"label":"phone_number","value":"{phone}"},"location":{"label":"location","value":{"optionValue":"","value":"integrations:daily"}}},"attendees":[{"email":"ada@example.com","name":"Ada River","timeZone":"Europe/London","language":{"locale":"en"}}],"uid":"bk{n}","bookingId":9{n},"eventTitle":"First visit","status":"ACCEPTED"}}`,
+		again:  `{"triggerEvent":"BOOKING_RESCHEDULED","createdAt":"{now}","payload":{"type":"first-visit","title":"First visit","startTime":"{now}","responses":{"attendeePhoneNumber":{"label":"phone_number","value":"{phone}"}},"attendees":[{"email":"ada@example.com","name":"Ada River","timeZone":"Europe/London","language":{"locale":"en"}}],"uid":"bl{n}","rescheduleUid":"bk{n}","bookingId":8{n},"eventTitle":"First visit","status":"ACCEPTED"}}`,
+		closes: `{"triggerEvent":"BOOKING_CANCELLED","createdAt":"{now}","payload":{"type":"first-visit","title":"First visit","startTime":"{now}","responses":{"location":{"label":"location","value":{"optionValue":"{phone}","value":"phone"}}},"attendees":[{"email":"ada@example.com","name":"Ada River","timeZone":"Europe/London","language":{"locale":"en"}}],"uid":"bl{n}","bookingId":8{n},"cancellationReason":"ill","status":"CANCELLED"}}`,
+	},
+	{
+		// developers.acuityscheduling.com/docs/webhooks: a number alone; two changes are two requests of the same bytes.
+		name: "Acuity, an appointment", preset: "acuity", on: "booking.created", cancelOn: "booking.cancelled", token: "12:key",
+		opens:   `action=scheduled&id=6{n}&calendarID=27238&appointmentTypeID=3791`,
+		closes:  `action=canceled&id=6{n}&calendarID=27238&appointmentTypeID=3791`,
+		answers: map[string]string{"/api/v1/appointments/6{n}": `{"id":6{n},"firstName":"Ada","lastName":"River","phone":"{phone}","email":"ada@example.com","date":"June 17, 2027","time":"10:15am","datetime":"{now}","price":"10.00","paid":"no","type":"Consultation","appointmentTypeID":3791,"calendarID":27238,"timezone":"Europe/London","forms":[],"canceled":false}`},
+	},
+	{
+		// developers.kommo.com/docs/webhooks-general: a lead names nobody; its main contact does.
+		name: "Kommo, a lead", preset: "kommo", on: "deal.created", cancelOn: "deal.won",
+		opens:   `leads[add][0][id]=4{n}&leads[add][0][name]=Oak+floor&leads[add][0][status_id]=7039101&leads[add][0][price]=2400&leads[add][0][last_modified]={unix}&leads[add][0][date_create]={unix}&leads[add][0][pipeline_id]=92&account[subdomain]=tryteam&account[id]=70`,
+		again:   `leads[update][0][id]=4{n}&leads[update][0][name]=Oak+floor&leads[update][0][status_id]=7039101&leads[update][0][price]=2600&leads[update][0][last_modified]={unix}&account[subdomain]=tryteam&account[id]=70`,
+		closes:  `leads[status][0][id]=4{n}&leads[status][0][name]=Oak+floor&leads[status][0][status_id]=142&leads[status][0][old_status_id]=7039101&leads[status][0][price]=2600&leads[status][0][last_modified]={unix}&account[subdomain]=tryteam&account[id]=70`,
+		answers: map[string]string{"/api/v4/leads/4{n}?with=contacts": `{"id":4{n},"name":"Oak floor","price":2400,"_embedded":{"tags":[],"contacts":[{"id":32{n},"is_main":false},{"id":33{n},"is_main":true}]}}`, "/api/v4/contacts/33{n}": `{"id":33{n},"name":"Ana Costa","first_name":"Ana","last_name":"Costa","custom_fields_values":[{"field_id":1,"field_name":"Phone","field_code":"PHONE","values":[{"value":"{phone}","enum_code":"WORK"}]}]}`},
+	},
+	{
+		// A contact writes STOP in a chat of Kommo.
+		name: "Kommo, a contact", preset: "kommo", on: "contact.created", cancelOn: "deal.created",
+		opens:   `contacts[add][0][id]=33{n}&contacts[add][0][name]=Ana+Costa&contacts[add][0][last_modified]={unix}&contacts[add][0][custom_fields][0][id]=66&contacts[add][0][custom_fields][0][name]=Телефон&contacts[add][0][custom_fields][0][values][0][value]={phone_form}&contacts[add][0][custom_fields][0][values][0][enum]=13&contacts[add][0][type]=contact&account[subdomain]=tryteam`,
+		again:   `contacts[update][0][id]=33{n}&contacts[update][0][name]=Ana+C&contacts[update][0][last_modified]={unix}&contacts[update][0][custom_fields][0][id]=66&contacts[update][0][custom_fields][0][name]=Telefone&contacts[update][0][custom_fields][0][code]=PHONE&contacts[update][0][custom_fields][0][values][0][value]={phone_form}&contacts[update][0][type]=contact&account[subdomain]=tryteam`,
+		closes:  `leads[add][0][id]=5{n}&leads[add][0][name]=Oak+floor&leads[add][0][status_id]=7039101&leads[add][0][last_modified]={unix}&account[subdomain]=tryteam`,
+		optOut:  `message[add][0][id]=m{n}&message[add][0][chat_id]=c&message[add][0][contact_id]=33{n}&message[add][0][text]=STOP&message[add][0][created_at]={unix}&message[add][0][type]=incoming&message[add][0][author][type]=external&message[add][0][author][name]=Ana&message[add][0][origin]=waba&account[subdomain]=tryteam`,
+		answers: map[string]string{"/api/v4/leads/5{n}?with=contacts": `{"id":5{n},"name":"Oak floor","_embedded":{"contacts":[{"id":33{n},"is_main":true}]}}`, "/api/v4/contacts/33{n}": `{"id":33{n},"name":"Ana Costa","custom_fields_values":[{"field_code":"PHONE","values":[{"value":"{phone}"}]}]}`},
+	},
+	{
+		// developers.rdstation.com/reference/webhooks-payload-copy.
+		name: "RD Station, a conversion", preset: "rdstation", on: "form.submitted", cancelOn: "deal.created",
+		opens:  `{"event_type":"WEBHOOK.CONVERTED","entity_type":"CONTACT","event_identifier":"ebook","timestamp":"{now}","event_timestamp":"{now}","contact":{"uuid":"c2-{n}","email":"bia@example.com","name":"Bia Moura","personal_phone":null,"mobile_phone":"{phone}","tags":["piso"],"legal_bases":[],"funnel":{"name":"default","lifecycle_stage":"Lead","opportunity":false}}}`,
+		again:  `{"event_type":"WEBHOOK.CONVERTED","entity_type":"CONTACT","event_identifier":"webinar","timestamp":"{now}","event_timestamp":"{now}","contact":{"uuid":"c2-{n}","email":"bia@example.com","name":"Bia Moura","mobile_phone":"{phone}","tags":["piso"],"funnel":{"name":"default","lifecycle_stage":"Lead","opportunity":false}}}`,
+		closes: `{"event_type":"WEBHOOK.MARKED_OPPORTUNITY","entity_type":"CONTACT","event_identifier":"","timestamp":"{now}","event_timestamp":"{now}","contact":{"uuid":"c2-{n}","email":"bia@example.com","name":"Bia Moura","mobile_phone":"{phone}","tags":["piso"],"funnel":{"name":"default","lifecycle_stage":"Lead","opportunity":true}}}`,
+	},
+	{
+		name: "RD Station, version 1", preset: "rdstation", on: "form.submitted", cancelOn: "deal.created",
+		opens:  `{"leads":[{"id":"1{n}","uuid":"c3-{n}","email":"bia@example.com","name":"Bia Moura","created_at":"{now}","opportunity":"false","number_conversions":"3","last_conversion":{"content":{"identificador":"ebook","email_lead":"bia@example.com"},"created_at":"{now}","cumulative_sum":"3"},"custom_fields":{},"personal_phone":null,"mobile_phone":"{phone}","tags":["piso"],"lead_stage":"Lead"}]}`,
+		closes: `{"event_type":"WEBHOOK.MARKED_OPPORTUNITY","entity_type":"CONTACT","timestamp":"{now}","event_timestamp":"{now}","contact":{"uuid":"c3-{n}","email":"bia@example.com","name":"Bia Moura","mobile_phone":"{phone}"}}`,
+	},
 }

@@ -53,6 +53,13 @@ var senderProofs = map[string]senderProof{
 	"zid":   {put: userAndPassword},
 	"vtex":  {put: func(r *connectors.Request, secret string, _ time.Time) { r.Header.Set("X-Webhook-Token", secret) }},
 
+	"calcom": {put: hexOfBody("X-Cal-Signature-256"), signed: true},
+	"acuity": {signed: true, put: func(r *connectors.Request, secret string, _ time.Time) {
+		r.Header.Set("X-Acuity-Signature", base64.StdEncoding.EncodeToString(macOf(secret, string(r.Body))))
+	}},
+	"kommo":     {put: tokenInURL("token")},
+	"rdstation": {put: tokenInURL("token")},
+
 	"chargebee": {put: userAndPassword},
 	// docs.recurly.com: the time in milliseconds, then signatures over it, a dot and the body; the first may be of an older key.
 	"recurly": {signed: true, old: 5 * time.Minute, put: func(r *connectors.Request, secret string, at time.Time) {

@@ -27,7 +27,7 @@ func (n *Enricher) lookUp(ctx, asking, recording context.Context, l nudgewire.Pe
 	err := n.fill(asking, &rules, &event)
 	now := time.Now()
 	if err == nil {
-		n.plan(recording, l, rules.Triggers.Match(&event, now))
+		n.plan(recording, l, match(rules.Receivers[l.Connector], rules.Triggers, &event, now))
 		return
 	}
 	var again time.Time

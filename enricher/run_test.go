@@ -33,6 +33,10 @@ func newMemory() *memory {
 }
 
 func (m *memory) add(payload string) nudgewire.EventID {
+	return m.addEvent(payload, func(*nudgewire.Event) {})
+}
+
+func (m *memory) addEvent(payload string, as func(*nudgewire.Event)) nudgewire.EventID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	id := nudgewire.EventID(len(m.rows) + len(m.plans) + 1)
@@ -42,6 +46,7 @@ func (m *memory) add(payload string) nudgewire.EventID {
 		Contact: nudgewire.Contact{PhoneProblem: "no phone number in phone"},
 		Payload: []byte(payload), ContentType: "application/json",
 	}}
+	as(&m.rows[id].Event)
 	if m.wake != nil {
 		m.wake(now)
 	}
@@ -270,6 +275,30 @@ func TestALookUpEndsAsAPlan(t *testing.T) {
 				synctest.Wait()
 				if got := h.store.said(id); got != tt.want || h.fetch.times() != tt.asked {
 					t.Errorf("after %d look-ups\n got %s\nwant %s", h.fetch.times(), got, tt.want)
+				}
+				h.stop()
+			})
+		})
+	}
+}
+
+// What somebody asks for counts also where a look-up had to find who asks: it blocked nobody, whatever was found.
+func TestWhoOptsOutIsLookedUp(t *testing.T) {
+	for _, tt := range []struct{ kind, text, want string }{
+		{"contact.unsubscribed", "", "blocked to 447700900123"},
+		{"contact.subscribed", "", "allowed to 447700900123"},
+		{"message.received", "STOP", "blocked to 447700900123"},
+		{"message.received", "start", "allowed to 447700900123"},
+		{"message.received", "thank you", "nothing"},
+		{"contact.redacted", "", "refused: forgets nobody: its connector verifies nothing, and anybody could ask for that"},
+	} {
+		t.Run(tt.kind+" "+tt.text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := run(t, newMemory(), &fetcher{})
+				id := h.store.addEvent(`{"id":7}`, func(e *nudgewire.Event) { e.Kind, e.Message.Text = tt.kind, tt.text })
+				synctest.Wait()
+				if got := h.store.said(id); got != tt.want {
+					t.Errorf("got %s, want %s", got, tt.want)
 				}
 				h.stop()
 			})
