@@ -284,18 +284,18 @@ func TestALookUpEndsAsAPlan(t *testing.T) {
 
 // What somebody asks for counts also where a look-up had to find who asks: it blocked nobody, whatever was found.
 func TestWhoOptsOutIsLookedUp(t *testing.T) {
-	for _, tt := range []struct{ kind, text, want string }{
+	for _, tt := range []struct{ kind, says, want string }{
 		{"contact.unsubscribed", "", "blocked to 447700900123"},
 		{"contact.subscribed", "", "allowed to 447700900123"},
-		{"message.received", "STOP", "blocked to 447700900123"},
-		{"message.received", "start", "allowed to 447700900123"},
-		{"message.received", "thank you", "nothing"},
+		{"message.received", nudgewire.SaysStop, "blocked to 447700900123"},
+		{"message.received", nudgewire.SaysStart, "allowed to 447700900123"},
+		{"message.received", "", "nothing"},
 		{"contact.redacted", "", "refused: forgets nobody: its connector verifies nothing, and anybody could ask for that"},
 	} {
-		t.Run(tt.kind+" "+tt.text, func(t *testing.T) {
+		t.Run(tt.kind+" "+tt.says, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := run(t, newMemory(), &fetcher{})
-				id := h.store.addEvent(`{"id":7}`, func(e *nudgewire.Event) { e.Kind, e.Message.Text = tt.kind, tt.text })
+				id := h.store.addEvent(`{"id":7}`, func(e *nudgewire.Event) { e.Kind, e.Message.Says = tt.kind, tt.says })
 				synctest.Wait()
 				if got := h.store.said(id); got != tt.want {
 					t.Errorf("got %s, want %s", got, tt.want)
