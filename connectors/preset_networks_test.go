@@ -1,142 +1,41 @@
 package connectors_test
 
 import (
-	"crypto/ed25519"
-	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // as Twilio signs
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/networks"
 )
 
-// A network brings replies. prove is the proof of its vendor for a request, made as the vendor's page describes it and without the
-// code that is tested; old is by how much it is late when it may not be taken any more, 0 where no time is signed.
-type network struct {
-	config string // of the connector, behind preset:
-	prove  func(r *connectors.Request, at time.Time)
-	old    time.Duration
+// proven is a body of a network's, as its vendor proves it.
+func proven(n *networks.Network, typ string, body []byte) connectors.Request {
+	r := networks.Request{URL: testURL, Header: http.Header{"Content-Type": {typ}}, Body: body}
+	n.Prove(&r, mutationNow)
+	out := connectors.Request{Method: http.MethodPost, URL: r.URL, RawQuery: r.Query, Path: "/hooks/replies", Header: r.Header, Body: r.Body, Now: mutationNow}
+	if r.Query != "" {
+		out.URL += "?" + r.Query
+	}
+	return out
 }
 
-const networkSecret = "a-secret-of-the-network-0123456789"
-
-var telnyxKey = ed25519.NewKeyFromSeed([]byte("a seed of thirty-two bytes, here"))
-
-func publicDER(t testing.TB, key ed25519.PrivateKey) string {
+func ofNetwork(t testing.TB, n *networks.Network) *connectors.Connector {
 	t.Helper()
-	der, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(der)
-}
-
-func hmacOf(hash string, text string) []byte {
-	make := sha256.New
-	if hash == "sha1" {
-		make = sha1.New
-	}
-	h := hmac.New(make, []byte(networkSecret))
-	h.Write([]byte(text))
-	return h.Sum(nil)
-}
-
-func networks(t testing.TB) map[string]network {
-	query := func(r *connectors.Request, _ time.Time) {
-		r.RawQuery = "token=" + networkSecret
-		r.URL += "?" + r.RawQuery
-	}
-	return map[string]network{
-		"whatsapp": {config: "secret: " + networkSecret + "\nverify_token: a-word", old: 8*24*time.Hour + time.Hour, prove: func(r *connectors.Request, _ time.Time) {
-			r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(hmacOf("sha256", string(r.Body))))
-		}},
-		"360dialog": {config: "secret: " + networkSecret, prove: func(r *connectors.Request, _ time.Time) { r.Header.Set("X-Webhook-Token", networkSecret) }},
-		"gupshup":   {config: "secret: " + networkSecret, prove: query},
-		"infobip": {config: "secret: hooks:" + networkSecret, prove: func(r *connectors.Request, _ time.Time) {
-			r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("hooks:"+networkSecret)))
-		}},
-		"telnyx": {config: "verify: {key: {public_keys: [" + publicDER(t, telnyxKey) + "]}}", old: 6 * time.Minute, prove: func(r *connectors.Request, at time.Time) {
-			stamp := fmt.Sprint(at.Unix())
-			r.Header.Set("Telnyx-Timestamp", stamp)
-			r.Header.Set("Telnyx-Signature-Ed25519", base64.StdEncoding.EncodeToString(ed25519.Sign(telnyxKey, []byte(stamp+"|"+string(r.Body)))))
-		}},
-		"bird": {config: "secret: " + networkSecret, old: 25 * time.Hour, prove: func(r *connectors.Request, at time.Time) {
-			stamp, sum := fmt.Sprint(at.Unix()), sha256.Sum256(r.Body)
-			r.Header.Set("Messagebird-Request-Timestamp", stamp)
-			r.Header.Set("Messagebird-Signature", base64.StdEncoding.EncodeToString(hmacOf("sha256", stamp+"\n"+r.URL+"\n"+string(sum[:]))))
-		}},
-		"twilio": {config: "secret: " + networkSecret, prove: twilioProof},
-		"vonage": {config: "secret: " + networkSecret, old: time.Hour, prove: func(r *connectors.Request, at time.Time) {
-			r.Header.Set("Authorization", "Bearer "+token(t, r.Body, map[string]any{"iat": at.Unix(), "jti": "c5ba8f24", "iss": "Vonage", "api_key": "a1b2c3d"}))
-		}},
-	}
-}
-
-// token is a JWT of the network's with the hash of a body.
-func token(t testing.TB, body []byte, claims map[string]any) string {
-	t.Helper()
-	sum := sha256.Sum256(body)
-	claims["payload_hash"] = hex.EncodeToString(sum[:])
-	var parts []string
-	for _, v := range []any{map[string]string{"alg": "HS256", "typ": "JWT"}, claims} {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, base64.RawURLEncoding.EncodeToString(text))
-	}
-	signed := strings.Join(parts, ".")
-	return signed + "." + base64.RawURLEncoding.EncodeToString(hmacOf("sha256", signed))
-}
-
-// twilioProof signs the address and the sorted fields of a form, or the address with the hash of another body.
-func twilioProof(r *connectors.Request, _ time.Time) {
-	text := r.URL
-	if r.Header.Get("Content-Type") == formType {
-		form, err := url.ParseQuery(string(r.Body))
-		if err != nil {
-			panic(err)
-		}
-		var names []string
-		for name := range form {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			text += name + form.Get(name)
-		}
-	} else {
-		sum := sha256.Sum256(r.Body)
-		r.RawQuery = "bodySHA256=" + hex.EncodeToString(sum[:])
-		r.URL += "?" + r.RawQuery
-		text = r.URL
-	}
-	r.Header.Set("X-Twilio-Signature", base64.StdEncoding.EncodeToString(hmacOf("sha1", text)))
+	return mustCompile(t, "replies", decodeConfig(t, "{preset: "+n.Name+", "+n.Settings+"}"), connectors.Options{Country: "US"})
 }
 
 func TestNetworksByTheirVendorsProof(t *testing.T) {
-	for name, n := range networks(t) {
-		t.Run(name, func(t *testing.T) {
-			con := mustCompile(t, "replies", decodeConfig(t, "preset: "+name+"\n"+n.config), connectors.Options{})
+	for i := range networks.All {
+		n := &networks.All[i]
+		t.Run(n.Name, func(t *testing.T) {
+			con := ofNetwork(t, n)
 			for _, s := range con.SamplesAt(mutationNow, 7) {
-				fresh := func() connectors.Request {
-					return connectors.Request{
-						Method: http.MethodPost, URL: testURL, Path: "/hooks/replies", Header: http.Header{"Content-Type": {s.Header["Content-Type"]}},
-						Body: slices.Clone(s.Body), Now: mutationNow,
-					}
-				}
+				fresh := func() connectors.Request { return proven(n, s.Header["Content-Type"], slices.Clone(s.Body)) }
 				good := fresh()
-				n.prove(&good, mutationNow)
 				got, err := con.Receive(good)
 				if err != nil || len(got.Events) != 1 || got.Events[0].Contact.Phone != "447700900123" || got.Events[0].Kind != s.Kind {
 					t.Fatalf("%s, proven: %v, %+v", s.Name, err, got.Events)
@@ -150,17 +49,13 @@ func TestNetworksByTheirVendorsProof(t *testing.T) {
 						t.Errorf("%s, %s: %v", s.Name, why, err)
 					}
 				}
-				refused("without a proof", fresh())
-				other := fresh()
-				other.Body = []byte(strings.Replace(string(other.Body), "900123", "900124", 1))
-				other.Header, other.URL, other.RawQuery = good.Header, good.URL, good.RawQuery
-				switch name {
-				case "360dialog", "gupshup", "infobip": // a word shows who sends, and not what
-				default:
+				bare := request(string(s.Body), "Content-Type", s.Header["Content-Type"])
+				refused("without a proof", bare)
+				if other := good; n.Whole {
+					other.Body = []byte(strings.Replace(string(s.Body), "900123", "900124", 1))
 					refused("with another body", other)
 				}
 				forged := fresh()
-				n.prove(&forged, mutationNow)
 				forged.URL, forged.RawQuery = strings.Replace(forged.URL, "0123456789", "0123456780", 1), strings.Replace(forged.RawQuery, "0123456789", "0123456780", 1)
 				for key, values := range forged.Header {
 					if key != "Content-Type" && !strings.HasSuffix(key, "Timestamp") {
@@ -168,11 +63,10 @@ func TestNetworksByTheirVendorsProof(t *testing.T) {
 					}
 				}
 				refused("with another proof", forged)
-				if n.old > 0 && !strings.Contains(string(s.Body), "user_preferences") {
-					old := fresh()
-					n.prove(&old, mutationNow)
-					old.Now = mutationNow.Add(n.old)
-					refused("late", old)
+				if n.Late > 0 && !strings.Contains(string(s.Body), "user_preferences") {
+					late := fresh()
+					late.Now = mutationNow.Add(n.Late)
+					refused("late", late)
 				}
 			}
 		})
@@ -181,7 +75,7 @@ func TestNetworksByTheirVendorsProof(t *testing.T) {
 
 // MessageBird's own token, beside which it sends a signature of another form.
 func TestMessageBirdsToken(t *testing.T) {
-	con := mustCompile(t, "bird", decodeConfig(t, "secret: "+networkSecret), connectors.Options{})
+	con := mustCompile(t, "bird", decodeConfig(t, "secret: "+networks.Secret), connectors.Options{})
 	body := []byte(`{"type":"message.created","contact":{"id":"c","msisdn":447700900123},"message":{"id":"m","type":"text","content":{"text":"Stop"},"direction":"received"}}`)
 	claims := func(issuer string) map[string]any {
 		return map[string]any{"iss": issuer, "nbf": mutationNow.Unix(), "exp": mutationNow.Unix() + 60, "jti": "j", "url_hash": "u"}
@@ -191,10 +85,10 @@ func TestMessageBirdsToken(t *testing.T) {
 		late  time.Duration
 		want  bool
 	}{
-		"good":         {token(t, body, claims("MessageBird")), 0, true},
-		"another body": {token(t, []byte("{}"), claims("MessageBird")), 0, false},
-		"another name": {token(t, body, claims("Nobody")), 0, false},
-		"old":          {token(t, body, claims("MessageBird")), time.Hour, false},
+		"good":         {networks.Token(body, claims("MessageBird")), 0, true},
+		"another body": {networks.Token([]byte("{}"), claims("MessageBird")), 0, false},
+		"another name": {networks.Token(body, claims("Nobody")), 0, false},
+		"old":          {networks.Token(body, claims("MessageBird")), time.Hour, false},
 	} {
 		r := request(string(body), "Content-Type", "application/json", "Messagebird-Signature-JWT", tt.token, "Messagebird-Signature", "AAAA", "Messagebird-Request-Timestamp", fmt.Sprint(mutationNow.Unix()))
 		r.Now = mutationNow.Add(tt.late)
@@ -206,7 +100,7 @@ func TestMessageBirdsToken(t *testing.T) {
 
 // WhatsApp asks for the word of the setup before it posts anything.
 func TestWhatsAppTriesOutItsURL(t *testing.T) {
-	con := mustCompile(t, "whatsapp", decodeConfig(t, "secret: "+networkSecret+"\nverify_token: a-word"), connectors.Options{})
+	con := mustCompile(t, "whatsapp", decodeConfig(t, "secret: "+networks.Secret+"\nverify_token: a-word"), connectors.Options{})
 	for query, want := range map[string]string{
 		"hub.mode=subscribe&hub.verify_token=a-word&hub.challenge=1158201444":  "1158201444",
 		"hub.mode=subscribe&hub.verify_token=another&hub.challenge=1158201444": "",
@@ -242,10 +136,14 @@ func TestRepliesOfNetworks(t *testing.T) {
 		want               []string // phone, name, text, button, says and kind of each event
 	}{
 		{"a text", "whatsapp", meta(value(ada, by("447700900123", "a", text("Hello")))), []string{"447700900123|Ada|Hello|||message.received"}},
-		{"two people in one change", "whatsapp", meta(value(ada+","+bo, by("447700900124", "b", text("STOP"))+","+by("447700900123", "a", text("Hi")))),
-			[]string{"447700900124|Bo|STOP||stop|message.received", "447700900123|Ada|Hi|||message.received"}},
-		{"two changes", "whatsapp", meta(value(ada, by("447700900123", "a", text("Hi"))), value(bo, by("447700900124", "b", text("Arrêt")))),
-			[]string{"447700900123|Ada|Hi|||message.received", "447700900124|Bo|Arrêt||stop|message.received"}},
+		{
+			"two people in one change", "whatsapp", meta(value(ada+","+bo, by("447700900124", "b", text("STOP"))+","+by("447700900123", "a", text("Hi")))),
+			[]string{"447700900124|Bo|STOP||stop|message.received", "447700900123|Ada|Hi|||message.received"},
+		},
+		{
+			"two changes", "whatsapp", meta(value(ada, by("447700900123", "a", text("Hi"))), value(bo, by("447700900124", "b", text("Arrêt")))),
+			[]string{"447700900123|Ada|Hi|||message.received", "447700900124|Bo|Arrêt||stop|message.received"},
+		},
 		{"somebody whose id is not the number", "whatsapp", meta(value(`{"profile":{"name":"Ada"},"wa_id":"447700900199"}`, by("447700900123", "a", text("Hi")))), []string{"447700900123|Ada|Hi|||message.received"}},
 		{"statuses are no messages", "whatsapp", meta(`{"field":"messages","value":{"statuses":[{"id":"s","status":"delivered","recipient_id":"447700900123","timestamp":"1795165200"}]}}`), nil},
 		{"statuses beside a message", "whatsapp", meta(`{"field":"messages","value":{"statuses":[{"id":"s","status":"read","recipient_id":"447700900124"}]}}`, value(ada, by("447700900123", "a", text("Hi")))), []string{"447700900123|Ada|Hi|||message.received"}},
@@ -288,14 +186,13 @@ func TestRepliesOfNetworks(t *testing.T) {
 		{"Twilio's JSON", "twilio", `{"MessageSid":"SM1","From":"+447700900123","Body":"Stop"}`, []string{"447700900123||Stop||stop|message.received"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			n := networks(t)[tt.preset]
-			con := mustCompile(t, "replies", decodeConfig(t, "preset: "+tt.preset+"\n"+n.config), connectors.Options{Country: "US"})
+			n := networks.Named(tt.preset)
+			con := ofNetwork(t, n)
 			typ := "application/json"
 			if !strings.HasPrefix(tt.body, "{") {
 				typ = formType
 			}
-			r := connectors.Request{Method: http.MethodPost, URL: testURL, Path: "/hooks/replies", Header: http.Header{"Content-Type": {typ}}, Body: []byte(tt.body), Now: mutationNow}
-			n.prove(&r, mutationNow)
+			r := proven(n, typ, []byte(tt.body))
 			got, err := con.Receive(r)
 			if err != nil {
 				t.Fatal(err)
