@@ -54,6 +54,7 @@ type Config struct {
 	Enrich       []EnrichRule  `yaml:"enrich" doc:"What is looked up at the sender's API after the webhook was answered, one after the other, because the webhook leaves it out."`
 	Token        secret.Secret `yaml:"token" doc:"What look-ups authenticate with. Without it nothing is looked up." example:"${HUBSPOT_TOKEN}"`
 	OAuth        *OAuth        `yaml:"oauth" doc:"For senders whose look-ups need a token that is fetched and renewed."`
+	UserAgent    string        `yaml:"user_agent" doc:"How look-ups name who asks, where the sender's API wants to know whose app it is; nudgewire and its version unless set." example:"My app (me@example.com)"`
 	APIURL       string        `yaml:"api_url" doc:"The sender's API, for look-ups whose address begins with /." example:"https://www.zohoapis.eu"`
 	AllowPrivate bool          `yaml:"allow_private" doc:"Look-ups may go to private and loopback addresses, and by http://."`
 

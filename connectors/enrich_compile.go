@@ -96,6 +96,10 @@ func (k *compiler) lookup(at string, rule *EnrichRule, program *rawjson.Program)
 		Connector: k.name, Into: rule.Into, Header: http.Header{}, Cache: rule.Cache.D(), Rate: rule.Rate.PerSecond(),
 		AllowPrivate: k.config.AllowPrivate,
 	}
+	k.oneLine("user_agent", k.config.UserAgent)
+	if k.config.UserAgent != "" {
+		out.made.Header.Set("User-Agent", k.config.UserAgent)
+	}
 	k.lookupURL(at+".get", rule, &out, program)
 	for _, h := range rule.Headers {
 		name := http.CanonicalHeaderKey(h.Key)
@@ -309,6 +313,9 @@ const (
 
 // oauth returns the setting that is missing; "" for none.
 func (k *compiler) oauth(at string, o *OAuth) string {
+	if o.TokenURL == "" && k.own.OAuth == nil && len(k.own.Enrich) == 0 {
+		return "oauth.token_url" // a preset's look-up at each shop's own address
+	}
 	if o.TokenURL == "" {
 		k.add(at+".token_url", "is missing: who gives the access tokens?", "write token_url: https://accounts.example.com/oauth/token")
 		return ""

@@ -69,7 +69,9 @@ func coverage(v *connectors.Verify) covers {
 		return covers{body: true, time: true, late: tolerance(v)}
 	case v.Kind == "signed":
 		return covers{
-			body:   slices.ContainsFunc(v.Parts, func(p string) bool { return strings.HasPrefix(p, "body") || p == "first_item" }),
+			body: slices.ContainsFunc(v.Parts, func(p string) bool {
+				return strings.HasPrefix(p, "body") && !strings.HasPrefix(p, "body:") || p == "first_item"
+			}),
 			method: slices.Contains(v.Parts, "method"), url: slices.Contains(v.Parts, "url"),
 			time: slices.Contains(v.Parts, "timestamp"), list: v.Signature.List != nil, late: tolerance(v),
 		}
