@@ -1,5 +1,7 @@
 package app_test
 
+import "net/http"
+
 func init() { vendorFlows = append(vendorFlows, sendersFlows...) }
 
 var sendersFlows = []vendorFlow{
@@ -115,5 +117,19 @@ var sendersFlows = []vendorFlow{
 		name: "RD Station, version 1", preset: "rdstation", on: "form.submitted", cancelOn: "deal.created",
 		opens:  `{"leads":[{"id":"1{n}","uuid":"c3-{n}","email":"bia@example.com","name":"Bia Moura","created_at":"{now}","opportunity":"false","number_conversions":"3","last_conversion":{"content":{"identificador":"ebook","email_lead":"bia@example.com"},"created_at":"{now}","cumulative_sum":"3"},"custom_fields":{},"personal_phone":null,"mobile_phone":"{phone}","tags":["piso"],"lead_stage":"Lead"}]}`,
 		closes: `{"event_type":"WEBHOOK.MARKED_OPPORTUNITY","entity_type":"CONTACT","timestamp":"{now}","event_timestamp":"{now}","contact":{"uuid":"c3-{n}","email":"bia@example.com","name":"Bia Moura","mobile_phone":"{phone}"}}`,
+	},
+	{
+		// developers.recurly.com/pages/webhooks.html: the whole account.
+		name: "Recurly in XML, a payment", preset: "recurly_xml", on: "payment.failed", cancelOn: "order.paid",
+		opens:  `<?xml version="1.0" encoding="UTF-8"?><failed_payment_notification><account><account_code>x{n}</account_code><username nil="true"></username><email>jan@example.com</email><first_name>Jan</first_name><last_name>Keller</last_name><phone>{phone}</phone></account><transaction><id>t{n}</id><invoice_id>i{n}</invoice_id><amount_in_cents type="integer">1000</amount_in_cents><status>declined</status></transaction></failed_payment_notification>`,
+		again:  `<?xml version="1.0" encoding="UTF-8"?><failed_payment_notification><account><account_code>x{n}</account_code><email>jan@example.com</email><first_name>Jan</first_name><last_name>Keller</last_name><phone>{phone}</phone></account><transaction><id>u{n}</id><invoice_id>i{n}</invoice_id><amount_in_cents type="integer">1000</amount_in_cents><status>declined</status></transaction></failed_payment_notification>`,
+		closes: `<?xml version="1.0" encoding="UTF-8"?><successful_payment_notification><account><account_code>x{n}</account_code><email>jan@example.com</email><first_name>Jan</first_name><phone>{phone}</phone></account><transaction><id>v{n}</id><invoice_id>i{n}</invoice_id><amount_in_cents type="integer">1000</amount_in_cents><status>success</status></transaction></successful_payment_notification>`,
+	},
+	{
+		// The plug-in Subscriptions of WooCommerce.
+		name: "WooCommerce, a subscription", preset: "woocommerce", on: "subscription.paused", cancelOn: "subscription.updated",
+		headers: func(string) http.Header { return http.Header{"X-Wc-Webhook-Topic": {"subscription.updated"}} },
+		opens:   `{"id":21{n},"parent_id":48,"status":"on-hold","currency":"EUR","date_modified_gmt":"{now}","total":"14.95","customer_id":12,"billing":{"first_name":"Jonas","country":"DE","email":"j@example.com","phone":"{phone}"},"line_items":[],"billing_period":"month","billing_interval":"1"}`,
+		closes:  `{"id":21{n},"parent_id":48,"status":"active","currency":"EUR","date_modified_gmt":"{now}","total":"14.95","customer_id":12,"billing":{"first_name":"Jonas","country":"DE","email":"j@example.com","phone":"{phone}"},"line_items":[],"billing_period":"month","billing_interval":"1"}`,
 	},
 }

@@ -74,6 +74,14 @@ func TestWhatNewSendersTell(t *testing.T) {
 		{"recurly", "", `{"id":"ra8","object_type":"subscription","site_id":"q","event_type":"canceled","event_time":"2022-07-26T22:01:56Z","uuid":"6"}`, "subscription.cancelled"},
 		{"recurly", "", `{"id":"ra9","object_type":"account","site_id":"q","event_type":"created","event_time":"2022-07-26T22:01:56Z"}`, "contact.created id=ra9"},
 
+		{"recurly", "", `{"id":"rad","object_type":"dunning_event","site_id":"q","event_type":"created","event_time":"2022-07-27T15:34:35Z","invoice_number":1000}`, "payment.failed order=rad"},
+		{"recurly_xml", "application/xml", `<?xml version="1.0" encoding="UTF-8"?><new_dunning_event_notification><account><account_code>1234</account_code><email>j@example.com</email><first_name>Jan</first_name><last_name></last_name><phone></phone></account><invoice><uuid>424a</uuid><state>past_due</state><address><country>DE</country><phone>0171 2345678</phone></address><currency>USD</currency><total_in_cents type="integer">4500</total_in_cents></invoice></new_dunning_event_notification>`, "payment.failed phone=491712345678 id=1234 name=Jan mail=j@example.com country=DE order=424a total=45.00 USD"},
+		{"recurly_xml", "application/xml", `<?xml version="1.0" encoding="UTF-8"?>
+<canceled_subscription_notification>
+  <account><account_code>1</account_code><username nil="true"></username><email>v@example.com</email><first_name>Verena</first_name><last_name nil="true"></last_name><company_name nil="true"></company_name><phone nil="true"></phone></account>
+  <subscription><plan><plan_code>1dpt</plan_code></plan><uuid>dccd742f</uuid><state>canceled</state><quantity type="integer">1</quantity></subscription>
+</canceled_subscription_notification>`, "subscription.cancelled id=1 name=Verena mail=v@example.com"},
+
 		{"calcom", "", `{"triggerEvent":"BOOKING_CREATED","createdAt":"2023-05-24T09:30:00.538Z","payload":{"type":"60min","title":"60min between A and B","startTime":"2023-05-25T09:30:00Z","organizer":{"name":"P","email":"p@example.com","timeZone":"Asia/Kolkata"},"responses":{"name":{"label":"your_name","value":"Ada River"},"email":{"label":"email_address","value":"a@example.com"},"location":{"label":"location","value":{"optionValue":"+44 7700 900123","value":"phone"}}},"attendees":[{"email":"a@example.com","name":"Ada River","timeZone":"Europe/London","language":{"locale":"en"}}],"uid":"b1","bookingId":9,"status":"ACCEPTED"}}`, "booking.created phone=447700900123 id=a@example.com name=Ada River mail=a@example.com lang=en form=b1"},
 		{"calcom", "", `{"triggerEvent":"BOOKING_RESCHEDULED","createdAt":"2023-05-24T09:30:00.538Z","payload":{"title":"x","responses":{"smsReminderNumber":{"label":"number_text_notifications","value":"+447700900124"}},"attendees":[{"email":"a@example.com","name":"Ada","firstName":"Ada","lastName":"","timeZone":"Europe/London","language":{"locale":"fr"}}],"uid":"b2","rescheduleUid":"b1"}}`, "booking.rescheduled phone=447700900124 id=a@example.com name=Ada mail=a@example.com lang=fr form=b2"},
 		{"calcom", "", `{"triggerEvent":"MEETING_ENDED","createdAt":"2023-05-24T09:30:00.538Z","id":7,"uid":"b3","title":"x","startTime":"2023-05-25T09:30:00Z","attendees":[{"id":1,"email":"a@example.com","name":"Ada River","timeZone":"Europe/London","locale":"en","phoneNumber":"+447700900125","bookingId":7}],"responses":{"name":"Ada River","email":"a@example.com"}}`, "meeting.ended phone=447700900125 id=a@example.com name=Ada River mail=a@example.com lang=en"},
@@ -100,7 +108,7 @@ func TestWhatNewSendersTell(t *testing.T) {
 			t.Errorf("%s: %d events, %d skipped, %v, of %s", tt.preset, len(got.Events), len(got.Skipped), err, tt.body)
 			continue
 		}
-		if e := &got.Events[0]; told(e) != tt.want || e.OccurredAt.IsZero() && tt.preset != "acuity" && tt.preset != "kommo" && tt.preset != "calcom" {
+		if e := &got.Events[0]; told(e) != tt.want || e.OccurredAt.IsZero() && tt.preset != "acuity" && tt.preset != "recurly_xml" && tt.preset != "kommo" && tt.preset != "calcom" {
 			t.Errorf("%s:\n got %s at %s\nwant %s", tt.preset, told(e), e.OccurredAt, tt.want)
 		}
 	}

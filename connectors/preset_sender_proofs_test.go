@@ -60,6 +60,8 @@ var senderProofs = map[string]senderProof{
 	"kommo":     {put: tokenInURL("token")},
 	"rdstation": {put: tokenInURL("token")},
 
+	"recurly_xml": {put: userAndPassword},
+
 	"chargebee": {put: userAndPassword},
 	// docs.recurly.com: the time in milliseconds, then signatures over it, a dot and the body; the first may be of an older key.
 	"recurly": {signed: true, old: 5 * time.Minute, put: func(r *connectors.Request, secret string, at time.Time) {

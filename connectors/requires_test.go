@@ -62,7 +62,7 @@ func shapes(preset string) []shape {
 			{"an order", `{"id":5,"number":"5","order_key":"wc_order_1","status":"processing","total":"9.00","date_modified_gmt":"2026-11-20T09:00:00","customer_id":6,"billing":{"first_name":"Ana","phone":"+447700900123"},"line_items":[]}`, []string{"order.created", "order.updated", "order.restored"}},
 			{"a customer", `{"id":6,"username":"ana","role":"customer","first_name":"Ana","email":"a@example.com","billing":{"phone":"+447700900123"}}`, []string{"customer.created", "customer.updated"}},
 			{"a product", `{"id":7,"name":"Lamp","status":"publish","sku":"L","price":"9.00","permalink":"https://s.example/l","total_sales":3}`, nil},
-			{"a subscription", `{"id":8,"number":"8","order_key":"wc_order_2","status":"active","billing_period":"month","total":"9.00","billing":{"phone":"+447700900123"},"line_items":[]}`, nil},
+			{"a subscription", `{"id":8,"number":"8","order_key":"wc_order_2","status":"active","billing_period":"month","total":"9.00","billing":{"phone":"+447700900123"},"line_items":[]}`, []string{"subscription.created", "subscription.updated", "subscription.switched"}},
 			{"an id", `{"id":5}`, []string{"order.deleted", "customer.deleted"}},
 			{"nothing", `{}`, nil},
 		}

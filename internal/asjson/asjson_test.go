@@ -28,6 +28,7 @@ func TestBodiesBecomeJSON(t *testing.T) {
 			`{"a":"1","f":{"filename":"x.txt","type":"application/octet-stream","bytes":0}}`,
 		},
 		"XML":        {document(`<a xmlns:x="u" id="7"><x:b>1</x:b><b> 2 </b><c k="v">t</c></a>`), `{"a":{"@id":"7","b":["1","2"],"c":{"@k":"v","#text":"t"}}}`},
+		"nil":        {document(`<a xmlns:xsi="u"><b nil="true"></b><c xsi:nil="1"/><d nil="false"></d><e nil="true">x</e><f nil="true" k="v"></f></a>`), `{"a":{"b":null,"c":null,"d":{"@nil":"false"},"e":{"@nil":"true","#text":"x"},"f":{"@nil":"true","@k":"v"}}}`},
 		"broken XML": {document("<a>\n<b></a>"), "error: is broken XML in line 2"},
 		"no XML":     {document("x"), "error: is XML without an element"},
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // XML reads an XML document: elements become members by their local names (senders change prefixes
-// between elements), repeated ones a list, attributes members with @ in front, and text the value. decoded says that the body
+// between elements), repeated ones a list, attributes members with @ in front, and text the value. What
+// is nil is null. decoded says that the body
 // is UTF-8 already, whatever the document says of itself.
 func XML(body []byte, decoded bool) ([]byte, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
@@ -56,6 +57,8 @@ func XML(body []byte, decoded bool) ([]byte, error) {
 				one.text = text
 			case text != "":
 				one.set("#text", &node{text: text})
+			case len(one.names) == 1 && isNil(one):
+				*one = node{raw: "null"}
 			}
 			stack, texts = stack[:len(stack)-1], texts[:len(texts)-1]
 		case xml.CharData:
@@ -66,6 +69,12 @@ func XML(body []byte, decoded bool) ([]byte, error) {
 		return nil, errors.New("is XML without an element")
 	}
 	return root.appendJSON(nil), nil
+}
+
+// isNil reports whether an element says by its attribute that it has no value: xsi:nil, or nil as Rails writes it.
+func isNil(n *node) bool {
+	said := n.members["@nil"]
+	return said != nil && (said.text == "true" || said.text == "1")
 }
 
 // brokenXML says where and not what: the words of the parser repeat the body's.
