@@ -77,7 +77,7 @@ func (n *Network) Type() string {
 // All are the networks that presets know, by the names of their presets.
 var All = []Network{
 	{
-		Name: "whatsapp", Settings: `secret: "` + Secret + `", verify_token: a-word`, Late: 8*24*time.Hour + time.Hour, Whole: true, Timed: true, Batch: true, Body: metaBody,
+		Name: "whatsapp", Settings: `secret: "` + Secret + `", verify_token: a-word`, Whole: true, Timed: true, Batch: true, Body: metaBody,
 		Prove: func(r *Request, _ time.Time) {
 			r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(signed(sha256.New, string(r.Body))))
 		},
