@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,10 +29,7 @@ type postgresEngine struct {
 	connect func(context.Context) (*pgx.Conn, error)
 	conn    *pgx.Conn // nil while there is none
 
-	one   [stmtCount]string // each statement in PostgreSQL's words
-	table [stmtCount]string // that it changes
-	plain [stmtCount]bool   // it looks at no other rows
-	lists [stmtCount]listForm
+	*serverForms
 	sets  [stmtCount]*setForm
 	tried [stmtCount]bool // whether it has one
 
@@ -79,16 +77,28 @@ func (a *ask) first() int64 {
 	return n
 }
 
-func newPostgresEngine(connect func(context.Context) (*pgx.Conn, error)) *postgresEngine {
-	e := &postgresEngine{connect: connect}
+// serverForms are the statements as PostgreSQL gets them, the same for all connections.
+type serverForms struct {
+	one   [stmtCount]string // in its words
+	table [stmtCount]string // that it changes
+	plain [stmtCount]bool   // it looks at no other rows
+	lists [stmtCount]listForm
+}
+
+var formsOfServer = sync.OnceValue(func() *serverForms {
+	f := &serverForms{}
 	for _, table := range append(slices.Clone(statements), postgresStatements) {
 		for i, s := range table {
-			e.one[i] = postgresDialect.sql(s.sql)
-			e.table[i], e.plain[i] = touches(e.one[i])
-			e.lists[i] = asList(e.one[i])
+			f.one[i] = postgresDialect.sql(s.sql)
+			f.table[i], f.plain[i] = touches(f.one[i])
+			f.lists[i] = asList(f.one[i])
 		}
 	}
-	return e
+	return f
+})
+
+func newPostgresEngine(connect func(context.Context) (*pgx.Conn, error)) *postgresEngine {
+	return &postgresEngine{connect: connect, serverForms: formsOfServer()}
 }
 
 func (e *postgresEngine) close() error {

@@ -83,8 +83,10 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.calls.path, s.tokens.path = Path(o.DSN)+".calls", Path(o.DSN)+".tokens"
-	if err := migratePostgres(ctx, cfg); err != nil {
-		return unreachable(err)
+	if checkSchema(ctx, s.reads) != nil { // mostly another process has brought it up to date
+		if err := migratePostgres(ctx, cfg); err != nil {
+			return unreachable(err)
+		}
 	}
 	s.openQuick(cfg)
 	write := cfg.Copy()

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -263,9 +262,13 @@ func (s suite) interleaved(t *testing.T) {
 		limit := atMost{n: rapid.IntRange(1, 3).Draw(rt, "limit"), within: time.Hour}
 		l.ruleBy(limit)
 		total := rapid.IntRange(1, 40).Draw(rt, "messages")
+		var plans []nudgewire.Plan
 		for i := range total {
-			l.enqueue(fmt.Sprint(i), trigger(fmt.Sprint("t", rapid.IntRange(0, 2).Draw(rt, "trigger"))), due(noon),
-				phone(nudgewire.Phone(fmt.Sprint("44770090010", rapid.IntRange(0, 2).Draw(rt, "phone")))))
+			plans = append(plans, cart(fmt.Sprint(i), trigger(fmt.Sprint("t", rapid.IntRange(0, 2).Draw(rt, "trigger"))), due(noon),
+				phone(nudgewire.Phone(fmt.Sprint("44770090010", rapid.IntRange(0, 2).Draw(rt, "phone"))))))
+		}
+		if _, err := l.Accept(l.ctx, plans); err != nil {
+			rt.Fatal(err)
 		}
 		var mu sync.Mutex
 		sent := map[nudgewire.Phone][]time.Time{}
@@ -278,6 +281,9 @@ func (s suite) interleaved(t *testing.T) {
 			drop := rapid.IntRange(0, 4).Draw(rt, "rejected of five")
 			together(4, func(owner int) {
 				got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: fmt.Sprint(owner), Now: now, Lease: time.Minute, Marketing: 3 + owner})
+				if err != nil {
+					t.Error(err)
+				}
 				for i, d := range got {
 					state := nudgewire.StateAccepted
 					if i%5 < drop-1 {
@@ -288,11 +294,9 @@ func (s suite) interleaved(t *testing.T) {
 						sent[d.Phone] = append(sent[d.Phone], now)
 						mu.Unlock()
 					}
-					a := attempt(d, state)
-					err = errors.Join(err, l.Finish(l.ctx, a))
-				}
-				if err != nil {
-					t.Error(err)
+					if err := l.Finish(l.ctx, attempt(d, state)); err != nil {
+						t.Error(err)
+					}
 				}
 			})
 			now = now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "minutes")) * time.Minute)
