@@ -212,7 +212,7 @@ func TestEveryPresetIsWhole(t *testing.T) {
 				t.Error("it names no kinds")
 			}
 			header := map[string]string{"shopify": "X-Shopify-Topic", "woocommerce": "X-WC-Webhook-Topic"}[p.Name]
-			if con.TopicHeader() != header && p.Name != "generic" && p.Name != "zapier" && p.Name != "make" && p.Name != "n8n" && p.Name != "magento" && p.Name != "prestashop" {
+			if con.TopicHeader() != header && p.Name != "generic" && p.Name != "shopify_flow" && p.Name != "zapier" && p.Name != "make" && p.Name != "n8n" && p.Name != "magento" && p.Name != "prestashop" {
 				t.Errorf("the topic's header is %q, want %q", con.TopicHeader(), header)
 			}
 			if info := con.Info(); info.Setup == "" || info.Verifier != p.Verifier || con.Name() != p.Name || info.Title != p.Title {

@@ -300,7 +300,7 @@ func TestPresetsLookUpWhatTheirSendersLeaveOut(t *testing.T) {
 			"447700900123", "Ada", "Authorization: Bearer tok",
 		},
 		"a Stripe customer that is named by id alone": {
-			"stripe", "customer.subscription.trial.will.end", "customer.subscription.trial_will_end", `{"type":"customer.subscription.trial_will_end","data":{"object":{"id":"sub_1","customer":"cus_7"}}}`,
+			"stripe", "subscription.trial_ending", "customer.subscription.trial_will_end", `{"type":"customer.subscription.trial_will_end","data":{"object":{"id":"sub_1","customer":"cus_7"}}}`,
 			[]step{{"https://api.stripe.com/v1/customers/cus_7", `{"id":"cus_7","name":"Ada Byrne","phone":"+447700900123"}`}},
 			"447700900123", "Ada", "Authorization: Bearer tok",
 		},
