@@ -299,8 +299,9 @@ var (
 		"facebook_leads": "a lead is a form that was sent", "jotform": "a form that was sent has no end", "tally": "a form that was sent has no end", "typeform": "a form that was sent has no end",
 		"salesforce": "what ends a matter comes as a record of another object, which has no phone",
 	}
-	noSecondSave = map[string]string{"calendly": "a booking is not edited: it is moved, which is a cancellation and a new booking", "acuity": "two changes are two requests of the same bytes"}
-	noWord       = map[string]string{
+	noSecondSave = map[string]string{"calendly": "a booking is not edited: it is moved, which is a cancellation and a new booking", "acuity": "two changes are two requests of the same bytes",
+		"nuvemshop": "two changes are two requests of the same bytes"}
+	noWord = map[string]string{
 		"adobe_commerce": "its hooks tell of carts, orders and customers", "bigcommerce": "its scopes name no consent", "calendly": "it asks for none", "cartflows": "it tells of carts alone",
 		"close": "it has no consent", "copper": "it has no consent", "dynamics365": "donotphone and the like are about calls, letters and e-mail", "facebook_leads": "a lead says yes or is not sent",
 		"hubspot": "hs_marketable_status is about e-mail", "intercom": "its word is about e-mail", "jotform": "a form has what its owner asks", "magento": "modules tell of orders and customers",
@@ -310,7 +311,8 @@ var (
 		"typeform": "a form has what its owner asks", "woocommerce": "orders and customers have no consent", "zendesk": "it tells of users and tickets", "zoho_crm": "a notification has ids alone",
 		"salla": "its events name no consent", "zid": "its events name no consent", "vtex": "the hook tells of orders", "chargebee": "it tells of payments", "recurly": "it tells of payments",
 		"paddle": "marketing_consent is about e-mail", "acuity": "it asks for none", "calcom": "it asks for none", "rdstation": "a legal basis is a field of the contact, and no event of its own",
-		"recurly_xml": "it tells of payments",
+		"recurly_xml": "it tells of payments", "ecwid": "acceptMarketing is about e-mail", "nuvemshop": "a hook has ids alone", "shopware": "its newsletter is e-mail", "squarespace": "it tells of orders",
+		"wix": "its subscriptions are of e-mail",
 	}
 )
 
