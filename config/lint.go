@@ -105,7 +105,7 @@ func (c *Config) lintConnectors(k *checker) {
 		if c.Server.PublicURL == "" && signsURL(e.Key, &e.Value) && !k.topLevelFault() {
 			k.lintKey(at, "its sender signs the URL, and server.public_url is not set", "set it to the address as registered there; behind a proxy nothing would verify otherwise")
 		}
-		if len(c.in.Triggers) > 0 && !slices.ContainsFunc(c.in.Triggers, func(t yamlpos.Entry[triggers.Rule]) bool {
+		if len(c.in.Triggers) > 0 && !c.Receivers[e.Key].BringsStops() && !slices.ContainsFunc(c.in.Triggers, func(t yamlpos.Entry[triggers.Rule]) bool {
 			return listens(t.Value.On, e.Key) || listens(t.Value.CancelOn, e.Key) || listens(t.Value.StopOn, e.Key)
 		}) {
 			k.lintKey(at, "no trigger listens to it: its events are stored and send nothing", "remove it, or name it in a trigger's on")

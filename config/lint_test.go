@@ -65,6 +65,13 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 			[2]string{"connectors:\n", "connectors:\n  idle: {preset: woocommerce, secret: \"${WOO_SECRET}\"}\n"},
 			[]string{"6:3: warning: connectors.idle: no trigger listens to it: its events are stored and send nothing; remove it, or name it in a trigger's on"},
 		},
+		"a network that nobody listens to brings STOP": {
+			[2]string{"connectors:\n", "connectors:\n  infobip: {secret: \"user:${WOO_SECRET}\"}\n"}, nil,
+		},
+		"a network that nobody listens to, and whose STOP is not heard": {
+			[2]string{"connectors:\n", "connectors:\n  infobip: {secret: \"user:${WOO_SECRET}\", opt_out: off}\n"},
+			[]string{"6:3: warning: connectors.infobip: no trigger listens to it: its events are stored and send nothing; remove it, or name it in a trigger's on"},
+		},
 		"what stands twice": {
 			[2]string{"    if: customer.accepts_marketing\n", "    if: [customer.accepts_marketing, cart.total > 1, cart.total > 1]\n"},
 			[]string{

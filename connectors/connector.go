@@ -54,6 +54,9 @@ func (c *Connector) Name() string { return c.name }
 // HeedsOptOuts reports whether what its sender says of contacts who want no messages is carried out.
 func (c *Connector) HeedsOptOuts() bool { return !c.config.OptOut.Off }
 
+// BringsStops reports whether its sender brings what people write, so that it is of use without a trigger: who says STOP is blocked.
+func (c *Connector) BringsStops() bool { return c.HeedsOptOuts() && c.kinds[receivedKind] }
+
 // SilentAfter is how long the sender may be silent before somebody should look; 0 for ever.
 func (c *Connector) SilentAfter() time.Duration { return c.config.SilentAfter.D() }
 

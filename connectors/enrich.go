@@ -264,6 +264,9 @@ func (m *mapper) lay(e, now *nudgewire.Event) {
 	lay(&e.Deal, &now.Deal)
 	lay(&e.Form, &now.Form)
 	lay(&e.Message, &now.Message)
+	if now.Message.Text != "" || now.Message.Button != "" { // it was read anew, with what is known of its writer now
+		e.Message.Says = now.Message.Says
+	}
 	for i := range nouns { // the whole item was mapped anew, also where it leaves something empty
 		*nouns[i].empty(e) = *nouns[i].empty(now)
 	}

@@ -168,6 +168,9 @@ func TestRepliesOfNetworks(t *testing.T) {
 		{"Infobip's quick reply", "infobip", infobip(`{"type":"BUTTON","text":"Stop promotions","payload":"p1"}`), []string{"447700900123|Ada|Stop promotions|p1|stop|message.received"}},
 		{"Infobip's list", "infobip", infobip(`{"type":"INTERACTIVE_LIST_REPLY","id":"row-1","title":"Large","description":"d"}`), []string{"447700900123|Ada|Large|row-1||message.received"}},
 		{"Infobip's picture", "infobip", infobip(`{"type":"IMAGE","caption":"This?","url":"https://example.com/1"}`), []string{"447700900123|Ada|This?|||message.received"}},
+		{"a status of the older API", "360dialog", `{"statuses":[{"id":"s","status":"read","recipient_id":"447700900123","timestamp":"1795165200"}]}`, nil},
+		{"Gupshup's third version of a status", "gupshup", meta(`{"field":"messages","value":{"statuses":[{"id":"s","gs_id":"g","status":"enqueued","recipient_id":"447700900123"}]}}`, `{"field":"messages","value":{"statuses":[{"type":"set-callback"}]}}`), nil},
+		{"Infobip's report", "infobip", `{"results":[{"bulkId":"b","messageId":"m","to":"447700900123","from":"447700900000","sentAt":"2026-11-20T09:00:00.000+0000","doneAt":"2026-11-20T09:00:00.000+0000","status":{"groupName":"DELIVERED"}}]}`, nil},
 		{"Infobip's SMS", "infobip", `{"results":[{"messageId":"s","from":"447700900123","to":"1","text":"STOP","cleanText":"","keyword":"STOP","receivedAt":"2026-11-20T09:00:00.000+0000","smsCount":1}]}`, []string{"447700900123||STOP||stop|message.received"}},
 		{"Telnyx's reply", "telnyx", `{"data":{"event_type":"message.received","id":"e","occurred_at":"2026-11-20T09:00:00Z","payload":{"id":"m","direction":"inbound","from":{"phone_number":"+447700900123"},"text":"Stopp","received_at":"2026-11-20T09:00:00Z"}}}`, []string{"447700900123||Stopp||stop|message.received"}},
 		{"Telnyx's own message", "telnyx", `{"data":{"event_type":"message.finalized","id":"e","payload":{"id":"m","direction":"outbound","to":[{"phone_number":"+447700900123"}],"text":"Reply STOP"}}}`, nil},
@@ -205,9 +208,33 @@ func TestRepliesOfNetworks(t *testing.T) {
 					t.Errorf("key %q, unread %v", e.DedupeKey, e.Unread)
 				}
 			}
+			if got.Empty > 0 { // it would be kept as a request that came to nothing
+				t.Errorf("%d bodies have no event in them", got.Empty)
+			}
 			if !slices.Equal(read, tt.want) {
 				t.Errorf("read %q,\nwant %q", read, tt.want)
 			}
 		})
+	}
+}
+
+// A look-up may tell who wrote: what a word says depends on the language that its writer speaks.
+func TestWhatAReplySaysIsReadAnewWithItsWriter(t *testing.T) {
+	con := mustCompile(t, "chat", decodeConfig(t, `
+verify: {kind: none}
+event: {kind: message.received, id: id}
+map: {phone: contact.phone, message.text: text}
+enrich: [{when: [phone == null, who], get: "https://api.example.com/{who}", into: contact}]
+`), connectors.Options{})
+	for answer, want := range map[string]string{
+		`{"phone":"+393471234567"}`: "", `{"phone":"+34612345678"}`: "stop", `{"name":"Ada"}`: "stop",
+	} {
+		got, err := con.Receive(request(`{"id":"1","who":"7","text":"Alto"}`, "Content-Type", "application/json"))
+		if err != nil || got.Events[0].Message.Says != "stop" {
+			t.Fatalf("%+v, %v", got.Events, err)
+		}
+		if e, err := con.Join(got.Events[0], "contact", []byte(answer)); err != nil || e.Message.Says != want {
+			t.Errorf("%s: says %q, want %q; %v", answer, e.Message.Says, want, err)
+		}
 	}
 }
