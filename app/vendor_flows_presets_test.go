@@ -296,7 +296,8 @@ func init() {
 // What a vendor does not post, and why no flow of its preset has it.
 var (
 	noEnd = map[string]string{
-		"facebook_leads": "a lead is a form that was sent", "jotform": "a form that was sent has no end", "tally": "a form that was sent has no end", "typeform": "a form that was sent has no end",
+		"facebook_leads": "a lead is a form that was sent", "jotform": "a form that was sent has no end",
+		"elementor": "a form that was sent has no end", "gravity_forms": "a form that was sent has no end", "wpforms": "a form that was sent has no end", "tally": "a form that was sent has no end", "typeform": "a form that was sent has no end",
 		"salesforce": "what ends a matter comes as a record of another object, which has no phone",
 	}
 	noSecondSave = map[string]string{"calendly": "a booking is not edited: it is moved, which is a cancellation and a new booking", "acuity": "two changes are two requests of the same bytes",
@@ -312,7 +313,8 @@ var (
 		"salla": "its events name no consent", "zid": "its events name no consent", "vtex": "the hook tells of orders", "chargebee": "it tells of payments", "recurly": "it tells of payments",
 		"paddle": "marketing_consent is about e-mail", "acuity": "it asks for none", "calcom": "it asks for none", "rdstation": "a legal basis is a field of the contact, and no event of its own",
 		"recurly_xml": "it tells of payments", "ecwid": "acceptMarketing is about e-mail", "nuvemshop": "a hook has ids alone", "shopware": "its newsletter is e-mail", "squarespace": "it tells of orders",
-		"wix": "its subscriptions are of e-mail",
+		"wix":       "its subscriptions are of e-mail",
+		"elementor": "a form has what its owner asks", "gravity_forms": "a form has what its owner asks", "wpforms": "a form has what its owner asks",
 	}
 )
 

@@ -132,4 +132,20 @@ var sendersFlows = []vendorFlow{
 		opens:   `{"id":21{n},"parent_id":48,"status":"on-hold","currency":"EUR","date_modified_gmt":"{now}","total":"14.95","customer_id":12,"billing":{"first_name":"Jonas","country":"DE","email":"j@example.com","phone":"{phone}"},"line_items":[],"billing_period":"month","billing_interval":"1"}`,
 		closes:  `{"id":21{n},"parent_id":48,"status":"active","currency":"EUR","date_modified_gmt":"{now}","total":"14.95","customer_id":12,"billing":{"first_name":"Jonas","country":"DE","email":"j@example.com","phone":"{phone}"},"line_items":[],"billing_period":"month","billing_interval":"1"}`,
 	},
+	{
+		// elementor.com/help/form-webhooks: labels of a German form.
+		name: "Elementor, a form", preset: "elementor", on: "form.submitted",
+		opens: `Name=Ada+River&E-Mail=ada%40example.com&Telefonnummer={phone_form}&Nachricht=x{n}&Datum=20.+November+2026&Zeit=9%3A20&Seiten-URL=https%3A%2F%2Flantern.example.com%2F&Powered+by=Elementor&form_id=16a8a2c&form_name=Kontakt`,
+		again: `Name=Ada+River&E-Mail=ada%40example.com&Telefonnummer={phone_form}&Nachricht=x{n}&Datum=20.+November+2026&Zeit=9%3A21&Seiten-URL=https%3A%2F%2Flantern.example.com%2F&Powered+by=Elementor&form_id=16a8a2c&form_name=Kontakt`,
+	},
+	{
+		name: "Gravity Forms, an entry", preset: "gravity_forms", on: "form.submitted",
+		opens: `{"id":"9{n}","form_id":"7","date_created":"{now}","first_name":"Ada","email":"ada@example.com","Your phone":"{phone}"}`,
+		again: `{"id":"8{n}","form_id":"7","date_created":"{now}","first_name":"Ada","email":"ada@example.com","Your phone":"{phone}"}`,
+	},
+	{
+		name: "WPForms, an entry", preset: "wpforms", on: "form.submitted",
+		opens: `{"id":"9{n}","first_name":"Ada","email":"ada@example.com","mobile":"{phone}"}`,
+		again: `{"id":"8{n}","first_name":"Ada","email":"ada@example.com","mobile":"{phone}"}`,
+	},
 }

@@ -57,8 +57,11 @@ var senderProofs = map[string]senderProof{
 	"acuity": {signed: true, put: func(r *connectors.Request, secret string, _ time.Time) {
 		r.Header.Set("X-Acuity-Signature", base64.StdEncoding.EncodeToString(macOf(secret, string(r.Body))))
 	}},
-	"kommo":     {put: tokenInURL("token")},
-	"rdstation": {put: tokenInURL("token")},
+	"kommo":         {put: tokenInURL("token")},
+	"elementor":     {put: tokenInURL("token")},
+	"gravity_forms": {put: tokenInURL("token")},
+	"wpforms":       {put: tokenInURL("token")},
+	"rdstation":     {put: tokenInURL("token")},
 
 	"recurly_xml": {put: userAndPassword},
 

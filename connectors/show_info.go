@@ -22,6 +22,7 @@ type Info struct {
 	Consent  []string            // paths of consent with which word each may say, the ones asked first before the others
 
 	EmailConsent []string // paths of permission to be sent e-mail, likewise
+	Keyed        []string // families of kinds whose events name what they are about
 	Lookups      []string // addresses that are asked for what a webhook leaves out, as written
 	Verifier     string   // what verifies requests, in words
 	Needs        []Need   // what the config must say
@@ -53,7 +54,7 @@ func infoOf(name string, c *Config) Info {
 	info := Info{
 		Name: name, Title: cmp.Or(c.Title, name), Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified), Duties: strings.TrimSpace(c.Duties),
 		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Verifier: c.Verify.words(), Sender: c.Sender,
-		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c, "contact.accepts_marketing"), EmailConsent: consentOf(c, "contact.accepts_email"), Lookups: lookupsOf(c),
+		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c, "contact.accepts_marketing"), EmailConsent: consentOf(c, "contact.accepts_email"), Lookups: lookupsOf(c), Keyed: keyedOf(c),
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
 	}
 	info.look(c.Verify)

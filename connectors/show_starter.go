@@ -71,7 +71,13 @@ func (i Info) lookUpKeys() string {
 }
 
 // Variable is the beginning of the names of a connector's variables: SHOP_DE for shop-de.
-func Variable(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
+func Variable(name string) string {
+	name = strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	if name != "" && name[0] >= '0' && name[0] <= '9' { // no variable begins with a digit
+		name = "_" + name
+	}
+	return name
+}
 
 // Starter is a trigger to start from, as YAML. It is safe to paste: it decides and sends nothing,
 // waits, ends a cart's reminder with the order, and writes to nobody twice within a week where
@@ -107,7 +113,7 @@ func (i Info) Starter() string {
 	default:
 		say("wait", "5m", "a moment in which a mistake can still be undone")
 	}
-	if !slices.Contains(keyed, family) {
+	if !slices.Contains(i.Keyed, family) {
 		say("cooldown", "7d", "nobody gets it twice within a week, however often it happens")
 	}
 	b.WriteString("    send: {template: your_template, language: en, variables: ['{{ customer.first_name | default: \"there\" }}']}\n")
@@ -134,9 +140,22 @@ func (i Info) endOfCart(say func(key, value, why string)) {
 	say("# cancel_on", "YOUR_SHOP.order.created", "the connector that reports orders: who buys is not reminded")
 }
 
-// keyed are the families of kinds whose events name what they are about: package triggers keeps
+// keyed are the families of kinds whose events may name what they are about: package triggers keeps
 // to those names, and to the phone for all others.
 var keyed = []string{"cart", "order", "deal", "form"}
+
+// keyedOf are those that a config's mapping gives an id.
+func keyedOf(c *Config) []string {
+	var out []string
+	for _, l := range append(slices.Clone(c.before), c.layers()...) {
+		for _, entry := range l.mapping {
+			if family, ok := strings.CutSuffix(entry.Key, ".id"); ok && slices.Contains(keyed, family) {
+				out = appendNew(out, family)
+			}
+		}
+	}
+	return out
+}
 
 // starterKind is a kind that somebody may want to write about: that of a sample, else the first
 // one. Nobody is written to because he left.

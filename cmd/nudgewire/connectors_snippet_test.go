@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -26,6 +27,10 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ed, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
 	const hex = "0123456789abcdef0123456789abcdef"
 	for _, info := range connectors.Presets() {
 		t.Run(info.Name, func(t *testing.T) {
@@ -40,6 +45,9 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 			env := func(name string) (string, bool) {
 				if strings.HasSuffix(name, "_TOKEN") && slices.ContainsFunc(preset.Enrich, func(r connectors.EnrichRule) bool { return r.Auth != nil && r.Auth.UserHeader != "" }) {
 					return "ada@example.com:" + hex, true // its user is named beside it
+				}
+				if strings.HasSuffix(name, "_PUBLIC_KEY") && preset.Verify.Algorithm == "ed25519" {
+					return base64.StdEncoding.EncodeToString(ed), true
 				}
 				if strings.HasSuffix(name, "_PUBLIC_KEY") {
 					return base64.StdEncoding.EncodeToString(der), true
