@@ -202,6 +202,9 @@ func TestBodiesOfVerifiersVendors(t *testing.T) {
 		"Wix, a booking moved": {"wix", wix("wix.bookings.v2.booking_rescheduled", `"actionEvent":{"body":{"booking":{"id":"b1","contactDetails":{"contactId":"p1","firstName":"Ines","phone":"+447700900143"},"bookedEntity":{"title":"First visit"}},"previousStartDate":"x"}}`), func(e *nudgewire.Event) bool {
 			return e.Kind == "booking.rescheduled" && e.Form.ID == "b1" && e.Form.Name == "First visit" && e.Contact.Phone == "447700900143"
 		}},
+		"Wix, a form": {"wix", wix("wix.forms.v4.submission_created", `"createdEvent":{"entity":{"id":"s1","formId":"f1","namespace":"wix.form_app.form","status":"CONFIRMED","submissions":{"first_name":"Ines","last_name":"Falk","email_726e":"a@example.com","phone_9c1d":"+447700900143","form_field_ae91":"Delivery"},"contactId":"p1"}}`), func(e *nudgewire.Event) bool {
+			return e.Kind == "form.submitted" && e.Contact.Phone == "447700900143" && e.Contact.Email == "a@example.com" && e.Contact.ID == "p1" && e.Contact.FirstName == "Ines" && len(e.Form.Answers) == 5
+		}},
 		"Wix, an older webhook": {"wix", `{"data":"{\"data\":\"{\\\"orderId\\\":\\\"o1\\\"}\",\"instanceId\":\"x\",\"eventType\":\"OrderPaid\"}"}`, func(e *nudgewire.Event) bool { return e.Topic == "OrderPaid" }},
 
 		"Squarespace, as its page has it": {"squarespace", `{"id":"n1","websiteId":"w","subscriptionId":"s","topic":"order.update","createdOn":"2026-11-20T08:59+00:00","data":{"orderId":"o1","update":"FULFILLED"}}`, func(e *nudgewire.Event) bool {

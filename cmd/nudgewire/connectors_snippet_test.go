@@ -112,3 +112,25 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 func knownWarning(msg string) bool {
 	return strings.HasPrefix(msg, "first_item covers only the first item") || strings.HasPrefix(msg, "covers eventCreated and eventId of the body alone")
 }
+
+// Whoever thinks about a system looks at it before there is a config, also where each account has a key of its own.
+func TestEveryPresetCanBeTriedWithoutAConfig(t *testing.T) {
+	for _, name := range connectors.PresetNames() {
+		r, ours, err := testable(&config.Config{}, name)
+		if err != nil || !ours {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		req := ownRequest("{}")
+		req.Path, req.URL = "/hooks/"+name, "https://hooks.example.com/hooks/"+name
+		s := r.SamplesAt(req.Now, 7)[0]
+		req.Method, req.Body, req.Header = s.Method, s.Body, map[string][]string{}
+		for header, value := range s.Header {
+			req.Header.Set(header, value)
+		}
+		_ = sign(&req, r) // what cannot be signed is looked at all the same
+		if got, err := r.Receive(req); err != nil || len(got.Events) == 0 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}

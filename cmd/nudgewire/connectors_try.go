@@ -108,10 +108,12 @@ func testable(cfg *config.Config, name string) (r *connectors.Connector, ours bo
 	// One of these is what any preset takes for a secret.
 	for _, text := range []string{word, "whsec_" + base64.StdEncoding.EncodeToString(made), "user:" + word} {
 		own := connectors.Config{Preset: name, Secret: secret.New(text), VerifyToken: secret.New(word)}
-		if base.Verify != nil && strings.HasPrefix(base.Verify.Algorithm, "rsa") {
-			// Nobody but the sender can sign; the content can be looked at all the same.
-			own.Verify = &connectors.Verify{Kind: "none"}
-		} else if base.Verify != nil && base.Verify.Algorithm == "ed25519" {
+		// Nobody but the sender can sign with a private key; the content can be looked at all the same.
+		switch v := base.Verify; {
+		case v == nil || v.Algorithm != "ed25519" && v.Algorithm != "rsa-sha256" && v.Algorithm != "ecdsa-p256-sha256":
+		case v.Key == nil || len(v.Key.PublicKeys) == 0: // the key is each account's own
+			own = connectors.Config{Preset: name, VerifyToken: own.VerifyToken, Verify: &connectors.Verify{Kind: "none"}}
+		default:
 			own.Verify = &connectors.Verify{Mode: "monitor"}
 		}
 		r, problems := connectors.Compile(name, own, connectors.Options{
