@@ -59,7 +59,7 @@ func TestAShopifyCheckoutIsMappedWhole(t *testing.T) {
 		OccurredAt: mutationNow, ReceivedAt: mutationNow,
 		Contact: nudgewire.Contact{
 			Phone: "447700900123", ID: "55001122334455661001", Name: "Ada River", FirstName: "Ada", LastName: "River",
-			Email: "ada.river@example.com", Language: "en-GB", Country: "GB", Tags: nudgewire.Tags{"vip", "newsletter"},
+			Email: "ada.river@example.com", Language: "en-GB", Country: "GB",
 			AcceptsMarketing: true, Consent: true, AcceptsEmail: true, EmailConsent: true,
 		},
 		Cart: nudgewire.Cart{
