@@ -59,7 +59,10 @@ func (b *bodyReader) read(r *Request) (document, *Rejected) {
 		charset, marked = asjson.Charset{}, true
 	}
 	sort, body := b.sort(r.Header, body)
-	if len(b.accept) > 0 && sort != contentText && !slices.Contains(b.accept, sort) && b.content == contentAuto {
+	if r.claims {
+		sort = contentJSON
+	}
+	if len(b.accept) > 0 && !r.claims && sort != contentText && !slices.Contains(b.accept, sort) && b.content == contentAuto {
 		return document{}, reject(http.StatusUnsupportedMediaType, StageContent,
 			fmt.Sprintf("the body looks like %s, and this connector takes only %s", sort, strings.Join(b.accept, " and ")))
 	}

@@ -25,7 +25,7 @@ func (b *bodyReader) opened(r *Request) *Request {
 		return r
 	}
 	out := *r
-	out.Body, out.Header = claims, r.Header.Clone()
+	out.Body, out.Header, out.claims = claims, r.Header.Clone(), true
 	if out.Header == nil {
 		out.Header = http.Header{}
 	}

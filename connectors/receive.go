@@ -28,6 +28,7 @@ type Request struct {
 	Proven bool
 
 	test     bool       // the sender says that it is one (Config.TestHeader)
+	claims   bool       // Body are the claims of the token that it was: JSON, whatever the connector says of its bodies
 	readings *[]Reading // for Inspect
 }
 

@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/nudgewire/nudgewire/connectors"
 )
@@ -175,6 +178,12 @@ func TestABodyThatIsAJWTIsItsClaims(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
+	for _, body := range []string{"{json_in: [data, data.data], content: text}", "{json_in: [data, data.data], content: form}", "{json_in: [data, data.data], accept: [text]}"} {
+		same := connector(t, strings.Replace(fmt.Sprintf(claimsConfig, ""), "{json_in: [data, data.data], accept: [json], charset: ISO-8859-1}", body, 1))
+		if got, err := same.Receive(request(token, "Content-Type", "text/plain")); err != nil || got.Events[0].Contact.Phone != "447700900123" {
+			t.Errorf("%s: %+v, %v", body, got.Events, err)
+		}
+	}
 	small := connector(t, fmt.Sprintf(claimsConfig, "")+"\nsilent_after: 24h")
 	if got := outcome(t, small, request(hs256(wixLike(t, "e1", strings.Repeat("9", 1<<20), until(time.Hour)), testSecret))); !strings.HasPrefix(got, "size: the body has") {
 		t.Errorf("a long token: %q", got)
@@ -182,6 +191,30 @@ func TestABodyThatIsAJWTIsItsClaims(t *testing.T) {
 	if got := outcome(t, small, request(hs256(wixLike(t, "e1", strings.Repeat(" ", 100_000)+"+447700900123", until(time.Hour)), testSecret))); got != "" {
 		t.Errorf("a token that is longer than a header could be: %q", got)
 	}
+}
+
+// Whatever the claims are, what is stored says the same.
+func TestAnyClaimsAreReadAsTheyAre(t *testing.T) {
+	con := connector(t, "verify: {kind: jwt, from: body, secret: "+testSecret+"}\nevent: {id: [id]}")
+	rapid.Check(t, func(t *rapid.T) {
+		claims := map[string]any{"exp": float64(mutationNow.Unix() + 60)}
+		for name, value := range rapid.MapOf(rapid.StringMatching(`[a-dé"\\.]{1,6}`), rapid.StringMatching(`[ -~é漢]{0,20}`)).Draw(t, "claims") {
+			claims[name] = value
+		}
+		claims["id"] = "e"
+		text, err := json.Marshal(claims)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := con.Receive(request(hs256(string(text), testSecret)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stored map[string]any
+		if err := json.Unmarshal(got.Events[0].Payload, &stored); err != nil || !reflect.DeepEqual(stored, claims) {
+			t.Fatalf("%s is stored as %s (%v)", text, got.Events[0].Payload, err)
+		}
+	})
 }
 
 // A sender that repeats a delivery makes its token anew: what the token says of itself is no part of what happened.
