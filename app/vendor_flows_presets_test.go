@@ -313,8 +313,8 @@ var (
 		"salla": "its events name no consent", "zid": "its events name no consent", "vtex": "the hook tells of orders", "chargebee": "it tells of payments", "recurly": "it tells of payments",
 		"paddle": "marketing_consent is about e-mail", "acuity": "it asks for none", "calcom": "it asks for none", "rdstation": "a legal basis is a field of the contact, and no event of its own",
 		"recurly_xml": "it tells of payments", "ecwid": "acceptMarketing is about e-mail", "nuvemshop": "a hook has ids alone", "shopware": "its newsletter is e-mail", "squarespace": "it tells of orders",
-		"wix":       "its subscriptions are of e-mail",
-		"elementor": "a form has what its owner asks", "gravity_forms": "a form has what its owner asks", "wpforms": "a form has what its owner asks",
+		"wix":      "its subscriptions are of e-mail",
+		"recharge": "it tells of payments", "elementor": "a form has what its owner asks", "gravity_forms": "a form has what its owner asks", "wpforms": "a form has what its owner asks",
 	}
 )
 

@@ -1,6 +1,9 @@
 package app_test
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 func init() { vendorFlows = append(vendorFlows, sendersFlows...) }
 
@@ -148,4 +151,31 @@ var sendersFlows = []vendorFlow{
 		opens: `{"id":"9{n}","first_name":"Ada","email":"ada@example.com","mobile":"{phone}"}`,
 		again: `{"id":"8{n}","first_name":"Ada","email":"ada@example.com","mobile":"{phone}"}`,
 	},
+	{
+		// developer.rechargepayments.com/2021-11: the topic is in a header.
+		name: "Recharge, a charge", preset: "recharge", on: "payment.failed", cancelOn: "order.paid", headers: ofRecharge,
+		opens:  `{"charge":{"id":58{n},"address_id":69{n},"billing_address":{"country_code":"GB","first_name":"Ada","last_name":"River","phone":"{phone}"},"charge_attempts":1,"currency":"GBP","customer":{"id":64{n},"email":"ada@example.com"},"error_type":"CARD_DECLINED","line_items":[],"status":"error","total_price":"14.00","type":"recurring","updated_at":"{now}"}}`,
+		again:  `{"charge":{"id":58{n},"address_id":69{n},"billing_address":{"country_code":"GB","first_name":"Ada","last_name":"River","phone":"{phone}"},"charge_attempts":2,"currency":"GBP","customer":{"id":64{n},"email":"ada@example.com"},"error_type":"CARD_DECLINED","line_items":[],"status":"error","total_price":"14.00","type":"recurring","updated_at":"{now}"}}`,
+		closes: `{"charge":{"id":58{n},"address_id":69{n},"billing_address":{"country_code":"GB","first_name":"Ada","last_name":"River","phone":"{phone}"},"currency":"GBP","customer":{"id":64{n},"email":"ada@example.com"},"line_items":[],"status":"success","total_price":"14.00","type":"recurring","updated_at":"{now}"}}`,
+	},
+	{
+		name: "Recharge, a subscription", preset: "recharge", on: "subscription.cancelled", cancelOn: "subscription.activated", headers: ofRecharge,
+		opens:   `{"subscription":{"id":89{n},"address_id":68{n},"customer_id":64{n},"cancellation_reason":"x","cancelled_at":"{now}","price":"12.00","product_title":"Oil","status":"cancelled","updated_at":"{now}"}}`,
+		closes:  `{"subscription":{"id":89{n},"address_id":68{n},"customer_id":64{n},"price":"12.00","product_title":"Oil","status":"active","updated_at":"{now}"}}`,
+		answers: map[string]string{"/addresses/68{n}": `{"address":{"id":68{n},"customer_id":64{n},"country_code":"GB","first_name":"Ada","last_name":"River","phone":"{phone}"}}`},
+	},
+}
+
+// ofRecharge are the headers that Recharge sends with a body.
+func ofRecharge(body string) http.Header {
+	topic := "charge/paid"
+	switch {
+	case strings.Contains(body, `"status":"error"`):
+		topic = "charge/failed"
+	case strings.Contains(body, `"status":"cancelled"`):
+		topic = "subscription/cancelled"
+	case strings.Contains(body, `"status":"active"`):
+		topic = "subscription/activated"
+	}
+	return http.Header{"X-Recharge-Topic": {topic}}
 }

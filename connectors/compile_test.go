@@ -211,7 +211,7 @@ func TestEveryPresetIsWhole(t *testing.T) {
 			if len(con.Kinds()) == 0 && p.Name != "standardwebhooks" && p.Name != "svix" {
 				t.Error("it names no kinds")
 			}
-			header := map[string]string{"shopify": "X-Shopify-Topic", "woocommerce": "X-WC-Webhook-Topic"}[p.Name]
+			header := map[string]string{"shopify": "X-Shopify-Topic", "woocommerce": "X-WC-Webhook-Topic", "recharge": "X-Recharge-Topic"}[p.Name]
 			if con.TopicHeader() != header && p.Name != "generic" && p.Name != "shopify_flow" && p.Name != "zapier" && p.Name != "make" && p.Name != "n8n" && p.Name != "magento" && p.Name != "prestashop" {
 				t.Errorf("the topic's header is %q, want %q", con.TopicHeader(), header)
 			}

@@ -63,6 +63,11 @@ var senderProofs = map[string]senderProof{
 	"wpforms":       {put: tokenInURL("token")},
 	"rdstation":     {put: tokenInURL("token")},
 
+	// developer.rechargepayments.com: a plain hash of the client secret and the body.
+	"recharge": {signed: true, put: func(r *connectors.Request, secret string, _ time.Time) {
+		sum := sha256.Sum256(append([]byte(secret), r.Body...))
+		r.Header.Set("X-Recharge-Hmac-Sha256", hex.EncodeToString(sum[:]))
+	}},
 	"recurly_xml": {put: userAndPassword},
 
 	"chargebee": {put: userAndPassword},

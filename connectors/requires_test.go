@@ -66,6 +66,20 @@ func shapes(preset string) []shape {
 			{"an id", `{"id":5}`, []string{"order.deleted", "customer.deleted"}},
 			{"nothing", `{}`, nil},
 		}
+	case "recharge":
+		return []shape{
+			{"a charge that failed", `{"charge":{"id":1,"status":"error","billing_address":{"phone":"+447700900123"}}}`, []string{"charge/failed"}},
+			{"a charge that was paid", `{"charge":{"id":1,"status":"success","billing_address":{"phone":"+447700900123"}}}`, []string{"charge/paid"}},
+			{"a refund", `{"charge":{"id":1,"status":"partially_refunded","billing_address":{"phone":"+447700900123"}}}`, []string{"charge/refunded"}},
+			{"a charge to come", `{"charge":{"id":1,"status":"queued","billing_address":{"phone":"+447700900123"}}}`, nil},
+			{"an order", `{"order":{"id":2,"status":"success","billing_address":{"phone":"+447700900123"}}}`, []string{"order/created", "order/processed"}},
+			{"a cancelled order", `{"order":{"id":2,"status":"cancelled","billing_address":{"phone":"+447700900123"}}}`, []string{"order/created", "order/processed", "order/cancelled"}},
+			{"a cancelled subscription", `{"subscription":{"id":3,"customer_id":4,"status":"cancelled"}}`, []string{"subscription/created", "subscription/updated", "subscription/swapped", "subscription/skipped", "subscription/cancelled"}},
+			{"a subscription", `{"subscription":{"id":3,"customer_id":4,"status":"active"}}`, []string{"subscription/created", "subscription/updated", "subscription/swapped", "subscription/skipped", "subscription/activated"}},
+			{"a customer", `{"customer":{"id":4,"email":"a@example.com","phone":"+447700900123"}}`, []string{"customer/created", "customer/updated"}},
+			{"an address", `{"address":{"id":5,"phone":"+447700900123"}}`, nil},
+			{"nothing", `{}`, nil},
+		}
 	default:
 		return nil
 	}
