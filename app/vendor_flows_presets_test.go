@@ -296,12 +296,14 @@ func init() {
 // What a vendor does not post, and why no flow of its preset has it.
 var (
 	noEnd = map[string]string{
-		"facebook_leads": "a lead is a form that was sent", "jotform": "a form that was sent has no end",
+		"facebook_leads": "a lead is a form that was sent", "jotform": "a form that was sent has no end", "attio": "a deleted record has no phone any more",
 		"elementor": "a form that was sent has no end", "gravity_forms": "a form that was sent has no end", "wpforms": "a form that was sent has no end", "tally": "a form that was sent has no end", "typeform": "a form that was sent has no end",
 		"salesforce": "what ends a matter comes as a record of another object, which has no phone",
 	}
-	noSecondSave = map[string]string{"calendly": "a booking is not edited: it is moved, which is a cancellation and a new booking", "acuity": "two changes are two requests of the same bytes",
-		"nuvemshop": "two changes are two requests of the same bytes"}
+	noSecondSave = map[string]string{
+		"calendly": "a booking is not edited: it is moved, which is a cancellation and a new booking", "acuity": "two changes are two requests of the same bytes",
+		"nuvemshop": "two changes are two requests of the same bytes",
+	}
 	noWord = map[string]string{
 		"adobe_commerce": "its hooks tell of carts, orders and customers", "bigcommerce": "its scopes name no consent", "calendly": "it asks for none", "cartflows": "it tells of carts alone",
 		"close": "it has no consent", "copper": "it has no consent", "dynamics365": "donotphone and the like are about calls, letters and e-mail", "facebook_leads": "a lead says yes or is not sent",
@@ -314,7 +316,7 @@ var (
 		"paddle": "marketing_consent is about e-mail", "acuity": "it asks for none", "calcom": "it asks for none", "rdstation": "a legal basis is a field of the contact, and no event of its own",
 		"recurly_xml": "it tells of payments", "ecwid": "acceptMarketing is about e-mail", "nuvemshop": "a hook has ids alone", "shopware": "its newsletter is e-mail", "squarespace": "it tells of orders",
 		"wix":      "its subscriptions are of e-mail",
-		"recharge": "it tells of payments", "elementor": "a form has what its owner asks", "gravity_forms": "a form has what its owner asks", "wpforms": "a form has what its owner asks",
+		"recharge": "it tells of payments", "attio": "a record has what its owner keeps", "elementor": "a form has what its owner asks", "gravity_forms": "a form has what its owner asks", "wpforms": "a form has what its owner asks",
 	}
 )
 

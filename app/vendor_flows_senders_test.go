@@ -164,6 +164,13 @@ var sendersFlows = []vendorFlow{
 		closes:  `{"subscription":{"id":89{n},"address_id":68{n},"customer_id":64{n},"price":"12.00","product_title":"Oil","status":"active","updated_at":"{now}"}}`,
 		answers: map[string]string{"/addresses/68{n}": `{"address":{"id":68{n},"customer_id":64{n},"country_code":"GB","first_name":"Ada","last_name":"River","phone":"{phone}"}}`},
 	},
+	{
+		// docs.attio.com/rest-api/webhook-reference: ids alone; the same person, changed, is the same bytes but for the attribute.
+		name: "Attio, a person", preset: "attio", on: "contact.created", cancelOn: "contact.deleted",
+		opens:   `{"webhook_id":"w","events":[{"event_type":"record.created","id":{"workspace_id":"ws","object_id":"people","record_id":"p{n}"},"actor":{"type":"system","id":null}}]}`,
+		again:   `{"webhook_id":"w","events":[{"event_type":"record.updated","id":{"workspace_id":"ws","object_id":"people","record_id":"p{n}","attribute_id":"a1"},"actor":{"type":"system","id":null}}]}`,
+		answers: map[string]string{"/v2/objects/people/records/p{n}": `{"data":{"id":{"record_id":"p{n}"},"values":{"name":[{"first_name":"Ada","last_name":"River","full_name":"Ada River","attribute_type":"personal-name"}],"phone_numbers":[{"original_phone_number":"{phone}","country_code":"GB","phone_number":"{phone}","attribute_type":"phone-number"}],"email_addresses":[{"email_address":"ada@example.com"}]}}}`},
+	},
 }
 
 // ofRecharge are the headers that Recharge sends with a body.

@@ -68,6 +68,7 @@ var senderProofs = map[string]senderProof{
 		sum := sha256.Sum256(append([]byte(secret), r.Body...))
 		r.Header.Set("X-Recharge-Hmac-Sha256", hex.EncodeToString(sum[:]))
 	}},
+	"attio":       {put: hexOfBody("Attio-Signature"), signed: true},
 	"recurly_xml": {put: userAndPassword},
 
 	"chargebee": {put: userAndPassword},
