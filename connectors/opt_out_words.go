@@ -228,7 +228,7 @@ var usualWords = []languageWords{
 	},
 	{
 		"zh",
-		[]string{"停", "停止", "退订", "退訂", "取消", "取消订阅", "取消訂閱", "拒收", "不再接收", "不要再发", "不要再發", "别再发了", "別再發了"},
+		[]string{"停", "停止", "退订", "退訂", "td", "取消", "取消订阅", "取消訂閱", "拒收", "不再接收", "不要再发", "不要再發", "别再发了", "別再發了"},
 		[]string{"开始", "订阅", "訂閱", "恢复", "恢復"},
 		[]string{"帮助", "幫助"},
 		[]string{"请", "請", "谢谢", "謝謝"},
@@ -260,7 +260,7 @@ var usualWords = []languageWords{
 }
 
 // ordinaryIn are the languages in which a word of the table is an everyday answer to something else: a size or a height (alto,
-// alta), "it seems" (pare), "hard" (dur), "than" (end), "right" (ret).
+// alta), "it seems" (pare), "hard" (dur), "than" (end), "right" (ret), a bank (TD, which answers 回TD退订 in China).
 var ordinaryIn = map[string][]string{
 	"alto": {"it", "pt"},
 	"alta": {"it", "pt"},
@@ -268,6 +268,7 @@ var ordinaryIn = map[string][]string{
 	"dur":  {"fr", "ro"},
 	"end":  {"da"},
 	"ret":  {"da"},
+	"td":   {"en", "fr"},
 }
 
 // noStops begin like a word with a star, and are about a visit.
