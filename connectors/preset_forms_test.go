@@ -53,3 +53,16 @@ func TestFormsAreReadWhateverTheirLabels(t *testing.T) {
 		})
 	}
 }
+
+// HighLevel's pages show invoices without a type: the status says what happened.
+func TestHighLevelsInvoicesByTheirStatus(t *testing.T) {
+	con := mustCompile(t, "x", decodeConfig(t, "preset: gohighlevel\nverify: {kind: none}"), connectors.Options{Country: "US"})
+	for status, kind := range map[string]string{
+		"draft": "order.updated", "sent": "order.updated", "partially_paid": "order.updated", "paid": "order.paid", "void": "order.cancelled", "delete": "order.deleted", "overdue": "invoice.overdue",
+	} {
+		got, err := con.Receive(request(`{"_id":"i1","status":"`+status+`","invoiceNumber":"19","total":999,"currency":"USD","contactDetails":{"id":"c1","phoneNo":"+1-212-555-0142","name":"Alex"}}`, "Content-Type", "application/json"))
+		if err != nil || got.Events[0].Kind != kind || got.Events[0].Contact.Phone != "12125550142" {
+			t.Errorf("%s: %+v, %v", status, got.Events, err)
+		}
+	}
+}
