@@ -120,9 +120,11 @@ var presetsFlows = []vendorFlow{
 	{
 		// developers.intercom.com/docs/references/webhooks.
 		name: "Intercom, a contact", preset: "intercom", on: "contact.created", cancelOn: "contact.deleted",
-		opens:  `{"type":"notification_event","app_id":"a","data":{"type":"notification_event_data","item":{"type":"contact","id":"i{n}","role":"user","email":"sam@example.com","name":"Sam Reed","phone":"{phone}","unsubscribed_from_emails":false,"location":{"type":"location","country":"United Kingdom","country_code":"GBR"},"tags":{"type":"list","data":[],"total_count":0}}},"links":{},"id":"notif_a{n}","topic":"contact.user.created","delivery_status":"pending","delivery_attempts":1,"delivered_at":0,"first_sent_at":{unix},"created_at":{unix},"self":null}`,
-		again:  `{"type":"notification_event","app_id":"a","data":{"type":"notification_event_data","item":{"type":"contact","id":"i{n}","role":"user","name":"Sam J Reed","phone":"{phone}"}},"id":"notif_b{n}","topic":"contact.user.updated","created_at":{unix}}`,
-		closes: `{"type":"notification_event","app_id":"a","data":{"type":"notification_event_data","item":{"type":"contact","id":"i{n}","role":"user","name":"Sam J Reed","phone":"{phone}"}},"id":"notif_c{n}","topic":"contact.archived","created_at":{unix}}`,
+		opens:   `{"type":"notification_event","app_id":"a","data":{"type":"notification_event_data","item":{"type":"contact","id":"i{n}","role":"user","email":"sam@example.com","name":"Sam Reed","phone":"{phone}","unsubscribed_from_emails":false,"location":{"type":"location","country":"United Kingdom","country_code":"GBR"},"tags":{"type":"list","data":[],"total_count":0}}},"links":{},"id":"notif_a{n}","topic":"contact.user.created","delivery_status":"pending","delivery_attempts":1,"delivered_at":0,"first_sent_at":{unix},"created_at":{unix},"self":null}`,
+		again:   `{"type":"notification_event","app_id":"a","data":{"type":"notification_event_data","item":{"type":"contact","id":"i{n}","role":"user","name":"Sam J Reed","phone":"{phone}"}},"id":"notif_b{n}","topic":"contact.user.updated","created_at":{unix}}`,
+		closes:  `{"type":"notification_event","app_id":"a","data":{"type":"notification_event_data","item":{"type":"contact","id":"i{n}","role":"user","name":"Sam J Reed","phone":"{phone}"}},"id":"notif_c{n}","topic":"contact.archived","created_at":{unix}}`,
+		optOut:  `{"type":"notification_event","app_id":"a","data":{"type":"notification_event_data","item":{"type":"conversation","id":"v{n}","created_at":{unix},"source":{"type":"conversation","id":"s","delivered_as":"customer_initiated","subject":"","body":"<p>Hello</p>","author":{"type":"user","id":"i{n}","name":"Sam Reed","email":"sam@example.com"}},"contacts":{"type":"contact.list","contacts":[{"type":"contact","id":"i{n}","external_id":"u{n}"}]},"open":true,"state":"open","conversation_parts":{"type":"conversation_part.list","conversation_parts":[{"type":"conversation_part","id":"1","part_type":"comment","body":"<p>STOP</p>","created_at":{unix},"author":{"type":"user","id":"i{n}"}}],"total_count":1}}},"links":{},"id":"notif_d{n}","topic":"conversation.user.replied","created_at":{unix}}`,
+		answers: map[string]string{"/contacts/i{n}": `{"type":"contact","id":"i{n}","name":"Sam Reed","phone":"{phone}"}`},
 	},
 	{
 		// Public captures of requests.
@@ -307,7 +309,7 @@ var (
 	noWord = map[string]string{
 		"adobe_commerce": "its hooks tell of carts, orders and customers", "bigcommerce": "its scopes name no consent", "calendly": "it asks for none", "cartflows": "it tells of carts alone",
 		"close": "it has no consent", "copper": "it has no consent", "dynamics365": "donotphone and the like are about calls, letters and e-mail", "facebook_leads": "a lead says yes or is not sent",
-		"hubspot": "hs_marketable_status is about e-mail", "intercom": "its word is about e-mail", "jotform": "a form has what its owner asks", "magento": "modules tell of orders and customers",
+		"hubspot": "hs_marketable_status is about e-mail", "jotform": "a form has what its owner asks", "magento": "modules tell of orders and customers",
 		"monday": "a board has what its owner asks", "odoo": "a rule posts fields of a record", "paypal": "it tells of payments", "pipedrive": "marketing_status is about e-mail",
 		"prestashop": "newsletter is about e-mail", "razorpay": "it tells of payments", "rudderstack": "the specification names no consent", "segment": "the specification names no consent",
 		"salesforce": "HasOptedOutOfEmail is about e-mail", "square": "its customers' preference is about e-mail", "stripe": "what it asks for is promotional e-mail", "tally": "a form has what its owner asks",
