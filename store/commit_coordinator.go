@@ -50,6 +50,10 @@ type coordinator interface {
 	sending(t *tx, own string, now int64, each func(*row) error) error
 	// alive reports whether the owner of a claim may still finish it. own is the owner that asks.
 	alive(t *tx, owner, own string) (bool, error)
+	// buries reports whether owners that do not live are dead for good: they could have said that they live.
+	buries(t *tx) bool
+	// freeLookups has look-ups due again that owners had under way who are dead, and says how many.
+	freeLookups(t *tx, own string, now int64) (int64, error)
 
 	// close is called once, after the last transaction, from any goroutine.
 	close()

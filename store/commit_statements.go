@@ -120,6 +120,7 @@ const (
 	stClaimLookup
 	stRetryLookup
 	stEndLookup
+	stFreeLookups
 	stEnrichEvent
 	stEnrichPayload
 	stDecisions
@@ -565,8 +566,9 @@ var messageStatements = map[stmt]statement{
 	stInsertLookup: {0, `INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
 		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`},
 	stDueLookups:    {7, `SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`},
-	stClaimLookup:   {0, `UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE event_id = ?1`},
-	stRetryLookup:   {0, `UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`},
+	stClaimLookup:   {0, `UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3, owner = ?4 WHERE event_id = ?1`},
+	stRetryLookup:   {0, `UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, owner = '', reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`},
+	stFreeLookups:   {0, `UPDATE lookups SET due_at = ?1, lease_ends = 0, owner = '' WHERE lease_ends > 0 AND owner <> ?2`},
 	stEndLookup:     {0, `DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`},
 	stEnrichEvent:   {0, `UPDATE events SET phone = ?2, phone_problem = ?3 WHERE id = ?1`},
 	stEnrichPayload: {0, `UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`},

@@ -145,6 +145,13 @@ func (c *calls) begin(owner string) (err error) {
 	return nil
 }
 
+// ownerNow is the owner of this process; "" before it began.
+func (c *calls) ownerNow() string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.owner
+}
+
 // predecessor is the owner that had this folder before, while its claims are not ended; "" for none.
 func (c *calls) predecessor() string {
 	c.mu.RLock()

@@ -15,6 +15,8 @@ import (
 // itself, is not expired, and has not been tried three times. It returns how many there
 // were, and goes by small commits so that nobody waits long behind it.
 //
+// Look-ups that a dead owner had under way are due at once: what is asked twice does no harm.
+//
 // Call it at the start, before the first claim, and whenever a lease may have ended.
 func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (nudgewire.Rescued, error) {
 	var all nudgewire.Rescued
@@ -22,6 +24,16 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 		if err := s.beat.begin(ctx, s, owner); err != nil {
 			return all, err
 		}
+	}
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		n, err := t.peers.freeLookups(t, owner, micro(now))
+		if n > 0 {
+			t.leavesLookup(micro(now))
+		}
+		return err
+	})
+	if err != nil {
+		return all, fmt.Errorf("recover what was being looked up: %w", err)
 	}
 	for {
 		var found nudgewire.Rescued

@@ -50,7 +50,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 			l := &got[i]
 			l.Attempt++
 			l.UnderWay, l.NextAt = true, moment(micro(now.Add(lease)))
-			if err := t.put(stClaimLookup, int64(l.EventID), int64(l.Attempt), micro(l.NextAt)); err != nil {
+			if err := t.put(stClaimLookup, int64(l.EventID), int64(l.Attempt), micro(l.NextAt), s.calls.ownerNow()); err != nil {
 				return err
 			}
 		}

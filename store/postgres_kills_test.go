@@ -77,6 +77,49 @@ func TestAnOutageBuriesNobody(t *testing.T) {
 	k.rescues(b, "b:1:y", nudgewire.Rescued{Doubtful: 1})
 }
 
+// What a dead node had under way goes on once it may be buried, and not by the clock of another: one that is ahead takes nothing from who lives.
+func TestWhatADeadNodeHadUnderWayGoesOn(t *testing.T) {
+	k := newKills(t)
+	a, b := k.open(t.TempDir()), k.open(t.TempDir())
+	k.rescues(a, "a:1:x", nudgewire.Rescued{})
+	k.rescues(b, "b:1:y", nudgewire.Rescued{})
+	now := time.Now()
+	run := nudgewire.Run{Job: "winback", Slot: "1", DueAt: now, Cause: nudgewire.CauseHand, State: nudgewire.RunBuilding, Deliver: nudgewire.DeliverPerMessage, CreatedAt: now}
+	_, _, err := a.StartRun(t.Context(), run)
+	failIf(t, err)
+	lease := 2 * time.Minute
+	mine, err := a.ClaimRuns(t.Context(), "a:1:x", now, now.Add(lease), nil)
+	if err != nil || len(mine) != 1 {
+		t.Fatalf("%d runs, %v", len(mine), err)
+	}
+	plan := testPlan("looked up")
+	plan.Later, plan.Proposals = true, nil
+	_, err = a.Accept(t.Context(), []nudgewire.Plan{plan})
+	failIf(t, err)
+	if got, err := a.ClaimLookups(t.Context(), now, lease, 1); err != nil || len(got) != 1 {
+		t.Fatalf("%d look-ups, %v", len(got), err)
+	}
+	takes := func(what string, at time.Time, runs, lookups int) {
+		t.Helper()
+		k.rescues(b, "b:1:y", nudgewire.Rescued{})
+		got, err := b.ClaimRuns(t.Context(), "b:1:y", at, at.Add(lease), nil)
+		failIf(t, err)
+		looked, err := b.ClaimLookups(t.Context(), time.Now(), lease, 1)
+		failIf(t, err)
+		if len(got) != runs || len(looked) != lookups {
+			t.Errorf("%s: %d runs and %d look-ups, want %d and %d", what, len(got), len(looked), runs, lookups)
+		}
+	}
+	k.livesLongEnough(b)
+	takes("it lives", now, 0, 0)
+	takes("it lives, and the other's clock is an hour ahead", now.Add(time.Hour), 0, 0)
+	k.kill(a)
+	failIf(t, b.beat.say(t.Context(), b, "b:1:y"))
+	takes("it may live", now, 0, 0)
+	k.endLeases("a:1:x")
+	takes("it is dead", now, 1, 1)
+}
+
 // Of a copy nobody knows what was called for after it was made, whatever the notes of the folder say.
 func TestAReviewDoubtsAllThatAKilledNodeHeld(t *testing.T) {
 	k := newKills(t)

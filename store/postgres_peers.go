@@ -302,6 +302,12 @@ func (m *manyWriters) alive(t *tx, owner, own string) (alive bool, err error) {
 	return alive, wrap(err, "whether its owner lives")
 }
 
+func (m *manyWriters) buries(t *tx) bool { return t.beat.mayBury() }
+
+func (m *manyWriters) freeLookups(t *tx, own string, now int64) (int64, error) {
+	return t.exec(stFreeLookups, now, own, t.calls.predecessor(), flag(t.beat.mayBury()))
+}
+
 func (m *manyWriters) close() {}
 
 // nextBlock are the statements that take the next numbers.
@@ -335,6 +341,8 @@ var postgresStatements = map[stmt]statement{
 		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, 0, 0, 0, $4, 0)
 		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`},
 
+	stFreeLookups: {0, `UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
+		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + aliveNow("lookups.owner") + `)`},
 	stAlive: {1, `SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1")},
 	// What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
 	// was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is

@@ -203,7 +203,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 }
 
 // ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
-// or under a lease that ended before now, and makes their lease end at until. A planned run
+// or of an owner that does not live (at once where it may be buried, else when its lease has ended), and makes their lease end at until. A planned run
 // is left while an older one of its job is not final. The oldest come first. Those that may says no to stay as they are; nil
 // says no to none.
 func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Time, may func(*nudgewire.Run) bool) ([]nudgewire.Run, error) {
@@ -214,6 +214,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 	var mine []nudgewire.Run
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		mine = mine[:0]
+		var found []nudgewire.Run
 		older := map[string]bool{}
 		err := t.query(stOpenRuns, func(row *row) error {
 			r, err := scanRun(row)
@@ -231,14 +232,25 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 			default:
 				return nil
 			}
-			if (r.Owner == "" || r.Owner == owner || r.LeaseEnd.Before(now)) && (may == nil || may(&r)) {
-				r.Owner, r.LeaseEnd = owner, moment(micro(until))
-				mine = append(mine, r)
-			}
+			found = append(found, r)
 			return nil
 		})
 		if err != nil {
 			return err
+		}
+		for _, r := range found {
+			free := r.Owner == "" || r.Owner == owner
+			if !free { // by the word of the database: a clock here may be ahead of its owner's
+				alive, err := t.peers.alive(t, r.Owner, owner)
+				if err != nil {
+					return err
+				}
+				free = !alive && (r.LeaseEnd.Before(now) || t.peers.buries(t))
+			}
+			if free && (may == nil || may(&r)) {
+				r.Owner, r.LeaseEnd = owner, moment(micro(until))
+				mine = append(mine, r)
+			}
 		}
 		for i := range mine {
 			if err := t.put(stLeaseRun, int64(mine[i].ID), owner, micro(until)); err != nil {

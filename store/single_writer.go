@@ -77,6 +77,13 @@ func (w *singleWriter) sending(t *tx, own string, now int64, each func(*row) err
 // alive is true of the asker alone: other owners are earlier processes, or this would not be the only one.
 func (w *singleWriter) alive(_ *tx, owner, own string) (bool, error) { return owner == own, nil }
 
+// buries leaves it to the start, which frees what earlier processes held.
+func (w *singleWriter) buries(*tx) bool { return false }
+
+func (w *singleWriter) freeLookups(t *tx, own string, now int64) (int64, error) {
+	return t.exec(stFreeLookups, now, own)
+}
+
 // close leaves the next start nothing to read again.
 func (w *singleWriter) close() {
 	if w.filling.stop == nil {

@@ -111,6 +111,13 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 		_, ok := cfg.Account(name)
 		return ok
 	}})
+	if err != nil && store.Away(err) == "" {
+		if begins, err := awaitStart(ctx, ask, dsn); err != nil {
+			return nil, nil, err
+		} else if begins {
+			return ask, ask.Close, nil
+		}
+	}
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, store.ErrNoData) {
 		return nil, nil, c.noDaemon(ctx)
 	}
@@ -135,6 +142,32 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 			c.note("close the database: %v", err)
 		}
 	}, nil
+}
+
+// startFor is how long a command waits for a daemon that makes or changes its tables before it says so.
+const startFor = 10 * time.Second
+
+// awaitStart reports whether a daemon that has the data answers by now: one that just begins makes its tables first. Without a daemon
+// it returns at once.
+func awaitStart(ctx context.Context, ask *server.Client, dsn string) (answers bool, err error) {
+	held := func() bool {
+		_, held := errors.AsType[*store.LockedError](store.Held(dsn))
+		return held
+	}
+	for until := time.Now().Add(startFor); held(); {
+		if _, err := ask.Status(ctx); !errors.Is(err, server.ErrNoDaemon) {
+			return err == nil, err
+		}
+		if time.Now().After(until) {
+			return false, fail(exitTryLater, "try again in a moment", "the daemon is starting")
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return false, nil
 }
 
 // logger writes the daemon's log to standard error. format is json or console, "" for lines for people on a terminal

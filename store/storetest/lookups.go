@@ -96,6 +96,36 @@ func (s suite) lookups(t *testing.T) {
 			t.Errorf("claimed before its time: %+v", early)
 		}
 	})
+	t.Run("what a process had under way that is dead is due again at once", func(t *testing.T) {
+		l := s.open(t)
+		rescue := func(owner string) {
+			t.Helper()
+			if _, err := l.RescueClaims(l.ctx, noon.Add(time.Second), owner); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rescue("node:1:abc")
+		l.mustAccept(later("a"))
+		if got := l.claimLookups(noon, 1); len(got) != 1 {
+			t.Fatalf("claimed %+v", got)
+		}
+		rescue("node:1:abc")
+		if early := l.claimLookups(noon.Add(time.Second), 1); len(early) != 0 {
+			t.Errorf("its own is under way, and was claimed again: %+v", early)
+		}
+		l = reopenAfter(t, l)
+		rescue("node:2:def")
+		if at := l.lastCall(&l.look); !at.Equal(noon.Add(time.Second)) {
+			t.Errorf("woken for %v", at)
+		}
+		again := l.claimLookups(noon.Add(time.Second), 1)
+		if len(again) != 1 || again[0].Attempt != 2 {
+			t.Fatalf("after the restart: %+v", again)
+		}
+		if _, err := l.Complete(l.ctx, again[0], found(again[0].Event)); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("completing settles the proposals, keeps what was found and ends the look-up", func(t *testing.T) {
 		l := s.open(t)
 		id := l.mustAccept(later("a")).EventID
