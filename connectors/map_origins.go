@@ -49,7 +49,7 @@ func (v *view) came(t *target, source, text, value string) {
 		return
 	}
 	o := Origin{Field: t.name, Path: source, Value: inOneLine(value)}
-	if text = inOneLine(text); text != o.Value {
+	if text = inOneLine(text); strings.TrimPrefix(text, "+") != o.Value {
 		o.Body = text
 	}
 	last := &(*v.readings)[len(*v.readings)-1]
