@@ -1,8 +1,11 @@
 package connectors_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -75,5 +78,54 @@ func TestWhatStripesLibrarySignedIsWhatWeSign(t *testing.T) {
 	both.Header = old.Header.Get("Stripe-Signature") + "," + newer
 	if _, err := con.Receive(post(both)); err != nil {
 		t.Errorf("the signature of the new secret after the old one's: %v", err)
+	}
+}
+
+// A thin event is proven as docs.stripe.com/webhooks describes it, like any other: HMAC-SHA256 over time, dot and body. Its kind is that of
+// the object's event, and who it is about is looked up by what the object is, never at the address in the event.
+func TestThinEventsByStripesProof(t *testing.T) {
+	const word = "whsec_of-the-tests-own-0123456789abcdef"
+	con := connector(t, "preset: stripe\ntoken: rk_test_1\nsecret: "+word)
+	body := func(kind, object string) string {
+		return `{"id":"evt_1","object":"v2.core.event","type":"` + kind + `","livemode":false,"created":"` + mutationNow.Format(time.RFC3339) + `","context":null,"related_object":{"id":"obj_1","type":"` + object + `","url":"/v1/elsewhere/obj_1"},"reason":null}`
+	}
+	signed := func(text, key string, at time.Time) connectors.Request {
+		stamp := fmt.Sprint(at.Unix())
+		h := hmac.New(sha256.New, []byte(key))
+		_, _ = h.Write([]byte(stamp + "." + text))
+		r := request(text, "Stripe-Signature", fmt.Sprintf("t=%s,v1=%x", stamp, h.Sum(nil)), "Content-Type", "application/json")
+		r.Now = mutationNow
+		return r
+	}
+	for kind, want := range map[string]struct{ object, kind, asks string }{
+		"v1.checkout.session.completed":           {"checkout.session", "order.created", "/v1/checkout/sessions/obj_1"},
+		"v1.payment_intent.payment_failed":        {"payment_intent", "payment.failed", "/v1/payment_intents/obj_1"},
+		"v1.charge.refunded":                      {"charge", "order.refunded", "/v1/charges/obj_1"},
+		"v1.invoice.paid":                         {"invoice", "order.paid", "/v1/invoices/obj_1"},
+		"v1.customer.created":                     {"customer", "contact.created", "/v1/customers/obj_1"},
+		"v1.customer.deleted":                     {"customer", "contact.deleted", ""},
+		"v1.customer.subscription.deleted":        {"subscription", "subscription.expired", "/v1/subscriptions/obj_1"},
+		"v1.billing.meter.error_report_triggered": {"billing.meter", "billing.meter.error.report.triggered", ""},
+		"v2.core.account.updated":                 {"v2.core.account", "v2.core.account.updated", ""},
+	} {
+		got, err := con.Receive(signed(body(kind, want.object), word, mutationNow))
+		if err != nil || len(got.Events) != 1 || got.Events[0].Kind != want.kind || got.Events[0].OccurredAt.IsZero() {
+			t.Errorf("%s: %+v, %v", kind, got.Events, err)
+			continue
+		}
+		if next, ok, err := con.Lookup(got.Events[0]); ok != (want.asks != "") || err != nil || ok && next.URL != "https://api.stripe.com"+want.asks {
+			t.Errorf("%s: looked up at %s (%v)", kind, next.URL, err)
+		}
+	}
+	text := body("v1.invoice.paid", "invoice")
+	other := signed(text, word, mutationNow)
+	other.Body = []byte(strings.Replace(text, "obj_1", "obj_2", 1))
+	for what, r := range map[string]connectors.Request{
+		"another key": signed(text, "whsec_somebody-else-0123456789abcdef", mutationNow), "another body": other, "an old time": signed(text, word, mutationNow.Add(-time.Hour)),
+		"no signature": request(text, "Content-Type", "application/json"),
+	} {
+		if _, err := con.Receive(r); err == nil || rejectedBy(t, err).Status != http.StatusUnauthorized {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
