@@ -117,18 +117,3 @@ func TestForgettingLeavesDecisionsThatAreNotKept(t *testing.T) {
 		t.Errorf("unsaid %v, %+v", s.Unsaid, s.Decisions)
 	}
 }
-
-// Data that a step of a higher number reached first gets the ones between, and stays as it is.
-func TestAStepThatCameLaterIsMade(t *testing.T) {
-	a := openAging(t)
-	got := a.event(otherPhone, "x")
-	a.must(a.Store.Close())
-	rawExec(t, a.path, `DELETE FROM goose_db_version WHERE version_id = 32; DROP TABLE unmasked; ALTER TABLE run_messages DROP COLUMN masked`)
-	a.Store = nil
-	a.reopen()
-	a.retain(keepPhones)
-	if _, err := a.Event(t.Context(), got.EventID); err != nil {
-		t.Error(err)
-	}
-	a.must(a.Check(t.Context()))
-}
