@@ -17,6 +17,7 @@ import (
 //	entry[*].changes[*].value    every one of a list
 //	phones[primary=true].value   the first of a list whose member has that value
 //	fields[label~=phone].value   the first whose member contains it, case aside; [label~=phone|tel] either of them
+//	fields[type=tel].value       likewise the first member of an object that has that value
 //	answers[~=phone].full        the first member of an object whose name contains it
 //	field.id -> fields[id].title the entry of another list, from the top of the body, whose id is what stands before
 //	answers[field.id -> fields[id].title ~= phone].text  a list by what another one says of its entries

@@ -318,8 +318,8 @@ func (v *view) follow(raw string, steps []step, yield func(string) bool) bool {
 	return true
 }
 
-// candidates yields the entries of a list that a filter takes; of an object the members whose names contain its text, where it names
-// none of an entry.
+// candidates yields the entries of a list that a filter takes, or the members of an object, as forms keep their fields by id; where it
+// names none of an entry, the members of an object whose names contain its text.
 func (s *step) candidates(v *view, raw string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if len(s.where) == 0 {
@@ -332,6 +332,11 @@ func (s *step) candidates(v *view, raw string) func(yield func(string) bool) {
 		}
 		for element := range rawjson.Elements(raw) {
 			if s.matches(v, element) && !yield(element) {
+				return
+			}
+		}
+		for _, member := range rawjson.Members(raw) {
+			if s.matches(v, member) && !yield(member) {
 				return
 			}
 		}

@@ -54,6 +54,62 @@ func TestFormsAreReadWhateverTheirLabels(t *testing.T) {
 	}
 }
 
+// With advanced data Elementor tells a field's id, type and label. The ids are its own (field_ and seven digits) where nobody wrote others.
+func TestElementorsFieldsByTypeAndLabel(t *testing.T) {
+	field := func(id, typ, title, value string) string {
+		q := url.Values{"fields[" + id + "][id]": {id}, "fields[" + id + "][title]": {title}, "fields[" + id + "][value]": {value}}
+		if typ != "" {
+			q.Set("fields["+id+"][type]", typ)
+		}
+		return "&" + q.Encode()
+	}
+	names := field("field_1a2b3c4", "text", "Vorname", "Ada") + field("field_2b3c4d5", "text", "Nachname", "River")
+	for name, fields := range map[string]string{
+		"a type":               field("field_6f8642e", "tel", "Reach me", "+447700900123"),
+		"a label":              field("field_6f8642e", "text", "WhatsApp", "+447700900123"),
+		"a label and no type":  field("field_6f8642e", "", "Telefone", "+447700900123"),
+		"an id":                field("phone", "text", "Reach me", "+447700900123"),
+		"a type before a text": field("field_7a7a7a7", "text", "Which phone do you have?", "the blue one") + field("field_6f8642e", "tel", "Reach me", "+447700900123"),
+	} {
+		con := mustCompile(t, "x", decodeConfig(t, "preset: elementor\nverify: {kind: none}"), connectors.Options{Country: "GB"})
+		body := "form%5Bid%5D=16a8a2c&form%5Bname%5D=Call+me" + names + field("field_5e5e5e5", "email", "Adresse", "ada@example.com") + fields
+		got, err := con.Receive(request(body, "Content-Type", "application/x-www-form-urlencoded"))
+		if err != nil || len(got.Events) != 1 {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		if c := got.Events[0].Contact; c.Phone != "447700900123" || c.FirstName != "Ada" || c.LastName != "River" || c.Email != "ada@example.com" {
+			t.Errorf("%s: %q (%s), %q, %q, %q", name, c.Phone, c.PhoneProblem, c.FirstName, c.LastName, c.Email)
+		}
+	}
+}
+
+// Recharge's older API has its states in capitals, and a charge's customer beside it.
+func TestRechargesOlderBodies(t *testing.T) {
+	charge := func(status string) string {
+		return `{"charge":{"id":1,"address_id":9,"customer_id":1438,"email":"ada@example.com","first_name":"Ada","last_name":"River","billing_address":{"country":"United Kingdom","first_name":"Ada","last_name":"River","phone":"07700 900123"},"line_items":[{"price":"10.00","quantity":1,"shopify_variant_id":"38","sku":"S","title":"T"}],"shopify_order_id":"3","status":"` + status + `","total_price":"10.00","updated_at":"2026-11-20T08:59:00"}}`
+	}
+	for _, tt := range []struct{ topic, body, want string }{
+		{"charge/paid", charge("SUCCESS"), "order.paid phone=447700900123 id=1438 name=Ada River mail=ada@example.com country=GB order=1 total=10.00"},
+		{"charge/failed", charge("ERROR"), "payment.failed phone=447700900123 id=1438 name=Ada River mail=ada@example.com country=GB order=1 total=10.00"},
+		{"charge/refunded", charge("REFUNDED"), "order.refunded phone=447700900123 id=1438 name=Ada River mail=ada@example.com country=GB order=1 total=10.00"},
+		{"subscription/created", `{"subscription":{"id":2,"address_id":9,"customer_id":1438,"status":"ACTIVE","updated_at":"2026-11-20T08:59:00"}}`, "subscription.created id=1438"},
+		{"subscription/cancelled", `{"subscription":{"id":2,"address_id":9,"customer_id":1438,"status":"CANCELLED","updated_at":"2026-11-20T08:59:00"}}`, "subscription.cancelled id=1438"},
+	} {
+		events := itemsOf(t, "recharge", tt.body, "X-Recharge-Topic", tt.topic)
+		if len(events) != 1 || strings.TrimSpace(told(&events[0])) != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.topic, told(&events[0]), tt.want)
+		}
+	}
+	con := mustCompile(t, "recharge", ownConfig(t, "recharge", testSecret), connectors.Options{})
+	r, err := con.Sign(request(charge("ERROR"), "Content-Type", "application/json", "X-Recharge-Topic", "charge/paid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := con.Receive(r); err == nil {
+		t.Errorf("a charge that failed was taken for one that was paid: %+v", got.Events)
+	}
+}
+
 // HighLevel's pages show invoices without a type: the status says what happened.
 func TestHighLevelsInvoicesByTheirStatus(t *testing.T) {
 	con := mustCompile(t, "x", decodeConfig(t, "preset: gohighlevel\nverify: {kind: none}"), connectors.Options{Country: "US"})

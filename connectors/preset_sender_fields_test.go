@@ -93,6 +93,12 @@ func TestWhatNewSendersTell(t *testing.T) {
 
 		{"rdstation", "", `{"event_type":"WEBHOOK.MARKED_OPPORTUNITY","entity_type":"CONTACT","event_identifier":"x","timestamp":"2018-03-13T14:09:02.724-03:00","event_timestamp":"2018-03-13T14:07:04.254-03:00","contact":{"uuid":"c2","email":"b@example.com","name":"Bia Moura","personal_phone":"+551130252598","mobile_phone":null,"tags":["a"],"legal_bases":[{"category":"communications","type":"consent","status":"declined"}],"funnel":{"lifecycle_stage":"Lead","opportunity":true}}}`, "deal.created phone=551130252598 id=c2 name=Bia Moura mail=b@example.com country=BR consent=false mailconsent=false deal=c2 form=c2"},
 
+		{"rdstation", "", `{"event_name":"crm_deal_created","document":{"id":"d1","name":"Piso","amount_total":5000,"status":"ongoing","user":{"id":"u1","name":"Ana Costa","email":"ana@example.com"},"deal_stage":{"id":"s1","name":"Proposta"},"deal_lost_reason":{},"contacts":[{"id":"c1","name":"Bia Moura","emails":[{"email":"b@example.com"}],"phones":[{"phone":"+5511987654321"}]}]},"event_timestamp":"2024-01-10T14:30:00.000Z","transaction_uuid":"t1"}`, "deal.created phone=5511987654321 id=c1 name=Bia Moura mail=b@example.com country=BR deal=d1 amount=5000"},
+		{"rdstation", "", `{"event_name":"crm_deal_updated","document":{"id":"d1","name":"Piso","status":"won"},"event_timestamp":"2024-01-10T14:31:00.000Z","transaction_uuid":"t2"}`, "deal.won deal=d1"},
+		{"rdstation", "", `{"event_name":"crm_deal_updated","document":{"_id":"d1","name":"Piso","win":false},"event_timestamp":"2024-01-10T14:32:00.000Z","transaction_uuid":"t3"}`, "deal.lost deal=d1"},
+		{"rdstation", "", `{"event_name":"crm_deal_updated","document":{"_id":"d1","name":"Piso","win":null},"event_timestamp":"2024-01-10T14:33:00.000Z","transaction_uuid":"t4"}`, "deal.updated deal=d1"},
+		{"rdstation", "", `{"event_name":"crm_deal_deleted","document":{"id":"d1","name":"Piso"},"event_timestamp":"2024-01-10T14:34:00.000Z","transaction_uuid":"t5"}`, "deal.deleted deal=d1"},
+
 		{"vtex", "", `{"Domain":"Fulfillment","OrderId":"v52-01","State":"ready-for-handling","LastState":"window-to-cancel","LastChange":"2019-08-14T17:11:39.2550122Z","CurrentChange":"2019-08-14T17:12:48.0965893Z","Origin":{"Account":"a","Key":"k"}}`, "order.updated order=v52-01"},
 	}
 	for _, tt := range tests {

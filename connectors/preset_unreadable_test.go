@@ -39,7 +39,8 @@ func TestNoSpoiltValueOfAnyPresetIsReadAsMissing(t *testing.T) {
 				t.Fatalf("%s, sample %s is not taken", name, s.Name)
 			}
 			for _, at := range placesOf(s.Body) {
-				if chooses[at[len(at)-1]] {
+				last := at[len(at)-1]
+				if chooses[strings.TrimSuffix(last[strings.LastIndex(last, "[")+1:], "]")] { // in a form the name is in its last brackets
 					continue // it says which value is read
 				}
 				missing, ok := inspected(t, con, s, put(s.Body, at, nil))

@@ -236,6 +236,26 @@ func TestBodiesOfVerifiersVendors(t *testing.T) {
 	}
 }
 
+// Of what was written Shopware tells the key alone: the thing is looked up by it, unless it is gone.
+func TestShopwaresKeysAreLookedUp(t *testing.T) {
+	con := mustCompile(t, "shopware", ownConfig(t, "shopware", testSecret), connectors.Options{})
+	for _, tt := range []struct{ event, entity, operation, want string }{
+		{"order.written", "order", "update", "/api/order/k1"},
+		{"customer.written", "customer", "insert", "/api/customer/k1"},
+		{"order.deleted", "order", "delete", ""},
+		{"product.written", "product", "update", ""},
+	} {
+		e := mapped(t, "shopware", `{"data":{"payload":[{"entity":"`+tt.entity+`","operation":"`+tt.operation+`","primaryKey":"k1","updatedFields":["id"]}],"event":"`+tt.event+`"},"source":{"eventId":"e"},"timestamp":1795165140}`, "Content-Type", "application/json")
+		got := ""
+		if asked := con.Asks(&e); asked != nil {
+			got, _, _ = strings.Cut(asked.URL, "?")
+		}
+		if got != tt.want {
+			t.Errorf("%s of %s asks %q, want %q", tt.operation, tt.entity, got, tt.want)
+		}
+	}
+}
+
 // Where each look-up goes, for bodies of each shape.
 func TestLookUpsOfVerifiersVendors(t *testing.T) {
 	for name, tt := range map[string]struct{ preset, body, want string }{
