@@ -80,6 +80,7 @@ CREATE TABLE lookups (
 	CHECK (lease_ends = 0 OR (lease_ends = due_at AND attempts > 0))
 );
 CREATE INDEX lookups_due ON lookups (due_at);
+CREATE INDEX lookups_under_way ON lookups (owner) WHERE lease_ends > 0;
 
 -- Requests to a hook that were not taken.
 CREATE TABLE rejected_requests (
