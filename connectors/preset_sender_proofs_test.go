@@ -83,6 +83,44 @@ var senderProofs = map[string]senderProof{
 	}},
 }
 
+// Salla's strategy Token: the secret as it is, as its skills for partners say, or as a bearer.
+func TestSallasTokens(t *testing.T) {
+	for _, tt := range []struct{ prefer, header string }{{"token", ""}, {"bearer", "Bearer "}} {
+		con := mustCompile(t, "salla", decodeConfig(t, "{preset: salla, secret: "+testSecret+", verify: {prefer: ["+tt.prefer+"]}}"), connectors.Options{})
+		s := con.SamplesAt(mutationNow, 7)[0]
+		for secret, right := range map[string]bool{testSecret: true, testSecret + "x": false, "": false} {
+			r := request(string(s.Body), "Content-Type", "application/json", "Authorization", tt.header+secret)
+			r.Now = mutationNow
+			if _, err := con.Receive(r); (err == nil) != right {
+				t.Errorf("%s, %q: %v", tt.prefer, secret, err)
+			}
+		}
+	}
+}
+
+// What the addon of WPForms writes into its header, by its source: the time, and the HMAC of time, a dot and the body.
+func TestWPFormsOwnSignature(t *testing.T) {
+	info, _ := connectors.PresetInfo("wpforms")
+	_, verify, _ := strings.Cut(strings.Join(strings.Fields(info.Setup), " "), "and verify: ")
+	con := mustCompile(t, "wpforms", decodeConfig(t, "preset: wpforms\nsecret: "+testSecret+"\nverify: "+strings.TrimSuffix(verify, ".")), connectors.Options{})
+	s := con.SamplesAt(mutationNow, 7)[0]
+	for name, tt := range map[string]struct {
+		secret string
+		at     time.Time
+		right  bool
+	}{
+		"good": {testSecret, mutationNow, true}, "of another secret": {"another", mutationNow, false}, "old": {testSecret, mutationNow.Add(-6 * time.Minute), false},
+	} {
+		stamp := strconv.FormatInt(tt.at.Unix(), 10)
+		r := request(string(s.Body), "Content-Type", "application/json; charset=utf-8", "X-WPForms-Webhook-Signature",
+			"t="+stamp+",v="+hex.EncodeToString(macOf(tt.secret, stamp+"."+string(s.Body))))
+		r.Now = mutationNow
+		if _, err := con.Receive(r); (err == nil) != tt.right {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Each request with its vendor's proof is taken; with a body that was changed, the proof of another secret, none, and one that is old,
 // it is refused.
 func TestVendorsProofs(t *testing.T) {

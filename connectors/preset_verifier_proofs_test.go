@@ -186,10 +186,13 @@ func TestBodiesOfVerifiersVendors(t *testing.T) {
 		preset, body string
 		want         func(*nudgewire.Event) bool
 	}{
-		"Wix, an order":              {"wix", wix("wix.ecom.v1.order_created", `"createdEvent":{"entity":`+order+`}`), isOrder("order.created")},
-		"Wix, an order approved":     {"wix", wix("wix.ecom.v1.order_approved", `"actionEvent":{"body":{"order":`+order+`}}`), isOrder("order.updated")},
-		"Wix, an order updated":      {"wix", wix("wix.ecom.v1.order_updated", `"updatedEvent":{"currentEntity":`+order+`}`), isOrder("order.updated")},
-		"Wix, an order paid":         {"wix", wix("wix.ecom.v1.order_payment_status_updated", `"actionEvent":{"body":{"order":`+order+`,"previousPaymentStatus":"NOT_PAID"}}`), isOrder("order.paid")},
+		"Wix, an order":          {"wix", wix("wix.ecom.v1.order_created", `"createdEvent":{"entity":`+order+`}`), isOrder("order.created")},
+		"Wix, an order approved": {"wix", wix("wix.ecom.v1.order_approved", `"actionEvent":{"body":{"order":`+order+`}}`), isOrder("order.updated")},
+		"Wix, an order updated":  {"wix", wix("wix.ecom.v1.order_updated", `"updatedEvent":{"currentEntity":`+order+`}`), isOrder("order.updated")},
+		"Wix, an order paid":     {"wix", wix("wix.ecom.v1.order_payment_status_updated", `"actionEvent":{"body":{"order":`+order+`,"previousPaymentStatus":"NOT_PAID"}}`), isOrder("order.paid")},
+		"Wix, an order refunded": {"wix", wix("wix.ecom.v1.order_transactions_refund_completed", `"actionEvent":{"body":{"orderId":"o1","refund":{"id":"r1","transactions":[{"paymentId":"y1","amount":{"amount":"9.00"},"refundStatus":"SUCCEEDED"}]},"sideEffects":{"sendOrderRefundedEmail":false}}}`), func(e *nudgewire.Event) bool {
+			return e.Kind == "order.refunded" && e.Order.ID == "o1"
+		}},
 		"Wix, an order cancelled":    {"wix", wix("wix.ecom.v1.order_canceled", `"actionEvent":{"body":{"order":`+order+`}}`), isOrder("order.cancelled")},
 		"Wix, a checkout left":       {"wix", wix("wix.ecom.v1.abandoned_checkout_created", `"createdEvent":{"entity":`+left+`}`), isLeft("cart.abandoned")},
 		"Wix, one recovered":         {"wix", wix("wix.ecom.v1.abandoned_checkout_updated", `"updatedEvent":{"currentEntity":`+strings.Replace(left, "ABANDONED", "RECOVERED", 1)+`}`), isLeft("cart.converted")},
