@@ -239,6 +239,34 @@ func TestBodiesOfVerifiersVendors(t *testing.T) {
 	}
 }
 
+// Chargebee's invoices and the thinnest of its events name a customer and do not have it.
+func TestChargebeesCustomersAreLookedUp(t *testing.T) {
+	con := mustCompile(t, "chargebee", ownConfig(t, "chargebee", testSecret), connectors.Options{})
+	of := func(content string) nudgewire.Event {
+		body := `{"id":"ev","occurred_at":1795165140,"event_type":"invoice_generated","content":{` + content + `}}`
+		return mapped(t, "chargebee", body, "Content-Type", "application/json")
+	}
+	for content, want := range map[string]string{
+		`"invoice":{"id":"203","customer_id":"c1","total":2000,"currency_code":"USD"}`:            "/api/v2/customers/c1",
+		`"subscription":{"id":"s1","customer_id":"c2","status":"active"}`:                         "/api/v2/customers/c2",
+		`"invoice":{"id":"203","customer_id":"c1"},"customer":{"id":"c1","phone":"+12125550123"}`: "",
+		`"invoice":{"id":"203","customer_id":"c1"},"customer":{"id":"c1"}`:                        "",
+	} {
+		e, asked := of(content), ""
+		if a := con.Asks(&e); a != nil {
+			asked = a.URL
+		}
+		if asked != want {
+			t.Errorf("%s asks %q, want %q", content, asked, want)
+		}
+	}
+	answer := `{"customer":{"id":"c1","first_name":"Jan","last_name":"Keller","email":"jan@example.com","phone":"0171 2345678","billing_address":{"country":"DE"}}}`
+	e, err := con.Join(of(`"invoice":{"id":"203","customer_id":"c1"}`), "found", []byte(answer))
+	if err != nil || e.Contact.Phone != "491712345678" || e.Contact.FirstName != "Jan" || e.Contact.Email != "jan@example.com" {
+		t.Errorf("%+v, %v", e.Contact, err)
+	}
+}
+
 // Of what was written Shopware tells the key alone: the thing is looked up by it, unless it is gone.
 func TestShopwaresKeysAreLookedUp(t *testing.T) {
 	con := mustCompile(t, "shopware", ownConfig(t, "shopware", testSecret), connectors.Options{})
