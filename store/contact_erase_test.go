@@ -262,7 +262,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		// names, states and hashes, which no contact chooses
 		"events.connector", "events.kind", "events.content_key", "dispatches.trigger_name", "dispatches.category", "dispatches.state", "dispatches.owner", "dispatches.config",
 		"dispatches.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.category", "messages.status", "messages.account", "tombstones.trigger_name", "tombstones.ref",
-		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counters.name", "configs.version", "lookups.connector",
+		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counters.name", "configs.version", "lookups.connector", "lookups.owner",
 		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.folder", "runs.owner",
 		"runs.began", "runs.stopped", "runs.held", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",
 		"halts.scope", "halts.name", "halts.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
