@@ -110,11 +110,16 @@ func TestWhatADeadNodeHadUnderWayGoesOn(t *testing.T) {
 			t.Errorf("%s: %d runs and %d look-ups, want %d and %d", what, len(got), len(looked), runs, lookups)
 		}
 	}
+	// However long this machine stands still, the one lives and the other may bury.
+	k.stopBeat(a)
+	k.stopBeat(b)
+	failIf(t, k.exec(`UPDATE nodes SET lease_ends = `+databaseNow+` + 3600000000`))
+	said := time.Now().Add(time.Hour)
+	b.beat.last.Store(&said)
 	k.livesLongEnough(b)
 	takes("it lives", now, 0, 0)
 	takes("it lives, and the other's clock is an hour ahead", now.Add(time.Hour), 0, 0)
 	k.kill(a)
-	failIf(t, b.beat.say(t.Context(), b, "b:1:y"))
 	takes("it may live", now, 0, 0)
 	k.endLeases("a:1:x")
 	takes("it is dead", now, 1, 1)

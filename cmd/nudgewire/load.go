@@ -112,7 +112,7 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 		return ok
 	}})
 	if err != nil && store.Away(err) == "" {
-		if begins, err := awaitStart(ctx, ask, dsn); err != nil {
+		if begins, err := awaitStart(ctx, ask, dsn, startFor); err != nil {
 			return nil, nil, err
 		} else if begins {
 			return ask, ask.Close, nil
@@ -148,13 +148,13 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 const startFor = 10 * time.Second
 
 // awaitStart reports whether a daemon that has the data answers by now: one that just begins makes its tables first. Without a daemon
-// it returns at once.
-func awaitStart(ctx context.Context, ask *server.Client, dsn string) (answers bool, err error) {
+// it returns at once; a daemon that does not answer within most is told.
+func awaitStart(ctx context.Context, ask *server.Client, dsn string, most time.Duration) (answers bool, err error) {
 	held := func() bool {
 		_, held := errors.AsType[*store.LockedError](store.Held(dsn))
 		return held
 	}
-	for until := time.Now().Add(startFor); held(); {
+	for until := time.Now().Add(most); held(); {
 		if _, err := ask.Status(ctx); !errors.Is(err, server.ErrNoDaemon) {
 			return err == nil, err
 		}

@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/store"
@@ -17,7 +19,7 @@ func TestACommandWaitsForADaemonThatBegins(t *testing.T) {
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db")
 	ask := (&cli{}).dial(dsn)
 	defer ask.Close()
-	if answers, err := awaitStart(t.Context(), ask, dsn); answers || err != nil {
+	if answers, err := awaitStart(t.Context(), ask, dsn, time.Hour); answers || err != nil {
 		t.Errorf("without a daemon: %v, %v", answers, err)
 	}
 	daemon, err := store.Open(t.Context(), store.Options{DSN: dsn})
@@ -26,8 +28,11 @@ func TestACommandWaitsForADaemonThatBegins(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := awaitStart(gone, ask, dsn); !errors.Is(err, context.Canceled) {
+	if _, err := awaitStart(gone, ask, dsn, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("a command that is ended says %v", err)
+	}
+	if _, err := awaitStart(t.Context(), ask, dsn, 0); err == nil || !strings.Contains(err.Error(), "the daemon is starting") {
+		t.Errorf("a daemon that takes long: %v", err)
 	}
 	begun := make(chan *http.Server, 1)
 	go func() {
@@ -39,7 +44,7 @@ func TestACommandWaitsForADaemonThatBegins(t *testing.T) {
 		begun <- s
 		_ = s.Serve(l)
 	}()
-	if answers, err := awaitStart(t.Context(), ask, dsn); !answers || err != nil {
+	if answers, err := awaitStart(t.Context(), ask, dsn, time.Hour); !answers || err != nil {
 		t.Errorf("beside a daemon that begins: %v, %v", answers, err)
 	}
 	if err := (<-begun).Close(); err != nil {
