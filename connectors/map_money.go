@@ -38,7 +38,10 @@ var tags = regexp.MustCompile(`<[^<>]*>`)
 
 // plainText is HTML without its tags and with its entities read.
 func plainText(text string) string {
-	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(text, " "))), " ")
+	if strings.Contains(text, "<") { // most texts have no tag, and the expression costs more than all else
+		text = tags.ReplaceAllString(text, " ")
+	}
+	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
 // currencySigns are the signs that stand for one currency alone. $ and ¥ do not.

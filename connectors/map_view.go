@@ -107,28 +107,27 @@ func (e *expr) raw(v *view) string {
 		return text
 	}
 	first := ""
-	take := func(raw string) bool {
+	e.lands(v, text, func(raw string) bool {
 		first = raw
 		return false
-	}
-	if e.lead != nil {
-		v.follow(text, e.path.steps, func(raw string) bool { return e.lead.follow(v, raw, take) })
-	} else {
-		v.follow(text, e.path.steps, take)
-	}
+	})
 	return first
+}
+
+// lands yields what the path's steps, and where they lead, come to in the JSON under its leading names.
+func (e *expr) lands(v *view, text string, yield func(string) bool) {
+	if e.lead == nil {
+		v.follow(text, e.path.steps, yield)
+	} else {
+		v.follow(text, e.path.steps, func(raw string) bool { return e.lead.follow(v, raw, yield) })
+	}
 }
 
 // every yields all values that a path with [*] leads to; one for a path without.
 func (e *expr) every(v *view) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		text := e.named(v)
-		switch {
-		case text == "":
-		case e.lead != nil:
-			v.follow(text, e.path.steps, func(raw string) bool { return e.lead.follow(v, raw, yield) })
-		default:
-			v.follow(text, e.path.steps, yield)
+		if text := e.named(v); text != "" {
+			e.lands(v, text, yield)
 		}
 	}
 }

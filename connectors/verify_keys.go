@@ -124,6 +124,9 @@ func asymmetric(algorithm string) bool {
 	return algorithm == algorithmEd25519 || algorithm == algorithmRSA || algorithm == algorithmECDSA
 }
 
+// Asymmetric reports whether the verifier's signatures are made with a private key, which the sender alone has.
+func (v *Verify) Asymmetric() bool { return asymmetric(v.Algorithm) }
+
 // publicKey checks signatures that only the sender can make.
 type publicKey struct {
 	algorithm string

@@ -97,15 +97,20 @@ func (p *place) given(r *Request) (word, reason string) {
 
 // fieldOf is the JSON of a field of the request's body, as mapping reads that; "" for none.
 func fieldOf(r *Request, body *bodyReader, alone *lone, path *expr) (string, error) {
-	doc, rejected := body.read(body.opened(r))
-	if rejected != nil {
-		return "", rejected
-	}
-	found, err := alone.view(doc.text)
+	found, err := body.viewOf(r, alone)
 	if err != nil {
 		return "", err
 	}
 	return path.raw(&found), nil
+}
+
+// viewOf is the request's body as mapping reads it, for what a verifier asks of it.
+func (b *bodyReader) viewOf(r *Request, alone *lone) (view, error) {
+	doc, rejected := b.read(b.opened(r))
+	if rejected != nil {
+		return view{}, rejected
+	}
+	return alone.view(doc.text)
 }
 
 func (p *place) carried(r *Request) bool {

@@ -61,14 +61,7 @@ func (s *stamp) stale(text string, now time.Time) string {
 
 // fromBody is the time in the body, as mapping reads that.
 func (s *stamp) fromBody(r *Request) (text, reason string) {
-	doc, rejected := s.reader.read(s.reader.opened(r))
-	var v view
-	var err error
-	if rejected == nil {
-		v, err = s.alone.view(doc.text)
-	} else {
-		err = rejected
-	}
+	v, err := s.reader.viewOf(r, s.alone)
 	if err != nil {
 		if s.optional {
 			return "", "" // what is wrong with the body is said by whoever reads it next

@@ -110,7 +110,7 @@ func testable(cfg *config.Config, name string) (r *connectors.Connector, ours bo
 		own := connectors.Config{Preset: name, Secret: secret.New(text), VerifyToken: secret.New(word)}
 		// Nobody but the sender can sign with a private key; the content can be looked at all the same.
 		switch v := base.Verify; {
-		case v == nil || v.Algorithm != "ed25519" && v.Algorithm != "rsa-sha256" && v.Algorithm != "ecdsa-p256-sha256":
+		case v == nil || !v.Asymmetric():
 		case v.Key == nil || len(v.Key.PublicKeys) == 0: // the key is each account's own
 			own = connectors.Config{Preset: name, VerifyToken: own.VerifyToken, Verify: &connectors.Verify{Kind: "none"}}
 		default:
