@@ -137,11 +137,7 @@ func (w *working) change(ctx context.Context, next nudgewire.RunState, reason st
 
 // fail ends the run in words; nothing of it was uploaded.
 func (w *working) fail(ctx context.Context, err error) error {
-	words := failure(err)
-	if w.run.Waits == nudgewire.WaitSource {
-		words += "; it was read twice, " + units.Duration(readAgainAfter).String() + " apart"
-	}
-	return w.change(ctx, nudgewire.RunFailed, words, nil)
+	return w.change(ctx, nudgewire.RunFailed, failure(err), nil)
 }
 
 // failure is why a list cannot be read, with the cure.
@@ -234,6 +230,9 @@ func (w *working) build(ctx context.Context) error {
 		}
 		return w.readAgain(ctx, err)
 	default:
+		if w.run.Waits == nudgewire.WaitSource {
+			err = fmt.Errorf("%w; it was read twice, %s apart", err, units.Duration(readAgainAfter))
+		}
 		return w.fail(ctx, errors.Join(err, w.discard(ctx)))
 	}
 	return w.judge(ctx, b.tally, last, parts)

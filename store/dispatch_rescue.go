@@ -25,20 +25,12 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 			return all, err
 		}
 	}
-	err := s.write(ctx, laneWork, func(t *tx) error {
-		n, err := t.peers.freeLookups(t, owner, micro(now))
-		if n > 0 {
-			t.leavesLookup(micro(now))
-		}
-		return err
-	})
-	if err != nil {
-		return all, fmt.Errorf("recover what was being looked up: %w", err)
-	}
 	for {
 		var found nudgewire.Rescued
 		err := s.write(ctx, laneWork, func(t *tx) (err error) {
-			found, err = t.abandon(now, owner)
+			if err = t.freeLookups(now, owner); err == nil {
+				found, err = t.abandon(now, owner)
+			}
 			return err
 		})
 		if err != nil {
@@ -60,6 +52,15 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 		return all, fmt.Errorf("recover what was being sent: %w", err)
 	}
 	return all, nil
+}
+
+// freeLookups has look-ups due again that dead owners had under way.
+func (t *tx) freeLookups(now time.Time, owner string) error {
+	n, err := t.peers.freeLookups(t, owner, micro(now))
+	if n > 0 {
+		t.leavesLookup(micro(now))
+	}
+	return wrap(err, "look-ups of dead owners")
 }
 
 func (t *tx) abandon(now time.Time, owner string) (n nudgewire.Rescued, err error) {

@@ -78,7 +78,8 @@ func EncodingOf(name string, columns []string) string {
 			continue
 		}
 		raw, err := found.NewEncoder().String(name)
-		if err == nil && western(raw) != name && slices.ContainsFunc(columns, func(c string) bool { return strings.TrimSpace(c) == western(raw) }) {
+		read := western(raw)
+		if err == nil && read != name && slices.ContainsFunc(columns, func(c string) bool { return strings.TrimSpace(c) == read }) {
 			return page
 		}
 	}

@@ -25,15 +25,11 @@ type dateColumn struct {
 
 var typedDate = regexp.MustCompile(`^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}( |$)`)
 
-// add looks at one cell: as it is shown, and as it is stored, where a date is a number of days.
+// add looks at one cell that is not empty: as it is shown, and as it is stored.
 func (d *dates) add(column int, shown, stored string, row int64) {
-	if len(shown) < len("1.1.26") || shown[0] < '0' || shown[0] > '9' {
+	if shown[0] < '0' || shown[0] > '9' || !typedDate.MatchString(shown) {
 		return
 	}
-	if !typedDate.MatchString(shown) {
-		return
-	}
-	date := shown != stored // in the format of its cell
 	c := d.columns[column]
 	if c == nil {
 		if d.columns == nil {
@@ -42,17 +38,12 @@ func (d *dates) add(column int, shown, stored string, row int64) {
 		c = &dateColumn{}
 		d.columns[column] = c
 	}
-	switch {
-	case date && c.dates == 0:
-		c.shown = shown
-		fallthrough
-	case date:
-		c.dates++
-	case c.texts == 0:
+	if shown != stored { // a number of days, in the format of its cell
+		if c.dates++; c.dates == 1 {
+			c.shown = shown
+		}
+	} else if c.texts++; c.texts == 1 {
 		c.typed, c.row = shown, row
-		fallthrough
-	default:
-		c.texts++
 	}
 }
 
