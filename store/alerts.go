@@ -47,10 +47,21 @@ func trouble(r *row) nudgewire.Trouble {
 	}
 }
 
+var (
+	dropAlertsSQL    = statementOf(`DELETE FROM alerts`)
+	dropNoticesSQL   = statementOf(`DELETE FROM alert_notices`)
+	dropReceiversSQL = statementOf(`DELETE FROM alert_receivers`)
+	keepAlertSQL     = statementOf(`INSERT INTO alerts (receiver, condition, code, subject, severity, about, words, cure, began, told_at, ended_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
+	keepNoticeSQL = statementOf(`INSERT INTO alert_notices (position, notice, receiver, condition, code, subject, severity, about, words, cure, began, ended_at, created_at, attempts, next_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`)
+	keepReceiverSQL = statementOf(`INSERT INTO alert_receivers (receiver, name, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
+)
+
 // KeepAlerts puts it in place of what was kept before.
 func (s *Store) KeepAlerts(ctx context.Context, state nudgewire.AlertState) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		for _, drop := range []stmt{stDropAlerts, stDropNotices, stDropReceivers} {
+		for _, drop := range []*statement{dropAlertsSQL, dropNoticesSQL, dropReceiversSQL} {
 			if err := t.put(drop); err != nil {
 				return err
 			}
@@ -58,7 +69,7 @@ func (s *Store) KeepAlerts(ctx context.Context, state nudgewire.AlertState) erro
 		for i := range state.Alerts {
 			a := &state.Alerts[i]
 			tr := &a.Trouble
-			if err := t.put(stKeepAlert, a.Receiver, a.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
+			if err := t.put(keepAlertSQL, a.Receiver, a.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
 				micro(a.Began), micro(a.ToldAt), micro(a.EndedAt)); err != nil {
 				return err
 			}
@@ -66,14 +77,14 @@ func (s *Store) KeepAlerts(ctx context.Context, state nudgewire.AlertState) erro
 		for i := range state.Notices {
 			n := &state.Notices[i]
 			tr := &n.Trouble
-			if err := t.put(stKeepNotice, int64(i), n.ID, n.Receiver, n.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
+			if err := t.put(keepNoticeSQL, int64(i), n.ID, n.Receiver, n.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
 				micro(n.Began), micro(n.EndedAt), micro(n.CreatedAt), int64(n.Attempts), micro(n.NextAt)); err != nil {
 				return err
 			}
 		}
 		for i := range state.Receivers {
 			r := &state.Receivers[i]
-			if err := t.put(stKeepReceiver, r.ID, r.Name, micro(r.DeliveredAt), micro(r.FailedAt), micro(r.FailingSince), r.LastError); err != nil {
+			if err := t.put(keepReceiverSQL, r.ID, r.Name, micro(r.DeliveredAt), micro(r.FailedAt), micro(r.FailingSince), r.LastError); err != nil {
 				return err
 			}
 		}

@@ -50,6 +50,11 @@ func scanToken(r *row) (Token, error) {
 	return t, r.err
 }
 
+var (
+	goodTokenSQL = statementOf(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
+	addTokenSQL  = statementOf(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+)
+
 // AddToken keeps a new token. ErrTokenName where a good one has its name.
 func (s *Store) AddToken(ctx context.Context, n Token) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
@@ -57,14 +62,14 @@ func (s *Store) AddToken(ctx context.Context, n Token) error {
 			return err
 		}
 		taken := false
-		err := t.query(stGoodToken, func(*row) error { taken = true; return nil }, n.Name, micro(n.CreatedAt))
+		err := t.query(goodTokenSQL, func(*row) error { taken = true; return nil }, n.Name, micro(n.CreatedAt))
 		if err == nil && taken {
 			err = ErrTokenName
 		}
 		if err != nil {
 			return err
 		}
-		return t.put(stAddToken, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), micro(n.CreatedAt), n.CreatedBy, micro(n.ExpiresAt), int64(0), int64(0))
+		return t.put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), micro(n.CreatedAt), n.CreatedBy, micro(n.ExpiresAt), int64(0), int64(0))
 	})
 	return wrap(err, "add a token")
 }
@@ -88,10 +93,12 @@ func (s *Store) Token(ctx context.Context, id string) (Token, error) {
 	}
 }
 
+var revokeTokenSQL = statementOf(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)
+
 // RevokeToken ends a token for good; nudgewire.ErrNotFound for one that is not there or was revoked before.
 func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		n, err := t.exec(stRevokeToken, micro(at), id)
+		n, err := t.exec(revokeTokenSQL, micro(at), id)
 		if err == nil && n == 0 {
 			err = nudgewire.ErrNotFound
 		}
@@ -100,8 +107,10 @@ func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error 
 	return wrap(err, "revoke token %s", id)
 }
 
+var tokenUsedSQL = statementOf(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`)
+
 // TokenUsed notes when a token was used last.
 func (s *Store) TokenUsed(ctx context.Context, id string, at time.Time) error {
-	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(stTokenUsed, micro(at), id) })
+	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(tokenUsedSQL, micro(at), id) })
 	return wrap(err, "note the use of token %s", id)
 }

@@ -43,6 +43,11 @@ func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
 	return id, wrap(err, "record in the audit")
 }
 
+var (
+	lastAuditSQL = statementOf(`SELECT id, hash FROM audit WHERE id = (SELECT max(id) FROM audit)`)
+	addAuditSQL  = statementOf(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+)
+
 // audit adds an entry in a transaction that does what it is about. What takes other locks takes them after.
 func (t *tx) audit(e AuditEntry) (id int64, err error) {
 	if err := t.peers.lock(t, []int64{auditChain}, nil); err != nil {
@@ -50,13 +55,13 @@ func (t *tx) audit(e AuditEntry) (id int64, err error) {
 	}
 	before := ""
 	e.ID = 1
-	if err := t.query(stLastAudit, func(r *row) error {
+	if err := t.query(lastAuditSQL, func(r *row) error {
 		e.ID, before = r.int()+1, r.text()
 		return r.err
 	}); err != nil {
 		return 0, err
 	}
-	return e.ID, t.put(stAddAudit, e.ID, micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.chained(before))
+	return e.ID, t.put(addAuditSQL, e.ID, micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.chained(before))
 }
 
 const auditColumns = `id, at, who, via, action, subject, detail, outcome, hash`

@@ -19,7 +19,7 @@ const maxBundle = 128 << 10
 
 // A bundle is one in the making.
 type bundle struct {
-	insert       stmt
+	insert       *statement
 	first, count int64
 	plain        []byte
 	packed       []byte

@@ -78,19 +78,24 @@ var counterNames = [counterCount]string{
 	countRejectedRequests:   "requests_rejected",
 }
 
+// Each writer counts in a row of its own, or all would wait for one. The view "counters" has the sums.
+var countSQL = statementOf(`INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`).onPostgres(`INSERT INTO counters_added (name, writer, value) VALUES ($1, current_setting('nudgewire.writer')::bigint, $2)
+		ON CONFLICT (name, writer) DO UPDATE SET value = counters_added.value + excluded.value`)
+
 // writeCounts adds what the group counted.
 func (t *tx) writeCounts() error {
 	for c, n := range t.counts {
 		if n == 0 {
 			continue
 		}
-		if err := t.put(stCount, counterNames[c], n); err != nil {
+		if err := t.put(countSQL, counterNames[c], n); err != nil {
 			return fmt.Errorf("counter %s: %w", counterNames[c], err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.named)) { // in one order, or two machines would wait for each other
 		n := t.named[name]
-		if err := t.put(stCount, name, n); err != nil {
+		if err := t.put(countSQL, name, n); err != nil {
 			return fmt.Errorf("counter %s: %w", name, err)
 		}
 	}

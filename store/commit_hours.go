@@ -208,13 +208,15 @@ var arrivalWords = func() (words [len(ArrivalTimes) + 1]string) {
 	return words
 }()
 
+var partySQL = statementOf(`SELECT ` + partyColumns + ` FROM dispatches WHERE id = ?1`)
+
 // partyOfMessage finds whose message it is: its dispatch's, or where it has none its run's.
 func (t *tx) partyOfMessage(m *nudgewire.Message) (p party, err error) {
 	found := false
-	err = t.query(stParty, func(r *row) error { p, found = scanParty(r), true; return r.err }, int64(m.DispatchID))
+	err = t.query(partySQL, func(r *row) error { p, found = scanParty(r), true; return r.err }, int64(m.DispatchID))
 	if err == nil && !found {
 		p = party{about: aboutJob, country: phones.TariffCountry(string(m.Phone))}
-		err = t.query(stRunOfMessage, func(r *row) error {
+		err = t.query(runOfMessageSQL, func(r *row) error {
 			_, job, past, template := r.int(), r.text(), r.int(), r.text()
 			if past > int64(m.DispatchID) {
 				p.name, p.template = job, template
@@ -224,6 +226,12 @@ func (t *tx) partyOfMessage(m *nudgewire.Message) (p party, err error) {
 	}
 	return p, wrap(err, "whose message it is")
 }
+
+// As with the counters, each writer adds to rows of its own.
+var hourSQL = statementOf(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)
+		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`).onPostgres(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, current_setting('nudgewire.writer')::bigint, $8)
+		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`)
 
 // writeHours adds what the group counted.
 func (t *tx) writeHours() error {
@@ -242,7 +250,7 @@ func (t *tx) writeHours() error {
 	}
 	slices.SortFunc(keys, compareHours)
 	for _, k := range keys {
-		if err := t.put(stHour, hour, k.about, k.what, k.name, k.detail, k.country, k.class, sums[k]); err != nil {
+		if err := t.put(hourSQL, hour, k.about, k.what, k.name, k.detail, k.country, k.class, sums[k]); err != nil {
 			return fmt.Errorf("counts of the hour: %w", err)
 		}
 	}

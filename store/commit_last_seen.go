@@ -33,11 +33,15 @@ func (t *tx) see(connector string, at int64) {
 	t.seen = append(t.seen, lastSeen{connector, at})
 }
 
+var lastSeenSQL = statementOf(`INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`).onPostgres(`INSERT INTO counters_added (name, writer, value) VALUES ($1, current_setting('nudgewire.writer')::bigint, $2)
+		ON CONFLICT (name, writer) DO UPDATE SET value = CASE WHEN excluded.value > counters_added.value THEN excluded.value ELSE counters_added.value END`)
+
 // writeLastSeen stores what the batch saw.
 func (t *tx) writeLastSeen() error {
 	slices.SortFunc(t.seen, func(a, b lastSeen) int { return strings.Compare(a.connector, b.connector) })
 	for _, c := range t.seen {
-		if err := t.put(stLastSeen, lastSeenPrefix+c.connector, c.at); err != nil {
+		if err := t.put(lastSeenSQL, lastSeenPrefix+c.connector, c.at); err != nil {
 			return fmt.Errorf("last event of %s: %w", c.connector, err)
 		}
 	}

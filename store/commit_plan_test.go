@@ -21,9 +21,9 @@ import (
 func TestNothingHotWalksHistory(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	var queries []string
-	for _, table := range statements {
-		for _, q := range table {
-			queries = append(queries, sqliteDialect.sql(q.sql))
+	for _, s := range statements {
+		if s.sql != "" {
+			queries = append(queries, sqliteDialect.sql(s.sql))
 		}
 	}
 	// Retention reads once a run what waits for a look-up.
@@ -132,7 +132,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	_, err = s.Replan(t.Context(), "remind", "", func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (Replanned, error) { return Replanned{}, nil })
 	failIf(t, err)
 	failIf(t, s.write(t.Context(), laneWork, func(t *tx) error {
-		return t.put(stInsertFollowed, int64(run), int64(1), int64(1), int64(9), int64(100))
+		return t.put(insertFollowedSQL, int64(run), int64(1), int64(1), int64(9), int64(100))
 	}))
 	keep := keepUsual
 	keep.WebhooksOut = day

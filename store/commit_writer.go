@@ -59,11 +59,11 @@ type engine interface {
 // A session runs prepared statements in the open transaction.
 type session interface {
 	// exec says how many rows it changed.
-	exec(s stmt, args []driver.NamedValue) (changed int64, err error)
+	exec(s *statement, args []driver.NamedValue) (changed int64, err error)
 	// put may run the statement later, but before the next that is no put, and before the commit. Its error may come there.
-	put(s stmt, args []driver.NamedValue) error
+	put(s *statement, args []driver.NamedValue) error
 	// query calls each on every row, which is good until each returns.
-	query(s stmt, args []driver.NamedValue, each func(*row) error) error
+	query(s *statement, args []driver.NamedValue, each func(*row) error) error
 }
 
 // hooks are called by the flusher after a commit, before its callers are answered.
@@ -119,10 +119,15 @@ func (b *batch) begin(at int64) {
 	*b = batch{at: at, payloads: payloads, decisions: decisions, hours: b.hours, unused: b.unused, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
 }
 
+var (
+	insertPayloadsSQL  = statementOf(`INSERT INTO payloads (event_id, bundle) VALUES (?1, ?2)`)
+	insertDecisionsSQL = statementOf(`INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, 0, ?2)`)
+)
+
 func newWriter(s *shared, e engine) *writer {
 	return &writer{
 		shared: s, engine: e, triggers: map[string]bool{},
-		batch: batch{payloads: bundle{insert: stInsertPayloads}, decisions: bundle{insert: stInsertDecisions}, unused: map[unusedKey]unused{}},
+		batch: batch{payloads: bundle{insert: insertPayloadsSQL}, decisions: bundle{insert: insertDecisionsSQL}, unused: map[unusedKey]unused{}},
 	}
 }
 
@@ -227,16 +232,16 @@ func (t *tx) bind(args []any) []driver.NamedValue {
 }
 
 // exec runs a statement that returns no rows and says how many it changed.
-func (t *tx) exec(s stmt, args ...any) (changed int64, err error) {
+func (t *tx) exec(s *statement, args ...any) (changed int64, err error) {
 	return t.session.exec(s, t.bind(args))
 }
 
 // put is exec where nobody asks how many rows there were.
-func (t *tx) put(s stmt, args ...any) error { return t.session.put(s, t.bind(args)) }
+func (t *tx) put(s *statement, args ...any) error { return t.session.put(s, t.bind(args)) }
 
 // query runs a statement and calls each on every row. The row is good until each returns; a
 // statement must not be run again inside its own query.
-func (t *tx) query(s stmt, each func(*row) error, args ...any) error {
+func (t *tx) query(s *statement, each func(*row) error, args ...any) error {
 	return t.session.query(s, t.bind(args), each)
 }
 
@@ -244,7 +249,7 @@ func (t *tx) query(s stmt, each func(*row) error, args ...any) error {
 const rowsAtOnce = 16
 
 // execAll runs a statement that ends in a list of rowsAtOnce ids, as often as it takes.
-func (t *tx) execAll(s stmt, ids []int64, args ...any) error {
+func (t *tx) execAll(s *statement, ids []int64, args ...any) error {
 	own := len(args)
 	for some := range slices.Chunk(ids, rowsAtOnce) {
 		args = args[:own]

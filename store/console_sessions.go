@@ -69,17 +69,24 @@ func scanLink(r *row) (l SignInLink, err error) {
 	return l, err
 }
 
+var (
+	addLinkSQL  = statementOf(`INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`)
+	linksSQL    = statementOf(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`)
+	dropLinkSQL = statementOf(`DELETE FROM console_links WHERE hash = ?1`)
+	oldLinksSQL = statementOf(`DELETE FROM console_links WHERE until_at <= ?1`)
+)
+
 // AddLink keeps a link. Those that are over leave, and of the others the first where there would be more than most.
 func (s *Store) AddLink(ctx context.Context, l SignInLink, now time.Time, most int) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
 			return err
 		}
-		if err := t.put(stOldLinks, micro(now)); err != nil {
+		if err := t.put(oldLinksSQL, micro(now)); err != nil {
 			return err
 		}
 		var all []string
-		if err := t.query(stLinks, func(r *row) error {
+		if err := t.query(linksSQL, func(r *row) error {
 			one, err := scanLink(r)
 			all = append(all, hex.EncodeToString(one.Hash[:]))
 			return err
@@ -87,15 +94,17 @@ func (s *Store) AddLink(ctx context.Context, l SignInLink, now time.Time, most i
 			return err
 		}
 		for len(all) >= most {
-			if err := t.put(stDropLink, all[0]); err != nil {
+			if err := t.put(dropLinkSQL, all[0]); err != nil {
 				return err
 			}
 			all = all[1:]
 		}
-		return t.put(stAddLink, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), micro(l.Until))
+		return t.put(addLinkSQL, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), micro(l.Until))
 	})
 	return wrap(err, "make a link")
 }
+
+var linkSQL = statementOf(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`)
 
 // EnterByLink uses a link up and begins a session of its maker, in one commit, with at most most sessions of them. It gives the session as it is kept.
 // nudgewire.ErrNotFound where no link is like that, or none any more.
@@ -103,7 +112,7 @@ func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Sessi
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		var l SignInLink
 		found := false
-		err := t.query(stLink, func(r *row) (err error) {
+		err := t.query(linkSQL, func(r *row) (err error) {
 			found = true
 			l, err = scanLink(r)
 			return err
@@ -112,7 +121,7 @@ func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Sessi
 			err = nudgewire.ErrNotFound
 		}
 		if err == nil {
-			err = t.put(stDropLink, hex.EncodeToString(link[:]))
+			err = t.put(dropLinkSQL, hex.EncodeToString(link[:]))
 		}
 		if err != nil {
 			return err
@@ -123,16 +132,18 @@ func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Sessi
 	return n, wrap(err, "sign in by a link")
 }
 
+var userSignedInSQL = statementOf(`UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`)
+
 // BeginSession begins a session of a user who proved who it is, with at most most sessions of them. password is what the user had for one, hashed, when that was looked
 // at. nudgewire.ErrNotFound where the user is gone, disabled, or has another one by now.
 func (s *Store) BeginSession(ctx context.Context, n Session, password string, most int) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		u, err := t.user(stUser, n.User)
+		u, err := t.user(userSQL, n.User)
 		if err == nil && (!u.Able() || u.Password != password) {
 			err = nudgewire.ErrNotFound
 		}
 		if err == nil {
-			err = t.put(stUserSignedIn, n.User, micro(n.BeganAt))
+			err = t.put(userSignedInSQL, n.User, micro(n.BeganAt))
 		}
 		if err != nil {
 			return err
@@ -142,11 +153,13 @@ func (s *Store) BeginSession(ctx context.Context, n Session, password string, mo
 	return wrap(err, "sign in")
 }
 
+var userBySetupSQL = statementOf(`SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`)
+
 // SetUp has the user of a setup link choose a password, hashed, and begins a session. The link is used up. nudgewire.ErrNotFound where no link is like
 // that, or none any more.
 func (s *Store) SetUp(ctx context.Context, setup [sha256.Size]byte, password string, n Session, most int) (u User, err error) {
 	err = s.write(ctx, laneWork, func(t *tx) error {
-		u, err = t.user(stUserBySetup, hex.EncodeToString(setup[:]))
+		u, err = t.user(userBySetupSQL, hex.EncodeToString(setup[:]))
 		if err == nil && (!u.DisabledAt.IsZero() || !n.BeganAt.Before(u.SetupUntil)) {
 			err = nudgewire.ErrNotFound
 		}
@@ -154,7 +167,7 @@ func (s *Store) SetUp(ctx context.Context, setup [sha256.Size]byte, password str
 			return err
 		}
 		u.Password, u.Setup, u.SetupUntil, u.SignedInAt = password, unwritten, time.Time{}, n.BeganAt
-		if err := t.put(stSetUser, u.row()...); err != nil {
+		if err := t.put(setUserSQL, u.row()...); err != nil {
 			return err
 		}
 		n.Who, n.User = u.Name, u.Name
@@ -175,6 +188,12 @@ func (s *Store) UserOfSetup(ctx context.Context, setup [sha256.Size]byte) (User,
 	return all[0], nil
 }
 
+var (
+	addSessionSQL = statementOf(`INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
+	sessionsOfSQL = statementOf(`SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`)
+	endSessionSQL = statementOf(`DELETE FROM console_sessions WHERE hash = ?1`)
+)
+
 // begin writes a session. Of those of the same person the one that was used least lately makes room.
 func (t *tx) begin(n *Session, most int) error {
 	type other struct {
@@ -182,7 +201,7 @@ func (t *tx) begin(n *Session, most int) error {
 		seen time.Time
 	}
 	var all []other
-	if err := t.query(stSessionsOf, func(r *row) error {
+	if err := t.query(sessionsOfSQL, func(r *row) error {
 		all = append(all, other{r.text(), r.time()})
 		return r.err
 	}, n.Who); err != nil {
@@ -191,12 +210,12 @@ func (t *tx) begin(n *Session, most int) error {
 	for _, one := range all {
 		if len(all) >= most || n.BeganAt.Sub(one.seen) >= SessionIdle {
 			all = all[1:]
-			if err := t.put(stEndSession, one.hash); err != nil {
+			if err := t.put(endSessionSQL, one.hash); err != nil {
 				return err
 			}
 		}
 	}
-	return t.put(stAddSession, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), micro(n.BeganAt), micro(n.SeenAt))
+	return t.put(addSessionSQL, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), micro(n.BeganAt), micro(n.SeenAt))
 }
 
 // Session is the session of a hash with its user, nil where it has none; nudgewire.ErrNotFound for no session, and for one whose user is gone.
@@ -222,15 +241,17 @@ func (s *Store) Session(ctx context.Context, hash [sha256.Size]byte) (n Session,
 	return n, u, wrap(err, "a session")
 }
 
+var sessionSeenSQL = statementOf(`UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`)
+
 // SessionSeen notes when a session was used last.
 func (s *Store) SessionSeen(ctx context.Context, hash [sha256.Size]byte, at time.Time) error {
-	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(stSessionSeen, hex.EncodeToString(hash[:]), micro(at)) })
+	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(sessionSeenSQL, hex.EncodeToString(hash[:]), micro(at)) })
 	return wrap(err, "note the use of a session")
 }
 
 // EndSession ends a session; one that is not there is none.
 func (s *Store) EndSession(ctx context.Context, hash [sha256.Size]byte) error {
-	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(stEndSession, hex.EncodeToString(hash[:])) })
+	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(endSessionSQL, hex.EncodeToString(hash[:])) })
 	return wrap(err, "end a session")
 }
 
@@ -244,15 +265,23 @@ func (s *Store) SessionCount(ctx context.Context, user string, now time.Time) (n
 	return int(all[0]), nil
 }
 
+var (
+	endSessionsSQL = statementOf(`DELETE FROM console_sessions WHERE hash <> ''`)
+	dropLinksSQL   = statementOf(`DELETE FROM console_links WHERE hash <> ''`)
+	dropSetupsSQL  = statementOf(`UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`)
+)
+
 // leaveSignedIn are what ends all that lets somebody in without a password or a token: in data that was restored it could be older than its end.
-var leaveSignedIn = []stmt{stEndSessions, stDropLinks, stDropSetups}
+var leaveSignedIn = []*statement{endSessionsSQL, dropLinksSQL, dropSetupsSQL}
+
+var oldSessionsSQL = statementOf(`DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`)
 
 // sessions removes those that are over, and links.
 func (e *retainer) sessions(ctx context.Context) error {
 	return e.commit(ctx, "", func(t *tx) (int64, error) {
-		err := t.put(stOldSessions, micro(e.now.Add(-SessionLife)), micro(e.now.Add(-SessionIdle)))
+		err := t.put(oldSessionsSQL, micro(e.now.Add(-SessionLife)), micro(e.now.Add(-SessionIdle)))
 		if err == nil {
-			err = t.put(stOldLinks, micro(e.now))
+			err = t.put(oldLinksSQL, micro(e.now))
 		}
 		return 0, err
 	})

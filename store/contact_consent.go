@@ -9,10 +9,22 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
+// Of the same word the first source stays, but a proof is added to none.
+var saveConsentSQL = statementOf(`INSERT INTO consents (phone, channel, category, consent, since, event_at, source, proof, event_id)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8)
+		ON CONFLICT (phone, channel, category) DO UPDATE SET
+			consent  = excluded.consent,
+			since    = CASE WHEN consents.consent = excluded.consent THEN consents.since ELSE excluded.since END,
+			event_at = excluded.event_at,
+			source   = CASE WHEN consents.consent = excluded.consent AND (excluded.proof = '' OR consents.proof <> '') THEN consents.source ELSE excluded.source END,
+			proof    = CASE WHEN consents.consent = excluded.consent AND (excluded.proof = '' OR consents.proof <> '') THEN consents.proof ELSE excluded.proof END,
+			event_id = CASE WHEN consents.consent = excluded.consent AND (excluded.proof = '' OR consents.proof <> '') THEN consents.event_id ELSE excluded.event_id END
+		WHERE excluded.event_at > consents.event_at OR (excluded.event_at = consents.event_at AND excluded.consent = 'withdrawn' AND consents.consent = 'given')`)
+
 // saveConsent records what a contact agreed to or no longer agrees to. The later word counts by the time when
 // it happened, and of two at the same time the no.
 func (t *tx) saveConsent(c *nudgewire.ConsentRecord) error {
-	err := t.put(stSaveConsent, string(c.Phone), string(cmp.Or(c.Channel, nudgewire.ChannelPhone)), string(cmp.Or(c.Category, nudgewire.Marketing)),
+	err := t.put(saveConsentSQL, string(c.Phone), string(cmp.Or(c.Channel, nudgewire.ChannelPhone)), string(cmp.Or(c.Category, nudgewire.Marketing)),
 		string(c.Consent), micro(c.At), c.Source, c.Proof, int64(c.Event))
 	return wrap(err, "consent")
 }
@@ -45,10 +57,12 @@ func (t *tx) consentOfEvent(e *nudgewire.Event, id nudgewire.EventID, phone nudg
 	return t.saveConsent(&nudgewire.ConsentRecord{Phone: phone, Channel: by, Consent: word, At: e.Time(), Source: e.Ref(), Event: id})
 }
 
+var consentSQL = statementOf(`SELECT consent FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
+
 // consent is what a contact said about messages of marketing on the phone; "" for silence. Other
 // consents, to e-mail above all, do not count.
 func (t *tx) consent(phone nudgewire.Phone) (word nudgewire.Consent, err error) {
-	err = t.query(stConsent, func(r *row) error { word = nudgewire.Consent(r.text()); return nil }, string(phone))
+	err = t.query(consentSQL, func(r *row) error { word = nudgewire.Consent(r.text()); return nil }, string(phone))
 	return word, wrap(err, "consent")
 }
 

@@ -90,6 +90,8 @@ func (e *eraser) steps() []func(context.Context) error {
 	}
 }
 
+var dropLookupSQL = statementOf(`DELETE FROM lookups WHERE event_id = ?1`)
+
 // stop ends what would still be done for those who are forgotten.
 func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 	var lookups, waiting, doubt []int64
@@ -124,7 +126,7 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 	}
 	const why = "the contact is forgotten"
 	for some := range slices.Chunk(lookups, perErase) {
-		if err := e.write(ctx, laneWork, func(t *tx) error { return t.each(stDropLookup, some) }); err != nil {
+		if err := e.write(ctx, laneWork, func(t *tx) error { return t.each(dropLookupSQL, some) }); err != nil {
 			return "", err
 		}
 	}
@@ -133,7 +135,7 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 			err := e.write(ctx, laneWork, func(t *tx) error {
 				for _, id := range some {
 					var d nudgewire.Dispatch
-					err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
+					err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
 					if err == nil && d.State == from {
 						err = do(t, &d)
 					}
@@ -158,7 +160,7 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 	})
 }
 
-func (t *tx) each(s stmt, ids []int64) error {
+func (t *tx) each(s *statement, ids []int64) error {
 	for _, id := range ids {
 		if err := t.put(s, id); err != nil {
 			return err
@@ -204,6 +206,11 @@ func (e *eraser) collect(ctx context.Context) error {
 		})
 }
 
+var (
+	payloadsSQL      = statementOf(`SELECT bundle FROM payloads WHERE event_id = ?1`)
+	erasePayloadsSQL = statementOf(`UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`)
+)
+
 // payloads goes through what events carried. Of an event that is forgotten nothing stays.
 func (e *eraser) payloads(ctx context.Context) error {
 	gone := appendFacts(nil, &nudgewire.Event{Forgotten: true})
@@ -218,9 +225,14 @@ func (e *eraser) payloads(ctx context.Context) error {
 		return pieces, found, nil
 	}
 	return e.bundles(ctx, `SELECT event_id, bundle FROM payloads WHERE event_id > ?1 ORDER BY event_id`, 3, change, func(t *tx, key bundleKey, write func([]byte) ([]byte, error)) error {
-		return t.rewrite(stPayloads, stErasePayloads, []any{key.id}, write)
+		return t.rewrite(payloadsSQL, erasePayloadsSQL, []any{key.id}, write)
 	})
 }
+
+var (
+	decisionsAtSQL    = statementOf(`SELECT bundle FROM decisions WHERE event_id = ?1 AND seq = ?2`)
+	eraseDecisionsSQL = statementOf(`UPDATE decisions SET bundle = ?3 WHERE event_id = ?1 AND seq = ?2`)
+)
 
 // decisionTexts goes through what triggers said.
 func (e *eraser) decisionTexts(ctx context.Context) error {
@@ -249,7 +261,7 @@ func (e *eraser) decisionTexts(ctx context.Context) error {
 		return [][]byte{said}, string(said) != string(pieces[0]), nil
 	}
 	return e.bundles(ctx, `SELECT event_id, bundle, seq FROM decisions WHERE event_id >= ?1 ORDER BY event_id, seq`, 1, change, func(t *tx, key bundleKey, write func([]byte) ([]byte, error)) error {
-		return t.rewrite(stDecisionsAt, stEraseDecisions, []any{key.id, key.seq}, write)
+		return t.rewrite(decisionsAtSQL, eraseDecisionsSQL, []any{key.id, key.seq}, write)
 	})
 }
 
@@ -335,7 +347,7 @@ func rewritten(packed []byte, first int64, pieces int, change func(int64, [][]by
 }
 
 // rewrite puts what write makes of a bundle in its place.
-func (t *tx) rewrite(read, store stmt, key []any, write func([]byte) ([]byte, error)) error {
+func (t *tx) rewrite(read, store *statement, key []any, write func([]byte) ([]byte, error)) error {
 	var packed []byte
 	if err := t.query(read, func(r *row) error { packed = r.blob(); return nil }, key...); err != nil || packed == nil {
 		return err
@@ -347,6 +359,8 @@ func (t *tx) rewrite(read, store stmt, key []any, write func([]byte) ([]byte, er
 	err = t.put(store, append(key, out)...)
 	return err
 }
+
+var deleteTombstoneSQL = statementOf(`DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`)
 
 // tombstones forgets cancelling events: who is forgotten gets nothing that they could cancel.
 func (e *eraser) tombstones(ctx context.Context) error {
@@ -369,7 +383,7 @@ func (e *eraser) tombstones(ctx context.Context) error {
 	for some := range slices.Chunk(due, perErase) {
 		err := e.write(ctx, laneWork, func(t *tx) error {
 			for _, k := range some {
-				if err := t.put(stDeleteTombstone, k.correlation, k.trigger, k.text, k.contact); err != nil {
+				if err := t.put(deleteTombstoneSQL, k.correlation, k.trigger, k.text, k.contact); err != nil {
 					return err
 				}
 			}
@@ -383,7 +397,7 @@ func (e *eraser) tombstones(ctx context.Context) error {
 }
 
 // change carries out one statement for many rows, in small commits.
-func (e *eraser) change(ctx context.Context, s stmt, ids []int64, args ...any) error {
+func (e *eraser) change(ctx context.Context, s *statement, ids []int64, args ...any) error {
 	slices.Sort(ids)
 	for some := range slices.Chunk(ids, perErase) {
 		err := e.write(ctx, laneWork, func(t *tx) error {
@@ -409,10 +423,14 @@ func idsOf(set map[int64]bool) []int64 {
 	return out
 }
 
+var eraseAnswersSQL = statementOf(`UPDATE attempts SET answer = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`)
+
 // answers drops what the service said of what was sent to those who are forgotten.
 func (e *eraser) answers(ctx context.Context) error {
-	return e.change(ctx, stEraseAnswers, idsOf(e.dispatches), forgottenWords)
+	return e.change(ctx, eraseAnswersSQL, idsOf(e.dispatches), forgottenWords)
 }
+
+var eraseMessageSQL = statementOf(`UPDATE messages SET phone = '', error = CASE WHEN error = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`)
 
 // ownMessages takes the phone off messages. One that a file brought belongs to the time at which its file left: the answer, which names it, may have come
 // after the order.
@@ -443,8 +461,11 @@ func (e *eraser) ownMessages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.change(ctx, stEraseMessage, due, forgottenWords)
+	return e.change(ctx, eraseMessageSQL, due, forgottenWords)
 }
+
+var eraseDispatchSQL = statementOf(`UPDATE dispatches SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END
+			WHERE id = ?1 AND state <> 'waiting' AND state <> 'sending'`)
 
 // ownDispatches keeps of a message that was sent its numbers, states and times, and what names its template.
 func (e *eraser) ownDispatches(ctx context.Context) error {
@@ -455,7 +476,7 @@ func (e *eraser) ownDispatches(ctx context.Context) error {
 			for _, id := range some {
 				var d nudgewire.Dispatch
 				var send string
-				err := t.query(stDispatch, func(r *row) error { d, send = scanDispatch(r); return r.err }, id)
+				err := t.query(dispatchSQL, func(r *row) error { d, send = scanDispatch(r); return r.err }, id)
 				if err != nil || d.ID == 0 {
 					return err
 				}
@@ -464,7 +485,7 @@ func (e *eraser) ownDispatches(ctx context.Context) error {
 				if d.EventID != 0 { // the key of a row names its run
 					d.Key = ""
 				}
-				if err := t.put(stEraseDispatch, id, d.Key, endedSend(&d.Send), forgottenWords); err != nil {
+				if err := t.put(eraseDispatchSQL, id, d.Key, endedSend(&d.Send), forgottenWords); err != nil {
 					return err
 				}
 			}
@@ -494,20 +515,32 @@ func (e *eraser) ownEvents(ctx context.Context) error {
 	return nil
 }
 
+var (
+	eraseEventSQL = statementOf(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3 WHERE id = ?1`)
+	eventKeySQL   = statementOf(`SELECT id, connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
+)
+
 // eraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
 func (t *tx) eraseEvent(id int64) error {
 	if err := t.marks.need(true); err != nil {
 		return err
 	}
 	key := ""
-	if err := t.query(stEventKey, func(r *row) error {
+	if err := t.query(eventKeySQL, func(r *row) error {
 		_, _, key = r.int(), r.text(), r.text()
 		return nil
 	}, id); err != nil {
 		return err
 	}
-	return t.put(stEraseEvent, id, forgottenWords, t.marks.usedKey(key))
+	return t.put(eraseEventSQL, id, forgottenWords, t.marks.usedKey(key))
 }
+
+var (
+	dropConsentsOfSQL = statementOf(`DELETE FROM consents WHERE phone = ?1 AND event_id = ?2`)
+	dropOptOutOfSQL   = statementOf(`DELETE FROM opt_outs WHERE phone = ?1 AND event_id = ?2`)
+	blockOfSQL        = statementOf(`SELECT event_id FROM blocks WHERE phone = ?1`)
+	allowSQL          = statementOf(`DELETE FROM blocks WHERE phone = ?1`)
+)
 
 // words drops what contacts said, which an event may have brought since the order.
 func (e *eraser) words(ctx context.Context) error {
@@ -532,18 +565,18 @@ func (e *eraser) words(ctx context.Context) error {
 		err := e.write(ctx, laneWork, func(t *tx) error {
 			for _, w := range some {
 				blocked := false
-				if err := t.query(stBlockOf, func(r *row) error { blocked = r.int() == w.event; return nil }, string(w.phone)); err != nil {
+				if err := t.query(blockOfSQL, func(r *row) error { blocked = r.int() == w.event; return nil }, string(w.phone)); err != nil {
 					return err
 				}
 				if blocked {
 					if err := t.mark(w.phone, t.at, 0); err != nil {
 						return err
 					}
-					if err := t.put(stAllow, string(w.phone)); err != nil {
+					if err := t.put(allowSQL, string(w.phone)); err != nil {
 						return err
 					}
 				}
-				for _, drop := range []stmt{stDropOptOutOf, stDropConsentsOf} {
+				for _, drop := range []*statement{dropOptOutOfSQL, dropConsentsOfSQL} {
 					if err := t.put(drop, string(w.phone), w.event); err != nil {
 						return err
 					}

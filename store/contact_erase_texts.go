@@ -70,39 +70,10 @@ func (x *erasedText) sql() string {
 	return fmt.Sprintf("UPDATE %s SET %s = ?1 WHERE %s AND %s = ?2", x.table, x.column, strings.Join(where, " AND "), x.column)
 }
 
-// eraseStatements are those of forgetting.
-var eraseStatements = func() map[stmt]statement {
-	all := map[stmt]statement{
-		stDropConsents:   {0, `DELETE FROM consents WHERE phone = ?1`},
-		stDropConsentsOf: {0, `DELETE FROM consents WHERE phone = ?1 AND event_id = ?2`},
-		stDropOptOut:     {0, `DELETE FROM opt_outs WHERE phone = ?1`},
-		stDropOptOutOf:   {0, `DELETE FROM opt_outs WHERE phone = ?1 AND event_id = ?2`},
-		stBlockOf:        {1, `SELECT event_id FROM blocks WHERE phone = ?1`},
-		stMark: {0, `INSERT INTO forgotten (mark, at, by_hand) VALUES (?1, ?2, ?3)
-			ON CONFLICT (mark) DO UPDATE SET at = CASE WHEN excluded.at > forgotten.at THEN excluded.at ELSE forgotten.at END,
-				by_hand = CASE WHEN excluded.by_hand = 1 THEN 1 ELSE CASE WHEN forgotten.allowed = 1 THEN 0 ELSE forgotten.by_hand END END, allowed = 0`},
-		stUnmark:    {0, `UPDATE forgotten SET allowed = 1 WHERE mark = ?1`},
-		stForgotten: {3, `SELECT at, by_hand, allowed FROM forgotten WHERE mark = ?1`},
-		stForget: {0, `INSERT INTO forgetting (phone, connector, source, at, waits, recorded) VALUES (?1, ?2, ?3, ?4, '', ?5)
-			ON CONFLICT (phone, connector) DO UPDATE SET source = excluded.source, at = excluded.at, waits = '',
-				recorded = CASE WHEN forgetting.recorded = 0 THEN 0 ELSE excluded.recorded END`},
-		stForgetMore:     {0, `UPDATE forgetting SET waits = ?3 WHERE phone = ?1 AND connector = ?2`},
-		stErased:         {0, `DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`},
-		stDropLookup:     {0, `DELETE FROM lookups WHERE event_id = ?1`},
-		stEraseEvent:     {0, `UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3 WHERE id = ?1`},
-		stPayloads:       {1, `SELECT bundle FROM payloads WHERE event_id = ?1`},
-		stErasePayloads:  {0, `UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`},
-		stDecisionsAt:    {1, `SELECT bundle FROM decisions WHERE event_id = ?1 AND seq = ?2`},
-		stEraseDecisions: {0, `UPDATE decisions SET bundle = ?3 WHERE event_id = ?1 AND seq = ?2`},
-		stEraseDispatch: {0, `UPDATE dispatches SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END
-			WHERE id = ?1 AND state <> 'waiting' AND state <> 'sending'`},
-		stEraseMessage: {0, `UPDATE messages SET phone = '', error = CASE WHEN error = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`},
-		stEraseAnswers: {0, `UPDATE attempts SET answer = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`},
-		stEraseFiles: {0, `UPDATE parts SET bytes = ?3, sha256 = ?4
-			WHERE file = ?2 AND state <> 'uploading' AND run_id IN (SELECT id FROM runs WHERE folder = ?1 AND folder <> '')`},
-	}
+// eraseTextSQL are the changes of erasedTexts, in their order.
+var eraseTextSQL = func() (all []*statement) {
 	for i := range erasedTexts {
-		all[stEraseText+stmt(i)] = statement{0, erasedTexts[i].sql()}
+		all = append(all, statementOf(erasedTexts[i].sql()))
 	}
 	return all
 }()
@@ -124,7 +95,7 @@ func (e *eraser) texts(ctx context.Context) error {
 
 // A textChange is one text to be changed in one row.
 type textChange struct {
-	by   stmt
+	by   *statement
 	args []any
 }
 
@@ -158,7 +129,7 @@ func (e *eraser) textsOf(ctx context.Context, from, to int) error {
 			for i := from; i < to; i++ {
 				old := r.text()
 				if now, found := e.find.BlotString(old); found {
-					due = append(due, textChange{stEraseText + stmt(i), append([]any{now, old}, last...)})
+					due = append(due, textChange{eraseTextSQL[i], append([]any{now, old}, last...)})
 				}
 			}
 			return nil

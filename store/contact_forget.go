@@ -38,24 +38,36 @@ func (s *Store) Forget(ctx context.Context, phones []nudgewire.Phone, source str
 	return nil
 }
 
+var (
+	dropConsentsSQL = statementOf(`DELETE FROM consents WHERE phone = ?1`)
+	dropOptOutSQL   = statementOf(`DELETE FROM opt_outs WHERE phone = ?1`)
+	forgetSQL       = statementOf(`INSERT INTO forgetting (phone, connector, source, at, waits, recorded) VALUES (?1, ?2, ?3, ?4, '', ?5)
+			ON CONFLICT (phone, connector) DO UPDATE SET source = excluded.source, at = excluded.at, waits = '',
+				recorded = CASE WHEN forgetting.recorded = 0 THEN 0 ELSE excluded.recorded END`)
+)
+
 // forget orders one contact to be forgotten. recorded says that the audit has the order already, as it has those of people.
 func (t *tx) forget(phone nudgewire.Phone, source string, at int64, recorded bool) error {
 	byHand := int64(0)
-	if err := t.query(stBlockOf, func(r *row) error { byHand = flag(r.int() == 0); return nil }, string(phone)); err != nil {
+	if err := t.query(blockOfSQL, func(r *row) error { byHand = flag(r.int() == 0); return nil }, string(phone)); err != nil {
 		return err
 	}
 	if err := t.mark(phone, at, byHand); err != nil {
 		return err
 	}
 	t.lastBlock.Store(micro(time.Now()))
-	for _, drop := range []stmt{stAllow, stDropOptOut, stDropConsents} {
+	for _, drop := range []*statement{allowSQL, dropOptOutSQL, dropConsentsSQL} {
 		if err := t.put(drop, string(phone)); err != nil {
 			return fmt.Errorf("forget: %w", err)
 		}
 	}
-	err := t.put(stForget, string(phone), "", source, at, flag(recorded))
+	err := t.put(forgetSQL, string(phone), "", source, at, flag(recorded))
 	return wrap(err, "forget")
 }
+
+var markSQL = statementOf(`INSERT INTO forgotten (mark, at, by_hand) VALUES (?1, ?2, ?3)
+			ON CONFLICT (mark) DO UPDATE SET at = CASE WHEN excluded.at > forgotten.at THEN excluded.at ELSE forgotten.at END,
+				by_hand = CASE WHEN excluded.by_hand = 1 THEN 1 ELSE CASE WHEN forgotten.allowed = 1 THEN 0 ELSE forgotten.by_hand END END, allowed = 0`)
 
 // mark notes that a contact was forgotten, by a hash.
 func (t *tx) mark(phone nudgewire.Phone, at, byHand int64) error {
@@ -63,7 +75,7 @@ func (t *tx) mark(phone nudgewire.Phone, at, byHand int64) error {
 		return err
 	}
 	t.marks.any.Store(true)
-	err := t.put(stMark, t.marks.of(phone), at, byHand)
+	err := t.put(markSQL, t.marks.of(phone), at, byHand)
 	return wrap(err, "forget")
 }
 
@@ -73,10 +85,12 @@ func (s *Store) ForgetConnector(ctx context.Context, connector, source string) e
 	return wrap(err, "forget what came by %s", connector)
 }
 
+var dropRedactionSQL = statementOf(`DELETE FROM redactions WHERE connector = ?1 AND at <= ?2`)
+
 func (t *tx) forgetConnector(connector, source string, at int64) error {
-	err := t.put(stForget, "", connector, source, at, int64(1))
+	err := t.put(forgetSQL, "", connector, source, at, int64(1))
 	if err == nil { // a request of its own has nothing left to ask
-		err = t.put(stDropRedaction, connector, at)
+		err = t.put(dropRedactionSQL, connector, at)
 	}
 	return wrap(err, "forget")
 }
@@ -99,11 +113,13 @@ func (s *Store) Erasures(ctx context.Context) ([]Erasure, error) {
 	return out, wrap(err, "list what is to be forgotten")
 }
 
+var forgetMoreSQL = statementOf(`UPDATE forgetting SET waits = ?3 WHERE phone = ?1 AND connector = ?2`)
+
 // ErasureWaits notes what orders wait for.
 func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		for _, e := range all {
-			if err := t.put(stForgetMore, string(e.Phone), e.Connector, why); err != nil {
+			if err := t.put(forgetMoreSQL, string(e.Phone), e.Connector, why); err != nil {
 				return err
 			}
 		}
@@ -114,6 +130,13 @@ func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) err
 
 // perFiles is how many contacts share a commit when they go from the files of runs.
 const perFiles = 16
+
+var (
+	erasedSQL   = statementOf(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
+	setCountSQL = statementOf(`INSERT INTO counters (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`).onPostgres(`INSERT INTO counters_kept (name, value) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`)
+)
 
 // Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays. It comes when the files of
 // runs name none of the contacts any more, so what is remembered of who is on them goes here, and not in Erase.
@@ -136,12 +159,12 @@ func (s *Store) Erased(ctx context.Context, all []Erasure) error {
 	}
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		if s.file != nil {
-			if err := t.put(stSetCount, rewriteDue, int64(1)); err != nil {
+			if err := t.put(setCountSQL, rewriteDue, int64(1)); err != nil {
 				return err
 			}
 		}
 		for _, e := range all {
-			if err := t.put(stErased, string(e.Phone), e.Connector, micro(e.At)); err != nil {
+			if err := t.put(erasedSQL, string(e.Phone), e.Connector, micro(e.At)); err != nil {
 				return err
 			}
 		}
@@ -196,7 +219,7 @@ func (s *Store) DataRequests(ctx context.Context, after nudgewire.EventID) (ids 
 // DataRequestAnswered notes that what the event asks for lies ready.
 func (s *Store) DataRequestAnswered(ctx context.Context, id nudgewire.EventID) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(stSetCount, answeredRequests, int64(id))
+		return t.put(setCountSQL, answeredRequests, int64(id))
 	})
 	return wrap(err, "note a request of data")
 }

@@ -127,12 +127,14 @@ func (t *tx) forgotten(phone nudgewire.Phone) (at int64, byHand bool, err error)
 	return at, byHand, err
 }
 
+var forgottenSQL = statementOf(`SELECT at, by_hand, allowed FROM forgotten WHERE mark = ?1`)
+
 // everForgotten is forgotten also of a contact that was allowed again since.
 func (t *tx) everForgotten(phone nudgewire.Phone) (at int64, byHand, allowed bool, err error) {
 	if !t.marks.any.Load() || phone == "" {
 		return 0, false, false, nil
 	}
-	err = t.query(stForgotten, func(r *row) error {
+	err = t.query(forgottenSQL, func(r *row) error {
 		at, byHand, allowed = r.int(), r.int() == 1, r.int() == 1
 		return nil
 	}, t.marks.of(phone))

@@ -28,9 +28,12 @@ const RedactionRule = "redaction"
 // ViaWebhook is how the audit knows who asked: the sender's own webhook.
 const ViaWebhook = "webhook"
 
+var askRedactionSQL = statementOf(`INSERT INTO redactions (` + redactionColumns + `) VALUES (?1, ?2, ?3, ?4, ?4, 0, 0, 0)
+		ON CONFLICT (connector) DO UPDATE SET up_to = CASE WHEN excluded.up_to > redactions.up_to THEN excluded.up_to ELSE redactions.up_to END`)
+
 // askRedaction opens a request, or widens the one that is open. The same request again is the same open one.
 func (t *tx) askRedaction(e *nudgewire.Event, id nudgewire.EventID, at int64) (reason string, err error) {
-	err = t.put(stAskRedaction, e.Connector, int64(id), e.Ref(), at)
+	err = t.put(askRedactionSQL, e.Connector, int64(id), e.Ref(), at)
 	return "a person decides whether all that came by " + e.Connector + " is forgotten (nudgewire contacts redactions); its contacts get no marketing meanwhile",
 		wrap(err, "ask to forget what came by a connector")
 }
@@ -61,6 +64,8 @@ func reachWords(connector string, contacts, events int64) string {
 	return fmt.Sprintf("all that came by %s: %d contacts, %d events", connector, contacts, events)
 }
 
+var recordRedactionSQL = statementOf(`UPDATE redactions SET recorded = 1, contacts = ?3, events = ?4 WHERE connector = ?1 AND at = ?2 AND recorded = 0`)
+
 // RecordRedactions writes requests that the audit does not know yet into it, with how many they are about: each once, whichever node
 // does it and wherever it ended before.
 func (s *Store) RecordRedactions(ctx context.Context) error {
@@ -74,7 +79,7 @@ func (s *Store) RecordRedactions(ctx context.Context) error {
 			return err
 		}
 		err = s.write(ctx, laneWork, func(t *tx) error {
-			n, err := t.exec(stRecordRedaction, o.Connector, micro(o.At), o.Contacts, o.Events)
+			n, err := t.exec(recordRedactionSQL, o.Connector, micro(o.At), o.Contacts, o.Events)
 			if err != nil || n == 0 {
 				return err
 			}
@@ -86,6 +91,8 @@ func (s *Store) RecordRedactions(ctx context.Context) error {
 	}
 	return wrap(err, "record requests to forget")
 }
+
+var recordErasureSQL = statementOf(`UPDATE forgetting SET recorded = 1 WHERE phone = ?1 AND connector = ?2 AND at = ?3 AND recorded = 0`)
 
 // RecordErasures writes orders of webhooks to forget somebody into the audit, each once. A contact is known there by its mark, the
 // keyed hash that its block is kept by.
@@ -99,7 +106,7 @@ func (s *Store) RecordErasures(ctx context.Context, all []Erasure) error {
 			if err := t.marks.need(true); err != nil {
 				return err
 			}
-			n, err := t.exec(stRecordErasure, string(o.Phone), o.Connector, micro(o.At))
+			n, err := t.exec(recordErasureSQL, string(o.Phone), o.Connector, micro(o.At))
 			if err != nil || n == 0 {
 				return err
 			}
@@ -115,6 +122,8 @@ func (s *Store) RecordErasures(ctx context.Context, all []Erasure) error {
 
 // shortMark is as much of a mark as tells contacts apart for people.
 func shortMark(mark string) string { return mark[:min(16, len(mark))] }
+
+var decideRedactionSQL = statementOf(`DELETE FROM redactions WHERE connector = ?1 AND at = ?2`)
 
 // DecideRedaction carries out the open request of a connector, or refuses it, as a person says: order is the audit's entry of that, to which
 // this adds how many it is about. nudgewire.ErrNotFound means that none is open: of two people who decide one does.
@@ -133,7 +142,7 @@ func (s *Store) DecideRedaction(ctx context.Context, connector string, carryOut 
 	}
 	order.Detail = reachWords(connector, done.Contacts, done.Events) + fmt.Sprintf(", asked for by event %d", done.Event)
 	err = s.write(ctx, laneWork, func(t *tx) error {
-		n, err := t.exec(stDecideRedaction, connector, micro(done.At))
+		n, err := t.exec(decideRedactionSQL, connector, micro(done.At))
 		if err == nil && n == 0 {
 			return unchanged{nudgewire.ErrNotFound}
 		}
@@ -194,13 +203,4 @@ func (d *claimed) redacted(now time.Time) nudgewire.Verdict {
 		v.Until = lives
 	}
 	return v
-}
-
-var redactionStatements = map[stmt]statement{
-	stAskRedaction: {0, `INSERT INTO redactions (` + redactionColumns + `) VALUES (?1, ?2, ?3, ?4, ?4, 0, 0, 0)
-		ON CONFLICT (connector) DO UPDATE SET up_to = CASE WHEN excluded.up_to > redactions.up_to THEN excluded.up_to ELSE redactions.up_to END`},
-	stRecordRedaction: {0, `UPDATE redactions SET recorded = 1, contacts = ?3, events = ?4 WHERE connector = ?1 AND at = ?2 AND recorded = 0`},
-	stRecordErasure:   {0, `UPDATE forgetting SET recorded = 1 WHERE phone = ?1 AND connector = ?2 AND at = ?3 AND recorded = 0`},
-	stDecideRedaction: {0, `DELETE FROM redactions WHERE connector = ?1 AND at = ?2`},
-	stDropRedaction:   {0, `DELETE FROM redactions WHERE connector = ?1 AND at <= ?2`},
 }

@@ -38,6 +38,13 @@ func (t *tx) meanwhile(d *nudgewire.Dispatch) (state nudgewire.State, why string
 	return nudgewire.StateWaiting, "", nil
 }
 
+// Nobody comes back to wait but by this. A message that a rule put off may be put off for its life in all, counted from when it first
+// fell due. Its life is what lies between due_at and expires_at; a retry moves the one alone, and would shorten it.
+var putBackSQL = statementOf(`UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
+			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END,
+			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END, tries = tries + ?11
+		WHERE id = ?1 AND state{{checked}} = ?8 AND attempt = ?9`)
+
 // putBack makes a dispatch wait again and says what it is from then on: waiting; cancelled when an
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
@@ -67,7 +74,7 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 	if state != nudgewire.StateWaiting {
 		c.due, c.expires = micro(d.DueAt), micro(d.ExpiresAt)
 	}
-	n, err := t.exec(stPutBack, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), flag(c.anew), flag(c.called || c.doubtful))
+	n, err := t.exec(putBackSQL, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), flag(c.anew), flag(c.called || c.doubtful))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("dispatch %d: %w", d.ID, nudgewire.ErrClaimLost)
 	}
@@ -77,15 +84,20 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 	return state, err
 }
 
+// The first event that calls it off is the one that is told.
+var callOffSQL = statementOf(`INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`)
+
 // callOff notes that a cancelling event means a dispatch that does not wait at present.
 func (t *tx) callOff(id nudgewire.DispatchID, reason string) error {
 	t.off = append(t.off, calledOff{id, reason})
-	return t.put(stCallOff, int64(id), reason)
+	return t.put(callOffSQL, int64(id), reason)
 }
+
+var calledOffSQL = statementOf(`SELECT reason FROM called_off WHERE dispatch_id = ?1`)
 
 // calledOff says which event called a dispatch off, "" for none.
 func (t *tx) calledOff(id nudgewire.DispatchID) (why string, err error) {
-	err = t.query(stCalledOff, func(r *row) error { why = r.text(); return nil }, int64(id))
+	err = t.query(calledOffSQL, func(r *row) error { why = r.text(); return nil }, int64(id))
 	return why, err
 }
 

@@ -65,7 +65,7 @@ func (s *Store) changeAll(ctx context.Context, f DispatchFilter, do func(*tx, *n
 			changed = 0 // a batch that is undone runs again
 			for _, id := range ids {
 				var d nudgewire.Dispatch
-				err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
+				err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
 				if err == nil && d.ID != 0 && (f.State == "" || d.State == f.State) {
 					var done bool
 					if done, err = do(t, &d); done {

@@ -233,7 +233,7 @@ func (t *tx) callsLeft(owner string) (all map[begun]bool, known bool, err error)
 	}
 	for one := range all {
 		var attempt int
-		err := t.query(stDispatch, func(r *row) error {
+		err := t.query(dispatchSQL, func(r *row) error {
 			d, _ := scanDispatch(r)
 			attempt = d.Attempt
 			return r.err

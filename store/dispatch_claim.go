@@ -136,6 +136,20 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 	return out, nil
 }
 
+var (
+	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
+	dueSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
+		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
+		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
+	dueProbeSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
+		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
+			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
+			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
+		ORDER BY due_at, id LIMIT 1 {{skip locked}}`)
+	claimSQL = statementOf(`UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
+		WHERE id IN (` + marks(4) + `)`)
+)
+
 // claim appends up to n claimed dispatches of one lane to got; for a probe of those that other means.
 func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
@@ -150,9 +164,9 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 		var err error
 		if other != nil {
 			m := other.marks
-			err = t.query(stDueProbe, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], flag(other.fresh))
+			err = t.query(dueProbeSQL, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], flag(other.fresh))
 		} else {
-			err = t.query(stDue, each, string(lane), now, int64(ask), t.peers.lowWater().from(q.Account, lane.Lane(), now), q.Account)
+			err = t.query(dueSQL, each, string(lane), now, int64(ask), t.peers.lowWater().from(q.Account, lane.Lane(), now), q.Account)
 		}
 		if err != nil {
 			return nil, err
@@ -191,7 +205,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 		if err != nil {
 			return nil, err
 		}
-		if err := t.execAll(stClaim, t.claimed, q.Owner, leaseEnds, now); err != nil {
+		if err := t.execAll(claimSQL, t.claimed, q.Owner, leaseEnds, now); err != nil {
 			return nil, err
 		}
 		if !more {
@@ -231,11 +245,14 @@ func (d *claimed) ended(now time.Time) string {
 	return ""
 }
 
+var expireSQL = statementOf(`UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
 func (t *tx) expire(d *claimed, reason string, now time.Time) error {
 	t.counts[countDropped]++
 	p := partyOfDispatch(&d.Dispatch)
 	t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
-	return t.put(stExpire, int64(d.ID), reason, micro(now))
+	return t.put(expireSQL, int64(d.ID), reason, micro(now))
 }
 
 const nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unhalted + ` ORDER BY due_at LIMIT 1`

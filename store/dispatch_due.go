@@ -103,6 +103,8 @@ func (a *atDue) ahead(t *tx, d *claimed) error {
 	return nil
 }
 
+var triggerNamesSQL = statementOf(`SELECT name FROM trigger_names WHERE name > ''`)
+
 // lock keeps other transactions from sending to the phones of a round of a claim, where that matters to a rule. It waits for the few
 // locks that all claims share, and for no phone: it has rows already, and whoever has the phone may need these. Busy are the
 // phones that others have.
@@ -132,7 +134,7 @@ func (a *atDue) lock(t *tx, found []claimed) (busy map[nudgewire.Phone]bool, err
 		}
 		if a.phones == nil {
 			a.phones = map[nudgewire.Phone]*sentTo{}
-			if err := t.query(stTriggerNames, func(r *row) error { a.triggers = append(a.triggers, r.text()); return nil }); err != nil {
+			if err := t.query(triggerNamesSQL, func(r *row) error { a.triggers = append(a.triggers, r.text()); return nil }); err != nil {
 				return nil, fmt.Errorf("names of triggers: %w", err)
 			}
 		}
@@ -247,12 +249,14 @@ func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (f nudgewire.DueFact
 // unread marks a window that is locked and not read yet.
 const unread = -1
 
+var triggerWindowSQL = statementOf(`SELECT since, used FROM trigger_windows WHERE trigger_name = ?1`)
+
 // window is how much of its rate a trigger has used, with what this claim takes.
 func (a *atDue) window(t *tx, trigger string) (nudgewire.UsedWindow, error) {
 	w := a.windows[trigger]
 	if w.Used == unread {
 		w.Used = 0
-		if err := t.query(stTriggerWindow, func(r *row) error { w.Since, w.Used = r.time(), r.int(); return r.err }, trigger); err != nil {
+		if err := t.query(triggerWindowSQL, func(r *row) error { w.Since, w.Used = r.time(), r.int(); return r.err }, trigger); err != nil {
 			return *w, fmt.Errorf("window of the rate of %s: %w", trigger, err)
 		}
 	}
@@ -270,12 +274,14 @@ func (a *atDue) use(trigger string, since time.Time) {
 	a.used = append(a.used, trigger)
 }
 
+var setTriggerWindowSQL = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (trigger_name) DO UPDATE SET since = excluded.since, used = excluded.used`)
+
 // keepWindows stores what a claim has used of its triggers' rates, in its own commit.
 func (a *atDue) keepWindows(t *tx) error {
 	slices.Sort(a.used)
 	for _, trigger := range slices.Compact(a.used) {
 		w := a.windows[trigger]
-		if err := t.put(stSetTriggerWindow, trigger, micro(w.Since), w.Used); err != nil {
+		if err := t.put(setTriggerWindowSQL, trigger, micro(w.Since), w.Used); err != nil {
 			return fmt.Errorf("window of the rate of %s: %w", trigger, err)
 		}
 	}
@@ -318,6 +324,11 @@ func (a *atDue) flies(hash int64) {
 // again by one claim.
 const soonest = time.Second
 
+// An owner stays, so that the late answer of an earlier attempt is known.
+var deferSQL = statementOf(`UPDATE dispatches SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
+			first_due_at = CASE WHEN first_due_at = 0 THEN due_at ELSE first_due_at END
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
 // deferUntil makes a row that is due wait longer. Its expiry moves along: it says how late a message may be, and
 // what a rule puts off is not late.
 func (t *tx) deferUntil(d *claimed, v *nudgewire.Verdict, now time.Time) error {
@@ -329,7 +340,7 @@ func (t *tx) deferUntil(d *claimed, v *nudgewire.Verdict, now time.Time) error {
 	if !expires.IsZero() {
 		expires = expires.Add(v.Until.Sub(d.DueAt))
 	}
-	if err := t.put(stDefer, int64(d.ID), v.Reason, micro(v.Until), micro(expires), micro(now)); err != nil {
+	if err := t.put(deferSQL, int64(d.ID), v.Reason, micro(v.Until), micro(expires), micro(now)); err != nil {
 		return err
 	}
 	t.leavesDue(d.Account, micro(v.Until))
@@ -345,11 +356,19 @@ func (t *tx) recordVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int
 	return t.keepVerdict(id, v, at)
 }
 
+var (
+	verdictSQL       = statementOf(`SELECT number, rule, action, until_at FROM verdicts WHERE dispatch_id = ?1 ORDER BY number DESC LIMIT 1`)
+	insertVerdictSQL = statementOf(`INSERT INTO verdicts (dispatch_id, number, rule, action, reason, until_at, at, last_at, times)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1)`)
+	repeatVerdictSQL = statementOf(`UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
+		WHERE dispatch_id = ?1 AND number = ?2`)
+)
+
 // keepVerdict keeps what was said to a dispatch, beside its reason, which the next rule overwrites.
 func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64) error {
 	var number int64
 	same := false
-	err := t.query(stVerdict, func(r *row) error {
+	err := t.query(verdictSQL, func(r *row) error {
 		number = r.int()
 		newest := nudgewire.Verdict{Rule: r.text(), Action: nudgewire.VerdictAction(r.text()), Reason: v.Reason, Until: r.time()}
 		same = newest == *v
@@ -358,9 +377,9 @@ func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64
 	switch {
 	case err != nil:
 	case same || number == maxVerdicts:
-		err = t.put(stRepeatVerdict, int64(id), number, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+		err = t.put(repeatVerdictSQL, int64(id), number, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
 	default:
-		err = t.put(stInsertVerdict, int64(id), number+1, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+		err = t.put(insertVerdictSQL, int64(id), number+1, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
 	}
 	return wrap(err, "verdict")
 }
@@ -369,6 +388,13 @@ func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64
 // not that of their sends: one that waited for months has an old number and a new send. So a look does not end
 // where the sends are too old; it goes on to this bound, far beyond what anybody is sent.
 const maxLookedAt = maxOfPhone
+
+var (
+	pastSendsSQL = statementOf(`SELECT claimed_at, category, trigger_name FROM dispatches
+		WHERE id IN (` + marks(3) + `) AND phone = ?1 AND ` + wasSent)
+	pastRowsSQL = statementOf(`SELECT claimed_at, category, trigger_name FROM dispatches
+		WHERE id IN (SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
+)
 
 // pastSends is what was sent to a phone since then, is being sent, or may have been sent, the newest first: by events, to
 // which hashes lead, by rows of runs, and by their files, where the phone is known as contact.
@@ -389,11 +415,11 @@ func (t *tx) pastSends(phone nudgewire.Phone, contact int64, hashes []int64, sin
 		for i := range rowsAtOnce {
 			args = append(args, some[min(i, len(some)-1)])
 		}
-		if err := t.query(stPastSends, each, args...); err != nil {
+		if err := t.query(pastSendsSQL, each, args...); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.query(stPastRows, each, string(phone), since, int64(maxLookedAt)); err != nil {
+	if err := t.query(pastRowsSQL, each, string(phone), since, int64(maxLookedAt)); err != nil {
 		return nil, err
 	}
 	if err := t.pastParts(contact, since, func(s nudgewire.PastSend) { sends = append(sends, s) }); err != nil {
@@ -403,9 +429,11 @@ func (t *tx) pastSends(phone nudgewire.Phone, contact int64, hashes []int64, sin
 	return sends, nil
 }
 
+var nameTriggerSQL = statementOf(`INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`)
+
 // nameTrigger notes a name by which something is queued.
 func (t *tx) nameTrigger(name string) error {
-	err := t.put(stNameTrigger, name)
+	err := t.put(nameTriggerSQL, name)
 	t.triggers[name] = true
 	return wrap(err, "name of a trigger")
 }
@@ -451,6 +479,9 @@ func (s *Store) VerdictCounts(ctx context.Context) ([]VerdictCount, error) {
 	return out, wrap(err, "count what rules said")
 }
 
+var reviewSQL = statementOf(`UPDATE dispatches SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
+		WHERE id = ?1 AND due_at > ?2 AND ` + onlyDeferred)
+
 // ReviewDeferred makes due at once what a rule put off and nothing else has moved since, and says how many there
 // were. Call it when the rules have changed: they are asked anew, and what they still put off waits as it did.
 func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
@@ -470,7 +501,7 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 		err = s.write(ctx, laneWork, func(t *tx) error {
 			moved = 0 // a batch that is undone runs again
 			for _, id := range ids {
-				changed, err := t.exec(stReview, id, t.at)
+				changed, err := t.exec(reviewSQL, id, t.at)
 				if err != nil {
 					return err
 				}
@@ -486,3 +517,31 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 }
 
 const deferredRows = `SELECT id FROM dispatches WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
+
+// wasSent is the condition on a dispatch that its message was sent since ?2, is being sent, or may have been, also where
+// it was let be or cancelled then: one that is known to have failed did not reach the phone.
+var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + wasLetBe("dispatches") + `)
+	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = dispatches.id AND m.status = 'failed')`
+
+// wasLetBe is the condition on a dispatch that nobody will send it any more although it may have reached the phone.
+func wasLetBe(dispatch string) string {
+	return `((` + dispatch + `.state = 'dropped' OR ` + dispatch + `.state = 'cancelled') AND ` + hadDoubt(dispatch) + `)`
+}
+
+// hadDoubt is the condition on a dispatch that one of its attempts may have been taken.
+func hadDoubt(dispatch string) string {
+	return `EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = ` + dispatch + `.id AND a.state = 'in_doubt')`
+}
+
+// letBe are columns of the dispatches d that nobody will send any more although they may have reached the phone, so far as
+// and says: each state by itself, because only so the index of what was not sent leads there.
+func letBe(columns, and string) string {
+	of := func(state string) string {
+		return `SELECT ` + columns + ` FROM dispatches d WHERE d.state = '` + state + `' AND ` + and + ` AND ` + hadDoubt("d")
+	}
+	return of("dropped") + ` UNION ALL ` + of("cancelled")
+}
+
+// onlyDeferred is the condition on a dispatch that it waits for nothing but what a rule said.
+const onlyDeferred = `state = 'waiting' AND first_due_at > 0
+	AND due_at IN (SELECT until_at FROM verdicts WHERE dispatch_id = dispatches.id AND action = 'deferred')`

@@ -70,13 +70,21 @@ func checkAttempt(a *nudgewire.Attempt) error {
 	return nil
 }
 
+var (
+	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
+	finishSQL = statementOf(`UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
+	finishLateSQL = statementOf(`UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
+)
+
 func (t *tx) finish(a *nudgewire.Attempt) error {
 	if a.State == nudgewire.StateWaiting {
 		return t.finishWaiting(a)
 	}
-	held, p, err := t.change(stFinish, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+	held, p, err := t.change(finishSQL, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
 	if err == nil && held == 0 && (a.State == nudgewire.StateAccepted || a.State == nudgewire.StateRejected) {
-		held, p, err = t.change(stFinishLate, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+		held, p, err = t.change(finishLateSQL, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
 	}
 	if err == nil && held == 0 {
 		err = unchanged{nudgewire.ErrClaimLost}
@@ -95,7 +103,7 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 		if a.Doubtful { // the dispatch is dropped, and what was lost is the attempt's answer: it may never go again
 			ended.State = nudgewire.StateInDoubt
 			var d nudgewire.Dispatch
-			if err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID)); err != nil {
+			if err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID)); err != nil {
 				return err
 			}
 			t.peers.reached(d.Account, d.Phone, micro(a.At))
@@ -121,12 +129,12 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 // finishWaiting records a claim whose dispatch waits again, if nothing keeps it from that.
 func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	var d nudgewire.Dispatch
-	err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
+	err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
 	late := d.State == nudgewire.StateInDoubt && !a.Doubtful && !d.Forgotten() // what is not kept cannot be sent any more
 	held := d.State == nudgewire.StateSending && d.Owner == a.Owner && d.Attempt == a.Number
 	if err == nil && late && d.Attempt == a.Number { // it was not in doubt after all, and must not count as sent
 		var n int64
-		n, err = t.exec(stUndoAttempt, int64(d.ID), int64(a.Number), a.Owner)
+		n, err = t.exec(undoAttemptSQL, int64(d.ID), int64(a.Number), a.Owner)
 		held = n > 0 // it was this owner's
 	}
 	if err == nil && !held {
@@ -167,13 +175,18 @@ var stateCounts = map[nudgewire.State]counter{
 	nudgewire.StateDropped:   countDropped,
 }
 
+var insertAttemptSQL = statementOf(`INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at, words, error_class)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
+
 func (t *tx) insertAttempt(a *nudgewire.Attempt) error {
-	err := t.put(stInsertAttempt, int64(a.DispatchID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At), a.Words, string(a.Class))
+	err := t.put(insertAttemptSQL, int64(a.DispatchID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At), a.Words, string(a.Class))
 	if err != nil {
 		return fmt.Errorf("attempt %d: %w", a.Number, err)
 	}
 	return nil
 }
+
+var recipientSQL = statementOf(`SELECT phone, category, account FROM dispatches WHERE id = ?1`)
 
 // insertMessage stores what the service accepted; without a message_id it cannot be followed,
 // and its row says so.
@@ -184,7 +197,7 @@ func (t *tx) insertMessage(a *nudgewire.Attempt, p *party) error {
 	}
 	m.DispatchID = a.DispatchID
 	if m.Phone == "" || m.Category == "" {
-		err := t.query(stRecipient, func(r *row) error {
+		err := t.query(recipientSQL, func(r *row) error {
 			m.Phone, m.Category, m.Account = r.phone(), nudgewire.Category(r.text()), r.text()
 			return nil
 		}, int64(a.DispatchID))
@@ -195,9 +208,12 @@ func (t *tx) insertMessage(a *nudgewire.Attempt, p *party) error {
 	return t.insertBegun(begin(m, a.At), p)
 }
 
+var insertMessageSQL = statementOf(`INSERT INTO messages (` + messageColumns + `)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`)
+
 // insertBegun stores a message as begin left it.
 func (t *tx) insertBegun(m nudgewire.Message, p *party) error {
-	err := t.put(stInsertMessage, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
+	err := t.put(insertMessageSQL, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
 		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
 		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), m.Account, string(m.ErrorClass))
 	if err != nil {

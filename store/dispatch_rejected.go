@@ -62,10 +62,12 @@ func (t *tx) countRejection(state, reason string) {
 	t.countNamed(rejectedFrom(hour) + key)
 }
 
+var trimCountsSQL = statementOf(`DELETE FROM counters WHERE name >= ?1 AND name < ?2`).onPostgres(`DELETE FROM counters_added WHERE name >= $1 AND name < $2`)
+
 // trimRejections forgets what is a day old.
 func (t *tx) trimRejections() error {
 	if t.trimRejected {
-		if err := t.put(stTrimCounts, rejectedPrefix, rejectedFrom(rejectedHour(t.at)-rejectedForHours)); err != nil {
+		if err := t.put(trimCountsSQL, rejectedPrefix, rejectedFrom(rejectedHour(t.at)-rejectedForHours)); err != nil {
 			return fmt.Errorf("old counts of rejections: %w", err)
 		}
 	}

@@ -99,11 +99,15 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgew
 	return n, err
 }
 
+var replanSQL = statementOf(`UPDATE dispatches SET category = ?2, send = ?3, reason = ?4, due_at = ?5, expires_at = ?6, tries = 0,
+			config = ?7, updated_at = ?8, ended_send = ?9, zone = ?10, account = ?11, first_due_at = 0, owner = ''
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
 // replan carries out one change, unless the dispatch moved on since it was worked out: it was claimed, ended, or
 // took the content of another event.
 func (t *tx) replan(c *replan, n *Replans) error {
 	var d nudgewire.Dispatch
-	if err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(c.was.ID)); err != nil {
+	if err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(c.was.ID)); err != nil {
 		return err
 	}
 	if d.State != nudgewire.StateWaiting || d.EventID != c.was.EventID || d.Config != c.was.Config || d.Attempt != c.was.Attempt {
@@ -120,11 +124,11 @@ func (t *tx) replan(c *replan, n *Replans) error {
 	if len(c.ready.steps) > 0 {
 		step, rule := &c.ready.steps[0], &c.to.Anew.Steps[0].Rule
 		what = step.readySend
-		if err := t.put(stInsertStep, int64(d.ID), int64(d.ID), int64(rule.Of), step.conditions, rule.Wait); err != nil {
+		if err := t.put(insertStepSQL, int64(d.ID), int64(d.ID), int64(rule.Of), step.conditions, rule.Wait); err != nil {
 			return err
 		}
 	}
-	if err := t.changeWaiting(stReplan, d.ID, int64(d.ID), string(to.Category), what.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
+	if err := t.changeWaiting(replanSQL, d.ID, int64(d.ID), string(to.Category), what.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
 		to.Config, t.at, what.ended, to.Zone, to.Account); err != nil {
 		return err
 	}

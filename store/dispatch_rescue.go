@@ -118,6 +118,9 @@ func (t *tx) unsent(d *nudgewire.Dispatch, now time.Time) error {
 	})
 }
 
+var lapseSQL = statementOf(`UPDATE dispatches SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'sending'`)
+
 // lapse ends a claim that may have been sent; known says that its call had surely begun.
 func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known bool) error {
 	reason := fmt.Sprintf("the daemon ended with attempt %d claimed, and whether its call had begun is not known; it may have been sent", d.Attempt)
@@ -144,7 +147,7 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 		}
 		p := partyOfDispatch(d)
 		t.noteState(d.ID, &p, state, reason, "")
-		return t.put(stLapse, int64(d.ID), reason, micro(now), string(state))
+		return t.put(lapseSQL, int64(d.ID), reason, micro(now), string(state))
 	}
 	t.peers.reached(d.Account, d.Phone, micro(now))
 	_, err := t.putBack(d, comeback{

@@ -17,9 +17,12 @@ func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, rea
 	return s.order(ctx, id, nudgewire.StateWaiting, func(t *tx, d *nudgewire.Dispatch) error { return t.cancelOne(d, reason) })
 }
 
+var cancelSQL = statementOf(`UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'waiting' RETURNING ` + partyColumns)
+
 func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
 	t.counts[countCancelled]++
-	n, p, err := t.change(stCancel, int64(d.ID), reason, t.at)
+	n, p, err := t.change(cancelSQL, int64(d.ID), reason, t.at)
 	if n > 0 {
 		t.noteState(d.ID, &p, nudgewire.StateCancelled, reason, "")
 	}
@@ -56,13 +59,19 @@ func (s *Store) ResolveAll(ctx context.Context, f DispatchFilter, r nudgewire.Re
 	return n, wrap(err, "resolve messages")
 }
 
+var (
+	resolveSQL    = statementOf(`UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
+	resolutionSQL = statementOf(`INSERT INTO resolutions (dispatch_id, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (dispatch_id, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`)
+)
+
 // resolveOne carries out the order; done is false where it cannot be, because what was to be
 // sent is not kept.
 func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason string) (done bool, err error) {
 	if r == nudgewire.ResolveResend && d.Forgotten() {
 		return false, nil
 	}
-	if err := t.put(stResolution, int64(d.ID), t.at, string(r), reason); err != nil {
+	if err := t.put(resolutionSQL, int64(d.ID), t.at, string(r), reason); err != nil {
 		return false, err
 	}
 	p := partyOfDispatch(d)
@@ -76,14 +85,14 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
 		t.noteState(d.ID, &p, nudgewire.StateAccepted, reason, "")
-		if err = t.put(stResolve, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {
+		if err = t.put(resolveSQL, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {
 			err = t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)}, &p)
 		}
 	default:
 		t.counts[countDropped]++
 		t.peers.reached(d.Account, d.Phone, t.at)
 		t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
-		err = t.put(stResolve, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
+		err = t.put(resolveSQL, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
 	}
 	return err == nil, err
 }
@@ -92,7 +101,7 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 func (s *Store) order(ctx context.Context, id nudgewire.DispatchID, want nudgewire.State, do func(*tx, *nudgewire.Dispatch) error) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		var found nudgewire.Dispatch
-		err := t.query(stDispatch, func(r *row) error { found, _ = scanDispatch(r); return nil }, int64(id))
+		err := t.query(dispatchSQL, func(r *row) error { found, _ = scanDispatch(r); return nil }, int64(id))
 		switch {
 		case err != nil:
 			return err

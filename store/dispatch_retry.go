@@ -84,6 +84,11 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 	return true, why, nil
 }
 
+var (
+	messageSQL   = statementOf(`SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1 {{for update}}`)
+	lastWordsSQL = statementOf(`SELECT words, error_class FROM attempts WHERE dispatch_id = ?1 ORDER BY number DESC LIMIT 1`)
+)
+
 // notMeant says why an order is not about a message, "" where it is.
 func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error) {
 	if q.OfClass == nil && q.Ended.IsZero() {
@@ -92,12 +97,12 @@ func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error)
 	var ended time.Time
 	var words string
 	var class nudgewire.ErrorClass
-	err = t.query(stDispatch, func(r *row) error { d, _ := scanDispatch(r); ended = d.UpdatedAt; return r.err }, int64(id))
+	err = t.query(dispatchSQL, func(r *row) error { d, _ := scanDispatch(r); ended = d.UpdatedAt; return r.err }, int64(id))
 	if err == nil {
-		err = t.query(stLastWords, func(r *row) error { words, class = r.text(), nudgewire.ErrorClass(r.text()); return nil }, int64(id))
+		err = t.query(lastWordsSQL, func(r *row) error { words, class = r.text(), nudgewire.ErrorClass(r.text()); return nil }, int64(id))
 	}
 	if err == nil {
-		err = t.query(stMessage, func(r *row) error {
+		err = t.query(messageSQL, func(r *row) error {
 			m, err := scanMessage(r)
 			ended, words, class = m.StatusAt, m.Error, m.ErrorClass
 			return err
@@ -117,6 +122,17 @@ func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error)
 	return "", nil
 }
 
+var (
+	retryStepSQL = statementOf(`INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed)
+		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE dispatch_id = ?1`)
+	insertRetrySQL  = statementOf(`INSERT INTO retries (dispatch_id, again_id) VALUES (?1, ?2)`)
+	enqueueRetrySQL = statementOf(`INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, tries, sent_as)
+		SELECT ?2, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, 'waiting', '',
+			?5, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send, zone, step, account, ?6, sent_as FROM dispatches WHERE id = ?1`)
+	eventAtSQL = statementOf(`SELECT event_at FROM dispatches WHERE id = ?1`)
+)
+
 // enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says
 // what is against it.
 func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Time, s *Store, dry bool) (against string, err error) {
@@ -124,7 +140,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 		return "its trigger does not send by the present config", nil
 	}
 	var eventAt int64
-	if err := t.query(stEventAt, func(r *row) error { eventAt = r.int(); return nil }, int64(d.ID)); err != nil {
+	if err := t.query(eventAtSQL, func(r *row) error { eventAt = r.int(); return nil }, int64(d.ID)); err != nil {
 		return "", err
 	}
 	proposal := nudgewire.Proposal{
@@ -160,14 +176,14 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 	if err != nil {
 		return "", err
 	}
-	if err := t.put(stEnqueueRetry, int64(d.ID), next, micro(now), micro(expires), micro(due), int64(d.Tries)); err != nil {
+	if err := t.put(enqueueRetrySQL, int64(d.ID), next, micro(now), micro(expires), micro(due), int64(d.Tries)); err != nil {
 		return "", err
 	}
-	if err := t.put(stInsertRetry, int64(d.ID), next); err != nil {
+	if err := t.put(insertRetrySQL, int64(d.ID), next); err != nil {
 		return "", err
 	}
 	if d.Step > 0 {
-		if err := t.put(stRetryStep, int64(d.ID), next); err != nil {
+		if err := t.put(retryStepSQL, int64(d.ID), next); err != nil {
 			return "", err
 		}
 	}

@@ -68,15 +68,22 @@ func (t *tx) hear(words string, id nudgewire.DispatchID, failed, forget bool) {
 	t.heard[text] = h
 }
 
+var (
+	errorTextSQL = statementOf(`INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, dispatch_id) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
+		ON CONFLICT (text) DO UPDATE SET sample = excluded.sample, rejected = error_texts.rejected + excluded.rejected,
+			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, dispatch_id = excluded.dispatch_id`)
+	trimErrorTextsSQL = statementOf(`DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`)
+)
+
 func (t *tx) writeErrorTexts() error {
 	for _, text := range slices.Sorted(maps.Keys(t.heard)) {
 		h := t.heard[text]
-		if err := t.put(stErrorText, text, h.sample, h.rejected, h.failed, t.at, int64(h.id)); err != nil {
+		if err := t.put(errorTextSQL, text, h.sample, h.rejected, h.failed, t.at, int64(h.id)); err != nil {
 			return fmt.Errorf("what the service said: %w", err)
 		}
 	}
 	if len(t.heard) > 0 {
-		if err := t.put(stTrimErrorTexts, int64(maxErrorTexts-1)); err != nil {
+		if err := t.put(trimErrorTextsSQL, int64(maxErrorTexts-1)); err != nil {
 			return fmt.Errorf("old words of the service: %w", err)
 		}
 	}
@@ -123,7 +130,7 @@ func (t *tx) heedAttempt(a *nudgewire.Attempt) error {
 		return nil
 	}
 	var phone nudgewire.Phone
-	if err := t.query(stRecipient, func(r *row) error { phone = r.phone(); return nil }, int64(a.DispatchID)); err != nil {
+	if err := t.query(recipientSQL, func(r *row) error { phone = r.phone(); return nil }, int64(a.DispatchID)); err != nil {
 		return err
 	}
 	return t.blockByService(phone, a.Words)
@@ -133,7 +140,7 @@ func (t *tx) heedAttempt(a *nudgewire.Attempt) error {
 // its template, and for another try.
 func (t *tx) heedFailure(m *nudgewire.Message, at time.Time, s *Store) error {
 	var forget bool
-	if err := t.query(stDispatch, func(r *row) error { _, send := scanDispatch(r); forget = forgets(send); return r.err }, int64(m.DispatchID)); err != nil {
+	if err := t.query(dispatchSQL, func(r *row) error { _, send := scanDispatch(r); forget = forgets(send); return r.err }, int64(m.DispatchID)); err != nil {
 		return err
 	}
 	t.hear(m.Error, m.DispatchID, true, forget)
@@ -155,13 +162,16 @@ func (t *tx) heedFailure(m *nudgewire.Message, at time.Time, s *Store) error {
 // byService is who blocked a contact of whom the service said that he wants no messages.
 const byService = "the service"
 
+// Whoever blocked the contact before stays the one who did.
+var serviceBlockSQL = statementOf(`INSERT INTO blocks (phone, reason, source, at, by_service) VALUES (?1, ?2, ?3, ?4, 1) ON CONFLICT (phone) DO NOTHING`)
+
 // blockByService blocks a contact by the service's word, unless somebody did before.
 func (t *tx) blockByService(phone nudgewire.Phone, words string) error {
 	if phone == "" { // of an upload's message whose phone nobody told
 		return nil
 	}
 	t.lastBlock.Store(micro(time.Now()))
-	if err := t.put(stServiceBlock, string(phone), cut(words, maxErrorText), byService, t.at); err != nil {
+	if err := t.put(serviceBlockSQL, string(phone), cut(words, maxErrorText), byService, t.at); err != nil {
 		return fmt.Errorf("block by the service's word: %w", err)
 	}
 	return nil

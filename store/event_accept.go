@@ -229,12 +229,15 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	return receipt, t.doubtPlanned(e, receipt.EventID, receipt.Decisions)
 }
 
+var insertEventSQL = statementOf(`INSERT INTO events (id, bucket, day, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
+
 func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
 	if id, err = t.allocate(eventIDs); err != nil {
 		return 0, err
 	}
 	e := &p.plan.Event
-	err = t.put(stInsertEvent, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
+	err = t.put(insertEventSQL, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
 		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received)
 	if err == nil {
 		err = t.peers.remember(t, key{today, p.hash, id}, true)
@@ -337,7 +340,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
-		n, p, err := t.change(stCancel, int64(c), byEvent(e, id), t.at)
+		n, p, err := t.change(cancelSQL, int64(c), byEvent(e, id), t.at)
 		if err == nil && n == 0 {
 			err = errNotWaiting(c)
 		}
@@ -372,7 +375,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 	return queued, nil, err
 }
 
-func (t *tx) changeWaiting(s stmt, id nudgewire.DispatchID, args ...any) error {
+func (t *tx) changeWaiting(s *statement, id nudgewire.DispatchID, args ...any) error {
 	n, err := t.exec(s, args...)
 	if err == nil && n == 0 {
 		err = errNotWaiting(id)
@@ -385,10 +388,14 @@ func errNotWaiting(id nudgewire.DispatchID) error {
 }
 
 // change runs a statement that returns partyColumns of each row that it changed: n of them.
-func (t *tx) change(s stmt, args ...any) (n int64, p party, err error) {
+func (t *tx) change(s *statement, args ...any) (n int64, p party, err error) {
 	err = t.query(s, func(r *row) error { n, p = n+1, scanParty(r); return r.err }, args...)
 	return n, p, err
 }
+
+var insertDispatchSQL = statementOf(`INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
+			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, tries, sent_as, other_keys)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, 0, 0, 0, '', 0, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`)
 
 func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Dispatch, event nudgewire.EventID) (nudgewire.DispatchID, error) {
 	id, err := t.allocate(dispatchIDs)
@@ -399,7 +406,7 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 	if created == 0 {
 		created = t.at
 	}
-	if err := t.put(stInsertDispatch, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
+	if err := t.put(insertDispatchSQL, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
 		string(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
 		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n")); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
@@ -430,6 +437,10 @@ func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d 
 	return err
 }
 
+var restartSQL = statementOf(`UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, send = ?5, reason = ?6, tries = 0,
+			due_at = ?7, expires_at = ?8, config = ?9, updated_at = ?10, event_at = ?11, ended_send = ?12, first_due_at = 0, zone = ?13, account = ?14, step = ?15, sent_as = ?16, other_keys = ?17, owner = '', restarts = restarts + 1
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
 // restart gives the waiting dispatch id the content of enqueue, due at the given time. Where it is due at another time than
 // the proposal says, its expiry moves by as much.
 func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Dispatch, event nudgewire.EventID, id nudgewire.DispatchID, due time.Time) error {
@@ -451,6 +462,6 @@ func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what re
 			return err
 		}
 	}
-	return t.changeWaiting(stRestart, id, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
+	return t.changeWaiting(restartSQL, id, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
 		what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
 }

@@ -62,6 +62,8 @@ func (d *correlatedRow) matters(w *nudgewire.Proposal) bool {
 	})
 }
 
+var wasSentOnceSQL = statementOf(`SELECT dispatch_id, state, at FROM sent_once WHERE correlation = ?1`)
+
 // facts reads what is stored about the correlation key of a proposal, as the transaction sees it now.
 //
 // A cancelling event finds more than its key: what waits under another identifier of the same matter, and what of the same phone
@@ -176,7 +178,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 		if sent.ID != 0 || w.Cooldown.Mode != nudgewire.CooldownOnce {
 			break
 		}
-		err = t.query(stWasSentOnce, func(r *row) error {
+		err = t.query(wasSentOnceSQL, func(r *row) error {
 			sent = nudgewire.Sent{ID: nudgewire.DispatchID(r.int()), State: nudgewire.State(r.text()), At: r.time()}
 			return r.err
 		}, hash)
@@ -202,16 +204,18 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	return f, err
 }
 
+var attemptInDoubtSQL = statementOf(`SELECT 1 FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt' LIMIT 1`)
+
 // mayHaveReached reports whether an attempt of a dispatch that was dropped or cancelled may have been taken: it is let be, by
 // on_doubt or by a person, or it waited to be sent again when it ended.
 func (t *tx) mayHaveReached(id nudgewire.DispatchID) (may bool, err error) {
-	err = t.query(stAttemptInDoubt, func(*row) error { may = true; return nil }, int64(id))
+	err = t.query(attemptInDoubtSQL, func(*row) error { may = true; return nil }, int64(id))
 	return may, err
 }
 
 // mayFail reports whether the message of an accepted dispatch failed, or is not known to have been sent.
 func (t *tx) mayFail(id nudgewire.DispatchID) (may bool, err error) {
-	err = t.query(stMessage, func(r *row) error {
+	err = t.query(messageSQL, func(r *row) error {
 		m, err := scanMessage(r)
 		may = m.Status == nudgewire.StatusFailed || !m.Final && m.DeliveredAt.IsZero()
 		return err
@@ -228,13 +232,15 @@ type correlatedRow struct {
 	claimed             time.Time
 }
 
+var correlatedSQL = statementOf(`SELECT id, state, trigger_name, correlation_key, other_keys, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1 {{for update}}`)
+
 // correlation calls each with the dispatches that have this hash, by number. gone says that there were others, which are
 // not kept any more, or nothing of whose key is.
 func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
 	ids, err := t.find(correlations, correlations, hash)
 	for i := 0; err == nil && i < len(ids); i++ {
 		there := false
-		err = t.query(stCorrelated, func(r *row) error {
+		err = t.query(correlatedSQL, func(r *row) error {
 			var d correlatedRow
 			d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
 			d.trigger, d.key, d.others = r.text(), r.text(), r.text()
@@ -279,6 +285,9 @@ func memories(w *nudgewire.Proposal, ready *readyProposal) (all []memory) {
 	return all
 }
 
+var tombstoneSQL = statementOf(`SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2
+		AND correlation_key = ?3 AND phone = ?4 AND expires_at > ?5`)
+
 // tombstone is the memory of a cancelling event that concerns the proposal; nil for none. One about the matter itself counts before one
 // about the phone.
 func (t *tx) tombstone(w *nudgewire.Proposal, names []named) (found *nudgewire.Tombstone, err error) {
@@ -292,7 +301,7 @@ func (t *tx) tombstone(w *nudgewire.Proposal, names []named) (found *nudgewire.T
 			if len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
 				continue
 			}
-			err = t.query(stTombstone, func(r *row) error {
+			err = t.query(tombstoneSQL, func(r *row) error {
 				one := nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time(), ByPhone: m.byPhone}
 				if t.callsNow(under.trigger, one.EventAt) != trigger {
 					return r.err // of whoever has the old name now
@@ -321,12 +330,24 @@ func (t *tx) recordTombstone(proposal *nudgewire.Proposal, ready *readyProposal,
 	return nil
 }
 
+var (
+	// The newest fact is kept, and the longest memory.
+	recordTombstoneSQL = statementOf(`INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+		ON CONFLICT (correlation, trigger_name, correlation_key, phone) DO UPDATE SET
+			event_id   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_id ELSE tombstones.event_id END,
+			ref        = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.ref ELSE tombstones.ref END,
+			event_at   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_at ELSE tombstones.event_at END,
+			expires_at = CASE WHEN excluded.expires_at >= tombstones.expires_at THEN excluded.expires_at ELSE tombstones.expires_at END`)
+	expiredTombstonesSQL = statementOf(`SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`)
+)
+
 func (t *tx) rememberCancel(proposal *nudgewire.Proposal, m memory, id nudgewire.EventID, e *nudgewire.Event) error {
 	at := proposal.EventAt
 	if at.IsZero() {
 		at = e.Time()
 	}
-	if err := t.put(stRecordTombstone, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
+	if err := t.put(recordTombstoneSQL, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
 	if err := t.peers.remember(t, key{tombstones, tombstoneHash(m.hash), 0}, false); err != nil {
@@ -337,13 +358,13 @@ func (t *tx) rememberCancel(proposal *nudgewire.Proposal, m memory, id nudgewire
 		trigger, key, phone string
 	}
 	var expired []tombstone
-	err := t.query(stExpiredTombstones, func(r *row) error {
+	err := t.query(expiredTombstonesSQL, func(r *row) error {
 		expired = append(expired, tombstone{r.int(), r.text(), r.text(), r.text()})
 		return nil
 	}, t.at)
 	for _, g := range expired {
 		if err == nil {
-			err = t.put(stDeleteTombstone, g.correlation, g.trigger, g.key, g.phone)
+			err = t.put(deleteTombstoneSQL, g.correlation, g.trigger, g.key, g.phone)
 		}
 	}
 	if err != nil {

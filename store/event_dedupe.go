@@ -31,7 +31,7 @@ func contentHash(connector, key string, hash func(...string) int64) int64 {
 func (t *tx) duplicateOf(e *nudgewire.Event, hash, today, since int64) (first nudgewire.EventID, err error) {
 	ids, err := t.find(max(since/dayMicros, 1), today+1, hash)
 	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
-		err = t.query(stEventKey, func(r *row) error {
+		err = t.query(eventKeySQL, func(r *row) error {
 			id, connector, key, content, received := nudgewire.EventID(r.int()), r.text(), r.text(), r.text(), r.int()
 			if received >= since && connector == e.Connector && (sameKey(key, e.DedupeKey) || t.isUsed(key, e.DedupeKey) || (content != "" && sameKey(content, e.ContentKey))) {
 				first = id

@@ -10,9 +10,13 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
+// The attempt's number guards a claim: a late caller finds another one, or no row.
+var insertLookupSQL = statementOf(`INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
+		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`)
+
 // await stores that an accepted event is to be looked up before it is planned.
 func (t *tx) await(id int64, e *nudgewire.Event, received int64) error {
-	if err := t.put(stInsertLookup, id, e.Connector, received); err != nil {
+	if err := t.put(insertLookupSQL, id, e.Connector, received); err != nil {
 		return fmt.Errorf("look-up: %w", err)
 	}
 	t.leavesLookup(received)
@@ -25,6 +29,11 @@ func (t *tx) leavesLookup(at int64) {
 		t.lookup = at
 	}
 }
+
+var (
+	dueLookupsSQL  = statementOf(`SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`)
+	claimLookupSQL = statementOf(`UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3, owner = ?4 WHERE event_id = ?1`)
+)
 
 // ClaimLookups takes up to n look-ups that are due, the longest due first, each with its event whole.
 // They are due again after the lease unless they end before.
@@ -39,7 +48,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 	var got []nudgewire.PendingLookup
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		got = got[:0]
-		err := t.query(stDueLookups, func(r *row) error {
+		err := t.query(dueLookupsSQL, func(r *row) error {
 			got = append(got, scanLookup(r))
 			return nil
 		}, micro(now), int64(n))
@@ -50,7 +59,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 			l := &got[i]
 			l.Attempt++
 			l.UnderWay, l.NextAt = true, moment(micro(now.Add(lease)))
-			if err := t.put(stClaimLookup, int64(l.EventID), int64(l.Attempt), micro(l.NextAt), s.calls.ownerNow()); err != nil {
+			if err := t.put(claimLookupSQL, int64(l.EventID), int64(l.Attempt), micro(l.NextAt), s.calls.ownerNow()); err != nil {
 				return err
 			}
 		}
@@ -74,13 +83,17 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 	return out, nil
 }
 
+var endLookupSQL = statementOf(`DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
+
 // dropLookup ends a look-up whose event is gone or broken, and reports that.
 func (s *Store) dropLookup(ctx context.Context, l *nudgewire.PendingLookup, why error) error {
 	err := s.write(context.WithoutCancel(ctx), laneWork, func(t *tx) error {
-		return t.put(stEndLookup, int64(l.EventID), int64(l.Attempt))
+		return t.put(endLookupSQL, int64(l.EventID), int64(l.Attempt))
 	})
 	return errors.Join(why, err)
 }
+
+var retryLookupSQL = statementOf(`UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, owner = '', reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
 
 // RetryLookup puts a claimed look-up off. ErrClaimLost when it is not claimed by that attempt
 // any more.
@@ -91,7 +104,7 @@ func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error 
 			attempts--
 		}
 		at := max(micro(r.At), 1)
-		n, err := t.exec(stRetryLookup, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
+		n, err := t.exec(retryLookupSQL, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
 		if err == nil && n == 0 {
 			err = unchanged{nudgewire.ErrClaimLost}
 		}
@@ -121,7 +134,7 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 		if err := t.lockPlans(ready); err != nil {
 			return err
 		}
-		n, err := t.exec(stEndLookup, int64(l.EventID), int64(l.Attempt))
+		n, err := t.exec(endLookupSQL, int64(l.EventID), int64(l.Attempt))
 		if err == nil && n == 0 {
 			err = unchanged{nudgewire.ErrClaimLost}
 		}
@@ -140,6 +153,12 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 	return receipt, wrap(err, "plan event %d after its look-up", l.EventID)
 }
 
+var (
+	insertLaterSQL   = statementOf(`INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, ?2, ?3)`)
+	enrichEventSQL   = statementOf(`UPDATE events SET phone = ?2, phone_problem = ?3 WHERE id = ?1`)
+	enrichPayloadSQL = statementOf(`UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`)
+)
+
 // complete writes what was found into the event and settles its proposals.
 func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	id, e := l.EventID, &p.plan.Event
@@ -149,11 +168,11 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 		return t.completeForgotten(id)
 	}
 	newPhone := l.Event.Contact.Phone == "" && e.Contact.Phone != ""
-	if err := t.put(stEnrichEvent, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
+	if err := t.put(enrichEventSQL, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
 	load := pack(nil, appendLoad(nil, e, p.facts))
-	if err := t.put(stEnrichPayload, int64(id), load); err != nil {
+	if err := t.put(enrichPayloadSQL, int64(id), load); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
 	if err := t.tellsConsent(e, id); err != nil {
@@ -192,7 +211,7 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 		receipt.Decisions = append(receipt.Decisions, decided)
 	}
 	if len(t.said) > 0 {
-		if err := t.put(stInsertLater, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(t.said)))); err != nil {
+		if err := t.put(insertLaterSQL, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(t.said)))); err != nil {
 			return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 		}
 	}
@@ -222,7 +241,7 @@ func (t *tx) completeForgotten(id nudgewire.EventID) (nudgewire.Receipt, error) 
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
 	gone := nudgewire.Event{Forgotten: true}
-	if err := t.put(stEnrichPayload, int64(id), pack(nil, appendLoad(nil, &gone, appendFacts(nil, &gone)))); err != nil {
+	if err := t.put(enrichPayloadSQL, int64(id), pack(nil, appendLoad(nil, &gone, appendFacts(nil, &gone)))); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
 	}
 	seq := 1
@@ -231,7 +250,7 @@ func (t *tx) completeForgotten(id nudgewire.EventID) (nudgewire.Receipt, error) 
 		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 	}
 	d := nudgewire.Decision{Trigger: nudgewire.Erasure, Outcome: nudgewire.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: moment(t.at)}
-	if err := t.put(stInsertLater, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(appendDecision(nil, &d, nil))))); err != nil {
+	if err := t.put(insertLaterSQL, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(appendDecision(nil, &d, nil))))); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 	}
 	return nudgewire.Receipt{EventID: id, Decisions: []nudgewire.Decision{d}}, nil

@@ -22,6 +22,9 @@ const (
 	maxRejectedSample = 512
 )
 
+var insertRejectedSQL = statementOf(`INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+
 // RejectRequest keeps the trace of a request that was not taken. Its ID is given here.
 func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) error {
 	err := s.write(ctx, laneIngest, func(t *tx) error {
@@ -34,7 +37,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 			at = t.at
 		}
 		connector := cut(r.Connector, maxRejectedName)
-		if err := t.put(stInsertRejected, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
+		if err := t.put(insertRejectedSQL, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
 			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
 			return err
 		}
@@ -61,9 +64,15 @@ func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
 	return wrap(err, "count rejected requests")
 }
 
+var (
+	oldRejectedSQL   = statementOf(`SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`)
+	trimConnectorSQL = statementOf(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`)
+	trimRejectedSQL  = statementOf(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`)
+)
+
 func (t *tx) trimRing(connector string, newest int64, keep ring) error {
 	var oldest int64
-	err := t.query(stOldRejected, func(r *row) error {
+	err := t.query(oldRejectedSQL, func(r *row) error {
 		oldest = r.int()
 		return nil
 	}, connector, keep.perConnector)
@@ -71,19 +80,22 @@ func (t *tx) trimRing(connector string, newest int64, keep ring) error {
 		return err
 	}
 	if oldest > 0 {
-		if err := t.put(stTrimConnector, connector, oldest); err != nil {
+		if err := t.put(trimConnectorSQL, connector, oldest); err != nil {
 			return err
 		}
 	}
-	err = t.put(stTrimRejected, newest-keep.total)
+	err = t.put(trimRejectedSQL, newest-keep.total)
 	return err
 }
+
+var saveConfigSQL = statementOf(`INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`)
 
 // SaveConfig keeps the text of a config, its secrets already hidden, under the version that
 // decisions and dispatches name. Saving a version again renews its time.
 func (s *Store) SaveConfig(ctx context.Context, version, text string, at time.Time) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(stSaveConfig, version, text, micro(at))
+		return t.put(saveConfigSQL, version, text, micro(at))
 	})
 	return wrap(err, "save config %s", version)
 }

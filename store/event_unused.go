@@ -95,6 +95,25 @@ func (t *tx) addUnused(key unusedKey, id int64) {
 	t.unused[key] = u
 }
 
+var (
+	unusedSQL = statementOf(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+		VALUES (?1, ?2, ?3, 0, ?4, ?5, ?5, 0, ?6)
+		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
+			n = CASE WHEN unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
+			first_at = CASE WHEN unused.n > 0 AND unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
+			last_at = excluded.last_at, event_id = excluded.event_id`).onPostgres(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, $4, $5, $5, 0, $6)
+		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
+			n = CASE WHEN unused.last_at > $7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
+			first_at = CASE WHEN unused.n > 0 AND unused.last_at > $7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
+			last_at = excluded.last_at, event_id = excluded.event_id`)
+	usedAgainSQL = statementOf(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+		VALUES (?1, ?2, ?3, 0, 0, 0, 0, ?4, 0)
+		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`).onPostgres(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, 0, 0, 0, $4, 0)
+		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`)
+)
+
 // writeUnused adds what the group counted.
 func (t *tx) writeUnused() error {
 	for _, k := range slices.SortedFunc(maps.Keys(t.unused), func(a, b unusedKey) int {
@@ -102,7 +121,7 @@ func (t *tx) writeUnused() error {
 	}) {
 		u := t.unused[k]
 		if u.used {
-			if err := t.put(stUsedAgain, k.connector, string(k.why), k.kind, t.at); err != nil {
+			if err := t.put(usedAgainSQL, k.connector, string(k.why), k.kind, t.at); err != nil {
 				return fmt.Errorf("what is of use again: %w", err)
 			}
 		}
@@ -113,7 +132,7 @@ func (t *tx) writeUnused() error {
 		if k.why.AtOnce() {
 			since = 0
 		}
-		if err := t.put(stUnused, k.connector, string(k.why), k.kind, u.n, t.at, u.event, since); err != nil {
+		if err := t.put(unusedSQL, k.connector, string(k.why), k.kind, u.n, t.at, u.event, since); err != nil {
 			return fmt.Errorf("what came to nothing: %w", err)
 		}
 	}
@@ -185,8 +204,10 @@ func (s *Store) Unused(ctx context.Context, now time.Time) ([]nudgewire.UnusedCo
 	return out, nil
 }
 
+var endUnusedSQL = statementOf(`DELETE FROM unused WHERE ?1 = '' OR connector = ?1`)
+
 // EndUnused forgets what came to nothing, because a person has seen to it: of a connector, or of all with "".
 func (s *Store) EndUnused(ctx context.Context, connector string) error {
-	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(stEndUnused, connector) })
+	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(endUnusedSQL, connector) })
 	return wrap(err, "end what came to nothing")
 }

@@ -250,17 +250,22 @@ func (s *Store) Resume(ctx context.Context, scope HaltScope, name string) error 
 	return nil
 }
 
+var haltSQL = statementOf(`INSERT INTO halts (scope, name, mark, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (scope, name) DO UPDATE SET reason = excluded.reason`)
+
 func (t *tx) halt(h Halt) error {
 	at := micro(h.At)
 	if at == 0 {
 		at = t.at
 	}
-	return t.put(stHalt, string(h.Scope), h.Name, h.mark(), h.Reason, at)
+	return t.put(haltSQL, string(h.Scope), h.Name, h.mark(), h.Reason, at)
 }
+
+var unhaltSQL = statementOf(`DELETE FROM halts WHERE scope = ?1 AND name = ?2`)
 
 // unhalt makes what the halt held due at once, and says how many halts there were: one or none.
 func (t *tx) unhalt(scope HaltScope, name string) (n int64, err error) {
-	n, err = t.exec(stUnhalt, string(scope), name)
+	n, err = t.exec(unhaltSQL, string(scope), name)
 	if n > 0 {
 		t.peers.lowWater().lower(EveryAccount, 0)
 		t.leavesDue(EveryAccount, t.at)

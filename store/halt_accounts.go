@@ -76,6 +76,15 @@ func (p Pause) Paused() pace.Halted {
 	return pace.Halted{}
 }
 
+var (
+	beginPauseSQL = statementOf(`INSERT INTO account_pauses (of_account, room, way, cause, words, since, ends_at, strikes, told_by_status, asked, node)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (of_account, room, way) DO NOTHING`)
+	changePauseSQL = statementOf(`UPDATE account_pauses SET cause = ?4, words = ?5, since = ?6, ends_at = ?7, strikes = ?8, told_by_status = ?9, asked = ?10, node = ?11
+		WHERE of_account = ?1 AND room = ?2 AND way = ?3 AND since = ?12 AND ends_at = ?13`)
+	endPauseSQL     = statementOf(`DELETE FROM account_pauses WHERE of_account = ?1 AND room = ?2 AND way = ?3 AND since = ?4 AND ends_at = ?5`)
+	forgetPausesSQL = statementOf(`DELETE FROM account_pauses WHERE of_account = ?1 AND room = ?2 AND ends_at < ?3`)
+)
+
 // Swap keeps to in the place of from; see pace.Keeper.
 func (p Pause) Swap(ctx context.Context, from, to pace.Halted) (bool, error) {
 	node := p.store.nodeName()
@@ -87,14 +96,14 @@ func (p Pause) Swap(ctx context.Context, from, to pace.Halted) (bool, error) {
 		})
 		switch (pace.Halted{}) {
 		case from:
-			if err := t.put(stForgetPauses, p.account, p.room, t.at-forgetAccountPause.Microseconds()); err != nil {
+			if err := t.put(forgetPausesSQL, p.account, p.room, t.at-forgetAccountPause.Microseconds()); err != nil {
 				return err
 			}
-			changed, err = t.exec(stBeginPause, values...)
+			changed, err = t.exec(beginPauseSQL, values...)
 		case to:
-			changed, err = t.exec(stEndPause, slices.Concat(id, []any{micro(from.Since), micro(from.Until)})...)
+			changed, err = t.exec(endPauseSQL, slices.Concat(id, []any{micro(from.Since), micro(from.Until)})...)
 		default:
-			changed, err = t.exec(stChangePause, slices.Concat(values, []any{micro(from.Since), micro(from.Until)})...)
+			changed, err = t.exec(changePauseSQL, slices.Concat(values, []any{micro(from.Since), micro(from.Until)})...)
 		}
 		return err
 	})

@@ -21,6 +21,9 @@ type Block struct {
 // perBlocks is how many blocks share one operation.
 const perBlocks = 256
 
+var blockSQL = statementOf(`INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, event_id = 0, by_service = 0`)
+
 // Block blocks contacts, and says how many were not blocked before.
 func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error) {
 	for len(blocks) > 0 {
@@ -52,7 +55,7 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 				if at == 0 {
 					at = t.at
 				}
-				if err := t.put(stBlock, string(b.Phone), b.Reason, b.Source, at); err != nil {
+				if err := t.put(blockSQL, string(b.Phone), b.Reason, b.Source, at); err != nil {
 					return err
 				}
 			}
@@ -66,8 +69,10 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 	return fresh, nil
 }
 
+var blockedSQL = statementOf(`SELECT reason FROM blocks WHERE phone = ?1`)
+
 func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err error) {
-	err = t.query(stBlocked, func(r *row) error { reason, found = r.text(), true; return nil }, string(phone))
+	err = t.query(blockedSQL, func(r *row) error { reason, found = r.text(), true; return nil }, string(phone))
 	if err == nil && !found {
 		if at, _, err := t.forgotten(phone); err != nil || at > 0 {
 			return forgottenWords, at > 0, err
@@ -129,14 +134,14 @@ func (s *Store) Barred(ctx context.Context, d *nudgewire.Dispatch) (why string, 
 func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 	var n int64
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
-		if n, err = t.exec(stAllow, string(phone)); err != nil {
+		if n, err = t.exec(allowSQL, string(phone)); err != nil {
 			return err
 		}
 		if at, _, err := t.forgotten(phone); err != nil {
 			return err
 		} else if at > 0 {
 			n++
-			if err := t.put(stUnmark, t.marks.of(phone)); err != nil {
+			if err := t.put(unmarkSQL, t.marks.of(phone)); err != nil {
 				return err
 			}
 		}
@@ -144,7 +149,7 @@ func (s *Store) Allow(ctx context.Context, phone nudgewire.Phone) error {
 			return nil
 		}
 		// Else an older opt-out that arrives late would overrule the person.
-		err = t.put(stProposal, string(phone), int64(0), t.at, int64(0))
+		err = t.put(proposalSQL, string(phone), int64(0), t.at, int64(0))
 		return err
 	})
 	if err == nil && n == 0 {

@@ -137,13 +137,21 @@ func (t *tx) pauseTemplateOf(id nudgewire.DispatchID, words string, accepted, at
 
 // sent is a dispatch with what it asks for.
 func (t *tx) sent(id nudgewire.DispatchID) (d nudgewire.Dispatch, err error) {
-	err = t.query(stDispatch, func(r *row) error {
+	err = t.query(dispatchSQL, func(r *row) error {
 		var send string
 		d, send = scanDispatch(r)
 		return decodeSend(&d, send)
 	}, int64(id))
 	return d, err
 }
+
+var (
+	pauseSendSQL = statementOf(`INSERT INTO send_pauses (of_account, kind, content, origin, of_trigger, run_mark, mark, words, since, ends_at, pauses, refused, told_by_status, probe, lifted_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 0, 0)
+		ON CONFLICT (of_account, kind, content, origin) DO UPDATE SET words = excluded.words, since = excluded.since, ends_at = excluded.ends_at,
+			pauses = excluded.pauses, refused = excluded.refused, told_by_status = excluded.told_by_status, probe = 0, lifted_at = 0`)
+	liftOriginsSQL = statementOf(`UPDATE send_pauses SET lifted_at = ?4, probe = 0 WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin <> '' AND lifted_at = 0`)
+)
 
 // pauseLike pauses what is sent as d is, from that origin or, where it is "", from all. What was on
 // its way when the pause began, or was accepted before it was lifted, changes nothing. Two pauses never hold the same message, or
@@ -157,7 +165,7 @@ func (t *tx) pauseLike(d *nudgewire.Dispatch, origin, words string, accepted, at
 		if all, err := t.sendPause(d.Account, kind, content, ""); err != nil || all.holds() {
 			return err
 		}
-	} else if err := t.put(stLiftOrigins, d.Account, kind, content, t.at); err != nil {
+	} else if err := t.put(liftOriginsSQL, d.Account, kind, content, t.at); err != nil {
 		return err
 	}
 	was, err := t.sendPause(d.Account, kind, content, origin)
@@ -189,7 +197,7 @@ func (t *tx) pauseLike(d *nudgewire.Dispatch, origin, words string, accepted, at
 			trigger = d.Trigger
 		}
 	}
-	err = t.put(stPauseSend, d.Account, kind, content, origin, trigger, run, contentMark(d.Send), cut(words, maxAnswer), since, micro(at.Add(pause)), was.pauses+1, flag(refused), flag(byStatus))
+	err = t.put(pauseSendSQL, d.Account, kind, content, origin, trigger, run, contentMark(d.Send), cut(words, maxAnswer), since, micro(at.Add(pause)), was.pauses+1, flag(refused), flag(byStatus))
 	return wrap(err, "pause what is sent")
 }
 
@@ -201,17 +209,21 @@ type sendPause struct {
 
 func (p *sendPause) holds() bool { return p.pauses > 0 && p.lifted == 0 }
 
+var sendPauseSQL = statementOf(`SELECT since, pauses, refused, probe, lifted_at FROM send_pauses WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin = ?4`)
+
 func (t *tx) sendPause(account, kind, content, origin string) (p sendPause, err error) {
-	err = t.query(stSendPause, func(r *row) error {
+	err = t.query(sendPauseSQL, func(r *row) error {
 		p = sendPause{since: r.int(), pauses: r.int(), refused: r.int() == 1, probe: r.int(), lifted: r.int()}
 		return nil
 	}, account, kind, content, origin)
 	return p, err
 }
 
+var liftPauseSQL = statementOf(`UPDATE send_pauses SET lifted_at = ?5, probe = 0 WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin = ?4 AND lifted_at = 0`)
+
 // liftPause makes what the pause held due at once.
 func (t *tx) liftPause(h *Halt) error {
-	n, err := t.exec(stLiftPause, h.Account, h.Kind, h.Name, h.Origin, t.at)
+	n, err := t.exec(liftPauseSQL, h.Account, h.Kind, h.Name, h.Origin, t.at)
 	if n > 0 {
 		t.peers.lowWater().lower(h.Account, 0)
 		t.leavesDue(h.Account, t.at)
@@ -237,6 +249,8 @@ func (s *Store) LiftPauses(ctx context.Context, content string) error {
 	return wrap(err, "lift the pause of %q", content)
 }
 
+var probePauseSQL = statementOf(`UPDATE send_pauses SET probe = ?5 WHERE of_account = ?1 AND kind = ?2 AND content = ?3 AND origin = ?4 AND lifted_at = 0`)
+
 // ProbePauses lets one message go of each pause that has ended, and says which: they tell whether
 // the service takes it again. Call it now and then.
 func (s *Store) ProbePauses(ctx context.Context, now time.Time) (probes []Halt, err error) {
@@ -259,7 +273,7 @@ func (s *Store) ProbePauses(ctx context.Context, now time.Time) (probes []Halt, 
 			if h.Probe == 0 && now.Sub(h.Until) > forgetPause {
 				return t.liftPause(&h)
 			}
-			if err := t.put(stProbePause, h.Account, h.Kind, h.Name, h.Origin, int64(h.Probe)); err != nil || h.Probe == 0 {
+			if err := t.put(probePauseSQL, h.Account, h.Kind, h.Name, h.Origin, int64(h.Probe)); err != nil || h.Probe == 0 {
 				return err
 			}
 			t.peers.lowWater().lower(h.Account, 0)
@@ -276,13 +290,24 @@ func (s *Store) ProbePauses(ctx context.Context, now time.Time) (probes []Halt, 
 	return probes, nil
 }
 
+// findProbe looks for a dispatch that a pause of what is sent holds, and nothing else does.
+const findProbe = `SELECT id FROM dispatches WHERE state = 'waiting' AND account = ?1 AND category = ?2 AND due_at <= ?3 AND (expires_at = 0 OR expires_at > ?3)
+	AND replace(send, ?4, '') <> send AND (?5 = '' OR event_id <> 0 AND trigger_name = ?5)
+	AND (?6 = '' OR event_id = 0 AND substr(correlation_key, 1, length(?6)) = ?6) AND tries <= ?7 AND phone <> ?8
+	AND ` + unhaltedByPeople
+
+var (
+	findProbeSQL       = statementOf(findProbe + ` ORDER BY due_at, id LIMIT 1`)
+	findNewestProbeSQL = statementOf(findProbe + ` ORDER BY due_at DESC, id DESC LIMIT 1`)
+)
+
 // findProbe looks for a dispatch of what h holds: one that was tried seldom comes first, for another phone than the last
 // one, the most urgent lane before the others. Of what is refused it is the newest, because what came first may be what is at fault.
 func (t *tx) findProbe(h *Halt, last nudgewire.Phone, now time.Time) error {
 	mark, trigger, run := h.marks()
-	find := stFindProbe
+	find := findProbeSQL
 	if h.Refused {
-		find = stFindNewestProbe
+		find = findNewestProbeSQL
 	}
 	for _, pass := range []struct {
 		tries int64

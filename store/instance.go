@@ -176,9 +176,9 @@ func (s *Store) sign(ctx context.Context, path string) error {
 	_, _ = rand.Read(random[:]) // it never fails
 	token := int64(binary.BigEndian.Uint64(random[:])>>1 | 1)
 	err = s.writer.runBatch([]*waiting{{run: func(t *tx) error {
-		err := t.put(stSetCount, countBefore, max(before, 0))
+		err := t.put(setCountSQL, countBefore, max(before, 0))
 		if err == nil {
-			err = t.put(stSetCount, countToken, token)
+			err = t.put(setCountSQL, countToken, token)
 		}
 		return err
 	}}})

@@ -37,10 +37,18 @@ func (s *Store) followAll(ctx context.Context, p *nudgewire.Part) error {
 	return nil
 }
 
+var (
+	// Messages that have no dispatch of their own: those that an upload's answer named. And the files of runs.
+	followedSQL = statementOf(`SELECT CAST(coalesce(sum(id_count), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN part = ?2 THEN id_count ELSE 0 END), 0) AS BIGINT)
+		FROM run_messages WHERE run_id = ?1`)
+	insertFollowedSQL = statementOf(`INSERT INTO run_messages (run_id, part, first_id, id_count, dispatch_id) VALUES (?1, ?2, ?3, ?4, ?5)`)
+	allFollowedSQL    = statementOf(`UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`)
+)
+
 // follow stores the next messages of p and says how many of them are stored now.
 func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time.Time, int64) time.Time) (followed int64, err error) {
 	var ofRun int64
-	err = t.query(stFollowed, func(row *row) error { ofRun, followed = row.int(), row.int(); return nil }, int64(p.RunID), int64(p.Number))
+	err = t.query(followedSQL, func(row *row) error { ofRun, followed = row.int(), row.int(); return nil }, int64(p.RunID), int64(p.Number))
 	if err != nil {
 		return 0, err
 	}
@@ -51,7 +59,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 	}
 	id, err := t.peers.allocate(t, dispatchIDs, n)
 	if err == nil {
-		err = t.put(stInsertFollowed, int64(p.RunID), int64(p.Number), followed+1, n, id)
+		err = t.put(insertFollowedSQL, int64(p.RunID), int64(p.Number), followed+1, n, id)
 	}
 	if err != nil {
 		return 0, err
@@ -73,7 +81,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 	}
 	t.counts[countFollowed] += n
 	if followed += n; followed == all {
-		err = t.put(stAllFollowed, int64(p.RunID), int64(p.Number))
+		err = t.put(allFollowedSQL, int64(p.RunID), int64(p.Number))
 	}
 	return followed, err
 }

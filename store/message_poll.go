@@ -14,6 +14,12 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 	return s.claimPolls(ctx, "", now, lease, n)
 }
 
+var (
+	duePollsSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages
+		WHERE final = 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`)
+	claimPollSQL = statementOf(`UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2) + `)`)
+)
+
 // claimPolls takes up to n messages of an account that are due, longest waiting first, and puts their
 // next look off by the lease. Unlike a send, a look that is made twice does no harm, so this is
 // all the claim there is, and a crash only delays it.
@@ -27,7 +33,7 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 	var got []nudgewire.Message
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		got, t.claimed = got[:0], t.claimed[:0]
-		err := t.query(stDuePolls, func(r *row) error {
+		err := t.query(duePollsSQL, func(r *row) error {
 			m, err := scanMessage(r)
 			got = append(got, m)
 			return err
@@ -40,10 +46,14 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 			t.claimed = append(t.claimed, int64(got[i].DispatchID))
 			got[i].NextPollAt = moment(again)
 		}
-		return t.execAll(stClaimPoll, t.claimed, again)
+		return t.execAll(claimPollSQL, t.claimed, again)
 	})
 	return got, wrap(err, "claim polls")
 }
+
+var updateMessageSQL = statementOf(`UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
+			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12, error_class = ?13
+		WHERE dispatch_id = ?1`)
 
 // FinishPoll records what a look at a message's status brought, as far as message_transitions.go lets it.
 // ErrNotFound when there is no such message.
@@ -53,7 +63,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	}
 	change := func(t *tx) error {
 		var before nudgewire.Message
-		err := t.query(stMessage, func(r *row) (err error) { before, err = scanMessage(r); return err }, int64(p.DispatchID))
+		err := t.query(messageSQL, func(r *row) (err error) { before, err = scanMessage(r); return err }, int64(p.DispatchID))
 		if err == nil && before.DispatchID == 0 {
 			err = unchanged{nudgewire.ErrNotFound}
 		}
@@ -79,7 +89,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 			t.countRejection(string(nudgewire.StatusFailed), m.Error)
 		}
 		t.leavesPoll(m.Account, micro(m.NextPollAt))
-		err = t.put(stUpdateMessage, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
+		err = t.put(updateMessageSQL, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
 			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), string(m.ErrorClass))
 		if err == nil && failedNow(&before, &m) {
 			err = t.heedFailure(&m, p.At, s)

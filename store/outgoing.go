@@ -16,38 +16,6 @@ import (
 // commit, a row for each receiver. Where nobody wants to know, nothing is written. What the row says beside the change is read
 // from the dispatch then.
 
-var outgoingStatements = map[stmt]statement{
-	stInsertOutgoing: {0, `INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, 0, ?8, ?8, 0, '')`},
-	stChangeOf: {6, `SELECT phone, trigger_name, event_id, step, account, sent_as FROM dispatches WHERE id = ?1`},
-	stRunOfMessage: {4, `SELECT m.run_id, r.job, m.dispatch_id + m.id_count, r.template FROM run_messages m JOIN runs r ON r.id = m.run_id
-		WHERE m.dispatch_id <= ?1 ORDER BY m.dispatch_id DESC LIMIT 1`},
-	stRowsWaiting: {5, `SELECT id, ` + partyColumns + ` FROM dispatches WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`},
-	stDueOutgoing: {8, `SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
-		WHERE receiver = ?1 AND state = 'waiting' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`},
-	stOutgoingBefore: {1, `SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`},
-	stHoldOutgoing:   {0, `UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting' AND lease_ends = 0`},
-	stClaimOutgoing:  {0, `UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state{{checked}} = 'waiting'`},
-	stRetryOutgoing: {0, `UPDATE webhooks_out SET due_at = ?3, lease_ends = 0, reason = ?4
-		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`},
-	stEndOutgoing: {0, `UPDATE webhooks_out SET state = ?3, lease_ends = 0, ended_at = ?4, reason = ?5
-		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`},
-	stOutgoing: {2, `SELECT receiver, subject FROM webhooks_out WHERE id = ?1`},
-	stNextOutgoing: {0, `UPDATE webhooks_out SET due_at = ?3 WHERE lease_ends = 0 AND due_at > ?3
-		AND id = (SELECT min(id) FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND receiver = ?2 AND state = 'waiting') AND attempts = 0`},
-	stReceiverWell: {0, `INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, 0, 0, '')
-		ON CONFLICT (receiver) DO UPDATE SET delivered_at = excluded.delivered_at, failing_since = 0
-		WHERE webhook_receivers.failing_since > 0 OR webhook_receivers.delivered_at < excluded.delivered_at - 1000000`},
-	stReceiverFails: {0, `INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, 0, ?2, ?2, ?3)
-		ON CONFLICT (receiver) DO UPDATE SET failed_at = excluded.failed_at, last_error = excluded.last_error,
-			failing_since = CASE WHEN webhook_receivers.failing_since = 0 THEN excluded.failing_since ELSE webhook_receivers.failing_since END`},
-	stReplayOutgoing: {0, `UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
-		WHERE id = ?1 AND state <> 'waiting'`},
-	stDropOutgoing:     {0, `DELETE FROM webhooks_out WHERE id = ?1`},
-	stOldOutgoing:      {0, `DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state <> 'waiting' AND ended_at < ?1 ORDER BY ended_at LIMIT 200)`},
-	stUnwantedOutgoing: {0, `DELETE FROM webhooks_out WHERE id IN (` + marks(2) + `) AND state{{checked}} = 'waiting' AND since < ?1`},
-}
-
 // noted is a change on its way to the end of its commit.
 type noted struct {
 	to     []string // receivers
@@ -106,15 +74,20 @@ func (t *tx) noteQueued(id nudgewire.DispatchID, p *party, reason string) {
 	t.note(nudgewire.AboutDispatch, string(nudgewire.StateWaiting), nudgewire.Change{Message: id, State: string(nudgewire.StateWaiting), Reason: reason}, false)
 }
 
+var rowsWaitingSQL = statementOf(`SELECT id, ` + partyColumns + ` FROM dispatches WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`)
+
 // noteRows notes that the rows of a run which wait between two numbers end.
 func (t *tx) noteRows(first, past int64, state nudgewire.State, reason string) error {
-	return t.query(stRowsWaiting, func(r *row) error {
+	return t.query(rowsWaitingSQL, func(r *row) error {
 		id := nudgewire.DispatchID(r.int())
 		p := scanParty(r)
 		t.noteState(id, &p, state, reason, "")
 		return r.err
 	}, first, past)
 }
+
+var insertOutgoingSQL = statementOf(`INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, 0, ?8, ?8, 0, '')`)
 
 // writeNoted writes the changes that were noted, at the end of their commit.
 func (t *tx) writeNoted() error {
@@ -137,7 +110,7 @@ func (t *tx) writeNoted() error {
 		for _, receiver := range n.to {
 			id, err := t.allocate(outgoingIDs)
 			if err == nil {
-				err = t.put(stInsertOutgoing, id, receiver, subject, int64(c.Event), string(c.Phone), n.kind, string(body), t.at)
+				err = t.put(insertOutgoingSQL, id, receiver, subject, int64(c.Event), string(c.Phone), n.kind, string(body), t.at)
 			}
 			if err != nil {
 				return fmt.Errorf("webhooks out: %w", err)
@@ -148,10 +121,16 @@ func (t *tx) writeNoted() error {
 	return nil
 }
 
+var (
+	changeOfSQL     = statementOf(`SELECT phone, trigger_name, event_id, step, account, sent_as FROM dispatches WHERE id = ?1`)
+	runOfMessageSQL = statementOf(`SELECT m.run_id, r.job, m.dispatch_id + m.id_count, r.template FROM run_messages m JOIN runs r ON r.id = m.run_id
+		WHERE m.dispatch_id <= ?1 ORDER BY m.dispatch_id DESC LIMIT 1`)
+)
+
 // fillChange adds what the dispatch knows, or for a message of an upload's answer its run.
 func (t *tx) fillChange(c *nudgewire.Change) error {
 	found := false
-	err := t.query(stChangeOf, func(r *row) error {
+	err := t.query(changeOfSQL, func(r *row) error {
 		found = true
 		phone, name := r.phone(), r.text()
 		c.Event, c.Step, c.Account = nudgewire.EventID(r.int()), int(r.int()), r.text()
@@ -165,7 +144,7 @@ func (t *tx) fillChange(c *nudgewire.Change) error {
 		return nil
 	}, int64(c.Message))
 	if err == nil && !found {
-		err = t.query(stRunOfMessage, func(r *row) error {
+		err = t.query(runOfMessageSQL, func(r *row) error {
 			run, job := nudgewire.RunID(r.int()), r.text()
 			if r.int() > int64(c.Message) {
 				c.Run, c.Job = run, job
@@ -175,6 +154,14 @@ func (t *tx) fillChange(c *nudgewire.Change) error {
 	}
 	return err
 }
+
+var (
+	dueOutgoingSQL = statementOf(`SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
+		WHERE receiver = ?1 AND state = 'waiting' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
+	outgoingBeforeSQL = statementOf(`SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`)
+	holdOutgoingSQL   = statementOf(`UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting' AND lease_ends = 0`)
+	claimOutgoingSQL  = statementOf(`UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+)
 
 // ClaimOutgoing takes up to n changes that are due for a receiver, the longest due first; they are due again after the lease unless
 // they end before. One whose message has an earlier one on its way to the same receiver waits for that.
@@ -196,7 +183,7 @@ func (s *Store) ClaimOutgoing(ctx context.Context, receiver string, now time.Tim
 				subject int64
 			}
 			var due []found
-			err := t.query(stDueOutgoing, func(r *row) error {
+			err := t.query(dueOutgoingSQL, func(r *row) error {
 				o := found{Outgoing: nudgewire.Outgoing{ID: r.int(), Receiver: receiver}, subject: r.int()}
 				o.Kind = r.text()
 				body := r.text()
@@ -210,11 +197,11 @@ func (s *Store) ClaimOutgoing(ctx context.Context, receiver string, now time.Tim
 			for i := range due {
 				o := &due[i]
 				before := int64(0)
-				err := t.query(stOutgoingBefore, func(r *row) error { before = r.int(); return nil }, o.subject, o.ID, receiver)
+				err := t.query(outgoingBeforeSQL, func(r *row) error { before = r.int(); return nil }, o.subject, o.ID, receiver)
 				if err == nil && before != 0 {
-					err = t.put(stHoldOutgoing, o.ID, max(before, micro(now)+1))
+					err = t.put(holdOutgoingSQL, o.ID, max(before, micro(now)+1))
 				} else if err == nil {
-					err = t.put(stClaimOutgoing, o.ID, int64(o.Attempt), until)
+					err = t.put(claimOutgoingSQL, o.ID, int64(o.Attempt), until)
 					got = append(got, o.Outgoing)
 				}
 				if err != nil {
@@ -230,23 +217,39 @@ func (s *Store) ClaimOutgoing(ctx context.Context, receiver string, now time.Tim
 	return got, wrap(err, "claim webhooks out")
 }
 
+var (
+	retryOutgoingSQL = statementOf(`UPDATE webhooks_out SET due_at = ?3, lease_ends = 0, reason = ?4
+		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`)
+	endOutgoingSQL = statementOf(`UPDATE webhooks_out SET state = ?3, lease_ends = 0, ended_at = ?4, reason = ?5
+		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`)
+	outgoingSQL     = statementOf(`SELECT receiver, subject FROM webhooks_out WHERE id = ?1`)
+	nextOutgoingSQL = statementOf(`UPDATE webhooks_out SET due_at = ?3 WHERE lease_ends = 0 AND due_at > ?3
+		AND id = (SELECT min(id) FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND receiver = ?2 AND state = 'waiting') AND attempts = 0`)
+	receiverWellSQL = statementOf(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, 0, 0, '')
+		ON CONFLICT (receiver) DO UPDATE SET delivered_at = excluded.delivered_at, failing_since = 0
+		WHERE webhook_receivers.failing_since > 0 OR webhook_receivers.delivered_at < excluded.delivered_at - 1000000`)
+	receiverFailsSQL = statementOf(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, 0, ?2, ?2, ?3)
+		ON CONFLICT (receiver) DO UPDATE SET failed_at = excluded.failed_at, last_error = excluded.last_error,
+			failing_since = CASE WHEN webhook_receivers.failing_since = 0 THEN excluded.failing_since ELSE webhook_receivers.failing_since END`)
+)
+
 // FinishOutgoing records how an attempt ended. ErrClaimLost when it is not claimed by that attempt any more.
 func (s *Store) FinishOutgoing(ctx context.Context, e nudgewire.OutgoingEnd) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		var receiver string
 		var subject int64
-		if err := t.query(stOutgoing, func(r *row) error { receiver, subject = r.text(), r.int(); return nil }, e.ID); err != nil {
+		if err := t.query(outgoingSQL, func(r *row) error { receiver, subject = r.text(), r.int(); return nil }, e.ID); err != nil {
 			return err
 		}
 		at, why := micro(e.At), cut(e.Error, maxReason)
 		var n int64
 		var err error
 		if e.State == nudgewire.OutgoingWaiting {
-			if n, err = t.exec(stRetryOutgoing, e.ID, int64(e.Attempt), micro(e.RetryAt), why); n > 0 {
+			if n, err = t.exec(retryOutgoingSQL, e.ID, int64(e.Attempt), micro(e.RetryAt), why); n > 0 {
 				t.outs.note(receiver, micro(e.RetryAt), t.at)
 			}
 		} else {
-			n, err = t.exec(stEndOutgoing, e.ID, int64(e.Attempt), string(e.State), at, why)
+			n, err = t.exec(endOutgoingSQL, e.ID, int64(e.Attempt), string(e.State), at, why)
 		}
 		switch {
 		case err != nil:
@@ -255,12 +258,12 @@ func (s *Store) FinishOutgoing(ctx context.Context, e nudgewire.OutgoingEnd) err
 			return unchanged{nudgewire.ErrClaimLost}
 		case e.Error == "" && e.State == nudgewire.OutgoingWaiting: // cut off by a stop
 		case e.Error == "":
-			err = t.put(stReceiverWell, receiver, at)
+			err = t.put(receiverWellSQL, receiver, at)
 		default:
-			err = t.put(stReceiverFails, receiver, at, why)
+			err = t.put(receiverFailsSQL, receiver, at, why)
 		}
 		if err == nil && e.State != nudgewire.OutgoingWaiting && subject != 0 {
-			if n, err = t.exec(stNextOutgoing, subject, receiver, at); n > 0 {
+			if n, err = t.exec(nextOutgoingSQL, subject, receiver, at); n > 0 {
 				t.outs.note(receiver, at, t.at)
 			}
 		}
@@ -341,6 +344,9 @@ type Replay struct {
 	DryRun   bool                 // only count
 }
 
+var replayOutgoingSQL = statementOf(`UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
+		WHERE id = ?1 AND state <> 'waiting'`)
+
 // Replay has changes sent again, in their order, and says how many.
 func (s *Store) Replay(ctx context.Context, q Replay) (n int64, err error) {
 	where := []string{"id > ?1", "receiver = ?2", "state <> 'waiting'", "at >= ?3"}
@@ -366,7 +372,7 @@ func (s *Store) Replay(ctx context.Context, q Replay) (n int64, err error) {
 		err = s.write(ctx, laneWork, func(t *tx) error {
 			changed = 0
 			for _, id := range ids {
-				one, err := t.exec(stReplayOutgoing, id, t.at)
+				one, err := t.exec(replayOutgoingSQL, id, t.at)
 				if changed += one; err != nil {
 					return err
 				}
@@ -383,20 +389,25 @@ func (s *Store) Replay(ctx context.Context, q Replay) (n int64, err error) {
 // findUnwanted looks beside the commits: it walks through all that waits.
 const findUnwanted = `SELECT id FROM webhooks_out WHERE id > ?1 AND state = 'waiting' AND since < ?2 ORDER BY id`
 
+var (
+	oldOutgoingSQL      = statementOf(`DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state <> 'waiting' AND ended_at < ?1 ORDER BY ended_at LIMIT 200)`)
+	unwantedOutgoingSQL = statementOf(`DELETE FROM webhooks_out WHERE id IN (` + marks(2) + `) AND state{{checked}} = 'waiting' AND since < ?1`)
+)
+
 // outgoing removes what was told, and what waits for a receiver that nobody tells any more.
 func (e *retainer) outgoing(ctx context.Context) error {
 	before := e.before(e.keep.WebhooksOut)
 	if before.IsZero() {
 		return nil
 	}
-	if err := e.until(ctx, kindOutgoing, stOldOutgoing, micro(before)); err != nil {
+	if err := e.until(ctx, kindOutgoing, oldOutgoingSQL, micro(before)); err != nil {
 		return err
 	}
 	unwanted := micro(e.now.Add(-mostUntold))
 	return e.ids(ctx, findUnwanted, []any{unwanted}, perRetention, func(ids []int64) error {
 		return e.commit(ctx, kindOutgoing, func(t *tx) (n int64, err error) {
 			for some := range slices.Chunk(ids, rowsAtOnce) {
-				gone, err := t.exec(stUnwantedOutgoing, padded([]any{unwanted}, some)...)
+				gone, err := t.exec(unwantedOutgoingSQL, padded([]any{unwanted}, some)...)
 				if n += gone; err != nil {
 					return n, err
 				}
@@ -408,6 +419,8 @@ func (e *retainer) outgoing(ctx context.Context) error {
 
 // mostUntold is how long a change waits at the most; a receiver that the config has gives up earlier.
 const mostUntold = 30 * 24 * time.Hour
+
+var dropOutgoingSQL = statementOf(`DELETE FROM webhooks_out WHERE id = ?1`)
 
 // outgoing removes what is to be told, or was, about those who are forgotten.
 func (e *eraser) outgoing(ctx context.Context) error {
@@ -422,5 +435,5 @@ func (e *eraser) outgoing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.change(ctx, stDropOutgoing, due)
+	return e.change(ctx, dropOutgoingSQL, due)
 }

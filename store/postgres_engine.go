@@ -29,9 +29,9 @@ type postgresEngine struct {
 	connect func(context.Context) (*pgx.Conn, error)
 	conn    *pgx.Conn // nil while there is none
 
-	*serverForms
-	sets  [stmtCount]*setForm
-	tried [stmtCount]bool // whether it has one
+	forms []serverForm
+	sets  []*setForm // by the numbers of statements
+	tried []bool     // whether it has one
 
 	began     bool // BEGIN was sent
 	xid       uint64
@@ -51,14 +51,14 @@ type firstAsk struct {
 
 // puts are executions of one statement that wait.
 type puts struct {
-	s   stmt
+	s   *statement
 	all [][]any
 }
 
 // An ask is what an operation waits for. Locks are hashes that are locked and looked up before anything else is asked; with try only
 // those that nobody has.
 type ask struct {
-	s       stmt
+	s       *statement
 	args    []any
 	query   bool
 	locks   []int64
@@ -77,28 +77,28 @@ func (a *ask) first() int64 {
 	return n
 }
 
-// serverForms are the statements as PostgreSQL gets them, the same for all connections.
-type serverForms struct {
-	one   [stmtCount]string // in its words
-	table [stmtCount]string // that it changes
-	plain [stmtCount]bool   // it looks at no other rows
-	lists [stmtCount]listForm
+// A serverForm is a statement as PostgreSQL gets it, the same for all connections.
+type serverForm struct {
+	one   string // in its words
+	table string // that it changes
+	plain bool   // it looks at no other rows
+	list  listForm
 }
 
-var formsOfServer = sync.OnceValue(func() *serverForms {
-	f := &serverForms{}
-	for _, table := range append(slices.Clone(statements), postgresStatements) {
-		for i, s := range table {
-			f.one[i] = postgresDialect.sql(s.sql)
-			f.table[i], f.plain[i] = touches(f.one[i])
-			f.lists[i] = asList(f.one[i])
-		}
+// formsOfServer are those of all statements, by their numbers.
+var formsOfServer = sync.OnceValue(func() []serverForm {
+	all := make([]serverForm, len(statements))
+	for i, s := range statements {
+		f := &all[i]
+		f.one = postgresDialect.sql(cmp.Or(s.postgres, s.sql))
+		f.table, f.plain = touches(f.one)
+		f.list = asList(f.one)
 	}
-	return f
+	return all
 })
 
 func newPostgresEngine(connect func(context.Context) (*pgx.Conn, error)) *postgresEngine {
-	return &postgresEngine{connect: connect, serverForms: formsOfServer()}
+	return &postgresEngine{connect: connect, forms: formsOfServer(), sets: make([]*setForm, len(statements)), tried: make([]bool, len(statements))}
 }
 
 func (e *postgresEngine) close() error {
@@ -260,13 +260,13 @@ func (e *postgresEngine) outcome(cause error) error {
 	}
 }
 
-func (e *postgresEngine) exec(s stmt, args []driver.NamedValue) (int64, error) {
+func (e *postgresEngine) exec(s *statement, args []driver.NamedValue) (int64, error) {
 	a := ask{s: s, args: values(args)}
 	err := e.trouble(e.round([]*ask{&a}, ""))
 	return a.changed, err
 }
 
-func (e *postgresEngine) query(s stmt, args []driver.NamedValue, each func(*row) error) error {
+func (e *postgresEngine) query(s *statement, args []driver.NamedValue, each func(*row) error) error {
 	a := ask{s: s, args: values(args), query: true}
 	if err := e.trouble(e.round([]*ask{&a}, "")); err != nil {
 		return err
@@ -288,16 +288,16 @@ func (a *ask) each(each func(*row) error) error {
 }
 
 // put keeps the statement until something is asked. It joins others of its kind where nothing in between touches their table.
-func (e *postgresEngine) put(s stmt, args []driver.NamedValue) error {
+func (e *postgresEngine) put(s *statement, args []driver.NamedValue) error {
 	v := values(args)
-	if e.plain[s] {
+	if e.forms[s.number].plain {
 		for i := len(e.puts) - 1; i >= 0; i-- {
 			p := &e.puts[i]
 			if p.s == s {
 				p.all = append(p.all, v)
 				return nil
 			}
-			if e.table[p.s] == e.table[s] || !e.plain[p.s] {
+			if e.forms[p.s.number].table == e.forms[s.number].table || !e.forms[p.s.number].plain {
 				break
 			}
 		}
@@ -374,15 +374,15 @@ func (f *fiber) ask(a *ask) error {
 	return nil
 }
 
-func (f *fiber) exec(s stmt, args []driver.NamedValue) (int64, error) {
+func (f *fiber) exec(s *statement, args []driver.NamedValue) (int64, error) {
 	a := ask{s: s, args: values(args)}
 	err := f.ask(&a)
 	return a.changed, err
 }
 
-func (f *fiber) put(s stmt, args []driver.NamedValue) error { return f.engine.put(s, args) }
+func (f *fiber) put(s *statement, args []driver.NamedValue) error { return f.engine.put(s, args) }
 
-func (f *fiber) query(s stmt, args []driver.NamedValue, each func(*row) error) error {
+func (f *fiber) query(s *statement, args []driver.NamedValue, each func(*row) error) error {
 	a := ask{s: s, args: values(args), query: true}
 	if err := f.ask(&a); err != nil {
 		return err
@@ -493,8 +493,8 @@ func (e *postgresEngine) round(asks []*ask, last string) error {
 		}
 	}
 	e.puts = e.puts[:0]
-	groups := map[stmt][]*ask{}
-	var order []stmt
+	groups := map[*statement][]*ask{}
+	var order []*statement
 	for _, a := range asks {
 		if a.locks != nil || a.finds != nil {
 			e.addLocks(&b, a)
@@ -518,23 +518,23 @@ func (e *postgresEngine) round(asks []*ask, last string) error {
 }
 
 // form is the statement for many; nil where there is none.
-func (e *postgresEngine) form(ctx context.Context, s stmt) (*setForm, error) {
-	if e.tried[s] {
-		return e.sets[s], nil
+func (e *postgresEngine) form(ctx context.Context, s *statement) (*setForm, error) {
+	if e.tried[s.number] {
+		return e.sets[s.number], nil
 	}
-	about, err := e.conn.Prepare(ctx, e.one[s], e.one[s])
+	about, err := e.conn.Prepare(ctx, e.forms[s.number].one, e.forms[s.number].one)
 	if err != nil {
-		return nil, fmt.Errorf("prepare %q: %w", e.one[s], err)
+		return nil, fmt.Errorf("prepare %q: %w", e.forms[s.number].one, err)
 	}
-	if form, ok := setOf(e.one[s], about.ParamOIDs); ok {
-		e.sets[s] = &form
+	if form, ok := setOf(e.forms[s.number].one, about.ParamOIDs); ok {
+		e.sets[s.number] = &form
 	}
-	e.tried[s] = true
-	return e.sets[s], nil
+	e.tried[s.number] = true
+	return e.sets[s.number], nil
 }
 
 func (e *postgresEngine) addPuts(ctx context.Context, b *batchOf, p *puts) error {
-	if list := e.lists[p.s]; list.sql != "" {
+	if list := e.forms[p.s.number].list; list.sql != "" {
 		for _, args := range list.joined(p.all) {
 			b.add(list.sql, args, nil)
 		}
@@ -552,19 +552,19 @@ func (e *postgresEngine) addPuts(ctx context.Context, b *batchOf, p *puts) error
 					continue
 				}
 				for _, args := range some {
-					b.add(e.one[p.s], args, nil)
+					b.add(e.forms[p.s.number].one, args, nil)
 				}
 			}
 			return nil
 		}
 	}
 	for _, args := range p.all {
-		b.add(e.one[p.s], args, nil)
+		b.add(e.forms[p.s.number].one, args, nil)
 	}
 	return nil
 }
 
-func (e *postgresEngine) addAsks(ctx context.Context, b *batchOf, s stmt, asks []*ask) error {
+func (e *postgresEngine) addAsks(ctx context.Context, b *batchOf, s *statement, asks []*ask) error {
 	if len(asks) > 1 {
 		form, err := e.form(ctx, s)
 		if err != nil {
@@ -600,7 +600,7 @@ func (e *postgresEngine) addAsks(ctx context.Context, b *batchOf, s stmt, asks [
 		}
 	}
 	for _, a := range asks {
-		b.add(e.one[s], a.args, func(rows pgx.Rows) error {
+		b.add(e.forms[s.number].one, a.args, func(rows pgx.Rows) error {
 			for rows.Next() {
 				v, err := scanValues(rows)
 				if err != nil {

@@ -262,6 +262,8 @@ func (w *wakeUps) worth(at int64) bool {
 	return true
 }
 
+var noticeDueSQL = postgresStatement(`INSERT INTO notices (kind, id) VALUES ('due', $1)`)
+
 // tellDue has a batch tell of what it leaves waiting.
 func (m *manyWriters) tellDue(t *tx) error {
 	if len(t.dues) == 0 {
@@ -274,5 +276,5 @@ func (m *manyWriters) tellDue(t *tx) error {
 	if !m.wakes.worth(max(at, t.at)) {
 		return nil
 	}
-	return t.put(stNoticeDue, max(at, t.at))
+	return t.put(noticeDueSQL, max(at, t.at))
 }

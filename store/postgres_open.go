@@ -56,7 +56,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	defer func() { err = wrap(err, "PostgreSQL at %s", whereIs(cfg)) }()
-	cfg.StatementCacheCapacity = 2 * int(stmtCount)
+	cfg.StatementCacheCapacity = 2 * len(statements)
 	s.openPool(cfg)
 	if err := checkServer(ctx, s.reads.DB); err != nil {
 		return unreachable(err)

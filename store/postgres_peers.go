@@ -151,7 +151,7 @@ func (m *manyWriters) begin(t *tx) error {
 	}
 	for of := range sequenceCount {
 		if m.numbers.low(of) {
-			m.engine.first = append(m.engine.first, firstAsk{m.engine.one[nextBlock[of]], func(rows pgx.Rows) error {
+			m.engine.first = append(m.engine.first, firstAsk{m.engine.forms[nextBlock[of].number].one, func(rows pgx.Rows) error {
 				for rows.Next() {
 					v, err := scanValues(rows)
 					if err != nil {
@@ -251,7 +251,7 @@ func (m *manyWriters) find(t *tx, first, last, hash int64, ids []int64) ([]int64
 
 func (m *manyWriters) remember(t *tx, k key, _ bool) error {
 	m.engine.keys.add(k)
-	if err := t.put(stInsertKey, k.part, k.hash, k.id); err != nil {
+	if err := t.put(insertKeySQL, k.part, k.hash, k.id); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	return nil
@@ -287,9 +287,20 @@ func (m *manyWriters) filesCount(bool) {}
 
 func (m *manyWriters) lowWater() *lowWater { return nil }
 
+// What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
+// was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is
+// dead. That the lease of another one has ended says so only to who may bury ($4).
+var sendingSQL = statementOf(`SELECT ` + dispatchColumns + ` FROM dispatches
+		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + dispatchColumns + ` FROM dispatches
+		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
+			WHERE nodes.owner = dispatches.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
+		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF dispatches SKIP LOCKED`)
+
 func (m *manyWriters) sending(t *tx, own string, now int64, each func(*row) error) error {
-	return t.query(stSending, each, own, now, t.calls.predecessor(), flag(t.beat.mayBury()))
+	return t.query(sendingSQL, each, own, now, t.calls.predecessor(), flag(t.beat.mayBury()))
 }
+
+var aliveSQL = postgresStatement(`SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1"))
 
 func (m *manyWriters) alive(t *tx, owner, own string) (alive bool, err error) {
 	if owner == own {
@@ -298,65 +309,30 @@ func (m *manyWriters) alive(t *tx, owner, own string) (alive bool, err error) {
 	if owner == t.calls.predecessor() {
 		return false, nil
 	}
-	err = t.query(stAlive, func(*row) error { alive = true; return nil }, owner)
+	err = t.query(aliveSQL, func(*row) error { alive = true; return nil }, owner)
 	return alive, wrap(err, "whether its owner lives")
 }
 
 func (m *manyWriters) buries(t *tx) bool { return t.beat.mayBury() }
 
+var freeLookupsSQL = statementOf(`UPDATE lookups SET due_at = ?1, lease_ends = 0, owner = '' WHERE lease_ends > 0 AND owner <> ?2`).onPostgres(`UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
+		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + aliveNow("lookups.owner") + `)`)
+
 func (m *manyWriters) freeLookups(t *tx, own string, now int64) (int64, error) {
-	return t.exec(stFreeLookups, now, own, t.calls.predecessor(), flag(t.beat.mayBury()))
+	return t.exec(freeLookupsSQL, now, own, t.calls.predecessor(), flag(t.beat.mayBury()))
 }
 
 func (m *manyWriters) close() {}
 
+var (
+	nextEventsSQL     = postgresStatement(`SELECT nextval('event_numbers')`)
+	nextDispatchesSQL = postgresStatement(`SELECT nextval('dispatch_numbers')`)
+	nextRejectedSQL   = postgresStatement(`SELECT nextval('rejected_numbers')`)
+	nextRunsSQL       = postgresStatement(`SELECT nextval('run_numbers')`)
+	nextChangesSQL    = postgresStatement(`SELECT nextval('outgoing_numbers')`)
+)
+
 // nextBlock are the statements that take the next numbers.
-var nextBlock = [sequenceCount]stmt{
-	eventIDs: stNextEvents, dispatchIDs: stNextDispatches, rejectedIDs: stNextRejected, runIDs: stNextRuns, outgoingIDs: stNextChanges,
-}
-
-// postgresStatements are those that only this engine has.
-var postgresStatements = map[stmt]statement{
-	// Each writer counts in a row of its own, or all would wait for one. The view "counters" has the sums.
-	stCount: {0, `INSERT INTO counters_added (name, writer, value) VALUES ($1, current_setting('nudgewire.writer')::bigint, $2)
-		ON CONFLICT (name, writer) DO UPDATE SET value = counters_added.value + excluded.value`},
-	stLastSeen: {0, `INSERT INTO counters_added (name, writer, value) VALUES ($1, current_setting('nudgewire.writer')::bigint, $2)
-		ON CONFLICT (name, writer) DO UPDATE SET value = CASE WHEN excluded.value > counters_added.value THEN excluded.value ELSE counters_added.value END`},
-	stSetCount: {0, `INSERT INTO counters_kept (name, value) VALUES ($1, $2)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`},
-	stTrimCounts: {0, `DELETE FROM counters_added WHERE name >= $1 AND name < $2`},
-
-	// As with the counters, each writer adds to rows of its own.
-	stHour: {0, `INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, current_setting('nudgewire.writer')::bigint, $8)
-		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`},
-
-	stUnused: {0, `INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
-		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, $4, $5, $5, 0, $6)
-		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
-			n = CASE WHEN unused.last_at > $7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
-			first_at = CASE WHEN unused.n > 0 AND unused.last_at > $7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
-			last_at = excluded.last_at, event_id = excluded.event_id`},
-	stUsedAgain: {0, `INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
-		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, 0, 0, 0, $4, 0)
-		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`},
-
-	stFreeLookups: {0, `UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
-		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + aliveNow("lookups.owner") + `)`},
-	stAlive: {1, `SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1")},
-	// What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
-	// was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is
-	// dead. That the lease of another one has ended says so only to who may bury ($4).
-	stSending: {23, `SELECT ` + dispatchColumns + ` FROM dispatches
-		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
-			WHERE nodes.owner = dispatches.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
-		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF dispatches SKIP LOCKED`},
-
-	stNextEvents:     {1, `SELECT nextval('event_numbers')`},
-	stNextDispatches: {1, `SELECT nextval('dispatch_numbers')`},
-	stNextRejected:   {1, `SELECT nextval('rejected_numbers')`},
-	stNextRuns:       {1, `SELECT nextval('run_numbers')`},
-	stNextChanges:    {1, `SELECT nextval('outgoing_numbers')`},
-
-	stNoticeDue: {0, `INSERT INTO notices (kind, id) VALUES ('due', $1)`},
+var nextBlock = [sequenceCount]*statement{
+	eventIDs: nextEventsSQL, dispatchIDs: nextDispatchesSQL, rejectedIDs: nextRejectedSQL, runIDs: nextRunsSQL, outgoingIDs: nextChangesSQL,
 }

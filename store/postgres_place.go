@@ -128,14 +128,14 @@ func noteRestoration(ctx context.Context, tx pgx.Tx, how string) error {
 		return err
 	}
 	now := micro(time.Now())
-	if _, err := tx.Exec(ctx, postgresDialect.sql(restorationStatements[stEndRestorations].sql), now); err != nil {
+	if _, err := tx.Exec(ctx, postgresDialect.sql(endRestorationsSQL.sql), now); err != nil {
 		return err
 	}
 	for _, end := range leaveSignedIn {
-		if _, err := tx.Exec(ctx, postgresDialect.sql(userStatements[end].sql)); err != nil {
+		if _, err := tx.Exec(ctx, postgresDialect.sql(end.sql)); err != nil {
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, postgresDialect.sql(restorationStatements[stInsertRestoration].sql), how, micro(time.Time{}), newest, now, config)
+	_, err = tx.Exec(ctx, postgresDialect.sql(insertRestorationSQL.sql), how, micro(time.Time{}), newest, now, config)
 	return err
 }

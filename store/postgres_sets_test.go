@@ -30,22 +30,23 @@ func openForSets(t *testing.T) (*Store, *postgresEngine) {
 func TestTheServerTakesEverySet(t *testing.T) {
 	_, e := openForSets(t)
 	failIf(t, e.begin())
-	sets := map[stmt]bool{}
-	for i, one := range e.one {
-		if one == "" || i == int(stBegin) || i == int(stCommit) || i == int(stRollback) {
+	sets := map[*statement]bool{}
+	for i, s := range statements {
+		one := e.forms[i].one
+		if s == beginSQL || s == commitSQL || s == rollbackSQL {
 			continue
 		}
-		form, err := e.form(t.Context(), stmt(i))
+		form, err := e.form(t.Context(), s)
 		failIf(t, err)
 		if form == nil || strings.Contains(one, "FOR UPDATE SKIP LOCKED") {
 			continue
 		}
-		sets[stmt(i)] = true
+		sets[s] = true
 		if _, err := e.conn.Prepare(t.Context(), form.sql, form.sql); err != nil {
 			t.Errorf("%s\nas a set: %s\n%v", one, form.sql, err)
 		}
 	}
-	for name, s := range map[string]stmt{"counters": stCount, "last events": stLastSeen, "consents": stSaveConsent, "opt-outs": stProposal, "keys": stInsertKey} {
+	for name, s := range map[string]*statement{"counters": countSQL, "last events": lastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
 		if !sets[s] {
 			t.Errorf("%s have no set", name)
 		}
@@ -94,18 +95,18 @@ func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 	err := commitOne(s, func(t *tx) error {
 		for i := range int64(9) {
 			for _, name := range []string{"a", "b"} {
-				if err := t.put(stCount, "sum/"+name, i); err != nil {
+				if err := t.put(countSQL, "sum/"+name, i); err != nil {
 					return err
 				}
 			}
 		}
 		for _, at := range []int64{5, 9, 7} {
-			if err := t.put(stLastSeen, "newest", at); err != nil {
+			if err := t.put(lastSeenSQL, "newest", at); err != nil {
 				return err
 			}
 		}
 		for _, value := range []int64{5, 9, 7} {
-			if err := t.put(stSetCount, "last", value); err != nil {
+			if err := t.put(setCountSQL, "last", value); err != nil {
 				return err
 			}
 		}

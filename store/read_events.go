@@ -127,8 +127,8 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 // decisionsOf reads the decisions about the events ids, each event's in their order. Of those that are gone only which
 // dispatches they led to is known.
 func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each func(nudgewire.Decision)) (gone []nudgewire.EventID, err error) {
-	query := func(q stmt, each func(*row) error, args ...any) error {
-		return s.rows(ctx, messageStatements[q].sql, args, each)
+	query := func(q *statement, each func(*row) error, args ...any) error {
+		return s.rows(ctx, q.sql, args, each)
 	}
 	for _, id := range ids {
 		kept, err := readDecisions(id, query, each)
@@ -143,18 +143,23 @@ func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each f
 	return gone, nil
 }
 
+var (
+	decisionsSQL = statementOf(`SELECT event_id, bundle FROM decisions WHERE event_id <= ?1 AND seq = 0 ORDER BY event_id DESC LIMIT 1`)
+	laterSQL     = statementOf(`SELECT event_id, bundle FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq`)
+)
+
 // readDecisions reads what was said about event id, in the order in which it was: its entry in
 // the bundle that begins with it or before it, and what was said later. kept is false where retention has cleared
 // away what was said first.
-func readDecisions(id nudgewire.EventID, query func(stmt, func(*row) error, ...any) error, each func(nudgewire.Decision)) (kept bool, err error) {
-	for _, q := range []stmt{stDecisions, stLater} {
+func readDecisions(id nudgewire.EventID, query func(*statement, func(*row) error, ...any) error, each func(nudgewire.Decision)) (kept bool, err error) {
+	for _, q := range []*statement{decisionsSQL, laterSQL} {
 		err := query(q, func(r *row) error {
 			at, bundle := int64(id)-r.int(), r.blob()
 			var said []byte
 			if ok, err := entry(bundle, at, &said); err != nil || !ok {
 				return err
 			}
-			kept = kept || q == stDecisions && string(said) != unsaid
+			kept = kept || q == decisionsSQL && string(said) != unsaid
 			return decodeDecisions(said, id, each)
 		}, int64(id))
 		if err != nil {

@@ -56,6 +56,9 @@ func (s *Store) RefreshToken(ctx context.Context, source [sha256.Size]byte) (tok
 	return token, wrap(err, "read a refresh token")
 }
 
+var keepTokenSQL = statementOf(`INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`)
+
 // KeepRefreshToken puts token in place of the one that was kept for source: used, "" where none was. The provider takes no other any
 // more, so it is noted beside the data first: where it cannot be kept now, and this process ends before it can, the next start keeps it.
 func (s *Store) KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, used, token string) error {
@@ -65,7 +68,7 @@ func (s *Store) KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, 
 	noted := notedToken{hex.EncodeToString(source[:]), used, token}
 	note := s.noteToken(noted, true)
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(stKeepToken, noted.Source, token, t.at)
+		return t.put(keepTokenSQL, noted.Source, token, t.at)
 	})
 	if err == nil {
 		err = s.noteToken(noted, false)
@@ -109,6 +112,8 @@ func (s *Store) noteToken(one notedToken, add bool) error {
 	return err
 }
 
+var keptTokenSQL = statementOf(`SELECT token FROM refresh_tokens WHERE source = ?1`)
+
 // keepNoted keeps what an earlier process noted and could not keep, unless somebody has kept another one since.
 func (s *Store) keepNoted(ctx context.Context) error {
 	all, err := s.notedTokens()
@@ -118,11 +123,11 @@ func (s *Store) keepNoted(ctx context.Context) error {
 	for _, one := range all {
 		err := s.write(ctx, laneWork, func(t *tx) error {
 			kept := ""
-			err := t.query(stKeptToken, func(r *row) error { kept = r.text(); return nil }, one.Source)
+			err := t.query(keptTokenSQL, func(r *row) error { kept = r.text(); return nil }, one.Source)
 			if err != nil || kept != one.Used {
 				return err
 			}
-			return t.put(stKeepToken, one.Source, one.Token, t.at)
+			return t.put(keepTokenSQL, one.Source, one.Token, t.at)
 		})
 		if err == nil {
 			err = s.noteToken(one, false)

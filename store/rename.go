@@ -122,8 +122,10 @@ func (r Rename) same(other Rename) bool {
 	return r.About == other.About && r.Was == other.Was && r.Name == other.Name
 }
 
+var renameSQL = statementOf(`INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`)
+
 func (t *tx) noteRename(r Rename) error {
-	return t.put(stRename, r.About, r.Was, r.Name, t.at+renameGrace.Microseconds())
+	return t.put(renameSQL, r.About, r.Was, r.Name, t.at+renameGrace.Microseconds())
 }
 
 func (t *tx) rename(r Rename) error {
@@ -145,12 +147,38 @@ func (t *tx) rename(r Rename) error {
 	return err
 }
 
+var (
+	renameWaitingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
+	renameSendingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
+	renameDoubtSQL   = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
+	renameHaltsSQL   = statementOf(`UPDATE halts SET name = ?2 WHERE name = ?1 AND (scope = 'trigger' OR scope = 'mode' OR scope = 'released') AND NOT EXISTS (SELECT 1 FROM halts n WHERE n.scope = halts.scope AND n.name = ?2)`)
+	endOldHaltsSQL   = statementOf(`DELETE FROM halts WHERE name = ?1 AND (scope = 'trigger' OR scope = 'mode' OR scope = 'released')`)
+	renameWindowSQL  = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
+		ON CONFLICT (trigger_name) DO UPDATE SET used = trigger_windows.used + excluded.used`)
+	endOldWindowSQL     = statementOf(`DELETE FROM trigger_windows WHERE trigger_name = ?1`)
+	renameSendPausesSQL = statementOf(`UPDATE send_pauses SET of_trigger = ?2, origin = 'trigger ' || ?2 WHERE of_trigger = ?1 AND NOT EXISTS (SELECT 1 FROM send_pauses n
+		WHERE n.of_account = send_pauses.of_account AND n.kind = send_pauses.kind AND n.content = send_pauses.content AND n.of_trigger = ?2)`)
+	endOldSendPausesSQL  = statementOf(`DELETE FROM send_pauses WHERE of_trigger = ?1`)
+	renameRowsSQL        = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsSendingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsDoubtSQL   = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
+	renameJobHaltsSQL    = statementOf(`UPDATE halts SET name = ?2 WHERE name = ?1 AND (scope = 'job') AND NOT EXISTS (SELECT 1 FROM halts n WHERE n.scope = halts.scope AND n.name = ?2)`)
+	endOldJobHaltsSQL    = statementOf(`DELETE FROM halts WHERE name = ?1 AND (scope = 'job')`)
+	renameJobWindowSQL   = statementOf(`INSERT INTO job_windows (job, since, used) SELECT CAST(?2 AS TEXT), since, used FROM job_windows WHERE job = ?1
+		ON CONFLICT (job) DO UPDATE SET used = job_windows.used + excluded.used`)
+	endOldJobWindowSQL = statementOf(`DELETE FROM job_windows WHERE job = ?1`)
+	renameClocksSQL    = statementOf(`INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
+		ON CONFLICT (job, line) DO UPDATE SET since = CASE WHEN excluded.since < job_clocks.since THEN excluded.since ELSE job_clocks.since END`)
+	endOldClocksSQL = statementOf(`DELETE FROM job_clocks WHERE job = ?1`)
+	renameRunsSQL   = statementOf(`UPDATE runs SET job = ?2 WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.job = ?2 AND n.slot = runs.slot)`)
+)
+
 // What is renamed, and then what is left under the old name because the new one has its own.
 var (
-	renameTrigger = []stmt{stRenameWaiting, stRenameSending, stRenameDoubt, stRenameHalts, stRenameWindow, stRenameSendPauses}
-	endTrigger    = []stmt{stEndOldHalts, stEndOldWindow, stEndOldSendPauses}
-	renameJob     = []stmt{stRenameRows, stRenameRowsSending, stRenameRowsDoubt, stRenameJobHalts, stRenameJobWindow, stRenameClocks, stRenameRuns}
-	endJob        = []stmt{stEndOldJobHalts, stEndOldJobWindow, stEndOldClocks}
+	renameTrigger = []*statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHaltsSQL, renameWindowSQL, renameSendPausesSQL}
+	endTrigger    = []*statement{endOldHaltsSQL, endOldWindowSQL, endOldSendPausesSQL}
+	renameJob     = []*statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHaltsSQL, renameJobWindowSQL, renameClocksSQL, renameRunsSQL}
+	endJob        = []*statement{endOldJobHaltsSQL, endOldJobWindowSQL, endOldClocksSQL}
 )
 
 // NameNow is what a trigger or job is called now that had that name at that time.

@@ -38,26 +38,6 @@ type Restoration struct {
 	ReviewedAt time.Time
 }
 
-// restorationStatements are those of restorations.
-var restorationStatements = map[stmt]statement{
-	stInsertRestoration: {0, `INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted, reviewed_at)
-		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
-			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM dispatches), 0), coalesce((SELECT max(id) FROM runs), 0),
-			?5, 0, 0, 0`},
-	stEndRestorations: {0, `UPDATE restorations SET reviewed_at = ?1 WHERE reviewed_at = 0`},
-	stReviewed:        {0, `UPDATE restorations SET reviewed_at = ?2, until_at = ?3, doubted = ?4 WHERE id = ?1 AND reviewed_at = 0`},
-	stSettleReview:    {0, `UPDATE restorations SET until_at = ?2 WHERE id = ?1`},
-	stCountDoubts:     {0, `UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`},
-	stUndoAttempt:     {0, `DELETE FROM attempts WHERE dispatch_id = ?1 AND number = ?2 AND owner = ?3`},
-	// What was tried before the copy counts from then on.
-	stUndoClaim:    {0, `UPDATE dispatches SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE dispatch_id = ?1), 0) WHERE id = ?1`},
-	stDueWithEvent: {0, `UPDATE dispatches SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`},
-	// What waited counts as claimed when it was due: cooldowns begin there.
-	stDoubtRestored: {0, `UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
-			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
-		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`},
-}
-
 const newestRestoration = `SELECT id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted, reviewed_at
 	FROM restorations ORDER BY id DESC LIMIT 1`
 
@@ -73,6 +53,14 @@ func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
 	})
 	return v, wrap(err, "whether this was restored")
 }
+
+var (
+	insertRestorationSQL = statementOf(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted, reviewed_at)
+		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
+			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM dispatches), 0), coalesce((SELECT max(id) FROM runs), 0),
+			?5, 0, 0, 0`)
+	endRestorationsSQL = statementOf(`UPDATE restorations SET reviewed_at = ?1 WHERE reviewed_at = 0`)
+)
 
 // recognise finds out whether the data is a copy, and notes that for good before it signs it for its own.
 func (s *Store) recognise(ctx context.Context, path string) error {
@@ -95,7 +83,7 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 			return err
 		}
 		err := s.writer.runBatch([]*waiting{{run: func(t *tx) error {
-			if err := t.put(stEndRestorations, t.at); err != nil {
+			if err := t.put(endRestorationsSQL, t.at); err != nil {
 				return err
 			}
 			for _, end := range leaveSignedIn {
@@ -103,7 +91,7 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 					return err
 				}
 			}
-			return t.put(stInsertRestoration, how, micro(at), newest, t.at, config)
+			return t.put(insertRestorationSQL, how, micro(at), newest, t.at, config)
 		}}})
 		if err != nil {
 			return fmt.Errorf("note that the data was restored: %w", err)
@@ -229,6 +217,8 @@ const (
 	doubtDeferred = ` UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1`
 )
 
+var countDoubtsSQL = statementOf(`UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`)
+
 // doubt is DoubtRestored of what was due until a time.
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
 	query, args := doubtClaimed, []any{micro(until)}
@@ -261,7 +251,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 					waited++
 				}
 			}
-			return t.put(stCountDoubts, r.ID, claimed, waited)
+			return t.put(countDoubtsSQL, r.ID, claimed, waited)
 		})
 		if err != nil {
 			return n, err
@@ -274,10 +264,19 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 // doubtedOwner marks what waited in the copy: a review that knows more can tell it from other doubts.
 func (r *Restoration) doubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
 
+var (
+	dispatchSQL = statementOf(`SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1 {{for update}}`)
+
+	// What waited counts as claimed when it was due: cooldowns begin there.
+	doubtRestoredSQL = statementOf(`UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
+			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
+		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
+)
+
 // doubtRestored puts a dispatch in doubt, and says what state it was in.
 func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err error) {
 	var d nudgewire.Dispatch
-	if err := t.query(stDispatch, func(row *row) error { d, _ = scanDispatch(row); return row.err }, id); err != nil {
+	if err := t.query(dispatchSQL, func(row *row) error { d, _ = scanDispatch(row); return row.err }, id); err != nil {
 		return "", err
 	}
 	a := nudgewire.Attempt{DispatchID: d.ID, Number: d.Attempt, State: nudgewire.StateInDoubt, Owner: d.Owner, At: moment(t.at)}
@@ -299,9 +298,11 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err e
 	t.counts[countInDoubt]++
 	p := partyOfDispatch(&d)
 	t.noteState(d.ID, &p, nudgewire.StateInDoubt, a.Reason, "")
-	err = t.put(stDoubtRestored, id, a.Reason, t.at, int64(a.Number), a.Owner)
+	err = t.put(doubtRestoredSQL, id, a.Reason, t.at, int64(a.Number), a.Owner)
 	return d.State, err
 }
+
+var settleReviewSQL = statementOf(`UPDATE restorations SET until_at = ?2 WHERE id = ?1`)
 
 // PrepareReview ends what the first start over restored data does: it puts in doubt what is due by the rules of now, pauses
 // the runs that were open in the copy, and notes up to when what was due may have been sent. Afterwards it does nothing.
@@ -331,7 +332,7 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 	}
 	if err == nil {
 		err = s.write(ctx, laneWork, func(t *tx) error {
-			return t.put(stSettleReview, r.ID, micro(now))
+			return t.put(settleReviewSQL, r.ID, micro(now))
 		})
 	}
 	if err == nil {
@@ -353,6 +354,8 @@ func (e *LostAtError) Error() string {
 	return fmt.Sprintf("it cannot have been lost at %s: the copy is of %s, and was found at %s",
 		e.Lost.UTC().Format(time.DateTime), e.From.UTC().Format(time.DateTime), e.Until.UTC().Format(time.DateTime)+" UTC")
 }
+
+var reviewedSQL = statementOf(`UPDATE restorations SET reviewed_at = ?2, until_at = ?3, doubted = ?4 WHERE id = ?1 AND reviewed_at = 0`)
 
 // EndReview lets restored data send. lost is when whoever had it before was lost, where that is known: what was due later surely was
 // not sent, and waits again. The rest stays in doubt. Errors: ErrNotFound where nothing is to be reviewed, a *LostAtError.
@@ -397,7 +400,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 			t.peers.lowWater().lower(EveryAccount, 0)
 			t.leavesDue(EveryAccount, t.at)
 			t.leavesLookup(t.at)
-			return t.put(stReviewed, r.ID, t.at, micro(until), waited)
+			return t.put(reviewedSQL, r.ID, t.at, micro(until), waited)
 		})
 	}
 	if err == nil {
@@ -418,7 +421,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 			back = 0
 			for _, id := range some {
 				var d nudgewire.Dispatch
-				err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
+				err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
 				if err != nil || d.State != nudgewire.StateInDoubt || d.Forgotten() {
 					if err != nil {
 						return err
@@ -446,12 +449,19 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 	return n, err
 }
 
+var (
+	undoAttemptSQL = statementOf(`DELETE FROM attempts WHERE dispatch_id = ?1 AND number = ?2 AND owner = ?3`)
+
+	// What was tried before the copy counts from then on.
+	undoClaimSQL = statementOf(`UPDATE dispatches SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE dispatch_id = ?1), 0) WHERE id = ?1`)
+)
+
 // undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
 // expires from now on would count as one that may have been sent.
 func (t *tx) undoAttempt(d *nudgewire.Dispatch, r *Restoration) error {
-	err := t.put(stUndoAttempt, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
+	err := t.put(undoAttemptSQL, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
 	if err == nil {
-		err = t.put(stUndoClaim, int64(d.ID))
+		err = t.put(undoClaimSQL, int64(d.ID))
 	}
 	return err
 }
@@ -487,10 +497,12 @@ func (r *Restoration) postedAgain(e *nudgewire.Event) bool {
 	return inReview && !e.Time().After(r.until())
 }
 
+var dueWithEventSQL = statementOf(`UPDATE dispatches SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
 // doubtOne is doubtPlanned of one dispatch.
 func (t *tx) doubtOne(e *nudgewire.Event, event nudgewire.EventID, id nudgewire.DispatchID, r *Restoration) error {
 	var d nudgewire.Dispatch
-	err := t.query(stDispatch, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(id))
+	err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(id))
 	if err != nil || d.State != nudgewire.StateWaiting {
 		return err
 	}
@@ -505,7 +517,7 @@ func (t *tx) doubtOne(e *nudgewire.Event, event nudgewire.EventID, id nudgewire.
 		return nil
 	}
 	// When it was due there is not known. It was not before the event, and --lost-at is held against that.
-	if err := t.put(stDueWithEvent, int64(id), micro(e.Time())); err != nil {
+	if err := t.put(dueWithEventSQL, int64(id), micro(e.Time())); err != nil {
 		return err
 	}
 	_, err = t.doubtRestored(int64(id), r)

@@ -120,7 +120,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 
 func (s *Store) noteRetention(ctx context.Context, run *RetentionRun) error {
 	return s.write(ctx, laneWork, func(t *tx) error {
-		set := func(name string, value int64) error { return t.put(stSetCount, name, value) }
+		set := func(name string, value int64) error { return t.put(setCountSQL, name, value) }
 		if err := set(retentionTook, run.Took.Microseconds()); err != nil {
 			return err
 		}
@@ -191,19 +191,25 @@ func (e *retainer) ids(ctx context.Context, query string, args []any, page int, 
 	}
 }
 
+var oldRejectionsSQL = statementOf(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`)
+
 // requests removes the traces of old rejected requests.
 func (e *retainer) requests(ctx context.Context) error {
 	before := e.before(e.keep.RejectedRequests)
 	if before.IsZero() {
 		return nil
 	}
-	return e.until(ctx, kindRejected, stOldRejections, micro(before))
+	return e.until(ctx, kindRejected, oldRejectionsSQL, micro(before))
 }
+
+var oldHoursSQL = statementOf(`DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`)
 
 // hours removes old counts, an hour in each commit.
 func (e *retainer) hours(ctx context.Context) error {
-	return e.until(ctx, "", stOldHours, firstHour(e.now.Add(-HoursKept)))
+	return e.until(ctx, "", oldHoursSQL, firstHour(e.now.Add(-HoursKept)))
 }
+
+var allExpiredSQL = statementOf(`SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200`)
 
 // tombstones removes those that have expired.
 func (e *retainer) tombstones(ctx context.Context) error {
@@ -211,13 +217,13 @@ func (e *retainer) tombstones(ctx context.Context) error {
 		err := e.commit(ctx, "", func(t *tx) (int64, error) {
 			n = 0
 			var all []tombstoneKey
-			err := t.query(stAllExpired, func(r *row) error {
+			err := t.query(allExpiredSQL, func(r *row) error {
 				all = append(all, tombstoneKey{r.int(), r.text(), r.text(), r.text()})
 				return r.err
 			}, t.at)
 			for _, one := range all {
 				if err == nil {
-					err = t.put(stDeleteTombstone, one.correlation, one.trigger, one.key, one.phone)
+					err = t.put(deleteTombstoneSQL, one.correlation, one.trigger, one.key, one.phone)
 				}
 			}
 			if n = len(all); n > 0 && err == nil {
@@ -238,7 +244,7 @@ type tombstoneKey struct {
 }
 
 // until runs a statement that removes some rows until it finds none.
-func (e *retainer) until(ctx context.Context, kind string, s stmt, args ...any) error {
+func (e *retainer) until(ctx context.Context, kind string, s *statement, args ...any) error {
 	for n := int64(1); n > 0; {
 		err := e.commit(ctx, kind, func(t *tx) (_ int64, err error) {
 			n, err = t.exec(s, args...)

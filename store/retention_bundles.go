@@ -28,6 +28,8 @@ func (e *retainer) endOfBundles(ctx context.Context, kept time.Duration) (newest
 	return newest + 1, min(end, newest+1), err
 }
 
+var dropPayloadsSQL = statementOf(`DELETE FROM payloads WHERE event_id IN (` + marks(1) + `)`)
+
 func (e *retainer) payloads(ctx context.Context) error {
 	newest, end, err := e.endOfBundles(ctx, e.ofEvents(e.keep.Payloads))
 	for after := int64(-1); err == nil && end > 0; {
@@ -53,7 +55,7 @@ func (e *retainer) payloads(ctx context.Context) error {
 			}
 		}
 		if err == nil && len(due) > 0 {
-			err = e.commit(ctx, kindPayloads, func(t *tx) (int64, error) { return events, t.execAll(stDropPayloads, due) })
+			err = e.commit(ctx, kindPayloads, func(t *tx) (int64, error) { return events, t.execAll(dropPayloadsSQL, due) })
 		}
 		if n < perBundles {
 			break
@@ -88,7 +90,7 @@ func (e *retainer) thinPayloads(ctx context.Context, first, next int64) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return e.commit(ctx, kindPayloads, func(t *tx) (int64, error) { return n, t.rewrite(stPayloads, stErasePayloads, []any{first}, thin) })
+	return e.commit(ctx, kindPayloads, func(t *tx) (int64, error) { return n, t.rewrite(payloadsSQL, erasePayloadsSQL, []any{first}, thin) })
 }
 
 // thinDecisions does the same to what was said, but for what it led to.
@@ -116,7 +118,7 @@ func (e *retainer) thinDecisions(ctx context.Context, first, next int64, packed 
 		return nil
 	}
 	return e.commit(ctx, kindDecisions, func(t *tx) (int64, error) {
-		err := t.rewrite(stDecisionsAt, stEraseDecisions, []any{first, int64(0)}, thin)
+		err := t.rewrite(decisionsAtSQL, eraseDecisionsSQL, []any{first, int64(0)}, thin)
 		if err == nil {
 			err = t.insertLinks(links)
 		}
@@ -134,6 +136,8 @@ type link struct {
 	at               int64
 }
 
+var dropDecisionsSQL = statementOf(`DELETE FROM decisions WHERE event_id = ?1 AND seq = ?2`)
+
 func (e *retainer) decisions(ctx context.Context) error {
 	const page = 16
 	newest, end, err := e.endOfBundles(ctx, e.ofEvents(e.keep.Decisions))
@@ -150,7 +154,7 @@ func (e *retainer) decisions(ctx context.Context) error {
 				return 0, err
 			}
 			for _, key := range due {
-				if err := t.put(stDropDecisions, key.id, key.seq); err != nil {
+				if err := t.put(dropDecisionsSQL, key.id, key.seq); err != nil {
 					return 0, err
 				}
 			}
@@ -254,9 +258,11 @@ func linksIn(said []byte, event int64, links []link) ([]link, error) {
 	return links, err
 }
 
+var insertDecidedSQL = statementOf(`INSERT INTO decided (event_id, dispatch_id, trigger_name, outcome, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (event_id, dispatch_id) DO NOTHING`)
+
 func (t *tx) insertLinks(links []link) error {
 	for _, l := range links {
-		if err := t.put(stInsertDecided, l.event, l.dispatch, l.trigger, l.outcome, l.at); err != nil {
+		if err := t.put(insertDecidedSQL, l.event, l.dispatch, l.trigger, l.outcome, l.at); err != nil {
 			return err
 		}
 	}
@@ -305,11 +311,17 @@ func (e *retainer) events(ctx context.Context) error {
 	return wrap(err, "events")
 }
 
+var (
+	dropDecidedSQL = statementOf(`DELETE FROM decided WHERE event_id IN (` + marks(1) + `)`)
+	ledNowhereSQL  = statementOf(`SELECT e.id FROM events e WHERE e.id IN (` + marks(1) + `) AND ` + ledNowhere)
+	dropEventsSQL  = statementOf(`DELETE FROM events WHERE id IN (` + marks(1) + `)`)
+)
+
 // dropEvents removes those of the events that still led nowhere.
 func (t *tx) dropEvents(ids []int64) (int64, error) {
 	var due []int64
 	for some := range slices.Chunk(ids, rowsAtOnce) {
-		if err := t.query(stLedNowhere, func(r *row) error { due = append(due, r.int()); return r.err }, padded(nil, some)...); err != nil {
+		if err := t.query(ledNowhereSQL, func(r *row) error { due = append(due, r.int()); return r.err }, padded(nil, some)...); err != nil {
 			return 0, err
 		}
 	}
@@ -317,7 +329,7 @@ func (t *tx) dropEvents(ids []int64) (int64, error) {
 		return 0, nil
 	}
 	t.addNamed(retentionDead, int64(len(due)))
-	for _, s := range []stmt{stDropEvents, stDropDecided} {
+	for _, s := range []*statement{dropEventsSQL, dropDecidedSQL} {
 		if err := t.execAll(s, due); err != nil {
 			return 0, err
 		}

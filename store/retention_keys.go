@@ -45,6 +45,8 @@ func (e *retainer) sweepKeys(ctx context.Context) error {
 	return wrap(e.sweep(ctx, dead), "keys")
 }
 
+var dropKeySQL = statementOf(`DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`)
+
 // sweep walks through all keys in the order of the table, so that what goes lies side by side. What stays makes the
 // knowledge of what is surely new afresh, which can only learn.
 func (e *retainer) sweep(ctx context.Context, dead int64) error {
@@ -71,7 +73,7 @@ func (e *retainer) sweep(ctx context.Context, dead int64) error {
 			due = due[len(some):]
 			err = e.commit(ctx, "", func(t *tx) (int64, error) {
 				for _, k := range some {
-					if err := t.put(stDropKey, k.part, k.hash, k.id); err != nil {
+					if err := t.put(dropKeySQL, k.part, k.hash, k.id); err != nil {
 						return 0, err
 					}
 				}

@@ -39,21 +39,6 @@ func isMasked(phone string) string { return `(` + phone + ` = '' OR ` + phone + 
 const endedLong = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <> 'in_doubt' AND d.updated_at < ?1
 	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = d.id AND (m.final = 0 OR m.accepted_at >= ?1))`
 
-// maskStatements are those of masking.
-var maskStatements = map[stmt]statement{
-	stEndedLong: {10, `SELECT ` + oldColumns + `, d.phone, d.send FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong},
-	stMaskDispatch: {0, `UPDATE dispatches SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = ''
-		WHERE id = ?1`},
-	stMaskMessage:  {0, `UPDATE messages SET phone = ?2 WHERE dispatch_id = ?1 AND final = 1`},
-	stDropUnmasked: {0, `DELETE FROM unmasked WHERE dispatch_id IN (` + marks(1) + `)`},
-	stUnmasked:     {0, `INSERT INTO unmasked (dispatch_id) VALUES (?1) ON CONFLICT (dispatch_id) DO NOTHING`},
-	stMaskable: {4, `SELECT e.id, e.phone, e.topic, e.phone_problem FROM events e WHERE e.id IN (` + marks(1) + `)
-		AND NOT EXISTS (SELECT 1 FROM decided l JOIN dispatches d ON d.id = l.dispatch_id AND d.event_id = l.event_id WHERE l.event_id = e.id AND NOT ` + isMasked("d.phone") + `)`},
-	stMaskEvent:    {0, `UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`},
-	stMaskFollowed: {2, `SELECT m.dispatch_id, m.phone FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed},
-	stRangeMasked:  {0, `UPDATE run_messages SET masked = 1 WHERE dispatch_id = ?1`},
-}
-
 // masks masks the phones of messages, of events, and of messages that have no dispatch.
 func (e *retainer) masks(ctx context.Context) error {
 	before := e.before(e.keep.Phones)
@@ -73,6 +58,8 @@ func (e *retainer) walkedTo(ctx context.Context, name string) (id int64, err err
 	err = e.rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{name}, func(r *row) error { id = r.int(); return r.err })
 	return id, err
 }
+
+var unmaskedSQL = statementOf(`INSERT INTO unmasked (dispatch_id) VALUES (?1) ON CONFLICT (dispatch_id) DO NOTHING`)
 
 func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
 	end, err := e.firstSince(ctx, "dispatches", "created_at", moment(cut))
@@ -98,11 +85,11 @@ func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
 			}
 			for _, id := range ids {
 				if err == nil && walk && !masked[id] {
-					err = t.put(stUnmasked, id)
+					err = t.put(unmaskedSQL, id)
 				}
 			}
 			if err == nil && walk {
-				err = t.put(stSetCount, maskedDispatches, ids[len(ids)-1])
+				err = t.put(setCountSQL, maskedDispatches, ids[len(ids)-1])
 			}
 			return int64(len(masked)), err
 		})
@@ -166,7 +153,7 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 				}
 				args = append(args, v)
 			}
-			due = append(due, textChange{stEraseText + stmt(i), args})
+			due = append(due, textChange{eraseTextSQL[i], args})
 			return r.err
 		})
 		if err != nil {
@@ -175,6 +162,14 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 	}
 	return due, nil
 }
+
+var (
+	endedLongSQL    = statementOf(`SELECT ` + oldColumns + `, d.phone, d.send FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong)
+	maskDispatchSQL = statementOf(`UPDATE dispatches SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = ''
+		WHERE id = ?1`)
+	maskMessageSQL  = statementOf(`UPDATE messages SET phone = ?2 WHERE dispatch_id = ?1 AND final = 1`)
+	dropUnmaskedSQL = statementOf(`DELETE FROM unmasked WHERE dispatch_id IN (` + marks(1) + `)`)
+)
 
 // maskDispatches masks those of the dispatches that ended before cut, with their messages, and the events up to a number
 // that no other message is left of.
@@ -186,7 +181,7 @@ func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, 
 	}
 	var due []ended
 	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := t.query(stEndedLong, func(r *row) error {
+		err := t.query(endedLongSQL, func(r *row) error {
 			due = append(due, ended{scanOld(r), r.phone(), r.text()})
 			return r.err
 		}, padded([]any{cut}, some)...)
@@ -216,10 +211,10 @@ func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, 
 		var what nudgewire.Dispatch
 		_ = decodeSend(&what, d.send) // what nobody can read goes all the same
 		what.Send.Forget = true
-		if err := t.put(stMaskDispatch, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
+		if err := t.put(maskDispatchSQL, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
 			return nil, err
 		}
-		if err := t.put(stMaskMessage, d.id, d.phone.Masked()); err != nil {
+		if err := t.put(maskMessageSQL, d.id, d.phone.Masked()); err != nil {
 			return nil, err
 		}
 	}
@@ -227,12 +222,18 @@ func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, 
 	for id := range masked {
 		done = append(done, id)
 	}
-	if err := t.execAll(stDropUnmasked, done); err != nil {
+	if err := t.execAll(dropUnmaskedSQL, done); err != nil {
 		return nil, err
 	}
 	_, err = t.maskEvents(events)
 	return masked, err
 }
+
+var (
+	maskableSQL = statementOf(`SELECT e.id, e.phone, e.topic, e.phone_problem FROM events e WHERE e.id IN (` + marks(1) + `)
+		AND NOT EXISTS (SELECT 1 FROM decided l JOIN dispatches d ON d.id = l.dispatch_id AND d.event_id = l.event_id WHERE l.event_id = e.id AND NOT ` + isMasked("d.phone") + `)`)
+	maskEventSQL = statementOf(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
+)
 
 // maskEvents masks what tells of the contact in those of the events that no message with a phone is left of.
 func (t *tx) maskEvents(ids []int64) (n int64, err error) {
@@ -244,7 +245,7 @@ func (t *tx) maskEvents(ids []int64) (n int64, err error) {
 	slices.Sort(ids)
 	var due []one
 	for some := range slices.Chunk(slices.Compact(ids), rowsAtOnce) {
-		err := t.query(stMaskable, func(r *row) error {
+		err := t.query(maskableSQL, func(r *row) error {
 			due = append(due, one{r.int(), r.phone(), r.text(), r.text()})
 			return r.err
 		}, padded(nil, some)...)
@@ -264,7 +265,7 @@ func (t *tx) maskEvents(ids []int64) (n int64, err error) {
 			topic, _ = phones.NewFinder(string(e.phone)).BlotString(topic)
 			masked = e.phone.Masked()
 		}
-		if err := t.put(stMaskEvent, e.id, masked, topic, e.problem, maskedWords); err != nil {
+		if err := t.put(maskEventSQL, e.id, masked, topic, e.problem, maskedWords); err != nil {
 			return 0, err
 		}
 		n++
@@ -294,7 +295,7 @@ func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
 		err = e.commit(ctx, kindPhones, func(t *tx) (int64, error) {
 			masked, err := t.maskEvents(ids)
 			if err == nil {
-				err = t.put(stSetCount, maskedEvents, from)
+				err = t.put(setCountSQL, maskedEvents, from)
 			}
 			return masked, err
 		})
@@ -324,6 +325,8 @@ func (e *retainer) maskFollowed(ctx context.Context, cut int64) error {
 	}
 	return nil
 }
+
+var rangeMaskedSQL = statementOf(`UPDATE run_messages SET masked = 1 WHERE dispatch_id = ?1`)
 
 // maskRange masks the messages of one range that ended before cut. young says that all of it was accepted since then.
 func (e *retainer) maskRange(ctx context.Context, r rowRange, cut int64) (young bool, err error) {
@@ -358,15 +361,17 @@ func (e *retainer) maskRange(ctx context.Context, r rowRange, cut int64) (young 
 		return false, nil
 	}
 	return false, e.commit(ctx, "", func(t *tx) (int64, error) {
-		return 0, t.put(stRangeMasked, r.dispatch)
+		return 0, t.put(rangeMaskedSQL, r.dispatch)
 	})
 }
+
+var maskFollowedSQL = statementOf(`SELECT m.dispatch_id, m.phone FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed)
 
 // maskFollowed masks those of the messages that are still old.
 func (t *tx) maskFollowed(ids []int64, texts []textChange, cut int64) (n int64, err error) {
 	due := map[int64]nudgewire.Phone{}
 	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := t.query(stMaskFollowed, func(r *row) error {
+		err := t.query(maskFollowedSQL, func(r *row) error {
 			id, phone := r.int(), r.phone()
 			if phone != "" && !phone.IsMasked() {
 				due[id] = phone
@@ -378,7 +383,7 @@ func (t *tx) maskFollowed(ids []int64, texts []textChange, cut int64) (n int64, 
 		}
 	}
 	for id, phone := range due {
-		if err := t.put(stMaskMessage, id, phone.Masked()); err != nil {
+		if err := t.put(maskMessageSQL, id, phone.Masked()); err != nil {
 			return 0, err
 		}
 	}

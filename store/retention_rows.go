@@ -38,46 +38,28 @@ func scanOld(r *row) oldOne {
 	return oldOne{id: r.int(), event: r.int(), trigger: r.text(), correlation: r.int(), state: nudgewire.State(r.text()), claimed: r.int(), keyed: r.int() == 1, letBe: r.int() == 1}
 }
 
-// retentionStatements are those of retention.
-var retentionStatements = map[stmt]statement{
-	stOldRejections: {0, `DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`},
-	stAllExpired:    {4, `SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200`},
-
-	stDropPayloads:  {0, `DELETE FROM payloads WHERE event_id IN (` + marks(1) + `)`},
-	stDropDecisions: {0, `DELETE FROM decisions WHERE event_id = ?1 AND seq = ?2`},
-	stInsertDecided: {0, `INSERT INTO decided (event_id, dispatch_id, trigger_name, outcome, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (event_id, dispatch_id) DO NOTHING`},
-	stDropDecided:   {0, `DELETE FROM decided WHERE event_id IN (` + marks(1) + `)`},
-	stLedNowhere:    {1, `SELECT e.id FROM events e WHERE e.id IN (` + marks(1) + `) AND ` + ledNowhere},
-	stDropEvents:    {0, `DELETE FROM events WHERE id IN (` + marks(1) + `)`},
-
-	stStillOld:         {8, `SELECT ` + oldColumns + ` FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + oldDispatch},
-	stStillOldFollowed: {1, `SELECT m.dispatch_id FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed},
-	stDropDispatches:   {0, `DELETE FROM dispatches WHERE id IN (` + marks(1) + `)`},
-	stDropMessages:     {0, `DELETE FROM messages WHERE dispatch_id IN (` + marks(1) + `)`},
-	stDropAttempts:     {0, `DELETE FROM attempts WHERE dispatch_id IN (` + marks(1) + `)`},
-	stDropVerdicts:     {0, `DELETE FROM verdicts WHERE dispatch_id IN (` + marks(1) + `)`},
-	stDropResolutions:  {0, `DELETE FROM resolutions WHERE dispatch_id IN (` + marks(1) + `)`},
-	stDropSteps:        {0, `DELETE FROM steps WHERE dispatch_id IN (` + marks(1) + `)`},
-	stDropCalledOff:    {0, `DELETE FROM called_off WHERE dispatch_id IN (` + marks(1) + `)`},
-	stDropRetries:      {0, `DELETE FROM retries WHERE dispatch_id IN (` + marks(1) + `)`},
-	stRowGone:          {0, `UPDATE run_rows SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_rows WHERE dispatch_id <= ?1) AND dispatch_id + row_count > ?1`},
-	stFollowedGone:     {0, `UPDATE run_messages SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_messages WHERE dispatch_id <= ?1) AND dispatch_id + id_count > ?1`},
-	stSentOnce: {0, `INSERT INTO sent_once (correlation, dispatch_id, state, at) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (correlation) DO UPDATE SET dispatch_id = excluded.dispatch_id, state = excluded.state, at = excluded.at WHERE excluded.at > sent_once.at`},
-	stWasSentOnce: {3, `SELECT dispatch_id, state, at FROM sent_once WHERE correlation = ?1`},
-
-	stDropKey: {0, `DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`},
-
-	// That a message may have arrived is kept as long as it is: it is never sent again.
-	stOldAttempts: {0, `DELETE FROM attempts AS a WHERE dispatch_id IN (` + marks(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt},
-	stOldVerdicts: {0, `DELETE FROM verdicts AS a WHERE dispatch_id IN (` + marks(2) + `) AND last_at < ?1 AND ` + oldAttempt},
-}
+var (
+	dropDispatchesSQL  = statementOf(`DELETE FROM dispatches WHERE id IN (` + marks(1) + `)`)
+	dropMessagesSQL    = statementOf(`DELETE FROM messages WHERE dispatch_id IN (` + marks(1) + `)`)
+	dropAttemptsSQL    = statementOf(`DELETE FROM attempts WHERE dispatch_id IN (` + marks(1) + `)`)
+	dropVerdictsSQL    = statementOf(`DELETE FROM verdicts WHERE dispatch_id IN (` + marks(1) + `)`)
+	dropResolutionsSQL = statementOf(`DELETE FROM resolutions WHERE dispatch_id IN (` + marks(1) + `)`)
+	dropStepsSQL       = statementOf(`DELETE FROM steps WHERE dispatch_id IN (` + marks(1) + `)`)
+	dropCalledOffSQL   = statementOf(`DELETE FROM called_off WHERE dispatch_id IN (` + marks(1) + `)`)
+	dropRetriesSQL     = statementOf(`DELETE FROM retries WHERE dispatch_id IN (` + marks(1) + `)`)
+)
 
 // dispatchRows are what belongs to a dispatch and goes with it.
-var dispatchRows = []stmt{stDropDispatches, stDropMessages, stDropAttempts, stDropVerdicts, stDropResolutions, stDropSteps, stDropCalledOff, stDropRetries, stDropUnmasked}
+var dispatchRows = []*statement{dropDispatchesSQL, dropMessagesSQL, dropAttemptsSQL, dropVerdictsSQL, dropResolutionsSQL, dropStepsSQL, dropCalledOffSQL, dropRetriesSQL, dropUnmaskedSQL}
 
 // perDispatches is how many dispatches go in a commit, with up to eight rows each and as many pages of their own.
 const perDispatches = 48
+
+var (
+	// That a message may have arrived is kept as long as it is: it is never sent again.
+	oldAttemptsSQL = statementOf(`DELETE FROM attempts AS a WHERE dispatch_id IN (` + marks(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt)
+	oldVerdictsSQL = statementOf(`DELETE FROM verdicts AS a WHERE dispatch_id IN (` + marks(2) + `) AND last_at < ?1 AND ` + oldAttempt)
+)
 
 // attempts removes how attempts ended that are told by their message's end, too.
 func (e *retainer) attempts(ctx context.Context) error {
@@ -87,11 +69,11 @@ func (e *retainer) attempts(ctx context.Context) error {
 	}
 	end, err := e.firstSince(ctx, "dispatches", "created_at", before)
 	for _, one := range []struct {
-		remove stmt
+		remove *statement
 		find   string
 	}{
-		{stOldAttempts, `SELECT DISTINCT dispatch_id FROM attempts a WHERE dispatch_id > ?1 AND dispatch_id < ?2 AND at < ?3 AND state <> 'in_doubt' AND ` + oldAttempt + ` ORDER BY dispatch_id`},
-		{stOldVerdicts, `SELECT DISTINCT dispatch_id FROM verdicts a WHERE dispatch_id > ?1 AND dispatch_id < ?2 AND last_at < ?3 AND ` + oldAttempt + ` ORDER BY dispatch_id`},
+		{oldAttemptsSQL, `SELECT DISTINCT dispatch_id FROM attempts a WHERE dispatch_id > ?1 AND dispatch_id < ?2 AND at < ?3 AND state <> 'in_doubt' AND ` + oldAttempt + ` ORDER BY dispatch_id`},
+		{oldVerdictsSQL, `SELECT DISTINCT dispatch_id FROM verdicts a WHERE dispatch_id > ?1 AND dispatch_id < ?2 AND last_at < ?3 AND ` + oldAttempt + ` ORDER BY dispatch_id`},
 	} {
 		if err != nil || end == 0 {
 			break
@@ -141,11 +123,16 @@ func (e *retainer) dispatches(ctx context.Context) error {
 	return wrap(err, "messages")
 }
 
+var (
+	stillOldSQL = statementOf(`SELECT ` + oldColumns + ` FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + oldDispatch)
+	rowGoneSQL  = statementOf(`UPDATE run_rows SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_rows WHERE dispatch_id <= ?1) AND dispatch_id + row_count > ?1`)
+)
+
 // dropDispatches removes those of the dispatches that are still old.
 func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool) (int64, error) {
 	var due []oldOne
 	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := t.query(stStillOld, func(r *row) error { due = append(due, scanOld(r)); return r.err }, padded([]any{cut}, some)...)
+		err := t.query(stillOldSQL, func(r *row) error { due = append(due, scanOld(r)); return r.err }, padded([]any{cut}, some)...)
 		if err != nil {
 			return 0, err
 		}
@@ -157,7 +144,7 @@ func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool
 		var err error
 		switch {
 		case d.event == 0:
-			err = t.put(stRowGone, d.id)
+			err = t.put(rowGoneSQL, d.id)
 		case d.correlation != 0: // it was not masked before
 			err = t.leaveKeys(d, once)
 		}
@@ -176,6 +163,9 @@ func (t *tx) dropDispatches(ids []int64, cut int64, once func(string, bool) bool
 	return int64(len(gone)), nil
 }
 
+var sentOnceSQL = statementOf(`INSERT INTO sent_once (correlation, dispatch_id, state, at) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (correlation) DO UPDATE SET dispatch_id = excluded.dispatch_id, state = excluded.state, at = excluded.at WHERE excluded.at > sent_once.at`)
+
 // leaveKeys leaves the keys of a dispatch that an event led to behind, which lead nowhere from now on. Of a message of a
 // trigger that sends once it is remembered that it was sent.
 func (t *tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
@@ -188,10 +178,10 @@ func (t *tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
 	if letBe {
 		state = nudgewire.StateDropped
 	}
-	if err := t.put(stSentOnce, d.correlation, d.id, string(state), d.claimed); err != nil {
+	if err := t.put(sentOnceSQL, d.correlation, d.id, string(state), d.claimed); err != nil {
 		return err
 	}
-	return t.put(stInsertKey, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
+	return t.put(insertKeySQL, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
 }
 
 // findFollowed finds old ones in a range of numbers.
@@ -236,18 +226,23 @@ func (e *retainer) followed(ctx context.Context) error {
 	return wrap(drop(1), "messages of uploads")
 }
 
+var (
+	stillOldFollowedSQL = statementOf(`SELECT m.dispatch_id FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed)
+	followedGoneSQL     = statementOf(`UPDATE run_messages SET gone = gone + 1 WHERE dispatch_id = (SELECT max(dispatch_id) FROM run_messages WHERE dispatch_id <= ?1) AND dispatch_id + id_count > ?1`)
+)
+
 // dropFollowed removes those of the messages that are still old.
 func (t *tx) dropFollowed(ids []int64, cut int64) (int64, error) {
 	var due []int64
 	for some := range slices.Chunk(ids, rowsAtOnce) {
-		if err := t.query(stStillOldFollowed, func(r *row) error { due = append(due, r.int()); return r.err }, padded([]any{cut}, some)...); err != nil {
+		if err := t.query(stillOldFollowedSQL, func(r *row) error { due = append(due, r.int()); return r.err }, padded([]any{cut}, some)...); err != nil {
 			return 0, err
 		}
 	}
 	for _, id := range due {
-		if err := t.put(stFollowedGone, id); err != nil {
+		if err := t.put(followedGoneSQL, id); err != nil {
 			return 0, err
 		}
 	}
-	return int64(len(due)), t.execAll(stDropMessages, due)
+	return int64(len(due)), t.execAll(dropMessagesSQL, due)
 }

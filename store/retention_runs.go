@@ -32,20 +32,19 @@ var oldRun = `r.ended_at > 0 AND r.ended_at < ?1 AND (r.folder = '' OR r.files_r
 	AND NOT EXISTS (SELECT 1 FROM run_messages m WHERE m.run_id = r.id AND m.gone < m.id_count)
 	AND NOT EXISTS (SELECT 1 FROM halts h WHERE h.scope = 'run' AND h.name = CAST(r.id AS TEXT))`
 
-// retentionRunStatements are those of runs that leave. What belongs to one goes some rows at a time, as a run may have thousands.
-var retentionRunStatements = map[stmt]statement{
-	stStillOldRuns: {1, `SELECT r.id FROM runs r WHERE r.id IN (` + marks(2) + `) AND ` + oldRun + ` ORDER BY r.id`},
-	stDropSomeRows: {0, `DELETE FROM run_rows WHERE run_id = ?1
-		AND first_row IN (SELECT first_row FROM run_rows WHERE run_id = ?1 ORDER BY first_row LIMIT 200)`},
-	stDropSomeFollowed: {0, `DELETE FROM run_messages WHERE run_id = ?1
-		AND dispatch_id IN (SELECT dispatch_id FROM run_messages WHERE run_id = ?1 ORDER BY part, first_id LIMIT 200)`},
-	stDropSomeParts: {0, `DELETE FROM parts WHERE run_id = ?1
-		AND number IN (SELECT number FROM parts WHERE run_id = ?1 ORDER BY number LIMIT 200)`},
-	stDropRun: {0, `DELETE FROM runs WHERE id = ?1`},
-}
+var (
+	dropSomeRowsSQL = statementOf(`DELETE FROM run_rows WHERE run_id = ?1
+		AND first_row IN (SELECT first_row FROM run_rows WHERE run_id = ?1 ORDER BY first_row LIMIT 200)`)
+	dropSomeFollowedSQL = statementOf(`DELETE FROM run_messages WHERE run_id = ?1
+		AND dispatch_id IN (SELECT dispatch_id FROM run_messages WHERE run_id = ?1 ORDER BY part, first_id LIMIT 200)`)
+	dropSomePartsSQL = statementOf(`DELETE FROM parts WHERE run_id = ?1
+		AND number IN (SELECT number FROM parts WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
+)
 
 // runRows are what belongs to a run and goes before it.
-var runRows = []stmt{stDropSomeRows, stDropSomeFollowed, stDropSomeParts}
+var runRows = []*statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartsSQL}
+
+var oldContactsSQL = statementOf(`DELETE FROM part_contacts WHERE bucket = ?1 AND at < ?2`)
 
 // contacts removes who was on files that no limit looks back at any more.
 func (e *retainer) contacts(ctx context.Context) error {
@@ -59,7 +58,7 @@ func (e *retainer) contacts(ctx context.Context) error {
 		}
 		err = e.commit(ctx, "", func(t *tx) (int64, error) {
 			for _, bucket := range some {
-				if err := t.put(stOldContacts, bucket, before); err != nil {
+				if err := t.put(oldContactsSQL, bucket, before); err != nil {
 					return 0, err
 				}
 			}
@@ -96,11 +95,16 @@ func (e *retainer) runs(ctx context.Context) error {
 	return wrap(err, "runs")
 }
 
+var (
+	stillOldRunsSQL = statementOf(`SELECT r.id FROM runs r WHERE r.id IN (` + marks(2) + `) AND ` + oldRun + ` ORDER BY r.id`)
+	dropRunSQL      = statementOf(`DELETE FROM runs WHERE id = ?1`)
+)
+
 // dropRuns removes those of the runs that are still old: n of them, until it has removed enough rows for one commit. A run of
 // which rows are left is still there, and old.
 func (t *tx) dropRuns(ids []int64, cut int64) (n int64, left bool, err error) {
 	var due []int64
-	err = t.query(stStillOldRuns, func(r *row) error { due = append(due, r.int()); return r.err }, padded([]any{cut}, ids)...)
+	err = t.query(stillOldRunsSQL, func(r *row) error { due = append(due, r.int()); return r.err }, padded([]any{cut}, ids)...)
 	if err != nil {
 		return 0, false, err
 	}
@@ -118,7 +122,7 @@ func (t *tx) dropRuns(ids []int64, cut int64) (n int64, left bool, err error) {
 				return n, true, nil
 			}
 		}
-		if err := t.put(stDropRun, id); err != nil {
+		if err := t.put(dropRunSQL, id); err != nil {
 			return n, false, err
 		}
 		n++

@@ -518,7 +518,7 @@ func TestABundleThatCannotBeReadKeepsNothingElse(t *testing.T) {
 	a := openAging(t)
 	a.live(20)
 	a.must(a.write(t.Context(), laneWork, func(t *tx) error {
-		return t.put(stEraseDecisions, int64(3), int64(0), []byte("damaged"))
+		return t.put(eraseDecisionsSQL, int64(3), int64(0), []byte("damaged"))
 	}))
 	a.now = a.now.Add(401 * day)
 	_, err := a.Retain(t.Context(), keepUsual, a.now)

@@ -9,6 +9,15 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
+// Columns in the order in which row_scan.go reads them.
+const (
+	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as, tries`
+	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at, account, error_class`
+)
+
+// endSend is what every statement does to what was to be sent when nobody will send it any more.
+const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
+
 // scanDispatch reads dispatchColumns. What to send is left encoded but for whether it is kept, and its name:
 // inside a commit nobody looks at it, and outside decodeSend does.
 func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {

@@ -17,6 +17,14 @@ func (s *Store) StartRun(ctx context.Context, r nudgewire.Run) (id nudgewire.Run
 	return s.StartRunOf(ctx, r, nil)
 }
 
+var (
+	insertRunSQL = statementOf(`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
+			category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, send, waits, wait_until, canary, approvals, held, released, again_of, account, again_classes, again_wait, again_until)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43)
+		ON CONFLICT (job, slot) DO NOTHING`)
+	runOfSlotSQL = statementOf(`SELECT id FROM runs WHERE job = ?1 AND slot = ?2`)
+)
+
 // StartRunOf is StartRun for a run whose parts are there already, in one commit.
 func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewire.Part) (id nudgewire.RunID, won bool, err error) {
 	r.Job = s.jobNow(r.Job)
@@ -26,7 +34,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 	}
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		id, won = 0, false
-		err := t.query(stRunOfSlot, func(row *row) error { id = nudgewire.RunID(row.int()); return nil }, r.Job, r.Slot)
+		err := t.query(runOfSlotSQL, func(row *row) error { id = nudgewire.RunID(row.int()); return nil }, r.Job, r.Slot)
 		if err != nil || id != 0 {
 			return err
 		}
@@ -35,12 +43,12 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 			return err
 		}
 		all := append([]any{n, r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		added, err := t.exec(stInsertRun, append(append(append(all, micro(r.CreatedAt)), args[18:]...), r.Released, int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...)
+		added, err := t.exec(insertRunSQL, append(append(append(all, micro(r.CreatedAt)), args[18:]...), r.Released, int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...)
 		if err != nil {
 			return err
 		}
 		if added == 0 { // another node was faster since the look above
-			return t.query(stRunOfSlot, func(row *row) error { id = nudgewire.RunID(row.int()); return nil }, r.Job, r.Slot)
+			return t.query(runOfSlotSQL, func(row *row) error { id = nudgewire.RunID(row.int()); return nil }, r.Job, r.Slot)
 		}
 		id, won = nudgewire.RunID(n), true
 		made := r
@@ -59,7 +67,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 	return id, won, wrap(err, "start a run of %s", r.Job)
 }
 
-// runArgs are what SetRun may change of a run, in the order of stUpdateRun.
+// runArgs are what SetRun may change of a run, in the order of updateRunSQL.
 func runArgs(r *nudgewire.Run) ([]any, error) {
 	before := r.Before
 	if r.State != nudgewire.RunPaused {
@@ -97,9 +105,11 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 	}, nil
 }
 
+var runSQL = statementOf(`SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`)
+
 // run reads one run inside a commit; its ID is 0 when there is none.
 func (t *tx) run(id nudgewire.RunID) (r nudgewire.Run, err error) {
-	err = t.query(stRun, func(row *row) (err error) { r, err = scanRun(row); return err }, int64(id))
+	err = t.query(runSQL, func(row *row) (err error) { r, err = scanRun(row); return err }, int64(id))
 	return r, err
 }
 
@@ -112,6 +122,11 @@ func (t *tx) run(id nudgewire.RunID) (r nudgewire.Run, err error) {
 func (s *Store) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
 	return s.changeRun(ctx, by, r, from, nil)
 }
+
+var updateRunSQL = statementOf(`UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
+			language = ?11, category = ?12, expires = ?13, folder = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
+			started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26, send = ?27, waits = ?28, wait_until = ?29, canary = ?30, approvals = ?31, held = ?32
+		WHERE id = ?1 AND ended_at = 0`)
 
 // ApproveRun has approve change a run as it is at that moment, and stores what became of it, so that of people who approve it at the
 // same time all count. Where approve gives an error, that comes back and nothing is changed. It may be called more than once.
@@ -133,7 +148,7 @@ func (s *Store) ApproveRun(ctx context.Context, id nudgewire.RunID, approve func
 		}
 		args, err := runArgs(&r)
 		if err == nil {
-			err = t.put(stUpdateRun, append([]any{int64(id)}, args...)...)
+			err = t.put(updateRunSQL, append([]any{int64(id)}, args...)...)
 		}
 		if err != nil {
 			return err
@@ -144,10 +159,12 @@ func (s *Store) ApproveRun(ctx context.Context, id nudgewire.RunID, approve func
 	return observe(wrap(err, "approve run %d", id), s.observer.Run, r)
 }
 
+var dropPartsSQL = statementOf(`DELETE FROM parts WHERE run_id = ?1`)
+
 // SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
 func (s *Store) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
 	return s.changeRun(ctx, by, r, []nudgewire.RunState{nudgewire.RunBuilding}, func(t *tx) error {
-		if err := t.put(stDropParts, int64(r.ID)); err != nil {
+		if err := t.put(dropPartsSQL, int64(r.ID)); err != nil {
 			return err
 		}
 		for i := range parts {
@@ -158,6 +175,8 @@ func (s *Store) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts
 		return nil
 	})
 }
+
+var cancelPartsSQL = statementOf(`UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'built'`)
 
 func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from []nudgewire.RunState, more func(*tx) error) error {
 	args, err := runArgs(&r)
@@ -174,12 +193,12 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 		if !allowed {
 			return unchanged{nudgewire.ErrMoved}
 		}
-		if err := t.put(stUpdateRun, append([]any{int64(r.ID)}, args...)...); err != nil {
+		if err := t.put(updateRunSQL, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
 		}
 		t.noteRun(&r, old.State)
 		if r.State == nudgewire.RunCancelled {
-			if err := t.put(stCancelParts, int64(r.ID), r.Reason, t.at); err != nil {
+			if err := t.put(cancelPartsSQL, int64(r.ID), r.Reason, t.at); err != nil {
 				return err
 			}
 		}
@@ -202,6 +221,11 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 	return observe(wrap(err, "change run %d", r.ID), s.observer.Run, r)
 }
 
+var (
+	openRunsSQL = statementOf(`SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`)
+	leaseRunSQL = statementOf(`UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`)
+)
+
 // ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
 // or of an owner that does not live (at once where it may be buried, else when its lease has ended), and makes their lease end at until. A planned run
 // is left while an older one of its job is not final. The oldest come first. Those that may says no to stay as they are; nil
@@ -216,7 +240,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		mine = mine[:0]
 		var found []nudgewire.Run
 		older := map[string]bool{}
-		err := t.query(stOpenRuns, func(row *row) error {
+		err := t.query(openRunsSQL, func(row *row) error {
 			r, err := scanRun(row)
 			if err != nil {
 				return err
@@ -253,7 +277,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 			}
 		}
 		for i := range mine {
-			if err := t.put(stLeaseRun, int64(mine[i].ID), owner, micro(until)); err != nil {
+			if err := t.put(leaseRunSQL, int64(mine[i].ID), owner, micro(until)); err != nil {
 				return err
 			}
 		}
@@ -262,9 +286,11 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 	return mine, wrap(err, "adopt runs")
 }
 
+var releaseRunSQL = statementOf(`UPDATE runs SET released = ?2 WHERE id = ?1`)
+
 // ReleaseRun notes with a run who lets it go on although the config does not send by its job; "" is nobody.
 func (s *Store) ReleaseRun(ctx context.Context, id nudgewire.RunID, who string) error {
-	return wrap(s.write(ctx, laneWork, func(t *tx) error { return t.put(stReleaseRun, int64(id), who) }), "release run %d", id)
+	return wrap(s.write(ctx, laneWork, func(t *tx) error { return t.put(releaseRunSQL, int64(id), who) }), "release run %d", id)
 }
 
 // RunsUnsent are the runs of jobs that of names, the oldest first, of which a message waits or is being sent. It walks all that waits.
@@ -303,7 +329,7 @@ func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, unt
 			return unchanged{nudgewire.ErrMoved}
 		}
 		r.LeaseEnd = moment(micro(until))
-		err = t.put(stLeaseRun, int64(id), owner, micro(until))
+		err = t.put(leaseRunSQL, int64(id), owner, micro(until))
 		return err
 	})
 	return r, wrap(err, "keep run %d", id)
@@ -313,7 +339,7 @@ func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, unt
 func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		var open []nudgewire.Run
-		err := t.query(stOpenRuns, func(row *row) error {
+		err := t.query(openRunsSQL, func(row *row) error {
 			r, err := scanRun(row)
 			open = append(open, r)
 			return err
@@ -321,13 +347,15 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 		for i := 0; err == nil && i < len(open); i++ {
 			var alive bool
 			if alive, err = t.peers.alive(t, open[i].Owner, owner); err == nil && !alive && open[i].Owner != "" {
-				err = t.put(stLeaseRun, int64(open[i].ID), "", int64(0))
+				err = t.put(leaseRunSQL, int64(open[i].ID), "", int64(0))
 			}
 		}
 		return err
 	})
 	return wrap(err, "free runs")
 }
+
+var seeClockSQL = statementOf(`INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`)
 
 // LastScheduled is the time up to which a job's clock needs no more looking at: the newest DueAt
 // among its runs by cron or missed, or, if that is later, when this line was first seen,
@@ -342,7 +370,7 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 	since, known, err := s.earliest(ctx, seen, job, line)
 	if err == nil && !known {
 		err = s.write(ctx, laneWork, func(t *tx) error {
-			return t.put(stSeeClock, job, line, micro(now))
+			return t.put(seeClockSQL, job, line, micro(now))
 		})
 		if err == nil {
 			since, _, err = s.earliest(ctx, seen, job, line)
@@ -356,6 +384,10 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 	}
 	return last, nil
 }
+
+// runColumns are in the order in which scanRun reads them. Where a run may go is decided by the transitions of package
+// nudgewire on the row as it is read in the same transaction; the guards in WHERE are the second lock on that door.
+const runColumns = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, folder, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, files_removed_at, account, send, waits, wait_until, canary, again_classes, again_wait, again_until, approvals, held, released`
 
 // scanRun reads runColumns.
 func scanRun(r *row) (v nudgewire.Run, err error) {

@@ -34,6 +34,9 @@ const ContactsKept = 100 * 24 * time.Hour
 // bucketsAtOnce is how many rows share an operation, so that others get their turn between.
 const bucketsAtOnce = 64
 
+var partContactsSQL = statementOf(`INSERT INTO part_contacts (bucket, at, run_id, part, hashes) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (bucket, at, run_id, part) DO UPDATE SET hashes = excluded.hashes`)
+
 // NoteContacts keeps who is on the file of a part that is claimed at that time. It comes before ClaimPart with the
 // same time, so that a file never goes out to anybody who is not known to have got it; without that claim it
 // means nothing.
@@ -61,10 +64,10 @@ func (s *Store) NoteContacts(ctx context.Context, run nudgewire.RunID, part int,
 	for some := range slices.Chunk(rows, bucketsAtOnce) {
 		err := s.write(ctx, laneWork, func(t *tx) error {
 			for _, r := range some {
-				if err := t.put(stOldContacts, r.bucket, micro(at.Add(-ContactsKept))); err != nil {
+				if err := t.put(oldContactsSQL, r.bucket, micro(at.Add(-ContactsKept))); err != nil {
 					return err
 				}
-				if err := t.put(stPartContacts, r.bucket, micro(at), int64(run), int64(part), r.hashes); err != nil {
+				if err := t.put(partContactsSQL, r.bucket, micro(at), int64(run), int64(part), r.hashes); err != nil {
 					return err
 				}
 			}
@@ -77,9 +80,13 @@ func (s *Store) NoteContacts(ctx context.Context, run nudgewire.RunID, part int,
 	return nil
 }
 
+var pastPartsSQL = statementOf(`SELECT c.at, r.category, r.job, c.hashes FROM part_contacts c
+		JOIN parts p ON p.run_id = c.run_id AND p.number = c.part AND p.claimed_at = c.at JOIN runs r ON r.id = c.run_id
+		WHERE c.bucket = ?1 AND c.at >= ?2 AND (p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`)
+
 // pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been.
 func (t *tx) pastParts(contact, since int64, each func(nudgewire.PastSend)) error {
-	return t.query(stPastParts, func(r *row) error {
+	return t.query(pastPartsSQL, func(r *row) error {
 		send := nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()}
 		if holdsHash(r.blob(), uint64(contact)) {
 			each(send)
@@ -96,6 +103,8 @@ func holdsHash(packed []byte, hash uint64) bool {
 	return i < n && at(i) == hash
 }
 
+var filesOfSQL = statementOf(`SELECT at, run_id, part, hashes FROM part_contacts WHERE bucket = ?1`)
+
 // forgetOnFiles puts a hash of nobody in the place of a contact's, so that nobody who has the data can try whether a phone was
 // on a file. How many contacts a file reached, which the limit of an account counts, stays true.
 func (t *tx) forgetOnFiles(contact int64) error {
@@ -108,7 +117,7 @@ func (t *tx) forgetOnFiles(contact int64) error {
 		hashes        []byte
 	}
 	var on []file
-	err := t.query(stFilesOf, func(r *row) error {
+	err := t.query(filesOfSQL, func(r *row) error {
 		f := file{r.int(), r.int(), r.int(), slices.Clone(r.blob())}
 		if holdsHash(f.hashes, old) {
 			on = append(on, f)
@@ -117,7 +126,7 @@ func (t *tx) forgetOnFiles(contact int64) error {
 	}, bucket)
 	for _, f := range on {
 		if err == nil {
-			err = t.put(stPartContacts, bucket, f.at, f.run, f.part, replaceHash(f.hashes, old, nobody))
+			err = t.put(partContactsSQL, bucket, f.at, f.run, f.part, replaceHash(f.hashes, old, nobody))
 		}
 	}
 	return wrap(err, "forget who is on the files of runs")

@@ -80,11 +80,16 @@ func (s *Store) UseRate(ctx context.Context, w nudgewire.RateWindow, rows int) (
 	return granted, since, wrap(err, "the rate of %s", w.Job)
 }
 
+var (
+	windowSQL    = statementOf(`SELECT since, used FROM job_windows WHERE job = ?1`)
+	setWindowSQL = statementOf(`INSERT INTO job_windows (job, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (job) DO UPDATE SET since = excluded.since, used = excluded.used`)
+)
+
 // atRate is how many of n rows the window has room for, from the first, and notes that they use it. need says of each
 // whether it needs room.
 func (t *tx) atRate(w *nudgewire.RateWindow, n int, need func(i int) bool) (done int, since time.Time, err error) {
 	var began, used int64
-	err = t.query(stWindow, func(r *row) error { began, used = r.int(), r.int(); return r.err }, w.Job)
+	err = t.query(windowSQL, func(r *row) error { began, used = r.int(), r.int(); return r.err }, w.Job)
 	if err != nil {
 		return 0, since, err
 	}
@@ -101,9 +106,11 @@ func (t *tx) atRate(w *nudgewire.RateWindow, n int, need func(i int) bool) (done
 		}
 		used++
 	}
-	err = t.put(stSetWindow, w.Job, began, used)
+	err = t.put(setWindowSQL, w.Job, began, used)
 	return done, moment(began), err
 }
+
+var insertRowsSQL = statementOf(`INSERT INTO run_rows (run_id, first_row, row_count, dispatch_id) VALUES (?1, ?2, ?3, ?4)`)
 
 // enqueueRows stores rows of a run whose numbers begin with first.
 func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Dispatch, sends []string) error {
@@ -113,7 +120,7 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 	n := int64(len(rows))
 	id, err := t.peers.allocate(t, dispatchIDs, n)
 	if err == nil {
-		err = t.put(stInsertRows, int64(run), first, n, id)
+		err = t.put(insertRowsSQL, int64(run), first, n, id)
 	}
 	if err != nil {
 		return err
@@ -121,7 +128,7 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 	for i := range rows {
 		err := t.enqueueRow(id+int64(i), &rows[i], sends[i])
 		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
-			err = t.put(stExpire, id+int64(i), rows[i].Reason, t.at)
+			err = t.put(expireSQL, id+int64(i), rows[i].Reason, t.at)
 			t.counts[countDropped]++
 			p := partyOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
 			t.noteState(nudgewire.DispatchID(id+int64(i)), &p, nudgewire.StateDropped, rows[i].Reason, "")
@@ -139,7 +146,7 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
 	if created == 0 {
 		created = t.at
 	}
-	if err := t.put(stInsertDispatch, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
+	if err := t.put(insertDispatchSQL, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
 		string(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, "",
 		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, ""); err != nil {
 		return err
@@ -170,9 +177,11 @@ func (rs rowRanges) has(row int64) bool {
 // maxRanges bounds the ranges that are looked at: more than a batch has rows.
 const maxRanges = 4096
 
+var rowsQueuedSQL = statementOf(`SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`)
+
 // rowsQueued are the ranges that may hold rows from first up to but not including end.
 func (t *tx) rowsQueued(run nudgewire.RunID, first, end int64) (found rowRanges, err error) {
-	err = t.query(stRowsQueued, func(r *row) error {
+	err = t.query(rowsQueuedSQL, func(r *row) error {
 		one := rowRange{r.int(), r.int(), r.int()}
 		if one.first+one.count > first {
 			found = append(found, one)
@@ -221,6 +230,9 @@ func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64
 	return waiting, wrap(err, "backlog of run %d", run)
 }
 
+var cancelRowsSQL = statementOf(`UPDATE dispatches SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
+		WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`)
+
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
 // get their turn, and says how many there were. Doing it again does no harm. A run that is cancelled
 // stays halted while a row of it was claimed at the beginning: EndCancelled comes for that one.
@@ -242,7 +254,7 @@ func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason stri
 			if err := t.noteRows(one.dispatch, one.dispatch+one.count, nudgewire.StateCancelled, reason); err != nil {
 				return err
 			}
-			ended, err = t.exec(stCancelRows, one.dispatch, one.dispatch+one.count, reason, t.at)
+			ended, err = t.exec(cancelRowsSQL, one.dispatch, one.dispatch+one.count, reason, t.at)
 			t.counts[countCancelled] += ended
 			return err
 		})

@@ -20,20 +20,25 @@ func (s *Store) OldFolders(ctx context.Context, before time.Time) (folders []str
 	return folders, wrap(err, "look for old folders of runs")
 }
 
+var eraseFilesSQL = statementOf(`UPDATE parts SET bytes = ?3, sha256 = ?4
+			WHERE file = ?2 AND state <> 'uploading' AND run_id IN (SELECT id FROM runs WHERE folder = ?1 AND folder <> '')`)
+
 // PartRewritten notes that a file of a run's folder was written anew without somebody who is forgotten, with
 // the parts of all runs that send it but those that are being uploaded.
 func (s *Store) PartRewritten(ctx context.Context, folder, file string, bytes int64, sha256 string) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(stEraseFiles, folder, file, bytes, sha256)
+		return t.put(eraseFilesSQL, folder, file, bytes, sha256)
 	})
 	return wrap(err, "note that %s was written anew", file)
 }
+
+var filesRemovedSQL = statementOf(`UPDATE runs SET files_removed_at = ?2 WHERE folder = ?1 AND folder <> '' AND files_removed_at = 0 AND ended_at > 0`)
 
 // FolderRemoved notes with each run that used the folder that it is gone. All else that is
 // known of the run stays.
 func (s *Store) FolderRemoved(ctx context.Context, folder string, at time.Time) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(stFilesRemoved, folder, micro(at))
+		return t.put(filesRemovedSQL, folder, micro(at))
 	})
 	return wrap(err, "note that %s is gone", folder)
 }

@@ -10,12 +10,15 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
+var insertPartSQL = statementOf(`INSERT INTO parts (` + partColumns + `)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`)
+
 func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
 	ids, err := encodeIDs(p)
 	if err != nil {
 		return err
 	}
-	err = t.put(stInsertPart, int64(run), int64(p.Number), p.File, p.Rows, p.First, p.Bytes, p.SHA256, string(p.State), p.Reason,
+	err = t.put(insertPartSQL, int64(run), int64(p.Number), p.File, p.Rows, p.First, p.Bytes, p.SHA256, string(p.State), p.Reason,
 		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Excluded, p.Resolved)
 	return err
 }
@@ -57,8 +60,10 @@ func decodeIDs(p *nudgewire.Part, text string) error {
 	return nil
 }
 
+var partSQL = statementOf(`SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`)
+
 func (t *tx) part(run nudgewire.RunID, number int) (p nudgewire.Part, err error) {
-	err = t.query(stPart, func(r *row) (err error) { p, err = scanPart(r); return err }, int64(run), int64(number))
+	err = t.query(partSQL, func(r *row) (err error) { p, err = scanPart(r); return err }, int64(run), int64(number))
 	return p, err
 }
 
@@ -73,6 +78,8 @@ func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, 
 func (s *Store) ClaimPartInRoom(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time, q nudgewire.RoomQuestion) (nudgewire.Part, error) {
 	return s.claimPart(ctx, run, number, owner, now, &q)
 }
+
+var claimPartSQL = statementOf(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'built'`)
 
 func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time, q *nudgewire.RoomQuestion) (p nudgewire.Part, err error) {
 	claimed := false
@@ -102,7 +109,7 @@ func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, 
 		p.State, p.UpdatedAt = nudgewire.PartUploading, moment(micro(now))
 		p.Attempt++
 		t.peers.filesCount(true)
-		err = t.put(stClaimPart, int64(run), int64(number), int64(p.Attempt), micro(now))
+		err = t.put(claimPartSQL, int64(run), int64(number), int64(p.Attempt), micro(now))
 		return err
 	})
 	if err == nil && !claimed {
@@ -114,6 +121,9 @@ func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, 
 	return p, observe(wrap(err, "claim part %d of run %d", number, run), s.observer.Part, p)
 }
 
+var replacePartSQL = statementOf(`UPDATE parts SET file = ?3, row_count = ?4, bytes = ?5, sha256 = ?6, excluded = ?7, state = ?8, reason = ?9, updated_at = ?10
+		WHERE run_id = ?1 AND number = ?2 AND state = 'built'`)
+
 // ReplacePart stores a part that is built as it is now, without the rows that it has lost or as one
 // that was cut into others, with these, and the tally of r, its run, while that is uploading and
 // owner's. ErrMoved otherwise, and nothing has changed.
@@ -122,7 +132,7 @@ func (s *Store) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, 
 		if !nudgewire.PartBuilt.May(p.State) && p.State != nudgewire.PartBuilt {
 			return fmt.Errorf("part %d: it cannot become %s", p.Number, p.State)
 		}
-		n, err := t.exec(stReplacePart, int64(r.ID), int64(p.Number), p.File, p.Rows, p.Bytes, p.SHA256, p.Excluded, string(p.State), p.Reason, micro(p.UpdatedAt))
+		n, err := t.exec(replacePartSQL, int64(r.ID), int64(p.Number), p.File, p.Rows, p.Bytes, p.SHA256, p.Excluded, string(p.State), p.Reason, micro(p.UpdatedAt))
 		if err == nil && n == 0 {
 			err = nudgewire.ErrMoved
 		}
@@ -134,6 +144,9 @@ func (s *Store) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, 
 		return err
 	})
 }
+
+var finishPartSQL = statementOf(`UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
+		WHERE run_id = ?1 AND number = ?2 AND attempt = ?3 AND (state = 'uploading' OR state = 'in_doubt')`)
 
 // FinishPart stores how an upload ended. The part must be uploading, or in doubt because
 // somebody took the uploader for dead, with the same Attempt; else ErrMoved.
@@ -163,7 +176,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 			return unchanged{nudgewire.ErrMoved}
 		}
 		t.peers.filesCount(p.State == nudgewire.PartAccepted || p.State == nudgewire.PartInDoubt)
-		err = t.put(stFinishPart, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
+		err = t.put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
 			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
 		if err != nil {
 			return err
@@ -178,12 +191,15 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		case follows:
 			_, err = t.follow(&r, &p, s.first)
 		case r.State == nudgewire.RunCancelled:
-			err = t.put(stCancelParts, int64(p.RunID), r.Reason, t.at)
+			err = t.put(cancelPartsSQL, int64(p.RunID), r.Reason, t.at)
 		}
 		return err
 	})
 	return observe(wrap(err, "finish part %d of run %d", p.Number, p.RunID), s.observer.Part, p)
 }
+
+// partColumns are in the order in which scanPart reads them.
+const partColumns = `run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, excluded, resolved`
 
 // scanPart reads partColumns.
 func scanPart(r *row) (p nudgewire.Part, err error) {

@@ -6,6 +6,16 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
+var (
+	resolvePartSQL = statementOf(`UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
+		WHERE run_id = ?1 AND number = ?2 AND state{{checked}} = 'in_doubt'`)
+
+	// The ways back from an end: from partial by a word on a part, and from wherever messages may
+	// still wait by a pause.
+	reopenRunSQL = statementOf(`UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`)
+	endAnewSQL   = statementOf(`UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`)
+)
+
 // ResolvePart stores what a person decided about a part in doubt, and r where that moves its run: a
 // partial one goes on uploading, or is done, or stays partial for another reason. from is
 // the state that the run must be in; ErrMoved when it does not, or when the part is not in doubt or
@@ -27,16 +37,16 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 			return unchanged{nudgewire.ErrMoved}
 		}
 		t.peers.filesCount(p.State == nudgewire.PartAccepted)
-		if err := t.put(stResolvePart, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
+		if err := t.put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
 			return err
 		}
 		switch {
 		case stays:
 		case r.State == nudgewire.RunUploading:
-			err = t.put(stReopenRun, int64(r.ID), r.Reason)
+			err = t.put(reopenRunSQL, int64(r.ID), r.Reason)
 		default:
 			t.noteRun(&r, old.State)
-			err = t.put(stEndAnew, int64(r.ID), string(r.State), r.Reason)
+			err = t.put(endAnewSQL, int64(r.ID), string(r.State), r.Reason)
 		}
 		return err
 	})

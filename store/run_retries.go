@@ -72,6 +72,10 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 	return total, wrap(err, "queue rows of run %d", run)
 }
 
+var growRowsSQL = statementOf(`UPDATE run_rows SET row_count = row_count + 1
+		WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
+			AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`)
+
 // enqueueRowRetry queues a row's message once more, as the row of the run with that number.
 func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, due, expires time.Time) error {
 	again := nudgewire.Dispatch{
@@ -83,14 +87,14 @@ func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Disp
 		err = t.enqueueRow(id, &again, send)
 	}
 	if err == nil {
-		err = t.put(stInsertRetry, int64(d.ID), id)
+		err = t.put(insertRetrySQL, int64(d.ID), id)
 	}
 	var grown int64
 	if err == nil {
-		grown, err = t.exec(stGrowRows, int64(run.ID), number, id)
+		grown, err = t.exec(growRowsSQL, int64(run.ID), number, id)
 	}
 	if err == nil && grown == 0 {
-		err = t.put(stInsertRows, int64(run.ID), number, int64(1), id)
+		err = t.put(insertRowsSQL, int64(run.ID), number, int64(1), id)
 	}
 	return wrap(err, "dispatch %d", d.ID)
 }
@@ -104,7 +108,7 @@ func (t *tx) newestRow(run nudgewire.RunID) (n int64, err error) { return t.newe
 
 // newestBelow is the number of the last row of a run in ranges that begin below that number.
 func (t *tx) newestBelow(run nudgewire.RunID, number int64) (n int64, err error) {
-	err = t.query(stRowsQueued, func(r *row) error {
+	err = t.query(rowsQueuedSQL, func(r *row) error {
 		n = r.int() + r.int() - 1
 		return nil
 	}, int64(run), number, int64(1))
@@ -127,21 +131,26 @@ func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send, w
 	return &one.Dispatch, send, why, nil
 }
 
+var (
+	retriedSQL = statementOf(`SELECT again_id FROM retries WHERE dispatch_id = ?1`)
+	doubtsSQL  = statementOf(`SELECT number FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt'`)
+)
+
 // wholeRow is a dispatch with all that RunRow.MayGoAgain asks about, and what it sends.
 func (t *tx) wholeRow(id nudgewire.DispatchID) (one nudgewire.RunRow, send string, err error) {
-	err = t.query(stDispatch, func(r *row) error { one.Dispatch, send = scanDispatch(r); return r.err }, int64(id))
+	err = t.query(dispatchSQL, func(r *row) error { one.Dispatch, send = scanDispatch(r); return r.err }, int64(id))
 	if err == nil {
-		err = t.query(stMessage, func(r *row) error {
+		err = t.query(messageSQL, func(r *row) error {
 			m, err := scanMessage(r)
 			one.Message = &m
 			return err
 		}, int64(id))
 	}
 	if err == nil {
-		err = t.query(stDoubts, func(r *row) error { one.Doubted = append(one.Doubted, int(r.int())); return nil }, int64(id))
+		err = t.query(doubtsSQL, func(r *row) error { one.Doubted = append(one.Doubted, int(r.int())); return nil }, int64(id))
 	}
 	if err == nil {
-		err = t.query(stRetried, func(r *row) error { one.RetriedAs = nudgewire.DispatchID(r.int()); return nil }, int64(id))
+		err = t.query(retriedSQL, func(r *row) error { one.RetriedAs = nudgewire.DispatchID(r.int()); return nil }, int64(id))
 	}
 	if err == nil {
 		var why string

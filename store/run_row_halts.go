@@ -45,6 +45,9 @@ const unsentRows = `SELECT 1 FROM run_rows r JOIN dispatches d ON d.id >= r.disp
 const sendingRows = `SELECT 1 FROM dispatches WHERE id IN (SELECT id FROM dispatches WHERE state = 'sending')
 	AND state = 'sending' AND substr(correlation_key, 1, length(?1)) = ?1 LIMIT 1`
 
+var pauseSentSQL = statementOf(`UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = CASE WHEN ?4 = '' THEN 'person' ELSE 'config' END, stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0
+		WHERE id = ?1 AND (state = 'done' OR state = 'partial' OR state = 'failed')`)
+
 // PauseSent pauses a run that has ended while messages of it still wait, as though it had not: a
 // run of single messages ends when the last of them is handed over, and they may take an hour to
 // leave. paused is false, and nothing has changed, when there is nothing to hold. held is why the config holds it, "" for a
@@ -54,7 +57,7 @@ func (s *Store) PauseSent(ctx context.Context, run nudgewire.RunID, who, held, r
 	err = s.rows(ctx, unsentRows, []any{int64(run)}, func(*row) error { unsent = true; return nil })
 	if err == nil && unsent {
 		err = s.changeHalts(ctx, nil, func(t *tx) error {
-			n, err := t.exec(stPauseSent, int64(run), reason, who, held)
+			n, err := t.exec(pauseSentSQL, int64(run), reason, who, held)
 			if paused = n > 0; err != nil || !paused {
 				return err
 			}

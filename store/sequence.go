@@ -14,18 +14,6 @@ import (
 // cancels, blocks, halts or pauses a dispatch does so to what is left of a sequence with no rule of its
 // own.
 
-// sequenceStatements are those of steps.
-var sequenceStatements = map[stmt]statement{
-	stInsertStep: {0, `INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
-		ON CONFLICT (dispatch_id) DO UPDATE SET steps = excluded.steps, conditions = excluded.conditions, wait = excluded.wait`},
-	stRetryStep: {0, `INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed)
-		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE dispatch_id = ?1`},
-	stPassStep: {0, `UPDATE steps SET passed = 1 WHERE dispatch_id = ?1`},
-	stSequence: {3, `SELECT s.sequence, s.dispatch_id, d.step FROM steps s JOIN dispatches d ON d.id = s.dispatch_id
-		WHERE s.sequence = (SELECT sequence FROM steps WHERE dispatch_id = ?1) ORDER BY s.dispatch_id`},
-	stNewestLater: {1, `SELECT seq FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq DESC LIMIT 1`},
-}
-
 // A readyStep is a step with all that can be worked out before the commit.
 type readyStep struct {
 	readySend
@@ -47,6 +35,9 @@ func (r *readyProposal) prepareSteps(steps []nudgewire.PlannedStep) error {
 	}
 	return nil
 }
+
+var insertStepSQL = statementOf(`INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
+		ON CONFLICT (dispatch_id) DO UPDATE SET steps = excluded.steps, conditions = excluded.conditions, wait = excluded.wait`)
 
 // carrySteps stores all steps of a proposal, or renews what waits of its sequence. It returns the
 // first of the dispatches that hold the event's content, and the others.
@@ -72,7 +63,7 @@ func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudge
 			sequence = id
 		}
 		rule := &w.Steps[one.Step].Rule
-		if err := t.put(stInsertStep, int64(id), int64(sequence), int64(rule.Of), what.conditions, rule.Wait); err != nil {
+		if err := t.put(insertStepSQL, int64(id), int64(sequence), int64(rule.Of), what.conditions, rule.Wait); err != nil {
 			return 0, nil, fmt.Errorf("step %d: %w", d.Step, err)
 		}
 		if first == 0 {
@@ -84,9 +75,12 @@ func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudge
 	return first, later, nil
 }
 
+var sequenceSQL = statementOf(`SELECT s.sequence, s.dispatch_id, d.step FROM steps s JOIN dispatches d ON d.id = s.dispatch_id
+		WHERE s.sequence = (SELECT sequence FROM steps WHERE dispatch_id = ?1) ORDER BY s.dispatch_id`)
+
 // sequenceOf is the sequence of a dispatch; nil where it is no step.
 func (t *tx) sequenceOf(id nudgewire.DispatchID) (found *nudgewire.Sequence, err error) {
-	err = t.query(stSequence, func(r *row) error {
+	err = t.query(sequenceSQL, func(r *row) error {
 		if found == nil {
 			found = &nudgewire.Sequence{}
 		}
@@ -118,16 +112,21 @@ func (t *tx) withoutSequence(d *nudgewire.Dispatch, f *nudgewire.Facts) error {
 	return nil
 }
 
+var (
+	passStepSQL    = statementOf(`UPDATE steps SET passed = 1 WHERE dispatch_id = ?1`)
+	newestLaterSQL = statementOf(`SELECT seq FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq DESC LIMIT 1`)
+)
+
 // sayOfStep adds what was decided of a step at its due moment to what is said about its event.
 func (t *tx) sayOfStep(d *nudgewire.Decision) error {
 	seq := int64(1)
-	err := t.query(stNewestLater, func(r *row) error { seq = r.int() + 1; return nil }, int64(d.EventID))
+	err := t.query(newestLaterSQL, func(r *row) error { seq = r.int() + 1; return nil }, int64(d.EventID))
 	if err == nil {
 		said := appendDecision(nil, d, appendClauses(nil, d.Clauses))
-		err = t.put(stInsertLater, int64(d.EventID), seq, pack(nil, appendPiece(nil, closeDecisions(said))))
+		err = t.put(insertLaterSQL, int64(d.EventID), seq, pack(nil, appendPiece(nil, closeDecisions(said))))
 	}
 	if err == nil && d.Outcome == nudgewire.Skipped {
-		err = t.put(stPassStep, int64(d.DispatchID))
+		err = t.put(passStepSQL, int64(d.DispatchID))
 	}
 	t.counts[outcomeCounts[d.Outcome]]++
 	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)

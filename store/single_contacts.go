@@ -108,13 +108,18 @@ func (w *singleWriter) filesCount(yes bool) {
 // after a start: a walk of all that was ever sent would hold up everybody, for the sake of a few contacts.
 const longestWait = 8 * 24 * int64(time.Hour/time.Microsecond)
 
+var (
+	accountMessagesSQL = statementOf(`SELECT phone, accepted_at FROM messages WHERE dispatch_id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
+	accountLetBeSQL    = statementOf(letBe("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2"))
+)
+
 // readMessages reads the whole window.
 func (t *tx) readMessages(c *contactSet, account string) error {
 	first, err := t.firstCreated(c.from - longestWait)
 	if err != nil {
 		return err
 	}
-	for _, s := range [...]stmt{stAccountMessages, stAccountLetBe} {
+	for _, s := range [...]*statement{accountMessagesSQL, accountLetBeSQL} {
 		if err != nil {
 			return err
 		}
@@ -128,18 +133,24 @@ func (t *tx) readMessages(c *contactSet, account string) error {
 	return err
 }
 
+var createdAfterSQL = statementOf(`SELECT created_at FROM dispatches WHERE id >= ?1 ORDER BY id LIMIT 1`)
+
 // firstCreated is a number that no dispatch is below which was stored at that time or later.
 func (t *tx) firstCreated(at int64) (int64, error) {
 	var err error
 	id := sort.Search(1<<40, func(id int) bool {
 		created := at // beyond the newest
 		if err == nil {
-			err = t.query(stCreatedAfter, func(r *row) error { created = r.int(); return r.err }, int64(id))
+			err = t.query(createdAfterSQL, func(r *row) error { created = r.int(); return r.err }, int64(id))
 		}
 		return created >= at
 	})
 	return int64(id), err
 }
+
+var accountPartsSQL = statementOf(`SELECT c.at, c.hashes FROM part_contacts c
+		JOIN parts p ON p.run_id = c.run_id AND p.number = c.part AND p.claimed_at = c.at JOIN runs r ON r.id = c.run_id
+		WHERE c.bucket = ?1 AND c.at >= ?2 AND r.account = ?3 AND (p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`)
 
 // readFiles adds who is on the files of the window.
 func (t *tx) readFiles(c *contactSet, account string) (err error) {
@@ -147,7 +158,7 @@ func (t *tx) readFiles(c *contactSet, account string) (err error) {
 		if err != nil {
 			return err
 		}
-		err = t.query(stAccountParts, func(r *row) error {
+		err = t.query(accountPartsSQL, func(r *row) error {
 			at, packed := r.int(), r.blob()
 			for i := 0; i+8 <= len(packed); i += 8 {
 				c.add(int64(binary.BigEndian.Uint64(packed[i:])), at)
@@ -160,9 +171,14 @@ func (t *tx) readFiles(c *contactSet, account string) (err error) {
 	return err
 }
 
+var (
+	accountSendingSQL = statementOf(`SELECT phone FROM dispatches WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`)
+	accountDoubtSQL   = statementOf(`SELECT phone FROM dispatches WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`)
+)
+
 // flying calls each for the contacts that messages of an account are on their way to, or may have reached since then.
 func (t *tx) flying(account string, since int64, hash func(...string) int64, each func(int64)) error {
-	for _, s := range [...]stmt{stAccountSending, stAccountDoubt} {
+	for _, s := range [...]*statement{accountSendingSQL, accountDoubtSQL} {
 		err := t.query(s, func(r *row) error {
 			each(contactHash(r.phone(), hash))
 			return r.err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Rows are found by what a sender or a shop chose: a dedupe key, a cart. The hash of such a text falls anywhere, and an
@@ -87,8 +88,20 @@ func (d *days) add(day int64) {
 	d.last = max(d.last, day)
 }
 
+// A key that was flushed once already may be flushed again after a crash.
+var insertKeySQL = statementOf(insertKeys(1))
+
 // remember adds a new row's key to the memtable. Only rows above the mark are read again after a crash, so the key of
 // an older row goes to the table at once.
+// insertKeys takes n keys at once.
+func insertKeys(n int) string {
+	rows := make([]string, n)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("(?%d, ?%d, ?%d)", 3*i+1, 3*i+2, 3*i+3)
+	}
+	return `INSERT INTO keys (part, hash, id) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`
+}
+
 func (w *singleWriter) remember(t *tx, k key, fresh bool) error {
 	if fresh {
 		w.addKey(k)
@@ -98,7 +111,7 @@ func (w *singleWriter) remember(t *tx, k key, fresh bool) error {
 		return nil // the row is above the mark
 	}
 	w.learn(k.hash)
-	if err := t.put(stInsertKey, k.part, k.hash, k.id); err != nil {
+	if err := t.put(insertKeySQL, k.part, k.hash, k.id); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	return nil
@@ -114,6 +127,11 @@ func (w *singleWriter) addKey(k key) {
 
 // partsAtOnce is how many parts one statement searches: the days of the usual window, which are two more than it has.
 const partsAtOnce = 9
+
+var (
+	findKeySQL  = statementOf(`SELECT id FROM keys WHERE part = ?1 AND hash = ?2`)
+	findKeysSQL = statementOf(`SELECT id FROM keys WHERE part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`)
+)
 
 func (w *singleWriter) find(t *tx, first, last, hash int64, ids []int64) ([]int64, error) {
 	if !w.known.mayContain(hash) {
@@ -134,10 +152,10 @@ func (w *singleWriter) find(t *tx, first, last, hash int64, ids []int64) ([]int6
 		for i := range in {
 			in[i] = min(first+int64(i), last)
 		}
-		err = t.query(stFindKeys, each, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], hash)
+		err = t.query(findKeysSQL, each, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], hash)
 	}
 	if first == last && err == nil {
-		err = t.query(stFindKey, each, first, hash)
+		err = t.query(findKeySQL, each, first, hash)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find a key: %w", err)
@@ -186,6 +204,8 @@ func (w *singleWriter) flushForGood(t *tx) error {
 	return t.markFlushed(&w.ids)
 }
 
+var insertKeysSQL = statementOf(insertKeys(keysAtOnce))
+
 // flush puts the keys of a segment into the table and says how many there were.
 func (m *memtable) flush(t *tx, at int) (int, error) {
 	if slices.Contains(m.group.flushed, uint16(at)) {
@@ -197,9 +217,9 @@ func (m *memtable) flush(t *tx, at int) (int, error) {
 	})
 	args := make([]any, 0, 3*keysAtOnce)
 	for left := m.sorted; len(left) > 0; {
-		st, n := stInsertKey, 1
+		st, n := insertKeySQL, 1
 		if len(left) >= keysAtOnce {
-			st, n = stInsertKeys, keysAtOnce
+			st, n = insertKeysSQL, keysAtOnce
 		}
 		args = args[:0]
 		for _, k := range left[:n] {
@@ -221,9 +241,9 @@ const (
 )
 
 func (t *tx) markFlushed(upTo *[sequenceCount]int64) error {
-	err := t.put(stSetCount, eventsKeyed, upTo[eventIDs])
+	err := t.put(setCountSQL, eventsKeyed, upTo[eventIDs])
 	if err == nil {
-		err = t.put(stSetCount, dispatchesKeyed, upTo[dispatchIDs])
+		err = t.put(setCountSQL, dispatchesKeyed, upTo[dispatchIDs])
 	}
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)

@@ -71,7 +71,7 @@ func (w *singleWriter) tryLock(*tx, []int64, [][]int64) (busy []bool, err error)
 func (w *singleWriter) lowWater() *lowWater { return &w.claims }
 
 func (w *singleWriter) sending(t *tx, own string, now int64, each func(*row) error) error {
-	return t.query(stSending, each, own, now)
+	return t.query(sendingSQL, each, own, now)
 }
 
 // alive is true of the asker alone: other owners are earlier processes, or this would not be the only one.
@@ -81,7 +81,7 @@ func (w *singleWriter) alive(_ *tx, owner, own string) (bool, error) { return ow
 func (w *singleWriter) buries(*tx) bool { return false }
 
 func (w *singleWriter) freeLookups(t *tx, own string, now int64) (int64, error) {
-	return t.exec(stFreeLookups, now, own)
+	return t.exec(freeLookupsSQL, now, own)
 }
 
 // close leaves the next start nothing to read again.

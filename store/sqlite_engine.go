@@ -14,7 +14,7 @@ import (
 // bookkeeping cost as much as SQLite's own work on statements this small.
 type sqliteEngine struct {
 	conn  driver.Conn
-	stmts [stmtCount]prepared
+	stmts []prepared // by the numbers of statements
 	dest  []driver.Value
 
 	checkpoints *checkpointer
@@ -27,7 +27,7 @@ type prepared struct {
 	driver.Stmt
 	exec    driver.StmtExecContext
 	query   driver.StmtQueryContext
-	columns int
+	columns int // 0 until it was asked once
 }
 
 // openSQLiteEngine prepares every statement on a new connection.
@@ -36,19 +36,20 @@ func openSQLiteEngine(c driver.Connector) (*sqliteEngine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &sqliteEngine{conn: conn, dest: make([]driver.Value, 64)}
-	for _, table := range statements {
-		for i, s := range table {
-			stmt, err := conn.Prepare(sqliteDialect.sql(s.sql))
-			if err != nil {
-				return nil, errors.Join(fmt.Errorf("prepare %q: %w", s.sql, err), e.close())
-			}
-			exec, canExec := stmt.(driver.StmtExecContext)
-			query, canQuery := stmt.(driver.StmtQueryContext)
-			e.stmts[i] = prepared{stmt, exec, query, s.columns}
-			if !canExec || !canQuery {
-				return nil, errors.Join(fmt.Errorf("driver statement %T takes no context", stmt), e.close())
-			}
+	e := &sqliteEngine{conn: conn, stmts: make([]prepared, len(statements)), dest: make([]driver.Value, 64)}
+	for i, s := range statements {
+		if s.sql == "" {
+			continue
+		}
+		stmt, err := conn.Prepare(sqliteDialect.sql(s.sql))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare %q: %w", s.sql, err), e.close())
+		}
+		exec, canExec := stmt.(driver.StmtExecContext)
+		query, canQuery := stmt.(driver.StmtQueryContext)
+		e.stmts[i] = prepared{stmt, exec, query, 0}
+		if !canExec || !canQuery {
+			return nil, errors.Join(fmt.Errorf("driver statement %T takes no context", stmt), e.close())
 		}
 	}
 	return e, nil
@@ -86,6 +87,8 @@ func (e *sqliteEngine) beside(t *tx, n int, each func(t *tx, i int) error) error
 	return nil
 }
 
+var beginSQL = statementOf(`{{begin}}`)
+
 // begin begins a transaction. While the data is not where it was opened it is a *GoneError: until it is back nothing is
 // written, or a claim would be made and given to nobody.
 func (e *sqliteEngine) begin() error {
@@ -95,19 +98,23 @@ func (e *sqliteEngine) begin() error {
 		}
 		e.gone = false
 	}
-	err := e.put(stBegin, nil)
+	err := e.put(beginSQL, nil)
 	if err != nil {
 		// A rollback that failed leaves its transaction open; end it and try once more.
 		e.rollback()
-		err = e.put(stBegin, nil)
+		err = e.put(beginSQL, nil)
 	}
 	return err
 }
 
-func (e *sqliteEngine) commit() error { return e.put(stCommit, nil) }
+var commitSQL = statementOf(`COMMIT`)
+
+func (e *sqliteEngine) commit() error { return e.put(commitSQL, nil) }
+
+var rollbackSQL = statementOf(`ROLLBACK`)
 
 // rollback has nothing to do where SQLite did it by itself (a full disk).
-func (e *sqliteEngine) rollback() { _ = e.put(stRollback, nil) }
+func (e *sqliteEngine) rollback() { _ = e.put(rollbackSQL, nil) }
 
 func (e *sqliteEngine) committed() error {
 	e.checkpoint()
@@ -117,23 +124,23 @@ func (e *sqliteEngine) committed() error {
 }
 
 // exec runs a statement. The context is never a caller's: an interrupt would roll back the whole batch.
-func (e *sqliteEngine) exec(s stmt, args []driver.NamedValue) (changed int64, err error) {
+func (e *sqliteEngine) exec(s *statement, args []driver.NamedValue) (changed int64, err error) {
 	e.changes++
-	res, err := e.stmts[s].exec.ExecContext(context.Background(), args)
+	res, err := e.stmts[s.number].exec.ExecContext(context.Background(), args)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
 }
 
-func (e *sqliteEngine) put(s stmt, args []driver.NamedValue) error {
+func (e *sqliteEngine) put(s *statement, args []driver.NamedValue) error {
 	e.changes++
-	_, err := e.stmts[s].exec.ExecContext(context.Background(), args)
+	_, err := e.stmts[s.number].exec.ExecContext(context.Background(), args)
 	return err
 }
 
-func (e *sqliteEngine) query(s stmt, args []driver.NamedValue, each func(*row) error) (err error) {
-	rows, err := e.stmts[s].query.QueryContext(context.Background(), args)
+func (e *sqliteEngine) query(s *statement, args []driver.NamedValue, each func(*row) error) (err error) {
+	rows, err := e.stmts[s.number].query.QueryContext(context.Background(), args)
 	if err != nil {
 		return err
 	}
@@ -142,7 +149,11 @@ func (e *sqliteEngine) query(s stmt, args []driver.NamedValue, each func(*row) e
 			err = e
 		}
 	}()
-	r := row{values: e.dest[:e.stmts[s].columns]}
+	p := &e.stmts[s.number]
+	if p.columns == 0 {
+		p.columns = len(rows.Columns())
+	}
+	r := row{values: e.dest[:p.columns]}
 	for {
 		if err := rows.Next(r.values); errors.Is(err, io.EOF) {
 			return nil

@@ -77,7 +77,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 		return "", err
 	}
 	return "", s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(stSetCount, rewriteDue, int64(0))
+		return t.put(setCountSQL, rewriteDue, int64(0))
 	})
 }
 

@@ -256,7 +256,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingFor)
 	defer cancel()
 	err := s.write(ctx, laneIngest, func(t *tx) error { // as webhooks are, which is what is asked about
-		return t.put(stSetCount, "keyed/checked", t.at)
+		return t.put(setCountSQL, "keyed/checked", t.at)
 	})
 	if errors.Is(err, ErrOverloaded) {
 		return nil // others write

@@ -186,7 +186,7 @@ func (s *dataServer) takeCounters(ctx context.Context, rows *copyRows) error {
 	return nil
 }
 
-// isAdded reports whether a counter is added to (stCount, stLastSeen), and not set (stSetCount).
+// isAdded reports whether a counter is added to (countSQL, lastSeenSQL), and not set (setCountSQL).
 func isAdded(name string) bool {
 	for _, prefix := range []string{lastSeenPrefix, verdictPrefix, rejectedPrefix, retentionRemoved} {
 		if strings.HasPrefix(name, prefix) {

@@ -45,32 +45,6 @@ const (
 	userColumns0 = 11
 )
 
-var userStatements = map[stmt]statement{
-	stUser:    {userColumns0, `SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`},
-	stUsers:   {userColumns0, `SELECT ` + userColumns + ` FROM users WHERE name <> ''`},
-	stAddUser: {0, `INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`},
-	stSetUser: {0, `UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11 WHERE name = ?1`},
-
-	stDropUser: {0, `DELETE FROM users WHERE name = ?1`},
-
-	stAddSession:    {0, `INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`},
-	stSessionsOf:    {2, `SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`},
-	stSessionSeen:   {0, `UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`},
-	stEndSession:    {0, `DELETE FROM console_sessions WHERE hash = ?1`},
-	stEndSessionsOf: {0, `DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`},
-	stOldSessions:   {0, `DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`},
-	stEndSessions:   {0, `DELETE FROM console_sessions WHERE hash <> ''`},
-	stAddLink:       {0, `INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`},
-	stLinks:         {4, `SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`},
-	stLink:          {4, `SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`},
-	stDropLink:      {0, `DELETE FROM console_links WHERE hash = ?1`},
-	stOldLinks:      {0, `DELETE FROM console_links WHERE until_at <= ?1`},
-	stDropLinks:     {0, `DELETE FROM console_links WHERE hash <> ''`},
-	stDropSetups:    {0, `UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`},
-	stUserBySetup:   {userColumns0, `SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`},
-	stUserSignedIn:  {0, `UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`},
-}
-
 // unwritten is a hash that was never one of anything.
 var unwritten [sha256.Size]byte
 
@@ -97,7 +71,7 @@ func (u *User) row() []any {
 }
 
 // user reads one inside a change; nudgewire.ErrNotFound for none.
-func (t *tx) user(by stmt, arg string) (u User, err error) {
+func (t *tx) user(by *statement, arg string) (u User, err error) {
 	found := false
 	err = t.query(by, func(r *row) (err error) {
 		found = true
@@ -110,6 +84,11 @@ func (t *tx) user(by stmt, arg string) (u User, err error) {
 	return u, err
 }
 
+var (
+	usersSQL   = statementOf(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
+	addUserSQL = statementOf(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
+)
+
 // AddUser keeps a new user, up to most of them. Errors: ErrUserName, ErrUsersFull.
 func (s *Store) AddUser(ctx context.Context, u User, most int) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
@@ -118,7 +97,7 @@ func (s *Store) AddUser(ctx context.Context, u User, most int) error {
 		}
 		all := 0
 		taken := false
-		err := t.query(stUsers, func(r *row) error {
+		err := t.query(usersSQL, func(r *row) error {
 			one, err := scanUser(r)
 			all++
 			taken = taken || one.Name == u.Name
@@ -132,7 +111,7 @@ func (s *Store) AddUser(ctx context.Context, u User, most int) error {
 		case all >= most:
 			return ErrUsersFull
 		}
-		return t.put(stAddUser, u.row()...)
+		return t.put(addUserSQL, u.row()...)
 	})
 	return wrap(err, "add a user")
 }
@@ -169,25 +148,32 @@ type UserChange struct {
 	Admin       string // the role that rules users
 }
 
+var (
+	userSQL          = statementOf(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
+	setUserSQL       = statementOf(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11 WHERE name = ?1`)
+	dropUserSQL      = statementOf(`DELETE FROM users WHERE name = ?1`)
+	endSessionsOfSQL = statementOf(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
+)
+
 // ChangeUser changes a user, and gives the one that is there now; of one that was removed, as it was. Errors: nudgewire.ErrNotFound, ErrLastAdmin, those of Do.
 func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u User, err error) {
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
 			return err
 		}
-		u, err = t.user(stUser, name)
+		u, err = t.user(userSQL, name)
 		if err != nil {
 			return err
 		}
 		ruled := u.Role == c.Admin && u.Able()
 		if c.Remove {
-			err = t.put(stDropUser, name)
+			err = t.put(dropUserSQL, name)
 		} else if err = c.Do(&u); err == nil {
-			err = t.put(stSetUser, u.row()...)
+			err = t.put(setUserSQL, u.row()...)
 		}
 		if err == nil && ruled && !c.AnyAdmin && (c.Remove || u.Role != c.Admin || !u.Able()) {
 			others := 0
-			err = t.query(stUsers, func(r *row) error {
+			err = t.query(usersSQL, func(r *row) error {
 				one, err := scanUser(r)
 				if one.Name != name && one.Role == c.Admin && one.Able() {
 					others++
@@ -199,7 +185,7 @@ func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u Us
 			}
 		}
 		if err == nil && (c.EndSessions || c.Remove) {
-			err = t.put(stEndSessionsOf, name, hex.EncodeToString(c.But[:]))
+			err = t.put(endSessionsOfSQL, name, hex.EncodeToString(c.But[:]))
 		}
 		return err
 	})

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+)
+
+// marks is rowsAtOnce marks from the given one on: ?4, ?5, ?6.
+func marks(from int) string {
+	all := make([]string, rowsAtOnce)
+	for i := range all {
+		all[i] = "?" + strconv.Itoa(from+i)
+	}
+	return strings.Join(all, ", ")
+}
+
+// A statement is SQL that changes data, or that reads inside a change. It is written once, for both engines, beside the
+// operation that uses it; sqlite_dialect.go fills its marks. Each writer prepares it once.
+//
+// A limit is written ?3 + 0 and not ?3 where it runs for every claim or poll: SQLite plans a statement anew each time the
+// bare parameter of a LIMIT is bound, which took half the time of a claim.
+type statement struct {
+	number   int    // in statements
+	sql      string // "" for one that only PostgreSQL has
+	postgres string // in place of sql, where PostgreSQL has its own; "" where it has not
+}
+
+// statements are all of them.
+var statements []*statement
+
+func statementOf(sql string) *statement {
+	s := &statement{number: len(statements), sql: sql}
+	statements = append(statements, s)
+	return s
+}
+
+func (s *statement) onPostgres(sql string) *statement {
+	s.postgres = sql
+	return s
+}
+
+func postgresStatement(sql string) *statement { return statementOf("").onPostgres(sql) }
