@@ -46,30 +46,30 @@ func (p Phone) IsMasked() bool { return strings.Contains(string(p), "*") }
 
 // A Contact is the person an event is about, as far as the sender told.
 type Contact struct {
-	Phone        Phone  `expr:"phone"`
-	SentAs       string `expr:"-"` // how the sender spells it, where that differs; see PhoneOf
-	PhoneProblem string `expr:"-"` // why Phone is empty, in words; "" when there is a phone
+	Phone        Phone  `expr:"phone" json:"-"`
+	SentAs       string `expr:"-" json:"sent_as,omitempty"` // how the sender spells it, where that differs; see PhoneOf
+	PhoneProblem string `expr:"-" json:"-"`                 // why Phone is empty, in words; "" when there is a phone
 
-	ID        string `expr:"id"` // the sender's own identifier
-	Name      string `expr:"name"`
-	FirstName string `expr:"first_name"`
-	LastName  string `expr:"last_name"`
-	Email     string `expr:"email"`
-	Language  string `expr:"language"` // as the sender writes it: "en", "pt_BR", "de-AT"
-	Country   string `expr:"country"`  // ISO 3166-1 alpha-2, upper case
-	Timezone  string `expr:"timezone"` // IANA name
-	Tags      Tags   `expr:"tags"`
+	ID        string `expr:"id" json:"id,omitempty"` // the sender's own identifier
+	Name      string `expr:"name" json:"name,omitempty"`
+	FirstName string `expr:"first_name" json:"first_name,omitempty"`
+	LastName  string `expr:"last_name" json:"last_name,omitempty"`
+	Email     string `expr:"email" json:"email,omitempty"`
+	Language  string `expr:"language" json:"language,omitempty"` // as the sender writes it: "en", "pt_BR", "de-AT"
+	Country   string `expr:"country" json:"country,omitempty"`   // ISO 3166-1 alpha-2, upper case
+	Timezone  string `expr:"timezone" json:"timezone,omitempty"` // IANA name
+	Tags      Tags   `expr:"tags" json:"tags,omitempty"`
 
 	// AcceptsMarketing is the sender's own flag of consent to be messaged on the phone; Consent tells
 	// it apart from silence. Permission to be sent e-mail is not consent to that.
-	AcceptsMarketing bool `expr:"accepts_marketing"`
-	Consent          bool `expr:"consent_known"`
+	AcceptsMarketing bool `expr:"accepts_marketing" json:"accepts_marketing,omitempty"`
+	Consent          bool `expr:"consent_known" json:"consent_known,omitempty"`
 
 	// AcceptsEmail is the sender's flag of permission to be sent e-mail.
-	AcceptsEmail bool `expr:"accepts_email"`
-	EmailConsent bool `expr:"email_consent_known"`
+	AcceptsEmail bool `expr:"accepts_email" json:"accepts_email,omitempty"`
+	EmailConsent bool `expr:"email_consent_known" json:"email_consent_known,omitempty"`
 
-	Empty Names `expr:"-"` // what the sender gave and left empty
+	Empty Names `expr:"-" json:"empty,omitempty"` // what the sender gave and left empty
 }
 
 // Tags are free labels of a contact, compared without regard to case or outer space.

@@ -92,63 +92,63 @@ func (n Names) Has(name string) bool { return slices.Contains(n, name) }
 
 // A Cart is a basket or checkout that may become an order.
 type Cart struct {
-	ID        string    `expr:"id"` // joins cart, checkout and order; "" when the sender has none
-	URL       string    `expr:"url"`
-	Total     Amount    `expr:"total"`
-	Currency  string    `expr:"currency"`
-	Items     []Item    `expr:"items"`
-	ExpiresAt time.Time `expr:"expires_at"`
-	OtherIDs  []string  `expr:"-"` // what else joins it, under other names of the sender's
+	ID        string    `expr:"id" json:"id,omitempty"` // joins cart, checkout and order; "" when the sender has none
+	URL       string    `expr:"url" json:"url,omitempty"`
+	Total     Amount    `expr:"total" json:"total,omitzero"`
+	Currency  string    `expr:"currency" json:"currency,omitempty"`
+	Items     []Item    `expr:"items" json:"items,omitempty"`
+	ExpiresAt time.Time `expr:"expires_at" json:"expires_at,omitzero"`
+	OtherIDs  []string  `expr:"-" json:"other_ids,omitempty"` // what else joins it, under other names of the sender's
 
-	Empty Names `expr:"-"` // what the sender gave and left empty
+	Empty Names `expr:"-" json:"empty,omitempty"` // what the sender gave and left empty
 }
 
 // An Item is one line of a cart or an order.
 type Item struct {
-	ID       string `expr:"id"`
-	SKU      string `expr:"sku"`
-	Title    string `expr:"title"`
-	Quantity int    `expr:"quantity"`
-	Price    Amount `expr:"price"`
-	URL      string `expr:"url"`
-	Image    string `expr:"image"`
+	ID       string `expr:"id" json:"id,omitempty"`
+	SKU      string `expr:"sku" json:"sku,omitempty"`
+	Title    string `expr:"title" json:"title,omitempty"`
+	Quantity int    `expr:"quantity" json:"quantity,omitempty"`
+	Price    Amount `expr:"price" json:"price,omitzero"`
+	URL      string `expr:"url" json:"url,omitempty"`
+	Image    string `expr:"image" json:"image,omitempty"`
 
-	Empty Names `expr:"-"` // what the sender gave and left empty
+	Empty Names `expr:"-" json:"empty,omitempty"` // what the sender gave and left empty
 }
 
 // An Order is a purchase.
 type Order struct {
-	ID       string `expr:"id"`
-	Name     string `expr:"name"`   // as the customer sees it: "#1001"
-	Number   int    `expr:"number"` // which order of this customer it is, from 1, where the sender says so; else 0
-	Status   string `expr:"status"`
-	URL      string `expr:"url"` // status page, or the page to pay at
-	Total    Amount `expr:"total"`
-	Currency string `expr:"currency"`
-	Items    []Item `expr:"items"`
+	ID       string `expr:"id" json:"id,omitempty"`
+	Name     string `expr:"name" json:"name,omitempty"`     // as the customer sees it: "#1001"
+	Number   int    `expr:"number" json:"number,omitempty"` // which order of this customer it is, from 1, where the sender says so; else 0
+	Status   string `expr:"status" json:"status,omitempty"`
+	URL      string `expr:"url" json:"url,omitempty"` // status page, or the page to pay at
+	Total    Amount `expr:"total" json:"total,omitzero"`
+	Currency string `expr:"currency" json:"currency,omitempty"`
+	Items    []Item `expr:"items" json:"items,omitempty"`
 
-	Empty Names `expr:"-"` // what the sender gave and left empty
+	Empty Names `expr:"-" json:"empty,omitempty"` // what the sender gave and left empty
 }
 
 // A Deal is a sale in a CRM's pipeline.
 type Deal struct {
-	ID       string `expr:"id"`
-	Name     string `expr:"name"`
-	Stage    string `expr:"stage"`
-	Amount   Amount `expr:"amount"`
-	Currency string `expr:"currency"`
-	Owner    string `expr:"owner"`
+	ID       string `expr:"id" json:"id,omitempty"`
+	Name     string `expr:"name" json:"name,omitempty"`
+	Stage    string `expr:"stage" json:"stage,omitempty"`
+	Amount   Amount `expr:"amount" json:"amount,omitzero"`
+	Currency string `expr:"currency" json:"currency,omitempty"`
+	Owner    string `expr:"owner" json:"owner,omitempty"`
 
-	Empty Names `expr:"-"` // what the sender gave and left empty
+	Empty Names `expr:"-" json:"empty,omitempty"` // what the sender gave and left empty
 }
 
 // An Inbound is what a contact wrote, or tapped.
 type Inbound struct {
-	Text   string `expr:"text"`   // of a button or an entry of a list: its title
-	Button string `expr:"button"` // what whoever made the button gave it to send back, else its title; "" for what was written
-	Says   string `expr:"says"`   // SaysStop, SaysStart or SaysHelp; "" for anything else
+	Text   string `expr:"text" json:"text,omitempty"`     // of a button or an entry of a list: its title
+	Button string `expr:"button" json:"button,omitempty"` // what whoever made the button gave it to send back, else its title; "" for what was written
+	Says   string `expr:"says" json:"says,omitempty"`     // SaysStop, SaysStart or SaysHelp; "" for anything else
 
-	Empty Names `expr:"-"` // what the sender gave and left empty
+	Empty Names `expr:"-" json:"empty,omitempty"` // what the sender gave and left empty
 }
 
 // What a message may say of whether its writer wants more.
@@ -160,10 +160,10 @@ const (
 
 // A Form is a filled-in form, survey or booking page.
 type Form struct {
-	ID      string            `expr:"id"` // of this submission
-	Name    string            `expr:"name"`
-	URL     string            `expr:"url"`
-	Answers map[string]string `expr:"answers"`
+	ID      string            `expr:"id" json:"id,omitempty"` // of this submission
+	Name    string            `expr:"name" json:"name,omitempty"`
+	URL     string            `expr:"url" json:"url,omitempty"`
+	Answers map[string]string `expr:"answers" json:"answers,omitempty"`
 
-	Empty Names `expr:"-"` // what the sender gave and left empty
+	Empty Names `expr:"-" json:"empty,omitempty"` // what the sender gave and left empty
 }

@@ -18,7 +18,7 @@ import (
 // A copy of the data is made by SQLite's own VACUUM INTO: one moment of it, while others write, without what was
 // deleted, in the words that both drivers know. A read of that length keeps the log from being moved into the database, so the log
 // grows meanwhile; nobody waits. What the flusher still has in memory is the same as after a crash: each new key repeats
-// what its row says, and a start reads those rows again (decision 10).
+// what its row says, and a start reads those rows again.
 
 // A Copied is what a copy of the database holds.
 type Copied struct {

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/nudgewire/nudgewire"
+import (
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store/keyindex"
+)
 
 // A coordinator is what a transaction asks wherever the answer depends on who else writes to the data: which
 // numbers are free, who holds a key, whose claims still count. No operation knows more about that than this
@@ -75,12 +78,15 @@ const (
 // A key leads from a hash to a row: to an event by its connector and dedupe key, part is then its day; to a
 // dispatch by its correlation key, part is then correlations; or to the tombstones of a correlation key, part is then
 // tombstones and the number 0.
-type key struct{ part, hash, id int64 }
+type key = keyindex.Key
 
 // The parts that are no days. Days are above them.
 const (
 	correlations int64 = iota
 	tombstones
+	phonesOfEvents
+
+	firstDay
 )
 
 // tombstoneHash is another hash than the one that leads to the dispatches of the same correlation key.

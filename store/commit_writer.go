@@ -84,20 +84,18 @@ type tx struct {
 // scratch is the room that operations use again and again.
 type scratch struct {
 	args          []driver.NamedValue
-	said          []byte
 	claimed       []int64 // by the statement that runs
 	found, locked []int64 // by tx.find and tx.lockPlans
 }
 
 // A batch is what the operations of one transaction add up, and what is told after it.
 type batch struct {
-	at                  int64 // one moment for the whole batch, microseconds
-	payloads, decisions bundle
-	counts              [counterCount]int64
-	lookup              int64 // earliest time of a look-up left waiting; 0 for none
-	seen                []lastSeen
-	off                 []calledOff
-	noted               []noted
+	at     int64 // one moment for the whole batch, microseconds
+	counts [counterCount]int64
+	lookup int64 // earliest time of a look-up left waiting; 0 for none
+	seen   []lastSeen
+	off    []calledOff
+	noted  []noted
 
 	named        map[string]int64  // see countNamed
 	hours        map[hourKey]int64 // see countHour
@@ -111,23 +109,15 @@ type batch struct {
 
 // begin makes the batch empty, and keeps its room.
 func (b *batch) begin(at int64) {
-	payloads, decisions := b.payloads, b.decisions
-	payloads.clear()
-	decisions.clear()
 	clear(b.hours)
 	clear(b.unused)
-	*b = batch{at: at, payloads: payloads, decisions: decisions, hours: b.hours, unused: b.unused, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
+	*b = batch{at: at, hours: b.hours, unused: b.unused, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
 }
-
-var (
-	insertPayloadsSQL  = statementOf(`INSERT INTO payloads (event_id, bundle) VALUES (?1, ?2)`)
-	insertDecisionsSQL = statementOf(`INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, 0, ?2)`)
-)
 
 func newWriter(s *shared, e engine) *writer {
 	return &writer{
 		shared: s, engine: e, triggers: map[string]bool{},
-		batch: batch{payloads: bundle{insert: insertPayloadsSQL}, decisions: bundle{insert: insertDecisionsSQL}, unused: map[unusedKey]unused{}},
+		batch: batch{unused: map[unusedKey]unused{}},
 	}
 }
 
@@ -139,7 +129,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		return fmt.Errorf("begin: %w", err)
 	}
 	err = w.engine.run(&t, ops)
-	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeBundles, (*tx).writeCounts, (*tx).writeHours, (*tx).writeUnused, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
+	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeCounts, (*tx).writeHours, (*tx).writeUnused, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
 		}

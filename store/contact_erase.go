@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -206,158 +207,103 @@ func (e *eraser) collect(ctx context.Context) error {
 		})
 }
 
-var (
-	payloadsSQL      = statementOf(`SELECT bundle FROM payloads WHERE event_id = ?1`)
-	erasePayloadsSQL = statementOf(`UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`)
-)
+var blotEventSQL = statementOf(`UPDATE events SET content_type = ?2, facts = ?3, payload = ?4 WHERE id = ?1`)
 
-// payloads goes through what events carried. Of an event that is forgotten nothing stays.
+// payloads goes through what events carried, for who is named in that of somebody else. Of an event that is forgotten nothing stays
+// (see eraseEvent).
 func (e *eraser) payloads(ctx context.Context) error {
-	gone := appendFacts(nil, &nudgewire.Event{Forgotten: true})
-	change := func(id int64, pieces [][]byte) ([][]byte, bool, error) {
-		if e.events[id] {
-			return [][]byte{nil, nil, gone}, string(pieces[2]) != string(gone), nil
-		}
-		found := false
-		for _, p := range pieces {
-			found = e.find.Blot(p) || found
-		}
-		return pieces, found, nil
+	type load struct {
+		id          int64
+		kind, facts string
+		payload     []byte
 	}
-	return e.bundles(ctx, `SELECT event_id, bundle FROM payloads WHERE event_id > ?1 ORDER BY event_id`, 3, change, func(t *tx, key bundleKey, write func([]byte) ([]byte, error)) error {
-		return t.rewrite(payloadsSQL, erasePayloadsSQL, []any{key.id}, write)
-	})
-}
-
-var (
-	decisionsAtSQL    = statementOf(`SELECT bundle FROM decisions WHERE event_id = ?1 AND seq = ?2`)
-	eraseDecisionsSQL = statementOf(`UPDATE decisions SET bundle = ?3 WHERE event_id = ?1 AND seq = ?2`)
-)
-
-// decisionTexts goes through what triggers said.
-func (e *eraser) decisionTexts(ctx context.Context) error {
-	change := func(id int64, pieces [][]byte) ([][]byte, bool, error) {
-		if !e.events[id] {
-			return pieces, e.find.Blot(pieces[0]), nil
-		}
-		if string(pieces[0]) == unsaid { // none at all would say that nobody listened
-			return pieces, false, nil
-		}
-		p := nudgewire.Plan{Forgets: true}
-		err := decodeDecisions(pieces[0], nudgewire.EventID(id), func(d nudgewire.Decision) {
-			d.Key, d.Reason = "", forgottenWords
-			p.Proposals = append(p.Proposals, nudgewire.Proposal{Decision: d})
-		})
+	blot := func(r *row) (l load, found bool, err error) {
+		l = load{r.int(), r.text(), r.text(), nil}
+		l.payload, err = unpack(r.blob())
 		if err != nil {
-			return nil, false, err
+			return l, false, fmt.Errorf("event %d: %w", l.id, err)
 		}
-		p.Forget()
-		var said []byte
-		for i := range p.Proposals {
-			d := &p.Proposals[i].Decision
-			said = appendDecision(said, d, appendClauses(nil, d.Clauses))
-		}
-		said = closeDecisions(said)
-		return [][]byte{said}, string(said) != string(pieces[0]), nil
+		var named [3]bool
+		l.kind, named[0] = e.find.BlotString(l.kind)
+		l.facts, named[1] = e.find.BlotString(l.facts)
+		named[2] = e.find.Blot(l.payload)
+		return l, named[0] || named[1] || named[2], r.err
 	}
-	return e.bundles(ctx, `SELECT event_id, bundle, seq FROM decisions WHERE event_id >= ?1 ORDER BY event_id, seq`, 1, change, func(t *tx, key bundleKey, write func([]byte) ([]byte, error)) error {
-		return t.rewrite(decisionsAtSQL, eraseDecisionsSQL, []any{key.id, key.seq}, write)
-	})
-}
-
-type bundleKey struct{ id, seq int64 }
-
-// bundles changes bundles whose entries have that many pieces. A bundle is read once to see whether it must change, and
-// once more in the commit that changes it.
-func (e *eraser) bundles(ctx context.Context, query string, pieces int, change func(int64, [][]byte) ([][]byte, bool, error),
-	write func(*tx, bundleKey, func([]byte) ([]byte, error)) error,
-) error {
-	const atOnce = 16
-	last := bundleKey{-1, -1}
-	for {
-		var due []bundleKey
-		n := 0
-		from := last
-		err := e.rows(ctx, fmt.Sprintf(query+" LIMIT %d", atOnce), []any{max(from.id, 0)}, func(r *row) error {
+	for after, n := int64(0), perErase; n == perErase; {
+		n = 0
+		var due []int64
+		err := e.rows(ctx, `SELECT id, content_type, facts, payload FROM events WHERE id > ?1 AND cleared = '' ORDER BY id LIMIT ?2`, []any{after, int64(perErase)}, func(r *row) error {
 			n++
-			key := bundleKey{id: r.int()}
-			packed := r.blob()
-			if r.next < len(r.values) {
-				key.seq = r.int()
-			}
-			if key.id == from.id && key.seq <= from.seq {
-				return nil // the page before ended with it
-			}
-			last = key
-			_, changed, err := rewritten(packed, key.id, pieces, change)
-			if changed {
-				due = append(due, key)
+			l, found, err := blot(r)
+			if after = l.id; found && !e.events[l.id] {
+				due = append(due, l.id)
 			}
 			return err
 		})
+		if err == nil && len(due) > 0 {
+			err = e.write(ctx, laneWork, func(t *tx) error {
+				for _, id := range due {
+					var l load
+					var found bool
+					err := t.query(eventLoadSQL, func(r *row) (err error) { l, found, err = blot(r); return err }, id)
+					if err == nil && found {
+						err = t.put(blotEventSQL, id, l.kind, l.facts, pack(l.payload))
+					}
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
 		if err != nil {
 			return err
 		}
-		for _, key := range due {
-			err := e.write(ctx, laneWork, func(t *tx) error {
-				return write(t, key, func(packed []byte) ([]byte, error) {
-					out, _, err := rewritten(packed, key.id, pieces, change)
-					return out, err
-				})
-			})
+	}
+	return nil
+}
+
+var eventLoadSQL = statementOf(`SELECT id, content_type, facts, payload FROM events WHERE id = ?1 AND cleared = '' {{for update}}`)
+
+var eraseDecisionSQL = statementOf(`UPDATE decisions SET reason = ?3, key = '', clauses = ?4 WHERE event_id = ?1 AND number = ?2`)
+
+// decisionTexts takes the contact out of what triggers said about the events that are forgotten. Who is named in other decisions is
+// taken out with the other texts.
+func (e *eraser) decisionTexts(ctx context.Context) error {
+	type said struct {
+		event, number int64
+		clauses       string
+	}
+	for some := range slices.Chunk(idsOf(e.events), perErase) {
+		var due []said
+		err := e.rows(ctx, `SELECT event_id, number, clauses FROM decisions WHERE event_id IN `+in(some)+` AND kept = 1`, nil, func(r *row) error {
+			d := said{r.int(), r.int(), r.text()}
+			clauses, err := decodeList[nudgewire.Clause](d.clauses)
 			if err != nil {
-				return err
+				return fmt.Errorf("event %d: %w", d.event, err)
 			}
+			p := nudgewire.Plan{Forgets: true, Proposals: []nudgewire.Proposal{{Decision: nudgewire.Decision{Clauses: clauses}}}}
+			p.Forget()
+			if d.clauses, err = encodeList(p.Proposals[0].Decision.Clauses); err == nil {
+				due = append(due, d)
+			}
+			return errors.Join(err, r.err)
+		})
+		if err == nil {
+			err = e.write(ctx, laneWork, func(t *tx) error {
+				for _, d := range due {
+					if err := t.put(eraseDecisionSQL, d.event, d.number, forgottenWords, d.clauses); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		}
-		if n < atOnce || last == from {
-			return nil
-		}
-	}
-}
-
-// rewritten is a bundle with what change makes of its entries.
-func rewritten(packed []byte, first int64, pieces int, change func(int64, [][]byte) ([][]byte, bool, error)) (out []byte, changed bool, err error) {
-	var plain []byte
-	all := make([][]byte, pieces)
-	into := make([]*[]byte, pieces)
-	for i := range all {
-		into[i] = &all[i]
-	}
-	for at := int64(0); ; at++ {
-		ok, err := entry(packed, at, into...)
 		if err != nil {
-			return nil, false, fmt.Errorf("event %d: %w", first+at, err)
-		}
-		if !ok {
-			break
-		}
-		now, differs, err := change(first+at, all)
-		if err != nil {
-			return nil, false, fmt.Errorf("event %d: %w", first+at, err)
-		}
-		changed = changed || differs
-		for _, piece := range now {
-			plain = appendPiece(plain, piece)
+			return err
 		}
 	}
-	if !changed {
-		return nil, false, nil
-	}
-	return pack(nil, plain), true, nil
-}
-
-// rewrite puts what write makes of a bundle in its place.
-func (t *tx) rewrite(read, store *statement, key []any, write func([]byte) ([]byte, error)) error {
-	var packed []byte
-	if err := t.query(read, func(r *row) error { packed = r.blob(); return nil }, key...); err != nil || packed == nil {
-		return err
-	}
-	out, err := write(packed)
-	if err != nil || out == nil {
-		return err
-	}
-	err = t.put(store, append(key, out)...)
-	return err
+	return nil
 }
 
 var deleteTombstoneSQL = statementOf(`DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`)
@@ -516,7 +462,7 @@ func (e *eraser) ownEvents(ctx context.Context) error {
 }
 
 var (
-	eraseEventSQL = statementOf(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3 WHERE id = ?1`)
+	eraseEventSQL = statementOf(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', facts = '', payload = ?4 WHERE id = ?1`)
 	eventKeySQL   = statementOf(`SELECT id, connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
 )
 
@@ -532,7 +478,7 @@ func (t *tx) eraseEvent(id int64) error {
 	}, id); err != nil {
 		return err
 	}
-	return t.put(eraseEventSQL, id, forgottenWords, t.marks.usedKey(key))
+	return t.put(eraseEventSQL, id, forgottenWords, t.marks.usedKey(key), []byte{})
 }
 
 var (

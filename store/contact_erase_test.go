@@ -148,7 +148,7 @@ func (e *erasing) holds(phone string) (found []string) {
 			}
 			e.must(rows.Scan(into...))
 			for i, v := range values {
-				if columns[i] == "bundle" {
+				if columns[i] == "payload" {
 					plain, err := unpack(v)
 					e.must(err)
 					v = plain
@@ -258,7 +258,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 	for _, other := range []string{
 		// changed or dropped with their row
 		"events.phone", "dispatches.phone", "dispatches.sent_as", "messages.phone", "tombstones.phone", "tombstones.correlation_key", "blocks.phone", "opt_outs.phone", "consents.phone",
-		"payloads.bundle", "decisions.bundle", "dispatches.zone", "forgetting.phone",
+		"events.content_type", "events.facts", "events.payload", "dispatches.zone", "forgetting.phone",
 		// names, states and hashes, which no contact chooses
 		"events.connector", "events.kind", "events.content_key", "dispatches.trigger_name", "dispatches.category", "dispatches.state", "dispatches.owner", "dispatches.config",
 		"dispatches.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.category", "messages.status", "messages.account", "tombstones.trigger_name", "tombstones.ref",
@@ -267,7 +267,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"runs.began", "runs.stopped", "runs.held", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",
 		"halts.scope", "halts.name", "halts.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
 		"trigger_names.name", "part_contacts.hashes", "runs.waits", "runs.canary", "verdicts.rule", "verdicts.action", "steps.conditions", "steps.wait", "job_windows.job", "trigger_windows.trigger_name", "forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "redactions.connector", "redactions.source", "runs.account", "runs.again_classes",
-		"decided.trigger_name", "decided.outcome", "attempts.error_class", "messages.error_class", "account_pauses.of_account", "account_pauses.room", "account_pauses.way", "account_pauses.cause", "account_pauses.node", "send_pauses.of_account", "send_pauses.kind", "send_pauses.content", "send_pauses.origin", "send_pauses.of_trigger", "send_pauses.run_mark", "send_pauses.mark",
+		"events.cleared", "decisions.trigger_name", "decisions.outcome", "decisions.config", "decisions.later", "attempts.error_class", "messages.error_class", "account_pauses.of_account", "account_pauses.room", "account_pauses.way", "account_pauses.cause", "account_pauses.node", "send_pauses.of_account", "send_pauses.kind", "send_pauses.content", "send_pauses.origin", "send_pauses.of_trigger", "send_pauses.run_mark", "send_pauses.mark",
 		"error_texts.text",                              // no number stands in it
 		"unused.connector", "unused.why", "unused.kind", // names and kinds
 		"renames.about", "renames.was", "renames.name", // names of the config

@@ -166,9 +166,19 @@ func (s *Store) Redacting(ctx context.Context, phones []nudgewire.Phone) (map[nu
 	}
 	out := map[nudgewire.Phone]string{}
 	for some := range slices.Chunk(phones, perList) {
-		places, args := listOf(some)
-		err := s.rows(ctx, `SELECT DISTINCT e.phone, r.connector FROM events e JOIN redactions r ON r.connector = e.connector AND e.received_at <= r.up_to WHERE e.phone IN (`+places+`)`, args,
-			func(r *row) error { out[r.phone()] = r.text(); return r.err })
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			open, err := t.openRedactions()
+			for _, phone := range some {
+				connector := ""
+				if err == nil {
+					connector, err = t.redacting(open, phone, s.hash)
+				}
+				if connector != "" {
+					out[phone] = connector
+				}
+			}
+			return err
+		})
 		if err != nil {
 			return nil, fmt.Errorf("ask who is to be forgotten: %w", err)
 		}
@@ -176,10 +186,42 @@ func (s *Store) Redacting(ctx context.Context, phones []nudgewire.Phone) (map[nu
 	return out, nil
 }
 
-// redactionOf is a column of a dispatch: the connector that its contact came by, all of which is asked to be forgotten; "" for none.
-// Only marketing is asked about.
-const redactionOf = `coalesce((SELECT min(r.connector) FROM redactions r WHERE dispatches.category = 'marketing'
-	AND EXISTS (SELECT 1 FROM events e {{in any bucket}} e.phone = dispatches.phone AND e.phone <> '' AND e.connector = r.connector AND e.received_at <= r.up_to)), '')`
+var (
+	openRedactionsSQL = statementOf(`SELECT connector, up_to FROM redactions ORDER BY connector`)
+	eventsAmongSQL    = statementOf(`SELECT connector, received_at FROM events WHERE id IN (` + marks(2) + `) AND phone = ?1`)
+)
+
+// openRedactions are the connectors all of which is asked to be forgotten, each with the microsecond up to which.
+func (t *tx) openRedactions() (open map[string]int64, err error) {
+	err = t.query(openRedactionsSQL, func(r *row) error {
+		if open == nil {
+			open = map[string]int64{}
+		}
+		open[r.text()] = r.int()
+		return r.err
+	})
+	return open, wrap(err, "requests to forget")
+}
+
+// redacting is one of the open connectors by which the contact came; "" where there is none.
+func (t *tx) redacting(open map[string]int64, phone nudgewire.Phone, hash func(...string) int64) (connector string, err error) {
+	if len(open) == 0 || phone == "" {
+		return "", nil
+	}
+	ids, err := t.peers.find(t, phonesOfEvents, phonesOfEvents, phoneHash(phone, hash), nil)
+	for some := range slices.Chunk(ids, rowsAtOnce) {
+		if err != nil {
+			break
+		}
+		err = t.query(eventsAmongSQL, func(r *row) error {
+			if by, at := r.text(), r.int(); at <= open[by] && (connector == "" || by < connector) {
+				connector = by
+			}
+			return r.err
+		}, padded([]any{string(phone)}, some)...)
+	}
+	return connector, wrap(err, "whether a contact is to be forgotten")
+}
 
 // redactionLook is how often what waits for a decision is asked about again. A decision asks at once.
 const redactionLook = time.Hour

@@ -138,10 +138,10 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 
 var (
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	dueSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
+	dueSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
 		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
-	dueProbeSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), ''), ` + redactionOf + ` FROM dispatches
+	dueProbeSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
 		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unhalted + `))
 			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
 			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
@@ -153,12 +153,16 @@ var (
 // claim appends up to n claimed dispatches of one lane to got; for a probe of those that other means.
 func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
+	open, err := t.openRedactions()
+	if err != nil {
+		return nil, err
+	}
 	passed := 0
 	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
 		ask, from := want-len(got), len(got)
 		each := func(r *row) error {
 			d, send := scanDispatch(r)
-			got = append(got, claimed{Dispatch: d, send: send, firstDue: r.time(), block: r.text(), redaction: r.text()})
+			got = append(got, claimed{Dispatch: d, send: send, firstDue: r.time(), block: r.text()})
 			return nil
 		}
 		var err error
@@ -185,6 +189,11 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 		var passes []pass
 		for i := range found {
 			d := &found[i]
+			if lane == nudgewire.Marketing {
+				if d.redaction, err = t.redacting(open, d.Phone, keyHash); err != nil {
+					return nil, err
+				}
+			}
 			goes, instead, err := t.mayGo(d, rules, got[from:])
 			if err != nil {
 				return nil, fmt.Errorf("dispatch %d: %w", d.ID, err)

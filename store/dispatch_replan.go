@@ -65,7 +65,6 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgew
 	found, err := list(ctx, s, `SELECT `+dispatchColumns+` FROM dispatches WHERE id IN `+in(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownDispatch)
 	var changes []replan
 	var kept int64
-	var room []byte
 	for i := 0; err == nil && i < len(found); i++ {
 		c := replan{was: found[i]}
 		c.to, err = decide(&c.was, func() (nudgewire.Event, error) { return s.Event(ctx, c.was.EventID) })
@@ -76,7 +75,7 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgew
 			kept++
 		default:
 			if c.to.Anew != nil {
-				err = c.ready.prepare(c.to.Anew, s.hash, &room)
+				err = c.ready.prepare(c.to.Anew, s.hash)
 			}
 			changes = append(changes, c)
 		}

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 )
-
-// bucketShift groups neighbouring events for the index by phone: 2^10 events a bucket.
-const bucketShift = 10
 
 // Accept stores the events of one request, with everything that follows from them, in one
 // commit, and returns once that is on disk: receipts in the order of plans.
@@ -27,23 +23,14 @@ const bucketShift = 10
 // Errors: ErrOverloaded and ErrClosed (nothing was stored), ErrUnanswered where ctx ended during the commit, a *PanicError from Settle, or
 // what the disk said.
 func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
-	room := rooms.Get().(*[]byte)
-	var err error
-	defer func() {
-		// Nobody runs the write any more, but where its answer was not waited for. A huge event's room is let go.
-		if cap(*room) <= maxRoom && !errors.Is(err, ErrUnanswered) {
-			rooms.Put(room)
-		}
-	}()
-	*room = (*room)[:0]
 	ready := make([]readyPlan, len(plans))
 	for i := range plans {
-		if err := ready[i].prepare(&plans[i], s.hash, room); err != nil {
+		if err := ready[i].prepare(&plans[i], s.hash); err != nil {
 			return nil, err
 		}
 	}
 	receipts := make([]nudgewire.Receipt, len(plans))
-	err = s.writeBeside(ctx, laneIngest, company{kind: accepting}, func(t *tx) error {
+	err := s.writeBeside(ctx, laneIngest, company{kind: accepting}, func(t *tx) error {
 		err := t.lockPlans(ready...)
 		for i := 0; err == nil && i < len(ready); i++ {
 			if receipts[i], err = t.accept(&ready[i], s.settle); err != nil {
@@ -64,11 +51,6 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 	return receipts, nil
 }
 
-// rooms are where facts and clauses are encoded: a commit needs them for a moment.
-var rooms = sync.Pool{New: func() any { return new([]byte) }}
-
-const maxRoom = 64 << 10
-
 // A readyPlan is a plan with all that can be worked out before the commit, by the caller's
 // own processor: the flusher is one for all.
 type readyPlan struct {
@@ -77,7 +59,9 @@ type readyPlan struct {
 	content   int64 // hash of the content key; 0 where there is none
 	received  int64
 	wish      int64 // hash of the contact, where the event says whether that one wants messages; else 0
-	facts     []byte
+	byPhone   int64 // hash of the phone; 0 where there is none
+	facts     string
+	payload   []byte // compressed
 	proposals []readyProposal
 }
 
@@ -86,7 +70,7 @@ type readyProposal struct {
 	byPhone     int64   // hash of what an event without a key would have cancelled
 	keyless     int64   // hash of the memory for what of the phone has no key
 	others      []int64 // hashes of the other keys
-	clauses     []byte
+	clauses     string
 	readySend
 	steps []readyStep // instead of the one send, of a sequence
 }
@@ -110,8 +94,7 @@ func (r *readyProposal) hashes(all []int64) []int64 {
 	return all
 }
 
-// prepare encodes into room, which grows; what was put there before stays good.
-func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, room *[]byte) error {
+func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64) error {
 	plan.Forget()
 	e := &plan.Event
 	if e.DedupeKey == "" {
@@ -124,28 +107,30 @@ func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64, ro
 	if e.ContentKey != "" {
 		p.content = contentHash(e.Connector, e.ContentKey, hash)
 	}
-	p.facts = encodeInto(room, func(b []byte) []byte { return appendFacts(b, e) })
+	if e.Contact.Phone != "" {
+		p.byPhone = phoneHash(e.Contact.Phone, hash)
+	}
+	var err error
+	if p.facts, err = factsOf(e); err != nil {
+		return fmt.Errorf("event %s: %w", e.Ref(), err)
+	}
+	p.payload = pack(e.Payload)
 	p.proposals = make([]readyProposal, len(plan.Proposals))
 	if slices.ContainsFunc(plan.Proposals, func(w nudgewire.Proposal) bool { return wants(w.Decision.Outcome) }) {
 		p.wish = contactHash(e.Contact.Phone, hash)
 	}
 	for i := range plan.Proposals {
-		if err := p.proposals[i].prepare(&plan.Proposals[i], hash, room); err != nil {
+		if err := p.proposals[i].prepare(&plan.Proposals[i], hash); err != nil {
 			return fmt.Errorf("event %s, trigger %s: %w", e.Ref(), plan.Proposals[i].Decision.Trigger, err)
 		}
 	}
 	return nil
 }
 
-// encodeInto gives what encode appends to room.
-func encodeInto(room *[]byte, encode func([]byte) []byte) []byte {
-	from := len(*room)
-	*room = encode(*room)
-	return (*room)[from:len(*room):len(*room)]
-}
-
-func (r *readyProposal) prepare(w *nudgewire.Proposal, hash func(...string) int64, room *[]byte) error {
-	r.clauses = encodeInto(room, func(b []byte) []byte { return appendClauses(b, w.Decision.Clauses) })
+func (r *readyProposal) prepare(w *nudgewire.Proposal, hash func(...string) int64) (err error) {
+	if r.clauses, err = encodeList(w.Decision.Clauses); err != nil {
+		return err
+	}
 	if !settles(w.Decision.Outcome) {
 		return nil
 	}
@@ -198,9 +183,6 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	if err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
-	if err := t.addLoad(id, p); err != nil {
-		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
-	}
 	t.counts[countEvents]++
 	t.countHour(hourKey{about: aboutConnector, what: hourEvent, name: e.Connector, detail: e.Kind}, 1)
 	t.countUnused(e, p.plan.Unused, id)
@@ -216,58 +198,40 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	if len(p.proposals) > 0 {
 		receipt.Decisions = make([]nudgewire.Decision, len(p.proposals))
 	}
-	t.said = t.said[:0]
 	for i := range p.proposals {
-		if receipt.Decisions[i], err = t.decide(p, i, receipt.EventID, settle); err != nil {
+		if receipt.Decisions[i], err = t.decide(p, i, receipt.EventID, settle); err == nil {
+			err = t.insertDecision(int64(i+1), &receipt.Decisions[i], p.proposals[i].clauses)
+		}
+		if err != nil {
 			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", p.plan.Proposals[i].Decision.Trigger, err)
 		}
 	}
-	if err := t.next(&t.decisions, id); err != nil {
-		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
-	}
-	t.decisions.plain = appendPiece(t.decisions.plain, closeDecisions(t.said))
 	return receipt, t.doubtPlanned(e, receipt.EventID, receipt.Decisions)
 }
 
-var insertEventSQL = statementOf(`INSERT INTO events (id, bucket, day, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
+var insertEventSQL = statementOf(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, facts, payload)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`)
 
 func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
 	if id, err = t.allocate(eventIDs); err != nil {
 		return 0, err
 	}
 	e := &p.plan.Event
-	err = t.put(insertEventSQL, id, id>>bucketShift, today, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
-		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received)
+	err = t.put(insertEventSQL, id, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
+		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received, e.ContentType, p.facts, p.payload)
 	if err == nil {
-		err = t.peers.remember(t, key{today, p.hash, id}, true)
+		err = t.peers.remember(t, key{Part: today, Hash: p.hash, ID: id}, true)
 	}
 	if err == nil && p.content != 0 {
-		err = t.peers.remember(t, key{today, p.content, id}, true)
+		err = t.peers.remember(t, key{Part: today, Hash: p.content, ID: id}, true)
+	}
+	if err == nil && p.byPhone != 0 {
+		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: id}, true)
 	}
 	return id, err
 }
 
-// addLoad adds what event id carried to the payloads of the batch. That of an event which is
-// looked up is replaced later, so it has a bundle of its own.
-func (t *tx) addLoad(id int64, p *readyPlan) error {
-	b := &t.payloads
-	if p.plan.Later {
-		if err := t.store(b); err != nil {
-			return err
-		}
-	}
-	if err := t.next(b, id); err != nil {
-		return err
-	}
-	b.plain = appendLoad(b.plain, &p.plan.Event, p.facts)
-	if p.plan.Later {
-		return t.store(b)
-	}
-	return nil
-}
-
-// decide settles proposal i of p, carries the settlement out, and adds the decision to what is said.
+// decide settles proposal i of p and carries the settlement out.
 func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (nudgewire.Decision, error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	d := proposal.Decision
@@ -314,7 +278,6 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 	t.counts[c]++
 	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
 	t.noteDecision(&d, &p.plan.Event.Contact)
-	t.said = appendDecision(t.said, &d, ready.clauses)
 	return d, nil
 }
 
@@ -425,13 +388,13 @@ func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d 
 		}
 	}
 	t.leavesDue(d.Account, due)
-	err := t.peers.remember(t, key{correlations, ready.correlation, id}, true)
+	err := t.peers.remember(t, key{Part: correlations, Hash: ready.correlation, ID: id}, true)
 	if err == nil && of.Key != "" {
-		err = t.peers.remember(t, key{correlations, ready.byPhone, id}, true)
+		err = t.peers.remember(t, key{Part: correlations, Hash: ready.byPhone, ID: id}, true)
 	}
 	for _, other := range ready.others {
 		if err == nil {
-			err = t.peers.remember(t, key{correlations, other, id}, true)
+			err = t.peers.remember(t, key{Part: correlations, Hash: other, ID: id}, true)
 		}
 	}
 	return err
@@ -453,12 +416,12 @@ func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what re
 	}
 	t.leavesDue(enqueue.Account, micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
-		if err := t.peers.remember(t, key{correlations, ready.byPhone, int64(id)}, false); err != nil {
+		if err := t.peers.remember(t, key{Part: correlations, Hash: ready.byPhone, ID: int64(id)}, false); err != nil {
 			return err
 		}
 	}
 	for _, other := range ready.others {
-		if err := t.peers.remember(t, key{correlations, other, int64(id)}, false); err != nil {
+		if err := t.peers.remember(t, key{Part: correlations, Hash: other, ID: int64(id)}, false); err != nil {
 			return err
 		}
 	}

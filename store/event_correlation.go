@@ -350,7 +350,7 @@ func (t *tx) rememberCancel(proposal *nudgewire.Proposal, m memory, id nudgewire
 	if err := t.put(recordTombstoneSQL, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
-	if err := t.peers.remember(t, key{tombstones, tombstoneHash(m.hash), 0}, false); err != nil {
+	if err := t.peers.remember(t, key{Part: tombstones, Hash: tombstoneHash(m.hash), ID: 0}, false); err != nil {
 		return err
 	}
 	type tombstone struct {

@@ -25,11 +25,16 @@ func contentHash(connector, key string, hash func(...string) int64) int64 {
 	return cmp.Or(hash(connector, "content", key), 1)
 }
 
+// phoneHash is the hash under which the events of a phone are found.
+func phoneHash(phone nudgewire.Phone, hash func(...string) int64) int64 {
+	return cmp.Or(hash("phone", string(phone)), 1)
+}
+
 // duplicateOf is the event under hash with this connector and one of its two keys that was received since a moment,
 // microseconds; 0 when there is none. Days are only where to look, tomorrow's too, for a clock that was put back across
 // midnight: the moment decides.
 func (t *tx) duplicateOf(e *nudgewire.Event, hash, today, since int64) (first nudgewire.EventID, err error) {
-	ids, err := t.find(max(since/dayMicros, 1), today+1, hash)
+	ids, err := t.find(max(since/dayMicros, firstDay), today+1, hash)
 	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
 		err = t.query(eventKeySQL, func(r *row) error {
 			id, connector, key, content, received := nudgewire.EventID(r.int()), r.text(), r.text(), r.text(), r.int()

@@ -124,8 +124,7 @@ func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error 
 // somebody else has it, or has ended it.
 func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error) {
 	var ready readyPlan
-	var room []byte
-	if err := ready.prepare(&plan, s.hash, &room); err != nil {
+	if err := ready.prepare(&plan, s.hash); err != nil {
 		return nudgewire.Receipt{}, err
 	}
 	var receipt nudgewire.Receipt
@@ -154,9 +153,8 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 }
 
 var (
-	insertLaterSQL   = statementOf(`INSERT INTO decisions (event_id, seq, bundle) VALUES (?1, ?2, ?3)`)
-	enrichEventSQL   = statementOf(`UPDATE events SET phone = ?2, phone_problem = ?3 WHERE id = ?1`)
-	enrichPayloadSQL = statementOf(`UPDATE payloads SET bundle = ?2 WHERE event_id = ?1`)
+	enrichEventSQL = statementOf(`UPDATE events SET phone = ?2, phone_problem = ?3, content_type = ?4, facts = ?5, payload = ?6 WHERE id = ?1`)
+	saidSQL        = statementOf(`SELECT trigger_name, key FROM decisions WHERE event_id = ?1 ORDER BY number`)
 )
 
 // complete writes what was found into the event and settles its proposals.
@@ -168,12 +166,12 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 		return t.completeForgotten(id)
 	}
 	newPhone := l.Event.Contact.Phone == "" && e.Contact.Phone != ""
-	if err := t.put(enrichEventSQL, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem); err != nil {
-		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
+	err := t.put(enrichEventSQL, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem, e.ContentType, p.facts, p.payload)
+	if err == nil && newPhone {
+		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: int64(id)}, false)
 	}
-	load := pack(nil, appendLoad(nil, e, p.facts))
-	if err := t.put(enrichPayloadSQL, int64(id), load); err != nil {
-		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
+	if err != nil {
+		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
 	if err := t.tellsConsent(e, id); err != nil {
 		return nudgewire.Receipt{}, err
@@ -181,15 +179,15 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 	t.countUnused(e, p.plan.Unused, int64(id))
 	type cancelled struct{ trigger, key string }
 	done := map[cancelled]bool{}
-	seq := 1
-	_, err := readDecisions(id, t.query, func(d nudgewire.Decision) {
-		done[cancelled{d.Trigger, d.Key}] = true
-		seq++
-	})
+	last := int64(0)
+	err = t.query(saidSQL, func(r *row) error {
+		done[cancelled{r.text(), r.text()}] = true
+		last++
+		return r.err
+	}, int64(id))
 	if err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
 	}
-	t.said = t.said[:0]
 	receipt := nudgewire.Receipt{EventID: id}
 	for i := range p.proposals {
 		d := &p.plan.Proposals[i].Decision
@@ -205,15 +203,14 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 			}
 		}
 		decided, err := t.decide(p, i, id, settle)
+		if err == nil {
+			last++
+			err = t.insertDecision(last, &decided, p.proposals[i].clauses)
+		}
 		if err != nil {
 			return nudgewire.Receipt{}, fmt.Errorf("trigger %s: %w", d.Trigger, err)
 		}
 		receipt.Decisions = append(receipt.Decisions, decided)
-	}
-	if len(t.said) > 0 {
-		if err := t.put(insertLaterSQL, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(t.said)))); err != nil {
-			return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
-		}
 	}
 	return receipt, nil
 }
@@ -240,18 +237,9 @@ func (t *tx) completeForgotten(id nudgewire.EventID) (nudgewire.Receipt, error) 
 	if err := t.eraseEvent(int64(id)); err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
-	gone := nudgewire.Event{Forgotten: true}
-	if err := t.put(enrichPayloadSQL, int64(id), pack(nil, appendLoad(nil, &gone, appendFacts(nil, &gone)))); err != nil {
-		return nudgewire.Receipt{}, fmt.Errorf("payload: %w", err)
-	}
-	seq := 1
-	_, err := readDecisions(id, t.query, func(nudgewire.Decision) { seq++ })
-	if err != nil {
-		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
-	}
-	d := nudgewire.Decision{Trigger: nudgewire.Erasure, Outcome: nudgewire.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: moment(t.at)}
-	if err := t.put(insertLaterSQL, int64(id), int64(seq), pack(nil, appendPiece(nil, closeDecisions(appendDecision(nil, &d, nil))))); err != nil {
-		return nudgewire.Receipt{}, fmt.Errorf("decisions: %w", err)
+	d := nudgewire.Decision{EventID: id, Trigger: nudgewire.Erasure, Outcome: nudgewire.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: moment(t.at)}
+	if err := t.sayLater(&d, ""); err != nil {
+		return nudgewire.Receipt{}, err
 	}
 	return nudgewire.Receipt{EventID: id, Decisions: []nudgewire.Decision{d}}, nil
 }

@@ -16,7 +16,6 @@ var postgresDialect = dialect{
 		"{{clustered}}", "",
 		"{{skip locked}}", "FOR UPDATE SKIP LOCKED",
 		"{{checked}}", " || ''",
-		"{{in any bucket}}", "WHERE",
 		"{{for update}}", "FOR UPDATE",
 	),
 	numbered: true,

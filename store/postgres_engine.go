@@ -647,7 +647,7 @@ func (e *postgresEngine) addLocks(b *batchOf, a *ask) {
 			if err != nil {
 				return err
 			}
-			e.keys.add(key{v[1].(int64), v[0].(int64), v[2].(int64)})
+			e.keys.add(key{Part: v[1].(int64), Hash: v[0].(int64), ID: v[2].(int64)})
 		}
 		return nil
 	})

@@ -71,8 +71,8 @@ func (c *keyCache) asks(hashes []int64) bool {
 }
 
 func (c *keyCache) add(k key) {
-	if !slices.Contains(c.known[k.hash], k) {
-		c.known[k.hash] = append(c.known[k.hash], k)
+	if !slices.Contains(c.known[k.Hash], k) {
+		c.known[k.Hash] = append(c.known[k.Hash], k)
 	}
 }
 
@@ -241,8 +241,8 @@ func (m *manyWriters) find(t *tx, first, last, hash int64, ids []int64) ([]int64
 		known = m.engine.keys.known[hash]
 	}
 	for _, k := range known {
-		if k.part >= first && k.part <= last {
-			ids = append(ids, k.id)
+		if k.Part >= first && k.Part <= last {
+			ids = append(ids, k.ID)
 		}
 	}
 	slices.Sort(ids)
@@ -251,7 +251,7 @@ func (m *manyWriters) find(t *tx, first, last, hash int64, ids []int64) ([]int64
 
 func (m *manyWriters) remember(t *tx, k key, _ bool) error {
 	m.engine.keys.add(k)
-	if err := t.put(insertKeySQL, k.part, k.hash, k.id); err != nil {
+	if err := t.put(insertKeySQL, k.Part, k.Hash, k.ID); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	return nil

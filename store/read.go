@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -199,31 +200,42 @@ func in[T ~int64](ids []T) string {
 // perList is how many numbers go into one list.
 const perList = 500
 
-// eventsOf finds the newest events of a phone below a number (0 is no bound), newest first, at
-// most limit of them. It walks the buckets of the index from the newest down: a look into each is
-// what it costs that inserts stay on few pages (see the schema).
-func (s *Store) eventsOf(ctx context.Context, phone nudgewire.Phone, below nudgewire.EventID, limit int) (ids []nudgewire.EventID, err error) {
-	var first, last sql.NullInt64
-	err = s.reads.QueryRowContext(ctx, `SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)`).Scan(&first, &last)
-	if err != nil || !first.Valid {
+// eventsOf finds the newest events of a phone below a number (0 is no bound), newest first, at most limit of them.
+func (s *Store) eventsOf(ctx context.Context, phone nudgewire.Phone, below nudgewire.EventID, limit int) (found []nudgewire.EventID, err error) {
+	ids, err := s.keyed(ctx, phonesOfEvents, phoneHash(phone, s.hash))
+	if err == nil && s.commits == nil && s.file != nil { // what a process that ended in a crash had in memory stands in no table
+		var more []int64
+		more, err = list(ctx, s, `SELECT id FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1) AND phone = ?2 ORDER BY id`,
+			[]any{eventsKeyed, string(phone)}, number[int64])
+		ids = append(ids, more...)
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+	}
+	if err != nil {
 		return nil, err
 	}
-	oldest, newest := first.Int64>>bucketShift, last.Int64>>bucketShift
-	for high := newest; high >= oldest && len(ids) < limit; high -= perList {
-		var buckets []int64
-		for b := high; b > high-perList && b >= oldest; b-- {
-			buckets = append(buckets, b)
-		}
+	slices.Reverse(ids)
+	for some := range slices.Chunk(ids, perList) {
 		var q select_
-		q.and("bucket IN " + in(buckets))
+		q.and("id IN " + in(some))
 		q.and("phone = ?", string(phone))
-		q.and("phone <> ''")
 		q.when(below > 0, "id < ?", int64(below))
-		some, err := list(ctx, s, q.sql("id", "events", "id DESC", limit-len(ids)), q.args, number[nudgewire.EventID])
-		if err != nil {
-			return nil, err
+		more, err := list(ctx, s, q.sql("id", "events", "id DESC", limit-len(found)), q.args, number[nudgewire.EventID])
+		if found = append(found, more...); err != nil || len(found) >= limit {
+			return found, err
 		}
-		ids = append(ids, some...)
 	}
-	return ids, nil
+	return found, nil
+}
+
+// keyed are the numbers of rows that a hash leads to, ascending. Another text may have the same hash: the caller compares the rows.
+func (s *Store) keyed(ctx context.Context, part, hash int64) (ids []int64, err error) {
+	if s.commits != nil {
+		err = s.write(ctx, laneWork, func(t *tx) (err error) {
+			ids, err = t.peers.find(t, part, part, hash, ids[:0])
+			return err
+		})
+		return ids, err
+	}
+	return list(ctx, s, findKeySQL.sql+` ORDER BY id`, []any{part, hash}, number[int64])
 }

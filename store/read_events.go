@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -124,58 +123,6 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 	return err
 }
 
-// decisionsOf reads the decisions about the events ids, each event's in their order. Of those that are gone only which
-// dispatches they led to is known.
-func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each func(nudgewire.Decision)) (gone []nudgewire.EventID, err error) {
-	query := func(q *statement, each func(*row) error, args ...any) error {
-		return s.rows(ctx, q.sql, args, each)
-	}
-	for _, id := range ids {
-		kept, err := readDecisions(id, query, each)
-		if err == nil && !kept {
-			gone = append(gone, id)
-			err = s.decidedOf(ctx, id, each)
-		}
-		if err != nil {
-			return gone, fmt.Errorf("decisions: %w", err)
-		}
-	}
-	return gone, nil
-}
-
-var (
-	decisionsSQL = statementOf(`SELECT event_id, bundle FROM decisions WHERE event_id <= ?1 AND seq = 0 ORDER BY event_id DESC LIMIT 1`)
-	laterSQL     = statementOf(`SELECT event_id, bundle FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq`)
-)
-
-// readDecisions reads what was said about event id, in the order in which it was: its entry in
-// the bundle that begins with it or before it, and what was said later. kept is false where retention has cleared
-// away what was said first.
-func readDecisions(id nudgewire.EventID, query func(*statement, func(*row) error, ...any) error, each func(nudgewire.Decision)) (kept bool, err error) {
-	for _, q := range []*statement{decisionsSQL, laterSQL} {
-		err := query(q, func(r *row) error {
-			at, bundle := int64(id)-r.int(), r.blob()
-			var said []byte
-			if ok, err := entry(bundle, at, &said); err != nil || !ok {
-				return err
-			}
-			kept = kept || q == decisionsSQL && string(said) != unsaid
-			return decodeDecisions(said, id, each)
-		}, int64(id))
-		if err != nil {
-			return kept, fmt.Errorf("event %d: %w", id, err)
-		}
-	}
-	return kept, nil
-}
-
-// Decisions lists what the triggers said to one event, in their order; none when no trigger
-// listens to it.
-func (s *Store) Decisions(ctx context.Context, id nudgewire.EventID) (out []nudgewire.Decision, err error) {
-	_, err = s.decisionsOf(ctx, []nudgewire.EventID{id}, func(d nudgewire.Decision) { out = append(out, d) })
-	return out, err
-}
-
 // Event is one stored event, whole: with its payload and what was mapped from it, unless
 // retention has cleared those away. ErrNotFound when there is none.
 func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Event, err error) {
@@ -188,26 +135,29 @@ func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Ev
 		err = nudgewire.ErrNotFound
 	}
 	if err == nil {
-		err = s.addPayload(ctx, &e)
+		err = s.addLoad(ctx, &e)
 	}
 	return e, wrap(err, "event %d", id)
 }
 
-// addPayload adds what the event carried, out of the bundle that begins with it or before it.
-// What is not kept any more is left out.
-func (s *Store) addPayload(ctx context.Context, e *nudgewire.Event) error {
-	e.Cleared = true
-	return s.rows(ctx, `SELECT event_id, bundle FROM payloads WHERE event_id <= ?1 ORDER BY event_id DESC LIMIT 1`, []any{int64(e.ID)}, func(r *row) error {
-		at, bundle := int64(e.ID)-r.int(), r.blob()
-		var contentType, payload, facts []byte
-		if ok, err := entry(bundle, at, &contentType, &payload, &facts); err != nil || !ok {
-			return err
+// addLoad adds what the event carried, and what was mapped from it. What is not kept any more is left out.
+func (s *Store) addLoad(ctx context.Context, e *nudgewire.Event) error {
+	return s.rows(ctx, `SELECT cleared, content_type, facts, payload FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *row) (err error) {
+		cleared := r.text()
+		e.ContentType = r.text()
+		if err = addFacts(r.text(), e); err == nil {
+			e.Payload, err = unpack(r.blob())
 		}
-		e.Cleared = false
-		e.ContentType, e.Payload = string(contentType), payload
-		return decodeFacts(facts, e)
+		e.Cleared, e.Forgotten = cleared == clearedByAge, e.Forgotten || cleared == clearedForgotten
+		return wrap(err, "event %d", e.ID)
 	})
 }
+
+// Why what an event carried is not here any more, as the column cleared says it.
+const (
+	clearedByAge     = "age"
+	clearedForgotten = "forgotten"
+)
 
 // RequestOf is the id of the request that brought the event which a dispatch was planned or last renewed by, "" for
 // a row of a run and where it is not known any more. It is read when a line of the log or a trace is to name it, so
@@ -222,6 +172,6 @@ func (s *Store) RequestOf(ctx context.Context, id nudgewire.DispatchID) (string,
 
 func (s *Store) requestOf(ctx context.Context, id nudgewire.EventID) (string, error) {
 	e := nudgewire.Event{ID: id}
-	err := s.addPayload(ctx, &e)
+	err := s.addLoad(ctx, &e)
 	return e.Request, wrap(err, "request of event %d", id)
 }

@@ -51,7 +51,7 @@ const (
 	kindRuns      = "runs"
 )
 
-// perRetention is how many rows a commit removes at the most, but for what belongs to one bundle.
+// perRetention is how many rows a commit removes at the most.
 const perRetention = 200
 
 // A RetentionRun is what one run did. Removed counts events whose payload or decisions went under payloads and decisions,
@@ -81,9 +81,7 @@ type retainer struct {
 	removed map[string]int64
 	alive   []int64 // events that something still needs whole, in ascending order
 	open    []rowRange
-	damaged []error    // of bundles that stay, because they cannot be read
-	unread  []rowRange // their events, which stay, too, and those of bundles whose decisions are not old yet
-	stopped bool       // by who rests
+	stopped bool // by who rests
 }
 
 // Retain removes what is older at now than r keeps, and gives the file's free space back. What was removed before an error
@@ -110,7 +108,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 	}
 	run := RetentionRun{At: now, Removed: e.removed}
 	does(e.runs, e.sweepKeys, func(ctx context.Context) (err error) { run.Freed, err = e.reclaim(ctx); return err })
-	err := errors.Join(append(failed, e.damaged...)...)
+	err := errors.Join(failed...)
 	run.Took = time.Since(began)
 	if err == nil {
 		err = s.noteRetention(ctx, &run)
@@ -270,12 +268,6 @@ func (e *retainer) collect(ctx context.Context) error {
 	return err
 }
 
-// leaves lets a bundle stay that cannot be read, with the events of it.
-func (e *retainer) leaves(table string, first, next int64, err error) {
-	e.damaged = append(e.damaged, fmt.Errorf("%s: the bundle of event %d stays: %w", table, first, err))
-	e.unread = append(e.unread, rowRange{dispatch: first, count: next - first})
-}
-
 // needs reports whether an event from first on and before end is needed.
 func (e *retainer) needs(first, end int64) bool {
 	i, _ := slices.BinarySearch(e.alive, first)
@@ -323,8 +315,8 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		v.Last = &last
 	}
 	for kind, query := range map[string]string{
-		kindPayloads:  `SELECT received_at FROM events WHERE id = (SELECT min(event_id) FROM payloads)`,
-		kindDecisions: `SELECT received_at FROM events WHERE id = (SELECT min(event_id) FROM decisions)`,
+		kindPayloads:  `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + clearedPayloads + `') ORDER BY id LIMIT 1`,
+		kindDecisions: `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + clearedDecisions + `') ORDER BY id LIMIT 1`,
 		kindEvents:    `SELECT received_at FROM events ORDER BY id LIMIT 1`,
 		kindMessages:  `SELECT created_at FROM dispatches ORDER BY id LIMIT 1`,
 		kindPhones:    `SELECT created_at FROM dispatches WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + maskedDispatches + `') ORDER BY id LIMIT 1`,

@@ -3,15 +3,18 @@ package store
 import (
 	"context"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/store/keyindex"
 )
 
 // renumbered is a condition whose ?1 is the ?3 of a statement.
 func renumbered(condition string) string { return strings.ReplaceAll(condition, "?1", "?3") }
 
 // keyLeads is the condition on a key that it leads to something: to a dispatch that is not masked, or to the memory that its correlation key
-// was sent to once; to tombstones; to an event.
-const keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM dispatches WHERE dispatches.id = keys.id AND dispatches.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
+// was sent to once; to tombstones; to an event, or to one with this phone.
+var keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM dispatches WHERE dispatches.id = keys.id AND dispatches.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
 	WHEN part = 1 THEN EXISTS (SELECT 1 FROM tombstones WHERE tombstones.correlation = -1 - keys.hash)
+	WHEN part = 2 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + isMasked("events.phone") + `)
 	ELSE EXISTS (SELECT 1 FROM events WHERE events.id = keys.id) END`
 
 // A sweep is due once an eighth as many keys lead nowhere as there are others, but not for the sake of a few.
@@ -54,15 +57,15 @@ func (e *retainer) sweep(ctx context.Context, dead int64) error {
 	if err := e.commit(ctx, "", func(t *tx) (int64, error) { kept = t.peers.sweeping(t); return 0, nil }); err != nil {
 		return err
 	}
-	last := key{part: -1}
-	for n := keysPage; n == keysPage; {
+	last := key{Part: -1}
+	for n := keyindex.PageSize; n == keyindex.PageSize; {
 		n = 0
 		var due []key
 		err := e.rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
-			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.part, last.hash, last.id, int64(keysPage)}, func(r *row) error {
+			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.Part, last.Hash, last.ID, int64(keyindex.PageSize)}, func(r *row) error {
 			n++
-			if last = (key{r.int(), r.int(), r.int()}); r.int() == 1 {
-				kept(last.hash)
+			if last = (key{Part: r.int(), Hash: r.int(), ID: r.int()}); r.int() == 1 {
+				kept(last.Hash)
 			} else {
 				due = append(due, last)
 			}
@@ -73,7 +76,7 @@ func (e *retainer) sweep(ctx context.Context, dead int64) error {
 			due = due[len(some):]
 			err = e.commit(ctx, "", func(t *tx) (int64, error) {
 				for _, k := range some {
-					if err := t.put(dropKeySQL, k.part, k.hash, k.id); err != nil {
+					if err := t.put(dropKeySQL, k.Part, k.Hash, k.ID); err != nil {
 						return 0, err
 					}
 				}

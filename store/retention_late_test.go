@@ -65,35 +65,11 @@ func TestAnEventStaysWithAMessageOfALateLookup(t *testing.T) {
 	}
 }
 
-// A bundle whose newest event is not old yet is whole, and so are its events: nothing else says what they led to.
-func TestEventsStayWithABundleThatIsNotOldYet(t *testing.T) {
-	a := openAging(t)
-	var plans []nudgewire.Plan
-	for i := range 4 {
-		p := testPlan(string(rune('a' + i)))
-		p.Event.ReceivedAt, p.Event.Payload = a.now.Add(time.Duration(i)*time.Hour), []byte("load")
-		p.Proposals[0].Decision.Outcome = nudgewire.Skipped
-		plans = append(plans, p)
-	}
-	_, err := a.Accept(t.Context(), plans)
-	a.must(err)
-	r := keepUsual
-	r.Payloads, r.Decisions, r.Events, r.Messages = 30*day, 30*day, 30*day, 30*day
-	a.now = a.now.Add(30*day + 90*time.Minute)
-	if run := a.retain(r); run.Removed[kindEvents] != 0 {
-		t.Errorf("removed %v", run.Removed)
-	}
-	a.now = a.now.Add(4 * time.Hour)
-	if run := a.retain(r); run.Removed[kindEvents] != 4 || a.rows()["decisions"] != 0 {
-		t.Errorf("removed %v, left %v", run.Removed, a.rows())
-	}
-}
-
 // Decisions that are not kept any more stay so when their contact is forgotten: none at all would say that nobody listened.
 func TestForgettingLeavesDecisionsThatAreNotKept(t *testing.T) {
 	a := openAging(t)
 	var plans []nudgewire.Plan
-	for i, due := range []time.Time{a.now, a.now.Add(3000 * day)} { // the second keeps their bundle
+	for i, due := range []time.Time{a.now, a.now.Add(3000 * day)} {
 		p := testPlan(string(rune('a' + i)))
 		p.Event.ReceivedAt, p.Event.Payload = a.now, []byte("load")
 		p.Event.Contact.Phone = []nudgewire.Phone{forgottenPhone, otherPhone}[i]

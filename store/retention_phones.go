@@ -230,9 +230,9 @@ func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, 
 }
 
 var (
-	maskableSQL = statementOf(`SELECT e.id, e.phone, e.topic, e.phone_problem FROM events e WHERE e.id IN (` + marks(1) + `)
-		AND NOT EXISTS (SELECT 1 FROM decided l JOIN dispatches d ON d.id = l.dispatch_id AND d.event_id = l.event_id WHERE l.event_id = e.id AND NOT ` + isMasked("d.phone") + `)`)
-	maskEventSQL = statementOf(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
+	maskableSQL   = statementOf(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + marks(1) + `)`)
+	wholePhoneSQL = statementOf(`SELECT event_id FROM dispatches WHERE id IN (` + marks(1) + `) AND NOT ` + isMasked("phone"))
+	maskEventSQL  = statementOf(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
 )
 
 // maskEvents masks what tells of the contact in those of the events that no message with a phone is left of.
@@ -243,10 +243,14 @@ func (t *tx) maskEvents(ids []int64) (n int64, err error) {
 		topic, problem string
 	}
 	slices.Sort(ids)
-	var due []one
-	for some := range slices.Chunk(slices.Compact(ids), rowsAtOnce) {
+	if ids, err = without(t.query, wholePhoneSQL, slices.Compact(ids)); err != nil {
+		return 0, err
+	}
+	due := map[int64]one{}
+	for some := range slices.Chunk(ids, rowsAtOnce) {
 		err := t.query(maskableSQL, func(r *row) error {
-			due = append(due, one{r.int(), r.phone(), r.text(), r.text()})
+			e := one{r.int(), r.phone(), r.text(), r.text()}
+			due[e.id] = e
 			return r.err
 		}, padded(nil, some)...)
 		if err != nil {

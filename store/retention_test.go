@@ -50,6 +50,14 @@ func (a aging) rows() map[string]int {
 			all[table] = n
 		}
 	}
+	// What leaves before its row does.
+	for name, where := range map[string]string{"payloads": "events WHERE cleared = ''", "reasons": "decisions WHERE kept = 1"} {
+		var n int
+		a.must(a.reads.QueryRowContext(a.Context(), `SELECT count(*) FROM `+where).Scan(&n))
+		if n > 0 {
+			all[name] = n
+		}
+	}
 	return all
 }
 
@@ -87,7 +95,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	a := openAging(t)
 	a.live(1000)
 	began := a.rows()
-	for _, table := range []string{"events", "payloads", "decisions", "dispatches", "messages", "attempts", "resolutions", "tombstones", "rejected_requests"} {
+	for _, table := range []string{"events", "payloads", "decisions", "reasons", "dispatches", "messages", "attempts", "resolutions", "tombstones", "rejected_requests"} {
 		if began[table] == 0 {
 			t.Fatalf("the test is weak: no row in %s: %v", table, began)
 		}
@@ -98,9 +106,9 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	}{
 		{29, []string{"tombstones"}}, // which expired after a day
 		{31, []string{"payloads", "rejected_requests"}},
-		{91, []string{"decisions"}}, // attempts in doubt stay
+		{91, []string{"reasons"}}, // attempts in doubt stay
 		{399, nil},
-		{401, []string{"events", "dispatches", "messages", "attempts", "resolutions", "decided", "hourly_counts"}},
+		{401, []string{"events", "dispatches", "messages", "attempts", "resolutions", "decisions", "hourly_counts"}},
 	} {
 		a.now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(step.days) * day)
 		before := a.rows()
@@ -316,24 +324,23 @@ func TestOnceIsKeptForEver(t *testing.T) {
 // A sweep removes the keys that lead nowhere, those that come meanwhile are known after it, and so is every other.
 func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	a := openAging(t)
-	single(a.Store).keys.limit = 100
+	single(a.Store).keys.Limit = 100
 	a.live(700)
 	a.now = a.now.Add(300 * day)
 	a.live(700)
 	a.now = a.now.Add(150 * day)
 	a.must(a.write(t.Context(), laneWork, single(a.Store).flushAll))
 	before, during := a.rows()["keys"], 0
-	old := single(a.Store).known
 	r := keepUsual
 	r.Rest = func(context.Context, time.Duration) error {
-		if single(a.Store).next != nil && during < 50 { // the walk is under way
+		if single(a.Store).keys.Sweeping() && during < 50 { // the walk is under way
 			during++
 			a.event(otherPhone, fmt.Sprintf("during-%d", during))
 		}
 		return nil
 	}
 	a.retain(r)
-	if during == 0 || single(a.Store).known == old || !single(a.Store).known.full.Load() {
+	if during == 0 || single(a.Store).keys.Sweeping() || !single(a.Store).keys.Filled() {
 		t.Fatalf("no sweep was met: %d events during it", during)
 	}
 	a.must(a.write(t.Context(), laneWork, single(a.Store).flushAll))
@@ -359,8 +366,8 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	a.n = again
 }
 
-// A bundle leaves when its newest event is old, and the payloads of its neighbours stay until then.
-func TestABundleLeavesWithItsNewestEvent(t *testing.T) {
+// A payload leaves when its own event is old.
+func TestAPayloadLeavesByItsOwnAge(t *testing.T) {
 	a := openAging(t)
 	var plans []nudgewire.Plan
 	for i := range 40 {
@@ -371,33 +378,24 @@ func TestABundleLeavesWithItsNewestEvent(t *testing.T) {
 	}
 	_, err := a.Accept(t.Context(), plans)
 	a.must(err)
-	a.event(otherPhone, "y", func(p *nudgewire.Plan) { p.Event.ReceivedAt = a.now.Add(100 * day); p.Proposals = nil })
-	began := a.now
-	for days, want := range map[float64]bool{30: true, 31: true, 31.5: true, 31.7: false} {
-		a.now = began.Add(time.Duration(days * float64(day)))
-		if days == 31.7 {
-			continue // last
-		}
-		a.retain(keepUsual)
-		if e, err := a.Event(t.Context(), 1); err != nil || e.Cleared == want {
-			t.Errorf("after %v days its payload is gone: %v (%v)", days, e.Cleared, err)
-		}
-	}
-	a.now = began.Add(time.Duration(31.7 * float64(day)))
-	if run := a.retain(keepUsual); run.Removed[kindPayloads] != 40 {
-		t.Errorf("removed %v", run.Removed)
-	}
-	for _, id := range []nudgewire.EventID{1, 40} {
-		if e, err := a.Event(t.Context(), id); err != nil || !e.Cleared {
-			t.Errorf("event %d has its payload (%v)", id, err)
+	began, gone := a.now, int64(0)
+	for _, hours := range []int{30 * 24, 30*24 + 1, 30*24 + 20, 32 * 24} {
+		a.now = began.Add(time.Duration(hours) * time.Hour)
+		gone += a.retain(keepUsual).Removed[kindPayloads]
+		for id := nudgewire.EventID(1); id <= 40; id++ {
+			e, err := a.Event(t.Context(), id)
+			a.must(err)
+			if old := e.ReceivedAt.Before(a.now.Add(-keepUsual.Payloads)); e.Cleared != old || (len(e.Payload) == 0) != old {
+				t.Errorf("after %d hours event %d of %s is cleared: %v", hours, id, e.ReceivedAt, e.Cleared)
+			}
 		}
 	}
-	if e, err := a.Event(t.Context(), 41); err != nil || e.Cleared {
-		t.Errorf("the next bundle lost its payload (%v)", err)
+	if gone != 40 {
+		t.Errorf("removed %d", gone)
 	}
 }
 
-// Of a bundle in which one event is still needed the others lose theirs all the same, and what they led to is known.
+// Where one event is still needed, those after it lose what they carried all the same, and what they led to is known.
 func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 	a := openAging(t)
 	var plans []nudgewire.Plan
@@ -433,7 +431,7 @@ func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 	}
 	a.must(a.CancelDispatch(t.Context(), 5, ""))
 	a.retain(keepUsual)
-	if rows := a.rows(); rows["payloads"] != 0 || rows["decisions"] != 0 || rows["decided"] != 9 {
+	if rows := a.rows(); rows["payloads"] != 0 || rows["reasons"] != 0 || rows["decisions"] != 9 {
 		t.Errorf("after its end: %v", rows)
 	}
 }
@@ -513,25 +511,23 @@ func TestCompactNeedsAStoppedDaemon(t *testing.T) {
 	}
 }
 
-// A bundle that cannot be read stays with its event, and nothing else stays with it.
-func TestABundleThatCannotBeReadKeepsNothingElse(t *testing.T) {
+// What cannot be read is cleared by its age as everything is.
+func TestADecisionThatCannotBeReadKeepsNothing(t *testing.T) {
 	a := openAging(t)
 	a.live(20)
 	a.must(a.write(t.Context(), laneWork, func(t *tx) error {
-		return t.put(eraseDecisionsSQL, int64(3), int64(0), []byte("damaged"))
+		return t.put(eraseDecisionSQL, int64(3), int64(1), "reason", "damaged")
 	}))
-	a.now = a.now.Add(401 * day)
-	_, err := a.Retain(t.Context(), keepUsual, a.now)
-	if err == nil || !strings.Contains(err.Error(), "decisions: the bundle of event 3 stays") {
+	if _, err := a.Decisions(t.Context(), 3); err == nil || !strings.Contains(err.Error(), "event 3") {
 		t.Errorf("said %v", err)
 	}
+	a.now = a.now.Add(401 * day)
+	_, err := a.Retain(t.Context(), keepUsual, a.now)
+	a.must(err)
 	left := a.rows()
-	for table, want := range map[string]int{"decisions": 1, "events": 1, "payloads": 0, "dispatches": 0, "messages": 0, "rejected_requests": 0} {
-		if left[table] != want {
-			t.Errorf("%d rows are left in %s, not %d", left[table], table, want)
+	for _, table := range []string{"decisions", "events", "dispatches", "messages", "rejected_requests"} {
+		if left[table] != 0 {
+			t.Errorf("%d rows are left in %s", left[table], table)
 		}
-	}
-	if _, err := a.Event(t.Context(), 3); err != nil {
-		t.Error(err)
 	}
 }

@@ -8,12 +8,10 @@
 
 -- ==== Events: what senders posted, and what was decided ====
 
--- One fact from a connector. hash is of connector and dedupe key; keys leads from it to the event (see event_dedupe.go). bucket groups
--- neighbouring ids, so that inserts stay in one part of SQLite's index: a phone's events are found bucket by bucket (see read_events.go).
+-- One fact from a connector: what a sender posted (payload, compressed), and what mapping read of it (facts, JSON). hash is of connector and
+-- dedupe key; the table keys leads from it, and from the phone, to the event (see event_dedupe.go).
 CREATE TABLE events (
 	id            {{id}},
-	bucket        BIGINT NOT NULL,
-	day           BIGINT NOT NULL,
 	hash          BIGINT NOT NULL,
 	connector     TEXT   NOT NULL,
 	kind          TEXT   NOT NULL,
@@ -23,12 +21,16 @@ CREATE TABLE events (
 	phone         TEXT   NOT NULL,
 	phone_problem TEXT   NOT NULL,
 	occurred_at   BIGINT NOT NULL,
-	received_at   BIGINT NOT NULL CHECK (received_at > 0)
+	received_at   BIGINT NOT NULL CHECK (received_at > 0),
+	-- Why facts and payload are not here any more: '' while they are.
+	cleared       TEXT   NOT NULL DEFAULT '' CHECK (cleared = '' OR cleared = 'age' OR cleared = 'forgotten'),
+	content_type  TEXT   NOT NULL,
+	facts         TEXT   NOT NULL,
+	payload       {{blob}} NOT NULL
 );
-CREATE INDEX events_phone ON events ({{sqlite only}}bucket, phone{{end}}{{postgres only}}phone, id{{end}}) WHERE phone <> '';
 
--- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day), dispatches by
--- their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see single_memtable.go). Up
+-- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day) and by their phone (part is 2),
+-- dispatches by their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see keyindex). Up
 -- to which rows every key is here stands among the counters; the keys of the others are read from
 -- their rows.
 CREATE TABLE keys (
@@ -38,31 +40,22 @@ CREATE TABLE keys (
 	PRIMARY KEY ({{sqlite only}}part, hash{{end}}{{postgres only}}hash, part{{end}}, id)
 ) {{clustered}};
 
--- What events carried, apart from their rows because it is larger, is read rarely and is kept
--- for a shorter time: bundles of neighbours, from event_id on (see commit_bundle.go).
-CREATE TABLE payloads (
-	event_id {{id}},
-	bundle   {{blob}} NOT NULL
-);
-
--- What each listening trigger said to events: bundles of neighbours, from event_id on. What is said
--- later to an event that was looked up follows under a seq of its own.
+-- What a trigger that listens said to an event, in the order in which it did. kept is 0 once reason, key, values and config are cleared by
+-- age; which messages the event led to stays as long as the event. later are the messages of a sequence's other steps, as a JSON list.
 CREATE TABLE decisions (
-	event_id BIGINT NOT NULL,
-	seq      BIGINT NOT NULL,
-	bundle   {{blob}} NOT NULL,
-	PRIMARY KEY (event_id, seq)
-) {{clustered}};
-
--- What is left of decisions that are not kept any more: which dispatches each event led to, by which trigger. Without it
--- nothing would lead from a phone to its messages.
-CREATE TABLE decided (
 	event_id     BIGINT NOT NULL,
-	dispatch_id  BIGINT NOT NULL,
+	number       BIGINT NOT NULL CHECK (number > 0),
 	trigger_name TEXT   NOT NULL,
 	outcome      TEXT   NOT NULL CHECK (outcome <> ''),
-	at           BIGINT NOT NULL,
-	PRIMARY KEY (event_id, dispatch_id)
+	reason       TEXT   NOT NULL,
+	key          TEXT   NOT NULL,
+	dispatch_id  BIGINT NOT NULL,
+	later        TEXT   NOT NULL,
+	clauses      TEXT   NOT NULL,
+	config       TEXT   NOT NULL,
+	at           BIGINT NOT NULL CHECK (at > 0),
+	kept         BIGINT NOT NULL DEFAULT 1 CHECK (kept = 0 OR kept = 1),
+	PRIMARY KEY (event_id, number)
 ) {{clustered}};
 
 -- Events that wait for what their webhook left out. A row goes away in the commit that plans

@@ -112,18 +112,13 @@ func (t *tx) withoutSequence(d *nudgewire.Dispatch, f *nudgewire.Facts) error {
 	return nil
 }
 
-var (
-	passStepSQL    = statementOf(`UPDATE steps SET passed = 1 WHERE dispatch_id = ?1`)
-	newestLaterSQL = statementOf(`SELECT seq FROM decisions WHERE event_id = ?1 AND seq > 0 ORDER BY seq DESC LIMIT 1`)
-)
+var passStepSQL = statementOf(`UPDATE steps SET passed = 1 WHERE dispatch_id = ?1`)
 
 // sayOfStep adds what was decided of a step at its due moment to what is said about its event.
 func (t *tx) sayOfStep(d *nudgewire.Decision) error {
-	seq := int64(1)
-	err := t.query(newestLaterSQL, func(r *row) error { seq = r.int() + 1; return nil }, int64(d.EventID))
+	clauses, err := encodeList(d.Clauses)
 	if err == nil {
-		said := appendDecision(nil, d, appendClauses(nil, d.Clauses))
-		err = t.put(insertLaterSQL, int64(d.EventID), seq, pack(nil, appendPiece(nil, closeDecisions(said))))
+		err = t.sayLater(d, clauses)
 	}
 	if err == nil && d.Outcome == nudgewire.Skipped {
 		err = t.put(passStepSQL, int64(d.DispatchID))

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/nudgewire/nudgewire/store/keyindex"
+)
 
 // A singleWriter coordinates transactions where this process is the only one that writes, and its flusher runs them
 // one after the other. It therefore counts numbers by itself, keeps new keys in memory, knows which hashes are new
@@ -9,23 +13,20 @@ import "context"
 type singleWriter struct {
 	writer *writer
 	ids    [sequenceCount]int64 // the newest given out
-	days   days
-	keys   memtable
-	known  *bloom // of the memtable and the table
-	next   *bloom // takes its place once a sweep has filled it; nil while there is none
+	keys   *keyindex.Index
+	begun  [sequenceCount]int64 // newest numbers when the present round of flushing keys began
 	claims lowWater
 	reach  map[string]*contactSet // by account; none where nobody asked
 
 	before struct { // the open transaction
-		ids  [sequenceCount]int64
-		days days
+		ids, begun [sequenceCount]int64
 	}
 	filling filling
 }
 
 // openSingleWriter makes s.writer the only one.
 func openSingleWriter(ctx context.Context, s *Store) error {
-	w := &singleWriter{writer: s.writer, known: newBloom()}
+	w := &singleWriter{writer: s.writer}
 	s.writer.peers = w
 	err := w.resume(ctx, s)
 	if err == nil {
@@ -38,8 +39,8 @@ func openSingleWriter(ctx context.Context, s *Store) error {
 }
 
 func (w *singleWriter) begin(t *tx) error {
-	w.before.ids, w.before.days = w.ids, w.days
-	w.keys.open()
+	w.before.ids, w.before.begun = w.ids, w.begun
+	w.keys.Begin()
 	return t.engine.begin()
 }
 
@@ -51,12 +52,12 @@ func (w *singleWriter) settle(t *tx, err error) error {
 		err = t.engine.commit()
 	}
 	if err == nil {
-		w.keys.settle()
+		w.keys.Commit()
 		return nil
 	}
 	// Numbers of a transaction that was rolled back are given out again, so they have no gaps.
-	w.ids, w.days = w.before.ids, w.before.days
-	w.keys.undo()
+	w.ids, w.begun = w.before.ids, w.before.begun
+	w.keys.Rollback()
 	w.reach = nil
 	w.claims.lower(EveryAccount, 0) // what a claim took, and passed, waits again
 	t.engine.rollback()

@@ -29,9 +29,6 @@ var sqliteDialect = dialect{
 		"{{clustered}}", "WITHOUT ROWID", // PostgreSQL: nothing
 		"{{skip locked}}", "", // PostgreSQL: FOR UPDATE SKIP LOCKED; a single writer has nobody to skip
 		"{{checked}}", "", // PostgreSQL: || '', so that a condition on a row that is known by its number leads to no index
-		// PostgreSQL: WHERE. SQLite's index of events by phone begins with their bucket (see eventsOf); without it all events are read.
-		"{{in any bucket}}", `INDEXED BY events_phone WHERE e.bucket IN (WITH RECURSIVE buckets (n) AS (SELECT min(bucket) FROM events WHERE phone <> ''
-			UNION ALL SELECT n + 1 FROM buckets WHERE n < (SELECT max(bucket) FROM events WHERE phone <> '')) SELECT n FROM buckets) AND`,
 		"{{for update}}", "", // PostgreSQL: FOR UPDATE, wherever a change depends on the row that it reads
 		"{{begin}}", "BEGIN IMMEDIATE", // PostgreSQL: BEGIN
 		// Placeholders stay "?1" (PostgreSQL: "$1", which SQLite would take for a name).

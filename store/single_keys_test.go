@@ -14,10 +14,20 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store/keyindex"
 )
 
 // single is what coordinates s.
 func single(s *Store) *singleWriter { return s.writer.peers.(*singleWriter) }
+
+// filled waits until the filter of a store that was just opened holds the keys of the table.
+func filled(t testing.TB, s *Store) {
+	t.Helper()
+	<-single(s).filling.done
+	if !single(s).keys.Filled() {
+		t.Fatal("the filter could not be filled")
+	}
+}
 
 // copyData copies the files of a store that is open and idle, as a crash would leave them.
 func copyData(t testing.TB, from string) (path string) {
@@ -67,7 +77,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 				facts = f
 				return planAll(w, f)
 			}
-			single(s).keys.limit = 6
+			single(s).keys.Limit = 6
 		}
 		// plan is an event whose cart has the key, of the phone.
 		plan := func(key, phone string) nudgewire.Plan {
@@ -138,7 +148,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 					rt.Fatal(err)
 				}
 				open(rt)
-				if n := single(s).keys.held; n != 0 {
+				if n := single(s).keys.Held(); n != 0 {
 					rt.Fatalf("%d keys were read again after a clean end", n)
 				}
 			},
@@ -156,7 +166,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	single(s).keys.limit = 400
+	single(s).keys.Limit = 400
 	stored, marked := 0, false
 	for range 12 {
 		for range 20 {
@@ -183,7 +193,7 @@ func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
 				t.Fatalf("after %d events, event %d is forgotten", stored, i+1)
 			}
 		}
-		marked = marked || single(after).keys.held < 2*stored
+		marked = marked || single(after).keys.Held() < 2*stored
 		if err := after.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +208,7 @@ func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
 func TestOldRowsGetTheirKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	const n = 2*keysPage + 5
+	const n = 2*keyindex.PageSize + 5
 	for i := 0; i < n; i += 512 {
 		plans := make([]nudgewire.Plan, 0, 512)
 		for j := i; j < min(i+512, n); j++ {
@@ -217,7 +227,7 @@ func TestOldRowsGetTheirKeys(t *testing.T) {
 		}
 	}
 	s = openAt(t, path)
-	for _, i := range []int{0, keysPage - 1, keysPage, n - 1} {
+	for _, i := range []int{0, keyindex.PageSize - 1, keyindex.PageSize, n - 1} {
 		got, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan(fmt.Sprint(i))})
 		if err != nil || !got[0].Duplicate || int(got[0].EventID) != i+1 {
 			t.Errorf("event %d: %+v (%v)", i, got, err)
@@ -242,8 +252,8 @@ func TestATombstoneIsKnownAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, path)
-	if days := single(s).days; days.first <= tombstones || days.first != days.last {
-		t.Errorf("the days with events are %+v", days)
+	if first, last := single(s).keys.Days(); first < firstDay || first != last {
+		t.Errorf("the days with events are %d to %d", first, last)
 	}
 	for _, filled := range []bool{false, true} {
 		if filled {
@@ -262,5 +272,26 @@ func TestATombstoneIsKnownAfterARestart(t *testing.T) {
 		if !met[again.Proposals[0].Correlation.Key] || met[other.Proposals[0].Correlation.Key] {
 			t.Errorf("filter read %v: tombstones met: %v", filled, met)
 		}
+	}
+}
+
+func TestAStoreMayCloseWhileItsBloomFilterIsFilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	if err := s.write(t.Context(), laneWork, func(tx *tx) error {
+		for i := range int64(3 * keyindex.PageSize) {
+			if err := single(s).remember(tx, key{Part: 1, Hash: i, ID: i}, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = openAt(t, path)
 	}
 }
