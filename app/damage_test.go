@@ -95,3 +95,35 @@ func numbered(n int) map[string]any {
 	o["id"] = 1000 + n
 	return o
 }
+
+// A file of the data that is cut off under the daemon closes the door: webhooks are refused, and everybody who asks is told what to do.
+func TestAFileThatIsCutOffClosesTheDoor(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.ErrorLevel)
+	h := open(t, options{log: zap.New(core)})
+	h.mustTake(h.shopify("orders/create", "", numbered(1)))
+	if err := os.Truncate(filepath.Join(h.folder, "nudgewire.db-wal"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if code, _ := h.do(h.shopify("orders/create", "", numbered(2+i))); code != http.StatusServiceUnavailable {
+			t.Errorf("a webhook is answered %d", code)
+		}
+	}
+	res, err := http.Get(h.url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("/readyz is %d (%v)", res.StatusCode, err)
+	}
+	_, err = h.ask.Status(t.Context())
+	var told *server.Error
+	if !errors.As(err, &told) || !strings.Contains(told.Words, "nudgewire.db-wal was cut off, or written over") || !strings.Contains(told.Hint, "keep a copy of the data's folder, and start it anew") {
+		t.Errorf("status: %v", err)
+	}
+	h.eventually("a line in the log", func() bool {
+		all := logs.FilterMessage("webhooks are rejected and nothing is sent").All()
+		return len(all) == 1 && strings.Contains(all[0].ContextMap()["cure"].(string), "start it anew")
+	})
+}

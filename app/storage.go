@@ -41,7 +41,7 @@ func (a *App) watchStorage(ctx context.Context) error {
 			log.Info("the data is back; webhooks are taken again")
 		case err != nil && time.Since(told) >= time.Minute:
 			told = time.Now()
-			log.Error("webhooks are rejected and nothing is sent", zap.Error(err))
+			log.Error("webhooks are rejected and nothing is sent", zap.Error(err), zap.String("cure", a.store.Cure(err)))
 		}
 	}
 }

@@ -76,8 +76,10 @@ type admin struct {
 }
 
 func (a admin) status(r *http.Request) (any, error) {
-	// Of data on a server that is away nothing can be read, and a server that hangs would have whoever asks wait.
-	if err := a.Store.Present(); err != nil && a.Store.Shares() {
+	// Of data on a server that is away nothing can be read, and a server that hangs would have whoever asks wait. Of damaged data
+	// nobody knows what is read.
+	err := a.Store.Present()
+	if _, damaged := errors.AsType[*store.DamagedError](err); err != nil && (damaged || a.Store.Shares()) {
 		return nil, rejectf(http.StatusServiceUnavailable, a.Store.Cure(err), "webhooks are rejected and nothing is sent: %v", err)
 	}
 	c, err := a.Store.Counts(r.Context())

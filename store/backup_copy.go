@@ -56,7 +56,7 @@ func CopyTo(ctx context.Context, dsn, path string) (err error) {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: no data here yet: %w", from, err)
 	}
-	if err := looksWhole(from); err != nil {
+	if err := emptied(from); err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	// The last connection that is closed ends the log, and with it what shows that the log is damaged.
@@ -68,7 +68,11 @@ func CopyTo(ctx context.Context, dsn, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.ExecContext(ctx, `VACUUM INTO ?1`, path); err != nil {
+	_, err = db.ExecContext(ctx, `VACUUM INTO ?1`, path)
+	if code, _ := sqliteCode(err); code == codeNotData { // not by a look at the file: it may be a daemon's own (see guard)
+		return fmt.Errorf("%s: %w", from, ErrNotData)
+	}
+	if err != nil {
 		return fmt.Errorf("copy the database: %w", errors.Join(ctx.Err(), err))
 	}
 	return nil

@@ -280,7 +280,7 @@ func commit(r runner, batch []*waiting) {
 	}
 	switch {
 	case err == nil:
-	case everybodys(err):
+	case everybodys(err), damaged(err):
 		for _, w := range batch {
 			w.err = err
 		}

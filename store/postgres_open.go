@@ -189,7 +189,7 @@ func whereIs(cfg *pgx.ConnConfig) string {
 // hasData is ErrNoData where no daemon has made its tables yet.
 func (s *Store) hasData(ctx context.Context) error {
 	var there bool
-	if err := s.reads.QueryRowContext(ctx, `SELECT to_regclass('dispatches') IS NOT NULL`).Scan(&there); err != nil {
+	if err := s.reads.scan(ctx, `SELECT to_regclass('dispatches') IS NOT NULL`, nil, &there); err != nil {
 		return unreachable(err)
 	}
 	if !there {
@@ -201,7 +201,7 @@ func (s *Store) hasData(ctx context.Context) error {
 func (s *Store) openPool(cfg *pgx.ConnConfig) {
 	read := cfg.Copy()
 	read.RuntimeParams["statement_timeout"] = milliseconds(longestRead)
-	s.reads = pool{stdlib.OpenDB(*read), postgresDialect}
+	s.reads = pool{stdlib.OpenDB(*read), postgresDialect, nil}
 	s.reads.SetMaxOpenConns(readers)
 	s.reads.SetMaxIdleConns(readers)
 }

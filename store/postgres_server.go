@@ -54,7 +54,7 @@ func (s *Store) LookAtServer(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	var standby bool
-	err := s.reads.QueryRowContext(asking, `SELECT pg_is_in_recovery()`).Scan(&standby)
+	err := s.reads.scan(asking, `SELECT pg_is_in_recovery()`, nil, &standby)
 	if standby {
 		err = &ServerError{Words: "it is a standby, which nobody can write to", Passes: true}
 	}
@@ -115,9 +115,11 @@ func outageWords(err error) string {
 	return "the database server cannot be reached"
 }
 
-// Cure is the next step after an error of a PostgreSQL database, or of the disk; "" where the error says it all.
+// Cure is the next step after an error of a PostgreSQL database, of damaged data, or of the disk; "" where the error says it all.
 func Cure(err error) string {
 	switch {
+	case damaged(err):
+		return damagedCure
 	case DiskFull(err):
 		return "make room on the disk of the data; the daemon goes on by itself"
 	case DiskTrouble(err) != "":

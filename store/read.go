@@ -133,13 +133,13 @@ func (s *Store) walk(ctx context.Context, query string, args []any, each func(*r
 			return r.err
 		}
 	}
-	return rows.Err()
+	return s.reads.guard.saw(rows.Err())
 }
 
 // earliest reads one time; ok is false when there is no row.
 func (s *Store) earliest(ctx context.Context, query string, args ...any) (at time.Time, ok bool, err error) {
 	var us int64
-	err = s.reads.QueryRowContext(ctx, query, args...).Scan(&us)
+	err = s.reads.scan(ctx, query, args, &us)
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, false, nil
 	}
@@ -159,7 +159,7 @@ func (s *Store) firstFrom(ctx context.Context, table, column string, until time.
 // grow with time, so it is found by halving and needs no index on the time.
 func (s *Store) firstSince(ctx context.Context, table, column string, since time.Time) (int64, error) {
 	var low, high sql.NullInt64
-	err := s.reads.QueryRowContext(ctx, `SELECT (SELECT min(id) FROM `+table+`), (SELECT max(id) FROM `+table+`)`).Scan(&low, &high)
+	err := s.reads.scan(ctx, `SELECT (SELECT min(id) FROM `+table+`), (SELECT max(id) FROM `+table+`)`, nil, &low, &high)
 	if err != nil || !low.Valid {
 		return 0, err
 	}
@@ -169,7 +169,7 @@ func (s *Store) firstSince(ctx context.Context, table, column string, since time
 	for lo < hi {
 		mid := lo + (hi-lo)/2
 		var at int64
-		if err := s.reads.QueryRowContext(ctx, probe, mid).Scan(&at); err != nil {
+		if err := s.reads.scan(ctx, probe, []any{mid}, &at); err != nil {
 			return 0, err
 		}
 		if at < want {

@@ -47,7 +47,7 @@ func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
 		{&c.Awaiting, `SELECT count(*) FROM runs WHERE ended_at = 0 AND state = 'awaiting_approval'`},
 		{&c.PartsInDoubt, `SELECT count(*) FROM parts WHERE state = 'in_doubt'`}, // a few rows a run
 	} {
-		if err := s.reads.QueryRowContext(ctx, q.sql).Scan(q.into); err != nil {
+		if err := s.reads.scan(ctx, q.sql, nil, q.into); err != nil {
 			return c, fmt.Errorf("count: %w", err)
 		}
 	}

@@ -124,6 +124,24 @@ func layOut(drv driver.Driver, uri, path string) error {
 // ErrNotData means that the file is no database, or that its beginning is damaged.
 var ErrNotData = errors.New("this is not a database, or its beginning is damaged; restore a backup, or move it away to begin anew")
 
+// ErrEmptied means that the file held data and is empty.
+var ErrEmptied = errors.New("the file held data and is empty now, so it was cut off; restore a backup, or move it away with all whose names begin with its own to begin anew")
+
+// emptied is ErrEmptied for a file that was cut off to nothing. Whoever opens it has SQLite remove its log, which may hold all that was
+// answered.
+func emptied(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > 0 {
+		return nil //nolint:nilerr // who opens it says so
+	}
+	for _, side := range []string{path + "-wal", instanceFile(path)} {
+		if info, err := os.Stat(side); err == nil && info.Size() > 0 {
+			return ErrEmptied
+		}
+	}
+	return nil
+}
+
 // looksWhole tells a file that is no database before SQLite says so in words of its own.
 func looksWhole(path string) error {
 	f, err := os.Open(path)

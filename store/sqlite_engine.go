@@ -18,7 +18,7 @@ type sqliteEngine struct {
 	dest  []driver.Value
 
 	checkpoints *checkpointer
-	guard       guard
+	guard       *guard
 	gone        bool // the last batch met a guard that said no
 	changes     int  // since the last checkpoint
 }
@@ -55,7 +55,12 @@ func openSQLiteEngine(c driver.Connector) (*sqliteEngine, error) {
 	return e, nil
 }
 
+// close ends the log: the last connection moves what is in it into the database. Of a log that was cut off that would be zeros, so where
+// the data is damaged the connection is left to the end of the process, and the next start finds the files as they are.
 func (e *sqliteEngine) close() error {
+	if e.guard != nil && damaged(e.guard.check()) {
+		return e.checkpoints.close()
+	}
 	var errs []error
 	if e.checkpoints != nil {
 		errs = append(errs, e.checkpoints.close(), execOn(e.conn, "PRAGMA wal_checkpoint(TRUNCATE)"))
@@ -89,10 +94,10 @@ func (e *sqliteEngine) beside(t *tx, n int, each func(t *tx, i int) error) error
 
 var beginSQL = statementOf(`{{begin}}`)
 
-// begin begins a transaction. While the data is not where it was opened it is a *GoneError: until it is back nothing is
-// written, or a claim would be made and given to nobody.
+// begin begins a transaction. While the data is not where it was opened it is a *GoneError, and a *DamagedError once it is damaged:
+// nothing is written then, or a claim would be made and given to nobody.
 func (e *sqliteEngine) begin() error {
-	if e.gone {
+	if e.gone || e.guard != nil && e.guard.damage.Load() != nil {
 		if err := e.guard.check(); err != nil {
 			return err
 		}
@@ -117,9 +122,14 @@ var rollbackSQL = statementOf(`ROLLBACK`)
 func (e *sqliteEngine) rollback() { _ = e.put(rollbackSQL, nil) }
 
 func (e *sqliteEngine) committed() error {
-	e.checkpoint()
+	if e.guard == nil {
+		return nil // while it is opened
+	}
 	err := e.guard.check()
 	e.gone = err != nil
+	if err == nil {
+		e.checkpoint()
+	}
 	return err
 }
 
@@ -128,7 +138,7 @@ func (e *sqliteEngine) exec(s *statement, args []driver.NamedValue) (changed int
 	e.changes++
 	res, err := e.stmts[s.number].exec.ExecContext(context.Background(), args)
 	if err != nil {
-		return 0, err
+		return 0, e.guard.saw(err)
 	}
 	return res.RowsAffected()
 }
@@ -136,18 +146,19 @@ func (e *sqliteEngine) exec(s *statement, args []driver.NamedValue) (changed int
 func (e *sqliteEngine) put(s *statement, args []driver.NamedValue) error {
 	e.changes++
 	_, err := e.stmts[s.number].exec.ExecContext(context.Background(), args)
-	return err
+	return e.guard.saw(err)
 }
 
 func (e *sqliteEngine) query(s *statement, args []driver.NamedValue, each func(*row) error) (err error) {
 	rows, err := e.stmts[s.number].query.QueryContext(context.Background(), args)
 	if err != nil {
-		return err
+		return e.guard.saw(err)
 	}
 	defer func() {
-		if e := rows.Close(); err == nil {
-			err = e
+		if closed := rows.Close(); err == nil {
+			err = closed
 		}
+		err = e.guard.saw(err)
 	}()
 	p := &e.stmts[s.number]
 	if p.columns == 0 {

@@ -1,8 +1,15 @@
 package store
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // A GoneError says that the data is not any more where it was opened. What is written goes to a file that
@@ -20,37 +27,209 @@ func (e *GoneError) Error() string {
 	return e.Path + " was moved away or deleted while the daemon runs; put it back, or start the daemon anew to begin with what is there"
 }
 
-// A guard knows the files of the data as they were opened: the database, its log and index, and the lock, without which a
-// second daemon would start.
-type guard []guarded
+// A DamagedError says that a file of the data is not as the last commit left it: cut off, written over by another
+// program, or malformed. What is written after that may not be found again, so nothing is taken and nothing is sent
+// until the daemon is started anew.
+type DamagedError struct {
+	Path  string
+	Cause error // what SQLite said of it; nil where the file itself shows it
+}
+
+// Error says what is damaged. Cure has the next step.
+func (e *DamagedError) Error() string {
+	if e.Cause != nil {
+		return e.Path + " is damaged: " + e.Cause.Error()
+	}
+	return e.Path + " was cut off, or written over by another program, while the daemon runs"
+}
+
+func (e *DamagedError) Unwrap() error { return e.Cause }
+
+const damagedCure = "stop the daemon, keep a copy of the data's folder, and start it anew: it says what is lost; where it cannot start, restore the last backup"
+
+// damaged reports whether SQLite found the data malformed, or a look at its files did.
+func damaged(err error) bool {
+	if _, is := errors.AsType[*DamagedError](err); is {
+		return true
+	}
+	code, _ := sqliteCode(err)
+	return code == codeCorrupt || code == codeNotData
+}
+
+// A guard knows the files of the data as they were opened (the database, its log and index, and the lock, without which a
+// second daemon would start), and what the last commit left in them. SQLite does not look again at what it has in memory, so
+// it would go on for hours over a file that was cut off.
+type guard struct {
+	files []guarded
+	// For reading, for as long as SQLite has the files open: whoever closes one ends the locks of the whole process on that file
+	// (https://sqlite.org/howtocorrupt.html, 2.2), and another program would take itself for the last user and end the log.
+	database, log, index *os.File
+
+	damage atomic.Pointer[DamagedError] // for good
+	mu     sync.Mutex
+	last   look
+}
 
 type guarded struct {
 	path string
 	info os.FileInfo
 }
 
-func newGuard(path string) (guard, error) {
-	var g guard
-	for _, side := range []string{"", "-wal", "-shm", ".lock"} {
-		info, err := os.Stat(path + side)
-		if err != nil {
-			return nil, fmt.Errorf("storage file: %w", err)
+// A look is how the files were at one moment.
+type look struct {
+	index   logIndex
+	size    int64 // of the database
+	written time.Time
+}
+
+// newGuard looks at the files of a database that is open.
+func newGuard(path string) (g *guard, err error) {
+	g = &guard{}
+	for _, one := range []struct {
+		side string
+		file **os.File
+	}{{"", &g.database}, {"-wal", &g.log}, {"-shm", &g.index}, {".lock", nil}} {
+		info, err := os.Stat(path + one.side)
+		if err == nil && one.file != nil {
+			*one.file, err = os.Open(path + one.side)
 		}
-		g = append(g, guarded{path + side, info})
+		if err != nil {
+			return g, fmt.Errorf("storage file: %w", err)
+		}
+		g.files = append(g.files, guarded{path + one.side, info})
 	}
 	return g, nil
 }
 
-// check is a *GoneError when one of the files is not where it was. It takes a few microseconds.
-func (g guard) check() error {
-	for i := range g {
-		now, err := os.Stat(g[i].path)
-		if err != nil {
-			return &GoneError{Path: g[i].path}
-		}
-		if !os.SameFile(now, g[i].info) {
-			return &GoneError{Path: g[i].path, Replaced: true}
+// close gives the files back, once SQLite has closed them.
+func (g *guard) close() error {
+	if g == nil {
+		return nil
+	}
+	var errs []error
+	for _, f := range []*os.File{g.database, g.log, g.index} {
+		if f != nil {
+			errs = append(errs, f.Close())
 		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// check is a *GoneError when one of the files is not where it was, and a *DamagedError once one is not what it was. It
+// takes some microseconds.
+func (g *guard) check() error {
+	if d := g.damage.Load(); d != nil {
+		return d
+	}
+	for i := range g.files {
+		now, err := os.Stat(g.files[i].path)
+		if err != nil {
+			return &GoneError{Path: g.files[i].path}
+		}
+		if !os.SameFile(now, g.files[i].info) {
+			return &GoneError{Path: g.files[i].path, Replaced: true}
+		}
+	}
+	return g.look()
+}
+
+// saw passes an error of SQLite on, and remembers that it found the data malformed.
+func (g *guard) saw(err error) error {
+	if err == nil || g == nil || !damaged(err) {
+		return err
+	}
+	g.damage.CompareAndSwap(nil, &DamagedError{g.database.Name(), err})
+	return g.damage.Load()
+}
+
+// looks is how often a look is made again that met a commit or a checkpoint half-way.
+const looks = 8
+
+// look compares the files with what the index of the log says must be in them, and with the last look.
+func (g *guard) look() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for range looks {
+		before, err := indexFrom(g.index)
+		if err != nil || before == (logIndex{}) {
+			continue // SQLite itself makes an index anew that is not right
+		}
+		now := look{index: before}
+		fault, err := g.fault(&now)
+		if after, changed := indexFrom(g.index); err != nil || changed != nil || after != before {
+			continue
+		}
+		if fault != nil {
+			g.damage.CompareAndSwap(nil, &DamagedError{Path: fault.Name()})
+			return g.damage.Load()
+		}
+		g.last = now
+		return nil
+	}
+	return nil // the next look sees more
+}
+
+// fault is the file that is not as it must be; nil for none. now has the index, and gets the rest.
+func (g *guard) fault(now *look) (*os.File, error) {
+	if good, err := g.databaseIsGood(now); err != nil || !good {
+		return g.database, err
+	}
+	if good, err := g.logIsGood(&now.index); err != nil || !good {
+		return g.log, err
+	}
+	return nil, nil
+}
+
+// databaseIsGood: only a checkpoint writes to the database, and it notes in the index how far it wants to come before it begins,
+// and how far it came at its end. What changed without that was written by somebody else.
+func (g *guard) databaseIsGood(now *look) (bool, error) {
+	info, err := g.database.Stat()
+	if err != nil {
+		return false, err //nolint:wrapcheck // a look that failed says nothing
+	}
+	now.size = info.Size()
+	if runtime.GOOS != "windows" { // which writes times down when it suits
+		now.written = info.ModTime()
+	}
+	begins, err := readAt(g.database, 0, len(fileBegins))
+	if err != nil {
+		return false, err
+	}
+	x := &now.index
+	same := now.size == g.last.size && now.written.Equal(g.last.written)
+	whole := x.moved < x.frames || now.size >= int64(x.pages)*pageSize
+	return string(begins) == fileBegins && whole && (same || x.movedSince(&g.last.index)), nil
+}
+
+// logIsGood: while the log holds what is not in the database, its head must be there, the frame that ended the last commit, and the
+// one that ended the last commit of the look before. SQLite writes the next frames behind a log that was cut off without a look at it.
+func (g *guard) logIsGood(x *logIndex) (bool, error) {
+	if x.frames == x.moved {
+		return true, nil
+	}
+	head, err := readAt(g.log, 0, logHeader)
+	if err != nil || string(head[16:24]) != string(x.salts[:]) || binary.BigEndian.Uint32(head)&^1 != logMagic {
+		return false, err
+	}
+	last := &g.last.index
+	if last.salts != x.salts || last.frames > x.frames {
+		last = x
+	}
+	for _, end := range []*logIndex{last, x} {
+		if end.frames == 0 {
+			continue
+		}
+		f, err := readAt(g.log, logHeader+int64(end.frames-1)*(frameHeader+pageSize), frameHeader)
+		if err != nil || frame(f).sums() != end.sums || string(frame(f).salts()) != string(end.salts[:]) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// readAt reads n bytes; what is behind the end of the file is 0.
+func readAt(f io.ReaderAt, at int64, n int) ([]byte, error) {
+	b := make([]byte, n)
+	_, err := f.ReadAt(b, at)
+	return b, ended(err)
 }

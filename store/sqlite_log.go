@@ -30,6 +30,7 @@ const (
 	logMagic      = 0x377f0682 // its last bit says that the words of checksums are big-endian
 	logVersion    = 3007000
 	indexHeader   = 48
+	indexMoving   = 128  // nBackfillAttempted
 	defaultPage   = 4096 // that layOut sets
 	logReadBuffer = 1 << 20
 )
@@ -59,7 +60,7 @@ func inspectLog(path string) (*logFault, error) {
 		info, err := f.Stat()
 		if err == nil {
 			fault.Until = info.ModTime().UTC()
-			fault.Commits, err = readLog(bufio.NewReaderSize(f, logReadBuffer), index)
+			fault.Commits, err = readLog(bufio.NewReaderSize(f, logReadBuffer), &index)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("log: %w", err)
@@ -105,7 +106,7 @@ func (f frame) after(order binary.ByteOrder, before sums) sums {
 }
 
 // readLog says how many commits at most are in the log and cannot be read; 0 when none is known to be.
-func readLog(r io.Reader, index logIndex) (lost int, err error) {
+func readLog(r io.Reader, index *logIndex) (lost int, err error) {
 	head := make([]byte, logHeader)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return index.missing(), ended(err)
@@ -179,38 +180,62 @@ func ended(err error) error {
 	return err
 }
 
-// A logIndex is what the index beside the log knows: the log by its salts, how many of its frames
-// are committed, and how many of these are in the database, too. The zero value knows nothing.
+// A logIndex is what the index beside the log knows: the log by its salts, how many of its frames are committed and the sums
+// of the last of them, how many pages the database has with them, and how many frames are in the database, too, or
+// are being moved there. The zero value knows nothing.
 type logIndex struct {
-	salts         []byte
-	frames, moved int
+	salts                        [8]byte
+	sums                         sums
+	frames, pages, moved, moving int
 }
 
 // beyond is how many frames are missing of those that were committed to the log with these salts.
-func (x logIndex) beyond(salts []byte, readable int) int {
-	if !bytes.Equal(x.salts, salts) {
+func (x *logIndex) beyond(salts []byte, readable int) int {
+	if string(x.salts[:]) != string(salts) {
 		return 0
 	}
 	return max(0, x.frames-readable)
 }
 
-// missing is how many frames are lost where there is no log at all.
-func (x logIndex) missing() int { return max(0, x.frames-x.moved) }
+// movedSince reports whether frames may have been moved into the database since the index was last.
+func (x *logIndex) movedSince(last *logIndex) bool {
+	switch {
+	case last.moving > last.moved:
+		return true // it was under way
+	case x.salts == last.salts:
+		return x.moving != last.moving || x.moved != last.moved
+	default: // The first half of the salts counts how often the log began anew, which it does once all of it was moved.
+		once := binary.BigEndian.Uint32(x.salts[:]) == binary.BigEndian.Uint32(last.salts[:])+1
+		return !once || last.moved < last.frames || x.moving > 0
+	}
+}
 
-// readIndex reads the header of the index, which is in the byte order of this machine. One that is not right, as
-// after a loss of power, says nothing.
-func readIndex(path string) (logIndex, error) {
+// missing is how many frames are lost where there is no log at all.
+func (x *logIndex) missing() int { return max(0, x.frames-x.moved) }
+
+// readIndex reads the index at path, where nobody has the database open.
+func readIndex(path string) (x logIndex, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return logIndex{}, nil
+		return x, nil
 	}
+	if err == nil {
+		x, err = indexFrom(f)
+		err = errors.Join(err, f.Close())
+	}
+	return x, wrap(err, "index of the log")
+}
+
+// indexFrom reads the header of the index, which is in the byte order of this machine and stands there twice. One that is not
+// right, as after a loss of power, says nothing.
+func indexFrom(f io.ReaderAt) (logIndex, error) {
+	b, err := readAt(f, 0, 2*indexHeader+4)
 	if err != nil {
-		return logIndex{}, fmt.Errorf("index of the log: %w", err)
+		return logIndex{}, err
 	}
-	defer func() { _ = f.Close() }() // read only: nothing can be lost by a bad close
-	b := make([]byte, 2*indexHeader+4)
-	if _, err := io.ReadFull(f, b); err != nil {
-		return logIndex{}, ended(err)
+	moving, err := readAt(f, indexMoving, 4) // apart: the bytes between are locks, which on Windows nobody else may read
+	if err != nil {
+		return logIndex{}, err
 	}
 	order := binary.NativeEndian
 	check := sums{}
@@ -218,8 +243,12 @@ func readIndex(path string) (logIndex, error) {
 		check[0] += order.Uint32(b[at:]) + check[1]
 		check[1] += order.Uint32(b[at+4:]) + check[0]
 	}
-	if !bytes.Equal(b[:indexHeader], b[indexHeader:2*indexHeader]) || order.Uint32(b) != logVersion || check != (sums{order.Uint32(b[40:]), order.Uint32(b[44:])}) {
+	pair := func(at int) sums { return sums{order.Uint32(b[at:]), order.Uint32(b[at+4:])} }
+	if !bytes.Equal(b[:indexHeader], b[indexHeader:2*indexHeader]) || order.Uint32(b) != logVersion || check != pair(40) {
 		return logIndex{}, nil
 	}
-	return logIndex{salts: bytes.Clone(b[32:40]), frames: int(order.Uint32(b[16:])), moved: int(order.Uint32(b[2*indexHeader:]))}, nil
+	return logIndex{
+		salts: [8]byte(b[32:40]), sums: pair(24), frames: int(order.Uint32(b[16:])), pages: int(order.Uint32(b[20:])),
+		moved: int(order.Uint32(b[2*indexHeader:])), moving: int(order.Uint32(moving)),
+	}, nil
 }

@@ -145,7 +145,7 @@ func TestADamagedLogIsToldFromATornOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			changed := tt.change(bytes.Clone(log))
 			for order, text := range map[string][]byte{"as written": changed, "big-endian": tt.change(resummed(log))} {
-				lost, err := readLog(bytes.NewReader(text), logIndex{})
+				lost, err := readLog(bytes.NewReader(text), &logIndex{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -153,12 +153,12 @@ func TestADamagedLogIsToldFromATornOne(t *testing.T) {
 					t.Errorf("%s: %d commits lost, want %d of %d", order, lost, tt.alone, n)
 				}
 			}
-			if lost, err := readLog(bytes.NewReader(changed), index); err != nil || (lost > 0) != tt.told {
+			if lost, err := readLog(bytes.NewReader(changed), &index); err != nil || (lost > 0) != tt.told {
 				t.Errorf("with the index %d commits lost, want some: %v (%v)", lost, tt.told, err)
 			}
 			other := index
-			other.salts = bytes.Repeat([]byte{7}, 8)
-			if lost, err := readLog(bytes.NewReader(changed), other); err != nil || len(changed) > 0 && lost != 0 && tt.alone == 0 {
+			other.salts = [8]byte{7, 7, 7, 7, 7, 7, 7, 7}
+			if lost, err := readLog(bytes.NewReader(changed), &other); err != nil || len(changed) > 0 && lost != 0 && tt.alone == 0 {
 				t.Errorf("by the index of another log %d commits lost (%v)", lost, err)
 			}
 		})

@@ -56,7 +56,7 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, steps []step) error {
 // checkSchema reports whether a reader can understand the data behind db, without changing it.
 func checkSchema(ctx context.Context, db pool) error {
 	var found sql.NullInt64
-	err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+goose.DefaultTablename+" WHERE is_applied").Scan(&found)
+	err := db.scan(ctx, "SELECT max(version_id) FROM "+goose.DefaultTablename+" WHERE is_applied", nil, &found)
 	if err != nil {
 		return fmt.Errorf("no nudgewire data here: %w", err)
 	}

@@ -43,7 +43,7 @@ func Name(dsn string) string {
 type sqliteFile struct {
 	path  string
 	lock  *dataLock
-	guard guard
+	guard *guard
 	fault *logFault // that the daemon will find at its next start; nil when this is the daemon
 	more  connector // opens one more connection, for what cannot be done on those that are open
 }
@@ -67,6 +67,9 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	if err := unfinished(path); err != nil {
+		return err
+	}
+	if err := emptied(path); err != nil {
 		return err
 	}
 	if err := movedAway(path, o.movingTo); err != nil {
@@ -100,6 +103,10 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.writer = newWriter(&s.shared, e)
+	if f.guard, err = newGuard(path); err != nil {
+		return err
+	}
+	e.guard = f.guard
 	if e.checkpoints, err = newCheckpointer(f.more); err != nil {
 		return err
 	}
@@ -116,10 +123,6 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err := s.recognise(ctx, path); err != nil {
 		return err
 	}
-	if f.guard, err = newGuard(path); err != nil {
-		return err
-	}
-	e.guard = f.guard
 	return nil
 }
 
@@ -143,7 +146,7 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 
 func (s *Store) openReads(c connector) {
 	c.setup = readerSetup
-	s.reads = pool{sql.OpenDB(&c), sqliteDialect}
+	s.reads = pool{sql.OpenDB(&c), sqliteDialect, s.file.guard}
 	s.reads.SetMaxOpenConns(readers)
 	s.reads.SetMaxIdleConns(readers)
 }
@@ -155,10 +158,14 @@ func migrateOnce(ctx context.Context, c connector) error {
 	return errors.Join(migrate(ctx, db, sqliteDialect, steps), db.Close())
 }
 
-// close gives the lock back.
+// close gives the lock back. SQLite has closed the files before, or will not before the process ends, because they are damaged.
 func (f *sqliteFile) close() error {
-	if f.lock == nil {
-		return nil
+	var err error
+	if f.guard != nil && f.guard.damage.Load() == nil {
+		err = f.guard.close()
 	}
-	return f.lock.release()
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.release())
+	}
+	return err
 }

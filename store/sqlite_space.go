@@ -38,7 +38,7 @@ func (s *Store) Space(ctx context.Context) (v Space, err error) {
 		pragma string
 		into   *int64
 	}{{"page_size", &size}, {"page_count", &pages}, {"freelist_count", &free}, {"auto_vacuum", &mode}} {
-		if err = s.reads.QueryRowContext(ctx, "PRAGMA "+one.pragma).Scan(one.into); err != nil {
+		if err = s.reads.scan(ctx, "PRAGMA "+one.pragma, nil, one.into); err != nil {
 			return v, fmt.Errorf("space of the database: %w", err)
 		}
 	}

@@ -5,11 +5,13 @@ import (
 	"syscall"
 )
 
-// Codes of SQLite that tell of the disk, of https://sqlite.org/rescode.html.
+// Codes of SQLite that tell of the disk, or of damage, of https://sqlite.org/rescode.html.
 const (
 	codeReadOnly = 8
 	codeIO       = 10
+	codeCorrupt  = 11
 	codeFull     = 13
+	codeNotData  = 26
 )
 
 // DiskFull reports whether err came because a disk is full.

@@ -218,7 +218,7 @@ func (s *Store) Stats() Stats {
 	return s.commits.stats()
 }
 
-// Present is a *GoneError while the data is not where it was opened, and an *OutageError where LookAtServer found its server away.
+// Present is a *GoneError while the data is not where it was opened, a *DamagedError once it was cut off or is malformed, and an *OutageError where LookAtServer found its server away.
 func (s *Store) Present() error {
 	if s.writer == nil {
 		return nil

@@ -209,7 +209,7 @@ func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	tables, err := readTables(ctx, pool{to, sqliteDialect})
+	tables, err := readTables(ctx, pool{to, sqliteDialect, nil})
 	if err != nil {
 		return err
 	}
