@@ -1,7 +1,7 @@
 # make build   the program, as bin/nudgewire
 # make check   everything that must hold before a commit; what CI runs
 # make test    the tests alone, with the race detector
-# make bench   throughput and latency against bare net/http, in one run (go run ./bench -big: memory and much stored data, too)
+# make bench   throughput and latency against bare net/http, in one run (BIG=1: beside much stored data, too)
 # make demo    the main job with nothing to configure
 # make screenshots              a picture of every page of the console, in .check/screenshots; those in docs/images are made anew
 # make release VERSION=v1.2.3   archives, packages, lists of parts and checksums, in dist/
@@ -66,7 +66,7 @@ generate:
 	rm -rf docs/connectors && go run ./cmd/nudgewire -q connectors docs docs/connectors
 
 bench:
-	go run ./bench
+	go run ./bench $(if $(BIG),-big)
 
 FUZZTIME ?= 30s
 fuzz:

@@ -28,25 +28,22 @@ func contests(big bool) []*contest {
 		handlerContest(),
 		clientContest(figO, http.MethodPost, "/send-template", sendBody),
 		clientContest(figP, http.MethodGet, "/message-status/1000000001", ""),
-		closedContest(64, 0.50),
-		closedContest(256, 0),
-		openContest(1_000),
-		openContest(5_000),
-		openContest(10_000),
+		closedContest(64, 0.45),
+		answerContest(1_000, 3),
 		callContest(1, 2),
-		sendsContest(0.40),
-		ruledContest(0.40),
-		pollsContest(0.45),
+		sendsContest(0.33),
+		ruledContest(0.33),
+		pollsContest(0.50),
 		wholeContest(0.12),
-		ruledWholeContest(0.12),
-		rawContest(figR, 1),
-		rawContest(figR4, 4),
+		rawContest(figR),
 	}
-	for nodes := 1; nodes <= mostNodes; nodes++ {
-		all = append(all, postgresContests(nodes)...)
-	}
+	all = append(all, postgresContests(1)...)
 	if big {
-		all = append(all, claimContest(onSQLite, 1.5), claimContest(1, 1.5), processContest(1_000_000, 300, 150))
+		all = append(all, closedContest(256, 0), openContest(5_000), openContest(10_000), ruledWholeContest(0.12))
+		for nodes := 2; nodes <= mostNodes; nodes++ {
+			all = append(all, postgresContests(nodes)...)
+		}
+		all = append(all, besideContest(64, storedEvents), claimContest(onSQLite, 1.5), claimContest(1, 1.5), processContest(1_000_000, 300, 150))
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -71,6 +72,25 @@ func TestEveryContestBringsItsFigures(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestStoredEventsAreDataOfTheStore(t *testing.T) {
+	l := smallLab(t)
+	got, err := l.run(t.Context(), besideContest(8, 3*storedAtOnce+7), "")
+	if err != nil || len(got) != 1 || got[0].value <= 0 {
+		t.Fatalf("%+v (%v)", got, err)
+	}
+	s, err := store.Open(t.Context(), store.Options{DSN: sqliteIn(filepath.Join(l.dir, "stored"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for serial, want := range map[int]int{storedFrom: 1, storedFrom + 3*storedAtOnce + 6: 1, storedFrom + 3*storedAtOnce + 7: 0} {
+		events, err := s.Events(t.Context(), store.EventFilter{Phone: nudgewire.Phone(fmt.Sprint(phoneHead, serial))})
+		if err != nil || len(events) != want {
+			t.Errorf("%d events of %d (%v)", len(events), serial, err)
+		}
 	}
 }
 

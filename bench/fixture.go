@@ -42,7 +42,7 @@ var (
 	phoneOf    = "'" + phoneHead + "' || substr('' || (199999999 - i), 2)"
 	dispatches = columns{"id": "i", "event_id": "i", "correlation": spread, "correlation_key": "'cart-' || i", "phone": phoneOf}
 	messages   = columns{"dispatch_id": "i", "message_id": "'' || (2000000000 + i)", "phone": phoneOf}
-	events     = columns{"id": "i", "bucket": "i >> 10", "hash": spread, "dedupe_key": "'delivery-' || i", "phone": phoneOf}
+	events     = columns{"id": "i", "hash": spread, "dedupe_key": "'delivery-' || i", "phone": phoneOf}
 	byEvent    = columns{"event_id": "i"}
 
 	unsent  = columns{"state": "'waiting'", "attempt": "0", "owner": "''", "claimed_at": "0"}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -32,11 +34,16 @@ func openContest(rate int) *contest {
 }
 
 func ingestContest(f figure, nodes int, o load) *contest {
+	return ingestOver(f, o, func(ctx context.Context, l *lab, dir string) (place, error) { return l.place(ctx, dir, nodes, nothing) })
+}
+
+// ingestOver measures webhooks of a daemon whose data lies where over says.
+func ingestOver(f figure, o load, over func(context.Context, *lab, string) (place, error)) *contest {
 	f.unit = "webhooks/s"
 	return &contest{
 		figures: []figure{f},
 		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
-			at, err := l.place(ctx, dir, nodes, nothing)
+			at, err := over(ctx, l, dir)
 			if err != nil {
 				return nil, err
 			}
@@ -61,6 +68,33 @@ func ingestContest(f figure, nodes int, o load) *contest {
 				err = fmt.Errorf("%d webhooks were answered 2xx, but %d reminders are stored", all, n)
 			}
 			return []reading{t.reading()}, err
+		},
+	}
+}
+
+// answerContest measures how long answers take at a constant rate, beside those of the bare handler. The bound is of their ratio.
+func answerContest(rate int, bound float64) *contest {
+	at := " at " + number(float64(rate)) + "/s, p99"
+	bare := "A  bare handler, answer" + at
+	daemon := ingestContest(figure{}, onSQLite, load{conns: openConns, rate: rate})
+	return &contest{
+		figures: []figure{{name: bare, unit: "ms", atMost: true}, {name: "webhook to answer" + at, unit: "ms", bases: []base{{name: bare, bound: bound}}, atMost: true}},
+		measure: func(ctx context.Context, l *lab, dir string) ([]reading, error) {
+			s := httptest.NewServer(http.HandlerFunc(verifyAndDecode))
+			defer s.Close()
+			t, err := l.post(ctx, load{addrs: []string{s.Listener.Addr().String()}, conns: openConns, rate: rate, duration: l.duration})
+			if err != nil {
+				return nil, err
+			}
+			got, err := daemon.measure(ctx, l, dir)
+			if err != nil {
+				return nil, err
+			}
+			both := []reading{t.reading(), got[0]}
+			for i := range both {
+				both[i].value = both[i].waits[1]
+			}
+			return both, nil
 		},
 	}
 }

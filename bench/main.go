@@ -30,10 +30,10 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	var (
-		rounds   = flags.Int("rounds", 5, "how often each figure is measured; rows show the median")
+		rounds   = flags.Int("rounds", 3, "how often each figure is measured; rows show the median")
 		duration = flags.Duration("for", 2*time.Second, "how long one measurement takes")
 		only     = flags.String("only", "", "measure the figures whose name matches this `regexp`, and their bases")
-		big      = flags.Bool("big", false, "also measure claims over 5,000,000 rows, and start and memory with 1,000,000 messages")
+		big      = flags.Bool("big", false, "also measure webhooks and claims beside 5,000,000 rows, start and memory with 1,000,000 messages, higher rates and more nodes")
 		dir      = flags.String("dir", os.TempDir(), "`folder` on the disk to measure; a temporary folder is made in it")
 		tables   = flags.Duration("tables", 0, "instead, show what becomes of PostgreSQL's tables under a load that lasts so `long`")
 		costs    = flags.Bool("costs", false, "instead, show what an event and a message cost: processor, log and room")

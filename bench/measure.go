@@ -94,8 +94,10 @@ func measure(ctx context.Context, l *lab, chosen []*contest, rounds int, profile
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.name(), err)
 			}
+			tell("")
 			for i, f := range c.figures {
 				all[f.name] = append(all[f.name], got[i])
+				fmt.Printf("round %d  %s: %s %s\n", round+1, f.name, number(got[i].value), f.unit)
 			}
 		}
 	}

@@ -50,7 +50,6 @@ func (l *lab) history(ctx context.Context, dir string, n int) error {
 		"dispatches": dispatches,
 		"messages":   messages.with(columns{"accepted_at": "one.accepted_at - " + ago}),
 		"events":     events.with(columns{"received_at": "one.received_at - " + ago, "day": fmt.Sprintf("(one.received_at - %s) / 86400000000", ago)}),
-		"payloads":   byEvent,
 		"decisions":  byEvent,
 	})
 }
