@@ -109,12 +109,14 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		Classify: a.classify,
 		Request:  func(m *nudgewire.Message) string { return a.requestOf(m.DispatchID) },
 		Asked:    a.asked(),
+		Ahead:    a.store.ClockAhead,
 		Reported: func(m *nudgewire.Message, p *nudgewire.Poll) { acc.sender.StatusReported(m, p) },
 	})
 	acc.sender = sender.New(sender.Options{
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("sender"),
 		Owner: a.owner, Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace, FirstPoll: acc.tracker.First,
 		Pauses: sendPauses(rows, way),
+		Ahead:  a.store.ClockAhead,
 		Halted: func(d *nudgewire.Dispatch) string {
 			if why := a.store.CalledOff(d.ID); why != "" {
 				return why

@@ -82,6 +82,7 @@ func (s *Sender) pause(c *claim) time.Duration {
 
 // message is what the service accepted.
 func (s *Sender) message(c *claim, now time.Time, answer apiclient.Answer) *nudgewire.Message {
+	now = now.Add(-s.Ahead())
 	m := &nudgewire.Message{
 		DispatchID: c.ID, ID: nudgewire.MessageID(answer.MessageID), Phone: c.Phone, Category: c.Category, Account: c.Account,
 		Status: nudgewire.StatusAccepted, AcceptedAt: now, StatusAt: now,

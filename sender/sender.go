@@ -107,6 +107,8 @@ type Options struct {
 	Probes func(d *nudgewire.Dispatch) bool
 	// Pauses keep the trouble of the account for all processes that call it.
 	Pauses Pauses
+	// Ahead is how far the clock here is ahead of the one that times of messages go by in the store, where several share it; nil is 0.
+	Ahead func() time.Duration
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
 }
@@ -180,6 +182,9 @@ func New(o Options) *Sender {
 	}
 	if o.Classify == nil {
 		o.Classify = (*nudgewire.ErrorRules)(nil).Class
+	}
+	if o.Ahead == nil {
+		o.Ahead = func() time.Duration { return 0 }
 	}
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter

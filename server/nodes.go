@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // A NodeView is one of the daemons that share a PostgreSQL database. Times are by the clock of the database.
@@ -62,17 +63,13 @@ func (v *NodeView) Words() string {
 		v.AliveUntil.Format(time.TimeOnly), units.Count(v.Webhooks, "webhook"), units.Count(v.Sends, "send"))
 }
 
-// clockOff is from when on the clock of a node is wrong. Claims and due times go by the clocks of nodes, and are held for a minute and
-// longer, so what is less does no harm.
-const clockOff = 5 * time.Second
-
 // nodes are daemons that do not run the same: what becomes of a webhook then depends on which of them it came to. And those whose
 // clock is wrong.
 func (t *found) nodes(all []NodeView) {
 	for i := range all {
 		n := &all[i]
 		ahead := time.Duration(n.ClockAhead * float64(time.Second)).Round(time.Second)
-		if !n.Alive || ahead.Abs() < clockOff {
+		if !n.Alive || ahead.Abs() < store.ClockOff {
 			continue
 		}
 		words := ahead.String() + " ahead of"

@@ -109,13 +109,18 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 }
 
 // OverduePolls lists messages that are due to be asked about, are not being asked about, and were
-// accepted by the given time: at most n, longest waiting first in each account. It walks only what is due.
+// accepted by the given time: at most n, longest waiting first in each account. It walks only what is due. Those that nobody has asked about
+// yet are among them only where nobody can: their account is not in the config.
 func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int) (out []nudgewire.Message, err error) {
 	names, err := s.accountsFollowed(ctx)
 	for i := 0; err == nil && i < len(names) && len(out) < n; i++ {
+		asked := 1
+		if s.has != nil && !s.has(names[i]) {
+			asked = 0
+		}
 		var late []nudgewire.Message
-		late, err = list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE final = 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2
-			ORDER BY next_poll_at, dispatch_id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i]}, scanMessage)
+		late, err = list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE final = 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
+			ORDER BY next_poll_at, dispatch_id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i], asked}, scanMessage)
 		out = append(out, late...)
 	}
 	return out, wrap(err, "look for messages whose time ran out")

@@ -204,6 +204,18 @@ func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, wrap(err, "the processes that share the data")
 }
 
+// ClockOff is from when on the clock of a process is wrong: less than that is the way to the database and back.
+const ClockOff = 5 * time.Second
+
+// ClockAhead is how far the clock of this process is ahead of the database's, by which processes compare the times of messages; 0 where
+// it is right, or alone.
+func (s *Store) ClockAhead() time.Duration {
+	if ahead := time.Duration(s.beat.clockOff.Load()) * time.Microsecond; ahead.Abs() >= ClockOff {
+		return ahead
+	}
+	return 0
+}
+
 // Leads reports whether this process does what only one of all should do: who has a file is alone; of those that share a server one
 // leads, and another within seconds once that is dead.
 func (s *Store) Leads() bool {

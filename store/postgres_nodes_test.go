@@ -18,7 +18,7 @@ func TestNodesTellOfThemselves(t *testing.T) {
 	dsn := newDatabase(t)
 	address, _, _ := strings.Cut(dsn, "#")
 	took := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	const ahead = 3 * time.Second
+	const ahead = 7 * time.Second
 	says := func(version, config string) store.Options {
 		return store.Options{Version: version, Config: func() (string, time.Time) { return config, took }, Now: func() time.Time { return time.Now().Add(ahead) }}
 	}
@@ -70,6 +70,9 @@ func TestNodesTellOfThemselves(t *testing.T) {
 	}
 	if n := got[1]; !n.Own || n.Version != "1.1" || n.Events != 0 || n.ClockOff < ahead-time.Second || n.ClockOff > ahead+time.Second {
 		t.Errorf("this one is %+v", n)
+	}
+	if off := b.ClockAhead(); off < ahead-time.Second || off > ahead+time.Second || a.ClockAhead() != 0 {
+		t.Errorf("the times of messages are put right by %v, and by %v where the clock is right", off, a.ClockAhead())
 	}
 	if got[0].Leads == got[1].Leads || got[2].Leads || got[0].Leads != a.Leads() {
 		t.Errorf("%v, %v and %v lead", got[0].Leads, got[1].Leads, got[2].Leads)

@@ -72,7 +72,7 @@ func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message, seat *
 }
 
 func (t *Tracker) next(m *nudgewire.Message, answer *apiclient.Status) nudgewire.Poll {
-	poll := t.plan.Load().Next(m, time.Now(), answer, t.Jitter())
+	poll := t.plan.Load().Next(m, t.now(), answer, t.Jitter())
 	if poll.Status == nudgewire.StatusFailed {
 		poll.Class = t.Classify(poll.Error)
 	}

@@ -19,8 +19,8 @@ const (
 	expireHands = 32
 )
 
-// expire ends messages whose time has run out by the clock, whether the service answers questions or
-// not: while it does not, their turn to be asked about may never come. ctx ends it.
+// expire ends messages whose time has run out by the clock, whether the service answers questions or not: while it does not, their turn to be
+// asked about once more may never come. A message that nobody has asked about yet waits for its turn, unless nobody can ask. ctx ends it.
 func (t *Tracker) expire(ctx, working context.Context) {
 	for ctx.Err() == nil {
 		every := min(max(t.plan.Load().GiveUp/10, time.Second), time.Minute)
@@ -32,7 +32,7 @@ func (t *Tracker) expire(ctx, working context.Context) {
 
 // expireSome ends some messages, and reports whether there may be more.
 func (t *Tracker) expireSome(ctx, working context.Context) (more bool) {
-	now := time.Now()
+	now := t.now()
 	late, err := t.Store.OverduePolls(ctx, now, now.Add(-t.plan.Load().GiveUp), expireAtOnce)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -63,6 +63,9 @@ func (t *Tracker) expireOne(working context.Context, m *nudgewire.Message, now t
 	poll := t.plan.Load().Next(m, now, nil, t.Jitter())
 	if poll.Unasked = true; !poll.Final { // a reload has just made the time longer
 		return false
+	}
+	if m.Polls == 0 {
+		poll.Status, poll.Error = nudgewire.StatusUntracked, "its account left the config before anybody asked about it"
 	}
 	return t.record(working, m, poll)
 }

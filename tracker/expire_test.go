@@ -2,6 +2,8 @@ package tracker
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +13,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// Messages end by the clock whatever the service says, and one that was delivered stays so.
+// Messages that were asked about end by the clock whatever the service says, and one that was delivered stays so. Those that nobody asked
+// about do not: what became of them is known once the service answers.
 func TestMessagesExpireByTheClock(t *testing.T) {
 	for name, err := range map[string]error{
 		"while questions fail":              refusal(500, 0, nil),
@@ -24,7 +27,13 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newMemory(1000)
 				store.rows[7].Status = nudgewire.StatusDelivered
-				r := start(t, store, &service{answer: func(context.Context, int, string) (apiclient.Status, error) { return apiclient.Status{}, err }}, func(o *Options) {
+				var well atomic.Bool
+				r := start(t, store, &service{answer: func(context.Context, int, string) (apiclient.Status, error) {
+					if well.Load() {
+						return apiclient.Status{Status: "read"}, nil
+					}
+					return apiclient.Status{}, err
+				}}, func(o *Options) {
 					o.Plan, o.Budget = Plan{GiveUp: 15 * time.Second, FinalStatus: nudgewire.StatusRead}, pace.NewBudget(20)
 				})
 				pass(14 * time.Second)
@@ -33,13 +42,26 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 				}
 				// One that is in hand at the time is free when its lease ends.
 				pass(2*time.Second + r.Lease)
+				unasked := map[nudgewire.DispatchID]bool{}
 				for id, m := range store.rows {
 					want := nudgewire.StatusExpired
 					if id == 7 {
 						want = nudgewire.StatusDelivered
 					}
-					if !m.Final || m.Status != want {
-						t.Fatalf("message %d is %s", id, m.Status)
+					switch {
+					case m.Polls == 0 && m.Final:
+						t.Fatalf("nobody asked about message %d, and it is %s", id, m.Status)
+					case m.Polls == 0:
+						unasked[id] = true
+					case !m.Final || m.Status != want:
+						t.Fatalf("message %d is %s after %d looks", id, m.Status, m.Polls)
+					}
+				}
+				well.Store(true)
+				pass(3 * time.Hour)
+				for id, m := range store.rows {
+					if unasked[id] && m.Status != nudgewire.StatusRead || !m.Final {
+						t.Fatalf("message %d is %s though the service answers", id, m.Status)
 					}
 				}
 			})
@@ -47,19 +69,59 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 	}
 }
 
+// What nobody can ask about, because its account is in the config no more, ends by the clock and is not called expired.
+func TestWhatNobodyCanAskAboutIsUntracked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory(1)
+		store.gone, store.fails = true, func() error { return errors.New("of no account here") }
+		start(t, store, &service{}, func(o *Options) { o.Plan = Plan{GiveUp: 15 * time.Second} })
+		pass(time.Minute)
+		if m := store.rows[1]; m.Status != nudgewire.StatusUntracked || !m.Final || m.Error == "" {
+			t.Errorf("it is %s: %q", m.Status, m.Error)
+		}
+	})
+}
+
+// A clock that is a day ahead of the store's, or behind it, ends nothing early and asks at the usual times.
+func TestAWrongClockEndsNothing(t *testing.T) {
+	for _, ahead := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newMemory(0)
+			there := time.Now().Add(-ahead)
+			id := store.add(nudgewire.Message{NextPollAt: there.Add(5 * time.Second)})
+			store.rows[id].AcceptedAt = there
+			began := time.Now()
+			var asked []time.Duration
+			r := start(t, store, &service{answer: func(context.Context, int, string) (apiclient.Status, error) {
+				asked = append(asked, time.Since(began).Round(time.Second))
+				return apiclient.Status{Status: "sent"}, nil
+			}}, func(o *Options) {
+				o.Plan, o.Ahead = Plan{GiveUp: time.Hour}, func() time.Duration { return ahead }
+				o.Jitter = func() float64 { return 0.5 }
+			})
+			store.wake = r.Wake
+			pass(59 * time.Minute)
+			if m := store.rows[1]; m.Final || m.Status != nudgewire.StatusSent || m.Polls != 5 {
+				t.Errorf("%s ahead it is %s after %d looks: %v", ahead, m.Status, m.Polls, asked)
+			}
+			pass(2 * time.Minute)
+			if m := store.rows[1]; m.Status != nudgewire.StatusExpired || !m.StatusAt.IsZero() && m.StatusAt.Sub(there).Abs() > 2*time.Hour {
+				t.Errorf("%s ahead it is %s at the end, as of %v", ahead, m.Status, m.StatusAt)
+			}
+		})
+	}
+}
+
 // Of several trackers over the same data one ends what ran out of time, whoever it belongs to.
 func TestOneOfSeveralTrackersEndsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hangs := func(ctx context.Context, _ int, _ string) (apiclient.Status, error) {
-			<-ctx.Done()
-			return apiclient.Status{}, ctx.Err()
-		}
 		for _, asksOnly := range []bool{false, true} {
 			store := newMemory(1)
-			start(t, store, &service{answer: hangs}, func(o *Options) {
+			store.rows[1].Polls, store.fails = 1, func() error { return errors.New("it is another's to ask") }
+			start(t, store, &service{}, func(o *Options) {
 				o.Plan, o.AsksOnly = Plan{GiveUp: 15 * time.Second}, asksOnly
 			})
-			pass(2 * time.Hour) // it is in hand now and then, and cannot be ended meanwhile
+			pass(2 * time.Hour)
 			if store.rows[1].Final == asksOnly {
 				t.Errorf("asks only: %v, and the message is %s", asksOnly, store.rows[1].Status)
 			}

@@ -28,6 +28,7 @@ type memory struct {
 
 	commit time.Duration              // each write takes so long
 	fails  func() error               // of claims
+	gone   bool                       // the account is not in the config
 	finish func(nudgewire.Poll) error // nil error is no failure
 	wake   func(time.Time)            // told of each next poll, as the store does
 }
@@ -112,7 +113,7 @@ func (m *memory) OverduePolls(_ context.Context, now, accepted time.Time, n int)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, row := range m.rows {
-		if len(out) < n && !row.Final && !row.NextPollAt.After(now) && !row.AcceptedAt.After(accepted) {
+		if len(out) < n && !row.Final && !row.NextPollAt.After(now) && !row.AcceptedAt.After(accepted) && (row.Polls > 0 || m.gone) {
 			out = append(out, *row)
 		}
 	}

@@ -76,7 +76,7 @@ func (t *Tracker) scout(ctx, working context.Context, m *nudgewire.Message) {
 		if age >= t.plan.Load().Schedule[0] {
 			return
 		}
-		if backoff.Sleep(ctx, time.Until(m.AcceptedAt.Add(age))); ctx.Err() != nil {
+		if backoff.Sleep(ctx, m.AcceptedAt.Add(age).Sub(t.now())); ctx.Err() != nil {
 			return
 		}
 		age *= 2

@@ -23,8 +23,8 @@ type Store interface {
 	ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error)
 	// FinishPoll records what a look brought.
 	FinishPoll(ctx context.Context, p nudgewire.Poll) error
-	// OverduePolls lists up to n messages that are due, not in anybody's hands, and were accepted by
-	// the given time.
+	// OverduePolls lists up to n messages that are due, not in anybody's hands, were accepted by
+	// the given time, and were asked about, unless nobody can.
 	OverduePolls(ctx context.Context, now, accepted time.Time, n int) ([]nudgewire.Message, error)
 	// NextPoll is the earliest NextPollAt, past or future; ok is false when there is none.
 	NextPoll(ctx context.Context) (at time.Time, ok bool, err error)
@@ -74,6 +74,8 @@ type Options struct {
 	Request func(m *nudgewire.Message) string
 	// Classify gives the service's words for a failure their class; nil is by the rules that come with nudgewire.
 	Classify func(words string) nudgewire.ErrorClass
+	// Ahead is how far the clock here is ahead of the one that times of messages go by in the store, where several share it; nil is 0.
+	Ahead func() time.Duration
 	// Pauses keeps for all processes that call the account that its key is refused; nil is this one alone.
 	Pauses pace.Keeper
 	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
@@ -139,6 +141,9 @@ func New(o Options) *Tracker {
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter
 	}
+	if o.Ahead == nil {
+		o.Ahead = func() time.Duration { return 0 }
+	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
@@ -153,13 +158,14 @@ func New(o Options) *Tracker {
 		if may, err := t.mayClaim(ctx, now); err != nil || !may {
 			return nil, err
 		}
-		return o.Store.ClaimPolls(ctx, now, o.Lease, n)
+		return o.Store.ClaimPolls(ctx, t.now(), o.Lease, n)
 	}
 	t.loop = claims.New(claims.Options[nudgewire.Message]{
 		Claim: func(ctx context.Context, n claims.Lanes) ([]nudgewire.Message, error) { return claim(ctx, n[0]) },
 		Probe: func(ctx context.Context, _ [claims.MaxLanes]bool) ([]nudgewire.Message, error) { return claim(ctx, 1) },
 		Next: func(ctx context.Context, _ [claims.MaxLanes]bool) (time.Time, bool, error) {
-			return o.Store.NextPoll(ctx)
+			at, ok, err := o.Store.NextPoll(ctx)
+			return at.Add(o.Ahead()), ok, err
 		},
 		Room: func() (int, time.Time) { return o.Budget.Room(pace.Poll, window) },
 		Halted: func() []claims.Halt {
@@ -210,8 +216,11 @@ func (t *Tracker) Run(ctx context.Context) error {
 	return nil
 }
 
-// Wake tells that a message is to be asked about at the given time. It never blocks.
-func (t *Tracker) Wake(at time.Time) { t.loop.Wake(at) }
+// now is the time by which the store has the times of messages.
+func (t *Tracker) now() time.Time { return time.Now().Add(-t.Ahead()) }
+
+// Wake tells that a message is to be asked about at the given time, as the store has it. It never blocks.
+func (t *Tracker) Wake(at time.Time) { t.loop.Wake(at.Add(t.Ahead())) }
 
 // Reconfigure replaces the API and the plan for looks to come. That the old API's key was refused is forgotten where pauses are not those of
 // before, and tried at once where they are. Polls that are planned already keep their times.
@@ -244,7 +253,7 @@ func (t *Tracker) mayClaim(ctx context.Context, now time.Time) (bool, error) {
 		return true, nil
 	}
 	// A turn without a look would make all others wait.
-	if due, waits, err := t.Store.NextPoll(ctx); err != nil || !waits || due.After(now) {
+	if due, waits, err := t.Store.NextPoll(ctx); err != nil || !waits || due.After(t.now()) {
 		return false, err
 	}
 	return t.halt.Try(ctx, now, t.Timeout+holdMost)

@@ -131,6 +131,11 @@ func (s suite) accounts(t *testing.T) {
 			same(t, "asked at "+name, []nudgewire.DispatchID{want}, l.pollsOf(name, at))
 		}
 		same(t, "of an account that sent nothing", []nudgewire.DispatchID(nil), l.pollsOf("brand-c", at.Add(time.Hour)))
+		for id := range nudgewire.DispatchID(2) {
+			if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id + 1, At: at, NextPollAt: at}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		late, err := l.OverduePolls(l.ctx, at.Add(time.Hour), at.Add(time.Hour), 9)
 		if err != nil || len(late) != 2 {
 			t.Errorf("%d messages ran out of time, %v: want those of every account", len(late), err)

@@ -144,41 +144,50 @@ func (s suite) polls(t *testing.T) {
 	})
 }
 
-// What is due and old is listed without an order of the service, and ends without counting as a look.
+// What is due and old is listed without an order of the service, and ends without counting as a look. What nobody has asked about is
+// listed only where nobody can.
 func (s suite) overdue(t *testing.T) {
 	l := s.open(t)
-	d := l.claimed("1")
-	a := l.mustFinish(d, nudgewire.StateAccepted)
-	listed := func(now, accepted time.Time) int {
+	a := l.mustFinish(l.claimed("1"), nudgewire.StateAccepted)
+	id, at := a.DispatchID, a.At
+	listed := func(now, accepted time.Time) (ids []nudgewire.DispatchID) {
 		t.Helper()
 		got, err := l.OverduePolls(l.ctx, now, accepted, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(got)
+		for i := range got {
+			ids = append(ids, got[i].DispatchID)
+		}
+		return ids
 	}
+	none := []nudgewire.DispatchID(nil)
 	due := a.Message.NextPollAt
-	if n := listed(due.Add(-time.Second), due); n != 0 {
-		t.Error("listed before it was due")
+	same(t, "before anybody asked", none, listed(due, at))
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, At: due, NextPollAt: due}); err != nil {
+		t.Fatal(err)
 	}
-	if n := listed(due, a.At.Add(-time.Second)); n != 0 {
-		t.Error("listed though it is young")
+	same(t, "before it is due", none, listed(due.Add(-time.Second), at))
+	same(t, "while it is young", none, listed(due, at.Add(-time.Second)))
+	same(t, "due and old", []nudgewire.DispatchID{id}, listed(due, at))
+
+	b := attempt(l.claimed("2"), nudgewire.StateAccepted)
+	b.Message.Account, b.Message.ID, b.Message.NextPollAt = "gone", "77", due
+	if err := l.Finish(l.ctx, b); err != nil {
+		t.Fatal(err)
 	}
-	if n := listed(due, a.At); n != 1 {
-		t.Error("not listed")
-	}
+	same(t, "of an account that left the config, too", []nudgewire.DispatchID{id, b.DispatchID}, listed(due, b.At))
+
 	if _, err := l.ClaimPolls(l.ctx, due, time.Minute, 1); err != nil {
 		t.Fatal(err)
 	}
-	if n := listed(due, a.At); n != 0 {
-		t.Error("listed while it is asked about")
-	}
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: d.ID, Status: nudgewire.StatusExpired, Final: true, Unasked: true, At: due}); err != nil {
+	same(t, "while it is asked about", []nudgewire.DispatchID{b.DispatchID}, listed(due, at))
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, Status: nudgewire.StatusExpired, Final: true, Unasked: true, At: due}); err != nil {
 		t.Fatal(err)
 	}
-	m, err := l.Message(l.ctx, d.ID)
-	if err != nil || m.Status != nudgewire.StatusExpired || m.Polls != 0 || !m.Final {
+	m, err := l.Message(l.ctx, id)
+	if err != nil || m.Status != nudgewire.StatusExpired || m.Polls != 1 || !m.Final {
 		t.Errorf("%+v (%v)", m, err)
 	}
-	l.totals(map[string]int64{"polls": 0, "messages_expired": 1})
+	l.totals(map[string]int64{"polls": 1, "messages_expired": 1})
 }
