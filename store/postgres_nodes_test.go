@@ -71,8 +71,8 @@ func TestNodesTellOfThemselves(t *testing.T) {
 	if n := got[1]; !n.Own || n.Version != "1.1" || n.Events != 0 || n.ClockOff < ahead-time.Second || n.ClockOff > ahead+time.Second {
 		t.Errorf("this one is %+v", n)
 	}
-	if off := b.ClockAhead(); off < ahead-time.Second || off > ahead+time.Second || a.ClockAhead() != 0 {
-		t.Errorf("the times of messages are put right by %v, and by %v where the clock is right", off, a.ClockAhead())
+	if off := b.ClockAhead(); off < ahead-time.Second || off > ahead+time.Second {
+		t.Errorf("the times of messages are put right by %v", off)
 	}
 	if got[0].Leads == got[1].Leads || got[2].Leads || got[0].Leads != a.Leads() {
 		t.Errorf("%v, %v and %v lead", got[0].Leads, got[1].Leads, got[2].Leads)
