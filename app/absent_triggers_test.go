@@ -9,7 +9,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // What waits of a trigger that is gone and that a person lets go on is held back by the rules that planned it: in the state in
@@ -37,7 +36,7 @@ func TestATriggerThatIsGoneKeepsItsRules(t *testing.T) {
 	}
 	folder := t.TempDir()
 	h := open(t, options{folder: folder, config: before})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -47,7 +46,7 @@ func TestATriggerThatIsGoneKeepsItsRules(t *testing.T) {
 	if paused := h.reload(); len(paused) != len(rules) {
 		t.Fatalf("reload says %q", paused)
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	held := func() {
@@ -75,7 +74,7 @@ func TestATriggerThatIsGoneKeepsItsRules(t *testing.T) {
 		}
 	}
 	for _, r := range rules {
-		if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: r.name}); err != nil {
+		if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: r.name}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,7 +136,7 @@ func TestWhatATriggerThatIsGoneSaidOfDoubts(t *testing.T) {
 	const before = head + "  code: {on: shopify.order.created, category: authentication, expires: 48h, on_doubt: hold, send: {template: code}}\n"
 	const after = head + "  other: {on: shopify.order.created, mode: off, send: {template: other}}\n"
 	h := open(t, options{config: before})
-	all := server.HaltRequest{Scope: store.HaltAll}
+	all := server.HaltRequest{Scope: nudgewire.ScopeAll}
 	if _, err := h.ask.Halt(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +146,7 @@ func TestWhatATriggerThatIsGoneSaidOfDoubts(t *testing.T) {
 	f := h.service.Faults()
 	f.CutAfter = 1
 	h.service.SetFaults(f)
-	for _, r := range []server.HaltRequest{all, {Scope: store.HaltTrigger, Name: "code"}} {
+	for _, r := range []server.HaltRequest{all, {Scope: nudgewire.ScopeTrigger, Name: "code"}} {
 		if _, err := h.ask.Resume(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // A counter is one service for several daemons, which notes what it refuses.
@@ -227,7 +226,7 @@ func TestWhatAPauseHoldsIsStillCancelledBlockedHaltedAndForgotten(t *testing.T) 
 	must(h.ask.Cancel(t.Context(), ids[phone(1)[1:]], "by a person"))
 	must(h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(2)}}))
 	must(h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(3)}}))
-	must(h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "thanks"}))
+	must(h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "thanks"}))
 	h.mustTake(h.shopify("orders/create", "bought", order("cart", phone(7), "60"))) // cancels the reminder, and thanks for it
 	service.revoke(false)
 	must(h.ask.Reload(t.Context()))
@@ -238,7 +237,7 @@ func TestWhatAPauseHoldsIsStillCancelledBlockedHaltedAndForgotten(t *testing.T) 
 		t.Errorf("%d messages were sent though their trigger is halted", n-1)
 	}
 	h.eventually("the end of the pause is known", func() bool { return h.haltedBy("key") == nil })
-	must(h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "thanks"}))
+	must(h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "thanks"}))
 	h.eventually("the rest is sent", func() bool { s := h.status(); return s.Waiting+s.Sending == 0 })
 	for i, want := range []int{1: 0, 2: 0, 3: 0, 4: 1, 5: 1, 6: 1, 7: 1} {
 		if i > 0 && service.Accepted(phone(i)[1:]) != want {

@@ -105,7 +105,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("tracker"),
 		Plan: planOf(cfg), Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace,
 		AsksOnly: acc.name != "",
-		Pauses:   rows.Pause(store.PausedLooks, way),
+		Pauses:   rows.Pause(store.HeldLooks, way),
 		Classify: a.classify,
 		Request:  func(m *nudgewire.Message) string { return a.requestOf(m.DispatchID) },
 		Asked:    a.asked(),
@@ -121,7 +121,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 			if why := a.store.CalledOff(d.ID); why != "" {
 				return why
 			}
-			if h, halted := a.store.Halted(d); halted {
+			if h, held := a.store.Held(d); held {
 				return h.Why()
 			}
 			return ""
@@ -140,9 +140,9 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 
 // sendPauses keep what the service does to an account, and to each lane of it.
 func sendPauses(rows store.Account, way string) (p sender.Pauses) {
-	p.Account = rows.Pause(store.PausedSends, way)
+	p.Account = rows.Pause(store.HeldSends, way)
 	for lane, category := range nudgewire.Lanes {
-		p.Lanes[lane] = rows.Pause(store.PausedLane(category), way)
+		p.Lanes[lane] = rows.Pause(store.HeldLane(category), way)
 	}
 	return p
 }
@@ -216,7 +216,7 @@ func (a *App) adoptAccounts(cfg *config.Config, clients map[string]*apiclient.Cl
 		acc.budget.SetRate(now.Rate.PerSecond())
 		rows, way := a.store.Account(acc.name, acc.first), wayOf(now)
 		acc.sender.Reconfigure(api, sendPauses(rows, way))
-		acc.tracker.Reconfigure(api, planOf(cfg), rows.Pause(store.PausedLooks, way))
+		acc.tracker.Reconfigure(api, planOf(cfg), rows.Pause(store.HeldLooks, way))
 		// Calls under way end on the old client; this only lets go of its idle connections.
 		acc.api.Swap(api).Close()
 	}
@@ -296,13 +296,13 @@ func (a *App) elsewhere(acc *account, cfg *config.Config) (out []server.Elsewher
 		name = nudgewire.AccountName(acc.name)
 	}
 	for _, lane := range append([]nudgewire.Category{""}, nudgewire.Lanes[:]...) {
-		room := store.PausedSends
+		room := store.HeldSends
 		if lane != "" {
-			room = store.PausedLane(lane)
+			room = store.HeldLane(lane)
 		}
-		for _, p := range a.store.AccountPauses(acc.name, room) {
+		for _, p := range a.store.AccountHolds(acc.name, room) {
 			if p.Way != wayOf(api) && time.Since(p.Until) < stillTried {
-				out = append(out, server.ElsewhereView{Account: name, Node: p.Node, SendingHalted: server.SendingHalted{Lane: lane, Cause: p.Cause, Why: p.Why, Since: p.Since, NextProbe: p.Until}})
+				out = append(out, server.ElsewhereView{Account: name, Node: p.Who, SendingHalted: server.SendingHalted{Lane: lane, Cause: p.Cause, Why: p.Reason, Since: p.At, NextProbe: p.Until}})
 			}
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 const brandKey = "key-of-brand-b"
@@ -192,10 +191,10 @@ func TestAnAccountLeavesAndComesBack(t *testing.T) {
 	})
 	left := b.Stats().Messages
 	s := h.status()
-	if len(s.Daemon.Accounts) != 0 || len(s.Halts) != 1 || s.Halts[0].Scope != store.HaltGone || s.Halts[0].Waiting != int64(n-left) {
-		t.Errorf("accounts %+v, halts %+v, %d left", s.Daemon.Accounts, s.Halts, left)
+	if len(s.Daemon.Accounts) != 0 || len(s.Holds) != 1 || s.Holds[0].Kind != nudgewire.HoldGone || s.Holds[0].Waiting != int64(n-left) {
+		t.Errorf("accounts %+v, halts %+v, %d left", s.Daemon.Accounts, s.Holds, left)
 	}
-	if words := s.Halts[0].Words(); !strings.HasPrefix(words, `account "brand-b" is gone from the config, and `) || !strings.HasSuffix(words, "; send: put it back under accounts, then nudgewire reload; cancel: nudgewire messages cancel --account brand-b") {
+	if words := s.Holds[0].Words(); !strings.HasPrefix(words, `account "brand-b" is gone from the config, and `) || !strings.HasSuffix(words, "; send: put it back under accounts, then nudgewire reload; cancel: nudgewire messages cancel --account brand-b") {
 		t.Error(words)
 	}
 	h.mustTake(h.shopify("checkouts/update", "", cart("new", phone(300), "10.00")))
@@ -210,8 +209,8 @@ func TestAnAccountLeavesAndComesBack(t *testing.T) {
 	if got := b.Stats(); got.Duplicates != 0 {
 		t.Errorf("%d twice", got.Duplicates)
 	}
-	if s := h.status(); len(s.Halts) != 0 {
-		t.Errorf("halts %+v", s.Halts)
+	if s := h.status(); len(s.Holds) != 0 {
+		t.Errorf("halts %+v", s.Holds)
 	}
 }
 
@@ -355,7 +354,7 @@ func TestAPausedTemplateIsOneAccounts(t *testing.T) {
 	h := open(t, options{config: b.account("") + both, sandbox: sandbox.Options{FailRate: 1, Reasons: []string{"template order_update is paused"}}})
 	h.post(n)
 	h.eventually("the template of api is paused", func() bool {
-		for _, one := range h.status().Halts {
+		for _, one := range h.status().Holds {
 			if strings.Contains(one.Words(), "order_update") {
 				return true
 			}

@@ -25,7 +25,6 @@ import (
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // A desk is where alerts arrive: a web server and a mail server.
@@ -175,16 +174,23 @@ func (s *scene) well() {
 	}
 }
 
-func (s *scene) halt(scope store.HaltScope, name string) {
+func (s *scene) halt(scope nudgewire.HoldScope, name string) {
 	s.t.Helper()
 	if _, err := s.ask.Halt(s.t.Context(), server.HaltRequest{Scope: scope, Name: name, Reason: "a test"}); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *scene) resume(scope store.HaltScope, name string) {
+func (s *scene) resume(scope nudgewire.HoldScope, name string) {
 	s.t.Helper()
 	if _, err := s.ask.Resume(s.t.Context(), server.HaltRequest{Scope: scope, Name: name}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) review() {
+	s.t.Helper()
+	if _, err := s.ask.Resume(s.t.Context(), server.HaltRequest{Reviewed: true}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -218,12 +224,12 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 	mended := (*scene).well
 	later := func(s *scene) { s.forward(25 * time.Hour) }
 	all := []provocation{
-		{code: "halt", make: func(s *scene) { s.halt(store.HaltAll, "") }, mend: func(s *scene) { s.resume(store.HaltAll, "") }},
+		{code: "halt", make: func(s *scene) { s.halt(nudgewire.ScopeAll, "") }, mend: func(s *scene) { s.resume(nudgewire.ScopeAll, "") }},
 		{code: "review", before: func(t *testing.T, folder string) {
 			if err := os.WriteFile(filepath.Join(folder, "nudgewire.db.damaged"), []byte(`{"commits":3,"until":"2026-11-22T10:02:00Z"}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, make: func(*scene) {}, mend: func(s *scene) { s.resume(store.HaltDamage, "") }},
+		}, make: func(*scene) {}, mend: func(s *scene) { s.review() }},
 		{code: "data", make: func(s *scene) {
 			if err := os.Rename(s.folder+"/nudgewire.db", s.folder+"/aside"); err != nil {
 				s.t.Fatal(err)
@@ -254,7 +260,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		}},
 		{code: "template", config: plainConfig + fmt.Sprintf(forget, "template"), make: failing(422), mend: func(s *scene) {
 			s.service.SetFaults(sandbox.Faults{})
-			s.resume(store.HaltTemplate, "other")
+			s.resume(nudgewire.ScopeTemplate, "other")
 		}},
 		{code: "approval", config: listed(byCSV + "    guard: {approve_over: 1}\n"), make: func(s *scene) { s.run = s.fire("winback").ID }, mend: func(s *scene) { s.house.order(s.run, "cancel") }},
 		{code: "overdue", make: func(s *scene) { s.cart(); s.forward(3 * time.Hour) }, mend: func(s *scene) { s.forward(0) }},
@@ -478,7 +484,7 @@ func TestAReceiverThatCannotBeReachedIsToldToTheOthers(t *testing.T) {
 	if _, err := h.ask.TestAlerts(t.Context(), "tow"); err == nil || !strings.Contains(err.Error(), `no receiver of alerts is called "tow"`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	wants(one, "begun receiver", "begun halt")
@@ -490,7 +496,7 @@ func TestAReceiverThatCannotBeReachedIsToldToTheOthers(t *testing.T) {
 	two.refuses.Store(false)
 	h = open(t, options{config: config, folder: folder, alerts: quick})
 	wants(two, "begun halt")
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	wants(two, "begun halt", "over halt")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // consentConfig has an offer that waits, and asks for consent when it falls due.
@@ -17,7 +16,7 @@ func TestConsentIsAskedWhenAMessageFallsDue(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: consentConfig})
 	at := time.Now().UTC().Format(time.RFC3339)
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil { // however long the rest takes
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err != nil { // however long the rest takes
 		t.Fatal(err)
 	}
 	says := func(n int, word nudgewire.Consent) {
@@ -35,7 +34,7 @@ func TestConsentIsAskedWhenAMessageFallsDue(t *testing.T) {
 	if len(h.messages()) != 3 {
 		t.Errorf("planned: %+v", h.messages())
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the one who agreed gets it", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })

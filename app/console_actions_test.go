@@ -199,8 +199,8 @@ func TestAViewerIsShownNoButtonAndForgesNone(t *testing.T) {
 			t.Errorf("a viewer's %s answers %d", path, status)
 		}
 	}
-	if halts, err := h.ask.Status(t.Context()); err != nil || len(halts.Halts) > 0 {
-		t.Errorf("a viewer halted: %+v %v", halts.Halts, err)
+	if halts, err := h.ask.Status(t.Context()); err != nil || len(halts.Holds) > 0 {
+		t.Errorf("a viewer halted: %+v %v", halts.Holds, err)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // A daemon that lost commits says so everywhere, takes webhooks, sends nothing, and goes on once a person says so.
@@ -55,22 +55,22 @@ func TestADamagedLogIsToldAndHoldsEverything(t *testing.T) {
 		t.Errorf("/readyz: %d %s (%v)", res.StatusCode, text, err)
 	}
 	s, err := h.ask.Status(t.Context())
-	if err != nil || len(s.Halts) != 1 || !strings.Contains(s.Halts[0].Words(), "may be lost; what would be sent again: nudgewire messages list --state waiting; it goes on with: nudgewire resume --reviewed") {
-		t.Errorf("status: %+v (%v)", s.Halts, err)
+	if err != nil || len(s.Holds) != 1 || !strings.Contains(s.Holds[0].Words(), "may be lost; what would be sent again: nudgewire messages list --state waiting; it goes on with: nudgewire resume --reviewed") {
+		t.Errorf("status: %+v (%v)", s.Holds, err)
 	}
 	h.mustTake(h.shopify("orders/create", "", numbered(50)))
-	_, err = h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll})
+	_, err = h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll})
 	var no *server.Error
 	if !errors.As(err, &no) || !strings.Contains(no.Hint, "nudgewire resume --reviewed") {
 		t.Errorf("resume: %v", err)
 	}
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltDamage}); err == nil {
-		t.Error("halt takes damage for a name")
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Reviewed: true}); err == nil {
+		t.Error("halt ends a review")
 	}
 	if n := h.service.Accepted(phone(50)[1:]); n != 0 {
 		t.Errorf("%d messages were sent", n)
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltDamage}); err != nil {
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Reviewed: true}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the message that waited", func() bool { return h.service.Accepted(phone(50)[1:]) == 1 })

@@ -12,7 +12,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
@@ -340,12 +339,12 @@ func TestATriggerThatIsEditedKeepsItsBrakes(t *testing.T) {
 					}
 				}
 			}
-			second := server.HaltRequest{Scope: store.HaltTemplate, Name: "two"}
+			second := server.HaltRequest{Scope: nudgewire.ScopeTemplate, Name: "two"}
 			if _, err := h.ask.Halt(t.Context(), second); err != nil {
 				t.Fatal(err)
 			}
 			begin(isPutOff, isSent, isStep2, isInDoubt)
-			all := server.HaltRequest{Scope: store.HaltAll}
+			all := server.HaltRequest{Scope: nudgewire.ScopeAll}
 			if _, err := h.ask.Halt(t.Context(), all); err != nil {
 				t.Fatal(err)
 			}
@@ -392,8 +391,8 @@ func TestATriggerThatIsEditedKeepsItsBrakes(t *testing.T) {
 					if n := c.taken(h); n != c.left && c.state != isSent {
 						t.Errorf("%s: %d left at the reload", c, n-c.left)
 					}
-					paused := slices.ContainsFunc(v.Paused, func(p server.HaltView) bool { return p.Name == c.trigger && p.Reason == edit.paused })
-					_, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: c.trigger})
+					paused := slices.ContainsFunc(v.Paused, func(p nudgewire.Hold) bool { return p.Name == c.trigger && p.Reason == edit.paused })
+					_, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: c.trigger})
 					if c.waited && (!paused || err != nil) {
 						t.Errorf("%s: the reload says that it is paused: %v; resumed: %v", c, paused, err)
 					}

@@ -12,7 +12,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 const shownConfig = plainConfig + "\nmetrics: {listen: \"127.0.0.1:0\"}\n"
@@ -100,10 +99,10 @@ func TestFiguresTellWhatHappened(t *testing.T) {
 		t.Errorf("a profile is answered %d", status)
 	}
 	// A halt, a bad file and a reload are seen in the next scrape.
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll, Reason: "a test"}); err != nil {
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
-	if h.figure(`nudgewire_halts{scope="all"}`) != "1" || h.figure(`nudgewire_troubles{code="halt"}`) != "1" {
+	if h.figure(`nudgewire_holds{kind="halt",scope="all"}`) != "1" || h.figure(`nudgewire_troubles{code="halt"}`) != "1" {
 		t.Error("a halt is not shown")
 	}
 	h.edit("thanks:", "danke:")

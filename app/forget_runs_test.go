@@ -13,7 +13,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // forgettingRows are how many rows the list of such a run has; the last is forgotten.
@@ -161,13 +160,13 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 }
 
 func haltsTheJob(h *house) {
-	if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: store.HaltJob, Name: "winback"}); err != nil {
+	if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: nudgewire.ScopeJob, Name: "winback"}); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
 func resumesTheJob(h *house) {
-	if err := h.resumes(store.HaltJob, "winback"); err != nil {
+	if err := h.resumes(nudgewire.ScopeJob, "winback"); err != nil {
 		h.t.Fatal(err)
 	}
 }

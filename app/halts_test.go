@@ -15,7 +15,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // A gate stands before the pretended service: it notes each request that asks for something to
@@ -103,9 +102,9 @@ const full = 28
 func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 	t.Parallel()
 	for _, r := range []server.HaltRequest{
-		{Scope: store.HaltAll, Reason: "wrong price"},
-		{Scope: store.HaltJob, Name: "winback"},
-		{Scope: store.HaltTemplate, Name: "winback"},
+		{Scope: nudgewire.ScopeAll, Reason: "wrong price"},
+		{Scope: nudgewire.ScopeJob, Name: "winback"},
+		{Scope: nudgewire.ScopeTemplate, Name: "winback"},
 	} {
 		t.Run(string(r.Scope), func(t *testing.T) {
 			folder := t.TempDir()
@@ -134,10 +133,10 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 			first := h.service.Stats().Messages
 
 			h = open(t, options{folder: folder, config: config})
-			if s := h.status(); len(s.Halts) != 1 || s.Halts[0].Scope != r.Scope || s.Halts[0].Reason != r.Reason {
-				t.Errorf("after a restart the halts are %+v", s.Halts)
+			if s := h.status(); len(s.Holds) != 1 || s.Holds[0].Scope != r.Scope || s.Holds[0].Reason != r.Reason {
+				t.Errorf("after a restart the halts are %+v", s.Holds)
 			}
-			if r.Scope != store.HaltAll { // what is not halted passes by
+			if r.Scope != nudgewire.ScopeAll { // what is not halted passes by
 				if _, err := h.ask.Send(t.Context(), server.SendRequest{Phone: "+447700900777", Send: nudgewire.Send{Template: "other", Language: "en"}}); err != nil {
 					t.Fatal(err)
 				}
@@ -167,7 +166,7 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 func TestAHaltedTriggerWaitsAndOthersSend(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "    wait: 1h\n", "", 1)})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}); err != nil {
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("checkouts/create", "", cart("c1", "+447700900101", "80.00")))
@@ -190,7 +189,7 @@ func TestAHaltedTriggerWaitsAndOthersSend(t *testing.T) {
 	bought["id"] = 9007199254740995
 	h.mustTake(h.shopify("orders/create", "", bought))
 	h.eventually("the order's thanks leave", func() bool { return h.service.Accepted("447700900101") == 1 })
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}); err != nil {
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("checkouts/create", "", cart("c3", "+447700900103", "80.00")))
@@ -215,7 +214,7 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.eventually("part 1 is on its way", func() bool { return len(g.phones()) == 1 })
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltJob, Name: "winback", Reason: "wrong list"}); err != nil {
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeJob, Name: "winback", Reason: "wrong list"}); err != nil {
 		t.Fatal(err)
 	}
 	g.open()
@@ -241,7 +240,7 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	if want := `job "winback", since `; !strings.HasPrefix(v.Halted, want) || !strings.HasSuffix(v.Halted, " UTC: wrong list; it goes on with: nudgewire resume job winback") {
 		t.Errorf("a halted run says %q", v.Halted)
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltJob, Name: "winback"}); err != nil {
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeJob, Name: "winback"}); err != nil {
 		t.Fatal(err)
 	}
 	if v = h.ended(r.ID); v.State != nudgewire.RunDone || v.Halted != "" {

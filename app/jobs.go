@@ -46,7 +46,7 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 		},
 		Halted: func(r *nudgewire.Run) bool {
 			acc := a.of(r.Account)
-			if acc == nil || a.store.JobHalted(r.Job) || !r.Category.Urgent() && a.disk.short() {
+			if acc == nil || a.store.JobHeld(r.Job) || !r.Category.Urgent() && a.disk.short() {
 				return true
 			}
 			v := acc.sender.Stats()

@@ -14,7 +14,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // A scripted is a service that refuses what the script says, takes everything else, and keeps a log of it.
@@ -182,7 +181,7 @@ func TestWhatIsRefusedWaitsAlone(t *testing.T) {
 			service.mended = true
 			service.mu.Unlock()
 			if taken, _ := service.count(tt.lift); taken == 0 { // else a probe was faster
-				_ = h.resumes(store.HaltTemplate, tt.lift)
+				_ = h.resumes(nudgewire.ScopeTemplate, tt.lift)
 			}
 			h.eventually("what waited goes", func() bool { taken, _ := service.count(tt.lift); return taken == int(all)-rejected })
 			h.eventually("the trouble is over", func() bool {
@@ -198,7 +197,7 @@ func TestWhatIsRefusedWaitsAlone(t *testing.T) {
 }
 
 // resumes ends a halt, which may be over already.
-func (h *house) resumes(scope store.HaltScope, name string) error {
+func (h *house) resumes(scope nudgewire.HoldScope, name string) error {
 	_, err := h.ask.Resume(h.t.Context(), server.HaltRequest{Scope: scope, Name: name})
 	return err
 }

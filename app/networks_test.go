@@ -13,7 +13,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/networks"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // stopsByLanguage are how people say it, in fourteen languages.
@@ -197,7 +196,7 @@ func TestAReplyFromEveryNetworkEndsWhatAskedForIt(t *testing.T) {
 func TestAStopHoldsWhatWaits(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: networksConfig("", "")})
-	all := server.HaltRequest{Scope: store.HaltAll}
+	all := server.HaltRequest{Scope: nudgewire.ScopeAll}
 	if _, err := h.ask.Halt(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // What waits of a trigger that the config does not send by is paused, and what cancelled it goes on
-// cancelling it. The pause is in the store (store/halt_pause.go), so it needs no care over a restart. What
+// cancelling it. The pause is in the store (store/hold_triggers.go), so it needs no care over a restart. What
 // cancels is worked out here: from the config for a trigger that is off, and for one that is
 // gone from the last config that had it. The store keeps every config for the sake of its decisions,
 // so a table of such rules would only say once more what stands there.
@@ -37,40 +37,35 @@ func (a *App) pause(ctx context.Context, cfg *config.Config, maybe []string) (*t
 	if err != nil {
 		return nil, err
 	}
-	halts, err := a.store.Halts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range halts {
-		if ofMode(h) && notSending(h.Name, cfg.Triggers.ModeOf(h.Name)) == "" {
+	for _, h := range a.ofMode() {
+		if notSending(h.Name, cfg.Triggers.ModeOf(h.Name)) == "" {
 			why[h.Name] = h.Reason
 		}
 	}
 	return set, a.store.PauseTriggers(ctx, why, time.Now())
 }
 
-// ofMode reports whether a halt is there because the config does not send by its trigger.
-func ofMode(h store.Halt) bool { return h.Scope == store.HaltMode || h.Scope == store.Released }
+// ofMode are the holds of triggers that the config does not send by, also of those that a person released.
+func (a *App) ofMode() []nudgewire.Hold {
+	return a.store.HoldsOf(func(h nudgewire.Hold) bool {
+		return h.Kind == nudgewire.HoldMode || h.Kind == nudgewire.HoldReleased
+	})
+}
 
 // pausedBy are the triggers that are paused and that cfg does not send by, each with the reason.
-func (a *App) pausedBy(ctx context.Context, cfg *config.Config) (map[string]string, error) {
-	halts, err := a.store.Halts(ctx)
+func (a *App) pausedBy(cfg *config.Config) map[string]string {
 	why := map[string]string{}
-	for _, h := range halts {
-		if words := notSending(h.Name, cfg.Triggers.ModeOf(h.Name)); ofMode(h) && words != "" {
+	for _, h := range a.ofMode() {
+		if words := notSending(h.Name, cfg.Triggers.ModeOf(h.Name)); words != "" {
 			why[h.Name] = words
 		}
 	}
-	return why, err
+	return why
 }
 
 // goOn ends the pauses of triggers that cfg sends by.
 func (a *App) goOn(ctx context.Context, cfg *config.Config) error {
-	why, err := a.pausedBy(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	return a.store.PauseTriggers(ctx, why, time.Now())
+	return a.store.PauseTriggers(ctx, a.pausedBy(cfg), time.Now())
 }
 
 // notSending says why a trigger does not send by its mode, "" where the config does not have it; "" when it does.
@@ -150,11 +145,7 @@ func (a *App) edited(ctx context.Context, cfg *config.Config) (found []triggers.
 
 // listenAnew takes up what cancels at present what waits by rules of earlier configs.
 func (a *App) listenAnew(ctx context.Context, cfg *config.Config) error {
-	why, err := a.pausedBy(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	set, err := a.cancelling(ctx, cfg, why)
+	set, err := a.cancelling(ctx, cfg, a.pausedBy(cfg))
 	if err == nil {
 		a.rules.Store(rulesOf(cfg, set))
 	}
@@ -215,18 +206,12 @@ func (a *App) watchPauses(ctx context.Context) error {
 func (a *App) endPauses(ctx context.Context, before time.Time) error {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
-	halts, err := a.store.Halts(ctx)
-	if err != nil {
-		return err
-	}
 	keep, ends := map[string]string{}, 0
-	for _, h := range halts {
-		if !ofMode(h) {
-			continue
-		}
+	for _, h := range a.ofMode() {
 		unsent := true
 		if h.At.Before(before) {
-			if unsent, err = a.store.Unsent(ctx, store.HaltTrigger, h.Name); err != nil {
+			var err error
+			if unsent, err = a.store.Unsent(ctx, nudgewire.ScopeTrigger, h.Name); err != nil {
 				return err
 			}
 		}

@@ -103,13 +103,13 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			first := h.service.Stats().Messages - 1
 
 			h = open(t, options{folder: folder, config: config})
-			paused := []server.HaltView{{Scope: "run", Name: "1", Job: "winback", Reason: "paused by " + me()}}
+			paused := []nudgewire.Hold{{Scope: "run", Kind: "run", Name: "1", Job: "winback", Reason: "paused by " + me()}}
 			s := h.status()
-			for i := range s.Halts {
-				s.Halts[i].Since = paused[0].Since
+			for i := range s.Holds {
+				s.Holds[i].At = paused[0].At
 			}
-			if !slices.Equal(s.Halts, paused) || s.Overdue != "" {
-				t.Errorf("after a restart %+v, the oldest %q past its time", s.Halts, s.Overdue)
+			if !slices.Equal(s.Holds, paused) || s.Overdue != "" {
+				t.Errorf("after a restart %+v, the oldest %q past its time", s.Holds, s.Overdue)
 			}
 			h.send("447700900778")
 			h.stop()
@@ -132,8 +132,8 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 					t.Fatalf("a row left before the pause: %v, and %d times after it", before, n)
 				}
 			}
-			if s := h.status(); len(s.Halts) != 0 {
-				t.Errorf("at the end %+v", s.Halts)
+			if s := h.status(); len(s.Holds) != 0 {
+				t.Errorf("at the end %+v", s.Holds)
 			}
 		})
 	}
@@ -157,8 +157,8 @@ func TestNothingOfARunLeavesOnceACancelHasReturned(t *testing.T) {
 			if r := h.run(id); r.Messages["waiting"] != 0 || r.Messages["cancelled"] == 0 || r.Messages["sending"] <= full {
 				t.Errorf("cancelled, its messages are %v", r.Messages)
 			}
-			if s := h.status(); len(s.Halts) != 0 {
-				t.Errorf("a cancelled run is listed as %+v", s.Halts)
+			if s := h.status(); len(s.Holds) != 0 {
+				t.Errorf("a cancelled run is listed as %+v", s.Holds)
 			}
 			g.open()
 			h.eventually("what was claimed has ended", func() bool {

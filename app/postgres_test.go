@@ -367,7 +367,7 @@ func TestAStandbyThatNeedNotHaveAll(t *testing.T) {
 	t.Cleanup(func() { _ = standby.Close() })
 	both := strings.Replace(address, fmt.Sprint(":", p.Port), fmt.Sprintf(":%d,127.0.0.1:%d", p.Port, standby.Port), 1) + "&target_session_attrs=read-write"
 	h := open(t, options{storage: both})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("orders/create", "", order("one", phone(1), "10"))) // due, and held
@@ -397,7 +397,7 @@ func TestAStandbyThatNeedNotHaveAll(t *testing.T) {
 		s, err := h.ask.Status(t.Context())
 		return err == nil && s.InDoubt >= 1 && slices.ContainsFunc(s.Troubles, func(one nudgewire.Trouble) bool { return one.Code == nudgewire.TroubleReview })
 	})
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err != nil {
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.reviewed(time.Time{}); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // One node knows of a rename, the other still has the config before: nothing is sent twice whichever takes an event, what held
@@ -46,7 +45,7 @@ func TestARenameThatOneNodeKnows(t *testing.T) {
 		all := of(2)
 		return len(all) == 1 && strings.Contains(all[0].Reason, "quiet hours are")
 	})
-	if _, err := two.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "polled"}); err != nil {
+	if _, err := two.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "polled"}); err != nil {
 		t.Fatal(err)
 	}
 	post(two, "waits", 1, "60.00")
@@ -55,7 +54,7 @@ func TestARenameThatOneNodeKnows(t *testing.T) {
 	for _, h := range []*house{two, one, two} {
 		all(h)
 	}
-	if _, err := one.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "polled-2"}); err != nil {
+	if _, err := one.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "polled-2"}); err != nil {
 		t.Fatal(err)
 	}
 	one.eventually("what waited is sent", func() bool { return sent(1) == 1 })

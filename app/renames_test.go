@@ -7,7 +7,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 const pollHead = "\ndefaults: {country: GB, language: en}\nconnectors:\n  shopify: {secret: \"${SHOP_SECRET}\", defaults: {country: GB}}\ntriggers:\n"
@@ -32,7 +31,7 @@ func TestATriggerThatWasRenamedKeepsItsMemory(t *testing.T) {
 		h := open(t, options{folder: folder, config: before})
 		h.mustTake(h.shopify("checkouts/create", "one", cart("a", phone(0), "60.00")))
 		h.eventually("cart A is served", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
-		halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "polled"}
+		halt := server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "polled"}
 		if _, err := h.ask.Halt(t.Context(), halt); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +110,7 @@ func TestARenameMeetsAnEditAndALeave(t *testing.T) {
 		}
 		h.edit(after, pollHead+other)
 		h.reload()
-		if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "polled-2"}); err != nil {
+		if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "polled-2"}); err != nil {
 			t.Fatal(err)
 		}
 		h.eventually("it is held back", func() bool { return strings.Contains(h.messages()[0].Reason, "quiet hours are") })

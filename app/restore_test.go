@@ -19,7 +19,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/backup"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 const restoreConfig = `
@@ -68,7 +67,7 @@ func restored(t *testing.T, path string, o options) *house {
 }
 
 func (h *house) reviewed(lost time.Time) error {
-	_, err := h.ask.Resume(h.t.Context(), server.HaltRequest{Scope: store.HaltDamage, LostAt: lost})
+	_, err := h.ask.Resume(h.t.Context(), server.HaltRequest{Reviewed: true, LostAt: lost})
 	return err
 }
 
@@ -148,8 +147,8 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 		t.Errorf("/readyz: %s", body)
 	}
 	s, err := second.ask.Status(t.Context())
-	if err != nil || len(s.Halts) == 0 || s.Halts[0].Scope != store.HaltRestored || !strings.Contains(s.Halts[0].Words(), "nudgewire review; it goes on with: nudgewire resume --reviewed") {
-		t.Errorf("status: %+v (%v)", s.Halts, err)
+	if err != nil || len(s.Holds) == 0 || s.Holds[0].Kind != nudgewire.HoldRestored || !strings.Contains(s.Holds[0].Words(), "nudgewire review; it goes on with: nudgewire resume --reviewed") {
+		t.Errorf("status: %+v (%v)", s.Holds, err)
 	}
 	if s.Counts["events"] < before {
 		t.Errorf("%d events are there, and %d were answered before the backup began", s.Counts["events"], before)
@@ -177,7 +176,7 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 	if now := sent(second); now != s.Counts["dispatches_accepted"] {
 		t.Errorf("%d messages were sent in review", now-s.Counts["dispatches_accepted"])
 	}
-	if _, err := second.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltAll}); err == nil {
+	if _, err := second.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err == nil {
 		t.Error("resume without --reviewed ends the review")
 	}
 

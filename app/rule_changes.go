@@ -49,16 +49,12 @@ func (a *App) ruleChanges(ctx context.Context, version, printed string, before m
 	if err != nil {
 		return nil, err
 	}
-	halts, err := a.store.Halts(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for _, w := range waits {
 		change := server.RuleChange{Trigger: w.Trigger}
 		rule := now[w.Trigger]
 		if why := notSending(w.Trigger, modeOf(now, w.Trigger)); why != "" {
 			change.Change = why
-			change.Released = slices.ContainsFunc(halts, func(h store.Halt) bool { return h.Scope == store.Released && h.Name == w.Trigger })
+			change.Released = slices.ContainsFunc(a.ofMode(), func(h nudgewire.Hold) bool { return h.Kind == nudgewire.HoldReleased && h.Name == w.Trigger })
 			change.Paused = !change.Released
 		} else {
 			planned, known := earlier[w.Config][w.Trigger]

@@ -15,7 +15,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // with is plainConfig whose reminder says what an edit does.
@@ -229,7 +228,7 @@ func TestAnEditOfATriggerThatDoesNotSend(t *testing.T) {
 func TestWhatIsHaltedIsPlannedAnew(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: with("migrate")})
-	halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}
+	halt := server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}
 	if _, err := h.ask.Halt(t.Context(), halt); err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +454,7 @@ func TestWhatWasPausedMeetsTheEditBeforeItLeaves(t *testing.T) {
 	t.Parallel()
 	due := func(t *testing.T, h *house) {
 		t.Helper()
-		halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}
+		halt := server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}
 		if _, err := h.ask.Halt(t.Context(), halt); err != nil {
 			t.Fatal(err)
 		}

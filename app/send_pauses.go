@@ -30,14 +30,14 @@ func (a *App) watchSendPauses(ctx context.Context) error {
 
 func (a *App) lookAtSendPauses(ctx context.Context, told map[[2]string]time.Time) error {
 	now := map[[2]string]bool{}
-	for _, h := range a.store.SendPauses() {
+	for _, h := range a.store.SendHolds() {
 		id := [2]string{h.Account, h.What()}
 		if now[id] = true; told[id].Equal(h.Until) {
 			continue
 		}
 		told[id] = h.Until
 		a.log.Warn("the service does not take some of what is sent; that waits, and everything else goes",
-			zap.String("what", h.What()), zap.Bool("refused", h.Refused), zap.String("account", h.Account), zap.String("words", h.Reason), zap.Time("next_probe", h.Until))
+			zap.String("what", h.What()), zap.String("cause", h.Cause), zap.String("account", h.Account), zap.String("words", h.Reason), zap.Time("next_probe", h.Until))
 	}
 	for id := range told {
 		if !now[id] {
@@ -48,7 +48,7 @@ func (a *App) lookAtSendPauses(ctx context.Context, told map[[2]string]time.Time
 	if len(now) == 0 || !a.store.Leads() { // one process alone chooses who goes
 		return nil
 	}
-	probes, err := a.store.ProbePauses(ctx, time.Now())
+	probes, err := a.store.ProbeHolds(ctx, time.Now())
 	for _, h := range probes {
 		a.log.Info("a message shows whether the service takes it again", zap.String("what", h.What()), zap.Int64("dispatch", int64(h.Probe)))
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 const threeSteps = `
@@ -66,7 +65,7 @@ func (h *house) cartOf(token, phone, total string) {
 // hold keeps a template back until it is let go, so that what a test does before a step falls due may take as long as it takes.
 func (h *house) hold(template string) (letGo func()) {
 	h.t.Helper()
-	r := server.HaltRequest{Scope: store.HaltTemplate, Name: template}
+	r := server.HaltRequest{Scope: nudgewire.ScopeTemplate, Name: template}
 	if _, err := h.ask.Halt(h.t.Context(), r); err != nil {
 		h.t.Fatal(err)
 	}
@@ -299,7 +298,7 @@ func TestAStepInDoubt(t *testing.T) {
 func TestAHaltedStepHoldsTheNextOne(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: threeSteps})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltTemplate, Name: "one"}); err != nil {
+	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTemplate, Name: "one"}); err != nil {
 		t.Fatal(err)
 	}
 	h.cartOf("c1", phone(1), "60.00")
@@ -317,7 +316,7 @@ func TestAHaltedStepHoldsTheNextOne(t *testing.T) {
 	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTemplate, Name: "one"}); err != nil {
+	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTemplate, Name: "one"}); err != nil {
 		t.Fatal(err)
 	}
 	h.stepIs(phone(1), 1, nudgewire.StateDropped)

@@ -18,7 +18,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // A mute takes whatever comes and answers nothing until speaks: an HTTP server, and what only takes connections.
@@ -137,13 +136,13 @@ func TestAStopMeetsWhatHangs(t *testing.T) {
 		"a receiver of webhooks out": {plainConfig + "\nwebhooks_out: [{name: crm, url: \"URL\", secret: " + crmSecret + ", on: [dispatch.waiting], allow_private: true}]\n", "", buys, thanked},
 		"a receiver of alerts": {plainConfig + "\nalerts: [{when: [halt for 0s], webhook: \"URL\", allow_private: true}]\n", "", func(h *house) {
 			buys(h)
-			if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}); err != nil {
+			if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}); err != nil {
 				h.t.Fatal(err)
 			}
 		}, thanked},
 		"a mail server": {plainConfig + "\nalerts: [{when: [halt for 0s], email: [ops@example.com]}]\nmail: {smtp: \"ADDRESS\", from: n@example.com, tls: off, allow_private: true}\n", "", func(h *house) {
 			buys(h)
-			if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}); err != nil {
+			if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}); err != nil {
 				h.t.Fatal(err)
 			}
 		}, thanked},

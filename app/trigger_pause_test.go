@@ -10,7 +10,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // sends is where a trigger that sends begins in plainConfig, and stops how it begins in one that
@@ -64,7 +63,7 @@ func TestWhatWaitsOfATriggerThatDoesNotSendIsPausedAndStillCancelled(t *testing.
 			folder := t.TempDir()
 			config := strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)
 			h := open(t, options{folder: folder, config: config})
-			if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}); err != nil {
+			if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}); err != nil {
 				t.Fatal(err)
 			}
 			for i, c := range []string{"c1", "c2", "c3"} {
@@ -75,7 +74,7 @@ func TestWhatWaitsOfATriggerThatDoesNotSendIsPausedAndStillCancelled(t *testing.
 				t.Fatalf("reload says %q, want %q", got, want)
 			}
 			// A person's halt ends, and the pause stays.
-			left, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"})
+			left, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"})
 			if err != nil || len(left) != 1 || left[0].State() != "paused" || left[0].Waiting != 3 {
 				t.Fatalf("resume of the halt leaves %+v, %v", left, err)
 			}
@@ -99,8 +98,8 @@ func TestWhatWaitsOfATriggerThatDoesNotSendIsPausedAndStillCancelled(t *testing.
 			if n := h.service.Accepted(phone(2)[1:]); n != 0 || due.State != nudgewire.StateWaiting {
 				t.Fatalf("%d sent, and it is %s", n, due.State)
 			}
-			if s := h.status(); len(s.Halts) != 1 || !strings.Contains(s.Halts[0].Words(), "1 message of reminder waits") {
-				t.Errorf("status tells %+v", s.Halts)
+			if s := h.status(); len(s.Holds) != 1 || !strings.Contains(s.Holds[0].Words(), "1 message of reminder waits") {
+				t.Errorf("status tells %+v", s.Holds)
 			}
 
 			// Back in the config, it goes on with the due time that it had.
@@ -173,7 +172,7 @@ func TestAPersonSendsOrCancelsWhatIsPaused(t *testing.T) {
 			if m := h.reminder(phone(0)); m.State != nudgewire.StateCancelled || m.Reason != "cancelled by "+me()+": wrong price" {
 				t.Errorf("cancelled: %s, %q", m.State, m.Reason)
 			}
-			left, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"})
+			left, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"})
 			if err != nil || len(left) != 1 || left[0].State() != "released" {
 				t.Fatalf("resume: %+v, %v", left, err)
 			}
@@ -201,7 +200,7 @@ func TestCancellingManyNeedsANarrowing(t *testing.T) {
 func TestAMessageThatWaitsSaysWhatHoldsIt(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)})
-	halt := server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"}
+	halt := server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}
 	if _, err := h.ask.Halt(t.Context(), halt); err != nil {
 		t.Fatal(err)
 	}

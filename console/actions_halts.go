@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // What stops things, lets them go on, and reads the config again.
@@ -18,11 +18,11 @@ var haltActions = map[string]action{
 }
 
 func (f form) halted() server.HaltRequest {
-	return server.HaltRequest{Scope: store.HaltScope(f.Get("scope")), Name: f.Get("name"), Reason: f.Get("reason")}
+	return server.HaltRequest{Scope: nudgewire.HoldScope(f.Get("scope")), Name: f.Get("name"), Reason: f.Get("reason")}
 }
 
 func haltOf(in server.HaltRequest) string {
-	return server.HaltView{Scope: in.Scope, Name: in.Name}.What()
+	return nudgewire.Hold{Scope: in.Scope, Name: in.Name}.What()
 }
 
 func (c *Console) sureHalt(_ context.Context, f form) (surePage, error) {

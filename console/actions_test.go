@@ -20,7 +20,7 @@ type halting struct {
 	n *int
 }
 
-func (h halting) Halt(ctx context.Context, _ server.HaltRequest) ([]server.HaltView, error) {
+func (h halting) Halt(ctx context.Context, _ server.HaltRequest) ([]nudgewire.Hold, error) {
 	*h.n++
 	return nil, ctx.Err()
 }

@@ -49,8 +49,8 @@ type Operations interface {
 	RetryMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
 	ResolveMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
 
-	Halt(ctx context.Context, r server.HaltRequest) ([]server.HaltView, error)
-	Resume(ctx context.Context, r server.HaltRequest) ([]server.HaltView, error)
+	Halt(ctx context.Context, r server.HaltRequest) ([]nudgewire.Hold, error)
+	Resume(ctx context.Context, r server.HaltRequest) ([]nudgewire.Hold, error)
 	Changes(ctx context.Context, printed string) ([]server.RuleChange, error)
 	Reload(ctx context.Context) (server.DaemonView, error)
 
@@ -94,12 +94,12 @@ type Rule struct {
 // Options are what a Console is made of.
 type Options struct {
 	Ask    Operations
-	Door   *server.SessionDoor      // who signs in, and who is
-	SignOn func() SignOn            // who else signs people in, by the config in use
-	Rules  func() []Rule            // of the config in use, in its order
-	Zone   func() *time.Location    // that times are shown in
-	Halted func() []server.HaltView // what stops everything at present, first on every page; nil for nothing
-	Secure bool                     // browsers reach it by https only, so that cookies may say so
+	Door   *server.SessionDoor     // who signs in, and who is
+	SignOn func() SignOn           // who else signs people in, by the config in use
+	Rules  func() []Rule           // of the config in use, in its order
+	Zone   func() *time.Location   // that times are shown in
+	Held   func() []nudgewire.Hold // what stops everything at present, first on every page; nil for nothing
+	Secure bool                    // browsers reach it by https only, so that cookies may say so
 	// Address is where a request comes from, for the limit of sign-ins that fail.
 	Address func(*http.Request) string
 	Live    *Live // what happens, for the page of that name; nil for nothing
@@ -123,8 +123,8 @@ func New(o Options) *Console {
 	if o.Live == nil {
 		o.Live = NewLive()
 	}
-	if o.Halted == nil {
-		o.Halted = func() []server.HaltView { return nil }
+	if o.Held == nil {
+		o.Held = func() []nudgewire.Hold { return nil }
 	}
 	return &Console{Options: o, onces: onces{now: o.Now, by: map[onceKey]*done{}}}
 }
@@ -239,9 +239,9 @@ type shown struct {
 	Now      time.Time
 	Sections []section
 	Assets   *assets
-	Self     string            // path of the page, with its query
-	Halted   []server.HaltView // what stops everything
-	Said     *said             // what came of the form that led here; nil for nothing
+	Self     string           // path of the page, with its query
+	Held     []nudgewire.Hold // what stops everything
+	Said     *said            // what came of the form that led here; nil for nothing
 }
 
 // A section is an entry of the navigation.
@@ -352,7 +352,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p pa
 	v.Phones = v.Who.May(server.Phones)
 	v.Self = r.URL.RequestURI()
 	if v.SignedIn {
-		v.Halted = c.Halted()
+		v.Held = c.Held()
 	}
 	v.Said, _ = r.Context().Value(saidKey{}).(*said)
 	all := c.templates()

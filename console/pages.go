@@ -16,8 +16,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 //go:embed templates static
@@ -154,20 +152,18 @@ func moments(words string) (out []moment) {
 	return out
 }
 
-// besides are the halts that do not stop each message. Those that do are on every page, and so in no list of a page.
-func besides(halts []server.HaltView) []server.HaltView {
-	return slices.DeleteFunc(halts, func(h server.HaltView) bool { return h.Scope.OfEverything() })
+// besides are the holds that do not stop each message. Those that do are on every page, and so in no list of a page.
+func besides(holds []nudgewire.Hold) []nudgewire.Hold {
+	return slices.DeleteFunc(holds, nudgewire.Hold.OfEverything)
 }
 
-// resumes is what a person resumes to end a halt, as scope and name; nil where a page cannot.
-func resumes(h server.HaltView) []string {
-	switch h.Scope {
-	case store.HaltAll, store.HaltTrigger, store.HaltTemplate, store.HaltJob:
+// resumes is what a person resumes to end a hold, as scope and name; nil where a page cannot.
+func resumes(h nudgewire.Hold) []string {
+	switch h.Kind {
+	case nudgewire.HoldHalt, nudgewire.HoldMode:
 		return []string{string(h.Scope), h.Name}
-	case store.HaltMode:
-		return []string{string(store.HaltTrigger), h.Name}
-	case store.HaltService:
-		return []string{string(store.HaltTemplate), h.Content()}
+	case nudgewire.HoldService:
+		return []string{string(nudgewire.ScopeTemplate), h.Content()}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -10,12 +11,12 @@ type systemPage struct {
 	Status   server.StatusView
 	Accounts []server.AccountView // the one of the section api where there are no others
 	Counts   []counted
-	Halts    []server.HaltView
+	Holds    []nudgewire.Hold
 }
 
 func (c *Console) system(r *http.Request) (page, error) {
 	status, err := c.Ask.Status(r.Context())
-	v := systemPage{Status: status, Halts: besides(status.Halts)}
+	v := systemPage{Status: status, Holds: besides(status.Holds)}
 	if d := status.Daemon; d != nil {
 		if v.Accounts = d.Accounts; len(v.Accounts) == 0 {
 			v.Accounts = []server.AccountView{{Name: "api", API: d.API, Rate: d.Rate, UnderWay: d.UnderWay, Halted: d.Halted, HaltedLanes: d.HaltedLanes}}

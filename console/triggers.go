@@ -8,32 +8,30 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 type triggersPage struct {
 	Rows  []ruleRow
-	Other []server.HaltView // what is halted besides triggers
+	Other []nudgewire.Hold // what is held besides triggers
 }
 
 // A ruleRow is a trigger and what holds it.
 type ruleRow struct {
 	Rule
-	Halts []server.HaltView
+	Holds []nudgewire.Hold
 }
 
 // Halted reports whether a person halted this one.
 func (r ruleRow) Halted() bool {
-	return slices.ContainsFunc(r.Halts, func(h server.HaltView) bool { return h.Scope == store.HaltTrigger })
+	return slices.ContainsFunc(r.Holds, func(h nudgewire.Hold) bool { return h.Kind == nudgewire.HoldHalt })
 }
 
-// ofTrigger are scopes of halts that name a trigger.
-var ofTrigger = []store.HaltScope{store.HaltTrigger, store.HaltMode, store.Released}
+func ofTrigger(h nudgewire.Hold) bool { return h.Scope == nudgewire.ScopeTrigger }
 
-// holds are the halts of one trigger.
-func holds(name string, halts []server.HaltView) (out []server.HaltView) {
-	for _, h := range halts {
-		if h.Name == name && slices.Contains(ofTrigger, h.Scope) {
+// holdsOf are the holds of one trigger.
+func holdsOf(name string, all []nudgewire.Hold) (out []nudgewire.Hold) {
+	for _, h := range all {
+		if ofTrigger(h) && h.Name == name {
 			out = append(out, h)
 		}
 	}
@@ -47,9 +45,9 @@ func (c *Console) triggers(r *http.Request) (page, error) {
 	}
 	var v triggersPage
 	for _, rule := range c.Rules() {
-		v.Rows = append(v.Rows, ruleRow{rule, holds(rule.Name, status.Halts)})
+		v.Rows = append(v.Rows, ruleRow{rule, holdsOf(rule.Name, status.Holds)})
 	}
-	v.Other = slices.DeleteFunc(besides(status.Halts), func(h server.HaltView) bool { return slices.Contains(ofTrigger, h.Scope) })
+	v.Other = slices.DeleteFunc(besides(status.Holds), ofTrigger)
 	return page{Name: "triggers", Title: "Triggers", Here: "/triggers", Data: v}, nil
 }
 
@@ -83,7 +81,7 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := triggerPage{ruleRow: ruleRow{rules[i], holds(name, status.Halts)}, Base: "/triggers/" + url.PathEscape(name), At: "numbers"}
+	v := triggerPage{ruleRow: ruleRow{rules[i], holdsOf(name, status.Holds)}, Base: "/triggers/" + url.PathEscape(name), At: "numbers"}
 	if err := c.lifeOf(r, name, &v); err != nil {
 		return page{}, err
 	}

@@ -97,7 +97,7 @@ var (
 	held       = counted("held_back_total", "Times that a rule put a message off or dropped it, by rule.", "rule", "action")
 
 	halted       = gauge("sending_halted", "1 while an account sends nothing because of this cause, else 0; daemons that share the data and the key say the same.", "account", "cause")
-	halts        = gauge("halts", "Halts and pauses that hold, by scope.", "scope")
+	holds        = gauge("holds", "What keeps messages back, by kind (halt: a person; mode, run, gone, service, damage, restored) and by what it is of.", "kind", "scope")
 	troubles     = gauge("troubles", "What needs a person, as status tells it, by code; notes are left out.", "code")
 	limit        = gauge("rate_limit", "Requests a second that an account may make at present; 0 is no limit.", "account")
 	used         = gauge("rate_used_ratio", "The busiest of the last seconds, as a share of the configured rate.", "account")
@@ -231,15 +231,21 @@ func (w writer) service(f *Figures) {
 		w(requests, float64(a.Budget.Polls), name, "poll")
 		w(lostOutcomes, float64(a.Sender.Lost), name)
 	}
-	scopes := map[store.HaltScope]float64{}
-	for _, s := range store.Scopes {
-		scopes[s] = 0
+	type of struct {
+		kind  nudgewire.HoldKind
+		scope nudgewire.HoldScope
 	}
-	for _, h := range f.Status.Halts {
-		scopes[h.Scope]++
+	held := map[of]float64{}
+	for _, rule := range nudgewire.HoldKinds {
+		for _, scope := range rule.Scopes {
+			held[of{rule.Kind, scope}] = 0
+		}
 	}
-	for scope, n := range scopes {
-		w(halts, n, string(scope))
+	for i := range f.Status.Holds {
+		held[of{f.Status.Holds[i].Kind, f.Status.Holds[i].Scope}]++
+	}
+	for one, n := range held {
+		w(holds, n, string(one.kind), string(one.scope))
 	}
 	codes := map[nudgewire.TroubleCode]float64{}
 	for _, code := range nudgewire.TroubleCodes {

@@ -116,8 +116,8 @@ func (a admin) reload(r *http.Request) (any, error) {
 	}
 	v := a.Daemon.View()
 	v.Changes = changes
-	halts, err := a.haltViews(r.Context())
-	v.Paused = slices.DeleteFunc(halts, func(h HaltView) bool { return h.Scope != store.HaltMode && h.Scope != store.HaltGone })
+	holds, err := a.holds(r.Context())
+	v.Paused = slices.DeleteFunc(holds, func(h nudgewire.Hold) bool { return h.Kind != nudgewire.HoldMode && h.Kind != nudgewire.HoldGone })
 	return v, err
 }
 

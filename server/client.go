@@ -310,14 +310,14 @@ func (c *Client) Send(ctx context.Context, r SendRequest) (MessageView, error) {
 	return post[MessageView](ctx, c, "/messages", r)
 }
 
-// Halt stops something, and gives all that is halted then.
-func (c *Client) Halt(ctx context.Context, r HaltRequest) ([]HaltView, error) {
-	return post[[]HaltView](ctx, c, "/halt", r)
+// Halt stops something, and gives all that is held then.
+func (c *Client) Halt(ctx context.Context, r HaltRequest) ([]nudgewire.Hold, error) {
+	return post[[]nudgewire.Hold](ctx, c, "/halt", r)
 }
 
 // Resume lets something go on, and gives all that is still halted.
-func (c *Client) Resume(ctx context.Context, r HaltRequest) ([]HaltView, error) {
-	return post[[]HaltView](ctx, c, "/resume", r)
+func (c *Client) Resume(ctx context.Context, r HaltRequest) ([]nudgewire.Hold, error) {
+	return post[[]nudgewire.Hold](ctx, c, "/resume", r)
 }
 
 // SignInLink asks for a link that signs in to the console once.

@@ -5,19 +5,18 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
 )
 
-// holders are what keeps messages back at present that wait: halts, pauses, and accounts that send nothing.
+// holders are what keeps messages back at present that wait: holds, and accounts that send nothing.
 type holders struct {
-	halts    []store.Halt
+	holds    []nudgewire.Hold
 	troubles []AccountView
 	now      time.Time
 }
 
 func (a admin) holders(ctx context.Context) (h holders, err error) {
 	h.now = a.Now()
-	h.halts, err = a.Store.Halts(ctx)
+	h.holds, err = a.Store.Holds(ctx)
 	if a.Daemon != nil {
 		view := a.Daemon.View()
 		h.troubles = view.Troubles()
@@ -40,7 +39,7 @@ func (h holders) of(m *MessageView) string {
 	if m.Send != nil {
 		d.Send = *m.Send
 	}
-	for _, one := range h.halts {
+	for _, one := range h.holds {
 		if one.Stops(&d) {
 			return one.Why()
 		}

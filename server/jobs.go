@@ -275,12 +275,12 @@ func (a admin) runOf(ctx context.Context, id nudgewire.RunID) (RunView, error) {
 		return v, err
 	}
 	if !run.State.Final() {
-		h, halted, err := a.Store.RunHalted(ctx, &run)
+		h, held, err := a.Store.RunHeld(ctx, &run)
 		if err != nil {
 			return v, err
 		}
-		if halted {
-			v.Halted = haltView(h).Words()
+		if held {
+			v.Halted = h.Words()
 		}
 	}
 	if run.State == nudgewire.RunPaused && a.Daemon != nil {

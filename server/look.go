@@ -47,7 +47,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	if v.LastEvents, err = a.Store.LastEvents(ctx); err != nil {
 		return err
 	}
-	if v.Halts, err = a.haltViews(ctx); err != nil {
+	if v.Holds, err = a.holds(ctx); err != nil {
 		return err
 	}
 	if v.WebhooksOut, err = a.receiverViews(ctx); err != nil {

@@ -115,7 +115,7 @@ func (a admin) reviewRuns(ctx context.Context, was *store.Restoration, v *Review
 	return err
 }
 
-// reviewed ends the review of restored data, and a halt after damage.
+// reviewed ends the review of restored data, and the hold after damage.
 func (a admin) reviewed(r *http.Request, in HaltRequest) error {
 	done, err := a.Store.EndReview(r.Context(), in.LostAt)
 	restored := !errors.Is(err, nudgewire.ErrNotFound)
@@ -131,7 +131,7 @@ func (a admin) reviewed(r *http.Request, in HaltRequest) error {
 	} else if !in.LostAt.IsZero() {
 		return rejectf(http.StatusNotFound, "", "no restored data is to be reviewed")
 	}
-	err = a.Store.Resume(r.Context(), store.HaltDamage, "")
+	err = a.Store.EndHold(r.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldDamage})
 	if errors.Is(err, nudgewire.ErrNotFound) && restored {
 		return nil
 	}

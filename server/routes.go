@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/alerts"
 	"github.com/nudgewire/nudgewire/internal/valid"
 )
@@ -129,8 +130,8 @@ func (a admin) routes() []Route {
 		reads("/calendar", Read, []DueDayView{}, "How many messages wait for each of the next 14 days.", a.calendar),
 		reads("/errors", Read, []ErrorTextView{}, "What the service said about messages that it did not send.", a.errorTexts, "since", "limit", "class"),
 
-		does("/halt", Operate, []HaltView{}, "Stops sending: everything, a trigger, a template or a job.", a.halt),
-		does("/resume", Operate, []HaltView{}, "Lets something that is halted go on.", a.resume),
+		does("/halt", Operate, []nudgewire.Hold{}, "Stops sending: everything, a trigger, a template or a job.", a.halt),
+		does("/resume", Operate, []nudgewire.Hold{}, "Lets something that is halted go on.", a.resume),
 		reads("/review", Read, ReviewView{}, "What is to be looked at before restored data may send.", a.review, "lost_at"),
 
 		reads("/alerts", Read, alerts.View{}, "How alerts stand.", a.alerts),

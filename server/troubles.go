@@ -35,11 +35,11 @@ const turnedLately = time.Hour
 // mostRejected is how many reasons are told of messages that the service did not send.
 const mostRejected = 5
 
-// troubles are what the facts show, a halt first.
+// troubles are what the facts show, holds first.
 func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
 	t := found{now: now}
-	for _, h := range v.Halts {
-		t.halt(h)
+	for i := range v.Holds {
+		t.hold(&v.Holds[i])
 	}
 	if v.Daemon != nil {
 		for _, a := range v.Daemon.Troubles() {
@@ -77,33 +77,33 @@ func (t *found) add(one nudgewire.Trouble) {
 	t.all = append(t.all, one)
 }
 
-func (t *found) halt(h HaltView) {
-	one := nudgewire.Trouble{Code: nudgewire.TroublePaused, Subject: h.What(), Severity: nudgewire.Stops, About: "messages", Since: h.Since, Amount: float64(h.Waiting)}
-	switch h.Scope {
-	case store.Released: // it is sent all the same
+func (t *found) hold(h *nudgewire.Hold) {
+	one := nudgewire.Trouble{Code: nudgewire.TroublePaused, Subject: h.What(), Severity: nudgewire.Stops, About: "messages", Since: h.At, Amount: float64(h.Waiting)}
+	switch h.Kind {
+	case nudgewire.HoldReleased: // it is sent all the same
 		return
-	case store.HaltDamage:
+	case nudgewire.HoldDamage:
 		one.Code, one.About, one.Words = nudgewire.TroubleReview, "database", "webhooks are taken and nothing is sent: "+h.Reason
 		one.Cure = fmt.Sprintf(`"nudgewire messages list --state waiting" shows what would be sent again; then %q`, h.GoesOn())
-	case store.HaltRestored:
+	case nudgewire.HoldRestored:
 		one.Code, one.About, one.Words = nudgewire.TroubleReview, "database", "webhooks are taken and nothing is sent: "+h.Reason
 		one.Cure = fmt.Sprintf(`"nudgewire review" shows what to look at; then %q`, h.GoesOn())
-	case store.HaltMode:
+	case nudgewire.HoldMode:
 		one.Words = fmt.Sprintf("%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
-		one.Cure = fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Ends())
-	case store.HaltGone:
+		one.Cure = fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Cancels())
+	case nudgewire.HoldGone:
 		one.Words = fmt.Sprintf("%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
-		one.Cure = fmt.Sprintf("put it back under accounts, then %q; %q ends what waits", h.GoesOn(), h.Ends())
-	case store.HaltService:
+		one.Cure = fmt.Sprintf("put it back under accounts, then %q; %q ends what waits", h.GoesOn(), h.Cancels())
+	case nudgewire.HoldService:
 		one.Code, one.Words = nudgewire.TroubleTemplate, h.Stands()
 		if h.Account != "" {
 			one.Subject += " of account " + h.Account
 		}
 		one.Cure = fmt.Sprintf("look at the template on the service's dashboard; %q tries at once", h.GoesOn())
-		if h.Refused {
+		if h.Cause == nudgewire.CauseRefused {
 			one.Cure = fmt.Sprintf("compare its name, language and variables with the service's dashboard; %q tries at once, and one message tries by itself now and then", h.GoesOn())
 		}
-	case store.HaltRun:
+	case nudgewire.HoldRun:
 		one.About, one.Words = "campaigns", h.What()+" waits to be resumed: "+h.Reason
 		one.Cure = fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name)
 	default:

@@ -234,7 +234,7 @@ type StatusView struct {
 
 	Rules []RuleCountView `json:"rules,omitempty"` // what rules held back when it was due, since the database began
 
-	Halts []HaltView `json:"halts,omitempty"` // and runs that are paused
+	Holds []nudgewire.Hold `json:"holds,omitempty"` // and runs that are paused
 
 	Rejected []RejectedView `json:"rejected,omitempty"` // in the last 24 hours, by reason, the most first
 
@@ -385,8 +385,8 @@ type DaemonView struct {
 	Guessed   int64 `json:"zones_guessed,omitempty"`
 	Languages int64 `json:"languages_guessed,omitempty"`
 
-	Paused  []HaltView   `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
-	Changes []RuleChange `json:"changes,omitempty"` // what became of what waits; told by reload
+	Paused  []nudgewire.Hold `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
+	Changes []RuleChange     `json:"changes,omitempty"` // what became of what waits; told by reload
 }
 
 // An AccountView is one account of the service. API, Rate, Halted and Texts of a DaemonView are those of the first.

@@ -132,25 +132,3 @@ func (s *Store) LeftFor(ctx context.Context) ([]Left, error) {
 
 // gone reports whether the present config has no account of that name.
 func (s *Store) gone(account string) bool { return s.has != nil && !s.has(account) }
-
-// goneHalts are the halts of accounts that the config does not have, and that something waits for. They
-// are not stored: nobody claims for such an account, and the config alone says which they are.
-func (s *Store) goneHalts(ctx context.Context) (out []Halt, err error) {
-	if s.has == nil {
-		return nil, nil
-	}
-	names, err := s.accountsWaiting(ctx)
-	if err != nil {
-		return nil, err
-	}
-	runs, err := list(ctx, s, `SELECT DISTINCT account FROM runs WHERE ended_at = 0`, nil, text)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(names, runs...)))) {
-		if s.gone(name) {
-			out = append(out, Halt{Scope: HaltGone, Name: name, Reason: "is gone from the config"})
-		}
-	}
-	return out, nil
-}

@@ -265,9 +265,9 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counters.name", "configs.version", "lookups.connector", "lookups.owner",
 		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.folder", "runs.owner",
 		"runs.began", "runs.stopped", "runs.held", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",
-		"halts.scope", "halts.name", "halts.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
+		"holds.scope", "holds.name", "holds.kind", "holds.of_account", "holds.part", "holds.way", "holds.who", "holds.cause", "holds.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
 		"trigger_names.name", "part_contacts.hashes", "runs.waits", "runs.canary", "verdicts.rule", "verdicts.action", "steps.conditions", "steps.wait", "job_windows.job", "trigger_windows.trigger_name", "forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "redactions.connector", "redactions.source", "runs.account", "runs.again_classes",
-		"events.cleared", "decisions.trigger_name", "decisions.outcome", "decisions.config", "decisions.later", "attempts.error_class", "messages.error_class", "account_pauses.of_account", "account_pauses.room", "account_pauses.way", "account_pauses.cause", "account_pauses.node", "send_pauses.of_account", "send_pauses.kind", "send_pauses.content", "send_pauses.origin", "send_pauses.of_trigger", "send_pauses.run_mark", "send_pauses.mark",
+		"events.cleared", "decisions.trigger_name", "decisions.outcome", "decisions.config", "decisions.later", "attempts.error_class", "messages.error_class",
 		"error_texts.text",                              // no number stands in it
 		"unused.connector", "unused.why", "unused.kind", // names and kinds
 		"renames.about", "renames.was", "renames.name", // names of the config

@@ -32,7 +32,7 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 		return t.heedAttempt(&a)
 	}
 	var err error
-	if pause, probed := s.pauseProbedBy(a.DispatchID); probed || a.Class == nudgewire.ErrorTemplate || a.Refused != "" {
+	if pause, probed := s.holdProbedBy(a.DispatchID); probed || a.Class == nudgewire.ErrorTemplate || a.Refused != "" {
 		err = s.finishAndPause(ctx, &a, pause, change)
 	} else {
 		err = s.writeBeside(ctx, laneWork, company{finishing, int64(a.DispatchID)}, change)

@@ -20,7 +20,7 @@ func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
 	woken, halted := 0, false
 	s, err := Open(ctx, Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db"), OnDue: func(string, time.Time) {
 		woken++
-		_, halted = s.Halted(&row)
+		_, halted = s.Held(&row)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +44,12 @@ func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
 	}
 	for what, do := range map[string][2]func() error{
 		"a halt": {
-			func() error { return s.Halt(ctx, Halt{Scope: HaltJob, Name: "winback"}) },
-			func() error { return s.Resume(ctx, HaltJob, "winback") },
+			func() error {
+				return s.Hold(ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "winback"})
+			},
+			func() error {
+				return s.EndHold(ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Name: "winback", Kind: nudgewire.HoldHalt})
+			},
 		},
 		"a pause": {
 			func() error { return become(nudgewire.RunPaused) },
@@ -55,7 +59,7 @@ func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
 		if err := do[0](); err != nil {
 			t.Fatal(err)
 		}
-		if _, stopped := s.Halted(&row); !stopped {
+		if _, stopped := s.Held(&row); !stopped {
 			t.Errorf("%s does not hold the row", what)
 		}
 		woken, halted = 0, false
@@ -126,7 +130,7 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range held {
-			if _, halted := s.Halted(&held[i]); !halted {
+			if _, halted := s.Held(&held[i]); !halted {
 				t.Fatalf("round %d: the last look lets %s go", round, held[i].Key)
 			}
 		}

@@ -15,7 +15,7 @@
 //     dispatch_rescue.go: or left by a crash.
 //  7. message_poll.go, message_transitions.go: what became of a message; dispatch_retry.go: what is sent again.
 //  8. run.go, run_parts.go, run_enqueue.go: runs of lists, the files they upload and the rows they queue.
-//  9. halt.go, halt_pause.go, halt_blocks.go: what keeps a dispatch from being sent.
+//  9. hold.go and its kinds, contact_blocks.go: what keeps a dispatch from being sent.
 //  10. retention.go, retention_*.go: what is removed by its age, and when keys and free pages go.
 //  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt; backup_copy.go.
 //  12. read.go, read_*.go: what commands show. sqlite_*.go: what knows SQLite, sqlite_dialect.go first.

@@ -97,7 +97,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		return err
 	}
 	var err error
-	if pause, probed := s.pauseProbedBy(p.DispatchID); probed || p.Class == nudgewire.ErrorTemplate {
+	if pause, probed := s.holdProbedBy(p.DispatchID); probed || p.Class == nudgewire.ErrorTemplate {
 		err = s.pollAndPause(ctx, &p, pause, change)
 	} else {
 		err = s.writeBeside(ctx, laneWork, company{polling, int64(p.DispatchID)}, change)

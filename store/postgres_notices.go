@@ -27,7 +27,7 @@ const (
 
 // The kinds of notices, as the schema has them.
 const (
-	noticeHalts  = "halts"  // halts, pauses of templates and accounts, restorations, renames
+	noticeHolds  = "holds"  // holds, restorations, renames
 	noticeBlocks = "blocks" // blocks, and who is forgotten
 	noticeOff    = "off"    // a claimed dispatch is called off; the id is its number
 	noticeDue    = "due"    // something waits; the id is when it is due
@@ -163,7 +163,7 @@ func (n *notices) look(ctx context.Context) error {
 	if err == nil && all {
 		off, err = list(ctx, n.s, `SELECT c.dispatch_id, c.reason FROM dispatches d JOIN called_off c ON c.dispatch_id = d.id WHERE d.state = 'sending'`, nil,
 			func(r *row) (calledOff, error) { return calledOff{nudgewire.DispatchID(r.int()), r.text()}, r.err })
-		fresh = []notice{{kind: noticeBlocks}, {kind: noticeHalts}}
+		fresh = []notice{{kind: noticeBlocks}, {kind: noticeHolds}}
 	}
 	if err != nil {
 		return fmt.Errorf("notices: %w", err)
@@ -188,11 +188,11 @@ const changesSince = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text, coal
 
 // obey renews what this process remembers.
 func (n *notices) obey(ctx context.Context, fresh []notice) error {
-	halts, due := false, int64(0)
+	holds, due := false, int64(0)
 	for _, one := range fresh {
 		switch one.kind {
-		case noticeHalts:
-			halts = true
+		case noticeHolds:
+			holds = true
 		case noticeBlocks:
 			// By the clock of this node, because that is what its claims are compared with.
 			n.s.writer.lastBlock.Store(micro(time.Now()))
@@ -205,8 +205,8 @@ func (n *notices) obey(ctx context.Context, fresh []notice) error {
 			}
 		}
 	}
-	if halts {
-		if err := n.s.haltsAgain(ctx); err != nil {
+	if holds {
+		if err := n.s.holdsAgain(ctx); err != nil {
 			return err
 		}
 		if n.s.writer.hooks.pauses != nil {
@@ -220,14 +220,14 @@ func (n *notices) obey(ctx context.Context, fresh []notice) error {
 	return nil
 }
 
-// haltsAgain reads what another node may have halted, let go on, or renamed.
-func (s *Store) haltsAgain(ctx context.Context) error {
-	s.halting.Lock()
-	defer s.halting.Unlock()
+// holdsAgain reads what another node may have held, let go on, or renamed.
+func (s *Store) holdsAgain(ctx context.Context) error {
+	s.holding.Lock()
+	defer s.holding.Unlock()
 	if err := s.loadRestoration(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.loadRenames(ctx), s.loadHalts(ctx))
+	return errors.Join(s.loadRenames(ctx), s.loadHolds(ctx))
 }
 
 // loadAll reads the marks of forgotten contacts, and the key that all nodes make them with.

@@ -78,10 +78,10 @@ func TestNodesHearOfHalts(t *testing.T) {
 	}})
 	d := claimOne(t, b, 1)
 	halted := func(is bool) func() bool {
-		return func() bool { _, got := b.Halted(&d); return got == is }
+		return func() bool { _, got := b.Held(&d); return got == is }
 	}
-	all := store.Halt{Scope: store.HaltAll, Reason: "a test"}
-	if err := a.Halt(t.Context(), all); err != nil {
+	all := nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "a test"}
+	if err := a.Hold(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := claims(t, b); err != nil || len(out) != 0 {
@@ -91,7 +91,7 @@ func TestNodesHearOfHalts(t *testing.T) {
 	for len(woken) > 0 {
 		<-woken
 	}
-	if err := a.Resume(t.Context(), store.HaltAll, ""); err != nil {
+	if err := a.EndHold(t.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); err != nil {
 		t.Fatal(err)
 	}
 	soon(t, "the end of a halt", halted(false))
@@ -119,7 +119,7 @@ func TestNodesHearOfHalts(t *testing.T) {
 	if ended < 2 {
 		t.Errorf("%d connections listened, want at least 2", ended)
 	}
-	if err := a.Halt(t.Context(), all); err != nil {
+	if err := a.Hold(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	soon(t, "a halt without its connection", halted(true))

@@ -116,7 +116,7 @@ func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *place, found pl
 // noteRestoration begins a review, unless the one of before has not been prepared yet: then it is that one.
 func noteRestoration(ctx context.Context, tx pgx.Tx, how string) error {
 	var open bool
-	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM restorations WHERE reviewed_at = 0 AND until_at = 0)`).Scan(&open); err != nil || open {
+	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM holds WHERE kind = 'restored' AND ended_at = 0) AND (SELECT until_at FROM restorations ORDER BY id DESC LIMIT 1) = 0`).Scan(&open); err != nil || open {
 		return err
 	}
 	newest, config := int64(0), ""
@@ -127,15 +127,16 @@ func noteRestoration(ctx context.Context, tx pgx.Tx, how string) error {
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
-	now := micro(time.Now())
-	if _, err := tx.Exec(ctx, postgresDialect.sql(endRestorationsSQL.sql), now); err != nil {
-		return err
-	}
+	now := time.Now()
 	for _, end := range leaveSignedIn {
 		if _, err := tx.Exec(ctx, postgresDialect.sql(end.sql)); err != nil {
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, postgresDialect.sql(insertRestorationSQL.sql), how, micro(time.Time{}), newest, now, config)
+	if _, err = tx.Exec(ctx, postgresDialect.sql(insertRestorationSQL.sql), how, micro(time.Time{}), newest, micro(now), config); err != nil {
+		return err
+	}
+	h := (&Restoration{How: how, FoundAt: now}).hold()
+	_, err = tx.Exec(ctx, postgresDialect.sql(setHoldSQL.sql), holdRow(&h)...)
 	return err
 }

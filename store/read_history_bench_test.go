@@ -67,7 +67,7 @@ func history(b *testing.B, dispatches, messages int) (path string) {
 	return path
 }
 
-func openBench(b *testing.B, path string) *Store {
+func openBench(b testing.TB, path string) *Store {
 	b.Helper()
 	s, err := Open(b.Context(), Options{DSN: "sqlite:" + path, Settle: planAll})
 	if err != nil {

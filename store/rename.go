@@ -9,7 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A trigger or job that gets another name keeps its memory. What is open, its halts, its windows and its runs take the new
+// A trigger or job that gets another name keeps its memory. What is open, its holds, its windows and its runs take the new
 // name; what has ended keeps the old one, since it may be millions of rows, and is found by both: a correlation key is looked up
 // under the hash of each name that its trigger ever had. To whom an old row belongs is said by when it was made, so the
 // old name may be given to another trigger later.
@@ -68,7 +68,7 @@ func (s *Store) Rename(ctx context.Context, all []Rename) error {
 	}
 	s.pausing.Lock()
 	defer s.pausing.Unlock()
-	err := s.changeHalts(ctx, nil, func(t *tx) error {
+	err := s.changeHolds(ctx, nil, func(t *tx) error {
 		for _, r := range all {
 			if err := t.rename(r); err != nil {
 				return fmt.Errorf("%s %q, which was %q: %w", r.About, r.Name, r.Was, err)
@@ -129,11 +129,14 @@ func (t *tx) noteRename(r Rename) error {
 }
 
 func (t *tx) rename(r Rename) error {
-	renamed, ends := renameTrigger, endTrigger
+	renamed, ends, ended := renameTrigger, endTrigger, endNewHoldsSQL
 	if r.About == RenamedJob {
-		renamed, ends = renameJob, endJob
+		renamed, ends, ended = renameJob, endJob, endNewJobHoldsSQL
 	}
 	err := t.noteRename(r)
+	if err == nil {
+		err = t.put(ended, r.Name)
+	}
 	for _, s := range renamed {
 		if err == nil {
 			err = t.put(s, r.Was, r.Name)
@@ -151,19 +154,21 @@ var (
 	renameWaitingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
 	renameSendingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
 	renameDoubtSQL   = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
-	renameHaltsSQL   = statementOf(`UPDATE halts SET name = ?2 WHERE name = ?1 AND (scope = 'trigger' OR scope = 'mode' OR scope = 'released') AND NOT EXISTS (SELECT 1 FROM halts n WHERE n.scope = halts.scope AND n.name = ?2)`)
-	endOldHaltsSQL   = statementOf(`DELETE FROM halts WHERE name = ?1 AND (scope = 'trigger' OR scope = 'mode' OR scope = 'released')`)
-	renameWindowSQL  = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
+	// A hold of the old name goes on under the new one; what has ended there gives way.
+	endNewHoldsSQL = statementOf(`DELETE FROM holds WHERE ended_at > 0 AND ((scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1)`)
+	renameHoldsSQL = statementOf(`UPDATE holds SET name = ?2 WHERE scope = 'trigger' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'trigger' AND n.name = ?2 AND n.kind = holds.kind)`)
+	renamePartsSQL = statementOf(`UPDATE holds SET part = 'trigger ' || ?2 WHERE part = 'trigger ' || ?1 AND NOT EXISTS (SELECT 1 FROM holds n
+		WHERE n.scope = holds.scope AND n.name = holds.name AND n.kind = holds.kind AND n.of_account = holds.of_account AND n.part = 'trigger ' || ?2)`)
+	endOldHoldsSQL  = statementOf(`DELETE FROM holds WHERE (scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1`)
+	renameWindowSQL = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
 		ON CONFLICT (trigger_name) DO UPDATE SET used = trigger_windows.used + excluded.used`)
-	endOldWindowSQL     = statementOf(`DELETE FROM trigger_windows WHERE trigger_name = ?1`)
-	renameSendPausesSQL = statementOf(`UPDATE send_pauses SET of_trigger = ?2, origin = 'trigger ' || ?2 WHERE of_trigger = ?1 AND NOT EXISTS (SELECT 1 FROM send_pauses n
-		WHERE n.of_account = send_pauses.of_account AND n.kind = send_pauses.kind AND n.content = send_pauses.content AND n.of_trigger = ?2)`)
-	endOldSendPausesSQL  = statementOf(`DELETE FROM send_pauses WHERE of_trigger = ?1`)
+	endOldWindowSQL      = statementOf(`DELETE FROM trigger_windows WHERE trigger_name = ?1`)
 	renameRowsSQL        = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
 	renameRowsSendingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
 	renameRowsDoubtSQL   = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
-	renameJobHaltsSQL    = statementOf(`UPDATE halts SET name = ?2 WHERE name = ?1 AND (scope = 'job') AND NOT EXISTS (SELECT 1 FROM halts n WHERE n.scope = halts.scope AND n.name = ?2)`)
-	endOldJobHaltsSQL    = statementOf(`DELETE FROM halts WHERE name = ?1 AND (scope = 'job')`)
+	endNewJobHoldsSQL    = statementOf(`DELETE FROM holds WHERE ended_at > 0 AND scope = 'job' AND name = ?1`)
+	renameJobHoldsSQL    = statementOf(`UPDATE holds SET name = ?2 WHERE scope = 'job' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'job' AND n.name = ?2)`)
+	endOldJobHoldsSQL    = statementOf(`DELETE FROM holds WHERE scope = 'job' AND name = ?1`)
 	renameJobWindowSQL   = statementOf(`INSERT INTO job_windows (job, since, used) SELECT CAST(?2 AS TEXT), since, used FROM job_windows WHERE job = ?1
 		ON CONFLICT (job) DO UPDATE SET used = job_windows.used + excluded.used`)
 	endOldJobWindowSQL = statementOf(`DELETE FROM job_windows WHERE job = ?1`)
@@ -175,10 +180,10 @@ var (
 
 // What is renamed, and then what is left under the old name because the new one has its own.
 var (
-	renameTrigger = []*statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHaltsSQL, renameWindowSQL, renameSendPausesSQL}
-	endTrigger    = []*statement{endOldHaltsSQL, endOldWindowSQL, endOldSendPausesSQL}
-	renameJob     = []*statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHaltsSQL, renameJobWindowSQL, renameClocksSQL, renameRunsSQL}
-	endJob        = []*statement{endOldJobHaltsSQL, endOldJobWindowSQL, endOldClocksSQL}
+	renameTrigger = []*statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHoldsSQL, renamePartsSQL, renameWindowSQL}
+	endTrigger    = []*statement{endOldHoldsSQL, endOldWindowSQL}
+	renameJob     = []*statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHoldsSQL, renameJobWindowSQL, renameClocksSQL, renameRunsSQL}
+	endJob        = []*statement{endOldJobHoldsSQL, endOldJobWindowSQL, endOldClocksSQL}
 )
 
 // NameNow is what a trigger or job is called now that had that name at that time.

@@ -11,10 +11,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// HaltRestored holds everything in data that was restored, until a person has reviewed it. No command sets it, and no row of halts
-// holds it: it is the newest restoration.
-const HaltRestored HaltScope = "restored"
-
 // A Restoration is one finding that this data is a copy of what it was (instance.go). Whoever had the data after the copy was
 // made may have sent what waits in it. So what was due until the finding is in doubt from the first start on, before anything
 // else may change its due time; runs that were open are paused; and nothing is sent until a person has reviewed it (decision 42).
@@ -33,12 +29,13 @@ type Restoration struct {
 	LastRun      nudgewire.RunID
 	Config       string // version of the config that the copy had last
 
-	Claimed    int64 // messages that were being sent when the copy was made
-	Doubted    int64 // messages that waited, and were due until Until
-	ReviewedAt time.Time
+	Claimed    int64     // messages that were being sent when the copy was made
+	Doubted    int64     // messages that waited, and were due until Until
+	ReviewedAt time.Time // when its hold ended
 }
 
-const newestRestoration = `SELECT id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted, reviewed_at
+const newestRestoration = `SELECT id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted,
+		coalesce((SELECT ended_at FROM holds WHERE scope = 'all' AND name = '' AND kind = 'restored' AND of_account = '' AND part = '' AND way = ''), 0)
 	FROM restorations ORDER BY id DESC LIMIT 1`
 
 // restoration is the newest one; nil for none.
@@ -54,13 +51,10 @@ func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
 	return v, wrap(err, "whether this was restored")
 }
 
-var (
-	insertRestorationSQL = statementOf(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted, reviewed_at)
+var insertRestorationSQL = statementOf(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted)
 		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
 			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM dispatches), 0), coalesce((SELECT max(id) FROM runs), 0),
-			?5, 0, 0, 0`)
-	endRestorationsSQL = statementOf(`UPDATE restorations SET reviewed_at = ?1 WHERE reviewed_at = 0`)
-)
+			?5, 0, 0`)
 
 // recognise finds out whether the data is a copy, and notes that for good before it signs it for its own.
 func (s *Store) recognise(ctx context.Context, path string) error {
@@ -83,15 +77,15 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 			return err
 		}
 		err := s.writer.runBatch([]*waiting{{run: func(t *tx) error {
-			if err := t.put(endRestorationsSQL, t.at); err != nil {
-				return err
-			}
 			for _, end := range leaveSignedIn {
 				if err := t.put(end); err != nil {
 					return err
 				}
 			}
-			return t.put(insertRestorationSQL, how, micro(at), newest, t.at, config)
+			if err := t.put(insertRestorationSQL, how, micro(at), newest, t.at, config); err != nil {
+				return err
+			}
+			return t.hold((&Restoration{How: how, CopiedAt: at, FoundAt: moment(t.at)}).hold())
 		}}})
 		if err != nil {
 			return fmt.Errorf("note that the data was restored: %w", err)
@@ -165,13 +159,18 @@ func (r *Restoration) until() time.Time {
 	return r.Until
 }
 
-// halt is a restoration that nobody has reviewed, as what holds everything.
-func (r *Restoration) halt() Halt {
+// restoredHold names the hold of data that is a copy.
+var restoredHold = nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldRestored}
+
+// hold is a restoration that nobody has reviewed, as what holds everything.
+func (r *Restoration) hold() nudgewire.Hold {
 	words := "this data is a copy: " + r.How
 	if !r.CopiedAt.IsZero() {
 		words += ", as it was at " + r.CopiedAt.UTC().Format(time.DateTime) + " UTC"
 	}
-	return Halt{Scope: HaltRestored, Reason: words, At: r.FoundAt}
+	h := restoredHold
+	h.Reason, h.At = words, r.FoundAt
+	return h
 }
 
 // reviewTurn has one process at a time prepare a review.
@@ -355,7 +354,7 @@ func (e *LostAtError) Error() string {
 		e.Lost.UTC().Format(time.DateTime), e.From.UTC().Format(time.DateTime), e.Until.UTC().Format(time.DateTime)+" UTC")
 }
 
-var reviewedSQL = statementOf(`UPDATE restorations SET reviewed_at = ?2, until_at = ?3, doubted = ?4 WHERE id = ?1 AND reviewed_at = 0`)
+var reviewedSQL = statementOf(`UPDATE restorations SET until_at = ?2, doubted = ?3 WHERE id = ?1`)
 
 // EndReview lets restored data send. lost is when whoever had it before was lost, where that is known: what was due later surely was
 // not sent, and waits again. The rest stays in doubt. Errors: ErrNotFound where nothing is to be reviewed, a *LostAtError.
@@ -396,11 +395,13 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 	if err == nil {
 		waited := done.Doubted
 		done.Doubted += r.Claimed
-		err = s.changeHalts(ctx, func(h Halt) bool { return h.Scope == HaltRestored }, func(t *tx) error {
-			t.peers.lowWater().lower(EveryAccount, 0)
-			t.leavesDue(EveryAccount, t.at)
+		err = s.changeHolds(ctx, restoredHold.Same, func(t *tx) error {
+			was, err := t.endHold(restoredHold)
+			if err != nil || !was {
+				return err
+			}
 			t.leavesLookup(t.at)
-			return t.put(reviewedSQL, r.ID, t.at, micro(until), waited)
+			return t.put(reviewedSQL, r.ID, micro(until), waited)
 		})
 	}
 	if err == nil {

@@ -138,7 +138,7 @@ func TestTheReviewOfRestoredData(t *testing.T) {
 	code := c.queue("code", time.Minute, nudgewire.Authentication)
 	later := c.queue("later", 2*time.Hour, nudgewire.Marketing)
 	cancelled := c.queue("cancelled", 2*time.Hour, nudgewire.Marketing)
-	c.must(c.Store.Halt(c.Context(), Halt{Scope: HaltTemplate, Name: "t"}))
+	c.must(c.Store.Hold(c.Context(), nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "t"}))
 	r := c.restore()
 	if r.Claimed != 1 || r.Doubted != 2 || !r.Until.Equal(c.now) || r.CopiedAt.IsZero() {
 		t.Errorf("the restoration: %+v", r)
@@ -169,25 +169,25 @@ func TestTheReviewOfRestoredData(t *testing.T) {
 		if got := c.claims(); len(got) != 0 {
 			t.Errorf("round %d: %d are claimed in review", round, len(got))
 		}
-		if _, halted, err := c.RunHalted(c.Context(), &nudgewire.Run{Job: "any"}); err != nil || !halted || !c.JobHalted("any") {
+		if _, halted, err := c.RunHeld(c.Context(), &nudgewire.Run{Job: "any"}); err != nil || !halted || !c.JobHeld("any") {
 			t.Errorf("round %d: uploads go on (%v)", round, err)
 		}
 		if at, ok, err := c.NextDue(c.Context()); err != nil || ok {
 			t.Errorf("round %d: something is due at %s (%v)", round, at, err)
 		}
-		c.must(c.Store.Halt(c.Context(), Halt{Scope: HaltAll}))
-		c.must(c.Resume(c.Context(), HaltAll, ""))
+		c.must(c.Store.Hold(c.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}))
+		c.must(c.EndHold(c.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}))
 		c.restart()
 		if again := c.begin(); again.ID != r.ID || again.Doubted != r.Doubted || !again.Until.Equal(r.Until) {
 			t.Errorf("round %d: %+v", round, again)
 		}
 		is(fmt.Sprint("round ", round))
 	}
-	halts, err := c.Halts(c.Context())
-	if c.must(err); len(halts) != 2 || halts[0].Scope != HaltRestored || halts[1].Scope != HaltTemplate {
+	halts, err := c.Holds(c.Context())
+	if c.must(err); len(halts) != 2 || halts[0].Kind != nudgewire.HoldRestored || halts[1].Scope != nudgewire.ScopeTemplate {
 		t.Errorf("halts: %+v", halts)
 	}
-	if err := c.Resume(c.Context(), HaltRestored, ""); err == nil {
+	if err := c.EndHold(c.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldRestored}); err == nil {
 		t.Error("resume ends the review")
 	}
 	done, err := c.EndReview(c.Context(), time.Time{})
@@ -571,8 +571,8 @@ func TestACopyIsKnown(t *testing.T) {
 			r, err := Open(t.Context(), Options{DSN: "sqlite:" + c.path(), ReadOnly: true})
 			if name != "a new, empty one" {
 				c.must(err)
-				halts, err := r.Halts(t.Context())
-				if c.must(err); (len(halts) == 1 && halts[0].Scope == HaltRestored) != (tt.want != "") {
+				halts, err := r.Holds(t.Context())
+				if c.must(err); (len(halts) == 1 && halts[0].Kind == nudgewire.HoldRestored) != (tt.want != "") {
 					t.Errorf("a reader sees %+v", halts)
 				}
 				c.must(r.Close())

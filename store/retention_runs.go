@@ -30,7 +30,7 @@ var oldRun = `r.ended_at > 0 AND r.ended_at < ?1 AND (r.folder = '' OR r.files_r
 	AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.run_id = r.id AND (p.state = 'built' OR p.state = 'uploading' OR p.state = 'in_doubt' OR p.message_ids <> ''))
 	AND NOT EXISTS (SELECT 1 FROM run_rows w WHERE w.run_id = r.id AND w.gone < w.row_count)
 	AND NOT EXISTS (SELECT 1 FROM run_messages m WHERE m.run_id = r.id AND m.gone < m.id_count)
-	AND NOT EXISTS (SELECT 1 FROM halts h WHERE h.scope = 'run' AND h.name = CAST(r.id AS TEXT))`
+	AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.scope = 'run' AND h.name = CAST(r.id AS TEXT) AND h.ended_at = 0)`
 
 var (
 	dropSomeRowsSQL = statementOf(`DELETE FROM run_rows WHERE run_id = ?1

@@ -116,7 +116,7 @@ func (t *tx) run(id nudgewire.RunID) (r nudgewire.Run, err error) {
 // SetRun stores r in place of the run of its ID (all but ID, Job, Slot, DueAt, Cause and
 // CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. For by ""
 // any owner will do: a person's order has none. A run that becomes cancelled takes its parts
-// that are built along, in the same commit. One that becomes paused or cancelled halts the rows
+// that are built along, in the same commit. One that becomes paused or cancelled holds the rows
 // that it handed over, and one that goes on lets them go. An order that docs/states.md forbids
 // is ErrMoved, too.
 func (s *Store) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
@@ -212,9 +212,9 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 	}
 	switch {
 	case r.State == nudgewire.RunPaused || r.State == nudgewire.RunCancelled:
-		err = s.changeHalts(ctx, nil, change)
+		err = s.changeHolds(ctx, nil, change)
 	case slices.Contains(from, nudgewire.RunPaused):
-		err = s.changeHalts(ctx, runHalt(r.ID, "").same, change)
+		err = s.changeHolds(ctx, nudgewire.RunHold(r.ID, "").Same, change)
 	default:
 		err = s.write(ctx, laneWork, change)
 	}

@@ -585,66 +585,39 @@ CREATE TABLE redactions (
 
 -- ==== What holds sending back ====
 
--- What is halted, until a person or the config lets it go on: the claim asks here. mark is the piece of dispatches.send that names the
--- template, of scope 'run' what the keys of its rows begin with. A run that is paused or cancelled halts its rows by scope 'run'. A trigger
--- that is off, in shadow or gone from the config holds what waits of it by scope 'mode', and by scope 'released' nothing any more: a person
--- let that go. After damage of the log everything is halted by scope 'damage'.
-CREATE TABLE halts (
-	scope  TEXT   NOT NULL CHECK (scope = 'all' OR scope = 'trigger' OR scope = 'template' OR scope = 'job' OR scope = 'run' OR scope = 'mode' OR scope = 'released' OR scope = 'damage'),
-	name   TEXT   NOT NULL CHECK ((scope = 'all' OR scope = 'damage') = (name = '')),
-	mark   TEXT   NOT NULL CHECK ((scope = 'template' OR scope = 'run') = (mark <> '')),
-	reason TEXT   NOT NULL,
-	at     BIGINT NOT NULL CHECK (at > 0),
-	PRIMARY KEY (scope, name)
-);
-
--- What the service does not take now: what is sent with a template or campaign (or as text), by one trigger or run, or by whoever sends it
--- where origin is ''. mark is what its send contains, run_mark what the keys of the run's rows begin with. refused says that the service
--- refuses one message after the other; else its words said that the template is paused. Until ends_at nothing of it goes; from
--- then on the one dispatch called probe does, and what becomes of it lifts the pause or begins the next, longer one. told_by_status says that
--- the service took such messages and failed them later. A pause that was lifted leaves its row: the next one soon after may
--- be longer, and words about older messages are no new trouble.
-CREATE TABLE send_pauses (
-	of_account     TEXT   NOT NULL,
-	kind           TEXT   NOT NULL CHECK (kind = 'template' OR kind = 'campaign' OR kind = 'text'),
-	content        TEXT   NOT NULL CHECK (content <> '' OR kind = 'text'),
-	origin         TEXT   NOT NULL,
-	of_trigger     TEXT   NOT NULL CHECK (of_trigger = '' OR origin <> ''),
-	run_mark       TEXT   NOT NULL CHECK (run_mark = '' OR origin <> ''),
-	mark           TEXT   NOT NULL CHECK (mark <> ''),
-	words          TEXT   NOT NULL,
-	since          BIGINT NOT NULL CHECK (since > 0),
-	ends_at        BIGINT NOT NULL CHECK (ends_at > 0),
-	pauses         BIGINT NOT NULL CHECK (pauses > 0),
-	refused        BIGINT NOT NULL CHECK (refused = 0 OR refused = 1),
-	told_by_status BIGINT NOT NULL CHECK (told_by_status = 0 OR told_by_status = 1),
-	probe          BIGINT NOT NULL,
-	lifted_at      BIGINT NOT NULL,
-	CHECK ((of_trigger = '' AND run_mark = '') = (origin = '')),
-	PRIMARY KEY (of_account, kind, content, origin)
+-- What keeps messages back, whoever ordered it: a person, the config, a run, the service, what was found of the data. See hold.go beside the
+-- root for the kinds, and what ends each; store/hold.go asks here for each claim. A hold keeps messages back until ended_at; its row stays for a
+-- while after that.
+--
+-- Of what the service does not take (kind 'service'): part is the one trigger or run whose messages wait ("trigger reminder"), of an account
+-- its lane, '' for all. cause says what is wrong. From until_at on the one message called probe goes, and what becomes of it ends the hold, or
+-- makes it longer; strikes are the holds one after the other. by_status says that the service took such messages and failed them later,
+-- asked that a question was answered well since. way is a keyed hash of the key and the address by which an account was called: who calls
+-- it otherwise is not held. mark is what the send of a message contains that asks for the template or campaign.
+CREATE TABLE holds (
+	scope      TEXT   NOT NULL CHECK (scope IN ('all', 'trigger', 'template', 'campaign', 'text', 'job', 'run', 'account')),
+	name       TEXT   NOT NULL CHECK (name <> '' OR scope IN ('all', 'text', 'account')),
+	kind       TEXT   NOT NULL CHECK (kind IN ('halt', 'mode', 'released', 'run', 'service', 'damage', 'restored')),
+	of_account TEXT   NOT NULL DEFAULT '',
+	part       TEXT   NOT NULL DEFAULT '' CHECK (part = '' OR kind = 'service'),
+	way        TEXT   NOT NULL DEFAULT '' CHECK (way = '' OR scope = 'account'),
+	reason     TEXT   NOT NULL,
+	who        TEXT   NOT NULL,
+	at         BIGINT NOT NULL CHECK (at > 0),
+	until_at   BIGINT NOT NULL CHECK (until_at > 0 OR kind <> 'service'),
+	ended_at   BIGINT NOT NULL DEFAULT 0,
+	cause      TEXT   NOT NULL DEFAULT '' CHECK ((cause <> '') = (kind = 'service')),
+	strikes    BIGINT NOT NULL DEFAULT 0 CHECK (strikes >= 0),
+	by_status  BIGINT NOT NULL DEFAULT 0 CHECK (by_status = 0 OR by_status = 1),
+	asked      BIGINT NOT NULL DEFAULT 0 CHECK (asked = 0 OR asked = 1),
+	probe      BIGINT NOT NULL DEFAULT 0,
+	mark       TEXT   NOT NULL DEFAULT '' CHECK ((mark <> '') = (scope IN ('template', 'campaign', 'text'))),
+	PRIMARY KEY (scope, name, kind, of_account, part, way)
 ) {{clustered}};
-
--- Accounts that the service does not serve now, as all processes know it; see halt_accounts.go. room is what is paused: each lane of an
--- account may be by itself, 'send' is all of it, and 'look' asks for statuses. way is a keyed hash of the key and the address by which the
--- account was called: a process that calls it otherwise is not paused. From ends_at on one process tries, whose turn it is for as long as
--- it has moved ends_at.
-CREATE TABLE account_pauses (
-	of_account     TEXT   NOT NULL,
-	room           TEXT   NOT NULL CHECK (room = 'send' OR room = 'look' OR room = 'send authentication' OR room = 'send utility' OR room = 'send marketing'),
-	way            TEXT   NOT NULL,
-	cause          TEXT   NOT NULL CHECK (cause <> ''),
-	words          TEXT   NOT NULL,
-	since          BIGINT NOT NULL CHECK (since > 0),
-	ends_at        BIGINT NOT NULL CHECK (ends_at > 0),
-	strikes        BIGINT NOT NULL CHECK (strikes >= 0),
-	told_by_status BIGINT NOT NULL CHECK (told_by_status = 0 OR told_by_status = 1),
-	asked          BIGINT NOT NULL CHECK (asked = 0 OR asked = 1),
-	node           TEXT   NOT NULL,
-	PRIMARY KEY (of_account, room, way)
-) {{clustered}};
+CREATE INDEX holds_now ON holds (ended_at) WHERE ended_at = 0;
 
 -- Each time that this database was found to be a copy of what it was: restored, moved, or put back. Until a person has
--- reviewed it (reviewed_at) nothing is sent. What was due until until_at may have been sent by whoever had the data
+-- reviewed the newest one a hold of kind 'restored' keeps everything back. What was due until until_at may have been sent by whoever had the data
 -- after the copy was made; until_at is 0 while that is not worked out yet. last_event, last_run: the newest numbers in the copy.
 CREATE TABLE restorations (
 	id            {{id}},
@@ -658,10 +631,8 @@ CREATE TABLE restorations (
 	last_run      BIGINT NOT NULL,
 	config        TEXT   NOT NULL,
 	claimed       BIGINT NOT NULL,
-	doubted       BIGINT NOT NULL,
-	reviewed_at   BIGINT NOT NULL
+	doubted       BIGINT NOT NULL
 );
-CREATE INDEX restorations_review ON restorations (reviewed_at) WHERE reviewed_at = 0;
 
 -- ==== Alerts and webhooks out ====
 
@@ -931,7 +902,7 @@ INSERT INTO forgotten_key SELECT encode(sha256(convert_to(gen_random_uuid()::tex
 -- How nodes hear of what another one changed: a row says that something did. Transactions do not end in the order of their numbers, so
 -- readers go by xid; see postgres_notices.go.
 CREATE TABLE notices (
-	kind TEXT        NOT NULL CHECK (kind = 'halts' OR kind = 'blocks' OR kind = 'off' OR kind = 'due'),
+	kind TEXT        NOT NULL CHECK (kind = 'holds' OR kind = 'blocks' OR kind = 'off' OR kind = 'due'),
 	id   BIGINT      NOT NULL,
 	xid  xid8        NOT NULL DEFAULT pg_current_xact_id(),
 	at   TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
@@ -948,11 +919,9 @@ CREATE FUNCTION note_called_off() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 	INSERT INTO notices (kind, id) VALUES ('off', NEW.dispatch_id);
 	RETURN NULL;
 END $$;
-CREATE TRIGGER halts_notice AFTER INSERT OR UPDATE OR DELETE ON halts FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
-CREATE TRIGGER send_pauses_notice AFTER INSERT OR UPDATE OR DELETE ON send_pauses FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
-CREATE TRIGGER account_pauses_notice AFTER INSERT OR UPDATE OR DELETE ON account_pauses FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
-CREATE TRIGGER restorations_notice AFTER INSERT OR UPDATE OR DELETE ON restorations FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
-CREATE TRIGGER renames_notice AFTER INSERT OR UPDATE ON renames FOR EACH STATEMENT EXECUTE FUNCTION note_change('halts');
+CREATE TRIGGER holds_notice AFTER INSERT OR UPDATE OR DELETE ON holds FOR EACH STATEMENT EXECUTE FUNCTION note_change('holds');
+CREATE TRIGGER restorations_notice AFTER UPDATE ON restorations FOR EACH STATEMENT EXECUTE FUNCTION note_change('holds');
+CREATE TRIGGER renames_notice AFTER INSERT OR UPDATE ON renames FOR EACH STATEMENT EXECUTE FUNCTION note_change('holds');
 CREATE TRIGGER blocks_notice AFTER INSERT OR UPDATE ON blocks FOR EACH STATEMENT EXECUTE FUNCTION note_change('blocks');
 CREATE TRIGGER forgotten_notice AFTER INSERT OR UPDATE ON forgotten FOR EACH STATEMENT EXECUTE FUNCTION note_change('blocks');
 CREATE TRIGGER called_off_notice AFTER INSERT ON called_off FOR EACH ROW EXECUTE FUNCTION note_called_off();

@@ -9,17 +9,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// HaltDamage holds everything after commits were lost, until a person has looked at what would be sent again. No
-// command sets it.
-const HaltDamage HaltScope = "damage"
-
 // What is lost must be known for as long as nobody has reviewed it, and the log that shows it is gone with the first
 // checkpoint, even that of a connection that is closed. So it is written to a file of its own before the first
-// connection is opened, and stays there until the halt is in the database.
+// connection is opened, and stays there until the hold is in the database.
 func faultFile(path string) string { return path + ".damaged" }
 
 // findFault is what the log beside the database at path has lost; nil for nothing. What it finds it writes down first.
@@ -58,12 +55,12 @@ const newestKnown = `SELECT coalesce(max(at), 0) FROM (
 	SELECT max(at) AS at FROM (SELECT received_at AS at FROM events ORDER BY id DESC LIMIT 1) AS newest_event
 	UNION ALL SELECT max(at) FROM (SELECT accepted_at AS at FROM messages ORDER BY accepted_at DESC LIMIT 1) AS newest_message) AS newest`
 
-// halt is the fault as what holds everything.
-func (f *logFault) halt(ctx context.Context, s *Store, found time.Time) (Halt, error) {
+// hold is the fault as what holds everything.
+func (f *logFault) hold(ctx context.Context, s *Store, found time.Time) (nudgewire.Hold, error) {
 	var newest time.Time
 	err := s.rows(ctx, newestKnown, nil, func(r *row) error { newest = r.time(); return nil })
 	if err != nil {
-		return Halt{}, fmt.Errorf("what the data still knows: %w", err)
+		return nudgewire.Hold{}, fmt.Errorf("what the data still knows: %w", err)
 	}
 	words := fmt.Sprintf("the log of the database was damaged: up to %s", units.Count(int64(f.Commits), "commit"))
 	if !newest.IsZero() {
@@ -72,17 +69,17 @@ func (f *logFault) halt(ctx context.Context, s *Store, found time.Time) (Halt, e
 	if !f.Until.IsZero() {
 		words += ", the last at " + f.Until.UTC().Format(time.DateTime) + " UTC,"
 	}
-	return Halt{Scope: HaltDamage, Reason: words + " may be lost", At: found}, nil
+	return nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldDamage, Reason: words + " may be lost", At: found}, nil
 }
 
-// holdAll puts the halt for a fault into the database, and then takes its file away.
+// holdAll puts the hold for a fault into the database, and then takes its file away.
 func (s *Store) holdAll(ctx context.Context, path string, fault *logFault) error {
 	if fault == nil {
 		return nil
 	}
-	h, err := fault.halt(ctx, s, s.writer.now())
+	h, err := fault.hold(ctx, s, s.writer.now())
 	if err == nil {
-		err = s.writer.runBatch([]*waiting{{run: func(t *tx) error { return t.halt(h) }}})
+		err = s.writer.runBatch([]*waiting{{run: func(t *tx) error { return t.hold(h) }}})
 	}
 	if err != nil {
 		return fmt.Errorf("hold what may have been sent: %w", err)
@@ -93,14 +90,12 @@ func (s *Store) holdAll(ctx context.Context, path string, fault *logFault) error
 	return nil
 }
 
-// Damaged is the halt after commits were lost, as long as nobody has reviewed it.
-func (s *Store) Damaged() (Halt, bool) {
-	for _, h := range s.haltsNow() {
-		if h.Scope == HaltDamage {
-			return h, true
-		}
+// Damaged is the hold after commits were lost, as long as nobody has reviewed it.
+func (s *Store) Damaged() (h nudgewire.Hold, is bool) {
+	for _, h = range s.HoldsOf(func(h nudgewire.Hold) bool { return h.Kind == nudgewire.HoldDamage }) {
+		return h, true
 	}
-	return Halt{}, false
+	return h, false
 }
 
 // faultBeside is findFault for a store that only reads: its connections, too, would end the log. A daemon has looked

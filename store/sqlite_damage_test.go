@@ -53,7 +53,7 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if halts, err := r.Halts(t.Context()); err != nil || len(halts) != 1 || halts[0].Scope != HaltDamage {
+		if halts, err := r.Holds(t.Context()); err != nil || len(halts) != 1 || halts[0].Kind != nudgewire.HoldDamage {
 			t.Errorf("a reader sees %+v (%v)", halts, err)
 		}
 		if err := r.Close(); err != nil {
@@ -91,13 +91,13 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 		if n := claim(s); n != 0 {
 			t.Errorf("start %d: %d claimed", round, n)
 		}
-		if _, halted, err := s.RunHalted(t.Context(), &nudgewire.Run{Job: "any"}); err != nil || !halted || !s.JobHalted("any") {
+		if _, halted, err := s.RunHeld(t.Context(), &nudgewire.Run{Job: "any"}); err != nil || !halted || !s.JobHeld("any") {
 			t.Errorf("start %d: uploads go on (%v)", round, err)
 		}
-		if err := s.Halt(t.Context(), Halt{Scope: HaltAll}); err != nil {
+		if err := s.Hold(t.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); err != nil {
 			t.Error(err)
 		}
-		if err := s.Resume(t.Context(), HaltAll, ""); err != nil {
+		if err := s.EndHold(t.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); err != nil {
 			t.Error(err)
 		}
 		if n := claim(s); n != 0 {
@@ -111,16 +111,16 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 		}
 	}
 	s := open()
-	if err := s.Halt(t.Context(), Halt{Scope: HaltDamage}); err == nil {
+	if err := s.Hold(t.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldDamage}); err == nil {
 		t.Error("somebody can halt for damage")
 	}
-	if err := s.Resume(t.Context(), HaltDamage, ""); err != nil {
+	if err := s.EndHold(t.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldDamage}); err != nil {
 		t.Fatal(err)
 	}
 	if n := claim(s); n < 3 {
 		t.Errorf("reviewed, and %d claimed", n)
 	}
-	if err := s.Resume(t.Context(), HaltDamage, ""); !errors.Is(err, nudgewire.ErrNotFound) {
+	if err := s.EndHold(t.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldDamage}); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Errorf("reviewed twice: %v", err)
 	}
 	if err := s.Close(); err != nil {

@@ -96,7 +96,7 @@ func mustBeClosed(t *testing.T, s *Store, path string) {
 	if len(got) != 0 {
 		t.Errorf("%d claimed", len(got))
 	}
-	check("a person's halt", s.Halt(t.Context(), Halt{Scope: HaltAll}))
+	check("a person's halt", s.Hold(t.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}))
 }
 
 // Writes go on behind a log that was cut off in the middle, and the file is as long as before: what ended the commit before is not there

@@ -53,7 +53,7 @@ func TestNothingIsTakenWhileTheDataIsGone(t *testing.T) {
 				if len(got) != 0 {
 					t.Errorf("%d claimed", len(got))
 				}
-				check("a person's halt", s.Halt(t.Context(), Halt{Scope: HaltAll}))
+				check("a person's halt", s.Hold(t.Context(), nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}))
 				if how == "deleted" {
 					return
 				}

@@ -32,7 +32,7 @@ type Options struct {
 
 	OnLookup func(at time.Time)
 
-	// OnPause is called when another process may have paused an account, or let it go on, and AccountPauses knows of it. nil is nobody.
+	// OnPause is called when another process may have paused an account, or let it go on, and AccountHolds knows of it. nil is nobody.
 	OnPause func()
 
 	// Tells are the receivers under webhooks_out, by name, that want to know of a change of that kind: "dispatch" and "in_doubt" are
@@ -109,12 +109,10 @@ type Store struct {
 		path string // where refresh tokens are noted that may not be kept yet
 	}
 
-	halting sync.Mutex             // one change of halts at a time, with its reading back
-	halted  atomic.Pointer[[]Halt] // as Halts gives them; nil when read-only
+	holding sync.Mutex                       // one change of holds at a time, with its reading back
+	holds   atomic.Pointer[[]nudgewire.Hold] // that have not ended; nil when read-only
 
 	pausing sync.Mutex // one change of paused triggers at a time
-
-	paused atomic.Pointer[[]AccountPause] // accounts; nil when read-only
 
 	observer     Observer
 	unrecognised *Restoration              // that the daemon will find at its next start; nil when this is the daemon
@@ -161,7 +159,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		open = s.openPostgres
 	}
 	if err = open(ctx, &o); err == nil && !o.ReadOnly {
-		if err = s.loadHalts(ctx); err == nil {
+		if err = s.loadHolds(ctx); err == nil {
 			err = s.loadRenames(ctx)
 		}
 		if err == nil {

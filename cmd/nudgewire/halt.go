@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 func (c *cli) halt() *cobra.Command {
@@ -52,7 +52,7 @@ let the rest go with "resume --reviewed". Data that was restored is reviewed in 
 				if len(args) > 0 {
 					return fail(exitUsage, "resume --reviewed first, then what else is halted", "--reviewed takes no name")
 				}
-				r.Scope = store.HaltDamage
+				r.Reviewed = true
 				if r.LostAt, err = c.parseLostAt(lostAt); err != nil {
 					return err
 				}
@@ -69,16 +69,16 @@ let the rest go with "resume --reviewed". Data that was restored is reviewed in 
 
 // haltRequest reads what to halt or to resume; nothing is all.
 func haltRequest(args []string) (r server.HaltRequest, err error) {
-	r.Scope = store.HaltAll
+	r.Scope = nudgewire.ScopeAll
 	if len(args) > 0 {
-		r.Scope = store.HaltScope(args[0])
+		r.Scope = nudgewire.HoldScope(args[0])
 	}
 	switch r.Scope {
-	case store.HaltAll:
+	case nudgewire.ScopeAll:
 		if len(args) > 1 {
 			return r, fail(exitUsage, "", "all takes no name")
 		}
-	case store.HaltTrigger, store.HaltTemplate, store.HaltJob:
+	case nudgewire.ScopeTrigger, nudgewire.ScopeTemplate, nudgewire.ScopeJob:
 		if len(args) < 2 || args[1] == "" {
 			return r, fail(exitUsage, "", "which %s?", r.Scope)
 		}
@@ -95,24 +95,24 @@ func haltRequest(args []string) (r server.HaltRequest, err error) {
 
 // switchHalt asks the daemon and tells what is halted then.
 func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
-	do func(*server.Client, context.Context, server.HaltRequest) ([]server.HaltView, error),
+	do func(*server.Client, context.Context, server.HaltRequest) ([]nudgewire.Hold, error),
 ) error {
 	ask, done, err := c.daemon()
 	if err != nil {
 		return err
 	}
 	defer done()
-	halts, err := do(ask, ctx, r)
+	holds, err := do(ask, ctx, r)
 	if err != nil {
 		return err
 	}
 	if c.json {
-		return printAll(c, halts)
+		return printAll(c, holds)
 	}
-	if !slices.ContainsFunc(halts, func(h server.HaltView) bool { return h.State() == "halted" }) {
+	if !slices.ContainsFunc(holds, func(h nudgewire.Hold) bool { return h.State() == "halted" }) {
 		c.say("nothing is halted\n")
 	}
-	for _, h := range halts {
+	for _, h := range holds {
 		c.say("%s  %s\n", h.State(), h.Words())
 	}
 	return nil

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 func (c *cli) reload() *cobra.Command {
@@ -47,11 +47,11 @@ or removed (they are paused). --dry-run says it before, and changes nothing.`,
 				if h.Waiting == 1 {
 					isPaused = "it is paused"
 				}
-				if h.Scope == store.HaltGone {
-					c.say("%s; %s: the account %s\n  send    put it back under accounts, then %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Ends())
+				if h.Kind == nudgewire.HoldGone {
+					c.say("%s; %s: the account %s\n  send    put it back under accounts, then %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Cancels())
 					continue
 				}
-				c.say("%s; %s: the trigger %s\n  send    %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Ends())
+				c.say("%s; %s: the trigger %s\n  send    %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Cancels())
 			}
 			for _, note := range d.SameKeys {
 				c.note("%s", note)

@@ -10,7 +10,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 func (c *cli) status() *cobra.Command {
@@ -97,8 +96,8 @@ func (c *cli) printStatus(s server.StatusView) {
 		}
 		row([]string{"nodes", ""}[min(i, 1)], "%s", words)
 	}
-	for _, h := range s.Halts {
-		if h.Scope == store.Released { // nothing needs to be done, and somebody may wonder
+	for _, h := range s.Holds {
+		if h.Kind == nudgewire.HoldReleased { // nothing needs to be done, and somebody may wonder
 			row(h.State(), "%s", c.paint(c.out, "33", h.Words()))
 		}
 	}

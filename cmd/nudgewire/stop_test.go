@@ -80,6 +80,8 @@ func (c *crash) put(name, text string) string {
 
 var stamps = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 
+var whoHalted = regexp.MustCompile(`"who":"[^"]+"`)
+
 // says runs a command and holds its exit status and its words to what is wanted; times are
 // written as <time>.
 var (
@@ -90,7 +92,7 @@ var (
 func (c *crash) says(code int, want string, args ...string) {
 	c.t.Helper()
 	got, out := c.command(args...)
-	out = strings.ReplaceAll(stamps.ReplaceAllString(out, "<time>"), c.folder, "<folder>")
+	out = whoHalted.ReplaceAllString(strings.ReplaceAll(stamps.ReplaceAllString(out, "<time>"), c.folder, "<folder>"), `"who":"<who>"`)
 	out = gaps.ReplaceAllString(userOfSocket.ReplaceAllString(out, "by hand: <user>"), "  ")
 	want = gaps.ReplaceAllString(want, "  ")
 	if got != code || strings.TrimSpace(out) != strings.TrimSpace(want) {
@@ -103,8 +105,8 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	c.says(exitNothing, "nudgewire: nothing is halted", "resume")
 	c.says(0, "halted  everything, since <time> UTC: wrong price; it goes on with: nudgewire resume", "halt", "--reason", "wrong price")
 	c.says(0, "halted  everything, since <time> UTC: wrong price; it goes on with: nudgewire resume\nhalted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder", "halt", "trigger", "reminder")
-	c.says(0, `{"scope":"all","reason":"wrong price","since":"<time>"}`+"\n"+`{"scope":"trigger","name":"reminder","since":"<time>"}`+"\n"+
-		`{"scope":"job","name":"winback","since":"<time>"}`, "halt", "job", "winback", "--json")
+	c.says(0, `{"scope":"all","kind":"halt","reason":"wrong price","who":"<who>","at":"<time>"}`+"\n"+`{"scope":"trigger","name":"reminder","kind":"halt","who":"<who>","at":"<time>"}`+"\n"+
+		`{"scope":"job","name":"winback","kind":"halt","who":"<who>","at":"<time>"}`, "halt", "job", "winback", "--json")
 	if _, out := c.command("status"); !strings.HasPrefix(out, "trouble     everything is halted since ") || !strings.Contains(out, `            trigger "reminder" is halted since `) {
 		t.Errorf("status:\n%s", out)
 	}
@@ -189,7 +191,7 @@ func TestAPausedRunFromTheCommandLine(t *testing.T) {
 	says(0, []string{": paused", "  because     paused by " + me, "  messages    2 waiting", held, next}, "jobs", "pause", "1")
 	says(exitFailed, []string{"nudgewire: run 1 is paused: there is nothing to pause", "  it goes on with: nudgewire jobs resume 1"}, "jobs", "pause", "1")
 	c.says(0, "nothing is halted\npaused  "+state+me+goes, "resume", "template", "offer")
-	c.says(0, `{"scope":"trigger","name":"reminder","since":"<time>"}`+"\n"+
+	c.says(0, `{"scope":"trigger","name":"reminder","kind":"halt","who":"<who>","at":"<time>"}`+"\n"+
 		`{"scope":"run","name":"1","job":"offer","reason":"paused by `+me+`","since":"<time>"}`, "halt", "trigger", "reminder", "--json")
 	c.says(0, "nothing is halted\npaused  "+state+me+goes, "resume", "trigger", "reminder")
 	c.says(exitNothing, "nudgewire: nothing is halted\n  run 1 of offer is paused, and goes on with: nudgewire jobs resume 1", "resume")

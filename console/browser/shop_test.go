@@ -19,7 +19,6 @@ import (
 	"github.com/nudgewire/nudgewire/app"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 //go:embed shop.yaml
@@ -285,7 +284,7 @@ func (s *shop) live() {
 	if _, err := s.ask.DisableUser(s.t.Context(), "ann"); err != nil {
 		s.t.Fatalf("disable ann: %v", err)
 	}
-	for _, h := range []server.HaltRequest{{Scope: store.HaltTrigger, Name: "vip", Reason: "the offer is being rewritten"}} {
+	for _, h := range []server.HaltRequest{{Scope: nudgewire.ScopeTrigger, Name: "vip", Reason: "the offer is being rewritten"}} {
 		if _, err := s.ask.Halt(s.t.Context(), h); err != nil {
 			s.t.Fatal(err)
 		}

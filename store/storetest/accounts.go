@@ -86,14 +86,14 @@ func (s suite) accounts(t *testing.T) {
 	})
 	t.Run("what one account's claims passed does not hide another's rows", func(t *testing.T) {
 		l := s.open(t)
-		l.mustHalt(store.Halt{Scope: store.HaltTrigger, Name: "remind", Reason: "a test"})
+		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind", Reason: "a test"})
 		a, b := l.enqueue("1"), l.enqueue("2", account("brand-b"))
 		for _, name := range []string{"", "brand-b"} {
 			if got, _ := l.claimFor(name, due); len(got) > 0 {
 				t.Fatalf("claimed %v", got)
 			}
 		}
-		if err := l.Resume(l.ctx, store.HaltTrigger, "remind"); err != nil {
+		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
 		got, _ := l.claimFor("brand-b", due)
@@ -215,15 +215,15 @@ func (s suite) accounts(t *testing.T) {
 	})
 	t.Run("what waits for an account that is gone is paused, and says so", func(t *testing.T) {
 		l := s.open(t)
-		if halts, err := l.Halts(l.ctx); err != nil || len(halts) > 0 {
+		if halts, err := l.Holds(l.ctx); err != nil || len(halts) > 0 {
 			t.Errorf("%+v, %v", halts, err)
 		}
 		l.enqueue("1", account("gone"))
-		halts, err := l.Halts(l.ctx)
+		halts, err := l.Holds(l.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "halts", []store.Halt{{Scope: store.HaltGone, Name: "gone", Reason: "is gone from the config"}}, halts)
+		same(t, "halts", []nudgewire.Hold{{Scope: nudgewire.ScopeAccount, Kind: nudgewire.HoldGone, Name: "gone", Reason: "is gone from the config"}}, halts)
 		same(t, "why", `account "gone" is gone from the config`, halts[0].Why())
 		if at, ok, err := l.NextDue(l.ctx); ok || err != nil {
 			t.Errorf("NextDue = %v, %v", at, err)

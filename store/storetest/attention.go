@@ -53,7 +53,7 @@ func (s suite) attention(t *testing.T) {
 		}
 		same(t, "poll", m.Message.NextPollAt.UTC(), next.Poll.UTC())
 
-		l.mustHalt(store.Halt{Scope: store.HaltAll, At: noon})
+		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, At: noon})
 		if next = look(l).Next[""]; !next.Marketing.IsZero() || !next.Urgent.IsZero() {
 			t.Errorf("halted, and %+v is due", next)
 		}

@@ -84,7 +84,7 @@ func (s suite) back(t *testing.T) {
 			}
 		}, nudgewire.StateDropped, "the contact is blocked: asked for it"},
 		"everything was halted": {func(t *testing.T, l *ledger, _ nudgewire.Dispatch) {
-			if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltAll}); err != nil {
+			if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); err != nil {
 				t.Fatal(err)
 			}
 		}, nudgewire.StateWaiting, ""},

@@ -59,9 +59,11 @@ func (s suite) dueMeetings(t *testing.T) {
 	holds := map[string]struct{ hold, free func(*ledger) error }{
 		"a halt": {
 			func(l *ledger) error {
-				return l.Halt(l.ctx, store.Halt{Scope: store.HaltTrigger, Name: "remind", At: at})
+				return l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind", At: at})
 			},
-			func(l *ledger) error { return l.Resume(l.ctx, store.HaltTrigger, "remind") },
+			func(l *ledger) error {
+				return l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt})
+			},
 		},
 		"a pause of its trigger": {
 			func(l *ledger) error { return l.PauseTriggers(l.ctx, map[string]string{"remind": "is off"}, at) },

@@ -210,12 +210,12 @@ func (s suite) templatePauses(t *testing.T) {
 	other := func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Send.Template = "other" }
 	paused := func(l *ledger) (out []string) {
 		t.Helper()
-		all, err := l.Halts(l.ctx)
+		all, err := l.Holds(l.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, h := range all {
-			if h.Scope == store.HaltService {
+			if h.Kind == nudgewire.HoldService {
 				out = append(out, fmt.Sprintf("%s for %s, probe %d", h.Name, h.Until.Sub(at), h.Probe))
 			}
 		}
@@ -224,7 +224,7 @@ func (s suite) templatePauses(t *testing.T) {
 	probe := func(l *ledger, at time.Time) (ids []nudgewire.DispatchID) {
 		t.Helper()
 		l.at(at)
-		got, err := l.ProbePauses(l.ctx, at)
+		got, err := l.ProbeHolds(l.ctx, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func (s suite) templatePauses(t *testing.T) {
 	t.Run("the template alone waits, three hours and then six, and one message probes", func(t *testing.T) {
 		l, _, second := open(t)
 		same(t, "paused", []string{"reminder for 3h0m0s, probe 0"}, paused(l))
-		if h, is := l.Halted(&second); !is || h.Scope != store.HaltService {
+		if h, is := l.Held(&second); !is || h.Kind != nudgewire.HoldService {
 			t.Errorf("who was claimed before may go: %+v", h)
 		}
 		// What was on its way when the pause began makes it no longer.
@@ -267,7 +267,7 @@ func (s suite) templatePauses(t *testing.T) {
 		same(t, "one probe at a time", []nudgewire.DispatchID{}, probe(l, late.Add(time.Minute)))
 		got := l.mustClaim(late, 9)
 		same(t, "the probe alone goes", []nudgewire.DispatchID{1}, ids(got))
-		if _, is := l.Halted(&got[0]); is {
+		if _, is := l.Held(&got[0]); is {
 			t.Error("the probe is halted at the last look")
 		}
 		l.refused(got[0], nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, late)
@@ -302,10 +302,10 @@ func (s suite) templatePauses(t *testing.T) {
 	t.Run("a halt by a person holds the probe, too", func(t *testing.T) {
 		l, _, second := open(t)
 		l.refused(second, nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, at)
-		l.mustHalt(store.Halt{Scope: store.HaltTemplate, Name: "reminder"})
+		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "reminder"})
 		late := at.Add(3 * time.Hour)
 		same(t, "no probe", []nudgewire.DispatchID{}, probe(l, late))
-		if err := l.Resume(l.ctx, store.HaltTemplate, "reminder"); err != nil {
+		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "reminder", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "the pause stays", []string{"reminder for 3h0m0s, probe 0"}, paused(l))
@@ -314,14 +314,14 @@ func (s suite) templatePauses(t *testing.T) {
 	t.Run("a person lifts it", func(t *testing.T) {
 		l, _, second := open(t)
 		l.refused(second, nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, at)
-		if err := l.LiftPauses(l.ctx, "reminder"); err != nil {
+		if err := l.EndSendHolds(l.ctx, "reminder"); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "lifted", []string{}, paused(l))
 		if n := len(l.mustClaim(at, 9)); n != 6 {
 			t.Errorf("%d go", n)
 		}
-		if err := l.LiftPauses(l.ctx, "reminder"); !errors.Is(err, nudgewire.ErrNotFound) {
+		if err := l.EndSendHolds(l.ctx, "reminder"); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("twice: %v", err)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // handedOver is a run that goes out message by message, with its first n rows queued at noon.
@@ -31,7 +30,7 @@ func (l *ledger) keys(at time.Time) string {
 		if !d.DueAt.Equal(noon) {
 			l.t.Errorf("%s was due at %s and is now at %s", d.Key, noon, d.DueAt)
 		}
-		if h, halted := l.Halted(&d); halted {
+		if h, halted := l.Held(&d); halted {
 			l.t.Errorf("%s was claimed, and a last look says: %s", d.Key, h.Why())
 		}
 	}
@@ -40,7 +39,7 @@ func (l *ledger) keys(at time.Time) string {
 
 func (l *ledger) halted() (out []string) {
 	l.t.Helper()
-	halts, err := l.Halts(l.ctx)
+	halts, err := l.Holds(l.ctx)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -67,11 +66,11 @@ func (s suite) hold(t *testing.T) {
 		l := s.open(t)
 		paused, other := l.handedOver("1", 3), l.handedOver("2", 1)
 		claimed := l.mustClaim(soon, 1)[0] // just before the pause
-		if _, halted := l.Halted(&claimed); halted {
+		if _, halted := l.Held(&claimed); halted {
 			t.Error("halted before the pause")
 		}
 		paused = l.mustSet(paused, nudgewire.RunPaused)
-		if h, halted := l.Halted(&claimed); !halted || h.Why() != "run 1: as the test says" {
+		if h, halted := l.Held(&claimed); !halted || h.Why() != "run 1: as the test says" {
 			t.Errorf("the last look at a claim made before says %v %q", halted, h.Why())
 		}
 		l = reopenAfter(t, l)
@@ -122,7 +121,7 @@ func (s suite) hold(t *testing.T) {
 		moved(t, "a resume of another's", l.SetRun(l.ctx, "other", r, nudgewire.RunPaused))
 		same(t, "claimed", "", l.keys(soon))
 		held := rowsOf(r.ID, 1, 1)[0]
-		if _, halted := l.Halted(&held); !halted {
+		if _, halted := l.Held(&held); !halted {
 			t.Error("a resume that was refused let the rows go")
 		}
 	})
@@ -162,7 +161,7 @@ func (s suite) hold(t *testing.T) {
 		l.enqueue("b", due(noon))
 		same(t, "behind it, later", "b", l.keys(soon))
 		// Another halt stays, so claims go on looking from where they had come to.
-		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTrigger, Name: "another"}); err != nil {
+		if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "another"}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "nothing more", "", l.keys(soon))
@@ -198,7 +197,7 @@ func (s suite) hold(t *testing.T) {
 			t.Fatalf("%d rows ended, %v", n, err)
 		}
 		for i := range claims {
-			if _, halted := l.Halted(&claims[i]); !halted {
+			if _, halted := l.Held(&claims[i]); !halted {
 				t.Errorf("the last look lets %s go", claims[i].Key)
 			}
 		}
@@ -233,16 +232,16 @@ func (s suite) hold(t *testing.T) {
 	t.Run("a pause is for its run to end", func(t *testing.T) {
 		l := s.open(t)
 		l.mustSet(l.handedOver("1", 1), nudgewire.RunPaused)
-		wantErr(t, l.Resume(l.ctx, store.HaltRun, "1"), `resume: "run" "1" is nothing that can be halted`)
-		wantErr(t, l.Halt(l.ctx, store.Halt{Scope: store.HaltRun, Name: "1"}), `halt: "run" "1" is nothing that can be halted`)
+		wantErr(t, l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeRun, Name: "1", Kind: nudgewire.HoldRun}), `resume: "run" "1" is nothing that can be halted`)
+		wantErr(t, l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeRun, Kind: nudgewire.HoldRun, Name: "1"}), `halt: "run" "1" is nothing that can be halted`)
 		same(t, "claimed", "", l.keys(soon))
 		// Beside a halt of its job neither ends the other.
-		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltJob, Name: "winback"}); err != nil {
+		if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "winback"}); err != nil {
 			t.Fatal(err)
 		}
 		l.mustSet(l.run(1), nudgewire.RunUploading)
 		same(t, "resumed, with the job halted", "", l.keys(soon))
-		if err := l.Resume(l.ctx, store.HaltJob, "winback"); err != nil {
+		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Name: "winback", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "both at an end", "run 1 row 1", l.keys(soon))

@@ -39,11 +39,11 @@ func (s suite) pauses(t *testing.T) {
 		if len(got) != 1 || got[0].ID != id || !got[0].DueAt.Equal(noon) {
 			t.Errorf("claimed afterwards: %+v", got)
 		}
-		halts, err := l.Halts(l.ctx)
+		halts, err := l.Holds(l.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "halts", []store.Halt(nil), halts)
+		same(t, "halts", []nudgewire.Hold(nil), halts)
 	})
 	t.Run("another trigger, and a job of its name, go on", func(t *testing.T) {
 		l := s.open(t)
@@ -52,7 +52,7 @@ func (s suite) pauses(t *testing.T) {
 		same(t, "another trigger", 1, len(l.mustClaim(later, 9)))
 		pause(t, l, off)
 		row := nudgewire.Dispatch{Trigger: "remind"}
-		if h, halted := l.Halted(&row); halted {
+		if h, halted := l.Held(&row); halted {
 			t.Errorf("a row of a job is held by %s", h.What())
 		}
 	})
@@ -60,7 +60,7 @@ func (s suite) pauses(t *testing.T) {
 		l := s.open(t)
 		d := l.claimed("a", due(noon))
 		pause(t, l, off)
-		if h, halted := l.Halted(&d); !halted || h.Why() != `trigger "remind" is off` {
+		if h, halted := l.Held(&d); !halted || h.Why() != `trigger "remind" is off` {
 			t.Errorf("the last look: %v, %q", halted, h.Why())
 		}
 		l.mustFinish(d, nudgewire.StateWaiting)
@@ -90,11 +90,11 @@ func (s suite) pauses(t *testing.T) {
 		dsn := s.fresh(t)
 		l := reopen(t, dsn)
 		l.enqueue("a", due(noon))
-		if err := l.Release(l.ctx, "remind", noon); !errors.Is(err, nudgewire.ErrNotFound) {
+		if err := l.Release(l.ctx, "remind", "Ann", noon); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("release of what is not paused: %v", err)
 		}
 		pause(t, l, off)
-		if err := l.Release(l.ctx, "remind", noon); err != nil {
+		if err := l.Release(l.ctx, "remind", "Ann", noon); err != nil {
 			t.Fatal(err)
 		}
 		l.close()
@@ -109,21 +109,21 @@ func (s suite) pauses(t *testing.T) {
 	t.Run("a person's halt and the pause end apart", func(t *testing.T) {
 		l := s.open(t)
 		l.enqueue("a", due(noon))
-		halt := store.Halt{Scope: store.HaltTrigger, Name: "remind"}
-		if err := l.Halt(l.ctx, halt); err != nil {
+		halt := nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"}
+		if err := l.Hold(l.ctx, halt); err != nil {
 			t.Fatal(err)
 		}
 		pause(t, l, off)
-		if err := l.Resume(l.ctx, halt.Scope, halt.Name); err != nil {
+		if err := l.EndHold(l.ctx, halt); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "resumed and paused", 0, len(l.mustClaim(later, 9)))
-		if err := l.Halt(l.ctx, halt); err != nil {
+		if err := l.Hold(l.ctx, halt); err != nil {
 			t.Fatal(err)
 		}
 		pause(t, l, nil)
 		same(t, "back in the config and halted", 0, len(l.mustClaim(later, 9)))
-		if err := l.Resume(l.ctx, halt.Scope, halt.Name); err != nil {
+		if err := l.EndHold(l.ctx, halt); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "resumed", 1, len(l.mustClaim(later, 9)))

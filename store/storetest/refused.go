@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // byTrigger, template, campaign and texts change who sends a cart, and what it asks for.
@@ -31,7 +30,7 @@ func (l *ledger) refuse(d nudgewire.Dispatch, what nudgewire.Refused, at time.Ti
 }
 
 func (l *ledger) held() (out []string) {
-	for _, h := range l.SendPauses() {
+	for _, h := range l.SendHolds() {
 		out = append(out, h.What())
 	}
 	return out
@@ -77,7 +76,7 @@ func (s suite) refusedSends(t *testing.T) {
 			same(t, "who waits", tt.waits, waits)
 			l = reopenAfter(t, l)
 			same(t, "after a restart", []string{tt.held}, l.held())
-			if err := l.LiftPauses(l.ctx, l.SendPauses()[0].Content()); err != nil {
+			if err := l.EndSendHolds(l.ctx, l.SendHolds()[0].Content()); err != nil {
 				t.Fatal(err)
 			}
 			l.at(at)
@@ -96,13 +95,13 @@ func (s suite) refusedSends(t *testing.T) {
 		first := l.mustClaim(at, 1)[0]
 		l.refuse(first, nudgewire.RefusedOrigin, at)
 		for i, want := range []nudgewire.DispatchID{ids[5], ids[4], ids[3]} {
-			pause := l.SendPauses()[0]
+			pause := l.SendHolds()[0]
 			if wait := pause.Until.Sub(at); wait != 5*time.Second<<i {
 				t.Fatalf("pause %d lasts %v", i, wait)
 			}
 			at = pause.Until
 			l.at(at)
-			if probes, err := l.ProbePauses(l.ctx, at); err != nil || len(probes) != 1 || probes[0].Probe != want {
+			if probes, err := l.ProbeHolds(l.ctx, at); err != nil || len(probes) != 1 || probes[0].Probe != want {
 				t.Fatalf("probe %d: %+v (%v), want %d", i, probes, err, want)
 			}
 			got := l.mustClaim(at, 9)
@@ -126,7 +125,7 @@ func (s suite) refusedSends(t *testing.T) {
 				l.refuse(d, nudgewire.RefusedOrigin, at.Add(time.Hour))
 			}
 		}
-		if wait := l.SendPauses()[0].Until.Sub(at.Add(time.Hour)); wait != 5*time.Second {
+		if wait := l.SendHolds()[0].Until.Sub(at.Add(time.Hour)); wait != 5*time.Second {
 			t.Errorf("after it was lifted a pause begins with %v", wait)
 		}
 	})
@@ -160,7 +159,7 @@ func (s suite) refusedSends(t *testing.T) {
 		}
 		row := nudgewire.Dispatch{ID: 1, Trigger: "winback", Key: nudgewire.RowKey(7, 1), Send: nudgewire.Send{Template: "cart"}}
 		for run, want := range map[nudgewire.RunID]bool{7: true, 8: false} {
-			h := store.Halt{Scope: store.HaltService, Kind: "template", Name: "cart", Origin: "run 7"}
+			h := nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldService, Name: "cart", Part: "run 7"}
 			if row.Key = nudgewire.RowKey(run, 1); h.Stops(&row) != want {
 				t.Errorf("run %d is held: %v", run, !want)
 			}

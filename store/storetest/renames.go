@@ -54,7 +54,7 @@ func (s suite) renames(t *testing.T) {
 			l := s.open(t)
 			id := l.enqueue(key)
 			far := l.enqueue("2", phone(other))
-			if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTrigger, Name: "remind", Reason: "wait"}); err != nil {
+			if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind", Reason: "wait"}); err != nil {
 				t.Fatal(err)
 			}
 			l.renamed()
@@ -67,7 +67,7 @@ func (s suite) renames(t *testing.T) {
 			l.mustAccept(order(key, named("nudge")))
 			same(t, "state", nudgewire.StateCancelled, l.dispatch(id).State)
 			same(t, "state of another's", nudgewire.StateWaiting, l.dispatch(far).State)
-			if err := l.Resume(l.ctx, store.HaltTrigger, "nudge"); err != nil {
+			if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "nudge", Kind: nudgewire.HoldHalt}); err != nil {
 				t.Fatal(err)
 			}
 			same(t, "claimed", 1, len(l.mustClaim(noon.Add(time.Hour), 5)))

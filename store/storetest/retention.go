@@ -66,7 +66,7 @@ func (s suite) retention(t *testing.T) {
 	t.Run("what is halted waits with its due time", func(t *testing.T) {
 		l := s.open(t)
 		id := l.enqueue("c1")
-		l.mustHalt(store.Halt{Scope: store.HaltAll, At: noon})
+		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, At: noon})
 		l.retain(1000)
 		d := l.dispatch(id)
 		same(t, "state", nudgewire.StateWaiting, d.State)

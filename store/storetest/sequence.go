@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // stepped makes a sequence of the plan's one message: a step an hour after the one before it.
@@ -287,9 +286,9 @@ func (s suite) sequences(t *testing.T) {
 	t.Run("a halt, a block and a person's cancel mean steps as they mean messages", func(t *testing.T) {
 		l := s.open(t)
 		ids := l.sequence("1")
-		l.mustHalt(store.Halt{Scope: store.HaltTrigger, Name: "remind"})
+		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"})
 		same(t, "halted", 0, len(l.ids(at.Add(9*time.Hour))))
-		if err := l.Resume(l.ctx, store.HaltTrigger, "remind"); err != nil {
+		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.CancelDispatch(l.ctx, ids[1], ""); err != nil {
@@ -308,23 +307,23 @@ func (s suite) templatePausesLast(t *testing.T) {
 	l.at(at)
 	first, second := l.enqueue("1"), l.enqueue("2")
 	l.refused(l.mustClaim(at, 1)[0], isWaiting, nudgewire.ErrorTemplate, "paused", at)
-	held := l.SendPauses()
+	held := l.SendHolds()
 	restart := func(now time.Time) {
 		l = reopenAfter(t, l)
 		l.at(now)
 	}
 	restart(at.Add(time.Minute))
-	same(t, "after a restart", held, l.SendPauses())
+	same(t, "after a restart", held, l.SendHolds())
 	same(t, "nothing goes", 0, len(l.ids(at.Add(time.Minute))))
 
 	late := at.Add(3 * time.Hour)
 	l.at(late)
-	probes, err := l.ProbePauses(l.ctx, late)
+	probes, err := l.ProbeHolds(l.ctx, late)
 	if err != nil || len(probes) != 1 || probes[0].Probe != first {
 		t.Fatalf("probes %+v (%v)", probes, err)
 	}
 	restart(late)
-	if probes, err = l.ProbePauses(l.ctx, late); err != nil || len(probes) != 0 {
+	if probes, err = l.ProbeHolds(l.ctx, late); err != nil || len(probes) != 0 {
 		t.Errorf("another probe after a restart: %+v (%v)", probes, err)
 	}
 	got := l.mustClaim(late, 9)
@@ -336,19 +335,19 @@ func (s suite) templatePausesLast(t *testing.T) {
 	if _, err := l.RescueClaims(l.ctx, late, "after the crash"); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the pause holds", 1, len(l.SendPauses()))
-	if probes, err = l.ProbePauses(l.ctx, late); err != nil || len(probes) != 1 || probes[0].Probe != second {
+	same(t, "the pause holds", 1, len(l.SendHolds()))
+	if probes, err = l.ProbeHolds(l.ctx, late); err != nil || len(probes) != 1 || probes[0].Probe != second {
 		t.Fatalf("the next probe: %+v (%v)", probes, err)
 	}
 	l.refused(l.mustClaim(late, 9)[0], isWaiting, nudgewire.ErrorTemplate, "paused", late)
 	restart(late)
-	if held = l.SendPauses(); len(held) != 1 || !held[0].Until.Equal(late.Add(6*time.Hour)) {
+	if held = l.SendHolds(); len(held) != 1 || !held[0].Until.Equal(late.Add(6*time.Hour)) {
 		t.Errorf("the second pause: %+v", held)
 	}
-	if err := l.LiftPauses(l.ctx, "reminder"); err != nil {
+	if err := l.EndSendHolds(l.ctx, "reminder"); err != nil {
 		t.Fatal(err)
 	}
 	restart(late)
-	same(t, "lifted for good", 0, len(l.SendPauses()))
+	same(t, "lifted for good", 0, len(l.SendHolds()))
 	same(t, "it goes", []nudgewire.DispatchID{second}, l.ids(late.Add(time.Hour)))
 }

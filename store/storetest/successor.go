@@ -95,10 +95,12 @@ func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 		"its order, which is not remembered, came before the failure": {before: func(l *ledger, _ nudgewire.Dispatch) {
 			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Proposals[0].Forget = time.Time{} }))
 		}},
-		"its order came after the failure":           {after: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("1")) }, want: nudgewire.StateCancelled},
-		"an order of its phone came after":           {after: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("", dedupe("o"))) }, want: nudgewire.StateCancelled},
-		"an order of another cart":                   {before: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("2")) }, want: nudgewire.StateWaiting},
-		"everything is halted":                       {before: func(l *ledger, _ nudgewire.Dispatch) { l.mustHalt(store.Halt{Scope: store.HaltAll}) }, want: nudgewire.StateWaiting},
+		"its order came after the failure": {after: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("1")) }, want: nudgewire.StateCancelled},
+		"an order of its phone came after": {after: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("", dedupe("o"))) }, want: nudgewire.StateCancelled},
+		"an order of another cart":         {before: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("2")) }, want: nudgewire.StateWaiting},
+		"everything is halted": {before: func(l *ledger, _ nudgewire.Dispatch) {
+			l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt})
+		}, want: nudgewire.StateWaiting},
 		"a later message of its matter waits by now": {before: func(l *ledger, _ nudgewire.Dispatch) { l.settleBy(refuse) }},
 	}
 	for name, tt := range tests {
@@ -141,9 +143,9 @@ func refuse(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
 	return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "already waiting"}
 }
 
-func (l *ledger) mustHalt(h store.Halt) {
+func (l *ledger) mustHalt(h nudgewire.Hold) {
 	l.t.Helper()
-	if err := l.Halt(l.ctx, h); err != nil {
+	if err := l.Hold(l.ctx, h); err != nil {
 		l.t.Fatal(err)
 	}
 }

@@ -30,7 +30,7 @@ func (p pair) cancelMeets(t *testing.T) {
 	}
 	until(t, "the other knows of it", func() bool { return len(b.halted()) == 1 })
 	for i := range claims {
-		until(t, "its last look says so", func() bool { _, halted := b.Halted(&claims[i]); return halted })
+		until(t, "its last look says so", func() bool { _, halted := b.Held(&claims[i]); return halted })
 	}
 	b.mustFinish(claims[0], nudgewire.StateWaiting)
 	same(t, "claimed by both", 0, len(both(t, soon, a, b)))

@@ -18,7 +18,7 @@ func (s suite) halts(t *testing.T) {
 		dsn := s.fresh(t)
 		l := reopen(t, dsn)
 		id := l.enqueue("a", due(noon))
-		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltAll, Reason: "wrong price", At: noon}); err != nil {
+		if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "wrong price", At: noon}); err != nil {
 			t.Fatal(err)
 		}
 		l.close()
@@ -29,16 +29,16 @@ func (s suite) halts(t *testing.T) {
 		if _, ok, err := l.NextDue(l.ctx); ok || err != nil {
 			t.Errorf("next due: %v, %v; want nothing", ok, err)
 		}
-		if !l.JobHalted("winback") {
+		if !l.JobHeld("winback") {
 			t.Error("a job is not halted with everything")
 		}
-		list, err := l.Halts(l.ctx)
+		list, err := l.Holds(l.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "halts", []store.Halt{{Scope: store.HaltAll, Reason: "wrong price", At: noon}}, list)
+		same(t, "halts", []nudgewire.Hold{{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "wrong price", At: noon}}, list)
 		l.at(noon.Add(2 * time.Minute))
-		if err := l.Resume(l.ctx, store.HaltAll, ""); err != nil {
+		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "the sender is woken for", noon.Add(2*time.Minute), l.woken(noon.Add(2*time.Minute)))
@@ -46,31 +46,31 @@ func (s suite) halts(t *testing.T) {
 		if len(got) != 1 || got[0].ID != id || !got[0].DueAt.Equal(noon) {
 			t.Errorf("claimed after resume: %+v", got)
 		}
-		if err := l.Resume(l.ctx, store.HaltAll, ""); !errors.Is(err, nudgewire.ErrNotFound) {
+		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("a second resume: %v", err)
 		}
 	})
 	for _, c := range []struct {
 		name string
-		halt store.Halt
+		halt nudgewire.Hold
 		want string // key of what is still claimed
 	}{
-		{"a trigger alone", store.Halt{Scope: store.HaltTrigger, Name: "remind"}, ""},
-		{"another trigger stops nothing", store.Halt{Scope: store.HaltTrigger, Name: "remin"}, "ab"},
-		{"a template alone, by its whole name", store.Halt{Scope: store.HaltTemplate, Name: "offer"}, "b"},
-		{"a job of the trigger's name stops no trigger", store.Halt{Scope: store.HaltJob, Name: "remind"}, "ab"},
+		{"a trigger alone", nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"}, ""},
+		{"another trigger stops nothing", nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remin"}, "ab"},
+		{"a template alone, by its whole name", nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}, "b"},
+		{"a job of the trigger's name stops no trigger", nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "remind"}, "ab"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := s.open(t)
 			l.enqueue("a", due(noon), template("offer"))
 			l.enqueue("b", due(noon), template("offer2"))
-			if err := l.Halt(l.ctx, c.halt); err != nil {
+			if err := l.Hold(l.ctx, c.halt); err != nil {
 				t.Fatal(err)
 			}
 			got := ""
 			for _, d := range l.mustClaim(noon.Add(time.Minute), 9) {
 				got += d.Key
-				if h, halted := l.Halted(&d); halted {
+				if h, halted := l.Held(&d); halted {
 					t.Errorf("%s was claimed, and %s is halted", d.Key, h.What())
 				}
 			}
@@ -80,7 +80,7 @@ func (s suite) halts(t *testing.T) {
 	t.Run("what expires while it is halted is dropped", func(t *testing.T) {
 		l := s.open(t)
 		id := l.enqueue("a", due(noon), expires(noon.Add(time.Minute)))
-		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTrigger, Name: "remind"}); err != nil {
+		if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"}); err != nil {
 			t.Fatal(err)
 		}
 		l.mustClaim(noon.Add(time.Hour), 9)
@@ -91,24 +91,24 @@ func (s suite) halts(t *testing.T) {
 		l := s.open(t)
 		run := &nudgewire.Run{Job: "winback", Send: nudgewire.Send{Template: "offer"}}
 		for _, c := range []struct {
-			halt store.Halt
+			halt nudgewire.Hold
 			want bool
 		}{
-			{store.Halt{Scope: store.HaltAll}, true},
-			{store.Halt{Scope: store.HaltJob, Name: "winback"}, true},
-			{store.Halt{Scope: store.HaltTemplate, Name: "offer"}, true},
-			{store.Halt{Scope: store.HaltTemplate, Name: "offer2"}, false},
-			{store.Halt{Scope: store.HaltTrigger, Name: "winback"}, false},
-			{store.Halt{Scope: store.HaltJob, Name: "spring"}, false},
+			{nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}, true},
+			{nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "winback"}, true},
+			{nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}, true},
+			{nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer2"}, false},
+			{nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "winback"}, false},
+			{nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "spring"}, false},
 		} {
-			if err := l.Halt(l.ctx, c.halt); err != nil {
+			if err := l.Hold(l.ctx, c.halt); err != nil {
 				t.Fatal(err)
 			}
-			h, halted, err := l.RunHalted(l.ctx, run)
+			h, halted, err := l.RunHeld(l.ctx, run)
 			if err != nil || halted != c.want || (halted && h.What() != c.halt.What()) {
 				t.Errorf("%s: halted %v by %s, %v", c.halt.What(), halted, h.What(), err)
 			}
-			if err := l.Resume(l.ctx, c.halt.Scope, c.halt.Name); err != nil {
+			if err := l.EndHold(l.ctx, c.halt); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -117,16 +117,16 @@ func (s suite) halts(t *testing.T) {
 		l := s.open(t)
 		l.enqueue("a", due(noon), template("offer"))
 		l.enqueue("b", due(noon))
-		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
+		if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "while halted", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
-		if err := l.Resume(l.ctx, store.HaltTemplate, "offer"); err != nil {
+		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "resumed", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
 		l.enqueue("c", due(noon), template("offer"))
-		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
+		if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "halted again", 0, len(l.mustClaim(noon.Add(time.Minute), 9)))
@@ -144,7 +144,7 @@ func (s suite) halts(t *testing.T) {
 		}
 		id := l.enqueue("e", due(noon), template("offer"), expires(noon.Add(10*time.Minute)))
 		l.enqueue("f", due(noon.Add(time.Minute)))
-		if err := l.Halt(l.ctx, store.Halt{Scope: store.HaltTemplate, Name: "offer"}); err != nil {
+		if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "what stands behind the backlog", "f", keys(noon.Add(2*time.Minute)))
@@ -157,14 +157,14 @@ func (s suite) halts(t *testing.T) {
 		l.mustFinish(d, nudgewire.StateWaiting)
 		same(t, "what is tried again", "i", keys(noon.Add(2*time.Hour)))
 		same(t, "what has expired in its midst", nudgewire.StateDropped, l.dispatch(id).State)
-		if err := l.Resume(l.ctx, store.HaltTemplate, "offer"); err != nil {
+		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "resumed, all of it by due time", "habcd", keys(noon.Add(2*time.Hour)))
 	})
 	t.Run("a scope without a name is refused", func(t *testing.T) {
 		l := s.open(t)
-		wantErr(t, l.Halt(l.ctx, store.Halt{Scope: store.HaltJob}), `halt: "job" "" is nothing that can be halted`)
+		wantErr(t, l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt}), `halt: "job" "" is nothing that can be halted`)
 	})
 }
 
@@ -212,7 +212,7 @@ func (s suite) blocksHold(t *testing.T) {
 // unsent is how a name is known that has left the config.
 func (s suite) unsent(t *testing.T) {
 	l := s.open(t)
-	unsent := func(scope store.HaltScope, name string) bool {
+	unsent := func(scope nudgewire.HoldScope, name string) bool {
 		t.Helper()
 		found, err := l.Unsent(l.ctx, scope, name)
 		if err != nil {
@@ -239,22 +239,22 @@ func (s suite) unsent(t *testing.T) {
 		stage.reach()
 		same(t, "state", stage.state, l.dispatch(id).State)
 		for _, name := range []struct {
-			scope store.HaltScope
+			scope nudgewire.HoldScope
 			name  string
 			mine  bool
 		}{
-			{store.HaltTrigger, "remind", true},
-			{store.HaltTemplate, "offer", true},
-			{store.HaltJob, "remind", false},
-			{store.HaltTrigger, "remin", false},
-			{store.HaltTemplate, "offe", false},
+			{nudgewire.ScopeTrigger, "remind", true},
+			{nudgewire.ScopeTemplate, "offer", true},
+			{nudgewire.ScopeJob, "remind", false},
+			{nudgewire.ScopeTrigger, "remin", false},
+			{nudgewire.ScopeTemplate, "offe", false},
 		} {
 			if got := unsent(name.scope, name.name); got != (stage.want && name.mine) {
 				t.Errorf("%s: unsent of %s %q: %v", stage.state, name.scope, name.name, got)
 			}
 		}
 	}
-	if unsent(store.HaltJob, "winback") {
+	if unsent(nudgewire.ScopeJob, "winback") {
 		t.Error("a job that never ran has something to send")
 	}
 	if _, _, err := l.StartRun(l.ctx, nudgewire.Run{
@@ -262,9 +262,9 @@ func (s suite) unsent(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if !unsent(store.HaltJob, "winback") {
+	if !unsent(nudgewire.ScopeJob, "winback") {
 		t.Error("a job with an open run has nothing to send")
 	}
-	_, err := l.Unsent(l.ctx, store.HaltAll, "")
+	_, err := l.Unsent(l.ctx, nudgewire.ScopeAll, "")
 	wantErr(t, err, `unsent of "all": nothing that has a name`)
 }

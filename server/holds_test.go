@@ -56,31 +56,31 @@ func halting(t *testing.T) (*server.Client, *store.Store) {
 func TestHaltAndResumeAnswerWithAllThatIsHalted(t *testing.T) {
 	ask, _ := halting(t)
 	ctx := t.Context()
-	same := func(when string, want, got []server.HaltView, err error) {
+	same := func(when string, want, got []nudgewire.Hold, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s: %v", when, err)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(server.HaltView{}, "Since"), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(nudgewire.Hold{}, "At"), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 	}
-	all := server.HaltView{Scope: store.HaltAll, Reason: "wrong price"}
-	trigger := server.HaltView{Scope: store.HaltTrigger, Name: "reminder"}
-	got, err := ask.Halt(ctx, server.HaltRequest{Scope: store.HaltAll, Reason: "wrong price"})
-	same("halt", []server.HaltView{all}, got, err)
-	got, err = ask.Halt(ctx, server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"})
-	same("halt trigger", []server.HaltView{all, trigger}, got, err)
+	all := nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "wrong price", Who: "Ann"}
+	trigger := nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "reminder", Who: "Ann"}
+	got, err := ask.Halt(ctx, server.HaltRequest{Scope: nudgewire.ScopeAll, Reason: "wrong price"})
+	same("halt", []nudgewire.Hold{all}, got, err)
+	got, err = ask.Halt(ctx, server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"})
+	same("halt trigger", []nudgewire.Hold{all, trigger}, got, err)
 	all.Reason = "wrong price, again"
-	got, err = ask.Halt(ctx, server.HaltRequest{Scope: store.HaltAll, Reason: all.Reason})
-	same("halt again", []server.HaltView{all, trigger}, got, err)
+	got, err = ask.Halt(ctx, server.HaltRequest{Scope: nudgewire.ScopeAll, Reason: all.Reason})
+	same("halt again", []nudgewire.Hold{all, trigger}, got, err)
 	status, err := ask.Status(ctx)
-	same("status", []server.HaltView{all, trigger}, status.Halts, err)
-	got, err = ask.Resume(ctx, server.HaltRequest{Scope: store.HaltAll})
-	same("resume", []server.HaltView{trigger}, got, err)
-	got, err = ask.Resume(ctx, server.HaltRequest{Scope: store.HaltTrigger, Name: "reminder"})
+	same("status", []nudgewire.Hold{all, trigger}, status.Holds, err)
+	got, err = ask.Resume(ctx, server.HaltRequest{Scope: nudgewire.ScopeAll})
+	same("resume", []nudgewire.Hold{trigger}, got, err)
+	got, err = ask.Resume(ctx, server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"})
 	same("resume trigger", nil, got, err)
-	for _, r := range []server.HaltRequest{{Scope: store.HaltTemplate, Name: "winback"}, {Scope: store.HaltJob, Name: "winback-weekly"}} {
+	for _, r := range []server.HaltRequest{{Scope: nudgewire.ScopeTemplate, Name: "winback"}, {Scope: nudgewire.ScopeJob, Name: "winback-weekly"}} {
 		if got, err := ask.Halt(ctx, r); err != nil || got[len(got)-1].Name != r.Name {
 			t.Errorf("halt %s %s: %+v, %v", r.Scope, r.Name, got, err)
 		}
@@ -90,13 +90,13 @@ func TestHaltAndResumeAnswerWithAllThatIsHalted(t *testing.T) {
 func TestAHaltOfWhatNobodyKnowsIsRefused(t *testing.T) {
 	ask, s := halting(t)
 	ctx := t.Context()
-	if err := s.Halt(ctx, store.Halt{Scope: store.HaltTrigger, Name: "reminder"}); err != nil {
+	if err := s.Hold(ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "reminder"}); err != nil {
 		t.Fatal(err)
 	}
-	halt := func(scope store.HaltScope, name string) func() error {
+	halt := func(scope nudgewire.HoldScope, name string) func() error {
 		return func() error { _, err := ask.Halt(ctx, server.HaltRequest{Scope: scope, Name: name}); return err }
 	}
-	resume := func(scope store.HaltScope, name string) func() error {
+	resume := func(scope nudgewire.HoldScope, name string) func() error {
 		return func() error { _, err := ask.Resume(ctx, server.HaltRequest{Scope: scope, Name: name}); return err }
 	}
 	tests := map[string]struct {
@@ -105,46 +105,46 @@ func TestAHaltOfWhatNobodyKnowsIsRefused(t *testing.T) {
 		words, hint string
 	}{
 		"a misspelt trigger": {
-			halt(store.HaltTrigger, "remider"), 404,
+			halt(nudgewire.ScopeTrigger, "remider"), 404,
 			`no trigger "remider" in the config, and nothing of that name waits to be sent; nothing was halted`, `did you mean "reminder"?`,
 		},
 		"a trigger like none": {
-			halt(store.HaltTrigger, "birthday"), 404,
+			halt(nudgewire.ScopeTrigger, "birthday"), 404,
 			`no trigger "birthday" in the config, and nothing of that name waits to be sent; nothing was halted`, "there are reminder, thanks",
 		},
 		"a misspelt template": {
-			halt(store.HaltTemplate, "cart-reminders"), 404,
+			halt(nudgewire.ScopeTemplate, "cart-reminders"), 404,
 			`no template "cart-reminders" in the config, and nothing of that name waits to be sent; nothing was halted`, `did you mean "cart_reminder"?`,
 		},
 		"a misspelt job": {
-			halt(store.HaltJob, "winback-weakly"), 404,
+			halt(nudgewire.ScopeJob, "winback-weakly"), 404,
 			`no job "winback-weakly" in the config, and nothing of that name waits to be sent; nothing was halted`, `did you mean "winback-weekly"?`,
 		},
 		"a job taken for a trigger": {
-			halt(store.HaltTrigger, "winback-weekly"), 404,
+			halt(nudgewire.ScopeTrigger, "winback-weekly"), 404,
 			`no trigger "winback-weekly" in the config, and nothing of that name waits to be sent; nothing was halted`,
 			"there is a job of that name: nudgewire halt job winback-weekly",
 		},
-		"everything by a name":  {halt(store.HaltAll, "x"), 400, "all takes no name", ""},
-		"a trigger without one": {halt(store.HaltTrigger, ""), 400, "which trigger?", ""},
+		"everything by a name":  {halt(nudgewire.ScopeAll, "x"), 400, "all takes no name", ""},
+		"a trigger without one": {halt(nudgewire.ScopeTrigger, ""), 400, "which trigger?", ""},
 		"no such scope":         {halt("triger", "x"), 400, `scope "triger": want all, trigger, template or job`, "did you mean trigger?"},
 		"a run": {
-			halt(store.HaltRun, "12"), 400, `scope "run": want all, trigger, template or job`,
+			halt(nudgewire.ScopeRun, "12"), 400, `scope "run": want all, trigger, template or job`,
 			"a run is stopped with: nudgewire jobs pause 12, and goes on with: nudgewire jobs resume 12",
 		},
 		"a resume of a run": {
-			resume(store.HaltRun, ""), 400, `scope "run": want all, trigger, template or job`,
+			resume(nudgewire.ScopeRun, ""), 400, `scope "run": want all, trigger, template or job`,
 			"a run is stopped with: nudgewire jobs pause RUN, and goes on with: nudgewire jobs resume RUN",
 		},
 		"a resume of what goes on": {
-			resume(store.HaltJob, "winback-weekly"), 404, `job "winback-weekly" is not halted`,
+			resume(nudgewire.ScopeJob, "winback-weekly"), 404, `job "winback-weekly" is not halted`,
 			`trigger "reminder" is halted, and goes on with: nudgewire resume trigger reminder`,
 		},
 		"a resume of everything": {
-			resume(store.HaltAll, ""), 404, "there is no halt of everything",
+			resume(nudgewire.ScopeAll, ""), 404, "there is no halt of everything",
 			`trigger "reminder" is halted, and goes on with: nudgewire resume trigger reminder`,
 		},
-		"a misspelt resume": {resume(store.HaltTrigger, "remindr"), 404, `trigger "remindr" is not halted`, `did you mean "reminder"?`},
+		"a misspelt resume": {resume(nudgewire.ScopeTrigger, "remindr"), 404, `trigger "remindr" is not halted`, `did you mean "reminder"?`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -154,19 +154,19 @@ func TestAHaltOfWhatNobodyKnowsIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if halts, err := s.Halts(ctx); err != nil || len(halts) != 1 {
+	if halts, err := s.Holds(ctx); err != nil || len(halts) != 1 {
 		t.Errorf("refused halts left %+v, %v", halts, err)
 	}
-	if err := s.Resume(ctx, store.HaltTrigger, "reminder"); err != nil {
+	if err := s.EndHold(ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "reminder", Kind: nudgewire.HoldHalt}); err != nil {
 		t.Fatal(err)
 	}
 	for what, hint := range map[string]string{
 		"nothing is halted":       "",
 		`job "wnb" is not halted`: "nothing is halted",
 	} {
-		do := resume(store.HaltAll, "")
+		do := resume(nudgewire.ScopeAll, "")
 		if hint != "" {
-			do = resume(store.HaltJob, "wnb")
+			do = resume(nudgewire.ScopeJob, "wnb")
 		}
 		if e, ok := errors.AsType[*server.Error](do()); !ok || e.Words != what || e.Hint != hint {
 			t.Errorf("a resume of nothing: %+v, want %q %q", e, what, hint)
@@ -212,15 +212,15 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 		in          server.HaltRequest
 		words, hint string
 	}{
-		{server.HaltRequest{Scope: store.HaltAll}, "nothing is halted", how},
-		{server.HaltRequest{Scope: store.HaltJob, Name: "winback-weekly"}, `job "winback-weekly" is not halted`, how},
+		{server.HaltRequest{Scope: nudgewire.ScopeAll}, "nothing is halted", how},
+		{server.HaltRequest{Scope: nudgewire.ScopeJob, Name: "winback-weekly"}, `job "winback-weekly" is not halted`, how},
 	} {
 		_, err := ask.Resume(ctx, c.in)
 		if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != 404 || e.Words != c.words || e.Hint != c.hint {
 			t.Errorf("resume %s: %+v, want %q %q", c.in.Scope, e, c.words, c.hint)
 		}
 	}
-	got, err := ask.Halt(ctx, server.HaltRequest{Scope: store.HaltTemplate, Name: "winback"})
+	got, err := ask.Halt(ctx, server.HaltRequest{Scope: nudgewire.ScopeTemplate, Name: "winback"})
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -231,14 +231,14 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 	}
 	for i, h := range got {
 		words := h.Words()
-		if !h.Since.IsZero() {
-			words = strings.Replace(words, h.Since.UTC().Format(time.DateTime), "<time>", 1)
+		if !h.At.IsZero() {
+			words = strings.Replace(words, h.At.UTC().Format(time.DateTime), "<time>", 1)
 		}
-		if words != want[i] || h.Paused() != (i > 0) {
+		if words != want[i] || (h.State() == "paused") != (i > 0) {
 			t.Errorf("got  %s\nwant %s", words, want[i])
 		}
 	}
-	if _, err := ask.Resume(ctx, server.HaltRequest{Scope: store.HaltAll}); err == nil ||
+	if _, err := ask.Resume(ctx, server.HaltRequest{Scope: nudgewire.ScopeAll}); err == nil ||
 		errHint(err) != `template "winback" is halted, and goes on with: nudgewire resume template winback; `+how {
 		t.Errorf("resume: %v, %s", err, errHint(err))
 	}
@@ -256,11 +256,11 @@ func errHint(err error) string {
 }
 
 func TestAHaltSaysHowItsNameIsTyped(t *testing.T) {
-	for want, v := range map[string]server.HaltView{
-		"nudgewire resume":                         {Scope: store.HaltAll},
-		"nudgewire resume trigger reminder":        {Scope: store.HaltTrigger, Name: "reminder"},
-		`nudgewire resume template "spring offer"`: {Scope: store.HaltTemplate, Name: "spring offer"},
-		"nudgewire jobs resume 12":                 {Scope: store.HaltRun, Name: "12", Job: "winback"},
+	for want, v := range map[string]nudgewire.Hold{
+		"nudgewire resume":                         {Scope: nudgewire.ScopeAll},
+		"nudgewire resume trigger reminder":        {Scope: nudgewire.ScopeTrigger, Name: "reminder"},
+		`nudgewire resume template "spring offer"`: {Scope: nudgewire.ScopeTemplate, Name: "spring offer"},
+		"nudgewire jobs resume 12":                 {Scope: nudgewire.ScopeRun, Kind: nudgewire.HoldRun, Name: "12", Job: "winback"},
 	} {
 		if got := v.GoesOn(); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -277,7 +277,7 @@ func TestWhatLeftTheConfigCanBeHaltedWhileItQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := []server.HaltRequest{{Scope: store.HaltTrigger, Name: m.Trigger}, {Scope: store.HaltTemplate, Name: "old_offer"}}
+	old := []server.HaltRequest{{Scope: nudgewire.ScopeTrigger, Name: m.Trigger}, {Scope: nudgewire.ScopeTemplate, Name: "old_offer"}}
 	for _, r := range old {
 		if _, err := ask.Halt(ctx, r); err != nil {
 			t.Errorf("halt %s %s: %v", r.Scope, r.Name, err)
@@ -302,7 +302,7 @@ func TestWhatLeftTheConfigCanBeHaltedWhileItQueues(t *testing.T) {
 	}); err != nil || !won {
 		t.Fatal(won, err)
 	}
-	if _, err := ask.Halt(ctx, server.HaltRequest{Scope: store.HaltJob, Name: "spring"}); err != nil {
+	if _, err := ask.Halt(ctx, server.HaltRequest{Scope: nudgewire.ScopeJob, Name: "spring"}); err != nil {
 		t.Errorf("a job with an open run: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // A backlog is what dispatches that are halted look like in the ledger, by their number i.
 type backlog struct {
-	halt                        Halt
+	halt                        nudgewire.Hold
 	event, trigger, correlation string
 }
 
@@ -22,8 +22,8 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "nudgewire.db")
 	s := openBench(b, path)
-	for _, h := range []Halt{of.halt, {Scope: HaltTrigger, Name: "another"}} {
-		if err := s.changeHalts(b.Context(), nil, func(t *tx) error { return t.halt(h) }); err != nil {
+	for _, h := range []nudgewire.Hold{of.halt, {Scope: nudgewire.ScopeTrigger, Name: "another"}} {
+		if err := s.changeHolds(b.Context(), nil, func(t *tx) error { return t.hold(h) }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -62,12 +62,12 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 // BenchmarkClaimBehindHalted takes one due dispatch at a time that stands behind a backlog of
 // halted ones. The question is whether p50_µs grows with the backlog.
 func BenchmarkClaimBehindHalted(b *testing.B) {
-	claimBehind(b, backlog{Halt{Scope: HaltTrigger, Name: "reminder"}, "i", "reminder", "cart-"})
+	claimBehind(b, backlog{nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "reminder"}, "i", "reminder", "cart-"})
 }
 
 // BenchmarkClaimBehindPaused asks the same of what a paused run has handed over.
 func BenchmarkClaimBehindPaused(b *testing.B) {
-	claimBehind(b, backlog{runHalt(7, "paused by Ann"), "0", "winback", nudgewire.RowKeys(7)})
+	claimBehind(b, backlog{nudgewire.RunHold(7, "paused by Ann"), "0", "winback", nudgewire.RowKeys(7)})
 }
 
 func claimBehind(b *testing.B, of backlog) {

@@ -12,40 +12,43 @@ import (
 )
 
 // What waits of a trigger stays as it was planned when the config changes. If the new config does
-// not send by that trigger, what waits is paused: halted by scope HaltMode, with the due times that it
+// not send by that trigger, what waits is paused: held by HoldMode, with the due times that it
 // has. So the claim, its last look and a restart need to know nothing new.
 //
 // The rejected design marked each waiting dispatch. A row that was being sent at that moment and comes
 // back, and one that is said to be sent again after a doubt, would have escaped it.
 
+// ofMode reports whether a hold is there because the config does not send by its trigger.
+func ofMode(h nudgewire.Hold) bool {
+	return h.Kind == nudgewire.HoldMode || h.Kind == nudgewire.HoldReleased
+}
+
 // PauseTriggers pauses exactly the triggers that why names, each with its reason ("is off"), and lets
 // all others go on. One that a person released stays released while why names it.
 func (s *Store) PauseTriggers(ctx context.Context, why map[string]string, at time.Time) error {
-	ends := func(h Halt) bool {
+	ends := func(h nudgewire.Hold) bool {
 		_, named := why[h.Name]
-		return (h.Scope == HaltMode || h.Scope == Released) && !named
+		return ofMode(h) && !named
 	}
 	s.pausing.Lock()
 	defer s.pausing.Unlock()
-	before := s.haltsNow()
-	if len(why) == 0 && !slices.ContainsFunc(before, ends) {
+	ended := s.HoldsOf(ends)
+	if len(why)+len(ended) == 0 {
 		return nil
 	}
-	err := s.changeHalts(ctx, ends, func(t *tx) error {
-		for _, h := range before {
-			if !ends(h) {
-				continue
-			}
-			if _, err := t.unhalt(h.Scope, h.Name); err != nil {
+	released := s.HoldsOf(func(h nudgewire.Hold) bool { return h.Kind == nudgewire.HoldReleased })
+	err := s.changeHolds(ctx, ends, func(t *tx) error {
+		for _, h := range ended {
+			if _, err := t.endHold(h); err != nil {
 				return err
 			}
 		}
 		for name, reason := range why {
-			h := Halt{Scope: HaltMode, Name: name, Reason: reason, At: at}
-			if slices.ContainsFunc(before, Halt{Scope: Released, Name: name}.same) {
-				h.Scope = Released
+			h := nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: name, Kind: nudgewire.HoldReleased, Reason: reason, At: at}
+			if !slices.ContainsFunc(released, h.Same) {
+				h.Kind = nudgewire.HoldMode
 			}
-			if err := t.halt(h); err != nil {
+			if err := t.hold(h); err != nil {
 				return err
 			}
 		}
@@ -56,20 +59,19 @@ func (s *Store) PauseTriggers(ctx context.Context, why map[string]string, at tim
 
 // Release lets go what waits of a paused trigger, until the trigger sends again by itself;
 // ErrNotFound when it is not paused.
-func (s *Store) Release(ctx context.Context, trigger string, at time.Time) error {
+func (s *Store) Release(ctx context.Context, trigger, who string, at time.Time) error {
 	s.pausing.Lock()
 	defer s.pausing.Unlock()
-	paused := Halt{Scope: HaltMode, Name: trigger}
-	i := slices.IndexFunc(s.haltsNow(), paused.same)
-	if i < 0 {
+	paused := s.HoldsOf(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: trigger, Kind: nudgewire.HoldMode}.Same)
+	if len(paused) == 0 {
 		return fmt.Errorf("release trigger %q: %w", trigger, nudgewire.ErrNotFound)
 	}
-	reason := s.haltsNow()[i].Reason
-	err := s.changeHalts(ctx, paused.same, func(t *tx) error {
-		if n, err := t.unhalt(paused.Scope, paused.Name); err != nil || n == 0 {
+	err := s.changeHolds(ctx, paused[0].Same, func(t *tx) error {
+		was, err := t.endHold(paused[0])
+		if err != nil || !was {
 			return err
 		}
-		return t.halt(Halt{Scope: Released, Name: trigger, Reason: reason, At: at})
+		return t.hold(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: trigger, Kind: nudgewire.HoldReleased, Reason: paused[0].Reason, Who: who, At: at})
 	})
 	return wrap(err, "release trigger %q", trigger)
 }

@@ -3,20 +3,19 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/nudgewire/nudgewire"
 )
 
 // What a run has handed over are dispatches, which the sender claims without a look at their run.
-// So a run that stops halts them, in the commit that stops it:
+// So a run that stops holds them, in the commit that stops it:
 //
 //   - while it is paused, for as long as it is;
 //   - when it is cancelled, until none of them can come back to wait: they are many, so they are
 //     ended in commits of their own (CancelRows), and those that are claimed come back later, or
 //     after a crash.
 //
-// The rejected design kept pauses apart from halts, as a condition of the claim on the runs table:
+// The rejected design kept pauses apart from holds, as a condition of the claim on the runs table:
 // it would have needed a second last look, and a second mark for what a claim has passed over.
 
 // holdRows is what a run's move from was to its present state means for the rows that it handed over.
@@ -27,10 +26,9 @@ func (t *tx) holdRows(r *nudgewire.Run, was nudgewire.RunState) error {
 		if err != nil || newest == 0 {
 			return err
 		}
-		return t.halt(runHalt(r.ID, r.Reason))
+		return t.hold(nudgewire.RunHold(r.ID, r.Reason))
 	case was == nudgewire.RunPaused:
-		h := runHalt(r.ID, "")
-		_, err := t.unhalt(h.Scope, h.Name)
+		_, err := t.endHold(nudgewire.RunHold(r.ID, ""))
 		return err
 	}
 	return nil
@@ -56,12 +54,12 @@ func (s *Store) PauseSent(ctx context.Context, run nudgewire.RunID, who, held, r
 	unsent := false
 	err = s.rows(ctx, unsentRows, []any{int64(run)}, func(*row) error { unsent = true; return nil })
 	if err == nil && unsent {
-		err = s.changeHalts(ctx, nil, func(t *tx) error {
+		err = s.changeHolds(ctx, nil, func(t *tx) error {
 			n, err := t.exec(pauseSentSQL, int64(run), reason, who, held)
 			if paused = n > 0; err != nil || !paused {
 				return err
 			}
-			return t.halt(runHalt(run, reason))
+			return t.hold(nudgewire.RunHold(run, reason))
 		})
 	}
 	if err == nil && paused && s.observer.Run != nil {
@@ -80,11 +78,8 @@ func (s *Store) PauseSent(ctx context.Context, run nudgewire.RunID, who, held, r
 // and lets go of the runs of which nothing is on its way any more. n is how many rows there were;
 // left says that a row is still claimed, so that it should be called again.
 func (s *Store) EndCancelled(ctx context.Context) (n int64, left bool, err error) {
-	for _, h := range s.haltsNow() {
-		if h.Scope != HaltRun {
-			continue
-		}
-		r, err := s.Run(ctx, h.run())
+	for _, h := range s.HoldsOf(func(h nudgewire.Hold) bool { return h.Kind == nudgewire.HoldRun }) {
+		r, err := s.Run(ctx, h.Run())
 		if err != nil {
 			return n, left, err
 		}
@@ -116,27 +111,19 @@ func (s *Store) sends(ctx context.Context, run nudgewire.RunID) (found bool, err
 	return found, nil
 }
 
-// letGo ends the halt of a cancelled run. The caller has seen that none of its rows was claimed
-// under that halt, and has ended those that waited.
+// letGo ends the hold of a cancelled run. The caller has seen that none of its rows was claimed
+// under that hold, and has ended those that waited.
 func (s *Store) letGo(ctx context.Context, run nudgewire.RunID) error {
-	h := runHalt(run, "")
-	if !slices.ContainsFunc(s.haltsNow(), h.same) {
+	h := nudgewire.RunHold(run, "")
+	if len(s.HoldsOf(h.Same)) == 0 {
 		return nil
 	}
-	return s.changeHalts(ctx, nil, func(t *tx) error {
+	return s.changeHolds(ctx, nil, func(t *tx) error {
 		r, err := t.run(run)
 		if err != nil || r.State != nudgewire.RunCancelled {
 			return err
 		}
-		_, err = t.unhalt(h.Scope, h.Name)
+		_, err = t.endHold(h)
 		return err
 	})
-}
-
-// haltsNow is what Halted looks at.
-func (s *Store) haltsNow() []Halt {
-	if all := s.halted.Load(); all != nil {
-		return *all
-	}
-	return nil
 }
