@@ -394,7 +394,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			s.posts("chat", 1, `{"messages":[{"id":"m%d","from":"+447700900123","text":"hello"}]}`)
 		}},
 	}
-	codes := map[nudgewire.TroubleCode]bool{nudgewire.TroubleUntracked: true, nudgewire.TroubleReceiver: true, nudgewire.TroubleNodes: true, nudgewire.TroubleClock: true} // the first is none, the others have tests of their own
+	codes := map[nudgewire.TroubleCode]bool{nudgewire.TroubleUntracked: true, nudgewire.TroubleReceiver: true, nudgewire.TroubleNodes: true, nudgewire.TroubleClock: true, nudgewire.TroubleReader: true} // the first is none, the others have tests of their own
 	for _, p := range all {
 		codes[p.code] = true
 		t.Run(string(p.code), func(t *testing.T) {

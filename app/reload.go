@@ -263,6 +263,7 @@ func (d daemon) View() server.DaemonView {
 		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted, HaltedLanes: main.HaltedLanes,
 	}
 	v.DataError, v.DataCure = d.dataError()
+	v.OpenReader = readerView(d.store)
 	for name := range d.cfg.Receivers {
 		v.Connectors = append(v.Connectors, name)
 	}

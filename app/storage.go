@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -15,8 +16,8 @@ func (a *App) watchStorage(ctx context.Context) error {
 	log := a.log.Named("storage")
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var told, toldLong time.Time
-	short := false
+	var told time.Time
+	short, reader := false, false
 	for {
 		select {
 		case <-ctx.Done():
@@ -24,12 +25,8 @@ func (a *App) watchStorage(ctx context.Context) error {
 		case <-tick.C:
 		}
 		short = a.disk.tell(log, short)
-		if size := store.LogSize(a.began.Storage); size >= store.LongLog && time.Since(toldLong) >= time.Minute {
-			toldLong = time.Now()
-			log.Warn("the log of the database is long: a reader keeps it from being moved into the database; end other programs that have the database open",
-				zap.Int64("megabytes", size>>20))
-		}
 		a.store.LookAtServer(ctx)
+		reader = a.tellReader(ctx, log, reader)
 		a.prepareReview(ctx, log)
 		err := a.store.Present()
 		if err == nil {
@@ -44,6 +41,30 @@ func (a *App) watchStorage(ctx context.Context) error {
 			log.Error("webhooks are rejected and nothing is sent", zap.Error(err), zap.String("cure", a.store.Cure(err)))
 		}
 	}
+}
+
+// tellReader writes a line when another program's transaction has been open for long, and when it ends; told is what was told last.
+func (a *App) tellReader(ctx context.Context, log *zap.Logger, told bool) bool {
+	if a.store.LookAtReaders(ctx, time.Now()) != nil {
+		return told // the trouble of the data is told elsewhere
+	}
+	v := readerView(a.store)
+	switch {
+	case v != nil && !told:
+		log.Warn("a reader stays open", zap.String("words", v.Words()), zap.String("cure", v.Cure()))
+	case v == nil && told:
+		log.Info("the reader that stayed open has ended")
+	}
+	return v != nil
+}
+
+// readerView is the transaction of another program that has been open for long; nil for none.
+func readerView(s *store.Store) *server.OpenReaderView {
+	r := s.LongReader()
+	if r == nil {
+		return nil
+	}
+	return &server.OpenReaderView{PID: r.PID, Name: r.Name, Since: r.Since.UTC(), Log: r.Log}
 }
 
 // prepareReview does what a review needs that begins while daemons run: the database server was put back, or a standby took over. One

@@ -8,8 +8,6 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
-
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // Where the database is moved away, webhooks are refused, nothing is sent, and the log says it; moved back, all goes on.
@@ -56,18 +54,4 @@ func TestADatabaseThatIsMovedAwayIsNotWrittenTo(t *testing.T) {
 	if len(all) != 1 || all[0].ContextMap()["database"] != path || all[0].ContextMap()["version"] != "test" || len(all[0].ContextMap()["triggers"].([]any)) == 0 || logs.FilterMessage("stopped").Len() != 1 {
 		t.Errorf("the log does not say what began and that it ended: %v", all)
 	}
-}
-
-// A log that only grows is told: whoever reads without an end keeps it.
-func TestALongLogIsTold(t *testing.T) {
-	t.Parallel()
-	core, logs := observer.New(zap.WarnLevel)
-	h := open(t, options{log: zap.New(core)})
-	h.mustTake(h.shopify("orders/create", "", numbered(1)))
-	// What lies behind the last frame is nothing to SQLite.
-	if err := os.Truncate(filepath.Join(h.folder, "nudgewire.db-wal"), store.LongLog); err != nil {
-		t.Fatal(err)
-	}
-	h.eventually("a warning", func() bool { return logs.FilterMessageSnippet("the log of the database is long").Len() == 1 })
-	h.mustTake(h.shopify("orders/create", "", numbered(2)))
 }

@@ -37,6 +37,7 @@ var places = map[nudgewire.TroubleCode][2]string{
 	nudgewire.TroubleSilent:      {"/events", "Events"},
 	nudgewire.TroubleNodes:       {"/system", "System"},
 	nudgewire.TroubleClock:       {"/system", "System"},
+	nudgewire.TroubleReader:      {"/system", "System"},
 	nudgewire.TroubleDisk:        {"/system", "System"},
 	nudgewire.TroubleConfig:      {"/system", "System"},
 	nudgewire.TroubleBackup:      {"/system", "System"},

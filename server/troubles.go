@@ -179,6 +179,9 @@ func (t *found) daemon(d *DaemonView) {
 			Cure: cure,
 		})
 	}
+	if r := d.OpenReader; r != nil {
+		t.add(nudgewire.Trouble{Code: nudgewire.TroubleReader, About: "database", Since: r.Since, Amount: float64(r.Log), Words: r.Words(), Cure: r.Cure()})
+	}
 	for _, r := range d.Receivers {
 		if r.FailingSince != nil {
 			t.add(nudgewire.Trouble{

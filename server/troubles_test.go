@@ -46,6 +46,7 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"a reload":         {daemon(DaemonView{LoadError: "a.yaml cannot be used:\n  a.yaml:1:1: x"}), "bad config "},
 		"a file":           {daemon(DaemonView{FileError: "a.yaml cannot be used:\n  a.yaml:1:1: x"}), "bad config "},
 		"both are one":     {daemon(DaemonView{FileError: "x", LoadError: "x"}), "bad config "},
+		"an open reader":   {daemon(DaemonView{OpenReader: &OpenReaderView{PID: 7, Since: ago(time.Hour)}}), "bad open_reader "},
 		"a short disk":     {daemon(DaemonView{Disk: &DiskView{Free: 5e8}}), "bad disk "},
 		"marketing waits for a disk that has some room again": {daemon(DaemonView{Disk: &DiskView{Free: 11e8, Least: 1e9, Held: true}}), "stops disk "},
 		"ten of a hundred":    {rate(10, 100), ""},

@@ -345,6 +345,8 @@ type DaemonView struct {
 	FileErrorAt time.Time `json:"file_error_at,omitzero"`
 	DataError   string    `json:"data_error,omitempty"` // why nothing can be stored
 	DataCure    string    `json:"data_cure,omitempty"`  // the next step, where that is not the disk and the folder of the data
+	// OpenReader is a transaction of another program that keeps old data for too long.
+	OpenReader *OpenReaderView `json:"open_reader,omitempty"`
 	// NeedsRestart lists settings that the last reload could not change.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 	// SameKeys says of each key that the service refuses and that the last reload found as it was, why.
@@ -387,6 +389,39 @@ type DaemonView struct {
 
 	Paused  []nudgewire.Hold `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
 	Changes []RuleChange     `json:"changes,omitempty"` // what became of what waits; told by reload
+}
+
+// An OpenReaderView is a transaction of another program over the data that has been open for long.
+type OpenReaderView struct {
+	PID   int       `json:"pid,omitempty"`  // of the process, or of the backend of the server; absent where the system does not say
+	Name  string    `json:"name,omitempty"` // its role and program, where the server tells
+	Since time.Time `json:"since"`          // when it was seen first
+	Log   int64     `json:"log,omitempty"`  // bytes of SQLite's log that wait for it
+}
+
+// Words say it in a line.
+func (v *OpenReaderView) Words() string {
+	since := v.Since.Format("15:04:05") + " UTC"
+	if v.Name != "" {
+		return fmt.Sprintf("backend %d of the database server (%s) has had a transaction open since %s: what was removed or changed since cannot be cleared away", v.PID, v.Name, since)
+	}
+	who := "another program"
+	if v.PID != 0 {
+		who = fmt.Sprintf("process %d", v.PID)
+	}
+	return fmt.Sprintf("%s has read the database in one transaction since %s: its log cannot be moved into it, is %.1f MB and grows", who, since, float64(v.Log)/1e6)
+}
+
+// Cure is what to do about it.
+func (v *OpenReaderView) Cure() string {
+	switch {
+	case v.Name != "":
+		return fmt.Sprintf("end it there, or with SELECT pg_terminate_backend(%d); ALTER ROLE … SET idle_in_transaction_session_timeout = '1min' has the server do so", v.PID)
+	case v.PID != 0:
+		return fmt.Sprintf(`"ps -p %d" says what it is; a sqlite3 that has begun a transaction ends it with COMMIT, and everything else by its own end`, v.PID)
+	default:
+		return "end other programs that have the database open"
+	}
 }
 
 // An AccountView is one account of the service. API, Rate, Halted and Texts of a DaemonView are those of the first.

@@ -202,8 +202,8 @@ func (s *Store) openPool(cfg *pgx.ConnConfig) {
 	read := cfg.Copy()
 	read.RuntimeParams["statement_timeout"] = milliseconds(longestRead)
 	s.reads = pool{stdlib.OpenDB(*read), postgresDialect, nil}
-	s.reads.SetMaxOpenConns(readers)
-	s.reads.SetMaxIdleConns(readers)
+	s.reads.SetMaxOpenConns(mostReaders)
+	s.reads.SetMaxIdleConns(mostReaders)
 }
 
 // openQuick opens connections for what takes no time and waits for nobody.

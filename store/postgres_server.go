@@ -14,7 +14,7 @@ var ErrNoData = errors.New("there is no data in this database yet; the daemon ma
 
 // MostConnections is how many connections a daemon opens to a PostgreSQL server at the most: those that write and read, and one
 // each for the schema, for word from other nodes and for liveness.
-const MostConnections = defaultWriters + readers + 3
+const MostConnections = defaultWriters + mostReaders + 3
 
 // A Server is what a PostgreSQL server says of itself.
 type Server struct {

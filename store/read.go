@@ -60,10 +60,6 @@ func (q *select_) sql(columns, from, order string, limit int) string {
 // longestRead bounds a read: while it lasts, the log of the database only grows. Whatever is longer goes in pages.
 const longestRead = 2 * time.Minute
 
-// LongLog is the size from which the log of the database is worth a warning, in bytes: a read without an end keeps it
-// from being moved into the database.
-const LongLog = 1 << 29
-
 // LogSize is how long the log of the database is, in bytes; 0 where that is not known.
 func LogSize(dsn string) int64 {
 	info, err := os.Stat(Path(dsn) + "-wal")

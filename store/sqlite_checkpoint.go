@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"sync"
 	"sync/atomic"
 )
 
@@ -26,6 +27,7 @@ const checkpointNow = "PRAGMA wal_checkpoint(PASSIVE)"
 type checkpointer struct {
 	conn driver.Conn
 	due  chan struct{} // holds a token when a checkpoint is due
+	mu   sync.Mutex    // one checkpoint at a time by conn
 	rest atomic.Bool   // what was written meanwhile is to be moved by the flusher
 	done chan struct{}
 }
@@ -43,9 +45,16 @@ func newCheckpointer(c connector) (*checkpointer, error) {
 func (p *checkpointer) run() {
 	defer close(p.done)
 	for range p.due {
-		if execOn(p.conn, checkpointNow) == nil {
-			p.rest.Store(true)
-		}
+		p.now()
+	}
+}
+
+// now makes a checkpoint and waits for it.
+func (p *checkpointer) now() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if execOn(p.conn, checkpointNow) == nil {
+		p.rest.Store(true)
 	}
 }
 

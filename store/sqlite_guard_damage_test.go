@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -179,13 +180,19 @@ func TestOtherProgramsBesideTheDaemonDoNoHarm(t *testing.T) {
 // besides runs statements on the database at path in a process of its own, as a person's sqlite3 does.
 func besides(t *testing.T, path string, statements ...string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestAsAnotherProgram$", "--", path}, statements...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := another(path, statements...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// TestAsAnotherProgram is the other program of besides; without arguments it does nothing.
+func another(path string, statements ...string) *exec.Cmd {
+	return exec.Command(os.Args[0], append([]string{"-test.run=^TestAsAnotherProgram$", "--", path}, statements...)...)
+}
+
+// untilTold has the other program say that it came so far, and wait until it is told to go on.
+const untilTold = "until told"
+
+// TestAsAnotherProgram is the other program; without arguments it does nothing.
 func TestAsAnotherProgram(t *testing.T) {
 	i := 0
 	for i < len(os.Args) && os.Args[i] != "--" {
@@ -199,6 +206,11 @@ func TestAsAnotherProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, statement := range os.Args[i+2:] {
+		if statement == untilTold {
+			fmt.Println(statement)
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			continue
+		}
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Errorf("%s: %v", statement, err)
 		}

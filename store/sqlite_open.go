@@ -147,8 +147,8 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 func (s *Store) openReads(c connector) {
 	c.setup = readerSetup
 	s.reads = pool{sql.OpenDB(&c), sqliteDialect, s.file.guard}
-	s.reads.SetMaxOpenConns(readers)
-	s.reads.SetMaxIdleConns(readers)
+	s.reads.SetMaxOpenConns(mostReaders)
+	s.reads.SetMaxIdleConns(mostReaders)
 }
 
 // migrateOnce brings the schema up to date on a connection of its own.

@@ -95,7 +95,8 @@ type Store struct {
 	writer  *writer      // nil when read-only
 	more    []*writer    // that write at the same time, where the engine has many
 	reads   pool
-	quick   *sql.DB               // for what must not wait behind reads; nil where no other process writes
+	quick   *sql.DB // for what must not wait behind reads; nil where no other process writes
+	readers readers
 	file    *sqliteFile           // nil where the data is no file
 	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
 	refused atomic.Pointer[refusal]
@@ -124,7 +125,7 @@ type Store struct {
 
 const (
 	defaultMaxWaiting = 4096
-	readers           = 4
+	mostReaders       = 4
 )
 
 // Open opens the data that o.DSN names and creates it where there is none, a file and its folder

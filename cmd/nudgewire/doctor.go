@@ -466,9 +466,6 @@ func (d *doctor) database(ctx context.Context) {
 		d.found(wellNote, "database", "the daemon makes it when it starts", "%s does not exist yet", path)
 		return
 	}
-	if size := store.LogSize(d.cfg.Storage); size >= store.LongLog {
-		d.found(wellNote, "database", "end other programs that have it open", "its log is %.1f MB long: a reader keeps it from being moved into the database", float64(size)/1e6)
-	}
 	st, err := store.Open(ctx, store.Options{DSN: d.cfg.Storage, ReadOnly: true})
 	if err != nil {
 		d.found(wellBad, "database", "", "%v", err)

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Whoever reads the data in one transaction keeps it as it was for as long as that is open. On SQLite the log cannot begin anew meanwhile and
+// grows with each commit; a server keeps what was removed or changed, and its tables grow. nudgewire's own reads have an end.
+
+// LongReader is from when on a reader is told. Litestream holds one that it lets go each minute.
+const LongReader = 90 * time.Second
+
+// A Reader is a transaction of another program that has been open for long.
+type Reader struct {
+	PID   int       // of the process, or of the backend of the server; 0 where it is not known
+	Name  string    // its role and program, where the server tells
+	Since time.Time // when it was seen first; it may have begun before
+	Log   int64     // bytes of the log that wait for it; 0 on a server
+}
+
+// readers is what is known of them. It is filled by one caller and read by all.
+type readers struct {
+	mu     sync.Mutex
+	index  logIndex // as it was when what is in it was moved last
+	since  time.Time
+	seen   map[string]time.Time // transactions on a server, by their names
+	looked time.Time
+	found  atomic.Pointer[Reader]
+}
+
+// LongReader is the transaction of another program that has been open the longest, as LookAtReaders found it; nil for none.
+func (s *Store) LongReader() *Reader { return s.readers.found.Load() }
+
+// LookAtReaders looks for transactions that stay open. It is for one caller, about each second.
+func (s *Store) LookAtReaders(ctx context.Context, now time.Time) error {
+	s.readers.mu.Lock()
+	defer s.readers.mu.Unlock()
+	var found *Reader
+	var err error
+	if s.file != nil {
+		found, err = s.readerOfLog(now)
+	} else {
+		found, err = s.readerOnServer(ctx, now)
+	}
+	if err != nil {
+		return fmt.Errorf("look for readers: %w", err)
+	}
+	s.readers.found.Store(found)
+	return nil
+}
+
+// readerOfLog goes by what a checkpoint cannot move: frames stay in the log for whom they are new.
+func (s *Store) readerOfLog(now time.Time) (*Reader, error) {
+	r := &s.readers
+	x, err := indexFrom(s.file.guard.index)
+	if err != nil || x == (logIndex{}) {
+		return nil, err
+	}
+	moved := func(x *logIndex) bool {
+		return x.moved == x.frames || x.salts != r.index.salts || x.moved != r.index.moved
+	}
+	if moved(&x) {
+		r.index, r.since = x, now
+		return nil, nil
+	}
+	if now.Sub(r.since) < LongReader {
+		return nil, nil
+	}
+	// Perhaps there was just no reason to move anything.
+	s.writer.engine.(*sqliteEngine).checkpoints.now()
+	if x, err = indexFrom(s.file.guard.index); err != nil || moved(&x) {
+		r.index, r.since = x, now
+		return nil, err
+	}
+	pid, known, err := s.file.guard.reader(&x)
+	if err != nil || known && pid == 0 {
+		return nil, err // it is a read of this process, such as its backup
+	}
+	return &Reader{PID: max(pid, 0), Since: r.since, Log: int64(x.frames-x.moved) * (frameHeader + pageSize)}, nil
+}
+
+// Where the index has the marks of readers, and the locks that say that somebody reads by them: of the file format of the index,
+// https://sqlite.org/walformat.html#walidxfmt.
+const (
+	readMarks = 100
+	readLocks = 123
+	marksMost = 5
+)
+
+// reader is the process that reads what keeps the log from being moved: 0 for none but this one, -1 where the system does not say which.
+func (g *guard) reader(x *logIndex) (pid int, known bool, err error) {
+	marks, err := readAt(g.index, readMarks, 4*marksMost)
+	if err != nil {
+		return 0, false, err
+	}
+	for i := range marksMost {
+		mark := binary.NativeEndian.Uint32(marks[4*i:])
+		if i > 0 && int(mark) != x.moved { // by the first one reads who needs nothing of the log
+			continue
+		}
+		if pid, known, err = lockHolder(g.index, readLocks+int64(i)); err != nil || pid != 0 {
+			return pid, known, err
+		}
+	}
+	return 0, known, nil
+}
+
+// lookAtServerEvery is how often a server is asked for its transactions.
+const lookAtServerEvery = 10 * time.Second
+
+// openTransactions are those of others that do not run a statement at this moment, as far as the role may know that. Of a transaction
+// everybody sees the lock on its own number, which it has from its begin to its end.
+const openTransactions = `SELECT a.pid, l.virtualtransaction, coalesce(a.usename, ''), coalesce(a.application_name, '')
+	FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+	WHERE l.locktype = 'virtualxid' AND l.granted AND a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.state IS DISTINCT FROM 'active'
+	ORDER BY a.pid`
+
+func (s *Store) readerOnServer(ctx context.Context, now time.Time) (*Reader, error) {
+	r := &s.readers
+	if now.Sub(r.looked) < lookAtServerEvery && !now.Before(r.looked) {
+		return r.found.Load(), nil
+	}
+	open := map[string]time.Time{}
+	var oldest *Reader
+	err := s.rows(ctx, openTransactions, nil, func(row *row) error {
+		one := Reader{PID: int(row.int())}
+		key, role, program := fmt.Sprint(one.PID, " ", row.text()), row.text(), row.text()
+		if one.Name = role; program != "" {
+			one.Name += " by " + program
+		}
+		var known bool
+		if one.Since, known = r.seen[key]; !known {
+			one.Since = now
+		}
+		open[key] = one.Since
+		if now.Sub(one.Since) >= LongReader && (oldest == nil || one.Since.Before(oldest.Since)) {
+			oldest = &one
+		}
+		return row.err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.seen, r.looked = open, now
+	return oldest, nil
+}
