@@ -15,6 +15,9 @@ import (
 // LongReader is from when on a reader is told. Litestream holds one that it lets go each minute.
 const LongReader = 90 * time.Second
 
+// tryToMove is for how long what is in the log is left to the checkpoints that its length brings about.
+const tryToMove = 20 * time.Second
+
 // A Reader is a transaction of another program that has been open for long.
 type Reader struct {
 	PID   int       // of the process, or of the backend of the server; 0 where it is not known
@@ -26,8 +29,9 @@ type Reader struct {
 // readers is what is known of them. It is filled by one caller and read by all.
 type readers struct {
 	mu     sync.Mutex
-	index  logIndex // as it was when what is in it was moved last
+	index  logIndex // as it was when it was seen first that something in it was not moved
 	since  time.Time
+	tried  bool                 // a checkpoint was made since
 	seen   map[string]time.Time // transactions on a server, by their names
 	looked time.Time
 	found  atomic.Pointer[Reader]
@@ -65,17 +69,21 @@ func (s *Store) readerOfLog(now time.Time) (*Reader, error) {
 		return x.moved == x.frames || x.salts != r.index.salts || x.moved != r.index.moved
 	}
 	if moved(&x) {
-		r.index, r.since = x, now
-		return nil, nil
-	}
-	if now.Sub(r.since) < LongReader {
+		r.index, r.since, r.tried = x, now, false
 		return nil, nil
 	}
 	// Perhaps there was just no reason to move anything.
+	long := now.Sub(r.since) >= LongReader
+	if !long && (r.tried || now.Sub(r.since) < tryToMove) {
+		return nil, nil
+	}
 	s.writer.engine.(*sqliteEngine).checkpoints.now()
 	if x, err = indexFrom(s.file.guard.index); err != nil || moved(&x) {
-		r.index, r.since = x, now
+		r.index, r.since = x, now // a reader that is left by this keeps the rest
 		return nil, err
+	}
+	if r.tried = true; !long {
+		return nil, nil
 	}
 	pid, known, err := s.file.guard.reader(&x)
 	if err != nil || known && pid == 0 {
