@@ -10,6 +10,7 @@ import (
 var postgresDialect = dialect{
 	goose: goose.DialectPostgres,
 	check: "SELECT 'ok'", // the server looks after its files (data checksums)
+	time:  `to_char(to_timestamp(nullif($1, 0) / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 	marks: strings.NewReplacer(
 		"{{id}}", "BIGINT PRIMARY KEY",
 		"{{blob}}", "BYTEA",
@@ -17,6 +18,7 @@ var postgresDialect = dialect{
 		"{{skip locked}}", "FOR UPDATE SKIP LOCKED",
 		"{{checked}}", " || ''",
 		"{{for update}}", "FOR UPDATE",
+		"{{json}}", "::json",
 	),
 	numbered: true,
 }
@@ -30,9 +32,19 @@ var (
 	postgresOnly = regexp.MustCompile(`(?s)\{\{postgres only\}\}(.*?)\{\{end\}\}`)
 )
 
+// These mark what views show of a column: a time as a text, and a phone as mask.Number has it.
+var (
+	timeColumn   = regexp.MustCompile(`\{\{time ([\w.]+)\}\}`)
+	maskedColumn = regexp.MustCompile(`\{\{masked ([\w.]+)\}\}`)
+)
+
+const masked = `CASE WHEN length($1) < 9 THEN substr('********', 1, length($1))
+	ELSE substr($1, 1, 4) || substr('******************************', 1, length($1) - 6) || substr($1, length($1) - 1, 2) END`
+
 // schema is a step of the schema in this engine's own words. PostgreSQL compares texts by its locale unless it is told not to; here
 // they are compared byte by byte, as SQLite does.
 func (d dialect) schema(text string) string {
+	text = maskedColumn.ReplaceAllString(timeColumn.ReplaceAllString(text, d.time), masked)
 	if !d.numbered {
 		return d.sql(sqliteOnly.ReplaceAllString(postgresOnly.ReplaceAllString(text, ""), "$1"))
 	}

@@ -834,6 +834,59 @@ CREATE TABLE hourly_counts (
 	value   BIGINT NOT NULL CHECK (value > 0),
 	PRIMARY KEY (hour, about, what, name, detail, country, class, writer)
 ) {{clustered}};
+-- ==== Open data: what people read with any SQL program ====
+
+-- docs/data.md has the columns, and questions answered by them. Names of columns stay; what they are made of may change. Times are ISO texts in
+-- UTC, NULL for never; phones are masked as everywhere. No name of a person, variable, payload, value of a row, free text, secret or hash is here.
+
+-- Messages, from planned to read. run is that of a message of a list, event that of any other; trigger is then the job's name.
+CREATE VIEW v_messages AS
+	SELECT d.id, nullif(d.event_id, 0) AS event,
+		CASE WHEN d.event_id = 0 THEN (SELECT r.run_id FROM run_rows r WHERE r.dispatch_id <= d.id ORDER BY r.dispatch_id DESC LIMIT 1) END AS run,
+		d.trigger_name AS "trigger", d.step, nullif(r.dispatch_id, 0) AS retry_of, d.category, nullif(d.account, '') AS account,
+		coalesce(nullif(d.send, ''), '{}'){{json}} ->> 'template' AS template, {{masked d.phone}} AS phone,
+		d.state, nullif(m.status, '') AS status, nullif(m.error_class, '') AS error_class,
+		(SELECT v.rule FROM verdicts v WHERE v.dispatch_id = d.id ORDER BY v.number DESC LIMIT 1) AS rule, d.attempt AS attempts,
+		{{time d.created_at}} AS created_at, {{time d.due_at}} AS due_at, {{time m.accepted_at}} AS accepted_at, {{time m.sent_at}} AS sent_at,
+		{{time m.delivered_at}} AS delivered_at, {{time m.read_at}} AS read_at, {{time m.failed_at}} AS failed_at, {{time d.updated_at}} AS updated_at
+	FROM dispatches d LEFT JOIN messages m ON m.dispatch_id = d.id LEFT JOIN retries r ON r.again_id = d.id
+	UNION ALL
+	SELECT m.dispatch_id, NULL, u.id, u.job, 0, NULL, m.category, nullif(m.account, ''), nullif(u.template, ''), {{masked m.phone}},
+		'accepted', m.status, nullif(m.error_class, ''), NULL, 1,
+		{{time m.accepted_at}}, {{time m.accepted_at}}, {{time m.accepted_at}}, {{time m.sent_at}},
+		{{time m.delivered_at}}, {{time m.read_at}}, {{time m.failed_at}}, {{time m.status_at}}
+	FROM messages m LEFT JOIN runs u ON u.id = (SELECT x.run_id FROM run_messages x WHERE x.dispatch_id <= m.dispatch_id ORDER BY x.dispatch_id DESC LIMIT 1)
+	WHERE NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = m.dispatch_id);
+
+-- What senders posted, and to how much it led. cleared says why the content is not kept any more.
+CREATE VIEW v_events AS
+	SELECT e.id, e.connector, e.kind, e.topic, {{masked e.phone}} AS phone, {{time e.occurred_at}} AS occurred_at, {{time e.received_at}} AS received_at,
+		(SELECT count(*) FROM decisions c WHERE c.event_id = e.id) AS decisions,
+		(SELECT count(*) FROM decisions c WHERE c.event_id = e.id AND (c.outcome = 'planned' OR c.outcome = 'restarted')) AS planned,
+		(SELECT count(*) FROM decisions c WHERE c.event_id = e.id AND c.outcome = 'skipped') AS skipped, nullif(e.cleared, '') AS cleared
+	FROM events e;
+
+-- Whoever messages went to, or who said whether they may. A masked phone may stand for several contacts: each has a row of its own.
+CREATE VIEW v_contacts AS
+	SELECT {{masked p.phone}} AS phone, coalesce(m.messages, 0) AS messages, {{time m.last_at}} AS last_message_at,
+		g.consent AS marketing, {{time g.since}} AS marketing_since, {{time b.at}} AS blocked_at,
+		CASE WHEN b.by_service = 1 THEN 'service' WHEN b.event_id > 0 THEN 'event' WHEN b.at > 0 THEN 'person' END AS blocked_by
+	FROM (SELECT phone FROM messages WHERE phone <> '' AND phone NOT LIKE '%*%' UNION SELECT phone FROM consents UNION SELECT phone FROM blocks) p
+	LEFT JOIN (SELECT phone, count(*) AS messages, max(accepted_at) AS last_at FROM messages WHERE phone <> '' GROUP BY phone) m ON m.phone = p.phone
+	LEFT JOIN consents g ON g.phone = p.phone AND g.channel = 'phone' AND g.category = 'marketing'
+	LEFT JOIN blocks b ON b.phone = p.phone;
+
+-- Firings of jobs. rows are those of the list that may go; uploaded, in_doubt and rejected those of files, messages those sent one by one.
+CREATE VIEW v_runs AS
+	SELECT r.id, r.job, r.slot, r.cause, r.state, nullif(r.stopped, '') AS stopped, r.deliver, r.campaign, nullif(r.template, '') AS template, r.category,
+		nullif(r.account, '') AS account, nullif(r.again_of, 0) AS again_of, r.kept AS "rows",
+		(SELECT coalesce(sum(p.row_count), 0) FROM parts p WHERE p.run_id = r.id AND p.state = 'accepted') AS uploaded,
+		(SELECT coalesce(sum(p.row_count), 0) FROM parts p WHERE p.run_id = r.id AND p.state = 'in_doubt') AS in_doubt,
+		(SELECT coalesce(sum(p.row_count), 0) FROM parts p WHERE p.run_id = r.id AND p.state = 'rejected') AS rejected,
+		(SELECT coalesce(sum(x.row_count), 0) FROM run_rows x WHERE x.run_id = r.id) AS messages,
+		{{time r.due_at}} AS due_at, {{time r.created_at}} AS created_at, {{time r.started_at}} AS started_at, {{time r.ended_at}} AS ended_at
+	FROM runs r;
+
 -- ==== What only a database that many write to needs ====
 {{postgres only}}
 CREATE SEQUENCE event_numbers INCREMENT BY 4096;

@@ -18,11 +18,13 @@ type dialect struct {
 	marks    *strings.Replacer
 	numbered bool   // placeholders are "$1"
 	check    string // lists faults of structure, or "ok"
+	time     string // what makes a text of the microseconds in $1
 }
 
 var sqliteDialect = dialect{
 	goose: goose.DialectSQLite3,
 	check: "PRAGMA quick_check",
+	time:  `strftime('%Y-%m-%dT%H:%M:%fZ', nullif($1, 0) / 1000000.0, 'unixepoch')`,
 	marks: strings.NewReplacer(
 		"{{id}}", "INTEGER PRIMARY KEY", // PostgreSQL: BIGINT PRIMARY KEY
 		"{{blob}}", "BLOB", // PostgreSQL: BYTEA
@@ -30,6 +32,7 @@ var sqliteDialect = dialect{
 		"{{skip locked}}", "", // PostgreSQL: FOR UPDATE SKIP LOCKED; a single writer has nobody to skip
 		"{{checked}}", "", // PostgreSQL: || '', so that a condition on a row that is known by its number leads to no index
 		"{{for update}}", "", // PostgreSQL: FOR UPDATE, wherever a change depends on the row that it reads
+		"{{json}}", "", // PostgreSQL: ::json
 		"{{begin}}", "BEGIN IMMEDIATE", // PostgreSQL: BEGIN
 		// Placeholders stay "?1" (PostgreSQL: "$1", which SQLite would take for a name).
 	),

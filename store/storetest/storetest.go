@@ -91,6 +91,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 		{"group", s.group},
 		{"reads", s.reads},
 		{"attention", s.attention},
+		{"open data", s.openData},
 		{"alerts", s.alerts},
 		{"retention", s.retention},
 		{"retention of runs", s.retentionOfRuns},
