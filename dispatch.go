@@ -14,7 +14,9 @@ type DispatchID int64
 type Dispatch struct {
 	ID      DispatchID
 	EventID EventID
-	Trigger string // name in config.yaml
+	Run     RunID  // that it is a row of, or that a file named it of; 0 for none
+	Part    int    // of the run, whose upload's answer named it; 0 for none
+	Trigger string // name in config.yaml, of the job where Run is set
 	Key     string // the correlation key within the trigger
 	Phone   Phone
 	SentAs  string // the spelling that the shop gave, where it is not Phone; see To

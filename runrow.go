@@ -62,6 +62,8 @@ func (r *RunRow) MayGoAgain() (may bool, why string) {
 	switch {
 	case r.RetriedAs != 0:
 		return false, "was sent again already"
+	case d.Part > 0:
+		return false, "left with a file: jobs retry sends that again"
 	case d.Phone.IsMasked():
 		return false, "ended so long ago that its phone is masked (retention.phones)"
 	case d.Category.ResendsInDoubt():

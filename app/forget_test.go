@@ -486,7 +486,7 @@ func TestForgettingInARunThatSendsRowByRow(t *testing.T) {
 	}
 	gone := []string{at[nudgewire.StateAccepted][0], at[nudgewire.StateInDoubt][0], at[nudgewire.StateWaiting][0]}
 	for _, p := range gone {
-		if found := h.stored(p); !slices.Contains(found, "excluded.csv") || !slices.Contains(found, "dispatches.phone") {
+		if found := h.stored(p); !slices.Contains(found, "excluded.csv") || !slices.Contains(found, "messages.phone") {
 			t.Fatalf("the test is weak: %s stands in %v", p, found)
 		}
 	}

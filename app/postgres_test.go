@@ -382,7 +382,7 @@ func TestAStandbyThatNeedNotHaveAll(t *testing.T) {
 		return n
 	}
 	name := address[strings.LastIndexByte(address, '/')+1 : strings.IndexByte(address, '?')]
-	h.eventually("the standby has it", func() bool { return inDatabase(standby.DSN(name), `SELECT count(*) FROM dispatches`) == 1 })
+	h.eventually("the standby has it", func() bool { return inDatabase(standby.DSN(name), `SELECT count(*) FROM messages`) == 1 })
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}

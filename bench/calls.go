@@ -28,7 +28,7 @@ func ruledContest(bound float64) *contest {
 
 func sends(f figure, nodes int, p plan) *contest {
 	f.unit = "sends/s"
-	return drainContest(f, nodes, p, sent, fixture{name: "due", tables: map[string]columns{"dispatches": dispatches.with(unsent)}})
+	return drainContest(f, nodes, p, sent, fixture{name: "due", tables: map[string]columns{"messages": messages.with(unsent)}})
 }
 
 // pollsContest measures messages that are due being asked about, each until its status is on disk.
@@ -39,7 +39,7 @@ func pollsContest(bound float64) *contest {
 func polls(f figure, nodes int) *contest {
 	f.unit = "polls/s"
 	return drainContest(f, nodes, atOnce, delivered,
-		fixture{name: "asked", tables: map[string]columns{"dispatches": dispatches, "messages": messages.with(unasked)}})
+		fixture{name: "asked", tables: map[string]columns{"messages": messages.with(unasked)}})
 }
 
 // drainContest measures how fast daemons do what is due in a fixture of l.backlog copied rows. Each must end as told.

@@ -84,6 +84,6 @@ func dueBeside(finished int) fixture {
 	due["due_at"] = fmt.Sprintf("one.due_at + i - %d", finished+claimSize*claimTimes+1)
 	return fixture{
 		name: "beside_" + strconv.Itoa(finished), rows: finished + claimSize*claimTimes,
-		tables: map[string]columns{"dispatches": dispatches.with(due)},
+		tables: map[string]columns{"messages": messages.with(due)},
 	}
 }

@@ -87,9 +87,9 @@ func (l *lab) cost(ctx context.Context, dir string, nodes, old int, what outcome
 	f, p := nothing, later
 	switch what {
 	case sent:
-		f, p = fixture{name: "due", rows: l.backlog / 4, tables: map[string]columns{"dispatches": dispatches.with(unsent)}}, atOnce
+		f, p = fixture{name: "due", rows: l.backlog / 4, tables: map[string]columns{"messages": messages.with(unsent)}}, atOnce
 	case delivered:
-		f = fixture{name: "asked", rows: l.backlog / 4, tables: map[string]columns{"dispatches": dispatches, "messages": messages.with(unasked)}}
+		f = fixture{name: "asked", rows: l.backlog / 4, tables: map[string]columns{"messages": messages.with(unasked)}}
 	}
 	if old > 0 {
 		f = besides(f, old)
@@ -174,12 +174,13 @@ func (l *lab) rawCost(ctx context.Context, table string) (c cost, err error) {
 
 // besides is a fixture with so many finished dispatches before what is due.
 func besides(f fixture, old int) fixture {
-	all := map[string]columns{"dispatches": dispatches}
-	if f.tables["messages"] != nil {
-		all["messages"] = messages.with(newest(old, unasked))
-	} else if f.tables != nil {
-		all["dispatches"] = dispatches.with(newest(old, unsent))
+	change := columns{}
+	for name, value := range f.tables["messages"] {
+		if value != messages[name] {
+			change[name] = value
+		}
 	}
+	all := map[string]columns{"messages": messages.with(newest(old, change))}
 	return fixture{name: fmt.Sprintf("%s_beside_%d", f.name, old), rows: old + f.rows, tables: all}
 }
 

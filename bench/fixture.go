@@ -38,16 +38,18 @@ func (c columns) values(names []string) string {
 
 // What is indexed must spread as real values do: i*2654435761 jumps about as a hash does.
 var (
-	spread     = "(i * 2654435761) % 4294967296 * 1000003"
-	phoneOf    = "'" + phoneHead + "' || substr('' || (199999999 - i), 2)"
-	dispatches = columns{"id": "i", "event_id": "i", "correlation": spread, "correlation_key": "'cart-' || i", "phone": phoneOf}
-	messages   = columns{"dispatch_id": "i", "message_id": "'' || (2000000000 + i)", "phone": phoneOf}
-	events     = columns{"id": "i", "hash": spread, "dedupe_key": "'delivery-' || i", "phone": phoneOf}
-	byEvent    = columns{"event_id": "i"}
+	spread   = "(i * 2654435761) % 4294967296 * 1000003"
+	phoneOf  = "'" + phoneHead + "' || substr('' || (199999999 - i), 2)"
+	messages = columns{"id": "i", "event_id": "i", "correlation": spread, "correlation_key": "'cart-' || i", "phone": phoneOf, "message_id": "'' || (2000000000 + i)"}
+	events   = columns{"id": "i", "hash": spread, "dedupe_key": "'delivery-' || i", "phone": phoneOf}
+	byEvent  = columns{"event_id": "i"}
 
-	unsent  = columns{"state": "'waiting'", "attempt": "0", "owner": "''", "claimed_at": "0"}
+	unsent = columns{
+		"state": "'waiting'", "attempt": "0", "owner": "''", "claimed_at": "0", "message_id": "''", "status": "''", "accepted_at": "0", "polls": "0",
+		"status_at": "0", "told_at": "0", "sent_at": "0", "delivered_at": "0",
+	}
 	unasked = columns{
-		"status": "'accepted'", "final": "0", "polls": "0", "next_poll_at": "one.accepted_at",
+		"status": "'accepted'", "polls": "0", "next_poll_at": "one.accepted_at",
 		"status_at": "one.accepted_at", "told_at": "0", "sent_at": "0", "delivered_at": "0",
 	}
 )

@@ -52,7 +52,7 @@ func (l *lab) writePages(ctx context.Context, out io.Writer, only *regexp.Regexp
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "where\tpage\tstatus\tbytes\tp50 ms\tp95 ms\tlongest ms")
 	f := fixture{name: "pages", rows: rows, tables: map[string]columns{
-		"events": events, "decisions": byEvent, "dispatches": dispatches, "messages": messages, "hourly_counts": hourly,
+		"events": events, "decisions": byEvent, "messages": messages, "hourly_counts": hourly,
 	}}
 	var slow []string
 	for _, where := range []struct {

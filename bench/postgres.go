@@ -109,9 +109,9 @@ type sample struct {
 var sampled = []struct{ table, rows string }{
 	{"events", "id <= (SELECT id FROM events ORDER BY id LIMIT 1 OFFSET $1 - 1)"},
 	{"decisions", "event_id <= (SELECT id FROM events ORDER BY id LIMIT 1 OFFSET $1 - 1)"},
-	{"dispatches", "id IN (SELECT id FROM dispatches ORDER BY id LIMIT $1)"},
+	{"messages", "id IN (SELECT id FROM messages ORDER BY id LIMIT $1)"},
 	{"consents", "event_id <= (SELECT id FROM events ORDER BY id LIMIT 1 OFFSET $1 - 1)"},
-	{"keys", "part > 0 AND id <= (SELECT id FROM events ORDER BY id LIMIT 1 OFFSET $1 - 1) OR part = 0 AND id <= (SELECT id FROM dispatches ORDER BY id LIMIT 1 OFFSET $1 - 1)"},
+	{"keys", "part > 0 AND id <= (SELECT id FROM events ORDER BY id LIMIT 1 OFFSET $1 - 1) OR part = 0 AND id <= (SELECT id FROM messages ORDER BY id LIMIT 1 OFFSET $1 - 1)"},
 }
 
 // sample has a daemon take webhooks, and reads what they left.

@@ -58,7 +58,7 @@ func TestASampleHasTheRowsOfABatch(t *testing.T) {
 	for i, s := range tables {
 		rows[sampled[i].table] = len(s.rows)
 	}
-	want := map[string]int{"events": rawBatch, "decisions": rawBatch, "dispatches": rawBatch, "consents": rawBatch, "keys": 5 * rawBatch}
+	want := map[string]int{"events": rawBatch, "decisions": rawBatch, "messages": rawBatch, "consents": rawBatch, "keys": 5 * rawBatch}
 	if !maps.Equal(rows, want) {
 		t.Errorf("rows are %v, want %v", rows, want)
 	}
@@ -83,7 +83,7 @@ func TestAFixtureOnPostgreSQLIsThatOfSQLite(t *testing.T) {
 	}
 	const n = 100
 	for _, bare := range []bool{false, true} {
-		due := fixture{name: fmt.Sprint("due_", bare), rows: n, tables: map[string]columns{"dispatches": dispatches.with(unsent)}, bare: bare}
+		due := fixture{name: fmt.Sprint("due_", bare), rows: n, tables: map[string]columns{"messages": messages.with(unsent)}, bare: bare}
 		waiting(t, l, due)
 	}
 }
@@ -117,7 +117,7 @@ func TestTablesAreWatched(t *testing.T) {
 	if err := l.watchTables(t.Context(), &out, time.Second, 100); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{fmt.Sprint(tablesRate, " webhooks a second for 1s beside 100 finished"), "dispatches", "counters_added"} {
+	for _, want := range []string{fmt.Sprint(tablesRate, " webhooks a second for 1s beside 100 finished"), "messages", "counters_added"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}

@@ -42,15 +42,14 @@ func processContest(n int, start, memory float64) *contest {
 }
 
 // history makes a store in dir with n messages that were delivered over a hundred days, and with
-// the events, payloads, decisions and dispatches that led to them.
+// the events, payloads and decisions that led to them.
 func (l *lab) history(ctx context.Context, dir string, n int) error {
 	const days = 100
 	ago := fmt.Sprintf("(%d - i) * %d", n, int64(days)*24*3600*1e6/int64(n)) // microseconds
 	return l.multiply(ctx, dir, n-1, map[string]columns{
-		"dispatches": dispatches,
-		"messages":   messages.with(columns{"accepted_at": "one.accepted_at - " + ago}),
-		"events":     events.with(columns{"received_at": "one.received_at - " + ago, "day": fmt.Sprintf("(one.received_at - %s) / 86400000000", ago)}),
-		"decisions":  byEvent,
+		"messages":  messages.with(columns{"accepted_at": "one.accepted_at - " + ago}),
+		"events":    events.with(columns{"received_at": "one.received_at - " + ago, "day": fmt.Sprintf("(one.received_at - %s) / 86400000000", ago)}),
+		"decisions": byEvent,
 	})
 }
 

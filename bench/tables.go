@@ -25,11 +25,11 @@ const (
 func (l *lab) watchTables(ctx context.Context, out io.Writer, lasts time.Duration, old int) (err error) {
 	at, err := l.place(ctx, l.dir, 1, dueBeside(old))
 	if err == nil {
-		err = l.onServer(ctx, "round_"+strconv.Itoa(l.made), fmt.Sprintf("UPDATE dispatches SET created_at = created_at - %d, updated_at = updated_at - %[1]d, claimed_at = claimed_at - %[1]d WHERE state = 'accepted' AND id <= %d",
+		err = l.onServer(ctx, "round_"+strconv.Itoa(l.made), fmt.Sprintf("UPDATE messages SET created_at = created_at - %d, updated_at = updated_at - %[1]d, claimed_at = claimed_at - %[1]d WHERE state = 'accepted' AND id <= %d",
 			(500*24*time.Hour).Microseconds(), old/2))
 	}
 	if err == nil { // those rows were changed by no daemon
-		err = l.onServer(ctx, "round_"+strconv.Itoa(l.made), "VACUUM FULL ANALYZE dispatches")
+		err = l.onServer(ctx, "round_"+strconv.Itoa(l.made), "VACUUM FULL ANALYZE messages")
 	}
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func tableStates(ctx context.Context, dsn string) (out []string, err error) {
 	}
 	defer func() { _ = conn.Close(ctx) }() // nothing was written
 	rows, err := conn.Query(ctx, `SELECT relname, n_live_tup, n_dead_tup, pg_table_size(relid), pg_indexes_size(relid),
-			CASE relname WHEN 'dispatches' THEN pg_relation_size('dispatches_due') ELSE 0 END, autovacuum_count,
+			CASE relname WHEN 'messages' THEN pg_relation_size('messages_due') ELSE 0 END, autovacuum_count,
 			CASE n_tup_upd WHEN 0 THEN 0 ELSE 100 * n_tup_hot_upd / n_tup_upd END
 		FROM pg_stat_user_tables WHERE n_tup_upd + n_tup_del > 50
 		ORDER BY relname`)

@@ -314,15 +314,7 @@ func (a admin) messagesOf(ctx context.Context, q ListQuery, phone nudgewire.Phon
 		return nil, err
 	}
 	held.tell(out)
-	followed, err := a.Store.Followed(ctx, f)
-	if err != nil || len(followed) == 0 {
-		return out, err
-	}
-	for i := range followed {
-		out = append(out, followedView(&followed[i]))
-	}
-	slices.SortFunc(out, func(a, b MessageView) int { return cmp.Compare(b.ID, a.ID) })
-	return out[:min(len(out), q.Limit)], nil
+	return out, nil
 }
 
 func (a admin) message(r *http.Request) (any, error) {
@@ -348,13 +340,6 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 		if !errors.Is(err, nudgewire.ErrNotFound) {
 			return MessageView{}, err
 		}
-		m, err := a.Store.FollowedMessage(ctx, nudgewire.DispatchID(id))
-		if err == nil {
-			return followedView(&m), nil
-		}
-		if !errors.Is(err, nudgewire.ErrNotFound) {
-			return MessageView{}, err
-		}
 	}
 	m, err := a.Store.MessageByID(ctx, nudgewire.MessageID(text))
 	if errors.Is(err, nudgewire.ErrNotFound) {
@@ -364,10 +349,6 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 		return MessageView{}, err
 	}
 	d, err := a.Store.DispatchStory(ctx, m.DispatchID)
-	if errors.Is(err, nudgewire.ErrNotFound) {
-		m, err := a.Store.FollowedMessage(ctx, m.DispatchID)
-		return followedView(&m), err
-	}
 	if err != nil {
 		return MessageView{}, err
 	}
@@ -394,14 +375,9 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 		}
 		return v, err
 	}
-	if v.EventID != 0 {
+	if v.Run == 0 || v.Part > 0 {
 		return v, nil
 	}
-	run, _, ok, err := a.Store.RowOf(ctx, v.ID)
-	if err != nil || !ok {
-		return v, err
-	}
-	v.Run = run
 	run, number, err := a.Store.ReadRow(ctx, v.ID)
 	if err != nil || run == 0 {
 		return v, err
@@ -431,15 +407,11 @@ func (a admin) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	followed, err := a.Store.Followed(r.Context(), store.DispatchFilter{Phone: phone, Limit: q.Limit})
-	if err != nil {
-		return nil, err
-	}
 	left, note, err := a.excluded(r.Context(), string(phone), "")
 	if err != nil {
 		return nil, err
 	}
-	sent, more, err := a.sentRows(r.Context(), phone, followed)
+	sent, more, err := a.sentRows(r.Context(), phone, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -448,7 +420,7 @@ func (a admin) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(stories)+len(rows)+len(followed)+len(left) == 0 && !blocked {
+	if len(stories)+len(rows)+len(left) == 0 && !blocked {
 		hint := `"nudgewire events rejected" shows requests that were not taken`
 		kept, err := a.Store.RetentionState(r.Context())
 		if err != nil {
@@ -462,7 +434,7 @@ func (a admin) why(r *http.Request) (any, error) {
 		}
 		return nil, rejectf(http.StatusNotFound, hint, "nothing is known about %s", phone.Masked())
 	}
-	out := make([]StoryView, 0, len(stories)+len(rows)+len(followed)+len(left))
+	out := make([]StoryView, 0, len(stories)+len(rows)+len(left))
 	for i := range stories {
 		out = append(out, storyView(&stories[i]))
 	}
@@ -483,9 +455,6 @@ func (a admin) why(r *http.Request) (any, error) {
 	}
 	for i := range out {
 		held.tell(out[i].Messages)
-	}
-	for i := range followed {
-		out = append(out, followedStoryView(&followed[i]))
 	}
 	out = told(append(out, left...), q.Limit)
 	if blocked {

@@ -179,14 +179,7 @@ func DataOf(ctx context.Context, st *store.Store, phone nudgewire.Phone, now tim
 	for i := range rows {
 		v.Stories = append(v.Stories, rowStoryView(&rows[i], nudgewire.Position{}))
 	}
-	followed, err := st.Followed(ctx, store.DispatchFilter{Phone: phone, Limit: maxData})
-	if err != nil {
-		return v, err
-	}
-	for i := range followed {
-		v.Stories = append(v.Stories, followedStoryView(&followed[i]))
-	}
-	v.More = len(stories) == maxData || len(rows) == maxData || len(followed) == maxData
+	v.More = len(stories) == maxData || len(rows) == maxData
 	return v, nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 // sentRows are the rows with a phone on the files that runs upload, but for those whose message told
 // of itself already. note says what could not be searched. It reads no more than excluded does.
-func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store.FollowedMessage) (out []StoryView, note string, err error) {
+func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store.RowStory) (out []StoryView, note string, err error) {
 	runs, err := a.Store.Runs(ctx, store.RunFilter{Limit: maxRunsSearched})
 	if err != nil {
 		return nil, "", err
@@ -24,7 +24,7 @@ func (a admin) sentRows(ctx context.Context, phone nudgewire.Phone, told []store
 	}
 	known := map[place]bool{}
 	for i := range told {
-		known[place{told[i].Run, told[i].Part}] = true
+		known[place{told[i].Run.ID, told[i].Part}] = true
 	}
 	var removed, unread, unsearched []*nudgewire.Run
 	places := scheduler.PositionFinder{Files: a.Files, Store: a.Store}

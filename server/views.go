@@ -187,18 +187,10 @@ func rowStoryView(r *store.RowStory, at nudgewire.Position) StoryView {
 	}
 	return StoryView{
 		Row: &RunRowView{
-			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: number, Source: r.Run.Source,
+			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: number, Part: r.Part, Source: r.Run.Source,
 			At: r.CreatedAt.UTC(), RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 		},
 		Messages: []MessageView{dispatchView(&r.DispatchStory)},
-	}
-}
-
-// followedStoryView is the story of a message whose phone the answer to an upload told.
-func followedStoryView(m *store.FollowedMessage) StoryView {
-	return StoryView{
-		Row:      &RunRowView{Job: m.Job, Run: m.Run, Slot: m.Slot, Part: m.Part, Source: m.Source, At: m.AcceptedAt.UTC()},
-		Messages: []MessageView{followedView(m)},
 	}
 }
 
@@ -564,7 +556,10 @@ func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewi
 		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, SentAs: d.SentAs, Category: d.Category, Account: d.Account,
 		What: d.Send.What(), Send: &d.Send, State: d.State, Reason: d.Reason,
 		CreatedAt: d.CreatedAt.UTC(), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), UpdatedAt: d.UpdatedAt.UTC(),
-		Attempt: d.Attempt, Restarts: d.Restarts, Step: d.Step,
+		Attempt: d.Attempt, Restarts: d.Restarts, Step: d.Step, Run: d.Run, Part: d.Part,
+	}
+	if d.Part > 0 {
+		v.Key = fmt.Sprintf("run %d part %d", d.Run, d.Part)
 	}
 	for _, a := range attempts {
 		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason, Class: a.Class})
@@ -592,18 +587,6 @@ func dispatchView(d *store.DispatchStory) MessageView {
 		}
 		v.Verdicts = append(v.Verdicts, one)
 	}
-	return v
-}
-
-// followedView is a message without a dispatch. Its phone is known only where the service's
-// answer to the upload said whose it is.
-func followedView(m *store.FollowedMessage) MessageView {
-	v := MessageView{
-		ID: m.DispatchID, Trigger: m.Job, Key: fmt.Sprintf("run %d part %d", m.Run, m.Part), Phone: m.Phone, Category: m.Category, Account: m.Account,
-		What: "campaign \"" + m.CampaignName + "\"", State: nudgewire.StateAccepted,
-		CreatedAt: m.AcceptedAt.UTC(), DueAt: m.AcceptedAt.UTC(), UpdatedAt: m.AcceptedAt.UTC(), Run: m.Run, Part: m.Part,
-	}
-	v.follow(&m.Message)
 	return v
 }
 

@@ -63,10 +63,10 @@ func (a Account) NextPoll(ctx context.Context) (at time.Time, ok bool, err error
 	return a.nextPoll(ctx, a.name)
 }
 
-// accountsWhere are the accounts of a table's rows that meet a condition, found by leaps from one to the
+// accountsWhere are the accounts of messages that meet a condition, found by leaps from one to the
 // next in the index that begins with the account.
-func (s *Store) accountsWhere(ctx context.Context, table, condition string) (names []string, err error) {
-	query := `SELECT account FROM ` + table + ` WHERE ` + condition + ` AND account > ?1 ORDER BY account LIMIT 1`
+func (s *Store) accountsWhere(ctx context.Context, condition string) (names []string, err error) {
+	query := `SELECT account FROM messages WHERE ` + condition + ` AND account > ?1 ORDER BY account LIMIT 1`
 	for below := ""; ; {
 		found := false
 		err := s.rows(ctx, query, []any{below}, func(r *row) error { below, found = r.text(), true; return nil })
@@ -79,17 +79,17 @@ func (s *Store) accountsWhere(ctx context.Context, table, condition string) (nam
 
 // accountsWaiting are the accounts that dispatches wait for, "" always.
 func (s *Store) accountsWaiting(ctx context.Context) ([]string, error) {
-	return s.accountsWhere(ctx, "dispatches", "state = 'waiting'")
+	return s.accountsWhere(ctx, "state = 'waiting'")
 }
 
 // accountsFollowed are the accounts whose messages are asked about, "" always.
 func (s *Store) accountsFollowed(ctx context.Context) ([]string, error) {
-	return s.accountsWhere(ctx, "messages", "final = 0")
+	return s.accountsWhere(ctx, "next_poll_at > 0")
 }
 
 // WaitingFor counts what waits for an account.
 func (s *Store) WaitingFor(ctx context.Context, account string) (n int64, err error) {
-	err = s.rows(ctx, `SELECT count(*) FROM dispatches WHERE state = 'waiting' AND account = ?1`, []any{account},
+	err = s.rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND account = ?1`, []any{account},
 		func(r *row) error { n = r.int(); return nil })
 	return n, wrap(err, "count what waits for account %q", account)
 }

@@ -115,9 +115,9 @@ func InspectCopy(ctx context.Context, path string) (c Copied, err error) {
 		{&c.Schema, `SELECT coalesce(max(version_id), 0) FROM ` + goose.DefaultTablename + ` WHERE is_applied`},
 		{&newest, newestKnown},
 		{&c.Events, `SELECT count(*) FROM events`},
-		{&c.Waiting, `SELECT count(*) FROM dispatches WHERE state = 'waiting'`},
-		{&c.Sending, `SELECT count(*) FROM dispatches WHERE state = 'sending'`},
-		{&c.InDoubt, `SELECT count(*) FROM dispatches WHERE state = 'in_doubt'`},
+		{&c.Waiting, `SELECT count(*) FROM messages WHERE state = 'waiting'`},
+		{&c.Sending, `SELECT count(*) FROM messages WHERE state = 'sending'`},
+		{&c.InDoubt, `SELECT count(*) FROM messages WHERE state = 'in_doubt'`},
 		{&c.Runs, `SELECT count(*) FROM runs WHERE ended_at = 0`},
 	} {
 		if err := db.QueryRowContext(ctx, q.sql).Scan(q.into); err != nil {

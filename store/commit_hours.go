@@ -37,11 +37,14 @@ type party struct {
 	name     string
 	template string // or the name of a campaign; "" for a text
 	country  string // by the phone; "" where that does not say
+
+	phone   nudgewire.Phone
+	account string
 }
 
 // partyOf is that of a message with an event, or with none: then it is of a row of a job.
 func partyOf(event int64, trigger, template string, phone nudgewire.Phone) party {
-	p := party{aboutTrigger, trigger, template, phones.TariffCountry(string(phone))}
+	p := party{aboutTrigger, trigger, template, phones.TariffCountry(string(phone)), phone, ""}
 	if event == 0 && trigger != nudgewire.ByHand {
 		p.about = aboutJob
 	}
@@ -49,16 +52,20 @@ func partyOf(event int64, trigger, template string, phone nudgewire.Phone) party
 }
 
 func partyOfDispatch(d *nudgewire.Dispatch) party {
-	return partyOf(int64(d.EventID), d.Trigger, templateOf(&d.Send), d.Phone)
+	p := partyOf(int64(d.EventID), d.Trigger, templateOf(&d.Send), d.Phone)
+	p.account = d.Account
+	return p
 }
 
 // scanParty reads partyColumns.
 func scanParty(r *row) party {
-	event, trigger, phone, send := r.int(), r.text(), r.phone(), r.text()
-	return partyOf(event, trigger, sendsTemplate(send), phone)
+	event, trigger, phone, account, send := r.int(), r.text(), r.phone(), r.text(), r.text()
+	p := partyOf(event, trigger, sendsTemplate(send), phone)
+	p.account = account
+	return p
 }
 
-const partyColumns = `event_id, trigger_name, phone, send`
+const partyColumns = `event_id, trigger_name, phone, account, send`
 
 // templateOf is what counts call a send.
 func templateOf(s *nudgewire.Send) string { return cmp.Or(s.Template, s.Campaign) }
@@ -207,25 +214,6 @@ var arrivalWords = func() (words [len(ArrivalTimes) + 1]string) {
 	}
 	return words
 }()
-
-var partySQL = statementOf(`SELECT ` + partyColumns + ` FROM dispatches WHERE id = ?1`)
-
-// partyOfMessage finds whose message it is: its dispatch's, or where it has none its run's.
-func (t *tx) partyOfMessage(m *nudgewire.Message) (p party, err error) {
-	found := false
-	err = t.query(partySQL, func(r *row) error { p, found = scanParty(r), true; return r.err }, int64(m.DispatchID))
-	if err == nil && !found {
-		p = party{about: aboutJob, country: phones.TariffCountry(string(m.Phone))}
-		err = t.query(runOfMessageSQL, func(r *row) error {
-			_, job, past, template := r.int(), r.text(), r.int(), r.text()
-			if past > int64(m.DispatchID) {
-				p.name, p.template = job, template
-			}
-			return r.err
-		}, int64(m.DispatchID))
-	}
-	return p, wrap(err, "whose message it is")
-}
 
 // As with the counters, each writer adds to rows of its own.
 var hourSQL = statementOf(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)

@@ -87,7 +87,7 @@ func (e *eraser) run(ctx context.Context) (waits string, err error) {
 // steps are in an order in which each may be the last before a crash.
 func (e *eraser) steps() []func(context.Context) error {
 	return []func(context.Context) error{
-		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.texts, e.answers, e.ownMessages, e.ownDispatches, e.ownEvents,
+		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.texts, e.answers, e.ownDispatches, e.ownEvents,
 	}
 }
 
@@ -106,7 +106,7 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 	if err != nil {
 		return "", err
 	}
-	const live = `SELECT d.id, d.state, d.phone, coalesce(e.connector, ''), d.created_at FROM dispatches d LEFT JOIN events e ON e.id = d.event_id WHERE d.state = `
+	const live = `SELECT d.id, d.state, d.phone, coalesce(e.connector, ''), d.created_at FROM messages d LEFT JOIN events e ON e.id = d.event_id WHERE d.state = `
 	err = e.rows(ctx, live+`'waiting' UNION ALL `+live+`'sending' UNION ALL `+live+`'in_doubt'`, nil, func(r *row) error {
 		id, state := r.int(), nudgewire.State(r.text())
 		if !e.owns(r.text(), r.text(), r.int()) {
@@ -198,7 +198,9 @@ func (e *eraser) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.walk(ctx, `SELECT d.id, d.phone, coalesce(e.connector, ''), d.created_at FROM dispatches d LEFT JOIN events e ON e.id = d.event_id WHERE d.id > ?1 ORDER BY d.id`,
+	// One that an upload's answer named belongs to the time at which its file left: the answer may have come after the order.
+	return e.walk(ctx, `SELECT d.id, d.phone, coalesce(e.connector, ''), CASE WHEN p.claimed_at > 0 AND p.claimed_at < d.created_at THEN p.claimed_at ELSE d.created_at END
+		FROM messages d LEFT JOIN events e ON e.id = d.event_id LEFT JOIN parts p ON d.part > 0 AND p.run_id = d.run_id AND p.number = d.part WHERE d.id > ?1 ORDER BY d.id`,
 		func(id int64, r *row) error {
 			if e.owns(r.text(), r.text(), r.int()) {
 				e.dispatches[id] = true
@@ -376,41 +378,8 @@ func (e *eraser) answers(ctx context.Context) error {
 	return e.change(ctx, eraseAnswersSQL, idsOf(e.dispatches), forgottenWords)
 }
 
-var eraseMessageSQL = statementOf(`UPDATE messages SET phone = '', error = CASE WHEN error = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`)
-
-// ownMessages takes the phone off messages. One that a file brought belongs to the time at which its file left: the answer, which names it, may have come
-// after the order.
-func (e *eraser) ownMessages(ctx context.Context) error {
-	type span struct{ from, to, left int64 } // dispatch numbers, and when their file left
-	files, err := list(ctx, e.Store, `SELECT m.dispatch_id, m.id_count, p.claimed_at FROM run_messages m JOIN parts p ON p.run_id = m.run_id AND p.number = m.part
-		WHERE p.claimed_at > 0 ORDER BY m.dispatch_id`, nil, func(r *row) (span, error) {
-		from := r.int()
-		return span{from, from + r.int(), r.int()}, r.err
-	})
-	if err != nil {
-		return err
-	}
-	var due []int64
-	err = e.walk(ctx, `SELECT dispatch_id, phone, accepted_at FROM messages WHERE dispatch_id > ?1 ORDER BY dispatch_id`, func(id int64, r *row) error {
-		phone, at := r.text(), r.int()
-		for len(files) > 0 && files[0].to <= id {
-			files = files[1:]
-		}
-		if len(files) > 0 && files[0].from <= id {
-			at = min(at, files[0].left)
-		}
-		if e.dispatches[id] || e.owns(phone, "", at) {
-			due = append(due, id)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return e.change(ctx, eraseMessageSQL, due, forgottenWords)
-}
-
-var eraseDispatchSQL = statementOf(`UPDATE dispatches SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END
+var eraseDispatchSQL = statementOf(`UPDATE messages SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END,
+			unmasked = 0, error = CASE WHEN error = '' THEN '' ELSE ?4 END
 			WHERE id = ?1 AND state <> 'waiting' AND state <> 'sending'`)
 
 // ownDispatches keeps of a message that was sent its numbers, states and times, and what names its template.

@@ -257,11 +257,11 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 	}
 	for _, other := range []string{
 		// changed or dropped with their row
-		"events.phone", "dispatches.phone", "dispatches.sent_as", "messages.phone", "tombstones.phone", "tombstones.correlation_key", "blocks.phone", "opt_outs.phone", "consents.phone",
-		"events.content_type", "events.facts", "events.payload", "dispatches.zone", "forgetting.phone",
+		"events.phone", "messages.phone", "messages.sent_as", "tombstones.phone", "tombstones.correlation_key", "blocks.phone", "opt_outs.phone", "consents.phone",
+		"events.content_type", "events.facts", "events.payload", "messages.zone", "forgetting.phone",
 		// names, states and hashes, which no contact chooses
-		"events.connector", "events.kind", "events.content_key", "dispatches.trigger_name", "dispatches.category", "dispatches.state", "dispatches.owner", "dispatches.config",
-		"dispatches.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.category", "messages.status", "messages.account", "tombstones.trigger_name", "tombstones.ref",
+		"events.connector", "events.kind", "events.content_key", "messages.trigger_name", "messages.category", "messages.state", "messages.owner", "messages.config",
+		"messages.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.status", "tombstones.trigger_name", "tombstones.ref",
 		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counters.name", "configs.version", "lookups.connector", "lookups.owner",
 		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.folder", "runs.owner",
 		"runs.began", "runs.stopped", "runs.held", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",

@@ -9,7 +9,7 @@ import (
 )
 
 // A dispatch that is being sent, or is in doubt, cannot be cancelled: its message may be on its way.
-// What a cancelling event says about it is kept in called_off, and every way back to waiting leads
+// What a cancelling event says about it is kept in its row (called_off), and every way back to waiting leads
 // through putBack, which looks there first: in the same commit, so that the event came before and is
 // met, or comes after and finds a dispatch that waits.
 
@@ -40,7 +40,7 @@ func (t *tx) meanwhile(d *nudgewire.Dispatch) (state nudgewire.State, why string
 
 // Nobody comes back to wait but by this. A message that a rule put off may be put off for its life in all, counted from when it first
 // fell due. Its life is what lies between due_at and expires_at; a retry moves the one alone, and would shorten it.
-var putBackSQL = statementOf(`UPDATE dispatches SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
+var putBackSQL = statementOf(`UPDATE messages SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
 			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END,
 			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END, tries = tries + ?11
 		WHERE id = ?1 AND state{{checked}} = ?8 AND attempt = ?9`)
@@ -85,7 +85,7 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 }
 
 // The first event that calls it off is the one that is told.
-var callOffSQL = statementOf(`INSERT INTO called_off (dispatch_id, reason) VALUES (?1, ?2) ON CONFLICT (dispatch_id) DO NOTHING`)
+var callOffSQL = statementOf(`UPDATE messages SET called_off = ?2 WHERE id = ?1 AND called_off = ''`)
 
 // callOff notes that a cancelling event means a dispatch that does not wait at present.
 func (t *tx) callOff(id nudgewire.DispatchID, reason string) error {
@@ -93,7 +93,7 @@ func (t *tx) callOff(id nudgewire.DispatchID, reason string) error {
 	return t.put(callOffSQL, int64(id), reason)
 }
 
-var calledOffSQL = statementOf(`SELECT reason FROM called_off WHERE dispatch_id = ?1`)
+var calledOffSQL = statementOf(`SELECT called_off FROM messages WHERE id = ?1`)
 
 // calledOff says which event called a dispatch off, "" for none.
 func (t *tx) calledOff(id nudgewire.DispatchID) (why string, err error) {

@@ -30,7 +30,7 @@ func (s *Store) TallyByReason(ctx context.Context, f DispatchFilter) ([]Tally, e
 func (s *Store) tally(ctx context.Context, f DispatchFilter, by string) (out []Tally, err error) {
 	q, err := s.where(ctx, f)
 	if err == nil {
-		out, err = list(ctx, s, q.sql(by+", count(*)", "dispatches", "", 0)+" GROUP BY 1 ORDER BY 2 DESC, 1", q.args,
+		out, err = list(ctx, s, q.sql(by+", count(*)", "messages", "", 0)+" GROUP BY 1 ORDER BY 2 DESC, 1", q.args,
 			func(r *row) (Tally, error) { return Tally{r.text(), r.int()}, nil })
 	}
 	return out, wrap(err, "count messages")
@@ -55,7 +55,7 @@ func (s *Store) changeAll(ctx context.Context, f DispatchFilter, do func(*tx, *n
 	for {
 		page := select_{where: q.where, args: q.args}
 		page.and("id > ?", after)
-		ids, err := list(ctx, s, page.sql("id", "dispatches", "id", perBulk), page.args, number[int64])
+		ids, err := list(ctx, s, page.sql("id", "messages", "id", perBulk), page.args, number[int64])
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}

@@ -138,15 +138,15 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 
 var (
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	dueSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
+	dueSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
-	dueProbeSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = dispatches.phone), '') FROM dispatches
+	dueProbeSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
 			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
 		ORDER BY due_at, id LIMIT 1 {{skip locked}}`)
-	claimSQL = statementOf(`UPDATE dispatches SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
+	claimSQL = statementOf(`UPDATE messages SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
 		WHERE id IN (` + marks(4) + `)`)
 )
 
@@ -254,7 +254,7 @@ func (d *claimed) ended(now time.Time) string {
 	return ""
 }
 
-var expireSQL = statementOf(`UPDATE dispatches SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var expireSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 func (t *tx) expire(d *claimed, reason string, now time.Time) error {
@@ -264,7 +264,7 @@ func (t *tx) expire(d *claimed, reason string, now time.Time) error {
 	return t.put(expireSQL, int64(d.ID), reason, micro(now))
 }
 
-var nextDue = `SELECT due_at FROM dispatches WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`
+var nextDue = `SELECT due_at FROM messages WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`
 
 // NextDue is the earliest due time of all that waits and is not halted, past or future; ok is
 // false when nothing does. What waits of accounts that are gone counts as held.

@@ -18,14 +18,14 @@ func TestARowThatCannotBeReadDoesNotHoldUpTheOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rawExec(t, path, `UPDATE dispatches SET send = '{"templ' WHERE id = 1`)
+	rawExec(t, path, `UPDATE messages SET send = '{"templ' WHERE id = 1`)
 	now := time.Now()
 	got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "o", Now: now, Lease: time.Minute, Marketing: 2})
 	if err != nil || len(got) != 1 || got[0].ID != 2 || got[0].Send.Text != "hello" {
 		t.Fatalf("claimed %+v (%v)", got, err)
 	}
 	var state, reason string
-	if err := s.reads.QueryRowContext(t.Context(), `SELECT state, reason FROM dispatches WHERE id = 1`).Scan(&state, &reason); err != nil {
+	if err := s.reads.QueryRowContext(t.Context(), `SELECT state, reason FROM messages WHERE id = 1`).Scan(&state, &reason); err != nil {
 		t.Fatal(err)
 	}
 	if state != "dropped" || reason != "dispatch 1: what to send: unexpected end of JSON input" {

@@ -325,7 +325,7 @@ func (a *atDue) flies(hash int64) {
 const soonest = time.Second
 
 // An owner stays, so that the late answer of an earlier attempt is known.
-var deferSQL = statementOf(`UPDATE dispatches SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
+var deferSQL = statementOf(`UPDATE messages SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
 			first_due_at = CASE WHEN first_due_at = 0 THEN due_at ELSE first_due_at END
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
@@ -390,10 +390,10 @@ func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64
 const maxLookedAt = maxOfPhone
 
 var (
-	pastSendsSQL = statementOf(`SELECT claimed_at, category, trigger_name FROM dispatches
+	pastSendsSQL = statementOf(`SELECT claimed_at, category, trigger_name FROM messages
 		WHERE id IN (` + marks(3) + `) AND phone = ?1 AND ` + wasSent)
-	pastRowsSQL = statementOf(`SELECT claimed_at, category, trigger_name FROM dispatches
-		WHERE id IN (SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
+	pastRowsSQL = statementOf(`SELECT claimed_at, category, trigger_name FROM messages
+		WHERE id IN (SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 AND part = 0 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
 )
 
 // pastSends is what was sent to a phone since then, is being sent, or may have been sent, the newest first: by events, to
@@ -448,14 +448,13 @@ type Verdict struct {
 
 // addVerdicts fills in what rules said to each dispatch.
 func (s *Store) addVerdicts(ctx context.Context, ids []nudgewire.DispatchID, at map[nudgewire.DispatchID]*DispatchStory) error {
-	return s.rows(ctx, `SELECT v.dispatch_id, v.rule, v.action, v.reason, v.until_at, v.at, v.last_at, v.times, d.first_due_at
-		FROM verdicts v JOIN dispatches d ON d.id = v.dispatch_id WHERE v.dispatch_id IN `+in(ids)+` ORDER BY v.dispatch_id, v.number`, nil, func(r *row) error {
+	return s.rows(ctx, `SELECT dispatch_id, rule, action, reason, until_at, at, last_at, times FROM verdicts
+		WHERE dispatch_id IN `+in(ids)+` ORDER BY dispatch_id, number`, nil, func(r *row) error {
 		d := at[nudgewire.DispatchID(r.int())]
 		d.Verdicts = append(d.Verdicts, Verdict{
 			Verdict: nudgewire.Verdict{Rule: r.text(), Action: nudgewire.VerdictAction(r.text()), Reason: r.text(), Until: r.time()},
 			At:      r.time(), LastAt: r.time(), Times: r.int(),
 		})
-		d.FirstDue = r.time()
 		return nil
 	})
 }
@@ -479,7 +478,7 @@ func (s *Store) VerdictCounts(ctx context.Context) ([]VerdictCount, error) {
 	return out, wrap(err, "count what rules said")
 }
 
-var reviewSQL = statementOf(`UPDATE dispatches SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
+var reviewSQL = statementOf(`UPDATE messages SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
 		WHERE id = ?1 AND due_at > ?2 AND ` + onlyDeferred)
 
 // ReviewDeferred makes due at once what a rule put off and nothing else has moved since, and says how many there
@@ -516,12 +515,11 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 	}
 }
 
-const deferredRows = `SELECT id FROM dispatches WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
+const deferredRows = `SELECT id FROM messages WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
 
 // wasSent is the condition on a dispatch that its message was sent since ?2, is being sent, or may have been, also where
 // it was let be or cancelled then: one that is known to have failed did not reach the phone.
-var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + wasLetBe("dispatches") + `)
-	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = dispatches.id AND m.status = 'failed')`
+var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + wasLetBe("messages") + `) AND status <> 'failed'`
 
 // wasLetBe is the condition on a dispatch that nobody will send it any more although it may have reached the phone.
 func wasLetBe(dispatch string) string {
@@ -537,11 +535,11 @@ func hadDoubt(dispatch string) string {
 // and says: each state by itself, because only so the index of what was not sent leads there.
 func letBe(columns, and string) string {
 	of := func(state string) string {
-		return `SELECT ` + columns + ` FROM dispatches d WHERE d.state = '` + state + `' AND ` + and + ` AND ` + hadDoubt("d")
+		return `SELECT ` + columns + ` FROM messages d WHERE d.state = '` + state + `' AND ` + and + ` AND ` + hadDoubt("d")
 	}
 	return of("dropped") + ` UNION ALL ` + of("cancelled")
 }
 
 // onlyDeferred is the condition on a dispatch that it waits for nothing but what a rule said.
 const onlyDeferred = `state = 'waiting' AND first_due_at > 0
-	AND due_at IN (SELECT until_at FROM verdicts WHERE dispatch_id = dispatches.id AND action = 'deferred')`
+	AND due_at IN (SELECT until_at FROM verdicts WHERE dispatch_id = messages.id AND action = 'deferred')`

@@ -70,11 +70,15 @@ func checkAttempt(a *nudgewire.Attempt) error {
 	return nil
 }
 
+// endCall writes how a call ended, and what the service said where it took the message.
+const endCall = `UPDATE messages SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `, message_id = ?7, status = ?8, error = ?9, error_class = ?10,
+		accepted_at = ?11, status_at = ?12, told_at = ?13, next_poll_at = ?14, polls = ?15, sent_at = ?16, delivered_at = ?17, read_at = ?18, failed_at = ?19`
+
 var (
 	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
-	finishSQL = statementOf(`UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `
+	finishSQL = statementOf(endCall + `
 		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
-	finishLateSQL = statementOf(`UPDATE dispatches SET state = ?4, reason = ?5, updated_at = ?6, ` + endSend + `
+	finishLateSQL = statementOf(endCall + `
 		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
 )
 
@@ -82,9 +86,11 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 	if a.State == nudgewire.StateWaiting {
 		return t.finishWaiting(a)
 	}
-	held, p, err := t.change(finishSQL, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+	m := accepted(a)
+	args := append([]any{int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At)}, serviceArgs(&m)...)
+	held, p, err := t.change(finishSQL, args...)
 	if err == nil && held == 0 && (a.State == nudgewire.StateAccepted || a.State == nudgewire.StateRejected) {
-		held, p, err = t.change(finishLateSQL, int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At))
+		held, p, err = t.change(finishLateSQL, args...)
 	}
 	if err == nil && held == 0 {
 		err = unchanged{nudgewire.ErrClaimLost}
@@ -123,7 +129,8 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 	if a.Message == nil || !a.Message.Tracked() {
 		t.counts[countUntracked]++
 	}
-	return t.insertMessage(a, &p)
+	t.taken(&m, &p)
+	return nil
 }
 
 // finishWaiting records a claim whose dispatch waits again, if nothing keeps it from that.
@@ -186,46 +193,36 @@ func (t *tx) insertAttempt(a *nudgewire.Attempt) error {
 	return nil
 }
 
-var recipientSQL = statementOf(`SELECT phone, category, account FROM dispatches WHERE id = ?1`)
-
-// insertMessage stores what the service accepted; without a message_id it cannot be followed,
-// and its row says so.
-func (t *tx) insertMessage(a *nudgewire.Attempt, p *party) error {
-	var m nudgewire.Message
+// accepted is the message that an attempt led to, as it is first stored; without a message_id it cannot be followed, and its status says so.
+// It is empty where the service did not take it.
+func accepted(a *nudgewire.Attempt) (m nudgewire.Message) {
+	if a.State != nudgewire.StateAccepted {
+		return m
+	}
 	if a.Message != nil {
 		m = *a.Message
 	}
 	m.DispatchID = a.DispatchID
-	if m.Phone == "" || m.Category == "" {
-		err := t.query(recipientSQL, func(r *row) error {
-			m.Phone, m.Category, m.Account = r.phone(), nudgewire.Category(r.text()), r.text()
-			return nil
-		}, int64(a.DispatchID))
-		if err != nil {
-			return fmt.Errorf("recipient: %w", err)
-		}
-	}
-	return t.insertBegun(begin(m, a.At), p)
+	return begin(m, a.At)
 }
 
-var insertMessageSQL = statementOf(`INSERT INTO messages (` + messageColumns + `)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`)
-
-// insertBegun stores a message as begin left it.
-func (t *tx) insertBegun(m nudgewire.Message, p *party) error {
-	err := t.put(insertMessageSQL, int64(m.DispatchID), string(m.ID), string(m.Phone), string(m.Category), string(m.Status), m.Error,
-		micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls), flag(m.Final),
-		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), m.Account, string(m.ErrorClass))
-	if err != nil {
-		return fmt.Errorf("message: %w", err)
+// serviceArgs are serviceColumns of a message.
+func serviceArgs(m *nudgewire.Message) []any {
+	return []any{
+		string(m.ID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls),
+		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt),
 	}
+}
+
+// taken makes a message known that the service took.
+func (t *tx) taken(m *nudgewire.Message, p *party) {
+	m.Phone, m.Account = p.phone, p.account
 	t.counts[countMessages]++
-	t.countSeen(nudgewire.Message{}, m)
-	t.countNews(newsOf(&nudgewire.Message{}, &m), p, &m, m.StatusAt)
-	t.noteStatus(&m)
+	t.countSeen(nudgewire.Message{}, *m)
+	t.countNews(newsOf(&nudgewire.Message{}, m), p, m, m.StatusAt)
+	t.noteStatus(m)
 	t.peers.reached(m.Account, m.Phone, micro(m.AcceptedAt))
 	t.leavesPoll(m.Account, micro(m.NextPollAt))
-	return nil
 }
 
 // cut shortens s to at most n bytes of whole characters.

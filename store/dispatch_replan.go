@@ -20,7 +20,7 @@ type PlannedBy struct {
 // WaitingByConfig counts what waits because of events, by trigger and by the config that planned it. It walks
 // all that waits.
 func (s *Store) WaitingByConfig(ctx context.Context) (out []PlannedBy, err error) {
-	out, err = list(ctx, s, `SELECT trigger_name, config, count(*), max(created_at) FROM dispatches WHERE `+stateCondition(nudgewire.StateWaiting)+
+	out, err = list(ctx, s, `SELECT trigger_name, config, count(*), max(created_at) FROM messages WHERE `+stateCondition(nudgewire.StateWaiting)+
 		` AND event_id <> 0 GROUP BY 1, 2 ORDER BY 1, 2`, nil,
 		func(r *row) (PlannedBy, error) { return PlannedBy{r.text(), r.text(), r.int(), r.time()}, nil })
 	return out, wrap(err, "count what waits by config")
@@ -41,7 +41,7 @@ type Replans struct{ Anew, Cancelled, Kept int64 }
 // goes on with the rest.
 func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(d *nudgewire.Dispatch, event func() (nudgewire.Event, error)) (Replanned, error)) (n Replans, err error) {
 	// All numbers at once, eight bytes each: to look for the next page would walk all that waits again.
-	ids, err := list(ctx, s, `SELECT id FROM dispatches WHERE `+stateCondition(nudgewire.StateWaiting)+` AND event_id <> 0 AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
+	ids, err := list(ctx, s, `SELECT id FROM messages WHERE `+stateCondition(nudgewire.StateWaiting)+` AND event_id <> 0 AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
 		[]any{trigger, config}, number[int64])
 	for part := range slices.Chunk(ids, perBulk) {
 		if err != nil {
@@ -62,7 +62,7 @@ type replan struct {
 }
 
 func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (Replanned, error)) (n Replans, err error) {
-	found, err := list(ctx, s, `SELECT `+dispatchColumns+` FROM dispatches WHERE id IN `+in(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownDispatch)
+	found, err := list(ctx, s, `SELECT `+dispatchColumns+` FROM messages WHERE id IN `+in(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownDispatch)
 	var changes []replan
 	var kept int64
 	for i := 0; err == nil && i < len(found); i++ {
@@ -98,7 +98,7 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgew
 	return n, err
 }
 
-var replanSQL = statementOf(`UPDATE dispatches SET category = ?2, send = ?3, reason = ?4, due_at = ?5, expires_at = ?6, tries = 0,
+var replanSQL = statementOf(`UPDATE messages SET category = ?2, send = ?3, reason = ?4, due_at = ?5, expires_at = ?6, tries = 0,
 			config = ?7, updated_at = ?8, ended_send = ?9, zone = ?10, account = ?11, first_due_at = 0, owner = ''
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 

@@ -118,7 +118,7 @@ func (t *tx) unsent(d *nudgewire.Dispatch, now time.Time) error {
 	})
 }
 
-var lapseSQL = statementOf(`UPDATE dispatches SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
+var lapseSQL = statementOf(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'sending'`)
 
 // lapse ends a claim that may have been sent; known says that its call had surely begun.

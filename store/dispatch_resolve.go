@@ -17,7 +17,7 @@ func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, rea
 	return s.order(ctx, id, nudgewire.StateWaiting, func(t *tx, d *nudgewire.Dispatch) error { return t.cancelOne(d, reason) })
 }
 
-var cancelSQL = statementOf(`UPDATE dispatches SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var cancelSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting' RETURNING ` + partyColumns)
 
 func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
@@ -60,7 +60,9 @@ func (s *Store) ResolveAll(ctx context.Context, f DispatchFilter, r nudgewire.Re
 }
 
 var (
-	resolveSQL    = statementOf(`UPDATE dispatches SET state = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
+	dropDoubtSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
+	arrivedSQL   = statementOf(`UPDATE messages SET state = 'accepted', reason = ?2, updated_at = ?3, status = 'untracked', accepted_at = ?3, status_at = ?3
+		WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
 	resolutionSQL = statementOf(`INSERT INTO resolutions (dispatch_id, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (dispatch_id, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`)
 )
@@ -85,14 +87,14 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
 		t.noteState(d.ID, &p, nudgewire.StateAccepted, reason, "")
-		if err = t.put(resolveSQL, int64(d.ID), string(nudgewire.StateAccepted), reason, t.at); err == nil {
-			err = t.insertMessage(&nudgewire.Attempt{DispatchID: d.ID, At: moment(t.at)}, &p)
-		}
+		m := begin(nudgewire.Message{DispatchID: d.ID}, moment(t.at))
+		t.taken(&m, &p)
+		err = t.put(arrivedSQL, int64(d.ID), reason, t.at)
 	default:
 		t.counts[countDropped]++
 		t.peers.reached(d.Account, d.Phone, t.at)
 		t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
-		err = t.put(resolveSQL, int64(d.ID), string(nudgewire.StateDropped), reason, t.at)
+		err = t.put(dropDoubtSQL, int64(d.ID), reason, t.at)
 	}
 	return err == nil, err
 }

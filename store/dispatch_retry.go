@@ -84,10 +84,10 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 	return true, why, nil
 }
 
-var (
-	messageSQL   = statementOf(`SELECT ` + messageColumns + ` FROM messages WHERE dispatch_id = ?1 {{for update}}`)
-	lastWordsSQL = statementOf(`SELECT words, error_class FROM attempts WHERE dispatch_id = ?1 ORDER BY number DESC LIMIT 1`)
-)
+// What the service said last: of an attempt, or of the message that it took.
+var lastWordsSQL = statementOf(`SELECT updated_at, coalesce((SELECT a.words FROM attempts a WHERE a.dispatch_id = ?1 ORDER BY a.number DESC LIMIT 1), ''),
+			coalesce((SELECT a.error_class FROM attempts a WHERE a.dispatch_id = ?1 ORDER BY a.number DESC LIMIT 1), '') FROM messages WHERE id = ?1 AND status = ''
+		UNION ALL SELECT status_at, error, error_class FROM messages WHERE id = ?1 AND status <> ''`)
 
 // notMeant says why an order is not about a message, "" where it is.
 func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error) {
@@ -97,17 +97,10 @@ func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error)
 	var ended time.Time
 	var words string
 	var class nudgewire.ErrorClass
-	err = t.query(dispatchSQL, func(r *row) error { d, _ := scanDispatch(r); ended = d.UpdatedAt; return r.err }, int64(id))
-	if err == nil {
-		err = t.query(lastWordsSQL, func(r *row) error { words, class = r.text(), nudgewire.ErrorClass(r.text()); return nil }, int64(id))
-	}
-	if err == nil {
-		err = t.query(messageSQL, func(r *row) error {
-			m, err := scanMessage(r)
-			ended, words, class = m.StatusAt, m.Error, m.ErrorClass
-			return err
-		}, int64(id))
-	}
+	err = t.query(lastWordsSQL, func(r *row) error {
+		ended, words, class = r.time(), r.text(), nudgewire.ErrorClass(r.text())
+		return r.err
+	}, int64(id))
 	if err != nil {
 		return "", err
 	}
@@ -125,12 +118,11 @@ func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error)
 var (
 	retryStepSQL = statementOf(`INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed)
 		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE dispatch_id = ?1`)
-	insertRetrySQL  = statementOf(`INSERT INTO retries (dispatch_id, again_id) VALUES (?1, ?2)`)
-	enqueueRetrySQL = statementOf(`INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
-			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, tries, sent_as)
-		SELECT ?2, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, 'waiting', '',
-			?5, ?4, ?3, ?3, 0, 0, 0, '', 0, config, ended_send, zone, step, account, ?6, sent_as FROM dispatches WHERE id = ?1`)
-	eventAtSQL = statementOf(`SELECT event_at FROM dispatches WHERE id = ?1`)
+	enqueueRetrySQL = statementOf(`INSERT INTO messages (id, replaces, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state,
+			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as)
+		SELECT ?2, id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, 'waiting',
+			?5, ?4, ?3, ?3, config, ended_send, zone, step, account, ?6, sent_as FROM messages WHERE id = ?1`)
+	eventAtSQL = statementOf(`SELECT event_at FROM messages WHERE id = ?1`)
 )
 
 // enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says
@@ -179,9 +171,6 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 	if err := t.put(enqueueRetrySQL, int64(d.ID), next, micro(now), micro(expires), micro(due), int64(d.Tries)); err != nil {
 		return "", err
 	}
-	if err := t.put(insertRetrySQL, int64(d.ID), next); err != nil {
-		return "", err
-	}
 	if d.Step > 0 {
 		if err := t.put(retryStepSQL, int64(d.ID), next); err != nil {
 			return "", err
@@ -195,7 +184,7 @@ func (s *Store) withRetries(ctx context.Context, ids []nudgewire.DispatchID) ([]
 	for from := 0; from < len(ids); {
 		some := ids[from:min(len(ids), from+perList)]
 		from += len(some)
-		err := s.rows(ctx, `SELECT again_id FROM retries WHERE dispatch_id IN `+in(some), nil, func(r *row) error {
+		err := s.rows(ctx, `SELECT id FROM messages WHERE replaces > 0 AND replaces IN `+in(some), nil, func(r *row) error {
 			if id := nudgewire.DispatchID(r.int()); !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}

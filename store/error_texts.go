@@ -129,11 +129,11 @@ func (t *tx) heedAttempt(a *nudgewire.Attempt) error {
 	if a.Class != nudgewire.ErrorOptOut {
 		return nil
 	}
-	var phone nudgewire.Phone
-	if err := t.query(recipientSQL, func(r *row) error { phone = r.phone(); return nil }, int64(a.DispatchID)); err != nil {
+	var d nudgewire.Dispatch
+	if err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID)); err != nil {
 		return err
 	}
-	return t.blockByService(phone, a.Words)
+	return t.blockByService(d.Phone, a.Words)
 }
 
 // heedFailure does what the words of a message that the service took and failed mean: for its contact, for

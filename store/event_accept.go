@@ -356,9 +356,9 @@ func (t *tx) change(s *statement, args ...any) (n int64, p party, err error) {
 	return n, p, err
 }
 
-var insertDispatchSQL = statementOf(`INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
-			due_at, expires_at, created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config, ended_send, zone, step, account, tries, sent_as, other_keys)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, 0, 0, 0, '', 0, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`)
+var insertDispatchSQL = statementOf(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
+			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as, other_keys, run_id, replaces)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
 
 func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Dispatch, event nudgewire.EventID) (nudgewire.DispatchID, error) {
 	id, err := t.allocate(dispatchIDs)
@@ -371,7 +371,7 @@ func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, 
 	}
 	if err := t.put(insertDispatchSQL, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
 		string(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
-		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n")); err != nil {
+		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n"), int64(0), int64(0)); err != nil {
 		return 0, fmt.Errorf("dispatch: %w", err)
 	}
 	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, enqueue, due)
@@ -400,7 +400,7 @@ func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d 
 	return err
 }
 
-var restartSQL = statementOf(`UPDATE dispatches SET event_id = ?2, phone = ?3, category = ?4, send = ?5, reason = ?6, tries = 0,
+var restartSQL = statementOf(`UPDATE messages SET event_id = ?2, phone = ?3, category = ?4, send = ?5, reason = ?6, tries = 0,
 			due_at = ?7, expires_at = ?8, config = ?9, updated_at = ?10, event_at = ?11, ended_send = ?12, first_due_at = 0, zone = ?13, account = ?14, step = ?15, sent_as = ?16, other_keys = ?17, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 

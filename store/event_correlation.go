@@ -215,7 +215,7 @@ func (t *tx) mayHaveReached(id nudgewire.DispatchID) (may bool, err error) {
 
 // mayFail reports whether the message of an accepted dispatch failed, or is not known to have been sent.
 func (t *tx) mayFail(id nudgewire.DispatchID) (may bool, err error) {
-	err = t.query(messageSQL, func(r *row) error {
+	err = t.query(polledSQL, func(r *row) error {
 		m, err := scanMessage(r)
 		may = m.Status == nudgewire.StatusFailed || !m.Final && m.DeliveredAt.IsZero()
 		return err
@@ -232,7 +232,7 @@ type correlatedRow struct {
 	claimed             time.Time
 }
 
-var correlatedSQL = statementOf(`SELECT id, state, trigger_name, correlation_key, other_keys, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM dispatches WHERE id = ?1 {{for update}}`)
+var correlatedSQL = statementOf(`SELECT id, state, trigger_name, correlation_key, other_keys, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM messages WHERE id = ?1 {{for update}}`)
 
 // correlation calls each with the dispatches that have this hash, by number. gone says that there were others, which are
 // not kept any more, or nothing of whose key is.

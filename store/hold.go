@@ -248,7 +248,7 @@ func (s *Store) Unsent(ctx context.Context, scope nudgewire.HoldScope, name stri
 	// One search by index for each state: an OR of them would walk history.
 	var looks []string
 	for _, state := range liveStates {
-		looks = append(looks, `SELECT 1 FROM dispatches WHERE `+stateCondition(state)+` AND `+condition)
+		looks = append(looks, `SELECT 1 FROM messages WHERE `+stateCondition(state)+` AND `+condition)
 	}
 	if scope == nudgewire.ScopeJob {
 		looks = append(looks, `SELECT 1 FROM runs WHERE ended_at = 0 AND job = ?1`)

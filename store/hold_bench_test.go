@@ -41,7 +41,7 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 	}
 	if n > 0 {
 		err = execOn(conn, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-			INSERT INTO dispatches (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason, due_at, expires_at,
+			INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason, due_at, expires_at,
 				created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config)
 			SELECT i, %s, 1700000000000000 + i, '%s', '%s' || i, random(), '4477' || (10000000 + i), 'marketing',
 				'{"template":"cart_reminder","language":"en","variables":["Ana","Enamel mug","https://shop.example.com/cart/c0ffee"]}',

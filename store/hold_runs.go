@@ -35,12 +35,12 @@ func (t *tx) holdRows(r *nudgewire.Run, was nudgewire.RunState) error {
 }
 
 // unsentRows finds a row of a run that can still be sent, the newest first.
-const unsentRows = `SELECT 1 FROM run_rows r JOIN dispatches d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
+const unsentRows = `SELECT 1 FROM run_rows r JOIN messages d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
 	WHERE r.run_id = ?1 AND (d.state = 'waiting' OR d.state = 'sending') ORDER BY r.first_row DESC LIMIT 1`
 
 // sendingRows finds a row that is claimed, by what its key begins with. There are as many claims
 // as there are hands.
-const sendingRows = `SELECT 1 FROM dispatches WHERE id IN (SELECT id FROM dispatches WHERE state = 'sending')
+const sendingRows = `SELECT 1 FROM messages WHERE id IN (SELECT id FROM messages WHERE state = 'sending')
 	AND state = 'sending' AND substr(correlation_key, 1, length(?1)) = ?1 LIMIT 1`
 
 var pauseSentSQL = statementOf(`UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = CASE WHEN ?4 = '' THEN 'person' ELSE 'config' END, stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0

@@ -264,7 +264,7 @@ func (s *Store) ProbeHolds(ctx context.Context, now time.Time) (probes []nudgewi
 }
 
 // probeOf is a dispatch that the hold ?4 keeps back, and nothing else does.
-var probeOf = `SELECT id FROM dispatches WHERE state = 'waiting' AND account = ?1 AND category = ?2 AND due_at <= ?3 AND (expires_at = 0 OR expires_at > ?3)
+var probeOf = `SELECT id FROM messages WHERE state = 'waiting' AND account = ?1 AND category = ?2 AND due_at <= ?3 AND (expires_at = 0 OR expires_at > ?3)
 	AND replace(send, ?4, '') <> send AND (?5 = '' OR event_id <> 0 AND 'trigger ' || trigger_name = ?5
 		OR event_id = 0 AND substr(correlation_key, 1, length(?5) + 5) = ?5 || ' row ')
 	AND tries <= ?6 AND phone <> ?7 AND ` + unheldByPeople
@@ -303,7 +303,7 @@ func (s *Store) needsProbe(ctx context.Context, h *nudgewire.Hold, now time.Time
 	}
 	var state nudgewire.State
 	var due, updated time.Time
-	err = s.rows(ctx, `SELECT state, due_at, updated_at, phone FROM dispatches WHERE id = ?1`, []any{int64(h.Probe)}, func(r *row) error {
+	err = s.rows(ctx, `SELECT state, due_at, updated_at, phone FROM messages WHERE id = ?1`, []any{int64(h.Probe)}, func(r *row) error {
 		state, due, updated, last = nudgewire.State(r.text()), r.time(), r.time(), r.phone()
 		return nil
 	})

@@ -84,7 +84,7 @@ var liveStates = []nudgewire.State{nudgewire.StateWaiting, nudgewire.StateSendin
 func (s *Store) UnsentTriggers(ctx context.Context) (names []string, err error) {
 	looks := make([]string, len(liveStates))
 	for i, state := range liveStates {
-		looks[i] = `SELECT trigger_name FROM dispatches WHERE ` + stateCondition(state) + ` AND event_id <> 0`
+		looks[i] = `SELECT trigger_name FROM messages WHERE ` + stateCondition(state) + ` AND event_id <> 0`
 	}
 	names, err = list(ctx, s, strings.Join(looks, " UNION ")+` ORDER BY 1`, nil, text)
 	return names, wrap(err, "look for triggers of which something waits")
@@ -92,7 +92,7 @@ func (s *Store) UnsentTriggers(ctx context.Context) (names []string, err error) 
 
 // WaitingOf counts what waits of a trigger.
 func (s *Store) WaitingOf(ctx context.Context, trigger string) (n int64, err error) {
-	err = s.rows(ctx, `SELECT count(*) FROM dispatches WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`, []any{trigger},
+	err = s.rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`, []any{trigger},
 		func(r *row) error { n = r.int(); return nil })
 	return n, wrap(err, "count what waits of trigger %q", trigger)
 }

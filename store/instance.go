@@ -121,9 +121,9 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 		// A row that is not there any more, though its number was given, was cleared away; it may have been the newest one. The
 		// counters know which numbers were given (see resume).
 		query, args := `SELECT CASE WHEN coalesce(sum(value), 0) >= ?1 THEN ?2 ELSE 0 END FROM counters WHERE name = ?3 OR name = ?4
-			UNION ALL SELECT attempt FROM dispatches WHERE id = ?1`, []any{int64(one.id), one.attempt, counterNames[countDispatches], counterNames[countFollowed]}
+			UNION ALL SELECT attempt FROM messages WHERE id = ?1`, []any{int64(one.id), one.attempt, counterNames[countDispatches], counterNames[countFollowed]}
 		if s.file == nil { // numbers come in blocks of a sequence there
-			query, args = fmt.Sprintf(`SELECT CASE WHEN last_value + %d > ?1 THEN CAST(?2 AS BIGINT) ELSE 0 END FROM dispatch_numbers UNION ALL SELECT attempt FROM dispatches WHERE id = ?1`,
+			query, args = fmt.Sprintf(`SELECT CASE WHEN last_value + %d > ?1 THEN CAST(?2 AS BIGINT) ELSE 0 END FROM dispatch_numbers UNION ALL SELECT attempt FROM messages WHERE id = ?1`,
 				blockSizes[dispatchIDs]), []any{int64(one.id), one.attempt}
 		}
 		if run, part, is := one.upload(); is {

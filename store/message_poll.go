@@ -16,8 +16,8 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 
 var (
 	duePollsSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages
-		WHERE final = 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, dispatch_id LIMIT ?2 + 0 {{skip locked}}`)
-	claimPollSQL = statementOf(`UPDATE messages SET next_poll_at = ?1 WHERE dispatch_id IN (` + marks(2) + `)`)
+		WHERE next_poll_at > 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, id LIMIT ?2 + 0 {{skip locked}}`)
+	claimPollSQL = statementOf(`UPDATE messages SET next_poll_at = ?1 WHERE id IN (` + marks(2) + `)`)
 )
 
 // claimPolls takes up to n messages of an account that are due, longest waiting first, and puts their
@@ -51,9 +51,13 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 	return got, wrap(err, "claim polls")
 }
 
-var updateMessageSQL = statementOf(`UPDATE messages SET status = ?2, error = ?3, status_at = ?4, told_at = ?5, next_poll_at = ?6, polls = ?7, final = ?8,
-			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12, error_class = ?13
-		WHERE dispatch_id = ?1`)
+var (
+	polledSQL     = statementOf(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	partySQL      = statementOf(`SELECT ` + partyColumns + ` FROM messages WHERE id = ?1`)
+	finishPollSQL = statementOf(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
+			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
+		WHERE id = ?1`)
+)
 
 // FinishPoll records what a look at a message's status brought, as far as message_transitions.go lets it.
 // ErrNotFound when there is no such message.
@@ -63,8 +67,8 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	}
 	change := func(t *tx) error {
 		var before nudgewire.Message
-		err := t.query(messageSQL, func(r *row) (err error) { before, err = scanMessage(r); return err }, int64(p.DispatchID))
-		if err == nil && before.DispatchID == 0 {
+		err := t.query(polledSQL, func(r *row) (err error) { before, err = scanMessage(r); return err }, int64(p.DispatchID))
+		if err == nil && before.Status == "" {
 			err = unchanged{nudgewire.ErrNotFound}
 		}
 		if err != nil {
@@ -76,8 +80,8 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 		}
 		t.countSeen(before, m)
 		if is := newsOf(&before, &m); is != (news{}) {
-			of, err := t.partyOfMessage(&m)
-			if err != nil {
+			var of party
+			if err := t.query(partySQL, func(r *row) error { of = scanParty(r); return r.err }, int64(p.DispatchID)); err != nil {
 				return err
 			}
 			t.countNews(is, &of, &m, p.At)
@@ -89,8 +93,8 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 			t.countRejection(string(nudgewire.StatusFailed), m.Error)
 		}
 		t.leavesPoll(m.Account, micro(m.NextPollAt))
-		err = t.put(updateMessageSQL, int64(m.DispatchID), string(m.Status), m.Error, micro(m.StatusAt), micro(m.ToldAt),
-			micro(m.NextPollAt), int64(m.Polls), flag(m.Final), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt), string(m.ErrorClass))
+		err = t.put(finishPollSQL, int64(m.DispatchID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
+			micro(m.NextPollAt), int64(m.Polls), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
 		if err == nil && failedNow(&before, &m) {
 			err = t.heedFailure(&m, p.At, s)
 		}
@@ -119,8 +123,8 @@ func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int
 			asked = 0
 		}
 		var late []nudgewire.Message
-		late, err = list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE final = 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
-			ORDER BY next_poll_at, dispatch_id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i], asked}, scanMessage)
+		late, err = list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
+			ORDER BY next_poll_at, id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i], asked}, scanMessage)
 		out = append(out, late...)
 	}
 	return out, wrap(err, "look for messages whose time ran out")
@@ -134,6 +138,6 @@ func (s *Store) NextPoll(ctx context.Context) (at time.Time, ok bool, err error)
 // nextPoll is when the next look at any message of an account is due, past or future; ok is false when
 // none is followed.
 func (s *Store) nextPoll(ctx context.Context, account string) (at time.Time, ok bool, err error) {
-	at, ok, err = s.earliest(ctx, `SELECT next_poll_at FROM messages WHERE final = 0 AND account = ?1 ORDER BY next_poll_at LIMIT 1`, account)
+	at, ok, err = s.earliest(ctx, `SELECT next_poll_at FROM messages WHERE next_poll_at > 0 AND account = ?1 ORDER BY next_poll_at LIMIT 1`, account)
 	return at, ok, wrap(err, "next poll")
 }

@@ -74,7 +74,7 @@ func (t *tx) noteQueued(id nudgewire.DispatchID, p *party, reason string) {
 	t.note(nudgewire.AboutDispatch, string(nudgewire.StateWaiting), nudgewire.Change{Message: id, State: string(nudgewire.StateWaiting), Reason: reason}, false)
 }
 
-var rowsWaitingSQL = statementOf(`SELECT id, ` + partyColumns + ` FROM dispatches WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`)
+var rowsWaitingSQL = statementOf(`SELECT id, ` + partyColumns + ` FROM messages WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`)
 
 // noteRows notes that the rows of a run which wait between two numbers end.
 func (t *tx) noteRows(first, past int64, state nudgewire.State, reason string) error {
@@ -121,19 +121,13 @@ func (t *tx) writeNoted() error {
 	return nil
 }
 
-var (
-	changeOfSQL     = statementOf(`SELECT phone, trigger_name, event_id, step, account, sent_as FROM dispatches WHERE id = ?1`)
-	runOfMessageSQL = statementOf(`SELECT m.run_id, r.job, m.dispatch_id + m.id_count, r.template FROM run_messages m JOIN runs r ON r.id = m.run_id
-		WHERE m.dispatch_id <= ?1 ORDER BY m.dispatch_id DESC LIMIT 1`)
-)
+var changeOfSQL = statementOf(`SELECT phone, trigger_name, event_id, run_id, step, account, sent_as FROM messages WHERE id = ?1`)
 
-// fillChange adds what the dispatch knows, or for a message of an upload's answer its run.
+// fillChange adds what the message knows.
 func (t *tx) fillChange(c *nudgewire.Change) error {
-	found := false
-	err := t.query(changeOfSQL, func(r *row) error {
-		found = true
+	return t.query(changeOfSQL, func(r *row) error {
 		phone, name := r.phone(), r.text()
-		c.Event, c.Step, c.Account = nudgewire.EventID(r.int()), int(r.int()), r.text()
+		c.Event, c.Run, c.Step, c.Account = nudgewire.EventID(r.int()), nudgewire.RunID(r.int()), int(r.int()), r.text()
 		c.SentAs = r.text()
 		if c.Phone == "" {
 			c.Phone = phone
@@ -143,16 +137,6 @@ func (t *tx) fillChange(c *nudgewire.Change) error {
 		}
 		return nil
 	}, int64(c.Message))
-	if err == nil && !found {
-		err = t.query(runOfMessageSQL, func(r *row) error {
-			run, job := nudgewire.RunID(r.int()), r.text()
-			if r.int() > int64(c.Message) {
-				c.Run, c.Job = run, job
-			}
-			return nil
-		}, int64(c.Message))
-	}
-	return err
 }
 
 var (

@@ -161,7 +161,7 @@ func (n *notices) look(ctx context.Context) error {
 		return r.err
 	})
 	if err == nil && all {
-		off, err = list(ctx, n.s, `SELECT c.dispatch_id, c.reason FROM dispatches d JOIN called_off c ON c.dispatch_id = d.id WHERE d.state = 'sending'`, nil,
+		off, err = list(ctx, n.s, `SELECT id, called_off FROM messages WHERE state = 'sending' AND called_off <> ''`, nil,
 			func(r *row) (calledOff, error) { return calledOff{nudgewire.DispatchID(r.int()), r.text()}, r.err })
 		fresh = []notice{{kind: noticeBlocks}, {kind: noticeHolds}}
 	}
@@ -181,10 +181,10 @@ func (n *notices) look(ctx context.Context) error {
 }
 
 // changesSince always gives a row, because of its first column. Nobody who commits later has a lower number than that.
-const changesSince = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text, coalesce(n.kind, ''), coalesce(n.id, 0), coalesce(n.xid::text, ''), coalesce(c.reason, '')
+const changesSince = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text, coalesce(n.kind, ''), coalesce(n.id, 0), coalesce(n.xid::text, ''), coalesce(m.called_off, '')
 	FROM (SELECT 1) AS once
 	LEFT JOIN notices n ON n.xid >= CASE WHEN ?1 = '' THEN pg_snapshot_xmin(pg_current_snapshot())::text ELSE ?1 END::xid8
-	LEFT JOIN called_off c ON n.kind = 'off' AND c.dispatch_id = n.id`
+	LEFT JOIN messages m ON n.kind = 'off' AND m.id = n.id`
 
 // obey renews what this process remembers.
 func (n *notices) obey(ctx context.Context, fresh []notice) error {

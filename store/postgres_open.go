@@ -189,7 +189,7 @@ func whereIs(cfg *pgx.ConnConfig) string {
 // hasData is ErrNoData where no daemon has made its tables yet.
 func (s *Store) hasData(ctx context.Context) error {
 	var there bool
-	if err := s.reads.scan(ctx, `SELECT to_regclass('dispatches') IS NOT NULL`, nil, &there); err != nil {
+	if err := s.reads.scan(ctx, `SELECT to_regclass('messages') IS NOT NULL`, nil, &there); err != nil {
 		return unreachable(err)
 	}
 	if !there {

@@ -290,11 +290,11 @@ func (m *manyWriters) lowWater() *lowWater { return nil }
 // What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
 // was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is
 // dead. That the lease of another one has ended says so only to who may bury ($4).
-var sendingSQL = statementOf(`SELECT ` + dispatchColumns + ` FROM dispatches
-		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + dispatchColumns + ` FROM dispatches
+var sendingSQL = statementOf(`SELECT ` + dispatchColumns + ` FROM messages
+		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + dispatchColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
-			WHERE nodes.owner = dispatches.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
-		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF dispatches SKIP LOCKED`)
+			WHERE nodes.owner = messages.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
+		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF messages SKIP LOCKED`)
 
 func (m *manyWriters) sending(t *tx, own string, now int64, each func(*row) error) error {
 	return t.query(sendingSQL, each, own, now, t.calls.predecessor(), flag(t.beat.mayBury()))

@@ -211,7 +211,7 @@ func TestFilesOfAServerThatWereCopied(t *testing.T) {
 		t.Errorf("once reviewed it is %s, %v", got.State, err)
 	}
 	shut(t, s)
-	execOn(t, elsewhere, `UPDATE dispatches SET state = 'waiting', attempt = 0, owner = ''; DELETE FROM attempts`)
+	execOn(t, elsewhere, `UPDATE messages SET state = 'waiting', attempt = 0, owner = ''; DELETE FROM attempts`)
 	s = openAt(t, elsewhere, folder)
 	if how := review(s); how != unknownCalls {
 		t.Errorf("with the folder of a node that called it is in review: %q", how)
@@ -263,7 +263,7 @@ func TestAStandbyThatTakesOver(t *testing.T) {
 			}
 			var n int64
 			soon(t, "the standby has it", func() bool {
-				ask(t, standby.DSN(databaseOf(address)), `SELECT count(*) FROM dispatches WHERE state = 'waiting'`, &n)
+				ask(t, standby.DSN(databaseOf(address)), `SELECT count(*) FROM messages WHERE state = 'waiting'`, &n)
 				return n == 2
 			})
 			if err := server.Kill(); err != nil {
@@ -295,7 +295,7 @@ func TestAStandbyThatTakesOver(t *testing.T) {
 			if err := b.PrepareReview(t.Context(), time.Now(), false); err != nil {
 				t.Fatal(err)
 			}
-			ask(t, standby.DSN(databaseOf(address)), `SELECT count(*) FROM dispatches WHERE state = 'in_doubt'`, &n)
+			ask(t, standby.DSN(databaseOf(address)), `SELECT count(*) FROM messages WHERE state = 'in_doubt'`, &n)
 			if n != 2 {
 				t.Errorf("%d are in doubt, want 2", n)
 			}

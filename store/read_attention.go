@@ -33,7 +33,7 @@ func (s *Store) Attention(ctx context.Context) (a Attention, err error) {
 		into *Doubts
 		sql  string
 	}{
-		{&a.InDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM dispatches WHERE state = 'in_doubt'`},
+		{&a.InDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM messages WHERE state = 'in_doubt'`},
 		{&a.PartsInDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM parts WHERE state = 'in_doubt'`},
 	} {
 		if err := s.rows(ctx, q.sql, nil, func(r *row) error { *q.into = Doubts{r.int(), r.time()}; return nil }); err != nil {

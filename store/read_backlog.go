@@ -17,7 +17,7 @@ type Backlog struct {
 // what waits, without a look at the rows.
 func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog, error) {
 	out := map[string]Backlog{}
-	err := s.rows(ctx, `SELECT account, category, count(*) FROM dispatches WHERE state = 'waiting' GROUP BY account, category`, nil, func(r *row) error {
+	err := s.rows(ctx, `SELECT account, category, count(*) FROM messages WHERE state = 'waiting' GROUP BY account, category`, nil, func(r *row) error {
 		name, lane, n := r.text(), nudgewire.Category(r.text()), r.int()
 		one := out[name]
 		if lane.Urgent() {
@@ -31,7 +31,7 @@ func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog
 	if err != nil {
 		return nil, wrap(err, "count what waits")
 	}
-	err = s.rows(ctx, `SELECT account, count(*) FROM messages WHERE final = 0 AND next_poll_at <= ?1 GROUP BY account`, []any{micro(now)}, func(r *row) error {
+	err = s.rows(ctx, `SELECT account, count(*) FROM messages WHERE next_poll_at > 0 AND next_poll_at <= ?1 GROUP BY account`, []any{micro(now)}, func(r *row) error {
 		name := r.text()
 		one := out[name]
 		one.PollsOverdue = r.int()

@@ -9,11 +9,11 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-const contactedColumns = `d.id, d.phone, d.trigger_name, CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, d.category`
+const contactedColumns = `d.id, d.phone, d.trigger_name, d.run_id, d.category`
 
 func scanContacted(r *row) (nudgewire.Contacted, error) {
 	c := nudgewire.Contacted{ID: nudgewire.DispatchID(r.int()), Phone: r.phone(), Trigger: r.text()}
-	c.Run, _ = nudgewire.RunOfKey(r.text())
+	c.Run = nudgewire.RunID(r.int())
 	c.Category = nudgewire.Category(r.text())
 	c.At = r.time()
 	return c, r.err
@@ -22,7 +22,7 @@ func scanContacted(r *row) (nudgewire.Contacted, error) {
 // MessagedSince calls each for every message that was accepted since then, as far as its phone is known.
 // It walks all messages there are.
 func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nudgewire.DispatchID, nudgewire.Phone)) error {
-	err := s.rows(ctx, `SELECT dispatch_id, phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, func(r *row) error {
+	err := s.rows(ctx, `SELECT id, phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, func(r *row) error {
 		each(nudgewire.DispatchID(r.int()), r.phone())
 		return nil
 	})
@@ -32,7 +32,7 @@ func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nu
 // UnsettledSince are the messages that were claimed since then and may have been taken: they are on their
 // way, or in doubt.
 func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []nudgewire.Contacted, err error) {
-	out, err = list(ctx, s, `SELECT `+contactedColumns+`, d.claimed_at FROM dispatches d WHERE (d.state = 'in_doubt' OR d.state = 'sending') AND d.claimed_at >= ?1`,
+	out, err = list(ctx, s, `SELECT `+contactedColumns+`, d.claimed_at FROM messages d WHERE (d.state = 'in_doubt' OR d.state = 'sending') AND d.claimed_at >= ?1`,
 		[]any{micro(since)}, scanContacted)
 	return out, wrap(err, "who may have been messaged since %s", since.Format(time.DateTime))
 }
@@ -41,22 +41,11 @@ func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []nudg
 // there are missing.
 func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out []nudgewire.Contacted, err error) {
 	for some := range slices.Chunk(ids, perList) {
-		found, err := list(ctx, s, `SELECT m.dispatch_id, m.phone, coalesce(d.trigger_name, ''), CASE WHEN d.event_id = 0 THEN d.correlation_key ELSE '' END, coalesce(d.category, ''), m.accepted_at
-			FROM messages m LEFT JOIN dispatches d ON d.id = m.dispatch_id WHERE m.dispatch_id IN `+in(some), nil, scanContacted)
+		found, err := list(ctx, s, `SELECT `+contactedColumns+`, d.accepted_at FROM messages d WHERE d.state = 'accepted' AND d.id IN `+in(some), nil, scanContacted)
 		if err != nil {
 			return nil, fmt.Errorf("messages by number: %w", err)
 		}
 		out = append(out, found...)
-	}
-	// What an answer to an upload named has no dispatch: its run knows it.
-	for i := range out {
-		if one := &out[i]; one.Trigger == "" {
-			m, err := s.FollowedMessage(ctx, one.ID)
-			if err != nil {
-				return nil, err
-			}
-			one.Trigger, one.Run, one.Category = m.Job, m.Run, m.Category
-		}
 	}
 	return out, nil
 }
@@ -66,7 +55,7 @@ func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out [
 func (s *Store) RowsTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) (out []nudgewire.Contacted, err error) {
 	for some := range slices.Chunk(phones, perList) {
 		list, args := listOf(some)
-		err = s.rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM dispatches d WHERE d.event_id = 0 AND d.phone IN (`+list+`)
+		err = s.rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM messages d WHERE d.event_id = 0 AND d.part = 0 AND d.phone <> '' AND d.phone IN (`+list+`)
 			AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt' OR d.state = 'accepted')`, args, func(r *row) error {
 			one, err := scanContacted(r)
 			if r.text() == string(nudgewire.StateWaiting) || !one.At.Before(since) {

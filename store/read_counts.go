@@ -38,11 +38,11 @@ func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
 		into *int64
 		sql  string
 	}{
-		{&c.Waiting, `SELECT count(*) FROM dispatches WHERE state = 'waiting'`},
-		{&c.Deferred, `SELECT count(*) FROM dispatches WHERE state = 'waiting' AND first_due_at > 0`},
-		{&c.Sending, `SELECT count(*) FROM dispatches WHERE state = 'sending'`},
-		{&c.InDoubt, `SELECT count(*) FROM dispatches WHERE state = 'in_doubt'`},
-		{&c.Tracking, `SELECT count(*) FROM messages WHERE final = 0`},
+		{&c.Waiting, `SELECT count(*) FROM messages WHERE state = 'waiting'`},
+		{&c.Deferred, `SELECT count(*) FROM messages WHERE state = 'waiting' AND first_due_at > 0`},
+		{&c.Sending, `SELECT count(*) FROM messages WHERE state = 'sending'`},
+		{&c.InDoubt, `SELECT count(*) FROM messages WHERE state = 'in_doubt'`},
+		{&c.Tracking, `SELECT count(*) FROM messages WHERE next_poll_at > 0`},
 		{&c.Lookups, `SELECT count(*) FROM lookups`},
 		{&c.Awaiting, `SELECT count(*) FROM runs WHERE ended_at = 0 AND state = 'awaiting_approval'`},
 		{&c.PartsInDoubt, `SELECT count(*) FROM parts WHERE state = 'in_doubt'`}, // a few rows a run

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -68,7 +67,7 @@ func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []Dis
 	if err != nil {
 		return nil, err
 	}
-	err = s.rows(ctx, q.sql(storyColumns, "dispatches", "id DESC", f.Limit), q.args, func(r *row) error {
+	err = s.rows(ctx, q.sql(storyColumns, "messages", "id DESC", f.Limit), q.args, func(r *row) error {
 		d, err := shownStory(r)
 		out = append(out, d)
 		return err
@@ -76,12 +75,12 @@ func (s *Store) listDispatches(ctx context.Context, f DispatchFilter) (out []Dis
 	return out, err
 }
 
-const storyColumns = dispatchColumns + `, claimed_at`
+const storyColumns = dispatchColumns + `, claimed_at, first_due_at, ` + serviceColumns
 
 // shownStory reads storyColumns.
 func shownStory(r *row) (DispatchStory, error) {
 	d, err := shownDispatch(r)
-	return DispatchStory{Dispatch: d, ClaimedAt: r.time()}, err
+	return DispatchStory{Dispatch: d, ClaimedAt: r.time(), FirstDue: r.time(), Message: messageOf(r, &d)}, err
 }
 
 // shownDispatch reads dispatchColumns for people: what is not kept is not shown before, either.
@@ -119,7 +118,7 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 		q.and("phone = ?", string(f.Phone))
 	}
 	if !f.Since.IsZero() {
-		first, err := s.firstSince(ctx, "dispatches", "created_at", f.Since)
+		first, err := s.firstSince(ctx, "messages", "created_at", f.Since)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +126,7 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 		q.and("created_at >= ?", micro(f.Since))
 	}
 	if !f.Until.IsZero() {
-		first, err := s.firstFrom(ctx, "dispatches", "created_at", f.Until)
+		first, err := s.firstFrom(ctx, "messages", "created_at", f.Until)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +142,7 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 	switch f.Status {
 	case "":
 	case nudgewire.StatusDelivered, nudgewire.StatusRead: // most of them: a walk from the newest soon finds enough
-		q.and("EXISTS (SELECT 1 FROM messages WHERE dispatch_id = dispatches.id AND status = ?)", string(f.Status))
+		q.and("status = ?", string(f.Status))
 	default:
 		q.and("id IN ("+onTheWay+" UNION ALL "+atItsEnd+")", string(f.Status), string(f.Status))
 	}
@@ -161,8 +160,7 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 		q.and(ofClass, f.Class, f.Class)
 	}
 	if f.Run != 0 {
-		keys := nudgewire.RowKeys(f.Run)
-		q.and("event_id = 0 AND substr(correlation_key, 1, "+strconv.Itoa(len(keys))+") = ?", keys)
+		q.and("run_id = ? AND part = 0", int64(f.Run))
 	}
 	q.when(!f.DueBefore.IsZero(), "due_at < ?", micro(f.DueBefore))
 	q.when(f.OfEvents, "event_id <> 0")
@@ -171,25 +169,16 @@ func (s *Store) where(ctx context.Context, f DispatchFilter) (*select_, error) {
 
 // The messages of a status: those still asked about, and those of the index of all that ended.
 const (
-	onTheWay = `SELECT dispatch_id FROM messages WHERE final = 0 AND status = ?`
-	atItsEnd = `SELECT dispatch_id FROM messages WHERE final = 1 AND status = ?`
+	onTheWay = `SELECT id FROM messages WHERE next_poll_at > 0 AND status = ?`
+	atItsEnd = `SELECT id FROM messages WHERE state = 'accepted' AND next_poll_at = 0 AND status = ?`
 )
 
 // What the service said about a dispatch is of a class: of an attempt, or of its message. Of no class is what ended by words that no rule knew.
 const (
-	ofClass = `(EXISTS (SELECT 1 FROM attempts WHERE dispatch_id = dispatches.id AND error_class = ?)
-		OR EXISTS (SELECT 1 FROM messages WHERE dispatch_id = dispatches.id AND error_class = ?))`
-	ofNoClass = `(state = 'rejected' AND EXISTS (SELECT 1 FROM attempts WHERE dispatch_id = dispatches.id AND state = 'rejected' AND error_class = '')
-		OR EXISTS (SELECT 1 FROM messages WHERE dispatch_id = dispatches.id AND status = 'failed' AND error_class = ''))`
+	ofClass   = `(error_class = ? OR EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = messages.id AND a.error_class = ?))`
+	ofNoClass = `(state = 'rejected' AND EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = messages.id AND a.state = 'rejected' AND a.error_class = '')
+		OR status = 'failed' AND error_class = '')`
 )
-
-// classOf is the class of that name.
-func classOf(words string) nudgewire.ErrorClass {
-	if words == nudgewire.ErrorUnknown.Words() {
-		return nudgewire.ErrorUnknown
-	}
-	return nudgewire.ErrorClass(words)
-}
 
 // stateCondition is spelt out, because an index on some states is used only where the
 // statement shows that it may be. What is alive is few among many, so it is taken from its
@@ -197,7 +186,7 @@ func classOf(words string) nudgewire.ErrorClass {
 func stateCondition(s nudgewire.State) string {
 	is := "state = '" + string(s) + "'"
 	if s == nudgewire.StateWaiting || s == nudgewire.StateSending {
-		return "id IN (SELECT id FROM dispatches WHERE " + is + ") AND " + is
+		return "id IN (SELECT id FROM messages WHERE " + is + ") AND " + is
 	}
 	return is
 }
@@ -244,40 +233,38 @@ func queuedBy(decisions []nudgewire.Decision) (ids []nudgewire.DispatchID) {
 
 // Dispatch is one dispatch. ErrNotFound when there is none.
 func (s *Store) Dispatch(ctx context.Context, id nudgewire.DispatchID) (nudgewire.Dispatch, error) {
-	var d nudgewire.Dispatch
-	err := s.dispatchesByID(ctx, []nudgewire.DispatchID{id}, func(found nudgewire.Dispatch) { d = found })
-	if err == nil && d.ID == 0 {
+	found, err := list(ctx, s, `SELECT `+dispatchColumns+` FROM messages WHERE id = ?1`, []any{int64(id)}, shownDispatch)
+	if err == nil && len(found) == 0 {
 		err = nudgewire.ErrNotFound
 	}
-	return d, wrap(err, "dispatch %d", id)
-}
-
-func (s *Store) dispatchesByID(ctx context.Context, ids []nudgewire.DispatchID, each func(nudgewire.Dispatch)) error {
-	for some := range slices.Chunk(ids, perList) {
-		found, err := list(ctx, s, `SELECT `+dispatchColumns+` FROM dispatches WHERE id IN `+in(some)+` ORDER BY id`, nil, shownDispatch)
-		if err != nil {
-			return err
-		}
-		for _, d := range found {
-			each(d)
-		}
+	if err != nil {
+		return nudgewire.Dispatch{}, fmt.Errorf("dispatch %d: %w", id, err)
 	}
-	return nil
+	return found[0], nil
 }
 
 // DispatchStory is one dispatch with its attempts and message. ErrNotFound when there is none.
 func (s *Store) DispatchStory(ctx context.Context, id nudgewire.DispatchID) (DispatchStory, error) {
-	one, err := list(ctx, s, `SELECT `+storyColumns+` FROM dispatches WHERE id = ?1`, []any{int64(id)}, shownStory)
+	one, err := s.storiesByID(ctx, []nudgewire.DispatchID{id})
 	if err == nil && len(one) == 0 {
 		err = nudgewire.ErrNotFound
-	}
-	if err == nil {
-		err = s.addEnds(ctx, one)
 	}
 	if err != nil {
 		return DispatchStory{}, fmt.Errorf("dispatch %d: %w", id, err)
 	}
 	return one[0], nil
+}
+
+// storiesByID are those of the dispatches that are there, by number.
+func (s *Store) storiesByID(ctx context.Context, ids []nudgewire.DispatchID) (out []DispatchStory, err error) {
+	for some := range slices.Chunk(ids, perList) {
+		found, err := list(ctx, s, `SELECT `+storyColumns+` FROM messages WHERE id IN `+in(some)+` ORDER BY id`, nil, shownStory)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, s.addEnds(ctx, out)
 }
 
 // Attempts lists how the attempts at one dispatch ended, in their order. A plain acceptance
@@ -317,14 +304,6 @@ func (s *Store) addEnds(ctx context.Context, list []DispatchStory) error {
 		})
 		if err != nil {
 			return fmt.Errorf("resolutions: %w", err)
-		}
-		err = s.rows(ctx, `SELECT `+messageColumns+` FROM messages WHERE dispatch_id IN `+in(ids), nil, func(r *row) error {
-			m, err := scanMessage(r)
-			at[m.DispatchID].Message = &m
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("messages: %w", err)
 		}
 		if err := s.addVerdicts(ctx, ids, at); err != nil {
 			return fmt.Errorf("verdicts: %w", err)

@@ -163,7 +163,7 @@ const (
 // a row of a run and where it is not known any more. It is read when a line of the log or a trace is to name it, so
 // that a send does not pay for it.
 func (s *Store) RequestOf(ctx context.Context, id nudgewire.DispatchID) (string, error) {
-	of, err := list(ctx, s, `SELECT event_id FROM dispatches WHERE id = ?1`, []any{int64(id)}, number[nudgewire.EventID])
+	of, err := list(ctx, s, `SELECT event_id FROM messages WHERE id = ?1`, []any{int64(id)}, number[nudgewire.EventID])
 	if err != nil || len(of) == 0 || of[0] == 0 {
 		return "", wrap(err, "request of dispatch %d", id)
 	}

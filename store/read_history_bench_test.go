@@ -15,9 +15,9 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// history fills a new ledger with n dispatches that ended long ago, and as many messages as
+// history fills a new ledger with messages that ended long ago, and as many events as
 // asked, by plain SQL: the point is what is there, not how it came.
-func history(b *testing.B, dispatches, messages int) (path string) {
+func history(b *testing.B, messages, events int) (path string) {
 	b.Helper()
 	path = filepath.Join(b.TempDir(), "nudgewire.db")
 	s, err := Open(b.Context(), Options{DSN: "sqlite:" + path})
@@ -41,12 +41,13 @@ func history(b *testing.B, dispatches, messages int) (path string) {
 		rows int
 		sql  string
 	}{
-		{dispatches, from + ` INSERT INTO dispatches SELECT i, i, 1700000000000000 + i, 'abandoned-cart', 'cart-' || i, random(), '4477' || (10000000 + i), 'marketing', 1,
+		{messages, from + ` INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, due_at, created_at, updated_at,
+			claimed_at, attempt, config, message_id, status, accepted_at, status_at, polls, sent_at, delivered_at)
+			SELECT i, i, 1700000000000000 + i, 'abandoned-cart', 'cart-' || i, random(), '4477' || (10000000 + i), 'marketing',
 			'{"template":"cart_reminder","language":"en","variables":["Ana","Enamel mug","https://shop.example.com/cart/c0ffee"]}',
-			'accepted', '', 1700000000000000 + i, 0, 1700000000000000 + i, 1700000000000000 + i, 1700000000000000 + i, 1, 0, '', 0, 'a1b2c3d4', '', '', 0, '', 0, '' FROM n`},
-		{messages, from + ` INSERT INTO messages SELECT i, '' || (90071992547409930 + i), '4477' || (10000000 + i), 'marketing', 'delivered', '',
-			1700000000000000 + i, 1700000000000000 + i, 0, 0, 4, 1, 1700000000000000 + i, 1700000000000000 + i, 0, 0, '', '' FROM n`},
-		{messages, from + ` INSERT INTO events SELECT i, i / 1024, 19000 + i / 200000, random(), 'shopify', 'cart.updated', 'carts/update', 'webhook-' || i, '',
+			'accepted', 1700000000000000 + i, 1700000000000000 + i, 1700000000000000 + i, 1700000000000000 + i, 1, 'a1b2c3d4', '' || (90071992547409930 + i), 'delivered',
+			1700000000000000 + i, 1700000000000000 + i, 4, 1700000000000000 + i, 1700000000000000 + i FROM n`},
+		{events, from + ` INSERT INTO events SELECT i, i / 1024, 19000 + i / 200000, random(), 'shopify', 'cart.updated', 'carts/update', 'webhook-' || i, '',
 			'4477' || (10000000 + i), '', 1700000000000000 + i, 1700000000000000 + i FROM n`},
 	} {
 		if fill.rows > 0 {

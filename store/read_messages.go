@@ -9,13 +9,13 @@ import (
 
 // Message is the message of a dispatch. ErrNotFound when the service has taken none.
 func (s *Store) Message(ctx context.Context, id nudgewire.DispatchID) (nudgewire.Message, error) {
-	m, err := s.oneMessage(ctx, `WHERE dispatch_id = ?1`, int64(id))
+	m, err := s.oneMessage(ctx, `WHERE id = ?1 AND state = 'accepted'`, int64(id))
 	return m, wrap(err, "message of dispatch %d", id)
 }
 
 // MessageByID is the newest message that the service gave this id. ErrNotFound when there is none.
 func (s *Store) MessageByID(ctx context.Context, id nudgewire.MessageID) (nudgewire.Message, error) {
-	m, err := s.oneMessage(ctx, `WHERE message_id = ?1 AND message_id <> '' ORDER BY dispatch_id DESC LIMIT 1`, string(id))
+	m, err := s.oneMessage(ctx, `WHERE message_id = ?1 AND message_id <> '' ORDER BY id DESC LIMIT 1`, string(id))
 	return m, wrap(err, "message %s", id)
 }
 

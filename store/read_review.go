@@ -20,7 +20,7 @@ type ReviewGroup struct {
 
 const reviewGroups = `SELECT trigger_name, category, count(*), CAST(sum(CASE WHEN id > ?1 THEN 1 ELSE 0 END) AS BIGINT),
 		CAST(sum(CASE WHEN due_at <= ?2 THEN 1 ELSE 0 END) AS BIGINT), min(due_at), max(due_at)
-	FROM dispatches WHERE state = `
+	FROM messages WHERE state = `
 
 // ReviewDoubts are the messages that waited in the copy and are in doubt because of r; Past counts those due by then.
 func (s *Store) ReviewDoubts(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {

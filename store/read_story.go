@@ -65,11 +65,7 @@ func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
 		return nil, err
 	}
 	slices.Sort(ids)
-	var found []DispatchStory
-	err = s.dispatchesByID(ctx, slices.Compact(ids), func(d nudgewire.Dispatch) { found = append(found, DispatchStory{Dispatch: d}) })
-	if err == nil {
-		err = s.addEnds(ctx, found)
-	}
+	found, err := s.storiesByID(ctx, slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}

@@ -151,9 +151,9 @@ func (t *tx) rename(r Rename) error {
 }
 
 var (
-	renameWaitingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
-	renameSendingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
-	renameDoubtSQL   = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
+	renameWaitingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
+	renameSendingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
+	renameDoubtSQL   = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
 	// A hold of the old name goes on under the new one; what has ended there gives way.
 	endNewHoldsSQL = statementOf(`DELETE FROM holds WHERE ended_at > 0 AND ((scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1)`)
 	renameHoldsSQL = statementOf(`UPDATE holds SET name = ?2 WHERE scope = 'trigger' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'trigger' AND n.name = ?2 AND n.kind = holds.kind)`)
@@ -163,9 +163,9 @@ var (
 	renameWindowSQL = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
 		ON CONFLICT (trigger_name) DO UPDATE SET used = trigger_windows.used + excluded.used`)
 	endOldWindowSQL      = statementOf(`DELETE FROM trigger_windows WHERE trigger_name = ?1`)
-	renameRowsSQL        = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
-	renameRowsSendingSQL = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
-	renameRowsDoubtSQL   = statementOf(`UPDATE dispatches SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsSQL        = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsSendingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsDoubtSQL   = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
 	endNewJobHoldsSQL    = statementOf(`DELETE FROM holds WHERE ended_at > 0 AND scope = 'job' AND name = ?1`)
 	renameJobHoldsSQL    = statementOf(`UPDATE holds SET name = ?2 WHERE scope = 'job' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'job' AND n.name = ?2)`)
 	endOldJobHoldsSQL    = statementOf(`DELETE FROM holds WHERE scope = 'job' AND name = ?1`)

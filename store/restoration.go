@@ -53,7 +53,7 @@ func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
 
 var insertRestorationSQL = statementOf(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted)
 		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
-			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM dispatches), 0), coalesce((SELECT max(id) FROM runs), 0),
+			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM runs), 0),
 			?5, 0, 0`)
 
 // recognise finds out whether the data is a copy, and notes that for good before it signs it for its own.
@@ -211,9 +211,9 @@ func (s *Store) doubtRestored(ctx context.Context, now time.Time, deferred bool)
 
 // A bound on the id in these would have SQLite read all history by it, and not the small indexes of what waits and what is being sent.
 const (
-	doubtClaimed  = `SELECT id FROM dispatches WHERE state = 'sending'`
-	doubtDue      = ` UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at <= ?1`
-	doubtDeferred = ` UNION ALL SELECT id FROM dispatches WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1`
+	doubtClaimed  = `SELECT id FROM messages WHERE state = 'sending'`
+	doubtDue      = ` UNION ALL SELECT id FROM messages WHERE state = 'waiting' AND due_at <= ?1`
+	doubtDeferred = ` UNION ALL SELECT id FROM messages WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1`
 )
 
 var countDoubtsSQL = statementOf(`UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`)
@@ -222,7 +222,7 @@ var countDoubtsSQL = statementOf(`UPDATE restorations SET claimed = claimed + ?2
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
 	query, args := doubtClaimed, []any{micro(until)}
 	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
-		query += ` AND (owner = ?2 OR NOT ` + aliveNow("dispatches.owner") + `)`
+		query += ` AND (owner = ?2 OR NOT ` + aliveNow("messages.owner") + `)`
 		args = append(args, s.calls.predecessor())
 	}
 	query += doubtDue
@@ -264,10 +264,10 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 func (r *Restoration) doubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
 
 var (
-	dispatchSQL = statementOf(`SELECT ` + dispatchColumns + ` FROM dispatches WHERE id = ?1 {{for update}}`)
+	dispatchSQL = statementOf(`SELECT ` + dispatchColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
 
 	// What waited counts as claimed when it was due: cooldowns begin there.
-	doubtRestoredSQL = statementOf(`UPDATE dispatches SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
+	doubtRestoredSQL = statementOf(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
 			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
 		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
 )
@@ -387,7 +387,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 		done.Back, err = s.undoubt(ctx, &r, lost)
 	}
 	if err == nil {
-		err = s.rows(ctx, `SELECT count(*) FROM dispatches WHERE state = 'in_doubt' AND owner = ?1`, []any{r.doubtedOwner()}, func(r *row) error {
+		err = s.rows(ctx, `SELECT count(*) FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.doubtedOwner()}, func(r *row) error {
 			done.Doubted = r.int()
 			return nil
 		})
@@ -412,7 +412,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 
 // undoubt has what was due after a time wait again.
 func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n int64, err error) {
-	ids, err := list(ctx, s, `SELECT id FROM dispatches WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.doubtedOwner(), micro(lost)}, number[int64])
+	ids, err := list(ctx, s, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.doubtedOwner(), micro(lost)}, number[int64])
 	for some := range slices.Chunk(ids, perBulk) {
 		if err != nil {
 			break
@@ -454,7 +454,7 @@ var (
 	undoAttemptSQL = statementOf(`DELETE FROM attempts WHERE dispatch_id = ?1 AND number = ?2 AND owner = ?3`)
 
 	// What was tried before the copy counts from then on.
-	undoClaimSQL = statementOf(`UPDATE dispatches SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE dispatch_id = ?1), 0) WHERE id = ?1`)
+	undoClaimSQL = statementOf(`UPDATE messages SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE dispatch_id = ?1), 0) WHERE id = ?1`)
 )
 
 // undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
@@ -498,7 +498,7 @@ func (r *Restoration) postedAgain(e *nudgewire.Event) bool {
 	return inReview && !e.Time().After(r.until())
 }
 
-var dueWithEventSQL = statementOf(`UPDATE dispatches SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+var dueWithEventSQL = statementOf(`UPDATE messages SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 // doubtOne is doubtPlanned of one dispatch.
 func (t *tx) doubtOne(e *nudgewire.Event, event nudgewire.EventID, id nudgewire.DispatchID, r *Restoration) error {

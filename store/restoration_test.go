@@ -238,7 +238,7 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 			c.must(c.CancelDispatch(c.Context(), id, ""))
 		}
 		claimed := int64(-1)
-		c.must(c.rows(t.Context(), `SELECT claimed_at FROM dispatches WHERE id = ?1`, []any{int64(id)}, func(r *row) error { claimed = r.int(); return r.err }))
+		c.must(c.rows(t.Context(), `SELECT claimed_at FROM messages WHERE id = ?1`, []any{int64(id)}, func(r *row) error { claimed = r.int(); return r.err }))
 		if d, err := c.DispatchStory(c.Context(), id); err != nil || d.State != nudgewire.StateCancelled || len(d.Attempts) != 0 || claimed != 0 {
 			t.Errorf("%s: %s, %+v, claimed at %d (%v)", key, d.State, d.Attempts, claimed, err)
 		}
@@ -463,7 +463,7 @@ func TestWhatRulesPutOffIsDoubtedUnderOtherRules(t *testing.T) {
 		c := openCopying(t)
 		id := c.queue("night", 0, nudgewire.Marketing)
 		c.must(c.write(c.Context(), laneWork, func(t *tx) error {
-			return execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("UPDATE dispatches SET first_due_at = due_at, due_at = %d WHERE id = %d", micro(c.now.Add(9*time.Hour)), id))
+			return execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("UPDATE messages SET first_due_at = due_at, due_at = %d WHERE id = %d", micro(c.now.Add(9*time.Hour)), id))
 		}))
 		path := filepath.Join(c.TempDir(), "copy.db")
 		c.must(CopyTo(c.Context(), "sqlite:"+c.path(), path))
@@ -556,7 +556,7 @@ func TestACopyIsKnown(t *testing.T) {
 				c.must(c.Finish(c.Context(), nudgewire.Attempt{DispatchID: d.ID, Owner: "me", Number: 1, State: nudgewire.StateDropped, Reason: "x", At: c.now}))
 			}
 			c.must(c.write(c.Context(), laneWork, func(t *tx) error {
-				return errors.Join(execOn(t.engine.(*sqliteEngine).conn, "DELETE FROM attempts"), execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("DELETE FROM dispatches WHERE id >= %d", claims[0].ID)))
+				return errors.Join(execOn(t.engine.(*sqliteEngine).conn, "DELETE FROM attempts"), execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("DELETE FROM messages WHERE id >= %d", claims[0].ID)))
 			}))
 			c.must(c.Store.Close())
 		}, ""},
@@ -671,13 +671,13 @@ func TestADoubtReadsNoHistory(t *testing.T) {
 		var id, parent, unused int
 		var detail string
 		c.must(rows.Scan(&id, &parent, &unused, &detail))
-		if strings.Contains(detail, "dispatches") {
+		if strings.Contains(detail, "messages") {
 			plan = append(plan, detail)
 		}
 	}
 	c.must(errors.Join(rows.Err(), rows.Close()))
 	for _, step := range plan {
-		if !strings.Contains(step, "INDEX dispatches_") {
+		if !strings.Contains(step, "INDEX messages_") {
 			t.Errorf("%s, of %q", step, plan)
 		}
 	}

@@ -102,7 +102,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 		return well
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
-	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.followed, e.contacts, e.sessions)
+	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.contacts, e.sessions)
 	if does(e.collect) && does(e.payloads, e.decisions, e.dispatches) {
 		does(e.events, e.masks)
 	}
@@ -257,7 +257,7 @@ func (e *retainer) until(ctx context.Context, kind string, s *statement, args ..
 
 // collect finds the events that something needs which has not ended, and the runs that have not.
 func (e *retainer) collect(ctx context.Context) error {
-	const live = `SELECT event_id FROM dispatches WHERE event_id > 0 AND state = `
+	const live = `SELECT event_id FROM messages WHERE event_id > 0 AND state = `
 	err := e.rows(ctx, live+`'waiting' UNION `+live+`'sending' UNION `+live+`'in_doubt' UNION SELECT event_id FROM lookups ORDER BY 1`, nil, func(r *row) error {
 		e.alive = append(e.alive, r.int())
 		return r.err
@@ -318,8 +318,8 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		kindPayloads:  `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + clearedPayloads + `') ORDER BY id LIMIT 1`,
 		kindDecisions: `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + clearedDecisions + `') ORDER BY id LIMIT 1`,
 		kindEvents:    `SELECT received_at FROM events ORDER BY id LIMIT 1`,
-		kindMessages:  `SELECT created_at FROM dispatches ORDER BY id LIMIT 1`,
-		kindPhones:    `SELECT created_at FROM dispatches WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + maskedDispatches + `') ORDER BY id LIMIT 1`,
+		kindMessages:  `SELECT created_at FROM messages ORDER BY id LIMIT 1`,
+		kindPhones:    `SELECT created_at FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + maskedDispatches + `') ORDER BY id LIMIT 1`,
 		kindAttempts:  `SELECT at FROM attempts ORDER BY dispatch_id LIMIT 1`,
 		kindRejected:  `SELECT at FROM rejected_requests ORDER BY id LIMIT 1`,
 		kindOutgoing:  `SELECT at FROM webhooks_out ORDER BY id LIMIT 1`,

@@ -12,7 +12,7 @@ func renumbered(condition string) string { return strings.ReplaceAll(condition, 
 
 // keyLeads is the condition on a key that it leads to something: to a dispatch that is not masked, or to the memory that its correlation key
 // was sent to once; to tombstones; to an event, or to one with this phone.
-var keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM dispatches WHERE dispatches.id = keys.id AND dispatches.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
+var keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM messages WHERE messages.id = keys.id AND messages.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
 	WHEN part = 1 THEN EXISTS (SELECT 1 FROM tombstones WHERE tombstones.correlation = -1 - keys.hash)
 	WHEN part = 2 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + isMasked("events.phone") + `)
 	ELSE EXISTS (SELECT 1 FROM events WHERE events.id = keys.id) END`

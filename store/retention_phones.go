@@ -15,7 +15,7 @@ import (
 // key that could tell of the phone. Nothing finds such a row by its phone, and it is never sent again.
 //
 // A run walks on from where the last one came to, so what is masked costs nothing later. What it passes because it has not
-// ended stands in table unmasked.
+// ended is marked (unmasked).
 
 // perMask is how many messages are masked in a commit, and maxMasks how many in a run: the other kinds have their turn, too.
 const (
@@ -35,17 +35,16 @@ const maskedWords = "not kept any more (retention.phones)"
 // isMasked is the condition on a column that a phone is gone or masked.
 func isMasked(phone string) string { return `(` + phone + ` = '' OR ` + phone + ` LIKE '%*%')` }
 
-// endedLong is the condition on a dispatch d that nothing was done for it or its message since ?1, and nothing will be.
-const endedLong = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <> 'in_doubt' AND d.updated_at < ?1
-	AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.dispatch_id = d.id AND (m.final = 0 OR m.accepted_at >= ?1))`
+// endedLong is the condition on a message d that we did nothing for it since ?1, and will not. (+ 0 keeps SQLite from walking all that is asked about.)
+const endedLong = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <> 'in_doubt' AND d.next_poll_at + 0 = 0 AND d.updated_at < ?1`
 
-// masks masks the phones of messages, of events, and of messages that have no dispatch.
+// masks masks the phones of messages and of events.
 func (e *retainer) masks(ctx context.Context) error {
 	before := e.before(e.keep.Phones)
 	if before.IsZero() {
 		return nil
 	}
-	for _, step := range []func(context.Context, int64) error{e.maskDispatches, e.maskEvents, e.maskFollowed} {
+	for _, step := range []func(context.Context, int64) error{e.maskDispatches, e.maskEvents} {
 		if err := step(ctx, micro(before)); err != nil {
 			return wrap(err, "phones")
 		}
@@ -59,10 +58,10 @@ func (e *retainer) walkedTo(ctx context.Context, name string) (id int64, err err
 	return id, err
 }
 
-var unmaskedSQL = statementOf(`INSERT INTO unmasked (dispatch_id) VALUES (?1) ON CONFLICT (dispatch_id) DO NOTHING`)
+var unmaskedSQL = statementOf(`UPDATE messages SET unmasked = 1 WHERE id = ?1`)
 
 func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
-	end, err := e.firstSince(ctx, "dispatches", "created_at", moment(cut))
+	end, err := e.firstSince(ctx, "messages", "created_at", moment(cut))
 	if err != nil {
 		return err
 	}
@@ -94,7 +93,7 @@ func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
 			return int64(len(masked)), err
 		})
 	}
-	err = e.ids(ctx, `SELECT u.dispatch_id FROM unmasked u JOIN dispatches d ON d.id = u.dispatch_id WHERE u.dispatch_id > ?1 AND `+strings.ReplaceAll(endedLong, "?1", "?2")+` ORDER BY u.dispatch_id`,
+	err = e.ids(ctx, `SELECT d.id FROM messages d WHERE d.unmasked = 1 AND d.id > ?1 AND `+strings.ReplaceAll(endedLong, "?1", "?2")+` ORDER BY d.id`,
 		[]any{cut}, perMask, func(ids []int64) error {
 			if ids = slices.DeleteFunc(ids, e.isOpen); len(ids) == 0 {
 				return nil
@@ -107,7 +106,7 @@ func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
 	}
 	for n, all := perMask, 0; err == nil && n == perMask && all < maxMasks; all += n {
 		var ids []int64
-		ids, err = list(ctx, e.Store, `SELECT id FROM dispatches WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, number[int64])
+		ids, err = list(ctx, e.Store, `SELECT id FROM messages WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, number[int64])
 		if n = len(ids); err == nil && n > 0 {
 			from = ids[n-1]
 			err = page(ids, true)
@@ -123,12 +122,12 @@ func (e *retainer) isOpen(id int64) bool {
 
 // textsOfDispatches finds where their phones stand in the texts of dispatches that may be masked.
 func (e *retainer) textsOfDispatches(ctx context.Context, ids []int64) (due []textChange, err error) {
-	all, err := list(ctx, e.Store, `SELECT phone FROM dispatches d WHERE id IN `+in(ids)+` AND NOT `+isMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, text)
+	all, err := list(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+in(ids)+` AND NOT `+isMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, text)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	return e.textsWith(ctx, phones.NewFinder(all...), ids, func(x *erasedText) bool {
-		return x.keys[0] == "dispatch_id" || x.table == "dispatches" && x.column == "reason"
+		return x.keys[0] == "dispatch_id" || x.table == "messages" && (x.column == "reason" || x.column == "error" || x.column == "called_off")
 	})
 }
 
@@ -164,11 +163,9 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 }
 
 var (
-	endedLongSQL    = statementOf(`SELECT ` + oldColumns + `, d.phone, d.send FROM dispatches d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong)
-	maskDispatchSQL = statementOf(`UPDATE dispatches SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = ''
+	endedLongSQL    = statementOf(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong)
+	maskDispatchSQL = statementOf(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
 		WHERE id = ?1`)
-	maskMessageSQL  = statementOf(`UPDATE messages SET phone = ?2 WHERE dispatch_id = ?1 AND final = 1`)
-	dropUnmaskedSQL = statementOf(`DELETE FROM unmasked WHERE dispatch_id IN (` + marks(1) + `)`)
 )
 
 // maskDispatches masks those of the dispatches that ended before cut, with their messages, and the events up to a number
@@ -214,16 +211,6 @@ func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, 
 		if err := t.put(maskDispatchSQL, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
 			return nil, err
 		}
-		if err := t.put(maskMessageSQL, d.id, d.phone.Masked()); err != nil {
-			return nil, err
-		}
-	}
-	done := make([]int64, 0, len(masked))
-	for id := range masked {
-		done = append(done, id)
-	}
-	if err := t.execAll(dropUnmaskedSQL, done); err != nil {
-		return nil, err
 	}
 	_, err = t.maskEvents(events)
 	return masked, err
@@ -231,7 +218,7 @@ func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, 
 
 var (
 	maskableSQL   = statementOf(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + marks(1) + `)`)
-	wholePhoneSQL = statementOf(`SELECT event_id FROM dispatches WHERE id IN (` + marks(1) + `) AND NOT ` + isMasked("phone"))
+	wholePhoneSQL = statementOf(`SELECT event_id FROM messages WHERE id IN (` + marks(1) + `) AND NOT ` + isMasked("phone"))
 	maskEventSQL  = statementOf(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
 )
 
@@ -305,96 +292,4 @@ func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
 		})
 	}
 	return err
-}
-
-// maskFollowed masks messages that an upload's answer named, range by range, the oldest first.
-func (e *retainer) maskFollowed(ctx context.Context, cut int64) error {
-	for after, n := int64(0), perRetention; n == perRetention; {
-		ranges, err := list(ctx, e.Store, `SELECT 0, id_count, dispatch_id FROM run_messages WHERE dispatch_id > ?1 AND masked = 0 ORDER BY dispatch_id LIMIT ?2`,
-			[]any{after, int64(perRetention)}, scanRange)
-		n = len(ranges)
-		for _, r := range ranges {
-			if err != nil {
-				break
-			}
-			after = r.dispatch
-			var young bool
-			if young, err = e.maskRange(ctx, r, cut); young {
-				return err
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var rangeMaskedSQL = statementOf(`UPDATE run_messages SET masked = 1 WHERE dispatch_id = ?1`)
-
-// maskRange masks the messages of one range that ended before cut. young says that all of it was accepted since then.
-func (e *retainer) maskRange(ctx context.Context, r rowRange, cut int64) (young bool, err error) {
-	var left, later int64
-	err = e.rows(ctx, `SELECT count(*), CAST(coalesce(sum(CASE WHEN accepted_at >= ?3 THEN 1 ELSE 0 END), 0) AS BIGINT) FROM messages WHERE dispatch_id >= ?1 AND dispatch_id < ?2`,
-		[]any{r.dispatch, r.dispatch + r.count, cut}, func(row *row) error { left, later = row.int(), row.int(); return row.err })
-	if err != nil || left > 0 && later == left {
-		return err == nil, err
-	}
-	ids, err := list(ctx, e.Store, findFollowed, []any{r.dispatch, r.dispatch + r.count, cut}, number[int64])
-	if err != nil {
-		return false, err
-	}
-	whole := int64(len(ids)) == left // nothing of it is younger
-	for some := range slices.Chunk(ids, perRetention) {
-		find, err := list(ctx, e.Store, `SELECT phone FROM messages WHERE dispatch_id IN `+in(some)+` AND NOT `+isMasked("phone"), nil, text)
-		if err != nil {
-			return false, err
-		}
-		if len(find) == 0 {
-			continue
-		}
-		texts, err := e.textsWith(ctx, phones.NewFinder(find...), some, func(x *erasedText) bool { return x.table == "messages" })
-		if err == nil {
-			err = e.commit(ctx, kindPhones, func(t *tx) (int64, error) { return t.maskFollowed(some, texts, cut) })
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	if !whole {
-		return false, nil
-	}
-	return false, e.commit(ctx, "", func(t *tx) (int64, error) {
-		return 0, t.put(rangeMaskedSQL, r.dispatch)
-	})
-}
-
-var maskFollowedSQL = statementOf(`SELECT m.dispatch_id, m.phone FROM messages m WHERE m.dispatch_id IN (` + marks(2) + `) AND ` + oldFollowed)
-
-// maskFollowed masks those of the messages that are still old.
-func (t *tx) maskFollowed(ids []int64, texts []textChange, cut int64) (n int64, err error) {
-	due := map[int64]nudgewire.Phone{}
-	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := t.query(maskFollowedSQL, func(r *row) error {
-			id, phone := r.int(), r.phone()
-			if phone != "" && !phone.IsMasked() {
-				due[id] = phone
-			}
-			return r.err
-		}, padded([]any{cut}, some)...)
-		if err != nil {
-			return 0, err
-		}
-	}
-	for id, phone := range due {
-		if err := t.put(maskMessageSQL, id, phone.Masked()); err != nil {
-			return 0, err
-		}
-	}
-	for _, c := range texts {
-		if err := t.put(c.by, c.args...); err != nil {
-			return 0, err
-		}
-	}
-	return int64(len(due)), nil
 }

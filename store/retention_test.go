@@ -95,7 +95,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	a := openAging(t)
 	a.live(1000)
 	began := a.rows()
-	for _, table := range []string{"events", "payloads", "decisions", "reasons", "dispatches", "messages", "attempts", "resolutions", "tombstones", "rejected_requests"} {
+	for _, table := range []string{"events", "payloads", "decisions", "reasons", "messages", "attempts", "resolutions", "tombstones", "rejected_requests"} {
 		if began[table] == 0 {
 			t.Fatalf("the test is weak: no row in %s: %v", table, began)
 		}
@@ -108,7 +108,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 		{31, []string{"payloads", "rejected_requests"}},
 		{91, []string{"reasons"}}, // attempts in doubt stay
 		{399, nil},
-		{401, []string{"events", "dispatches", "messages", "attempts", "resolutions", "decisions", "hourly_counts"}},
+		{401, []string{"events", "messages", "attempts", "resolutions", "decisions", "hourly_counts"}},
 	} {
 		a.now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(step.days) * day)
 		before := a.rows()
@@ -525,7 +525,7 @@ func TestADecisionThatCannotBeReadKeepsNothing(t *testing.T) {
 	_, err := a.Retain(t.Context(), keepUsual, a.now)
 	a.must(err)
 	left := a.rows()
-	for _, table := range []string{"decisions", "events", "dispatches", "messages", "rejected_requests"} {
+	for _, table := range []string{"decisions", "events", "messages", "rejected_requests"} {
 		if left[table] != 0 {
 			t.Errorf("%d rows are left in %s", left[table], table)
 		}

@@ -11,8 +11,9 @@ import (
 
 // Columns in the order in which row_scan.go reads them.
 const (
-	dispatchColumns = `id, event_id, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as, tries`
-	messageColumns  = `dispatch_id, message_id, phone, category, status, error, accepted_at, status_at, told_at, next_poll_at, polls, final, sent_at, delivered_at, read_at, failed_at, account, error_class`
+	dispatchColumns = `id, event_id, run_id, part, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as, tries`
+	serviceColumns  = `message_id, status, error, error_class, accepted_at, status_at, told_at, next_poll_at, polls, sent_at, delivered_at, read_at, failed_at`
+	messageColumns  = `id, phone, category, account, ` + serviceColumns
 )
 
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
@@ -22,8 +23,8 @@ const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 // inside a commit nobody looks at it, and outside decodeSend does.
 func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 	d = nudgewire.Dispatch{
-		ID: nudgewire.DispatchID(r.int()), EventID: nudgewire.EventID(r.int()), Trigger: r.text(), Key: r.text(),
-		Phone: r.phone(), Category: nudgewire.Category(r.text()),
+		ID: nudgewire.DispatchID(r.int()), EventID: nudgewire.EventID(r.int()), Run: nudgewire.RunID(r.int()), Part: int(r.int()),
+		Trigger: r.text(), Key: r.text(), Phone: r.phone(), Category: nudgewire.Category(r.text()),
 	}
 	send = r.text()
 	d.State, d.Reason = nudgewire.State(r.text()), r.text()
@@ -88,13 +89,26 @@ func plainSend(s *nudgewire.Send, text string) (plain bool) {
 	return plain
 }
 
-// scanMessage reads messageColumns.
+// scanMessage reads messageColumns. Its status is "" where the service has not taken it.
 func scanMessage(r *row) (m nudgewire.Message, err error) {
-	m = nudgewire.Message{
-		DispatchID: nudgewire.DispatchID(r.int()), ID: nudgewire.MessageID(r.text()), Phone: r.phone(),
-		Category: nudgewire.Category(r.text()), Status: nudgewire.Status(r.text()), Error: r.text(),
-		AcceptedAt: r.time(), StatusAt: r.time(), ToldAt: r.time(), NextPollAt: r.time(), Polls: int(r.int()), Final: r.int() != 0,
-		SentAt: r.time(), DeliveredAt: r.time(), ReadAt: r.time(), FailedAt: r.time(), Account: r.text(), ErrorClass: nudgewire.ErrorClass(r.text()),
-	}
+	m = nudgewire.Message{DispatchID: nudgewire.DispatchID(r.int()), Phone: r.phone(), Category: nudgewire.Category(r.text()), Account: r.text()}
+	scanService(r, &m)
 	return m, r.err
+}
+
+// scanService reads serviceColumns.
+func scanService(r *row, m *nudgewire.Message) {
+	m.ID, m.Status, m.Error, m.ErrorClass = nudgewire.MessageID(r.text()), nudgewire.Status(r.text()), r.text(), nudgewire.ErrorClass(r.text())
+	m.AcceptedAt, m.StatusAt, m.ToldAt, m.NextPollAt, m.Polls = r.time(), r.time(), r.time(), r.time(), int(r.int())
+	m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt = r.time(), r.time(), r.time(), r.time()
+	m.Final = m.Status != "" && m.NextPollAt.IsZero()
+}
+
+// messageOf reads serviceColumns of a dispatch; nil where the service has not taken it.
+func messageOf(r *row, d *nudgewire.Dispatch) *nudgewire.Message {
+	m := nudgewire.Message{DispatchID: d.ID, Phone: d.Phone, Category: d.Category, Account: d.Account}
+	if scanService(r, &m); m.Status == "" {
+		return nil
+	}
+	return &m
 }

@@ -297,7 +297,7 @@ func (s *Store) ReleaseRun(ctx context.Context, id nudgewire.RunID, who string) 
 func (s *Store) RunsUnsent(ctx context.Context, of func(job string) bool) (runs []nudgewire.Run, err error) {
 	found := map[nudgewire.RunID]bool{}
 	for _, state := range []nudgewire.State{nudgewire.StateWaiting, nudgewire.StateSending} {
-		err = s.rows(ctx, `SELECT trigger_name, correlation_key FROM dispatches WHERE `+stateCondition(state)+` AND event_id = 0`, nil, func(r *row) error {
+		err = s.rows(ctx, `SELECT trigger_name, correlation_key FROM messages WHERE `+stateCondition(state)+` AND event_id = 0`, nil, func(r *row) error {
 			job, key := r.text(), r.text()
 			if id, is := nudgewire.RunOfKey(key); is && of(job) {
 				found[id] = true

@@ -32,7 +32,7 @@ func runsHistory(b *testing.B, runs, rows int) *Store {
 			SELECT i + 1, 'winback', 'slot ' || i, 1, 'cron', 'csv list.csv', 'c', 'done', '', '', 'per_message', '', 0, 'winback', 'en',
 			'marketing', 0, '', '{}', %d, '', '', 0, 1, 1, 1 FROM n`, runs-1, rows),
 		fmt.Sprintf(each+` INSERT INTO run_rows SELECT i * 512 / %d + 1, i * 512 %% %d + 1, 512, i * 512 + 1 FROM n`, runs*rows/512-1, rows, rows),
-		`UPDATE messages SET status = 'sent', final = 0, next_poll_at = 1 WHERE dispatch_id % 1000 = 0`,
+		`UPDATE messages SET status = 'sent', next_poll_at = 1 WHERE id % 1000 = 0`,
 	} {
 		if err := execOn(conn, sql); err != nil {
 			b.Fatal(err)

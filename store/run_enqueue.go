@@ -126,7 +126,8 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 		return err
 	}
 	for i := range rows {
-		err := t.enqueueRow(id+int64(i), &rows[i], sends[i])
+		rows[i].Run = run
+		err := t.enqueueRow(id+int64(i), &rows[i], sends[i], 0)
 		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
 			err = t.put(expireSQL, id+int64(i), rows[i].Reason, t.at)
 			t.counts[countDropped]++
@@ -140,15 +141,15 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 	return nil
 }
 
-// enqueueRow stores a dispatch without an event. It has no correlation key: nobody looks for it by one.
-func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string) error {
+// enqueueRow stores a dispatch without an event, which takes the place of another one where replaces is not 0. It has no correlation key: nobody looks for it by one.
+func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string, replaces nudgewire.DispatchID) error {
 	due, created := micro(d.DueAt), micro(d.CreatedAt)
 	if created == 0 {
 		created = t.at
 	}
 	if err := t.put(insertDispatchSQL, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
 		string(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, "",
-		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, ""); err != nil {
+		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces)); err != nil {
 		return err
 	}
 	t.counts[countDispatches]++
@@ -222,7 +223,7 @@ const recentRanges = 16
 // night of some contacts must not keep the others waiting.
 func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64, err error) {
 	err = s.rows(ctx, `SELECT count(*) FROM (SELECT dispatch_id, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
-		JOIN dispatches d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
+		JOIN messages d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
 		WHERE d.state = 'waiting' AND d.first_due_at = 0`, []any{int64(run), recentRanges}, func(r *row) error {
 		waiting = r.int()
 		return nil
@@ -230,7 +231,7 @@ func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64
 	return waiting, wrap(err, "backlog of run %d", run)
 }
 
-var cancelRowsSQL = statementOf(`UPDATE dispatches SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
+var cancelRowsSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
 		WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`)
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others

@@ -79,15 +79,12 @@ var growRowsSQL = statementOf(`UPDATE run_rows SET row_count = row_count + 1
 // enqueueRowRetry queues a row's message once more, as the row of the run with that number.
 func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, due, expires time.Time) error {
 	again := nudgewire.Dispatch{
-		Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, SentAs: d.SentAs, Category: d.Category,
+		Run: run.ID, Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, SentAs: d.SentAs, Category: d.Category,
 		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account, Tries: d.Tries,
 	}
 	id, err := t.allocate(dispatchIDs)
 	if err == nil {
-		err = t.enqueueRow(id, &again, send)
-	}
-	if err == nil {
-		err = t.put(insertRetrySQL, int64(d.ID), id)
+		err = t.enqueueRow(id, &again, send, d.ID)
 	}
 	var grown int64
 	if err == nil {
@@ -132,20 +129,18 @@ func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send, w
 }
 
 var (
-	retriedSQL = statementOf(`SELECT again_id FROM retries WHERE dispatch_id = ?1`)
+	wholeSQL   = statementOf(`SELECT ` + dispatchColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	retriedSQL = statementOf(`SELECT id FROM messages WHERE replaces = ?1 AND replaces > 0`)
 	doubtsSQL  = statementOf(`SELECT number FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt'`)
 )
 
 // wholeRow is a dispatch with all that RunRow.MayGoAgain asks about, and what it sends.
 func (t *tx) wholeRow(id nudgewire.DispatchID) (one nudgewire.RunRow, send string, err error) {
-	err = t.query(dispatchSQL, func(r *row) error { one.Dispatch, send = scanDispatch(r); return r.err }, int64(id))
-	if err == nil {
-		err = t.query(messageSQL, func(r *row) error {
-			m, err := scanMessage(r)
-			one.Message = &m
-			return err
-		}, int64(id))
-	}
+	err = t.query(wholeSQL, func(r *row) error {
+		one.Dispatch, send = scanDispatch(r)
+		one.Message = messageOf(r, &one.Dispatch)
+		return r.err
+	}, int64(id))
 	if err == nil {
 		err = t.query(doubtsSQL, func(r *row) error { one.Doubted = append(one.Doubted, int(r.int())); return nil }, int64(id))
 	}

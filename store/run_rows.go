@@ -33,20 +33,14 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 	of := func(id int64) int64 { return id - one.dispatch }
 	list := make([]nudgewire.RunRow, one.count)
 	phones := make([]nudgewire.Phone, 0, one.count)
-	err := s.rows(ctx, `SELECT `+dispatchColumns+` FROM dispatches WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *row) error {
+	err := s.rows(ctx, `SELECT `+dispatchColumns+`, `+serviceColumns+`, replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = messages.id AND n.replaces > 0), 0)
+			FROM messages WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *row) error {
 		d, _ := scanDispatch(r)
 		at := of(int64(d.ID))
-		list[at] = nudgewire.RunRow{Run: run, Number: one.first + at, Dispatch: d}
+		list[at] = nudgewire.RunRow{Run: run, Number: one.first + at, Dispatch: d, Message: messageOf(r, &d), RetryOf: nudgewire.DispatchID(r.int()), RetriedAs: nudgewire.DispatchID(r.int())}
 		phones = append(phones, d.Phone)
-		return nil
+		return r.err
 	})
-	if err == nil {
-		err = s.rows(ctx, `SELECT `+messageColumns+` FROM messages WHERE dispatch_id >= ?1 AND dispatch_id < ?2`, args, func(r *row) error {
-			m, err := scanMessage(r)
-			list[of(int64(m.DispatchID))].Message = &m
-			return err
-		})
-	}
 	if err == nil {
 		err = s.rows(ctx, `SELECT dispatch_id, number, state, words, error_class FROM attempts
 			WHERE dispatch_id >= ?1 AND dispatch_id < ?2 AND state <> 'accepted' ORDER BY dispatch_id, number`, args, func(r *row) error {
@@ -55,18 +49,6 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 				one.Doubted = append(one.Doubted, number)
 			}
 			one.Words, one.Class = r.text(), nudgewire.ErrorClass(r.text())
-			return nil
-		})
-	}
-	if err == nil {
-		err = s.rows(ctx, `SELECT dispatch_id, again_id FROM retries WHERE dispatch_id >= ?1 AND dispatch_id < ?2`, args, func(r *row) error {
-			list[of(r.int())].RetriedAs = nudgewire.DispatchID(r.int())
-			return nil
-		})
-	}
-	if err == nil {
-		err = s.rows(ctx, `SELECT again_id, dispatch_id FROM retries WHERE again_id >= ?1 AND again_id < ?2`, args, func(r *row) error {
-			list[of(r.int())].RetryOf = nudgewire.DispatchID(r.int())
 			return nil
 		})
 	}
@@ -99,8 +81,8 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 // The reads that answer why, and must not walk history: commit_plan_test.go holds them to it.
 const (
 	rowOfDispatch = `SELECT run_id, first_row, row_count, dispatch_id FROM run_rows WHERE dispatch_id <= ?1 ORDER BY dispatch_id DESC LIMIT 1`
-	rowsOfPhone   = `SELECT id FROM dispatches WHERE event_id = 0 AND phone = ?1 ORDER BY id DESC LIMIT ?2`
-	placesOf      = `SELECT dispatch_id, again_id FROM retries WHERE dispatch_id = ?1 OR again_id = ?1`
+	rowsOfPhone   = `SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 ORDER BY id DESC LIMIT ?2`
+	placesOf      = `SELECT replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = ?1 AND n.replaces > 0), 0) FROM messages WHERE id = ?1`
 	retriesOfRun  = `SELECT count(*) FROM runs WHERE again_of = ?1 AND again_of > 0`
 	runsAgain     = `SELECT id FROM runs WHERE again_of = ?1 AND again_of > 0 ORDER BY id`
 )
@@ -173,37 +155,42 @@ type RowStory struct {
 	RetryOf    nudgewire.DispatchID // the dispatch whose place it took; 0 for none
 }
 
-// PhoneRows tells of the rows of runs that queued a phone a message, at most limit (0: 50), the
-// newest last.
+// PhoneRows tells of the rows of runs that queued a phone a message, and of the messages to it that the answers to
+// uploads named, at most limit (0: 50), the newest last.
 func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int) (out []RowStory, err error) {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
 	ids, err := s.rowsOf(ctx, phone, limit)
-	if err == nil && len(ids) > 0 {
-		err = s.dispatchesByID(ctx, ids, func(d nudgewire.Dispatch) { out = append(out, RowStory{DispatchStory: DispatchStory{Dispatch: d}}) })
+	var rows []DispatchStory
+	if err == nil {
+		rows, err = s.storiesByID(ctx, ids)
+	}
+	for i := range rows {
+		out = append(out, RowStory{DispatchStory: rows[i]})
 	}
 	runs := map[nudgewire.RunID]nudgewire.Run{}
 	for i := 0; err == nil && i < len(out); i++ {
-		one := []DispatchStory{out[i].DispatchStory}
-		if err = s.addEnds(ctx, one); err != nil {
-			break
+		one := &out[i]
+		id := one.Dispatch.Run
+		if id == 0 {
+			continue // sent by hand
 		}
-		out[i].DispatchStory = one[0]
-		id, number, ok, found := s.RowOf(ctx, out[i].ID)
-		if err = found; err != nil || !ok {
-			continue
-		}
-		out[i].Number = number
 		if _, known := runs[id]; !known {
 			if runs[id], err = s.Run(ctx, id); err != nil {
 				break
 			}
 		}
-		out[i].Run = runs[id]
-		out[i].RetriedAs, out[i].RetryOf, err = s.againOf(ctx, out[i].ID)
-		if out[i].ReadBy, out[i].ReadNumber = id, number; err == nil && out[i].RetryOf != 0 {
-			out[i].ReadBy, out[i].ReadNumber, err = s.readRow(ctx, out[i].RetryOf, &lastRead{})
+		one.Run = runs[id]
+		if one.Part > 0 {
+			continue
+		}
+		_, one.Number, _, err = s.RowOf(ctx, one.ID)
+		if err == nil {
+			one.RetriedAs, one.RetryOf, err = s.againOf(ctx, one.ID)
+		}
+		if one.ReadBy, one.ReadNumber = id, one.Number; err == nil && one.RetryOf != 0 {
+			one.ReadBy, one.ReadNumber, err = s.readRow(ctx, one.RetryOf, &lastRead{})
 		}
 	}
 	return out, wrap(err, "rows of %s", phone.Masked())
@@ -212,13 +199,8 @@ func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int)
 // againOf tells what took a dispatch's place, and whose place it took.
 func (s *Store) againOf(ctx context.Context, id nudgewire.DispatchID) (as, of nudgewire.DispatchID, err error) {
 	err = s.rows(ctx, placesOf, []any{int64(id)}, func(r *row) error {
-		from, to := nudgewire.DispatchID(r.int()), nudgewire.DispatchID(r.int())
-		if from == id {
-			as = to
-		} else {
-			of = from
-		}
-		return nil
+		of, as = nudgewire.DispatchID(r.int()), nudgewire.DispatchID(r.int())
+		return r.err
 	})
 	return as, of, err
 }
@@ -235,7 +217,7 @@ func (s *Store) rowsOf(ctx context.Context, phone nudgewire.Phone, limit int) (i
 func (s *Store) MessagesOfPart(ctx context.Context, run nudgewire.RunID, part int) (map[nudgewire.Phone]nudgewire.Message, error) {
 	var out map[nudgewire.Phone]nudgewire.Message
 	err := s.rows(ctx, `SELECT m.`+strings.ReplaceAll(messageColumns, ", ", ", m.")+` FROM run_messages r
-		JOIN messages m ON m.dispatch_id >= r.dispatch_id AND m.dispatch_id < r.dispatch_id + r.id_count
+		JOIN messages m ON m.id >= r.dispatch_id AND m.id < r.dispatch_id + r.id_count
 		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *row) error {
 		m, err := scanMessage(r)
 		if out == nil {

@@ -107,68 +107,97 @@ CREATE TABLE unused (
 
 -- ==== Messages, from planned to read ====
 
--- One message queued.
-CREATE TABLE dispatches (
+-- One message for one phone, from planned to read: because of one event (event_id), or of one row of a run (run_id). state is ours; status
+-- is the service's word, '' until it took the message (state accepted, which is final). One that ended and is sent again is a row of its
+-- own, which names the one whose place it takes (replaces).
+--
+-- The answer to an upload may name messages of its part (part > 0): those begin as accepted, with the phone that the answer says, else
+-- with none.
+CREATE TABLE messages (
 	id              {{id}},
-	event_id        BIGINT NOT NULL,
-	event_at        BIGINT NOT NULL,
+	event_id        BIGINT NOT NULL DEFAULT 0,
+	run_id          BIGINT NOT NULL DEFAULT 0,
+	part            BIGINT NOT NULL DEFAULT 0,
+	replaces        BIGINT NOT NULL DEFAULT 0 CHECK (replaces >= 0 AND replaces < id),
+	event_at        BIGINT NOT NULL DEFAULT 0,
 	trigger_name    TEXT   NOT NULL,
-	correlation_key TEXT   NOT NULL,
-	correlation     BIGINT NOT NULL,
+	correlation_key TEXT   NOT NULL DEFAULT '',
+	correlation     BIGINT NOT NULL DEFAULT 0,
 	phone           TEXT   NOT NULL,
 	category        TEXT   NOT NULL CHECK (category = 'marketing' OR category = 'utility' OR category = 'authentication'),
-	send            TEXT   NOT NULL,
 	state           TEXT   NOT NULL CHECK (
 		state = 'waiting' OR state = 'sending' OR state = 'accepted' OR state = 'rejected' OR state = 'in_doubt' OR state = 'cancelled' OR state = 'dropped'),
-	reason          TEXT   NOT NULL,
+	reason          TEXT   NOT NULL DEFAULT '',
 	due_at          BIGINT NOT NULL CHECK (due_at > 0),
-	expires_at      BIGINT NOT NULL,
+	expires_at      BIGINT NOT NULL DEFAULT 0,
 	created_at      BIGINT NOT NULL,
 	updated_at      BIGINT NOT NULL,
-	claimed_at      BIGINT NOT NULL,
-	attempt         BIGINT NOT NULL CHECK (attempt >= 0),
-	restarts        BIGINT NOT NULL CHECK (restarts >= 0),
-	owner           TEXT   NOT NULL,
-	lease_ends      BIGINT NOT NULL,
+	claimed_at      BIGINT NOT NULL DEFAULT 0,
+	attempt         BIGINT NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+	restarts        BIGINT NOT NULL DEFAULT 0 CHECK (restarts >= 0),
+	owner           TEXT   NOT NULL DEFAULT '',
+	lease_ends      BIGINT NOT NULL DEFAULT 0,
 	config          TEXT   NOT NULL,
-	-- What takes the place of send once the dispatch has ended, or is in doubt and not sent again by
-	-- itself: of messages whose variables are not kept. '' where send stays as it is.
-	ended_send      TEXT   NOT NULL DEFAULT '',
-	-- The contact's own time zone where the event names one (IANA), which step of its trigger the dispatch is,
+	-- The contact's own time zone where the event names one (IANA), which step of its trigger the message is,
 	-- from 0, and the account of the service that it is sent by, '' where there is only one.
 	zone            TEXT   NOT NULL DEFAULT '',
 	step            BIGINT NOT NULL DEFAULT 0,
 	account         TEXT   NOT NULL DEFAULT '',
-	-- When the dispatch was due before a rule put it off for the first time; 0 where none did.
+	-- When it was due before a rule put it off for the first time; 0 where none did.
 	first_due_at    BIGINT NOT NULL DEFAULT 0,
-	-- The phone of a dispatch is the one spelling by which its contact is known. This is the spelling that the shop gave, which
+	-- The phone is the one spelling by which the contact is known. This is the spelling that the shop gave, which
 	-- is sent, where it is another one; '' where it is the same, and where the phone is masked or gone.
 	sent_as         TEXT   NOT NULL DEFAULT '',
 	-- Calls for it that reached the service: pauses before the next one grow by it. attempt counts claims, of which some end before their call.
 	tries           BIGINT NOT NULL DEFAULT 0 CHECK (tries >= 0),
+	-- The event that cancelled it when it did not wait, in words: it is cancelled should it come back to wait. '' for none.
+	called_off      TEXT   NOT NULL DEFAULT '',
+	-- It had not ended long enough when the phones of those around it were masked, and is looked at again.
+	unmasked        BIGINT NOT NULL DEFAULT 0 CHECK (unmasked = 0 OR unmasked = 1),
+	-- What the service says: its id ('' for none: it cannot be asked about), its newest word and reason, when each was first seen, and when
+	-- it told that it arrived. next_poll_at is 0 before it took the message, and once it is not asked any more.
+	message_id      TEXT   NOT NULL DEFAULT '',
+	status          TEXT   NOT NULL DEFAULT '',
+	error           TEXT   NOT NULL DEFAULT '',
+	error_class     TEXT   NOT NULL DEFAULT '',
+	accepted_at     BIGINT NOT NULL DEFAULT 0,
+	status_at       BIGINT NOT NULL DEFAULT 0,
+	told_at         BIGINT NOT NULL DEFAULT 0,
+	next_poll_at    BIGINT NOT NULL DEFAULT 0,
+	polls           BIGINT NOT NULL DEFAULT 0 CHECK (polls >= 0),
+	sent_at         BIGINT NOT NULL DEFAULT 0,
+	delivered_at    BIGINT NOT NULL DEFAULT 0,
+	read_at         BIGINT NOT NULL DEFAULT 0,
+	failed_at       BIGINT NOT NULL DEFAULT 0,
 	-- The other identifiers of its matter, on lines of their own. A cancelling event finds it by any of them: a shop that
 	-- deletes a checkout names it by another number than the order that comes of it.
 	other_keys      TEXT   NOT NULL DEFAULT '',
+	-- What is sent (JSON), and what takes its place once the message has ended, or is in doubt and not sent again by
+	-- itself: where variables are not kept. '' where send stays as it is.
+	send            TEXT   NOT NULL,
+	ended_send      TEXT   NOT NULL DEFAULT '',
 	CHECK ((state = 'sending') = (lease_ends > 0)),
 	CHECK (state <> 'sending' OR owner <> ''),
 	CHECK ((attempt > 0 AND claimed_at > 0) OR state = 'waiting' OR state = 'cancelled' OR state = 'dropped'),
-	CHECK (reason <> '' OR state = 'waiting' OR state = 'sending' OR state = 'accepted')
+	CHECK (reason <> '' OR state = 'waiting' OR state = 'sending' OR state = 'accepted'),
+	CHECK ((state = 'accepted') = (status <> '')),
+	CHECK ((state = 'accepted') = (accepted_at > 0)),
+	CHECK (state = 'accepted' OR (next_poll_at = 0 AND message_id = '')),
+	CHECK (next_poll_at = 0 OR (message_id <> '' AND status <> 'read' AND status <> 'failed' AND status <> 'expired' AND status <> 'untracked')),
+	CHECK (part = 0 OR (run_id > 0 AND state = 'accepted'))
 );
-CREATE INDEX dispatches_lease ON dispatches (lease_ends) WHERE state = 'sending';
-CREATE INDEX dispatches_doubt ON dispatches (id) WHERE state = 'in_doubt';
-CREATE INDEX dispatches_unsent ON dispatches (state{{postgres only}}, id{{end}}) WHERE state = 'rejected' OR state = 'cancelled' OR state = 'dropped';
--- From a phone or a dispatch to the row of a run. What an event caused is found through the
--- event and pays nothing for these.
-CREATE INDEX dispatches_of_rows ON dispatches (phone{{postgres only}}, id{{end}}) WHERE event_id = 0;
-CREATE INDEX dispatches_deferred ON dispatches (id) WHERE state = 'waiting' AND first_due_at > 0;
-CREATE INDEX dispatches_due ON dispatches (account, category, due_at{{postgres only}}, id{{end}}) WHERE state = 'waiting';
-
--- Dispatches that did not wait when a cancelling event came: they are cancelled should they come
--- back to wait.
-CREATE TABLE called_off (
-	dispatch_id {{id}},
-	reason      TEXT   NOT NULL CHECK (reason <> '')
-);
+CREATE INDEX messages_lease ON messages (lease_ends) WHERE state = 'sending';
+CREATE INDEX messages_doubt ON messages (id) WHERE state = 'in_doubt';
+CREATE INDEX messages_unsent ON messages (state{{postgres only}}, id{{end}}) WHERE state = 'rejected' OR state = 'cancelled' OR state = 'dropped';
+CREATE INDEX messages_deferred ON messages (id) WHERE state = 'waiting' AND first_due_at > 0;
+CREATE INDEX messages_due ON messages (account, category, due_at{{postgres only}}, id{{end}}) WHERE state = 'waiting';
+CREATE INDEX messages_poll ON messages (account, next_poll_at{{postgres only}}, id{{end}}) WHERE next_poll_at > 0;
+CREATE INDEX messages_final ON messages (status, id) WHERE state = 'accepted' AND next_poll_at = 0;
+CREATE INDEX messages_message_id ON messages (message_id) WHERE message_id <> '';
+CREATE UNIQUE INDEX messages_replaces ON messages (replaces) WHERE replaces > 0;
+CREATE INDEX messages_unmasked ON messages (id) WHERE unmasked = 1;
+-- From a phone to the rows of runs. What an event caused is found through the event and pays nothing for it.
+CREATE INDEX messages_of_rows ON messages (phone{{postgres only}}, id{{end}}) WHERE event_id = 0 AND phone <> '';
 
 -- The memory of cancelling events, one row a correlation key.
 CREATE TABLE tombstones (
@@ -230,35 +259,6 @@ CREATE TABLE attempts (
 	PRIMARY KEY (dispatch_id, number, state)
 ) {{clustered}};
 
--- What the service accepted; the row number is the dispatch's.
-CREATE TABLE messages (
-	dispatch_id  {{id}},
-	message_id   TEXT   NOT NULL,
-	phone        TEXT   NOT NULL,
-	category     TEXT   NOT NULL,
-	status       TEXT   NOT NULL CHECK (status <> ''),
-	error        TEXT   NOT NULL,
-	accepted_at  BIGINT NOT NULL CHECK (accepted_at > 0),
-	status_at    BIGINT NOT NULL,
-	told_at      BIGINT NOT NULL,
-	next_poll_at BIGINT NOT NULL,
-	polls        BIGINT NOT NULL CHECK (polls >= 0),
-	final        BIGINT NOT NULL CHECK (final = 0 OR final = 1),
-	sent_at      BIGINT NOT NULL,
-	delivered_at BIGINT NOT NULL,
-	read_at      BIGINT NOT NULL,
-	failed_at    BIGINT NOT NULL,
-	error_class  TEXT   NOT NULL DEFAULT '',
-	-- The account of the service that it is asked about at; '' is that of the section api.
-	account      TEXT   NOT NULL DEFAULT '',
-	CHECK ((final = 1) = (next_poll_at = 0)),
-	CHECK (message_id <> '' OR final = 1),
-	CHECK (final = 1 OR (status <> 'read' AND status <> 'failed' AND status <> 'expired' AND status <> 'untracked'))
-);
-CREATE INDEX messages_id ON messages (message_id) WHERE message_id <> '';
-CREATE INDEX messages_final ON messages (status, dispatch_id) WHERE final = 1;
-CREATE INDEX messages_poll ON messages (account, next_poll_at{{postgres only}}, dispatch_id{{end}}) WHERE final = 0;
-
 -- What people said of dispatches in doubt, each time.
 CREATE TABLE resolutions (
 	dispatch_id BIGINT NOT NULL,
@@ -267,14 +267,6 @@ CREATE TABLE resolutions (
 	reason      TEXT   NOT NULL,
 	PRIMARY KEY (dispatch_id, at)
 ) {{clustered}};
-
--- Rows that were queued once more: the dispatch that did not reach the phone, and the one that
--- took its place. The key holds each of them to one successor.
-CREATE TABLE retries (
-	dispatch_id {{id}},
-	again_id    BIGINT NOT NULL CHECK (again_id > dispatch_id)
-);
-CREATE UNIQUE INDEX retries_again ON retries (again_id);
 
 -- Correlation keys that got their message, of triggers that send once: the dispatch, which is not kept any more, and when
 -- it was sent. correlation is the hash under which the key is found.
@@ -299,11 +291,6 @@ CREATE TABLE trigger_windows (
 	since        BIGINT NOT NULL CHECK (since > 0),
 	used         BIGINT NOT NULL CHECK (used >= 0)
 ) {{clustered}};
-
--- Messages that were not long at their end yet when the phones of those around them were masked: they are looked at again.
-CREATE TABLE unmasked (
-	dispatch_id {{id}}
-);
 
 -- What the service said about messages that it did not send. text is without what differs from message to
 -- message, sample the newest as it came, dispatch_id whose it was. Only the newest texts are kept.
@@ -448,7 +435,7 @@ CREATE TABLE run_rows (
 CREATE INDEX run_rows_dispatch ON run_rows (dispatch_id);
 
 -- Messages that an upload's answer named: the n-th id that the answer of a part lists, from 1, is
--- message dispatch_id + n - first_id. They have numbers of the dispatches' sequence and no dispatch.
+-- message dispatch_id + n - first_id.
 CREATE TABLE run_messages (
 	run_id      BIGINT NOT NULL,
 	part        BIGINT NOT NULL CHECK (part > 0),
@@ -456,8 +443,6 @@ CREATE TABLE run_messages (
 	id_count    BIGINT NOT NULL CHECK (id_count > 0),
 	dispatch_id BIGINT NOT NULL CHECK (dispatch_id > 0),
 	gone        BIGINT NOT NULL DEFAULT 0 CHECK (gone >= 0),
-	-- Whether the phones of all of them are masked or gone.
-	masked      BIGINT NOT NULL DEFAULT 0 CHECK (masked = 0 OR masked = 1),
 	PRIMARY KEY (run_id, part, first_id)
 ) {{clustered}};
 CREATE INDEX run_messages_dispatch ON run_messages (dispatch_id);
@@ -841,22 +826,13 @@ CREATE TABLE hourly_counts (
 
 -- Messages, from planned to read. run is that of a message of a list, event that of any other; trigger is then the job's name.
 CREATE VIEW v_messages AS
-	SELECT d.id, nullif(d.event_id, 0) AS event,
-		CASE WHEN d.event_id = 0 THEN (SELECT r.run_id FROM run_rows r WHERE r.dispatch_id <= d.id ORDER BY r.dispatch_id DESC LIMIT 1) END AS run,
-		d.trigger_name AS "trigger", d.step, nullif(r.dispatch_id, 0) AS retry_of, d.category, nullif(d.account, '') AS account,
-		coalesce(nullif(d.send, ''), '{}'){{json}} ->> 'template' AS template, {{masked d.phone}} AS phone,
-		d.state, nullif(m.status, '') AS status, nullif(m.error_class, '') AS error_class,
+	SELECT d.id, nullif(d.event_id, 0) AS event, nullif(d.run_id, 0) AS run, d.trigger_name AS "trigger", d.step, nullif(d.replaces, 0) AS retry_of,
+		d.category, nullif(d.account, '') AS account, coalesce(nullif(d.send, ''), '{}'){{json}} ->> 'template' AS template, {{masked d.phone}} AS phone,
+		d.state, nullif(d.status, '') AS status, nullif(d.error_class, '') AS error_class,
 		(SELECT v.rule FROM verdicts v WHERE v.dispatch_id = d.id ORDER BY v.number DESC LIMIT 1) AS rule, d.attempt AS attempts,
-		{{time d.created_at}} AS created_at, {{time d.due_at}} AS due_at, {{time m.accepted_at}} AS accepted_at, {{time m.sent_at}} AS sent_at,
-		{{time m.delivered_at}} AS delivered_at, {{time m.read_at}} AS read_at, {{time m.failed_at}} AS failed_at, {{time d.updated_at}} AS updated_at
-	FROM dispatches d LEFT JOIN messages m ON m.dispatch_id = d.id LEFT JOIN retries r ON r.again_id = d.id
-	UNION ALL
-	SELECT m.dispatch_id, NULL, u.id, u.job, 0, NULL, m.category, nullif(m.account, ''), nullif(u.template, ''), {{masked m.phone}},
-		'accepted', m.status, nullif(m.error_class, ''), NULL, 1,
-		{{time m.accepted_at}}, {{time m.accepted_at}}, {{time m.accepted_at}}, {{time m.sent_at}},
-		{{time m.delivered_at}}, {{time m.read_at}}, {{time m.failed_at}}, {{time m.status_at}}
-	FROM messages m LEFT JOIN runs u ON u.id = (SELECT x.run_id FROM run_messages x WHERE x.dispatch_id <= m.dispatch_id ORDER BY x.dispatch_id DESC LIMIT 1)
-	WHERE NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.id = m.dispatch_id);
+		{{time d.created_at}} AS created_at, {{time d.due_at}} AS due_at, {{time d.accepted_at}} AS accepted_at, {{time d.sent_at}} AS sent_at,
+		{{time d.delivered_at}} AS delivered_at, {{time d.read_at}} AS read_at, {{time d.failed_at}} AS failed_at, {{time d.updated_at}} AS updated_at
+	FROM messages d;
 
 -- What senders posted, and to how much it led. cleared says why the content is not kept any more.
 CREATE VIEW v_events AS
@@ -871,8 +847,8 @@ CREATE VIEW v_contacts AS
 	SELECT {{masked p.phone}} AS phone, coalesce(m.messages, 0) AS messages, {{time m.last_at}} AS last_message_at,
 		g.consent AS marketing, {{time g.since}} AS marketing_since, {{time b.at}} AS blocked_at,
 		CASE WHEN b.by_service = 1 THEN 'service' WHEN b.event_id > 0 THEN 'event' WHEN b.at > 0 THEN 'person' END AS blocked_by
-	FROM (SELECT phone FROM messages WHERE phone <> '' AND phone NOT LIKE '%*%' UNION SELECT phone FROM consents UNION SELECT phone FROM blocks) p
-	LEFT JOIN (SELECT phone, count(*) AS messages, max(accepted_at) AS last_at FROM messages WHERE phone <> '' GROUP BY phone) m ON m.phone = p.phone
+	FROM (SELECT phone FROM messages WHERE state = 'accepted' AND phone <> '' AND phone NOT LIKE '%*%' UNION SELECT phone FROM consents UNION SELECT phone FROM blocks) p
+	LEFT JOIN (SELECT phone, count(*) AS messages, max(accepted_at) AS last_at FROM messages WHERE state = 'accepted' AND phone <> '' GROUP BY phone) m ON m.phone = p.phone
 	LEFT JOIN consents g ON g.phone = p.phone AND g.channel = 'phone' AND g.category = 'marketing'
 	LEFT JOIN blocks b ON b.phone = p.phone;
 
@@ -969,7 +945,7 @@ CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 	RETURN NULL;
 END $$;
 CREATE FUNCTION note_called_off() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-	INSERT INTO notices (kind, id) VALUES ('off', NEW.dispatch_id);
+	INSERT INTO notices (kind, id) VALUES ('off', NEW.id);
 	RETURN NULL;
 END $$;
 CREATE TRIGGER holds_notice AFTER INSERT OR UPDATE OR DELETE ON holds FOR EACH STATEMENT EXECUTE FUNCTION note_change('holds');
@@ -977,11 +953,10 @@ CREATE TRIGGER restorations_notice AFTER UPDATE ON restorations FOR EACH STATEME
 CREATE TRIGGER renames_notice AFTER INSERT OR UPDATE ON renames FOR EACH STATEMENT EXECUTE FUNCTION note_change('holds');
 CREATE TRIGGER blocks_notice AFTER INSERT OR UPDATE ON blocks FOR EACH STATEMENT EXECUTE FUNCTION note_change('blocks');
 CREATE TRIGGER forgotten_notice AFTER INSERT OR UPDATE ON forgotten FOR EACH STATEMENT EXECUTE FUNCTION note_change('blocks');
-CREATE TRIGGER called_off_notice AFTER INSERT ON called_off FOR EACH ROW EXECUTE FUNCTION note_called_off();
+CREATE TRIGGER called_off_notice AFTER UPDATE OF called_off ON messages FOR EACH ROW WHEN (NEW.called_off <> OLD.called_off) EXECUTE FUNCTION note_called_off();
 
 -- A claim begins where the last one ended, and so walks over what those before it left in the index until a vacuum has taken it. By default
 -- that waits for a fifth of all rows ever sent, and lets the indexes be where few pages changed.
-ALTER TABLE dispatches SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, vacuum_index_cleanup = on);
 ALTER TABLE messages SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, vacuum_index_cleanup = on);
 ALTER TABLE hourly_counts SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 {{end}}

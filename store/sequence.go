@@ -75,7 +75,7 @@ func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudge
 	return first, later, nil
 }
 
-var sequenceSQL = statementOf(`SELECT s.sequence, s.dispatch_id, d.step FROM steps s JOIN dispatches d ON d.id = s.dispatch_id
+var sequenceSQL = statementOf(`SELECT s.sequence, s.dispatch_id, d.step FROM steps s JOIN messages d ON d.id = s.dispatch_id
 		WHERE s.sequence = (SELECT sequence FROM steps WHERE dispatch_id = ?1) ORDER BY s.dispatch_id`)
 
 // sequenceOf is the sequence of a dispatch; nil where it is no step.
@@ -156,9 +156,9 @@ func (s *Store) StepFacts(ctx context.Context, d *nudgewire.Dispatch) (f nudgewi
 // stepsBefore fills in what became of the steps before one.
 func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *nudgewire.StepFacts) error {
 	known := false // a step that was not passed over is found
-	return s.rows(ctx, `SELECT d.step, d.state, d.due_at, d.updated_at, d.claimed_at, s.passed, coalesce(m.status, ''), coalesce(m.accepted_at, 0),
-			CASE WHEN m.status IS NULL THEN coalesce((SELECT a.error_class FROM attempts a WHERE a.dispatch_id = d.id ORDER BY a.number DESC LIMIT 1), '') ELSE m.error_class END
-		FROM steps s JOIN dispatches d ON d.id = s.dispatch_id LEFT JOIN messages m ON m.dispatch_id = d.id
+	return s.rows(ctx, `SELECT d.step, d.state, d.due_at, d.updated_at, d.claimed_at, s.passed, d.status, d.accepted_at,
+			CASE WHEN d.status = '' THEN coalesce((SELECT a.error_class FROM attempts a WHERE a.dispatch_id = d.id ORDER BY a.number DESC LIMIT 1), '') ELSE d.error_class END
+		FROM steps s JOIN messages d ON d.id = s.dispatch_id
 		WHERE s.sequence = ?1 AND d.step < ?2 ORDER BY d.step DESC, d.id DESC`, []any{sequence, int64(step)}, func(r *row) error {
 		b := nudgewire.StepBefore{Step: int(r.int()), State: nudgewire.State(r.text()), DueAt: r.time()}
 		updated, claimed, passed := r.time(), r.time(), r.int() == 1
@@ -167,9 +167,7 @@ func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *nu
 		p.ErrorClass = r.text()
 		switch b.State {
 		case nudgewire.StateAccepted:
-			if p.SentAt = accepted; status != "" {
-				p.Status = status
-			}
+			p.SentAt, p.Status = accepted, status
 			b.EndedAt = accepted
 		case nudgewire.StateInDoubt:
 			p.SentAt, b.EndedAt = claimed, claimed

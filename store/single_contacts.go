@@ -109,7 +109,7 @@ func (w *singleWriter) filesCount(yes bool) {
 const longestWait = 8 * 24 * int64(time.Hour/time.Microsecond)
 
 var (
-	accountMessagesSQL = statementOf(`SELECT phone, accepted_at FROM messages WHERE dispatch_id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
+	accountMessagesSQL = statementOf(`SELECT phone, accepted_at FROM messages WHERE id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
 	accountLetBeSQL    = statementOf(letBe("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2"))
 )
 
@@ -133,7 +133,7 @@ func (t *tx) readMessages(c *contactSet, account string) error {
 	return err
 }
 
-var createdAfterSQL = statementOf(`SELECT created_at FROM dispatches WHERE id >= ?1 ORDER BY id LIMIT 1`)
+var createdAfterSQL = statementOf(`SELECT created_at FROM messages WHERE id >= ?1 ORDER BY id LIMIT 1`)
 
 // firstCreated is a number that no dispatch is below which was stored at that time or later.
 func (t *tx) firstCreated(at int64) (int64, error) {
@@ -172,8 +172,8 @@ func (t *tx) readFiles(c *contactSet, account string) (err error) {
 }
 
 var (
-	accountSendingSQL = statementOf(`SELECT phone FROM dispatches WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`)
-	accountDoubtSQL   = statementOf(`SELECT phone FROM dispatches WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`)
+	accountSendingSQL = statementOf(`SELECT phone FROM messages WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`)
+	accountDoubtSQL   = statementOf(`SELECT phone FROM messages WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`)
 )
 
 // flying calls each for the contacts that messages of an account are on their way to, or may have reached since then.

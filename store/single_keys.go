@@ -146,7 +146,7 @@ func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 		})
 	}
 	if err == nil {
-		err = w.loadPages(ctx, s, marks[dispatchesKeyed], w.ids[dispatchIDs], `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM dispatches
+		err = w.loadPages(ctx, s, marks[dispatchesKeyed], w.ids[dispatchIDs], `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM messages
 			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, func(r *row) error {
 			id, correlation, trigger, text, phone := r.int(), r.int(), r.text(), r.text(), r.text()
 			w.keys.Remember(key{Part: correlations, Hash: correlation, ID: id})

@@ -185,7 +185,7 @@ var counted = [sequenceCount]string{eventIDs: `'events'`, dispatchIDs: `'dispatc
 // stored finds the newest number of each sequence that a row has.
 var stored = [sequenceCount]string{
 	eventIDs:    `SELECT coalesce(max(id), 0) AS n FROM events`,
-	dispatchIDs: `SELECT coalesce(max(id), 0) AS n FROM dispatches UNION ALL SELECT coalesce(max(dispatch_id + id_count - 1), 0) FROM run_messages`,
+	dispatchIDs: `SELECT coalesce(max(id), 0) AS n FROM messages`,
 	rejectedIDs: `SELECT coalesce(max(id), 0) AS n FROM rejected_requests`,
 	runIDs:      `SELECT coalesce(max(id), 0) AS n FROM runs`,
 	outgoingIDs: `SELECT coalesce(max(id), 0) AS n FROM webhooks_out`,

@@ -133,7 +133,7 @@ func (s suite) enqueueRetries(t *testing.T) {
 	for i, r := range l.rows(again.ID, 0) {
 		of := l.dispatch(all[[]int{0, 2, 4}[i]])
 		want := nudgewire.Dispatch{
-			ID: r.Dispatch.ID, Trigger: of.Trigger, Key: nudgewire.RowKey(again.ID, int64(i+1)), Phone: of.Phone, Category: of.Category, Send: of.Send,
+			ID: r.Dispatch.ID, Run: again.ID, Trigger: of.Trigger, Key: nudgewire.RowKey(again.ID, int64(i+1)), Phone: of.Phone, Category: of.Category, Send: of.Send,
 			State: nudgewire.StateWaiting, DueAt: later, ExpiresAt: later.Add(time.Hour), CreatedAt: later, UpdatedAt: later, Config: "v1",
 		}
 		same(t, "dispatch", want, l.dispatch(r.Dispatch.ID))

@@ -88,7 +88,7 @@ func (s suite) follow(t *testing.T) {
 			t.Errorf("the other part: %+v", p)
 		}
 	})
-	t.Run("a message without a dispatch is found by its number and in lists, with its run", func(t *testing.T) {
+	t.Run("a message that a file named is found by its number and in lists, with its run", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 2)
 		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
@@ -96,17 +96,12 @@ func (s suite) follow(t *testing.T) {
 		}
 		l.accept(r, 1, numbers(100, 3), nil)
 		l.accept(r, 2, numbers(200, 2), []string{"447700900101", "447700900102"})
-		m, err := l.FollowedMessage(l.ctx, 4)
-		if err != nil || m.ID != "102" || m.Run != r.ID || m.Part != 1 || m.Job != "winback" {
+		m, err := l.DispatchStory(l.ctx, 4)
+		if err != nil || m.Message.ID != "102" || m.Dispatch.Run != r.ID || m.Part != 1 || m.Trigger != "winback" || m.State != nudgewire.StateAccepted {
 			t.Errorf("number 4 is %+v, %v", m, err)
 		}
-		for _, none := range []nudgewire.DispatchID{1, 7} {
-			if _, err := l.FollowedMessage(l.ctx, none); !errors.Is(err, nudgewire.ErrNotFound) {
-				t.Errorf("number %d: %v", none, err)
-			}
-		}
-		if _, err := l.DispatchStory(l.ctx, 4); !errors.Is(err, nudgewire.ErrNotFound) {
-			t.Errorf("a dispatch 4: %v", err)
+		if _, err := l.DispatchStory(l.ctx, 7); !errors.Is(err, nudgewire.ErrNotFound) {
+			t.Errorf("number 7: %v", err)
 		}
 		if m, err := l.MessageByID(l.ctx, "200"); err != nil || m.DispatchID != 5 {
 			t.Errorf("by the service's id: %+v, %v", m, err)
@@ -118,26 +113,26 @@ func (s suite) follow(t *testing.T) {
 			filter store.DispatchFilter
 			want   []nudgewire.DispatchID
 		}{
-			"all":                {store.DispatchFilter{}, []nudgewire.DispatchID{6, 5, 4, 3, 2}},
+			"all":                {store.DispatchFilter{}, []nudgewire.DispatchID{6, 5, 4, 3, 2, 1}},
 			"the newest":         {store.DispatchFilter{Limit: 3}, []nudgewire.DispatchID{6, 5, 4}},
-			"the next page":      {store.DispatchFilter{Limit: 3, Before: 4}, []nudgewire.DispatchID{3, 2}},
+			"the next page":      {store.DispatchFilter{Limit: 2, Before: 4}, []nudgewire.DispatchID{3, 2}},
 			"failed":             {store.DispatchFilter{Status: nudgewire.StatusFailed}, []nudgewire.DispatchID{3}},
 			"accepted by state":  {store.DispatchFilter{State: nudgewire.StateAccepted, Limit: 1}, []nudgewire.DispatchID{6}},
-			"waiting":            {store.DispatchFilter{State: nudgewire.StateWaiting}, nil},
+			"waiting":            {store.DispatchFilter{State: nudgewire.StateWaiting}, []nudgewire.DispatchID{1}},
 			"of an event":        {store.DispatchFilter{EventID: 1}, nil},
 			"of the job":         {store.DispatchFilter{Trigger: "winback", Limit: 1}, []nudgewire.DispatchID{6}},
 			"of another":         {store.DispatchFilter{Trigger: "birthday"}, nil},
-			"of a phone":         {store.DispatchFilter{Phone: "447700900101"}, []nudgewire.DispatchID{5}},
+			"of a phone":         {store.DispatchFilter{Phone: "447700900101", Status: nudgewire.StatusAccepted}, []nudgewire.DispatchID{5}},
 			"since a later time": {store.DispatchFilter{Since: noon.Add(time.Minute)}, nil},
 		}
 		for name, tt := range lists {
-			found, err := l.Followed(l.ctx, tt.filter)
+			found, err := l.Dispatches(l.ctx, tt.filter)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			var got []nudgewire.DispatchID
 			for _, m := range found {
-				got = append(got, m.DispatchID)
+				got = append(got, m.ID)
 			}
 			same(t, name, tt.want, got)
 		}

@@ -144,14 +144,14 @@ func (s suite) hours(t *testing.T) {
 		}
 		other := l.uploading("2", 1)
 		l.accept(other, 1, []string{"7", "8"}, []string{"447700900101", "5511999990000"})
-		all, err := l.Followed(l.ctx, store.DispatchFilter{})
+		all, err := l.Dispatches(l.ctx, store.DispatchFilter{State: nudgewire.StateAccepted})
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%d messages of the upload, %v", len(all), err)
 		}
 		for _, m := range all {
-			l.seen(m.DispatchID, nudgewire.Poll{Status: nudgewire.StatusDelivered, At: noon.Add(3 * time.Second), Final: true})
+			l.seen(m.ID, nudgewire.Poll{Status: nudgewire.StatusDelivered, At: noon.Add(3 * time.Second), Final: true})
 		}
-		of := "winback/" + other.Send.Template
+		of := "winback/" + other.CampaignName
 		same(t, "counts", []string{
 			"02 12:00 job accepted " + of + "/BR/ 1",
 			"02 12:00 job accepted " + of + "/GB/ 1",

@@ -319,8 +319,6 @@ func (l *ledger) tellAll() map[string]any {
 	}
 	events, err := l.Events(l.ctx, store.EventFilter{Limit: manyRows})
 	tell("events", events, err)
-	followed, err := l.Followed(l.ctx, store.DispatchFilter{Limit: manyRows})
-	tell("messages of uploads", followed, err)
 	runs, err := l.Runs(l.ctx, store.RunFilter{Limit: manyRows})
 	tell("runs", runs, err)
 	for _, r := range runs {

@@ -171,8 +171,10 @@ func (s suite) overdue(t *testing.T) {
 	same(t, "while it is young", none, listed(due, at.Add(-time.Second)))
 	same(t, "due and old", []nudgewire.DispatchID{id}, listed(due, at))
 
-	b := attempt(l.claimed("2"), nudgewire.StateAccepted)
-	b.Message.Account, b.Message.ID, b.Message.NextPollAt = "gone", "77", due
+	l.enqueue("2", account("gone"))
+	_, claims := l.claimFor("gone", noon.Add(time.Hour))
+	b := attempt(claims[0], nudgewire.StateAccepted)
+	b.Message.ID, b.Message.NextPollAt = "77", due
 	if err := l.Finish(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}

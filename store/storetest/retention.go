@@ -115,7 +115,7 @@ func (s suite) retention(t *testing.T) {
 				all = append(all, d.Phone)
 			}
 			for id := range nudgewire.DispatchID(2) {
-				m, err := l.FollowedMessage(l.ctx, id+1)
+				m, err := l.Message(l.ctx, id+1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,7 +146,7 @@ func (s suite) retention(t *testing.T) {
 			same(t, "phones", want, phonesOf())
 			same(t, "masked", n, run.Removed["phones"])
 		}
-		if m, err := l.FollowedMessage(l.ctx, 1); err != nil || m.Error != "no such number 999999999999" {
+		if m, err := l.Message(l.ctx, 1); err != nil || m.Error != "no such number 999999999999" {
 			t.Errorf("%q (%v)", m.Error, err)
 		}
 		for _, who := range []nudgewire.Phone{row.Phone, caused.Phone} {
@@ -154,7 +154,7 @@ func (s suite) retention(t *testing.T) {
 				t.Errorf("%d are found by a phone that is masked (%v)", len(found), err)
 			}
 		}
-		if found, err := l.Followed(l.ctx, store.DispatchFilter{Phone: phone}); err != nil || len(found) != 1 {
+		if found, err := l.Dispatches(l.ctx, store.DispatchFilter{Phone: phone}); err != nil || len(found) != 1 {
 			t.Errorf("%d of the upload are found (%v)", len(found), err)
 		}
 		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: noon.Add(182 * day)})

@@ -475,6 +475,7 @@ func (s suite) enqueue(t *testing.T) {
 			seen[d.Key] = true
 		}
 		want := rowsOf(r.ID, 1, 1)[0]
+		want.Run = r.ID
 		want.ID, want.State, want.Attempt, want.Owner, want.LeaseEnds = got[0].ID, nudgewire.StateSending, 1, owner, noon.Add(time.Minute)
 		same(t, "dispatch", want, got[0])
 		l.totals(map[string]int64{"dispatches": 30})
