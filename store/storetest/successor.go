@@ -60,7 +60,7 @@ func (s suite) successors(t *testing.T) {
 			t.Errorf("claimed %+v", got)
 		}
 	})
-	t.Run("an upload's message, which has no dispatch, is for a person", func(t *testing.T) {
+	t.Run("an upload's message is for a person", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 1)
 		l.accept(r, 1, numbers(1, 1), nil)
