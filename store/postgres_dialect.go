@@ -18,7 +18,6 @@ var postgresDialect = dialect{
 		"{{skip locked}}", "FOR UPDATE SKIP LOCKED",
 		"{{checked}}", " || ''",
 		"{{for update}}", "FOR UPDATE",
-		"{{json}}", "::json",
 	),
 	numbered: true,
 }

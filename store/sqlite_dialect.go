@@ -32,7 +32,6 @@ var sqliteDialect = dialect{
 		"{{skip locked}}", "", // PostgreSQL: FOR UPDATE SKIP LOCKED; a single writer has nobody to skip
 		"{{checked}}", "", // PostgreSQL: || '', so that a condition on a row that is known by its number leads to no index
 		"{{for update}}", "", // PostgreSQL: FOR UPDATE, wherever a change depends on the row that it reads
-		"{{json}}", "", // PostgreSQL: ::json
 		"{{begin}}", "BEGIN IMMEDIATE", // PostgreSQL: BEGIN
 		// Placeholders stay "?1" (PostgreSQL: "$1", which SQLite would take for a name).
 	),
