@@ -102,10 +102,9 @@ func (t *tx) find(first, last, hash int64) (ids []int64, err error) {
 }
 
 // lockPlans locks what the plans look for and what they add.
-func (t *tx) lockPlans(plans ...readyPlan) error {
+func (t *tx) lockPlans(plans ...*readyPlan) error {
 	t.locked = t.locked[:0]
-	for i := range plans {
-		p := &plans[i]
+	for _, p := range plans {
 		if t.locked = append(t.locked, p.hash); p.content != 0 {
 			t.locked = append(t.locked, p.content)
 		}

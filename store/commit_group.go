@@ -35,22 +35,12 @@ const (
 // error means that its writes must not stay, and costs the whole batch a second run.
 type op func(*tx) error
 
-// A company says which operations of a batch may run at the same time as this one: those of the same kind and of
-// another key. Such an operation touches nothing but rows that it adds, or locks, or that belong to its key. The zero value is
-// none: it runs alone.
-type company struct {
-	kind companyKind
-	key  int64 // 0 for none
+// A set is a kind of operations of which all that wait run together, on the facts that are read for all of them at once. Its members
+// have different keys, so that no two mean the same row; 0 is none. run leaves in a member's err what it found out without having
+// written for it (a claim that was lost, say); an error of run costs the whole batch a second run, where each is alone.
+type set struct {
+	run func(t *tx, members []*waiting) error
 }
-
-type companyKind int
-
-const (
-	noCompany companyKind = iota
-	accepting
-	finishing // the key is the dispatch
-	polling   // the key is the dispatch
-)
 
 // A runner runs ops as one transaction: all of them on disk, or none and an error.
 type runner interface {
@@ -74,18 +64,20 @@ func (t timed) runBatch(ops []*waiting) error {
 
 // waiting is one caller's operation on its way through the group commit.
 type waiting struct {
-	run     op
-	lane    lane
-	company company
-	taken   bool // guarded by groupCommit.mu: the flusher has it
-	err     error
-	done    chan struct{} // holds one token when err is set
+	run    op // nil for a member of a set
+	set    *set
+	key    int64
+	member any
+	lane   lane
+	taken  bool // guarded by groupCommit.mu: the flusher has it
+	err    error
+	done   chan struct{} // holds one token when err is set
 }
 
 // A groupCommit lets callers share commits: each queues an op and waits, and a flusher takes all
 // that waits, runs it as one transaction, and meanwhile the next batch gathers. It never waits for
 // company: who comes alone is committed at once (decision 17). There is one flusher for each runner. Where there are many,
-// the first alone runs what has no company, one after the other in the order in which it came, and events have batches of their own:
+// the first alone runs what is of no set, one after the other in the order in which it came, and events have batches of their own:
 // they lock keys and then rows, and what has rows already would wait for their keys in a circle.
 //
 // The other design, a transaction for each caller under a lock, pays an fsync each: a tenth and
@@ -118,19 +110,20 @@ func newGroupCommit(limit, most int, runners ...runner) *groupCommit {
 	return g
 }
 
-// do hands run to the next batch and returns when that is on disk. A ctx that ends before the
+// do hands an operation to the next batch and returns when that is on disk. A ctx that ends before the
 // flusher took the op withdraws it; after that it is waited for, because a caller that does not
 // know whether its write happened can do nothing right. Those of laneIngest can: whoever sent the event comes again, and then it is
 // known. They go with ErrUnanswered, and what run has captured is the flusher's from then on.
-func (g *groupCommit) do(ctx context.Context, l lane, c company, run op) error {
+func (g *groupCommit) do(ctx context.Context, l lane, o waiting) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if l == laneWork && c.kind == noCompany {
+	if l == laneWork && o.set == nil {
 		l = laneAlone
 	}
 	w := g.pool.Get().(*waiting)
-	w.run, w.lane, w.company, w.taken, w.err = run, l, c, false, nil
+	o.lane, o.done = l, w.done
+	*w = o
 
 	g.mu.Lock()
 	switch {
@@ -157,7 +150,7 @@ func (g *groupCommit) do(ctx context.Context, l lane, c company, run op) error {
 		<-w.done
 	}
 	err := w.err
-	w.run = nil
+	w.run, w.member = nil, nil
 	g.pool.Put(w)
 	return err
 }

@@ -39,7 +39,7 @@ func put(t *testing.T, g *groupCommit, l lane, n int, run op) {
 	t.Helper()
 	for range n {
 		go func() {
-			if err := g.do(context.Background(), l, company{}, run); err != nil {
+			if err := g.do(context.Background(), l, waiting{run: run}); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -133,13 +133,13 @@ func TestNobodyWaitsForAnEventThatIsNotAnswered(t *testing.T) {
 		run := func(*tx) error { <-hangs; ran++; return nil }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := g.do(ctx, laneIngest, company{}, run); !errors.Is(err, ErrUnanswered) {
+		if err := g.do(ctx, laneIngest, waiting{run: run}); !errors.Is(err, ErrUnanswered) {
 			t.Errorf("an event: %v", err)
 		}
 		outcome := make(chan error, 1)
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		go func() { outcome <- g.do(context.WithoutCancel(ctx), laneWork, company{}, nothing) }()
+		go func() { outcome <- g.do(context.WithoutCancel(ctx), laneWork, waiting{run: nothing}) }()
 		put(t, g, laneIngest, 3, nothing)
 		close(hangs)
 		if err := <-outcome; err != nil {
@@ -158,7 +158,7 @@ func TestAnEventThatWaitsCanBeWithdrawn(t *testing.T) {
 		put(t, g, laneIngest, 1, nothing)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan error)
-		go func() { ended <- g.do(ctx, laneIngest, company{}, nothing) }()
+		go func() { ended <- g.do(ctx, laneIngest, waiting{run: nothing}) }()
 		put(t, g, laneIngest, 1, nothing)
 		cancel(errors.New("hung up"))
 		if err := <-ended; !errors.Is(err, context.Canceled) || time.Since(b.began) != 0 {

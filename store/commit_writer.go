@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -17,8 +18,9 @@ type writer struct {
 	engine engine
 	peers  coordinator
 
-	batch                    // the open one
-	own      scratch         // of operations that run one after the other
+	batch             // the open one
+	foreseen foreseen // by acceptAll
+	scratch
 	triggers map[string]bool // that are in the table of their names; see dispatch_due.go
 }
 
@@ -43,11 +45,6 @@ type shared struct {
 // An engine is what runs the statements of one writer.
 type engine interface {
 	session
-	// run runs the operations of a batch as if one after the other.
-	run(t *tx, ops []*waiting) error
-	// beside runs each of n things. Where a statement is a way to another machine, they run at the same time so far as
-	// what they ask goes there together; each then has a tx of its own.
-	beside(t *tx, n int, each func(t *tx, i int) error) error
 	begin() error
 	commit() error
 	rollback()
@@ -64,6 +61,9 @@ type session interface {
 	put(s *statement, args []driver.NamedValue) error
 	// query calls each on every row, which is good until each returns.
 	query(s *statement, args []driver.NamedValue, each func(*row) error) error
+	// queryMany is query for each of all, which are about different rows: each is called with the place of its arguments. Where a
+	// statement is a way to another machine they go together.
+	queryMany(s *statement, all [][]driver.NamedValue, each func(i int, r *row) error) error
 }
 
 // hooks are called by the flusher after a commit, before its callers are answered.
@@ -77,7 +77,6 @@ type hooks struct {
 // A tx is one batch's transaction as its ops see it.
 type tx struct {
 	*writer
-	*scratch
 	session
 }
 
@@ -124,11 +123,11 @@ func newWriter(s *shared, e engine) *writer {
 // runBatch implements runner.
 func (w *writer) runBatch(ops []*waiting) (err error) {
 	w.batch.begin(micro(w.now()))
-	t := tx{w, &w.own, w.engine}
+	t := tx{w, w.engine}
 	if err := w.peers.begin(&t); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	err = w.engine.run(&t, ops)
+	err = runAll(&t, ops)
 	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeCounts, (*tx).writeHours, (*tx).writeUnused, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
@@ -147,6 +146,58 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 	}
 	// Last: what is answered was on disk, under its name, when it was answered.
 	return w.engine.committed()
+}
+
+// runAll runs the operations of a batch, those of one set together.
+func runAll(t *tx, ops []*waiting) error {
+	for len(ops) > 0 {
+		n := together(ops)
+		some := ops[:n]
+		ops = ops[n:]
+		if some[0].set == nil {
+			if err := some[0].runIn(t); err != nil {
+				return err
+			}
+			continue
+		}
+		// In one order everywhere, or two transactions could wait for each other's rows.
+		slices.SortStableFunc(some, func(a, b *waiting) int { return cmp.Compare(a.key, b.key) })
+		for _, o := range some {
+			o.err = nil
+		}
+		if err := contain(func(t *tx) error { return some[0].set.run(t, some) }, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together moves to the front those of the operations that run together with the first, and says how many they are. Of one set with one
+// key the second waits for the next turn; what is of no set passes nobody.
+func together(ops []*waiting) (n int) {
+	first := ops[0]
+	if first.set == nil {
+		return 1
+	}
+	var keys map[int64]bool
+	for i, o := range ops {
+		if o.set == nil {
+			break
+		}
+		if o.set != first.set || keys[o.key] {
+			continue
+		}
+		if o.key != 0 {
+			if keys == nil {
+				keys = map[int64]bool{}
+			}
+			keys[o.key] = true
+		}
+		copy(ops[n+1:i+1], ops[n:i])
+		ops[n] = o
+		n++
+	}
+	return n
 }
 
 // runIn runs the operation. One that changed nothing costs its batch nothing: only its caller gets the error.
@@ -233,6 +284,16 @@ func (t *tx) put(s *statement, args ...any) error { return t.session.put(s, t.bi
 // statement must not be run again inside its own query.
 func (t *tx) query(s *statement, each func(*row) error, args ...any) error {
 	return t.session.query(s, t.bind(args), each)
+}
+
+// queryMany runs a statement for each of all, which are about different rows, and calls each with the place of its arguments and each
+// of their rows.
+func (t *tx) queryMany(s *statement, all [][]any, each func(i int, r *row) error) error {
+	bound := make([][]driver.NamedValue, len(all))
+	for i, args := range all {
+		bound[i] = slices.Clone(t.bind(args))
+	}
+	return t.session.queryMany(s, bound, each)
 }
 
 // rowsAtOnce is how many rows a statement of execAll changes: it saves a third of what a row costs.

@@ -57,14 +57,8 @@ func (t *tx) consentOfEvent(e *nudgewire.Event, id nudgewire.EventID, phone nudg
 	return t.saveConsent(&nudgewire.ConsentRecord{Phone: phone, Channel: by, Consent: word, At: e.Time(), Source: e.Ref(), Event: id})
 }
 
+// What a contact said about messages of marketing on the phone: other consents, to e-mail above all, do not count.
 var consentSQL = statementOf(`SELECT consent FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
-
-// consent is what a contact said about messages of marketing on the phone; "" for silence. Other
-// consents, to e-mail above all, do not count.
-func (t *tx) consent(phone nudgewire.Phone) (word nudgewire.Consent, err error) {
-	err = t.query(consentSQL, func(r *row) error { word = nudgewire.Consent(r.text()); return nil }, string(phone))
-	return word, wrap(err, "consent")
-}
 
 // perConsents is how many records share one operation.
 const perConsents = 256

@@ -430,24 +430,18 @@ func (e *eraser) ownEvents(ctx context.Context) error {
 	return nil
 }
 
-var (
-	eraseEventSQL = statementOf(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', facts = '', payload = ?4 WHERE id = ?1`)
-	eventKeySQL   = statementOf(`SELECT id, connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
-)
+var eraseEventSQL = statementOf(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', facts = '', payload = ?4 WHERE id = ?1`)
 
 // eraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
 func (t *tx) eraseEvent(id int64) error {
 	if err := t.marks.need(true); err != nil {
 		return err
 	}
-	key := ""
-	if err := t.query(eventKeySQL, func(r *row) error {
-		_, _, key = r.int(), r.text(), r.text()
-		return nil
-	}, id); err != nil {
+	known, err := t.eventKey(id)
+	if err != nil {
 		return err
 	}
-	return t.put(eraseEventSQL, id, forgottenWords, t.marks.usedKey(key), []byte{})
+	return t.put(eraseEventSQL, id, forgottenWords, t.marks.usedKey(known.key), []byte{})
 }
 
 var (

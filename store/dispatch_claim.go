@@ -210,8 +210,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 			got = append(got, *d)
 		}
 		passed += len(passes)
-		err = t.engine.beside(t, len(passes), func(t *tx, i int) error { return passes[i].instead(t, &passes[i].claimed) })
-		if err != nil {
+		if err := t.passAll(passes); err != nil {
 			return nil, err
 		}
 		if err := t.execAll(claimSQL, t.claimed, q.Owner, leaseEnds, now); err != nil {
@@ -228,6 +227,25 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 type pass struct {
 	claimed
 	instead func(*tx, *claimed) error
+}
+
+// passAll does what happens to rows that are not sent. What rules said to them before is read for all at once.
+func (t *tx) passAll(passes []pass) error {
+	if len(passes) == 0 {
+		return nil
+	}
+	t.foreseen.verdicts = map[int64]newestVerdict{}
+	for i := range passes {
+		t.foreseen.verdicts[int64(passes[i].ID)] = newestVerdict{}
+	}
+	defer t.foreseen.clear()
+	err := askAll(t, verdictSQL, t.foreseen.verdicts, func(id int64, r *row) { t.foreseen.verdicts[id] = scanNewestVerdict(r) })
+	for i := range passes {
+		if err == nil {
+			err = passes[i].instead(t, &passes[i].claimed)
+		}
+	}
+	return err
 }
 
 // mayGo reports whether a row that is due is sent, or what happens to it instead: it ends, or waits until later. allowed are the

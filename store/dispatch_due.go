@@ -62,45 +62,58 @@ func (a *atDue) prepare(t *tx, found []claimed) ([]claimed, error) {
 	if a.rules == nil && !t.marks.any.Load() {
 		return found, nil
 	}
-	return found, t.engine.beside(t, len(found), func(t *tx, i int) error {
-		d := &found[i]
-		if err := a.ahead(t, d); err != nil {
-			return fmt.Errorf("dispatch %d: %w", d.ID, err)
-		}
-		return nil
-	})
+	if err := a.readForgotten(t, found); err != nil || a.rules == nil {
+		return found, err
+	}
+	return found, a.readFacts(t, found)
 }
 
-// ahead reads what is asked about one row.
-func (a *atDue) ahead(t *tx, d *claimed) error {
-	if blockable(&d.Dispatch) && d.block == "" {
-		at, _, err := t.forgotten(d.Phone)
-		if err != nil {
-			return err
-		}
-		if at > 0 {
-			d.block = "=" + forgottenWords
-		}
-	}
-	if a.rules == nil || d.ended(a.now) != "" {
+// readForgotten finds out whom nothing may be sent because he was forgotten.
+func (a *atDue) readForgotten(t *tx, found []claimed) error {
+	if !t.marks.any.Load() {
 		return nil
 	}
-	needs := a.rules.Needs(&d.Dispatch)
-	if needs.Consent {
-		var err error
-		if d.consent, err = t.consent(d.Phone); err != nil {
-			return err
+	var asked []*claimed
+	var marks [][]any
+	for i := range found {
+		if d := &found[i]; blockable(&d.Dispatch) && d.block == "" && d.Phone != "" {
+			asked, marks = append(asked, d), append(marks, []any{t.marks.of(d.Phone)})
 		}
 	}
-	if to := a.phones[d.Phone]; needs.Sends > 0 && !to.known {
-		to.known = true // whoever comes to it meanwhile has it once all are ready
-		sends, err := t.pastSends(d.Phone, to.contact, to.hashes, to.since)
-		if err != nil {
-			return fmt.Errorf("what was sent to %s: %w", d.Phone.Masked(), err)
+	err := t.queryMany(forgottenSQL, marks, func(i int, r *row) error {
+		at, _, allowed := r.int(), r.int(), r.int() == 1
+		if at > 0 && !allowed {
+			asked[i].block = "=" + forgottenWords
 		}
-		to.sends = sends
+		return r.err
+	})
+	return wrap(err, "who was forgotten")
+}
+
+// readFacts reads what rules need about rows that may go: consents, and what was sent to their phones.
+func (a *atDue) readFacts(t *tx, found []claimed) error {
+	var asked []*claimed
+	var contacts [][]any
+	var phones []*sentTo
+	for i := range found {
+		d := &found[i]
+		if d.ended(a.now) != "" {
+			continue
+		}
+		needs := a.rules.Needs(&d.Dispatch)
+		if needs.Consent {
+			asked, contacts = append(asked, d), append(contacts, []any{string(d.Phone)})
+		}
+		if to := a.phones[d.Phone]; needs.Sends > 0 && !to.known {
+			to.known = true
+			phones = append(phones, to)
+		}
 	}
-	return nil
+	err := t.queryMany(consentSQL, contacts, func(i int, r *row) error { asked[i].consent = nudgewire.Consent(r.text()); return r.err })
+	if err == nil {
+		err = t.pastSends(phones)
+	}
+	return wrap(err, "what the rules need")
 }
 
 var triggerNamesSQL = statementOf(`SELECT name FROM trigger_names WHERE name > ''`)
@@ -364,16 +377,26 @@ var (
 		WHERE dispatch_id = ?1 AND number = ?2`)
 )
 
+// A newestVerdict is the last that was said to a dispatch, but for its reason.
+type newestVerdict struct {
+	number int64 // 0 for none
+	nudgewire.Verdict
+}
+
+func scanNewestVerdict(r *row) (v newestVerdict) {
+	v.number = r.int()
+	v.Rule, v.Action, v.Until = r.text(), nudgewire.VerdictAction(r.text()), r.time()
+	return v
+}
+
 // keepVerdict keeps what was said to a dispatch, beside its reason, which the next rule overwrites.
 func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64) error {
-	var number int64
-	same := false
-	err := t.query(verdictSQL, func(r *row) error {
-		number = r.int()
-		newest := nudgewire.Verdict{Rule: r.text(), Action: nudgewire.VerdictAction(r.text()), Reason: v.Reason, Until: r.time()}
-		same = newest == *v
-		return r.err
-	}, int64(id))
+	newest, known := t.foreseen.verdicts[int64(id)]
+	var err error
+	if !known {
+		err = t.query(verdictSQL, func(r *row) error { newest = scanNewestVerdict(r); return r.err }, int64(id))
+	}
+	number, same := newest.number, newest.Verdict == nudgewire.Verdict{Rule: v.Rule, Action: v.Action, Until: v.Until}
 	switch {
 	case err != nil:
 	case same || number == maxVerdicts:
@@ -396,37 +419,40 @@ var (
 		WHERE id IN (SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 AND part = 0 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
 )
 
-// pastSends is what was sent to a phone since then, is being sent, or may have been sent, the newest first: by events, to
+// pastSends reads what was sent to phones since the time of each, is being sent, or may have been sent, the newest first: by events, to
 // which hashes lead, by rows of runs, and by their files, where the phone is known as contact.
-func (t *tx) pastSends(phone nudgewire.Phone, contact int64, hashes []int64, since int64) (sends []nudgewire.PastSend, err error) {
-	each := func(r *row) error {
-		sends = append(sends, nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()})
+func (t *tx) pastSends(phones []*sentTo) (err error) {
+	var events, rows [][]any
+	var ofEvents []*sentTo // whose each of events is
+	for _, to := range phones {
+		ids := []int64{}
+		for _, hash := range to.hashes {
+			if ids, err = t.peers.find(t, correlations, correlations, hash, ids); err != nil {
+				return err
+			}
+		}
+		ids = ids[max(0, len(ids)-maxLookedAt):]
+		for some := range slices.Chunk(ids, rowsAtOnce) {
+			events, ofEvents = append(events, padded([]any{string(to.phone), to.since}, some)), append(ofEvents, to)
+		}
+		rows = append(rows, []any{string(to.phone), to.since, int64(maxLookedAt)})
+		to.sends = nil
+	}
+	add := func(to *sentTo, r *row) error {
+		to.sends = append(to.sends, nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()})
 		return r.err
 	}
-	ids := []int64{}
-	for _, hash := range hashes {
-		if ids, err = t.peers.find(t, correlations, correlations, hash, ids); err != nil {
-			return nil, err
+	err = t.queryMany(pastSendsSQL, events, func(i int, r *row) error { return add(ofEvents[i], r) })
+	if err == nil {
+		err = t.queryMany(pastRowsSQL, rows, func(i int, r *row) error { return add(phones[i], r) })
+	}
+	for _, to := range phones {
+		if err == nil {
+			err = t.pastParts(to.contact, to.since, func(s nudgewire.PastSend) { to.sends = append(to.sends, s) })
 		}
+		slices.SortStableFunc(to.sends, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })
 	}
-	ids = ids[max(0, len(ids)-maxLookedAt):]
-	for some := range slices.Chunk(ids, rowsAtOnce) {
-		args := []any{string(phone), since}
-		for i := range rowsAtOnce {
-			args = append(args, some[min(i, len(some)-1)])
-		}
-		if err := t.query(pastSendsSQL, each, args...); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.query(pastRowsSQL, each, string(phone), since, int64(maxLookedAt)); err != nil {
-		return nil, err
-	}
-	if err := t.pastParts(contact, since, func(s nudgewire.PastSend) { sends = append(sends, s) }); err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(sends, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })
-	return sends, nil
+	return err
 }
 
 var nameTriggerSQL = statementOf(`INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`)

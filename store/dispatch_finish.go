@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,17 +26,14 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 	if err := checkAttempt(&a); err != nil {
 		return err
 	}
-	change := func(t *tx) error {
-		if err := t.finish(&a); err != nil || a.Words == "" && a.Class == nudgewire.ErrorUnknown {
-			return err
-		}
-		return t.heedAttempt(&a)
-	}
 	var err error
 	if pause, probed := s.holdProbedBy(a.DispatchID); probed || a.Class == nudgewire.ErrorTemplate || a.Refused != "" {
-		err = s.finishAndPause(ctx, &a, pause, change)
+		err = s.finishAndPause(ctx, &a, pause, func(t *tx) error {
+			lost, err := t.finishAll([]*nudgewire.Attempt{&a})
+			return cmp.Or(err, lost[0])
+		})
 	} else {
-		err = s.writeBeside(ctx, laneWork, company{finishing, int64(a.DispatchID)}, change)
+		err = s.writeSet(ctx, laneWork, s.finishes, int64(a.DispatchID), &a)
 	}
 	if err != nil {
 		return fmt.Errorf("finish dispatch %d, attempt %d: %w", a.DispatchID, a.Number, err)
@@ -82,24 +80,73 @@ var (
 		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
 )
 
-func (t *tx) finish(a *nudgewire.Attempt) error {
-	if a.State == nudgewire.StateWaiting {
-		return t.finishWaiting(a)
+// finishAll ends claims. lost says of each that its attempt does not hold it any more.
+func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
+	lost = make([]error, len(all))
+	of := make([]*party, len(all)) // nil of what is not held
+	waits := make([]nudgewire.Dispatch, len(all))
+	var ended, late, again []int
+	for i, a := range all {
+		if a.State == nudgewire.StateWaiting {
+			again = append(again, i)
+		} else {
+			ended = append(ended, i)
+		}
 	}
-	m := accepted(a)
-	args := append([]any{int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At)}, serviceArgs(&m)...)
-	held, p, err := t.change(finishSQL, args...)
-	if err == nil && held == 0 && (a.State == nudgewire.StateAccepted || a.State == nudgewire.StateRejected) {
-		held, p, err = t.change(finishLateSQL, args...)
+	end := func(s *statement, some []int) error {
+		args := make([][]any, len(some))
+		for n, i := range some {
+			a := all[i]
+			m := accepted(a)
+			args[n] = append([]any{int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At)}, serviceArgs(&m)...)
+		}
+		return t.queryMany(s, args, func(n int, r *row) error {
+			p := scanParty(r)
+			of[some[n]] = &p
+			return r.err
+		})
 	}
-	if err == nil && held == 0 {
-		err = unchanged{nudgewire.ErrClaimLost}
+	if err = end(finishSQL, ended); err != nil {
+		return lost, err
 	}
-	if err != nil {
-		return err
+	for _, i := range ended {
+		if of[i] == nil && (all[i].State == nudgewire.StateAccepted || all[i].State == nudgewire.StateRejected) {
+			late = append(late, i)
+		}
 	}
+	if err = end(finishLateSQL, late); err != nil {
+		return lost, err
+	}
+	ids := make([][]any, len(again))
+	for n, i := range again {
+		ids[n] = []any{int64(all[i].DispatchID)}
+	}
+	err = t.queryMany(dispatchSQL, ids, func(n int, r *row) error { waits[again[n]], _ = scanDispatch(r); return r.err })
+	for i, a := range all {
+		if err != nil {
+			return lost, err
+		}
+		held := of[i] != nil
+		if a.State == nudgewire.StateWaiting {
+			held, err = t.finishWaiting(a, &waits[i])
+		} else if held {
+			err = t.finished(a, of[i])
+		}
+		switch {
+		case err != nil:
+		case !held:
+			lost[i] = unchanged{nudgewire.ErrClaimLost}
+		case a.Words != "" || a.Class != nudgewire.ErrorUnknown:
+			err = t.heedAttempt(a)
+		}
+	}
+	return lost, err
+}
+
+// finished writes what follows from the end of a claim, but for one that waits again.
+func (t *tx) finished(a *nudgewire.Attempt, p *party) error {
 	t.counts[stateCounts[a.State]]++
-	t.noteState(a.DispatchID, &p, a.State, a.Reason, a.Class)
+	t.noteState(a.DispatchID, p, a.State, a.Reason, a.Class)
 	if a.State == nudgewire.StateRejected {
 		t.countRejection(string(a.State), a.Reason)
 	}
@@ -108,11 +155,7 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 		ended := *a
 		if a.Doubtful { // the dispatch is dropped, and what was lost is the attempt's answer: it may never go again
 			ended.State = nudgewire.StateInDoubt
-			var d nudgewire.Dispatch
-			if err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID)); err != nil {
-				return err
-			}
-			t.peers.reached(d.Account, d.Phone, micro(a.At))
+			t.peers.reached(p.account, p.phone, micro(a.At))
 		}
 		if err := t.insertAttempt(&ended); err != nil {
 			return err
@@ -129,26 +172,22 @@ func (t *tx) finish(a *nudgewire.Attempt) error {
 	if a.Message == nil || !a.Message.Tracked() {
 		t.counts[countUntracked]++
 	}
-	t.taken(&m, &p)
+	m := accepted(a)
+	t.taken(&m, p)
 	return nil
 }
 
-// finishWaiting records a claim whose dispatch waits again, if nothing keeps it from that.
-func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
-	var d nudgewire.Dispatch
-	err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID))
+// finishWaiting records a claim whose dispatch waits again, if nothing keeps it from that. held is false where it was lost.
+func (t *tx) finishWaiting(a *nudgewire.Attempt, d *nudgewire.Dispatch) (held bool, err error) {
 	late := d.State == nudgewire.StateInDoubt && !a.Doubtful && !d.Forgotten() // what is not kept cannot be sent any more
-	held := d.State == nudgewire.StateSending && d.Owner == a.Owner && d.Attempt == a.Number
-	if err == nil && late && d.Attempt == a.Number { // it was not in doubt after all, and must not count as sent
+	held = d.State == nudgewire.StateSending && d.Owner == a.Owner && d.Attempt == a.Number
+	if late && d.Attempt == a.Number { // it was not in doubt after all, and must not count as sent
 		var n int64
 		n, err = t.exec(undoAttemptSQL, int64(d.ID), int64(a.Number), a.Owner)
 		held = n > 0 // it was this owner's
 	}
-	if err == nil && !held {
-		err = unchanged{nudgewire.ErrClaimLost}
-	}
-	if err != nil {
-		return err
+	if err != nil || !held {
+		return held, err
 	}
 	due := micro(a.RetryAt)
 	if due == 0 {
@@ -158,9 +197,9 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	if a.PutOff && !expires.IsZero() {
 		expires = expires.Add(moment(due).Sub(d.DueAt))
 	}
-	state, err := t.putBack(&d, comeback{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
+	state, err := t.putBack(d, comeback{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
 	if err != nil {
-		return err
+		return false, err
 	}
 	ended := *a
 	if a.Doubtful { // it waits again, and this attempt stays in doubt: whatever ends the dispatch, the phone may have it
@@ -170,7 +209,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt) error {
 	if state != nudgewire.StateWaiting {
 		ended.RetryAt = time.Time{}
 	}
-	return t.insertAttempt(&ended)
+	return true, t.insertAttempt(&ended)
 }
 
 var stateCounts = map[nudgewire.State]counter{

@@ -112,10 +112,14 @@ func (t *tx) abandon(now time.Time, owner string) (n nudgewire.Rescued, err erro
 
 // unsent gives back a claim whose call had not begun.
 func (t *tx) unsent(d *nudgewire.Dispatch, now time.Time) error {
-	return t.finishWaiting(&nudgewire.Attempt{
+	held, err := t.finishWaiting(&nudgewire.Attempt{
 		DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateWaiting, RetryAt: d.DueAt, At: now,
 		Reason: fmt.Sprintf("not sent: the daemon ended before the call of attempt %d began", d.Attempt),
-	})
+	}, d)
+	if err == nil && !held {
+		err = nudgewire.ErrClaimLost
+	}
+	return err
 }
 
 var lapseSQL = statementOf(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `

@@ -18,12 +18,13 @@ func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, rea
 }
 
 var cancelSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
-		WHERE id = ?1 AND state{{checked}} = 'waiting' RETURNING ` + partyColumns)
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
 	t.counts[countCancelled]++
-	n, p, err := t.change(cancelSQL, int64(d.ID), reason, t.at)
+	n, err := t.exec(cancelSQL, int64(d.ID), reason, t.at)
 	if n > 0 {
+		p := partyOfDispatch(d)
 		t.noteState(d.ID, &p, nudgewire.StateCancelled, reason, "")
 	}
 	return err

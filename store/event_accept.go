@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,15 +29,7 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 		}
 	}
 	receipts := make([]nudgewire.Receipt, len(plans))
-	err := s.writeBeside(ctx, laneIngest, company{kind: accepting}, func(t *tx) error {
-		err := t.lockPlans(ready...)
-		for i := 0; err == nil && i < len(ready); i++ {
-			if receipts[i], err = t.accept(&ready[i], s.settle); err != nil {
-				err = fmt.Errorf("accept %s: %w", ready[i].plan.Event.Ref(), err)
-			}
-		}
-		return err
-	})
+	err := s.writeSet(ctx, laneIngest, s.accepts, 0, &acceptance{ready, receipts})
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +40,39 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 		}
 	}
 	return receipts, nil
+}
+
+// An acceptance is the events of one request.
+type acceptance struct {
+	ready    []readyPlan
+	receipts []nudgewire.Receipt
+}
+
+// acceptAll stores the events of several requests. What is stored about any of them is read for all at once, and each is settled on what
+// the one before left.
+func (t *tx) acceptAll(all []*acceptance, settle Settle) error {
+	plans := make([]*readyPlan, 0, len(all))
+	for _, one := range all {
+		for i := range one.ready {
+			plans = append(plans, &one.ready[i])
+		}
+	}
+	err := t.lockPlans(plans...)
+	if err == nil {
+		err = t.foresee(plans)
+	}
+	defer t.foreseen.clear()
+	for _, one := range all {
+		for i := range one.ready {
+			if err != nil {
+				return err
+			}
+			if one.receipts[i], err = t.accept(&one.ready[i], settle); err != nil {
+				err = fmt.Errorf("accept %s: %w", one.ready[i].plan.Event.Ref(), err)
+			}
+		}
+	}
+	return err
 }
 
 // A readyPlan is a plan with all that can be worked out before the commit, by the caller's
@@ -81,15 +105,21 @@ type readySend struct {
 	ended string // what takes the place of send; "" where it stays
 }
 
-// hashes appends all hashes under which something is found or remembered for the proposal. One that settles nothing has none: events
-// that have nothing in common would wait for each other there.
-func (r *readyProposal) hashes(all []int64) []int64 {
+// matters appends the hashes under which dispatches are found for the proposal. One that settles nothing has none: events that have
+// nothing in common would wait for each other there.
+func (r *readyProposal) matters(all []int64) []int64 {
 	if r.correlation == 0 && r.byPhone == 0 {
 		return all
 	}
-	all = append(all, r.correlation, r.byPhone, tombstoneHash(r.correlation), tombstoneHash(r.byPhone), tombstoneHash(r.keyless))
-	for _, other := range r.others {
-		all = append(all, other, tombstoneHash(other))
+	return append(append(all, r.correlation, r.byPhone, r.keyless), r.others...)
+}
+
+// hashes appends all hashes under which something is found or remembered for it.
+func (r *readyProposal) hashes(all []int64) []int64 {
+	from := len(all)
+	all = r.matters(all)
+	for _, hash := range all[from:] {
+		all = append(all, tombstoneHash(hash))
 	}
 	return all
 }
@@ -164,12 +194,10 @@ func settles(o nudgewire.Outcome) bool { return o == nudgewire.Planned || o == n
 // accept stores one plan.
 func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	e := &p.plan.Event
-	today := p.received / dayMicros
-	since := p.received - cmp.Or(p.plan.Window.Microseconds(), usualWindow)
 	t.see(e.Connector, p.received)
-	first, err := t.duplicateOf(e, p.hash, today, since)
+	first, err := t.duplicateOf(p, p.hash)
 	if err == nil && first == 0 && p.content != 0 {
-		first, err = t.duplicateOf(e, p.content, today, since)
+		first, err = t.duplicateOf(p, p.content)
 	}
 	if err != nil {
 		return nudgewire.Receipt{}, err
@@ -179,7 +207,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 		t.countHour(hourKey{about: aboutConnector, what: hourDuplicate, name: e.Connector}, 1)
 		return nudgewire.Receipt{EventID: first, Duplicate: true}, nil
 	}
-	id, err := t.insertEvent(p, today)
+	id, err := t.insertEvent(p)
 	if err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
@@ -212,7 +240,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 var insertEventSQL = statementOf(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, facts, payload)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`)
 
-func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
+func (t *tx) insertEvent(p *readyPlan) (id int64, err error) {
 	if id, err = t.allocate(eventIDs); err != nil {
 		return 0, err
 	}
@@ -220,10 +248,10 @@ func (t *tx) insertEvent(p *readyPlan, today int64) (id int64, err error) {
 	err = t.put(insertEventSQL, id, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
 		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received, e.ContentType, p.facts, p.payload)
 	if err == nil {
-		err = t.peers.remember(t, key{Part: today, Hash: p.hash, ID: id}, true)
+		err = t.peers.remember(t, key{Part: p.received / dayMicros, Hash: p.hash, ID: id}, true)
 	}
 	if err == nil && p.content != 0 {
-		err = t.peers.remember(t, key{Part: today, Hash: p.content, ID: id}, true)
+		err = t.peers.remember(t, key{Part: p.received / dayMicros, Hash: p.content, ID: id}, true)
 	}
 	if err == nil && p.byPhone != 0 {
 		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: id}, true)
@@ -303,15 +331,19 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
-		n, p, err := t.change(cancelSQL, int64(c), byEvent(e, id), t.at)
-		if err == nil && n == 0 {
+		d, _, err := t.correlated(int64(c))
+		if err == nil && d.state != nudgewire.StateWaiting {
 			err = errNotWaiting(c)
+		}
+		if err == nil {
+			err = t.put(cancelSQL, int64(c), byEvent(e, id), t.at)
 		}
 		if err != nil {
 			return 0, nil, fmt.Errorf("cancel dispatch %d: %w", c, err)
 		}
+		t.foreseen.forget(c)
 		t.counts[countCancelled]++
-		t.noteState(c, &p, nudgewire.StateCancelled, byEvent(e, id), "")
+		t.noteState(c, &d.party, nudgewire.StateCancelled, byEvent(e, id), "")
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {
@@ -348,12 +380,6 @@ func (t *tx) changeWaiting(s *statement, id nudgewire.DispatchID, args ...any) e
 
 func errNotWaiting(id nudgewire.DispatchID) error {
 	return fmt.Errorf("settled, but dispatch %d does not wait", id)
-}
-
-// change runs a statement that returns partyColumns of each row that it changed: n of them.
-func (t *tx) change(s *statement, args ...any) (n int64, p party, err error) {
-	err = t.query(s, func(r *row) error { n, p = n+1, scanParty(r); return r.err }, args...)
-	return n, p, err
 }
 
 var insertDispatchSQL = statementOf(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
@@ -425,6 +451,14 @@ func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what re
 			return err
 		}
 	}
-	return t.changeWaiting(restartSQL, id, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
+	d, _, err := t.correlated(int64(id))
+	if err == nil && d.state != nudgewire.StateWaiting {
+		err = errNotWaiting(id)
+	}
+	if err != nil {
+		return err
+	}
+	t.foreseen.forget(id)
+	return t.put(restartSQL, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
 		what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -80,13 +81,13 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	note := func(d *correlatedRow) {
 		byPerson := false
 		switch own := sameKey(d.key, a.Key); {
-		case t.callsNow(d.trigger, d.CreatedAt) != trigger || (a.Key == "" && d.phone != string(a.Phone)):
+		case t.callsNow(d.trigger, d.CreatedAt) != trigger || (a.Key == "" && d.phone != a.Phone):
 			return // another correlation key with the same hash
 		case own:
 		case !cancelling:
 			return // found by its phone or another identifier; only who cancels means it, too
 		case a.Key == "", d.matters(w):
-		case d.key == "" && d.phone == string(a.Phone):
+		case d.key == "" && d.phone == a.Phone:
 			byPerson = true
 		default:
 			return
@@ -226,36 +227,109 @@ func (t *tx) mayFail(id nudgewire.DispatchID) (may bool, err error) {
 // A correlatedRow is a dispatch as its correlation key sees it.
 type correlatedRow struct {
 	nudgewire.Waiting
-	state               nudgewire.State
-	trigger, key, phone string
-	others              string // its other keys, by line
-	claimed             time.Time
+	party
+	state        nudgewire.State
+	trigger, key string
+	others       string // its other keys, by line
+	claimed      time.Time
 }
 
-var correlatedSQL = statementOf(`SELECT id, state, trigger_name, correlation_key, other_keys, phone, due_at, created_at, claimed_at, event_at, restarts, step FROM messages WHERE id = ?1 {{for update}}`)
+var correlatedSQL = statementOf(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + partyColumns + `
+		FROM messages WHERE id = ?1 {{for update}}`)
+
+func scanCorrelated(r *row) (d correlatedRow) {
+	d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
+	d.trigger, d.key, d.others = r.text(), r.text(), r.text()
+	d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
+	d.Step, d.party = int(r.int()), scanParty(r)
+	return d
+}
+
+// correlated is one dispatch; there is false where it is not kept any more.
+func (t *tx) correlated(id int64) (d correlatedRow, there bool, err error) {
+	if d, known := t.foreseen.rows[id]; known {
+		return d, d.ID != 0, nil
+	}
+	err = t.query(correlatedSQL, func(r *row) error { d, there = scanCorrelated(r), true; return r.err }, id)
+	return d, there, err
+}
 
 // correlation calls each with the dispatches that have this hash, by number. gone says that there were others, which are
 // not kept any more, or nothing of whose key is.
 func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
 	ids, err := t.find(correlations, correlations, hash)
 	for i := 0; err == nil && i < len(ids); i++ {
-		there := false
-		err = t.query(correlatedSQL, func(r *row) error {
-			var d correlatedRow
-			d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
-			d.trigger, d.key, d.others = r.text(), r.text(), r.text()
-			phone := r.phone()
-			d.phone = string(phone)
-			d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
-			d.Step = int(r.int())
-			if there = !phone.IsMasked(); there {
-				each(&d)
-			}
-			return r.err
-		}, ids[i])
-		gone = gone || !there
+		var d correlatedRow
+		var there bool
+		if d, there, err = t.correlated(ids[i]); err == nil && there && !d.phone.IsMasked() {
+			each(&d)
+		} else {
+			gone = true
+		}
 	}
 	return gone, err
+}
+
+// foreseen is what acceptAll read for all of its events at once. What they change themselves is read again.
+type foreseen struct {
+	events map[int64]eventKey      // by number
+	rows   map[int64]correlatedRow // by number; empty where it is not kept any more
+	ends   map[int64][]remembered  // tombstones, by hash
+
+	verdicts map[int64]newestVerdict // by number of the dispatch; see passAll
+}
+
+func (f *foreseen) clear() { *f = foreseen{} }
+
+// forget has a dispatch read again, which was changed.
+func (f *foreseen) forget(id nudgewire.DispatchID) { delete(f.rows, int64(id)) }
+
+// foresee reads what the plans find under their hashes: most find nothing, and ask nothing.
+func (t *tx) foresee(plans []*readyPlan) (err error) {
+	f := &t.foreseen
+	*f = foreseen{events: map[int64]eventKey{}, rows: map[int64]correlatedRow{}, ends: map[int64][]remembered{}}
+	var ids []int64
+	find := func(first, last, hash int64, each func(id int64)) {
+		if err == nil && hash != 0 {
+			ids, err = t.peers.find(t, first, last, hash, ids[:0])
+		}
+		for _, id := range ids {
+			each(id)
+		}
+		ids = ids[:0]
+	}
+	for _, p := range plans {
+		from, to := max(p.since()/dayMicros, firstDay), p.received/dayMicros+1
+		for _, hash := range [...]int64{p.hash, p.content} {
+			find(from, to, hash, func(id int64) { f.events[id] = eventKey{} })
+		}
+		for i := range p.proposals {
+			for _, hash := range p.proposals[i].matters(nil) {
+				find(correlations, correlations, hash, func(id int64) { f.rows[id] = correlatedRow{} })
+				find(tombstones, tombstones, tombstoneHash(hash), func(int64) { f.ends[hash] = nil })
+			}
+		}
+	}
+	if err == nil {
+		err = askAll(t, eventKeySQL, f.events, func(id int64, r *row) { f.events[id] = scanEventKey(r) })
+	}
+	if err == nil {
+		err = askAll(t, correlatedSQL, f.rows, func(id int64, r *row) { f.rows[id] = scanCorrelated(r) })
+	}
+	if err == nil {
+		err = askAll(t, tombstonesSQL, f.ends, func(hash int64, r *row) { f.ends[hash] = append(f.ends[hash], scanRemembered(r)) })
+	}
+	return wrap(err, "what is stored about the events")
+}
+
+// askAll runs a statement for each of the numbers, in ascending order, in which their rows are locked.
+func askAll[T any](t *tx, s *statement, of map[int64]T, each func(int64, *row)) error {
+	ids := slices.Sorted(maps.Keys(of))
+	args := make([][]any, len(ids))
+	for i, id := range ids {
+		args[i] = []any{id}
+	}
+	return t.queryMany(s, args, func(i int, r *row) error { each(ids[i], r); return r.err })
 }
 
 // A memory is where a cancelling event is remembered: the hash, and the texts that say whose it is.
@@ -285,8 +359,33 @@ func memories(w *nudgewire.Proposal, ready *readyProposal) (all []memory) {
 	return all
 }
 
-var tombstoneSQL = statementOf(`SELECT event_id, ref, event_at, expires_at, correlation_key FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2
-		AND correlation_key = ?3 AND phone = ?4 AND expires_at > ?5`)
+// A remembered is a row of tombstones.
+type remembered struct {
+	nudgewire.Tombstone
+	trigger, key string
+	phone        nudgewire.Phone
+}
+
+var tombstonesSQL = statementOf(`SELECT trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at FROM tombstones WHERE correlation = ?1`)
+
+func scanRemembered(r *row) (one remembered) {
+	one.trigger, one.key, one.phone = r.text(), r.text(), r.phone()
+	one.EventID, one.Ref, one.EventAt, one.ExpiresAt = nudgewire.EventID(r.int()), r.text(), r.time(), r.time()
+	return one
+}
+
+// remembered are the memories under a hash.
+func (t *tx) remembered(hash int64) (all []remembered, err error) {
+	if all, known := t.foreseen.ends[hash]; known {
+		return all, nil
+	}
+	ids, err := t.find(tombstones, tombstones, tombstoneHash(hash))
+	if err != nil || len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
+		return nil, err
+	}
+	err = t.query(tombstonesSQL, func(r *row) error { all = append(all, scanRemembered(r)); return r.err }, hash)
+	return all, err
+}
 
 // tombstone is the memory of a cancelling event that concerns the proposal; nil for none. One about the matter itself counts before one
 // about the phone.
@@ -294,33 +393,24 @@ func (t *tx) tombstone(w *nudgewire.Proposal, names []named) (found *nudgewire.T
 	trigger := t.callsNow(w.Correlation.Trigger, moment(t.at))
 	for _, under := range names {
 		for _, m := range memories(w, under.ready) {
-			ids, err := t.find(tombstones, tombstones, tombstoneHash(m.hash))
+			all, err := t.remembered(m.hash)
 			if err != nil {
 				return nil, fmt.Errorf("tombstone: %w", err)
 			}
-			if len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
-				continue
-			}
-			err = t.query(tombstoneSQL, func(r *row) error {
-				one := nudgewire.Tombstone{EventID: nudgewire.EventID(r.int()), Ref: r.text(), EventAt: r.time(), ExpiresAt: r.time(), ByPhone: m.byPhone}
-				if t.callsNow(under.trigger, one.EventAt) != trigger {
-					return r.err // of whoever has the old name now
+			for _, one := range all {
+				if one.trigger != under.trigger || !sameKey(one.key, m.key) || string(one.phone) != m.phone || micro(one.ExpiresAt) <= t.at || t.callsNow(one.trigger, one.EventAt) != trigger {
+					continue // of another key with the same hash, over, or of whoever has the old name now
 				}
-				if found == nil || found.ByPhone && !one.ByPhone {
-					found = &one
+				if one.ByPhone = m.byPhone; found == nil || found.ByPhone && !one.ByPhone {
+					found = &one.Tombstone
 				}
-				return r.err
-			}, m.hash, under.trigger, m.key, m.phone, t.at)
-			if err != nil {
-				return nil, fmt.Errorf("tombstone: %w", err)
 			}
 		}
 	}
 	return found, nil
 }
 
-// recordTombstone remembers a cancelling event until the proposal says to forget it, and clears away up to two memories
-// that have expired for each: as fast as new ones come, without a sweeper.
+// recordTombstone remembers a cancelling event until the proposal says to forget it. Retention clears it away.
 func (t *tx) recordTombstone(proposal *nudgewire.Proposal, ready *readyProposal, id nudgewire.EventID, e *nudgewire.Event) error {
 	for _, m := range memories(proposal, ready) {
 		if err := t.rememberCancel(proposal, m, id, e); err != nil {
@@ -330,17 +420,14 @@ func (t *tx) recordTombstone(proposal *nudgewire.Proposal, ready *readyProposal,
 	return nil
 }
 
-var (
-	// The newest fact is kept, and the longest memory.
-	recordTombstoneSQL = statementOf(`INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
+// The newest fact is kept, and the longest memory.
+var recordTombstoneSQL = statementOf(`INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT (correlation, trigger_name, correlation_key, phone) DO UPDATE SET
 			event_id   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_id ELSE tombstones.event_id END,
 			ref        = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.ref ELSE tombstones.ref END,
 			event_at   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_at ELSE tombstones.event_at END,
 			expires_at = CASE WHEN excluded.expires_at >= tombstones.expires_at THEN excluded.expires_at ELSE tombstones.expires_at END`)
-	expiredTombstonesSQL = statementOf(`SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2`)
-)
 
 func (t *tx) rememberCancel(proposal *nudgewire.Proposal, m memory, id nudgewire.EventID, e *nudgewire.Event) error {
 	at := proposal.EventAt
@@ -350,25 +437,6 @@ func (t *tx) rememberCancel(proposal *nudgewire.Proposal, m memory, id nudgewire
 	if err := t.put(recordTombstoneSQL, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
-	if err := t.peers.remember(t, key{Part: tombstones, Hash: tombstoneHash(m.hash), ID: 0}, false); err != nil {
-		return err
-	}
-	type tombstone struct {
-		correlation         int64
-		trigger, key, phone string
-	}
-	var expired []tombstone
-	err := t.query(expiredTombstonesSQL, func(r *row) error {
-		expired = append(expired, tombstone{r.int(), r.text(), r.text(), r.text()})
-		return nil
-	}, t.at)
-	for _, g := range expired {
-		if err == nil {
-			err = t.put(deleteTombstoneSQL, g.correlation, g.trigger, g.key, g.phone)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("expired tombstones: %w", err)
-	}
-	return nil
+	delete(t.foreseen.ends, m.hash)
+	return t.peers.remember(t, key{Part: tombstones, Hash: tombstoneHash(m.hash), ID: 0}, false)
 }

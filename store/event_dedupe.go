@@ -33,21 +33,46 @@ func phoneHash(phone nudgewire.Phone, hash func(...string) int64) int64 {
 // duplicateOf is the event under hash with this connector and one of its two keys that was received since a moment,
 // microseconds; 0 when there is none. Days are only where to look, tomorrow's too, for a clock that was put back across
 // midnight: the moment decides.
-func (t *tx) duplicateOf(e *nudgewire.Event, hash, today, since int64) (first nudgewire.EventID, err error) {
-	ids, err := t.find(max(since/dayMicros, firstDay), today+1, hash)
+func (t *tx) duplicateOf(p *readyPlan, hash int64) (first nudgewire.EventID, err error) {
+	e, since := &p.plan.Event, p.since()
+	ids, err := t.find(max(since/dayMicros, firstDay), p.received/dayMicros+1, hash)
 	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
-		err = t.query(eventKeySQL, func(r *row) error {
-			id, connector, key, content, received := nudgewire.EventID(r.int()), r.text(), r.text(), r.text(), r.int()
-			if received >= since && connector == e.Connector && (sameKey(key, e.DedupeKey) || t.isUsed(key, e.DedupeKey) || (content != "" && sameKey(content, e.ContentKey))) {
-				first = id
-			}
-			return r.err
-		}, ids[i])
+		var known eventKey
+		if known, err = t.eventKey(ids[i]); err != nil {
+			break
+		}
+		if known.received >= since && known.connector == e.Connector && (sameKey(known.key, e.DedupeKey) || t.isUsed(known.key, e.DedupeKey) ||
+			known.content != "" && sameKey(known.content, e.ContentKey)) {
+			first = nudgewire.EventID(ids[i])
+		}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("look for a duplicate: %w", err)
 	}
 	return first, nil
+}
+
+// since is how far back an event's keys are remembered.
+func (p *readyPlan) since() int64 {
+	return p.received - cmp.Or(p.plan.Window.Microseconds(), usualWindow)
+}
+
+// An eventKey is what an event is known again by; empty where it is not kept.
+type eventKey struct {
+	connector, key, content string
+	received                int64
+}
+
+var eventKeySQL = statementOf(`SELECT connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
+
+func scanEventKey(r *row) eventKey { return eventKey{r.text(), r.text(), r.text(), r.int()} }
+
+func (t *tx) eventKey(id int64) (k eventKey, err error) {
+	if k, known := t.foreseen.events[id]; known {
+		return k, nil
+	}
+	err = t.query(eventKeySQL, func(r *row) error { k = scanEventKey(r); return r.err }, id)
+	return k, err
 }
 
 // sameKey reports whether a stored key is that of an event. Not every engine keeps a text to the byte (see clean), and the hash

@@ -130,7 +130,7 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 	var receipt nudgewire.Receipt
 	err := s.write(ctx, laneWork, func(t *tx) (err error) {
 		receipt = nudgewire.Receipt{}
-		if err := t.lockPlans(ready); err != nil {
+		if err := t.lockPlans(&ready); err != nil {
 			return err
 		}
 		n, err := t.exec(endLookupSQL, int64(l.EventID), int64(l.Attempt))

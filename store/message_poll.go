@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,51 +66,73 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
 		return fmt.Errorf("poll of dispatch %d: needs its time, and the next one unless it is final", p.DispatchID)
 	}
-	change := func(t *tx) error {
-		var before nudgewire.Message
-		err := t.query(polledSQL, func(r *row) (err error) { before, err = scanMessage(r); return err }, int64(p.DispatchID))
-		if err == nil && before.Status == "" {
-			err = unchanged{nudgewire.ErrNotFound}
-		}
-		if err != nil {
-			return err
-		}
-		m := follow(before, p)
-		if !p.Unasked {
-			t.counts[countPolls]++
-		}
-		t.countSeen(before, m)
-		if is := newsOf(&before, &m); is != (news{}) {
-			var of party
-			if err := t.query(partySQL, func(r *row) error { of = scanParty(r); return r.err }, int64(p.DispatchID)); err != nil {
-				return err
-			}
-			t.countNews(is, &of, &m, p.At)
-		}
-		if m.Status != before.Status {
-			t.noteStatus(&m)
-		}
-		if failedNow(&before, &m) {
-			t.countRejection(string(nudgewire.StatusFailed), m.Error)
-		}
-		t.leavesPoll(m.Account, micro(m.NextPollAt))
-		err = t.put(finishPollSQL, int64(m.DispatchID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
-			micro(m.NextPollAt), int64(m.Polls), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
-		if err == nil && failedNow(&before, &m) {
-			err = t.heedFailure(&m, p.At, s)
-		}
-		return err
-	}
 	var err error
 	if pause, probed := s.holdProbedBy(p.DispatchID); probed || p.Class == nudgewire.ErrorTemplate {
-		err = s.pollAndPause(ctx, &p, pause, change)
+		err = s.pollAndPause(ctx, &p, pause, func(t *tx) error {
+			lost, err := t.finishPolls(s, []*nudgewire.Poll{&p})
+			return cmp.Or(err, lost[0])
+		})
 	} else {
-		err = s.writeBeside(ctx, laneWork, company{polling, int64(p.DispatchID)}, change)
+		err = s.writeSet(ctx, laneWork, s.polls, int64(p.DispatchID), &p)
 	}
 	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
 		return fmt.Errorf("poll of dispatch %d: %w", p.DispatchID, err)
 	}
 	return observe(nil, s.observer.Polled, p)
+}
+
+// finishPolls records looks at different messages. lost says of each that there is no such message.
+func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err error) {
+	lost = make([]error, len(all))
+	before, after, of := make([]nudgewire.Message, len(all)), make([]nudgewire.Message, len(all)), make([]party, len(all))
+	ids := make([][]any, len(all))
+	for i, p := range all {
+		ids[i] = []any{int64(p.DispatchID)}
+	}
+	err = t.queryMany(polledSQL, ids, func(i int, r *row) (err error) { before[i], err = scanMessage(r); return err })
+	// What a message is counted under is read where there is news of it: most looks find none.
+	var told [][]any
+	var places []int
+	for i, p := range all {
+		if err != nil || before[i].Status == "" {
+			continue
+		}
+		if after[i] = follow(before[i], *p); newsOf(&before[i], &after[i]) != (news{}) {
+			told, places = append(told, ids[i]), append(places, i)
+		}
+	}
+	if err == nil {
+		err = t.queryMany(partySQL, told, func(n int, r *row) error { of[places[n]] = scanParty(r); return r.err })
+	}
+	for i, p := range all {
+		if err == nil && before[i].Status == "" {
+			lost[i] = unchanged{nudgewire.ErrNotFound}
+		} else if err == nil {
+			err = t.finishPoll(s, p, &before[i], &after[i], &of[i])
+		}
+	}
+	return lost, err
+}
+
+func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, before, m *nudgewire.Message, of *party) error {
+	if !p.Unasked {
+		t.counts[countPolls]++
+	}
+	t.countSeen(*before, *m)
+	t.countNews(newsOf(before, m), of, m, p.At)
+	if m.Status != before.Status {
+		t.noteStatus(m)
+	}
+	if failedNow(before, m) {
+		t.countRejection(string(nudgewire.StatusFailed), m.Error)
+	}
+	t.leavesPoll(m.Account, micro(m.NextPollAt))
+	err := t.put(finishPollSQL, int64(m.DispatchID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
+		micro(m.NextPollAt), int64(m.Polls), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
+	if err == nil && failedNow(before, m) {
+		err = t.heedFailure(m, p.At, s)
+	}
+	return err
 }
 
 // OverduePolls lists messages that are due to be asked about, are not being asked about, and were

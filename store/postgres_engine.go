@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +21,9 @@ import (
 
 // A postgresEngine is one connection to PostgreSQL that changes the data.
 //
-// What costs there is the way: so writes wait until something is asked or the transaction ends, and operations that may
-// run at the same time ask at the same time. A group of webhooks that nobody has seen before takes two ways: begin, lock
-// and look up all their keys; write all their rows and commit.
+// What costs there is the way: so writes wait until something is asked or the transaction ends, and what is asked about many rows goes as
+// one statement. A group of webhooks that nobody has seen before takes two ways: begin, lock and look up all their keys; write all their
+// rows and commit.
 type postgresEngine struct {
 	connect func(context.Context) (*pgx.Conn, error)
 	conn    *pgx.Conn // nil while there is none
@@ -53,28 +52,6 @@ type firstAsk struct {
 type puts struct {
 	s   *statement
 	all [][]any
-}
-
-// An ask is what an operation waits for. Locks are hashes that are locked and looked up before anything else is asked; with try only
-// those that nobody has.
-type ask struct {
-	s       *statement
-	args    []any
-	query   bool
-	locks   []int64
-	finds   []int64
-	try     bool
-	changed int64
-	rows    [][]driver.Value
-}
-
-// first is the number that is asked about; 0 where it is about something else.
-func (a *ask) first() int64 {
-	if len(a.args) == 0 {
-		return 0
-	}
-	n, _ := a.args[0].(int64)
-	return n
 }
 
 // A serverForm is a statement as PostgreSQL gets it, the same for all connections.
@@ -152,11 +129,11 @@ func (e *postgresEngine) commit() error {
 		return nil // nothing was asked
 	}
 	if !e.began { // or a commit whose answer is lost would have no number to ask by
-		if err := e.round(nil, ""); err != nil {
+		if err := e.round(nothingAsked); err != nil {
 			return e.trouble(err)
 		}
 	}
-	err := e.round(nil, "COMMIT")
+	err := e.round(func(_ context.Context, b *batchOf) error { b.add("COMMIT", nil, nil); return nil })
 	if e.lost(err) {
 		return e.outcome(err)
 	}
@@ -260,22 +237,46 @@ func (e *postgresEngine) outcome(cause error) error {
 	}
 }
 
-func (e *postgresEngine) exec(s *statement, args []driver.NamedValue) (int64, error) {
-	a := ask{s: s, args: values(args)}
-	err := e.trouble(e.round([]*ask{&a}, ""))
-	return a.changed, err
+func (e *postgresEngine) exec(s *statement, args []driver.NamedValue) (changed int64, err error) {
+	err = e.trouble(e.round(func(ctx context.Context, b *batchOf) error {
+		b.add(e.forms[s.number].one, values(args), func(rows pgx.Rows) error {
+			rows.Close()
+			changed = rows.CommandTag().RowsAffected()
+			return nil
+		})
+		return nil
+	}))
+	return changed, err
 }
 
 func (e *postgresEngine) query(s *statement, args []driver.NamedValue, each func(*row) error) error {
-	a := ask{s: s, args: values(args), query: true}
-	if err := e.trouble(e.round([]*ask{&a}, "")); err != nil {
+	var found [][]driver.Value
+	err := e.trouble(e.round(func(_ context.Context, b *batchOf) error {
+		b.add(e.forms[s.number].one, values(args), collect(&found))
+		return nil
+	}))
+	if err != nil {
 		return err
 	}
-	return a.each(each)
+	return readRows(found, func(r *row) error { return each(r) })
 }
 
-func (a *ask) each(each func(*row) error) error {
-	for _, v := range a.rows {
+// collect keeps rows until all answers of a round are read.
+func collect(found *[][]driver.Value) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		for rows.Next() {
+			v, err := scanValues(rows)
+			if err != nil {
+				return err
+			}
+			*found = append(*found, v)
+		}
+		return nil
+	}
+}
+
+func readRows(found [][]driver.Value, each func(*row) error) error {
+	for _, v := range found {
 		r := row{values: v}
 		if err := each(&r); err != nil {
 			return err
@@ -285,6 +286,50 @@ func (a *ask) each(each func(*row) error) error {
 		}
 	}
 	return nil
+}
+
+// queryMany sends the statement once, as a set, where it has one and no row is meant twice.
+func (e *postgresEngine) queryMany(s *statement, all [][]driver.NamedValue, each func(i int, r *row) error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	args := make([][]any, len(all))
+	for i := range all {
+		args[i] = values(all[i])
+	}
+	found := make([][][]driver.Value, len(all)) // by their place
+	err := e.trouble(e.round(func(ctx context.Context, b *batchOf) error {
+		form, err := e.form(ctx, s)
+		if err != nil {
+			return err
+		}
+		if len(all) > 1 && form != nil && form.counts && len(form.rounds(args)) == 1 {
+			if arrays, ok := form.arrays(args); ok {
+				b.add(form.sql, arrays, func(rows pgx.Rows) error {
+					for rows.Next() {
+						v, err := scanValues(rows)
+						if err != nil {
+							return err
+						}
+						i := v[0].(int64) - 1
+						found[i] = append(found[i], v[1:])
+					}
+					return nil
+				})
+				return nil
+			}
+		}
+		for i := range args {
+			b.add(e.forms[s.number].one, args[i], collect(&found[i]))
+		}
+		return nil
+	}))
+	for i := range found {
+		if err == nil {
+			err = readRows(found[i], func(r *row) error { return each(i, r) })
+		}
+	}
+	return err
 }
 
 // put keeps the statement until something is asked. It joins others of its kind where nothing in between touches their table.
@@ -332,139 +377,8 @@ func clean(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// run runs the operations in their order, but those together that may run at the same time.
-func (e *postgresEngine) run(t *tx, ops []*waiting) error {
-	for len(ops) > 0 {
-		n := 1
-		if kind := ops[0].company.kind; kind != noCompany {
-			keys := map[int64]bool{ops[0].company.key: true}
-			for n < len(ops) && ops[n].company.kind == kind && (ops[n].company.key == 0 || !keys[ops[n].company.key]) {
-				keys[ops[n].company.key] = true
-				n++
-			}
-		}
-		some := ops[:n]
-		// In one order everywhere, or two transactions could wait for each other's rows.
-		slices.SortStableFunc(some, func(a, b *waiting) int { return cmp.Compare(a.company.key, b.company.key) })
-		if err := e.beside(t, n, func(t *tx, i int) error { return some[i].runIn(t) }); err != nil {
-			return err
-		}
-		ops = ops[n:]
-	}
-	return nil
-}
-
-// A fiber is one of several things that run at the same time: a coroutine, which stops where it asks.
-type fiber struct {
-	engine *postgresEngine
-	yield  func(*ask) bool
-	next   func() (*ask, bool)
-	stop   func()
-	err    error
-	parked *ask // its locks are another's
-	held   []int64
-}
-
-var errStopped = errors.New("another operation of the batch failed")
-
-func (f *fiber) ask(a *ask) error {
-	if !f.yield(a) {
-		return errStopped
-	}
-	return nil
-}
-
-func (f *fiber) exec(s *statement, args []driver.NamedValue) (int64, error) {
-	a := ask{s: s, args: values(args)}
-	err := f.ask(&a)
-	return a.changed, err
-}
-
-func (f *fiber) put(s *statement, args []driver.NamedValue) error { return f.engine.put(s, args) }
-
-func (f *fiber) query(s *statement, args []driver.NamedValue, each func(*row) error) error {
-	a := ask{s: s, args: values(args), query: true}
-	if err := f.ask(&a); err != nil {
-		return err
-	}
-	return a.each(each)
-}
-
-// beside runs n things at the same time. What has locked a key is ended before another goes on that needs it.
-func (e *postgresEngine) beside(t *tx, n int, each func(t *tx, i int) error) error {
-	if n == 1 {
-		return each(t, 0)
-	}
-	fibers := make([]*fiber, n)
-	for i := range fibers {
-		f := &fiber{engine: e}
-		f.next, f.stop = iter.Pull(func(yield func(*ask) bool) {
-			f.yield = yield
-			f.err = each(&tx{t.writer, &scratch{}, f}, i)
-		})
-		fibers[i] = f
-	}
-	defer func() {
-		for _, f := range fibers {
-			f.stop()
-		}
-	}()
-	owners := map[int64]*fiber{}
-	for live := fibers; len(live) > 0; {
-		var asks []*ask
-		var locks, finds []int64
-		left := live[:0:0]
-		for _, f := range live {
-			a := f.parked
-			if a == nil {
-				var more bool
-				if a, more = f.next(); !more {
-					if f.err != nil {
-						return f.err
-					}
-					for _, hash := range f.held {
-						delete(owners, hash)
-					}
-					continue
-				}
-			}
-			left = append(left, f)
-			f.parked = nil
-			if a.locks == nil {
-				asks = append(asks, a)
-				continue
-			}
-			locks, finds = append(locks, a.locks...), append(finds, a.finds...)
-			for _, hash := range a.locks {
-				if o := owners[lockOf(hash)]; o != nil && o != f {
-					f.parked = a
-				}
-			}
-			if f.parked == nil {
-				for _, hash := range a.locks {
-					if id := lockOf(hash); owners[id] == nil {
-						owners[id] = f
-						f.held = append(f.held, id)
-					}
-				}
-			}
-		}
-		live = left
-		if locks = e.keys.fresh(locks); len(locks) > 0 || e.keys.asks(finds) {
-			asks = append(asks, &ask{locks: locks, finds: finds})
-		}
-		if len(asks) == 0 {
-			continue
-		}
-		if err := e.trouble(e.round(asks, "")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// round sends what waits and what is asked, and reads the answers. last, if any, is a statement after all others.
-func (e *postgresEngine) round(asks []*ask, last string) error {
+// round sends what waits and what add asks, and reads the answers.
+func (e *postgresEngine) round(add func(context.Context, *batchOf) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), roundFor)
 	defer cancel()
 	b := batchOf{conn: e.conn}
@@ -493,29 +407,15 @@ func (e *postgresEngine) round(asks []*ask, last string) error {
 		}
 	}
 	e.puts = e.puts[:0]
-	groups := map[*statement][]*ask{}
-	var order []*statement
-	for _, a := range asks {
-		if a.locks != nil || a.finds != nil {
-			e.addLocks(&b, a)
-			continue
-		}
-		if groups[a.s] == nil {
-			order = append(order, a.s)
-		}
-		groups[a.s] = append(groups[a.s], a)
-	}
-	for _, s := range order {
-		if err := e.addAsks(ctx, &b, s, groups[s]); err != nil {
-			return err
-		}
-	}
-	if last != "" {
-		b.add(last, nil, nil)
+	if err := add(ctx, &b); err != nil {
+		return err
 	}
 	e.began = true
 	return b.send(ctx)
 }
+
+// nothingAsked is for a round that only sends what waits.
+func nothingAsked(context.Context, *batchOf) error { return nil }
 
 // form is the statement for many; nil where there is none.
 func (e *postgresEngine) form(ctx context.Context, s *statement) (*setForm, error) {
@@ -564,93 +464,46 @@ func (e *postgresEngine) addPuts(ctx context.Context, b *batchOf, p *puts) error
 	return nil
 }
 
-func (e *postgresEngine) addAsks(ctx context.Context, b *batchOf, s *statement, asks []*ask) error {
-	if len(asks) > 1 {
-		form, err := e.form(ctx, s)
-		if err != nil {
-			return err
-		}
-		slices.SortStableFunc(asks, func(a, b *ask) int { return cmp.Compare(a.first(), b.first()) }) // rows are locked in this order
-		all := make([][]any, len(asks))
-		for i, a := range asks {
-			all[i] = a.args
-		}
-		var arrays []any
-		set := false
-		if form != nil && form.counts && len(form.rounds(all)) == 1 {
-			arrays, set = form.arrays(all)
-		}
-		if set {
-			b.add(form.sql, arrays, func(rows pgx.Rows) error {
+// lock locks hashes in ascending order, so that two transactions never wait for each other, and then looks up what finds
+// lead to: a statement of its own, which sees what was committed before it got the locks. With try it takes those that nobody has.
+func (e *postgresEngine) lock(locks, finds []int64, try bool) error {
+	finds = e.keys.unknown(finds)
+	if len(locks) == 0 && len(finds) == 0 {
+		return nil
+	}
+	return e.trouble(e.round(func(_ context.Context, b *batchOf) error {
+		switch {
+		case len(locks) == 0:
+		case try:
+			b.add(`SELECT h, pg_try_advisory_xact_lock(h)::int FROM unnest($1::bigint[]) AS h`, []any{locks}, func(rows pgx.Rows) error {
 				for rows.Next() {
 					v, err := scanValues(rows)
 					if err != nil {
 						return err
 					}
-					a := asks[v[0].(int64)-1]
-					if a.query {
-						a.rows = append(a.rows, v[1:])
-					} else {
-						a.changed++
+					if v[1].(int64) == 1 {
+						e.keys.locked[v[0].(int64)] = true
 					}
 				}
 				return nil
 			})
-			return nil
+		default:
+			b.add(`SELECT count(pg_advisory_xact_lock(h)) FROM unnest($1::bigint[]) AS h`, []any{locks}, nil)
 		}
-	}
-	for _, a := range asks {
-		b.add(e.forms[s.number].one, a.args, func(rows pgx.Rows) error {
-			for rows.Next() {
-				v, err := scanValues(rows)
-				if err != nil {
-					return err
+		if len(finds) > 0 {
+			b.add(`SELECT hash, part, id FROM keys WHERE hash = ANY ($1::bigint[])`, []any{finds}, func(rows pgx.Rows) error {
+				for rows.Next() {
+					v, err := scanValues(rows)
+					if err != nil {
+						return err
+					}
+					e.keys.add(key{Part: v[1].(int64), Hash: v[0].(int64), ID: v[2].(int64)})
 				}
-				a.rows = append(a.rows, v)
-			}
-			rows.Close()
-			a.changed = rows.CommandTag().RowsAffected()
-			return nil
-		})
-	}
-	return nil
-}
-
-// addLocks locks hashes in ascending order, so that two transactions never wait for each other, and then looks up what they
-// lead to: a statement of its own, which sees what was committed before it got the locks.
-func (e *postgresEngine) addLocks(b *batchOf, a *ask) {
-	switch {
-	case len(a.locks) == 0:
-	case a.try:
-		b.add(`SELECT h, pg_try_advisory_xact_lock(h)::int FROM unnest($1::bigint[]) AS h`, []any{a.locks}, func(rows pgx.Rows) error {
-			for rows.Next() {
-				v, err := scanValues(rows)
-				if err != nil {
-					return err
-				}
-				if v[1].(int64) == 1 {
-					e.keys.locked[v[0].(int64)] = true
-				}
-			}
-			return nil
-		})
-	default:
-		b.add(`SELECT count(pg_advisory_xact_lock(h)) FROM unnest($1::bigint[]) AS h`, []any{a.locks}, nil)
-	}
-	finds := e.keys.unknown(a.finds)
-	if len(finds) == 0 {
-		return
-	}
-	b.add(`SELECT hash, part, id FROM keys WHERE hash = ANY ($1::bigint[])`, []any{finds}, func(rows pgx.Rows) error {
-		for rows.Next() {
-			v, err := scanValues(rows)
-			if err != nil {
-				return err
-			}
-			e.keys.add(key{Part: v[1].(int64), Hash: v[0].(int64), ID: v[2].(int64)})
+				return nil
+			})
 		}
 		return nil
-	})
+	}))
 }
 
 // A batchOf is statements that go there together.

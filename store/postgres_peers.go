@@ -60,16 +60,6 @@ func (c *keyCache) forget(hashes []int64) {
 	}
 }
 
-// asks reports whether one of the hashes was not looked up yet.
-func (c *keyCache) asks(hashes []int64) bool {
-	for _, hash := range hashes {
-		if _, known := c.known[hash]; !known {
-			return true
-		}
-	}
-	return false
-}
-
 func (c *keyCache) add(k key) {
 	if !slices.Contains(c.known[k.Hash], k) {
 		c.known[k.Hash] = append(c.known[k.Hash], k)
@@ -195,32 +185,19 @@ func (m *manyWriters) allocate(t *tx, of sequence, n int64) (first int64, err er
 	}
 }
 
-// locker is a session that can lock hashes and look them up.
-type locker interface {
-	lock(hashes, finds []int64) error
-}
-
-func (e *postgresEngine) lock(hashes, finds []int64) error {
-	return e.trouble(e.round([]*ask{{locks: e.keys.fresh(hashes), finds: finds}}, ""))
-}
-
-func (f *fiber) lock(hashes, finds []int64) error {
-	return f.ask(&ask{locks: slices.Clone(hashes), finds: finds})
-}
-
-func (m *manyWriters) lock(t *tx, hashes, read []int64) error {
-	return t.session.(locker).lock(hashes, append(slices.Clone(hashes), read...))
+func (m *manyWriters) lock(_ *tx, hashes, read []int64) error {
+	return m.engine.lock(m.engine.keys.fresh(hashes), append(slices.Clone(hashes), read...), false)
 }
 
 func (m *manyWriters) tryLock(_ *tx, hashes []int64, reads [][]int64) (busy []bool, err error) {
 	e := m.engine
-	a := ask{try: true, finds: slices.Concat(reads...)}
+	var locks []int64
 	for _, hash := range hashes {
 		if !e.keys.locked[lockOf(hash)] {
-			a.locks = append(a.locks, lockOf(hash))
+			locks = append(locks, lockOf(hash))
 		}
 	}
-	if err := e.trouble(e.round([]*ask{&a}, "")); err != nil {
+	if err := e.lock(locks, slices.Concat(reads...), true); err != nil {
 		return nil, err
 	}
 	busy = make([]bool, len(hashes))
@@ -232,15 +209,11 @@ func (m *manyWriters) tryLock(_ *tx, hashes []int64, reads [][]int64) (busy []bo
 	return busy, nil
 }
 
-func (m *manyWriters) find(t *tx, first, last, hash int64, ids []int64) ([]int64, error) {
-	known, there := m.engine.keys.known[hash]
-	if !there {
-		if err := t.session.(locker).lock(nil, []int64{hash}); err != nil {
-			return nil, fmt.Errorf("find a key: %w", err)
-		}
-		known = m.engine.keys.known[hash]
+func (m *manyWriters) find(_ *tx, first, last, hash int64, ids []int64) ([]int64, error) {
+	if err := m.engine.lock(nil, []int64{hash}, false); err != nil {
+		return nil, fmt.Errorf("find a key: %w", err)
 	}
-	for _, k := range known {
+	for _, k := range m.engine.keys.known[hash] {
 		if k.Part >= first && k.Part <= last {
 			ids = append(ids, k.ID)
 		}

@@ -129,17 +129,24 @@ func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 func TestARowThatIsRefusedCostsItsOwnOperation(t *testing.T) {
 	s, _ := openForSets(t)
 	var batch []*waiting
+	consents := &set{func(t *tx, members []*waiting) error {
+		for i, w := range members {
+			err := t.peers.lock(t, []int64{int64(i)}, nil)
+			if err == nil {
+				err = t.saveConsent(w.member.(*nudgewire.ConsentRecord))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
 	for i := range 5 {
 		c := nudgewire.ConsentRecord{Phone: nudgewire.Phone(fmt.Sprint("44770090030", i)), Consent: nudgewire.ConsentGiven, At: time.Now(), Source: "form"}
 		if i == 2 {
 			c.Consent = "perhaps"
 		}
-		batch = append(batch, &waiting{company: company{kind: accepting}, done: make(chan struct{}, 1), run: func(t *tx) error {
-			if err := t.peers.lock(t, []int64{int64(i)}, nil); err != nil {
-				return err
-			}
-			return t.saveConsent(&c)
-		}})
+		batch = append(batch, &waiting{set: consents, member: &c, done: make(chan struct{}, 1)})
 	}
 	commit(s.writer, batch)
 	for i, w := range batch {
@@ -199,5 +206,24 @@ func TestASetTakesNoValueOfAnotherType(t *testing.T) {
 		if out, ok := f.arrays([][]any{whole, odd}); ok {
 			t.Errorf("%v makes %v", odd, out)
 		}
+	}
+}
+
+// What runs together passes no other operation, and no two with one key run together.
+func TestWhatRunsTogether(t *testing.T) {
+	a, b := &set{}, &set{}
+	of := func(s *set, key int64) *waiting { return &waiting{set: s, key: key} }
+	ops := []*waiting{of(a, 3), of(b, 0), of(a, 1), of(a, 3), of(b, 0), of(nil, 0), of(a, 7)}
+	var turns []string
+	for left := slices.Clone(ops); len(left) > 0; {
+		n := together(left)
+		var turn []string
+		for _, o := range left[:n] {
+			turn = append(turn, fmt.Sprint(slices.Index(ops, o)))
+		}
+		turns, left = append(turns, strings.Join(turn, " ")), left[n:]
+	}
+	if got := strings.Join(turns, ", "); got != "0 2, 1 4, 3, 5, 6" {
+		t.Errorf("in turns of %s", got)
 	}
 }

@@ -73,25 +73,6 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(append(errs, e.conn.Close())...)
 }
 
-func (e *sqliteEngine) run(t *tx, ops []*waiting) error {
-	for _, o := range ops {
-		if err := o.runIn(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// beside runs them one after the other: a statement is a call of a function here.
-func (e *sqliteEngine) beside(t *tx, n int, each func(t *tx, i int) error) error {
-	for i := range n {
-		if err := each(t, i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 var beginSQL = statementOf(`{{begin}}`)
 
 // begin begins a transaction. While the data is not where it was opened it is a *GoneError, and a *DamagedError once it is damaged:
@@ -179,4 +160,13 @@ func (e *sqliteEngine) query(s *statement, args []driver.NamedValue, each func(*
 			return r.err
 		}
 	}
+}
+
+func (e *sqliteEngine) queryMany(s *statement, all [][]driver.NamedValue, each func(i int, r *row) error) error {
+	for i := range all {
+		if err := e.query(s, all[i], func(r *row) error { return each(i, r) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -90,6 +90,9 @@ type Store struct {
 	expiry  func(*nudgewire.Dispatch) bool
 	due     func() nudgewire.DueRules
 	hash    func(...string) int64
+
+	accepts, finishes, polls *set // see openSets
+
 	ring    ring
 	commits *groupCommit // nil when read-only
 	writer  *writer      // nil when read-only
@@ -155,6 +158,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
 		},
 	}
+	s.openSets()
 	open := s.openFile
 	if OnServer(o.DSN) {
 		open = s.openPostgres
@@ -198,15 +202,53 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 // write hands an operation to the group commit.
 func (s *Store) write(ctx context.Context, l lane, run op) error {
-	return s.writeBeside(ctx, l, company{}, run)
+	return s.hand(ctx, l, waiting{run: run})
 }
 
-// writeBeside is write for an operation that may run at the same time as others.
-func (s *Store) writeBeside(ctx context.Context, l lane, c company, run op) error {
+// writeSet hands it a member of a set.
+func (s *Store) writeSet(ctx context.Context, l lane, of *set, key int64, member any) error {
+	return s.hand(ctx, l, waiting{set: of, key: key, member: member})
+}
+
+// openSets says what runs together: events, the ends of claims, and looks at messages.
+func (s *Store) openSets() {
+	s.accepts = &set{func(t *tx, members []*waiting) error {
+		all := make([]*acceptance, len(members))
+		for i, w := range members {
+			all[i] = w.member.(*acceptance)
+		}
+		return t.acceptAll(all, s.settle)
+	}}
+	s.finishes = &set{func(t *tx, members []*waiting) error {
+		all := make([]*nudgewire.Attempt, len(members))
+		for i, w := range members {
+			all[i] = w.member.(*nudgewire.Attempt)
+		}
+		lost, err := t.finishAll(all)
+		return tellLost(members, lost, err)
+	}}
+	s.polls = &set{func(t *tx, members []*waiting) error {
+		all := make([]*nudgewire.Poll, len(members))
+		for i, w := range members {
+			all[i] = w.member.(*nudgewire.Poll)
+		}
+		lost, err := t.finishPolls(s, all)
+		return tellLost(members, lost, err)
+	}}
+}
+
+func tellLost(members []*waiting, lost []error, err error) error {
+	for i, w := range members {
+		w.err = lost[i]
+	}
+	return err
+}
+
+func (s *Store) hand(ctx context.Context, l lane, o waiting) error {
 	if s.commits == nil {
 		return ErrReadOnly
 	}
-	return s.commits.do(ctx, l, c, run)
+	return s.commits.do(ctx, l, o)
 }
 
 // Stats is the state of the write queue. It is zero for a store that only reads.
