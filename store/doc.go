@@ -19,6 +19,6 @@
 //  10. retention.go, retention_*.go: what is removed by its age, and when keys and free pages go.
 //  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt; backup_copy.go.
 //  12. read.go, read_*.go: what commands show. sqlite_*.go: what knows SQLite, sqlite_dialect.go first.
-//  13. postgres_engine.go: how operations that run at the same time ask a server together; postgres_sets.go: many executions of a
-//     statement as one; postgres_peers.go: what holds where others write, too; postgres_open.go.
+//  13. postgres_engine.go: one connection, and what goes to the server together; postgres_sets.go: many executions of a statement
+//     as one; postgres_peers.go: what holds where others write, too; postgres_open.go.
 package store
