@@ -114,8 +114,10 @@ func TestAFileThatIsCutOffClosesTheDoor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("/readyz is %d (%v)", res.StatusCode, err)
+	text, err := io.ReadAll(res.Body)
+	if err = errors.Join(err, res.Body.Close()); err != nil || res.StatusCode != http.StatusServiceUnavailable ||
+		!strings.Contains(string(text), `"why":"the data is damaged","cure":"stop the daemon, keep a copy`) || strings.Contains(string(text), h.folder) {
+		t.Errorf("/readyz is %d: %s (%v)", res.StatusCode, text, err)
 	}
 	_, err = h.ask.Status(t.Context())
 	var told *server.Error

@@ -249,11 +249,11 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 		err = h.Ready(r.Context())
 	}
 	if err != nil {
-		// Anybody may ask, so the reason goes to the log and not to them.
+		// Anybody may ask, so all that is known goes to the log, and to them what kind of trouble it is.
 		if others, ok := h.lines.notReady.line(h.Now()); ok {
 			h.Log.Warn("not ready", zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
-		Readiness{}.write(w)
+		Readiness{Why: store.Unready(err), Cure: store.Cure(err)}.write(w)
 		return
 	}
 	v := Readiness{Ready: true}

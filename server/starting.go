@@ -14,6 +14,7 @@ import (
 type Readiness struct {
 	Ready    bool   `json:"ready"`
 	Starting string `json:"starting,omitempty"` // what the daemon waits for before it can open its data: "the disk is full"
+	Why      string `json:"why,omitempty"`      // why webhooks cannot be stored any more: "the data is damaged"
 	Cure     string `json:"cure,omitempty"`     // what ends that: "make room on the disk of the data"
 	Note     string `json:"note,omitempty"`
 }

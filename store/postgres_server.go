@@ -97,6 +97,20 @@ func Away(err error) string {
 	return ""
 }
 
+// Unready says in a few words why nothing can be stored at present, for anybody: it names no path and no server; "" where err is anything
+// else.
+func Unready(err error) string {
+	_, gone := errors.AsType[*GoneError](err)
+	switch {
+	case damaged(err):
+		return "the data is damaged"
+	case gone:
+		return "the data is not where it was opened"
+	default:
+		return Away(err)
+	}
+}
+
 func outageWords(err error) string {
 	if e, is := errors.AsType[*pgconn.PgError](err); is {
 		switch {
@@ -117,9 +131,11 @@ func outageWords(err error) string {
 
 // Cure is the next step after an error of a PostgreSQL database, of damaged data, or of the disk; "" where the error says it all.
 func Cure(err error) string {
-	switch {
+	switch _, gone := errors.AsType[*GoneError](err); {
 	case damaged(err):
 		return damagedCure
+	case gone:
+		return "put the files back where they were, or start the daemon anew to begin with what is there"
 	case DiskFull(err):
 		return "make room on the disk of the data; the daemon goes on by itself"
 	case DiskTrouble(err) != "":

@@ -175,6 +175,8 @@ func (d *doctor) address(ctx context.Context, what, base, cure string) {
 		d.found(wellGood, what, "", "%s answers, and takes webhooks", base)
 	case v.Starting != "":
 		d.found(wellBad, what, v.Cure, "%s takes no webhooks, and the daemon cannot open its data: %s", base, v.Starting)
+	case v.Why != "":
+		d.found(wellBad, what, v.Cure, "%s takes no webhooks: %s", base, v.Why)
 	case status == http.StatusServiceUnavailable:
 		d.found(wellBad, what, "the daemon's log says why", "%s answers that it is not ready", base)
 	default:

@@ -222,10 +222,11 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 	w.wants(out, `^trouble     run 1 of spring waits to be approved: 500% of the last run$`, `^            1 uploaded file in doubt: somebody must say what became of it$`)
 }
 
-func TestDoctorTellsWhatAStartWaitsFor(t *testing.T) {
+func TestDoctorTellsWhyTheDoorTakesNothing(t *testing.T) {
 	for name, v := range map[string]server.Readiness{
 		"the disk":            {Starting: "the disk is full", Cure: "make room on the disk of the data"},
 		"the database server": {Starting: "the database server cannot be reached", Cure: "look at the database server and the way to it"},
+		"damage":              {Why: "the data is damaged", Cure: "start it anew"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			door := httptest.NewServer(server.Starting(func() server.Readiness { return v }))
@@ -233,6 +234,9 @@ func TestDoctorTellsWhatAStartWaitsFor(t *testing.T) {
 			d := &doctor{cfg: &config.Config{}}
 			d.address(t.Context(), "public address", door.URL, "look at the proxy")
 			want := finding{What: "public address", State: wellBad, Words: door.URL + " takes no webhooks, and the daemon cannot open its data: " + v.Starting, Cure: v.Cure}
+			if v.Why != "" {
+				want.Words = door.URL + " takes no webhooks: " + v.Why
+			}
 			if len(d.findings) != 1 || d.findings[0] != want {
 				t.Errorf("doctor finds %+v", d.findings)
 			}
