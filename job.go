@@ -75,7 +75,7 @@ type Run struct {
 	Send         Send   // for DeliverPerMessage, as it is written: what has {{ }} in it, each row says itself
 	Category     Category
 	Expires      time.Duration // for DeliverPerMessage: how long a row may wait
-	Folder       string        // where its parts and the list of excluded rows lie; "" before it was built
+	Columns      []string      // what its rows have beside a phone, as its files name them: var_1, language; nil before it was built
 
 	Tally     Tally
 	Approved  string    // who approved it; "" for nobody
@@ -88,7 +88,7 @@ type Run struct {
 
 	CreatedAt, StartedAt, EndedAt time.Time // UTC; zero while it has not come so far
 
-	FilesRemovedAt time.Time // when Folder was cleared away; zero while it is there
+	BlankedAt time.Time // when the values of its rows were removed (retention.lists); zero while they are there
 }
 
 // A RunCause is what made a run.
@@ -257,20 +257,16 @@ func (s RunState) Final() bool { return runLaw[s] == nil }
 // May reports whether a run in state s may become next.
 func (s RunState) May(next RunState) bool { return slices.Contains(runLaw[s], next) }
 
-// A Part is one CSV file of a run, uploaded at most once. Its numbers are stored before the
-// first upload of the run, so that a restart knows exactly what is left to do.
+// A Part is rows of a list that go as one CSV file. It is cut when its turn comes: until then it is what is left of the list, and
+// what finds no place in the file is left in a part of its own.
 type Part struct {
 	RunID  RunID
-	Number int // from 1
-	File   string
-	Rows   int64 // 0 only for PartExcluded
-	First  int64 // number of its first row among the kept rows of the run, from 1
-	Bytes  int64
-	SHA256 string // of the file, hex
-
-	// Excluded is how many rows the part has lost since it was built, because their contacts may not
-	// get it any more. A list of them stands beside its file.
-	Excluded int64
+	Number int       // from 1
+	List   RunID     // the run that read the rows; of a retry that is another one
+	Ranges RowRanges // the rows on the file of the newest attempt; of one that waits for its turn those that it may take
+	Rows   int64     // in Ranges; 0 only for PartExcluded
+	Bytes  int64     // of the file of the newest attempt; 0 before the first
+	SHA256 string    // of that file, hex; "" before the first
 
 	State      PartState
 	Reason     string // the service's words or ours; "" for a plain acceptance
@@ -291,23 +287,22 @@ type PartState string
 
 // The states of a part.
 const (
-	PartBuilt     PartState = "built"     // on disk, waiting for its turn, also after an upload that was surely not taken
+	PartWaiting   PartState = "waiting"   // for its turn, also after an upload that was surely not taken
 	PartUploading PartState = "uploading" // claimed; a crash here makes it in doubt
 	PartAccepted  PartState = "accepted"  // the service took it; final
 	PartRejected  PartState = "rejected"  // the service refused it, or it may not go out any more; final
 	PartInDoubt   PartState = "in_doubt"  // may have been taken: a person decides, nothing uploads it again by itself
 	PartCancelled PartState = "cancelled" // the run ended before its turn; final
 	PartExcluded  PartState = "excluded"  // nobody on it was left to send to when its turn came; final
-	PartRecut     PartState = "recut"     // cut into smaller parts, which have its rows; final
 )
 
 // PartStates lists every state in the order of a part's life.
-var PartStates = []PartState{PartBuilt, PartUploading, PartAccepted, PartRejected, PartInDoubt, PartCancelled, PartExcluded, PartRecut}
+var PartStates = []PartState{PartWaiting, PartUploading, PartAccepted, PartRejected, PartInDoubt, PartCancelled, PartExcluded}
 
 var partLaw = map[PartState][]PartState{
-	PartBuilt:     {PartUploading, PartRejected, PartCancelled, PartExcluded, PartRecut},
-	PartUploading: {PartBuilt, PartAccepted, PartRejected, PartInDoubt},
-	PartInDoubt:   {PartBuilt, PartAccepted, PartRejected}, // a person's word
+	PartWaiting:   {PartUploading, PartRejected, PartCancelled, PartExcluded},
+	PartUploading: {PartWaiting, PartAccepted, PartRejected, PartInDoubt},
+	PartInDoubt:   {PartWaiting, PartAccepted, PartRejected}, // a person's word
 }
 
 // Final reports whether no one leaves the state.
@@ -315,3 +310,8 @@ func (s PartState) Final() bool { return partLaw[s] == nil }
 
 // May reports whether a part in state s may become next.
 func (s PartState) May(next PartState) bool { return slices.Contains(partLaw[s], next) }
+
+// MayHaveArrived reports whether those on a part in state s got it, or may have.
+func (s PartState) MayHaveArrived() bool {
+	return s == PartUploading || s == PartAccepted || s == PartInDoubt
+}

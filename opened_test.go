@@ -20,7 +20,6 @@ var opens = []string{
 var opensItself = map[string]string{
 	"internal/regular":                  "the one that asks",
 	"internal/pgaddress":                "looks at the files of an address first",
-	"internal/files/folder.go":          "parts that this program wrote itself, below the data",
 	"internal/disk/sync_unix.go":        "a folder, to make its names durable",
 	"internal/testserver":               "tests",
 	"bench":                             "a measurement",

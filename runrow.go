@@ -23,7 +23,7 @@ type RunRow struct {
 	// Number where this run sends the row again.
 	ReadBy     RunID
 	ReadNumber int64
-	Position   Position // in the source; zero where nobody looked it up
+	Position   Position // in the source; zero where that is not known any more
 }
 
 // EndedAt is when what became of the row was known, for one that ended.

@@ -3,7 +3,6 @@ package app_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,13 +16,13 @@ import (
 const byMessage = "    deliver: per_message\n    send: {template: winback}\n"
 
 // export reads a run's rows back.
-func (h *house) export(id nudgewire.RunID) (rows []server.RowView, problems []string) {
+func (h *house) export(id nudgewire.RunID) (rows []server.RowView) {
 	h.t.Helper()
-	problems, err := h.ask.Rows(h.t.Context(), id, func(r *server.RowView) error { rows = append(rows, *r); return nil })
+	err := h.ask.Rows(h.t.Context(), id, func(r *server.RowView) error { rows = append(rows, *r); return nil })
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return rows, problems
+	return rows
 }
 
 // settled waits until every message of a run has ended, and gives the run.
@@ -112,7 +111,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		t.Errorf("the service counts %d messages, want %d and %d again", n, len(wanted), failed)
 	}
 
-	rows, problems := h.export(first.ID)
+	rows := h.export(first.ID)
 	var kept, left, retried int
 	phones := map[string]bool{}
 	for _, r := range rows {
@@ -122,7 +121,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		}
 		kept++
 		phones[r.Phone] = true
-		if int(r.Number) != kept || r.Row == 0 || r.File != filepath.Join(folder, "list.csv") || r.Phone != wanted[kept-1] || r.MessageID == "" || r.Part != 1 {
+		if int(r.Number) != kept || r.Row == 0 || r.File != filepath.Join(folder, "list.csv") || r.Phone != wanted[kept-1] || r.MessageID == "" || r.Part != 0 {
 			t.Fatalf("row %d is %+v, want %s", kept, r, wanted[kept-1])
 		}
 		sends := 1
@@ -133,14 +132,14 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 			t.Errorf("%+v, and the service took %d messages to it", r, h.service.Accepted(r.Phone))
 		}
 	}
-	if len(problems) != 0 || kept != len(wanted) || left != 200-len(wanted) || retried != int(failed) || len(phones) != len(wanted) {
-		t.Errorf("%d rows kept, %d left out, %d sent again; %q", kept, left, retried, problems)
+	if kept != len(wanted) || left != 200-len(wanted) || retried != int(failed) || len(phones) != len(wanted) {
+		t.Errorf("%d rows kept, %d left out, %d sent again", kept, left, retried)
 	}
 	rejects := rows[len(wanted):]
 	if r := rejects[0]; r.Row == 0 || r.Number != 0 || r.Reason == "" || r.Phone == "" {
 		t.Errorf("a row that was left out: %+v", r)
 	}
-	other, _ := h.export(second.ID)
+	other := h.export(second.ID)
 	if len(other) != int(failed) || other[0].RetryOf == 0 {
 		t.Errorf("the retry has %d rows, the first %+v", len(other), other[0])
 	}
@@ -204,9 +203,8 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 	}
 }
 
-// The rows of a run that uploads files come from the files. What is gone of them is named, and
-// the rest is told.
-func TestAnExportNamesTheFilesThatAreGone(t *testing.T) {
+// The rows of a run that uploads files stand as their part stands.
+func TestAnExportTellsOfTheRowsOfFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
@@ -215,23 +213,16 @@ func TestAnExportNamesTheFilesThatAreGone(t *testing.T) {
 	if r.State != nudgewire.RunDone || len(r.Parts) < 2 {
 		t.Fatalf("the run is %s with %d parts: %s", r.State, len(r.Parts), r.Reason)
 	}
-	rows, problems := h.export(r.ID)
-	if len(rows) != 400 || len(problems) != 0 {
-		t.Fatalf("%d rows, %q", len(rows), problems)
+	rows := h.export(r.ID)
+	if len(rows) != 400 {
+		t.Fatalf("%d rows", len(rows))
 	}
 	for i, phone := range wanted {
 		if one := rows[i]; one.Phone != phone || one.Number != int64(i+1) || one.State != "accepted" || one.Part == 0 || one.MessageID != "" {
 			t.Fatalf("row %d is %+v, want %s", i+1, one, phone)
 		}
 	}
-	if err := os.Remove(filepath.Join(r.Folder, r.Parts[0].File)); err != nil {
-		t.Fatal(err)
-	}
-	rows, problems = h.export(r.ID)
-	if want := []string{r.Parts[0].File + " is gone from " + r.Folder}; len(rows) != 400-int(r.Parts[0].Rows) || !slices.Equal(problems, want) || rows[0].Part != 2 {
-		t.Errorf("%d rows, %q", len(rows), problems)
-	}
-	if _, err := h.ask.Rows(t.Context(), 99, nil); err == nil || err.Error() != "there is no such run" {
+	if err := h.ask.Rows(t.Context(), 99, nil); err == nil || err.Error() != "there is no such run" {
 		t.Errorf("no such run: %v", err)
 	}
 }
@@ -257,15 +248,15 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 	if _, err := h.ask.OrderRun(t.Context(), r.ID, "cancel", server.RunOrder{}); err != nil {
 		t.Fatal(err)
 	}
-	h.eventually("its part is cancelled", func() bool {
+	h.eventually("nothing of it is on its way", func() bool {
 		got, err := h.ask.Run(t.Context(), r.ID)
-		return err == nil && got.Parts[0].State == nudgewire.PartCancelled && got.Messages["sending"] == 0
+		return err == nil && got.State == nudgewire.RunCancelled && got.Messages["sending"] == 0
 	})
-	rows, problems := h.export(r.ID)
+	rows := h.export(r.ID)
 	var queued, never int
 	for i, phone := range wanted {
 		one := rows[i]
-		if one.Phone != phone || one.Number != int64(i+1) || one.Part != 1 {
+		if one.Phone != phone || one.Number != int64(i+1) {
 			t.Fatalf("row %d is %+v, want %s", i+1, one, phone)
 		}
 		switch {
@@ -277,8 +268,8 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 			t.Fatalf("row %d is %+v", i+1, one)
 		}
 	}
-	if len(problems) != 0 || queued < 50 || never < 1000 || queued+never != len(wanted) {
-		t.Errorf("%d rows were handed over and %d never, %q", queued, never, problems)
+	if queued < 50 || never < 1000 || queued+never != len(wanted) {
+		t.Errorf("%d rows were handed over and %d never", queued, never)
 	}
 }
 
@@ -292,7 +283,7 @@ func TestAnExportTellsOfMessagesThatAnUploadNamed(t *testing.T) {
 		sandbox: sandbox.Options{ListIDs: true, Phones: true},
 	})
 	r := h.settled(h.fire("winback").ID)
-	rows, problems := h.export(r.ID)
+	rows := h.export(r.ID)
 	ids := map[nudgewire.MessageID]bool{}
 	for i, phone := range wanted {
 		if one := rows[i]; one.Phone != phone || one.Status != nudgewire.StatusDelivered || one.DeliveredAt == nil || one.MessageID == "" {
@@ -300,7 +291,7 @@ func TestAnExportTellsOfMessagesThatAnUploadNamed(t *testing.T) {
 		}
 		ids[rows[i].MessageID] = true
 	}
-	if len(ids) != len(wanted) || len(problems) != 0 {
-		t.Errorf("%d messages of %d rows, %q", len(ids), len(wanted), problems)
+	if len(ids) != len(wanted) {
+		t.Errorf("%d messages of %d rows", len(ids), len(wanted))
 	}
 }

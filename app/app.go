@@ -24,7 +24,6 @@ import (
 	"github.com/nudgewire/nudgewire/console"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/metrics"
 	"github.com/nudgewire/nudgewire/outbox"
@@ -72,7 +71,6 @@ type App struct {
 	opt   Options
 	log   *zap.Logger
 	store *store.Store
-	files *files.Places
 	owner string // signs this process's claims
 
 	accounts          atomic.Pointer[accountMap]
@@ -89,7 +87,6 @@ type App struct {
 	enricher *enricher.Enricher
 	alerts   *alerts.Alerts
 	jobs     *scheduler.Scheduler
-	history  *scheduler.History
 	lookups  *enricher.Client
 
 	disk         *diskGuard

@@ -48,9 +48,6 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
-	if a.files, err = FilesOf(cfg, cfg.Storage, a.store); err != nil {
-		return fmt.Errorf("files: %w", err)
-	}
 	a.build(cfg)
 	return a.recover(ctx, cfg, a.owner)
 }
@@ -65,7 +62,6 @@ func (a *App) observer() store.Observer {
 	o = a.seen(o)
 	o.Finished = func(one nudgewire.Attempt) {
 		if one.State == nudgewire.StateAccepted {
-			a.history.Accepted(one.Message.DispatchID)
 			if acc := a.of(one.Message.Account); acc != nil {
 				acc.tracker.Scout(one.Message)
 			}
@@ -98,7 +94,6 @@ func (a *App) build(cfg *config.Config) {
 	a.alerts = a.newAlerts(cfg)
 	a.dropReceivers() // of an earlier try
 	a.useReceivers(cfg)
-	a.history = scheduler.NewHistory(a.store, a.files)
 	a.jobs = a.newJobs(cfg)
 }
 

@@ -77,14 +77,9 @@ func (a *App) forget(ctx context.Context) (done []store.Erasure, waits string, e
 	if err := a.store.RecordErasures(ctx, all); err != nil {
 		return nil, "", err
 	}
-	// Files first: what the service answers of one that is being sent names messages, which the tables have only then.
-	find := store.Finder(all)
-	waits, err = a.jobs.Forget(ctx, find)
+	waits, err = a.store.Erase(ctx, all)
 	if err == nil && waits == "" {
-		waits, err = a.store.Erase(ctx, all)
-	}
-	if err == nil && waits == "" {
-		err = a.forgetRequests(ctx, all, find)
+		err = a.forgetRequests(ctx, all, store.Finder(all))
 	}
 	if err != nil || waits != "" {
 		if err == nil && all[0].Waits != waits {

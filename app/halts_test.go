@@ -234,7 +234,7 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	h = open(t, options{folder: folder, config: config})
 	v := show()
 	parts := len(v.Parts)
-	if v.State != nudgewire.RunUploading || parts < 3 || v.Parts[1].State != nudgewire.PartBuilt {
+	if v.State != nudgewire.RunUploading || parts < 2 || v.Parts[1].State != nudgewire.PartWaiting {
 		t.Fatalf("the halted run is %s with %d parts, the second %s", v.State, parts, v.Parts[1].State)
 	}
 	if want := `job "winback", since `; !strings.HasPrefix(v.Halted, want) || !strings.HasSuffix(v.Halted, " UTC: wrong list; it goes on with: nudgewire resume job winback") {

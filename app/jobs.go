@@ -7,7 +7,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/server"
@@ -16,9 +15,9 @@ import (
 
 // JobsBeside is what can be asked of the jobs of cfg without a daemon: they are listed and
 // forecast, and nothing is fired or changed.
-func JobsBeside(cfg *config.Config, st *store.Store, in files.Store, now func() time.Time) server.Jobs {
+func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) server.Jobs {
 	s := scheduler.New(scheduler.Options{
-		Store: st, Excluder: scheduler.NewHistory(st, in), Files: in, Owner: "nobody", Now: now,
+		Store: st, Excluder: scheduler.NewHistory(st), Owner: "nobody", Now: now,
 		Prices: func(account string) scheduler.Prices { return pricesOf(cfg, account) }, Rate: func(account string) float64 { return rateOf(cfg, account) },
 		Rules: func() *duerules.Rules { return cfg.Due }, Errors: func() *nudgewire.ErrorRules { return cfg.Errors },
 	})
@@ -29,9 +28,8 @@ func JobsBeside(cfg *config.Config, st *store.Store, in files.Store, now func() 
 // newJobs is the scheduler of the daemon.
 func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 	s := scheduler.New(scheduler.Options{
-		Store: a.store, Line: a.line, Excluder: a.history,
-		Keep:  func() time.Duration { return a.config().Retention.Lists.D() },
-		Files: a.files, Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
+		Store: a.store, Line: a.line, Excluder: scheduler.NewHistory(a.store),
+		Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
 		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
 		Restored: func() (time.Time, bool) {
 			_, review := a.store.InReview()

@@ -20,7 +20,7 @@ func TestWhyFindsTheRowsOfUploadedFiles(t *testing.T) {
 	if r.State != nudgewire.RunDone {
 		t.Fatalf("the run is %s %q", r.State, r.Reason)
 	}
-	rows, _ := h.export(r.ID)
+	rows := h.export(r.ID)
 	for _, row := range rows {
 		if row.State != "accepted" {
 			continue

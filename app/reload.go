@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -229,9 +228,6 @@ func (a *App) needRestart(now *config.Config) (out []string) {
 	}
 	if began.Storage != now.Storage { // an address may hold a password
 		out = append(out, "storage is still "+store.Name(began.Storage))
-	}
-	if !began.Files.Same(now.Files) {
-		out = append(out, "files is still "+cmp.Or(began.Files.String(), "the folder runs beside the database"))
 	}
 	differs("server.listen", began.Server.Listen, now.Server.Listen)
 	differs("server.tls", began.Server.TLS.Source(), now.Server.TLS.Source())

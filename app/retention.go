@@ -62,9 +62,17 @@ func retentionOf(cfg *config.Config) store.Retention {
 	r := &cfg.Retention
 	return store.Retention{
 		Payloads: age(r.Payloads), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages), Phones: age(r.Phones),
-		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut), Runs: age(r.Runs),
+		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut), Runs: age(r.Runs), Lists: r.Lists.D(), Rows: longestBack(cfg),
 		Once: cfg.Triggers.Once, Rest: restFor,
 	}
+}
+
+// longestBack is how far back jobs look at who was messaged.
+func longestBack(cfg *config.Config) (longest time.Duration) {
+	for _, j := range cfg.Jobs {
+		longest = max(longest, j.Exclude.MessagedWithin.D())
+	}
+	return longest
 }
 
 // restFor waits some times as long as a commit took, or until ctx ends.

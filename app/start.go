@@ -144,10 +144,6 @@ func (a *App) closeData() error {
 		a.lookups.Close()
 		a.lookups = nil
 	}
-	if a.files != nil {
-		a.files.Close()
-		a.files = nil
-	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())
 		a.store = nil

@@ -20,11 +20,10 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// The entries of an archive. Those of the two folders keep their names below them.
+// The entries of an archive. Those of the folder keep their names below it.
 const (
 	entryDatabase = "nudgewire.db"
 	entryKey      = "forgotten-key"
-	entryRuns     = "runs"
 	entryRequests = "data-requests"
 	entryManifest = "manifest.json"
 )
@@ -38,7 +37,6 @@ type Manifest struct {
 	At      time.Time    `json:"at"`      // the moment that the copy shows, or shortly before
 	Version string       `json:"version"` // of the program that made it
 	Data    store.Copied `json:"data"`
-	Runs    string       `json:"runs"` // where the files of runs lay unless the config said otherwise; versions before files: restore by it
 	Files   []Entry      `json:"files"`
 }
 
@@ -81,17 +79,16 @@ func newWriter(to io.Writer, did func(int64)) (*writer, error) {
 }
 
 // add writes size bytes of an open file as an entry.
-func (w *writer) add(ctx context.Context, name string, f io.Reader, size int64, at time.Time) (Entry, error) {
+func (w *writer) add(ctx context.Context, name string, f io.Reader, size int64, at time.Time) error {
 	if err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: at.Truncate(time.Second), Format: tar.FormatPAX}); err != nil {
-		return Entry{}, err
+		return err
 	}
 	sum := sha256.New()
 	if _, err := io.CopyN(io.MultiWriter(w.tar, sum), &reporting{ctx, f, w.did}, size); err != nil {
-		return Entry{}, err
+		return err
 	}
-	e := Entry{name, size, hex.EncodeToString(sum.Sum(nil))}
-	w.all = append(w.all, e)
-	return e, nil
+	w.all = append(w.all, Entry{name, size, hex.EncodeToString(sum.Sum(nil))})
+	return nil
 }
 
 // close writes the manifest and ends the archive.
@@ -238,7 +235,7 @@ func known(name string) bool {
 		return true
 	}
 	folder, rest, below := strings.Cut(name, "/")
-	return below && (folder == entryRuns || folder == entryRequests) && rest != "" && filepath.IsLocal(filepath.FromSlash(rest)) && !strings.Contains(name, "\\")
+	return below && folder == entryRequests && rest != "" && filepath.IsLocal(filepath.FromSlash(rest)) && !strings.Contains(name, "\\")
 }
 
 // differ says how what was found differs from what should be there; "" where it does not.

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,8 +22,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/files"
-	"github.com/nudgewire/nudgewire/internal/files/filestest"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -58,7 +55,7 @@ func open(t *testing.T, folder string) *store.Store {
 
 func dsnOf(folder string) string { return "sqlite:" + filepath.Join(folder, "nudgewire.db") }
 
-// stocked is a folder of data with some events and a file of a run.
+// stocked is a folder of data with some events and a run.
 func stocked(t *testing.T, events int) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -68,12 +65,10 @@ func stocked(t *testing.T, events int) string {
 			t.Fatal(err)
 		}
 	}
-	runs := filepath.Join(folder, "runs", "winback", "1-2026")
-	write(t, filepath.Join(runs, "part-001.csv"), "phone\n447700900123\n")
 	if _, won, err := s.StartRunOf(t.Context(), nudgewire.Run{
 		Job: "winback", Slot: "2026-11-23 10:00", DueAt: time.Now(), Cause: nudgewire.CauseCron, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverCSV,
-		Category: nudgewire.Marketing, Folder: runs, CreatedAt: time.Now(),
-	}, []nudgewire.Part{{Number: 1, File: "part-001.csv", Rows: 1, First: 1, Bytes: 19, SHA256: sum(t, filepath.Join(runs, "part-001.csv")), State: nudgewire.PartBuilt, UpdatedAt: time.Now()}}); err != nil || !won {
+		Category: nudgewire.Marketing, CreatedAt: time.Now(),
+	}, []nudgewire.Part{{Number: 1, Ranges: nudgewire.RowRanges{{First: 1, Last: 1}}, Rows: 1, State: nudgewire.PartWaiting, UpdatedAt: time.Now()}}); err != nil || !won {
 		t.Fatal(won, err)
 	}
 	if err := s.Close(); err != nil {
@@ -157,9 +152,8 @@ func TestABackupUnderLoadHoldsWhatWasAnswered(t *testing.T) {
 	}
 }
 
-func TestABackupHoldsTheFilesThatRunsNeed(t *testing.T) {
+func TestABackupHoldsWhatBelongsToTheData(t *testing.T) {
 	folder := stocked(t, 3)
-	write(t, filepath.Join(folder, "runs", "winback", "2-old", "part-001.csv"), "of no run")
 	path := filepath.Join(t.TempDir(), "b.tar.zst")
 	r, err := Make(t.Context(), path, Options{DSN: dsnOf(folder), Version: "test"})
 	if err != nil {
@@ -169,10 +163,10 @@ func TestABackupHoldsTheFilesThatRunsNeed(t *testing.T) {
 	for _, e := range r.Manifest.Files {
 		names = append(names, e.Name)
 	}
-	if got := strings.Join(names, " "); got != "nudgewire.db runs/winback/1-2026/part-001.csv data-requests/event-7.json" {
+	if got := strings.Join(names, " "); got != "nudgewire.db data-requests/event-7.json" {
 		t.Errorf("it holds %s", got)
 	}
-	if len(r.Changed) != 0 || r.Manifest.Data.Runs != 1 || r.Manifest.Data.Schema != store.Schema() {
+	if r.Manifest.Data.Runs != 1 || r.Manifest.Data.Schema != store.Schema() {
 		t.Errorf("the report: %+v", r)
 	}
 	// A second one needs to be told to take its place, and one that fails leaves it alone.
@@ -191,68 +185,6 @@ func TestABackupHoldsTheFilesThatRunsNeed(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(path + ".*"); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
-	}
-	// A part that is damaged, or gone, is told.
-	write(t, filepath.Join(folder, "runs", "winback", "1-2026", "part-001.csv"), "phone\n0\n")
-	if r, err = Make(t.Context(), path, Options{DSN: dsnOf(folder), Replace: true}); err != nil || len(r.Changed) != 1 {
-		t.Errorf("a damaged part: %v (%v)", r.Changed, err)
-	}
-	if err := os.RemoveAll(filepath.Join(folder, "runs")); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = Make(t.Context(), path, Options{DSN: dsnOf(folder), Replace: true}); err != nil || len(r.Changed) != 1 {
-		t.Errorf("a part that is gone: %v (%v)", r.Changed, err)
-	}
-}
-
-// Wherever the config has files of runs lie: those of any folder are packed and put back below the data, and those in the database
-// come with it.
-func TestABackupHoldsFilesFromEveryPlace(t *testing.T) {
-	folder, elsewhere := stocked(t, 1), t.TempDir()
-	s := open(t, folder)
-	in := files.InDatabase(s)
-	there, inside := filepath.Join(elsewhere, "winback", "2-x"), files.Join(in.Root(), "winback/3-x")
-	write(t, filepath.Join(there, "part-0001.csv"), "phone\n447700900124\n")
-	filestest.Write(t, in, files.Join(inside, "part-0001.csv"), "phone\n447700900125\n")
-	for i, at := range []string{there, inside, "s3://files/runs/winback/4-x"} {
-		if _, won, err := s.StartRunOf(t.Context(), nudgewire.Run{
-			Job: "winback", Slot: fmt.Sprint("2026-11-24 1", i), DueAt: time.Now(), Cause: nudgewire.CauseCron, State: nudgewire.RunUploading, Deliver: nudgewire.DeliverCSV,
-			Category: nudgewire.Marketing, Folder: at, CreatedAt: time.Now(),
-		}, []nudgewire.Part{{Number: 1, File: "part-0001.csv", Rows: 1, First: 1, Bytes: 19, SHA256: sum(t, filepath.Join(there, "part-0001.csv")), State: nudgewire.PartBuilt, UpdatedAt: time.Now()}}); err != nil || !won {
-			t.Fatal(won, err)
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "b.tar.zst")
-	r, err := Make(t.Context(), path, Options{DSN: dsnOf(folder), Version: "test"})
-	if err != nil || len(r.Changed) != 0 {
-		t.Fatalf("%+v, %v", r.Changed, err)
-	}
-	target := t.TempDir()
-	if _, err := Restore(t.Context(), path, RestoreOptions{DSN: dsnOf(target)}); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, target)
-	defer s.Close()
-	var folders []string
-	for id := range nudgewire.RunID(4) {
-		run, err := s.Run(t.Context(), id+1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		folders = append(folders, run.Folder)
-	}
-	want := []string{filepath.Join(target, "runs", "winback", "1-2026"), filepath.Join(target, "runs", "winback", "2-x"), inside, "s3://files/runs/winback/4-x"}
-	if !slices.Equal(folders, want) {
-		t.Errorf("they lie in %q, want %q", folders, want)
-	}
-	if got := filestest.Read(t, files.InDatabase(s), files.Join(inside, "part-0001.csv")); got != "phone\n447700900125\n" {
-		t.Errorf("in the database: %q", got)
-	}
-	if text, err := os.ReadFile(filepath.Join(want[1], "part-0001.csv")); err != nil || string(text) != "phone\n447700900124\n" {
-		t.Errorf("in the folder: %q %v", text, err)
 	}
 }
 
@@ -319,7 +251,7 @@ func TestADamagedBackupIsTold(t *testing.T) {
 	wants("empty", nil, "it is cut off, or no backup of nudgewire")
 	wants("a database", []byte("SQLite format 3\x00 and so on"), "is no backup of nudgewire")
 	wants("another archive", archiveOf(t, map[string]string{"etc/passwd": "x"}), `is no backup of nudgewire: it holds "etc/passwd"`)
-	wants("a way out", archiveOf(t, map[string]string{"runs/../../x": "x"}), `it holds "runs/../../x"`)
+	wants("a way out", archiveOf(t, map[string]string{"data-requests/../../x": "x"}), `it holds "data-requests/../../x"`)
 	wants("no database", archiveOf(t, map[string]string{}), "there is no database in it")
 	wants("a database that is none", archiveOf(t, map[string]string{entryDatabase: "x"}), "holds a database that is not whole")
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
@@ -359,7 +291,7 @@ func archiveOf(t *testing.T, files map[string]string) []byte {
 		t.Fatal(err)
 	}
 	for name, text := range files {
-		if _, err := w.add(t.Context(), name, strings.NewReader(text), int64(len(text)), time.Now()); err != nil {
+		if err := w.add(t.Context(), name, strings.NewReader(text), int64(len(text)), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/store"
 )
 
@@ -32,8 +31,6 @@ type Report struct {
 	Bytes    int64     `json:"bytes"`
 	Manifest Manifest  `json:"manifest"`
 	Checked  time.Time `json:"checked"` // when all of it was read back and found whole
-	// Changed are files of runs that are not what the database says of them: they were damaged, or taken away, before.
-	Changed []string `json:"changed,omitempty"`
 }
 
 // An ExistsError says that something is there already.
@@ -43,9 +40,6 @@ func (e *ExistsError) Error() string { return e.Path + " exists already" }
 
 // Hint is the next step.
 func (e *ExistsError) Hint() string { return e.Cure }
-
-// tries is how often the database is copied anew where files of runs changed meanwhile.
-const tries = 3
 
 // Make writes a backup to path, beside a running daemon or without one. It has that name only once it is whole, on disk, and was
 // read back. Errors: an *ExistsError, a *store.LockedError where another one writes to path, and those of store.CopyTo.
@@ -72,14 +66,8 @@ func Make(ctx context.Context, path string, o Options) (r Report, err error) {
 	}
 	defer func() { err = errors.Join(err, at.leave()) }()
 	work := at.path
-	for try, before := 1, []string(nil); ; try++ {
-		if r, err = o.write(ctx, work); err != nil {
-			return r, err
-		}
-		if len(r.Changed) == 0 || try == tries || slices.Equal(r.Changed, before) { // the same again will not change by a further try
-			break
-		}
-		before = r.Changed
+	if r, err = o.write(ctx, work); err != nil {
+		return r, err
 	}
 	packed := filepath.Join(work, "archive")
 	if r.Manifest, err = read(ctx, packed, nil, o.counter("checking", r.Bytes)); err != nil {
@@ -107,7 +95,7 @@ func ownFile(dsn, path string) bool {
 		return true
 	}
 	for at := filepath.Dir(path); ; at = filepath.Dir(at) {
-		if same(at, filepath.Join(home, entryRuns)) || same(at, filepath.Join(home, entryRequests)) {
+		if same(at, filepath.Join(home, entryRequests)) {
 			return true
 		}
 		if at == filepath.Dir(at) {
@@ -122,14 +110,14 @@ func (o *Options) write(ctx context.Context, work string) (r Report, err error) 
 	if err := os.Remove(copied); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	m := Manifest{Format: format, At: time.Now().UTC(), Version: o.Version, Runs: runsOf(o.DSN)}
+	m := Manifest{Format: format, At: time.Now().UTC(), Version: o.Version}
 	if err := o.copyDatabase(ctx, copied); err != nil {
 		return r, err
 	}
 	if m.Data, err = store.InspectCopy(ctx, copied); err != nil {
 		return r, err
 	}
-	list, all := o.list(m, copied)
+	list, all := o.list(copied)
 	f, err := os.OpenFile(filepath.Join(work, "archive"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return r, err
@@ -139,33 +127,12 @@ func (o *Options) write(ctx context.Context, work string) (r Report, err error) 
 	if err != nil {
 		return r, err
 	}
-	sums := map[string]string{}
-	for _, p := range m.Data.Parts {
-		if files.OnDisk(p.Folder) { // else it is in the copy of the database, or in a bucket
-			sums[filepath.Join(p.Folder, p.File)] = p.SHA256
-		}
-	}
 	for _, one := range list {
-		e, err := o.pack(ctx, w, one)
-		if errors.Is(err, fs.ErrNotExist) && one.name != entryDatabase {
-			continue // told below where the database knows of it
-		}
-		if err != nil {
+		err := o.pack(ctx, w, one)
+		if err != nil && !(errors.Is(err, fs.ErrNotExist) && one.name != entryDatabase) {
 			return r, fmt.Errorf("pack %s: %w", one.name, err)
 		}
-		if want, listed := sums[one.path]; listed {
-			if delete(sums, one.path); want != e.SHA256 {
-				r.Changed = append(r.Changed, one.path)
-			}
-		}
 	}
-	for path := range sums {
-		if !slices.ContainsFunc(m.Data.Folders, func(folder string) bool { return strings.HasPrefix(path, folder) }) {
-			continue // removed long ago
-		}
-		r.Changed = append(r.Changed, path)
-	}
-	slices.Sort(r.Changed)
 	if err := errors.Join(w.close(m), f.Sync()); err != nil {
 		return r, err
 	}
@@ -222,14 +189,9 @@ func (o *Options) counter(doing string, all int64) func(int64) {
 type source struct{ name, path string }
 
 // list is what goes into the archive, and about how many bytes that is. A file that comes or goes from now on belongs to a later backup.
-func (o *Options) list(m Manifest, copied string) (list []source, all int64) {
+func (o *Options) list(copied string) (list []source, all int64) {
 	data := store.Path(o.DSN)
 	list = append(list, source{entryDatabase, copied}, source{entryKey, data + ".forgotten-key"})
-	for _, folder := range m.Data.Folders {
-		if files.OnDisk(folder) {
-			list = append(list, below(entryRuns+"/"+filepath.ToSlash(store.RunOf(folder)), folder)...)
-		}
-	}
 	list = append(list, below(entryRequests, filepath.Join(filepath.Dir(data), entryRequests))...)
 	for _, one := range list {
 		if info, err := os.Stat(one.path); err == nil {
@@ -253,18 +215,15 @@ func below(name, folder string) (files []source) {
 	return files
 }
 
-func (o *Options) pack(ctx context.Context, w *writer, one source) (e Entry, err error) {
+func (o *Options) pack(ctx context.Context, w *writer, one source) (err error) {
 	f, err := os.Open(one.path)
 	if err != nil {
-		return e, err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil {
-		return e, err
+		return err
 	}
 	return w.add(ctx, one.name, f, info.Size(), info.ModTime())
 }
-
-// runsOf is the folder where runs keep their files.
-func runsOf(dsn string) string { return filepath.Join(filepath.Dir(store.Path(dsn)), entryRuns) }

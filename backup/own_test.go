@@ -19,7 +19,7 @@ func TestABackupIsNotWrittenOverItsData(t *testing.T) {
 	}
 	for _, name := range []string{
 		"nudgewire.db", "nudgewire.db-wal", "nudgewire.db.instance", "nudgewire.db.forgotten-key", "nudgewire.db.backup", "nudgewire.db.lock",
-		entryRuns + "/one.tar.zst", entryRequests + "/one.tar.zst",
+		entryRequests + "/one.tar.zst",
 	} {
 		for _, folder := range []string{home, other} {
 			path := filepath.Join(folder, name)

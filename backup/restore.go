@@ -85,9 +85,6 @@ func Restore(ctx context.Context, path string, o RestoreOptions) (r Restored, er
 	if err := holds(ctx, path, filepath.Join(work, entryDatabase), m); err != nil {
 		return r, err
 	}
-	if err := store.MoveFolders(ctx, filepath.Join(work, entryDatabase), runsOf(o.DSN)); err != nil {
-		return r, err
-	}
 	r.Report, r.Data = Report{Path: path, Bytes: info.Size(), Manifest: m, Checked: time.Now().UTC()}, data
 	if err := o.step("unpacked"); err != nil {
 		return r, err
@@ -118,7 +115,7 @@ func moveAside(data string, step func(string) error) (aside string, err error) {
 	for _, end := range belongings {
 		there = append(there, filepath.Base(data)+end)
 	}
-	there = append(there, entryRuns, entryRequests)
+	there = append(there, entryRequests)
 	for _, name := range there {
 		from := filepath.Join(folder, name)
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
@@ -204,7 +201,6 @@ func asideOf(data string, now time.Time) (path string, err error) {
 func putInPlace(work, data string, step func(string) error) error {
 	folder := filepath.Dir(data)
 	for _, one := range []struct{ from, to string }{
-		{entryRuns, filepath.Join(folder, entryRuns)},
 		{entryRequests, filepath.Join(folder, entryRequests)},
 		{entryKey, data + ".forgotten-key"},
 		{entryDatabase, data},

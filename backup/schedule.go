@@ -92,7 +92,7 @@ func (k *Keeper) look(ctx context.Context) {
 		return
 	}
 	k.note(Failure{})
-	k.Log.Info("backup made", zap.String("file", r.Path), zap.Int64("bytes", r.Bytes), zap.Duration("took", k.Now().Sub(now)), zap.Strings("changed", r.Changed))
+	k.Log.Info("backup made", zap.String("file", r.Path), zap.Int64("bytes", r.Bytes), zap.Duration("took", k.Now().Sub(now)))
 	if err := k.prune(plan, now); err != nil {
 		k.Log.Warn("old backups stay", zap.Error(err))
 	}

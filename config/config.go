@@ -30,7 +30,6 @@ type Config struct {
 	Defaults Defaults
 	Tracking Tracking
 	Storage  string // "sqlite:" and an absolute path; or "postgres://…#" and the absolute path of node.folder
-	Files    Files  // with an absolute path
 	Server   Server
 
 	Retention Retention
@@ -73,7 +72,6 @@ type file struct {
 	Backup    Backup                `yaml:"backup" doc:"Backups that the daemon makes by itself."`
 	Storage   string                `yaml:"storage" default:"sqlite:./data/nudgewire.db" doc:"Where everything is kept: sqlite: and a file's path, or postgres://user:password@server/database where several machines share the work. A relative path starts at the folder of the config file, as every other in it."`
 	Node      Node                  `yaml:"node" doc:"What one machine has for itself where several share a PostgreSQL database."`
-	Files     Files                 `yaml:"files" doc:"Where the files of runs are kept: parts, lists of rejected rows. See docs/operate.md." example:"database"`
 	Metrics   Metrics               `yaml:"metrics" doc:"Figures about the daemon, for Prometheus."`
 	Tracing   Tracing               `yaml:"tracing" doc:"Traces of webhooks and what follows from them, for OpenTelemetry."`
 	Server    Server                `yaml:"server" doc:"The door that webhooks come in by."`

@@ -22,7 +22,6 @@ func (c *Config) compileJobs(k *checker) {
 		}
 		e.Value.Name = e.Key
 		c.Defaults.fillKeys(&e.Value.Keys, func(key string) bool { return k.doc.Node(yamlpos.Join(at, key)) != nil })
-		c.forgetful(k, &e.Value)
 		jobs[i] = e.Value
 	}
 	all, problems := scheduler.Compile(jobs, scheduler.Env{

@@ -123,7 +123,7 @@ func (c *Config) understand(sum hash.Hash) {
 	c.in.Include = nil // what it names is in c.in now, and is to be printed and kept once
 	c.API, c.Defaults, c.Tracking, c.Storage, c.Server = c.in.API, c.in.Defaults, c.in.Tracking, c.in.Storage, c.in.Server
 	c.Retention, c.Metrics, c.Backup = c.in.Retention, c.in.Metrics, c.in.Backup
-	c.Tracing, c.Files, c.Console = c.in.Tracing, c.in.Files, c.in.Console
+	c.Tracing, c.Console = c.in.Tracing, c.in.Console
 	k := checker{doc: c.doc}
 	c.allHolidays(&k, sum)
 	c.version(sum)
@@ -132,7 +132,6 @@ func (c *Config) understand(sum hash.Hash) {
 	k.tracking(&c.Tracking)
 	k.storage(&c.Storage, c.in.Node.Folder, c.folder)
 	onServer := strings.HasPrefix(c.Storage, "postgres")
-	k.files(&c.Files, c.folder, onServer)
 	k.backup(&c.Backup, c.folder, onServer)
 	k.server(&c.Server)
 	k.metrics(&c.Metrics, &c.Server)

@@ -2,13 +2,11 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
@@ -22,26 +20,10 @@ type Retention struct {
 	Phones           triggers.Lifetime `yaml:"phones" example:"180d" doc:"How long the phone of a message that has ended is kept whole, and what else tells whose it was: its key, what was filled in. From then on its phone is masked (4477*****99), nothing finds it by its phone, and it is not sent again; so is the phone of its event. off for as long as the message. Unless set: 180d, or as long as a rule looks back, or as long as anything else is kept in which phones stand."`
 	Attempts         triggers.Lifetime `yaml:"attempts" default:"90d" doc:"How long it is kept what the service answered to each attempt, and what rules said when a message was due; off for as long as the message. That an attempt came in doubt stays with the message."`
 	WebhooksOut      triggers.Lifetime `yaml:"webhooks_out" default:"7d" doc:"How long webhooks out are kept once they are delivered or given up, so that they can be sent again (webhooks replay); off for ever."`
-	Runs             triggers.Lifetime `yaml:"runs" default:"730d" doc:"How long runs of jobs are kept after their end, with their parts and counts; off for ever. One whose messages or files are kept stays with them, as does the newest of each job."`
+	Runs             triggers.Lifetime `yaml:"runs" default:"730d" doc:"How long runs of jobs are kept after their end, with their parts and counts; off for ever. One whose messages or rows are kept stays with them, as does the newest of each job."`
 	RejectedRequests triggers.Lifetime `yaml:"rejected_requests" default:"30d" doc:"How long traces of webhooks that were not taken are kept; off for as long as there is room for them."`
 
-	Lists units.Duration `yaml:"lists" validate:"min=1h,max=3650d" default:"30d" doc:"How long the files of a campaign's run are kept after it has ended: its parts and the list of excluded rows, which hold personal data. Counts, hashes and answers stay. Files of a run that has not ended, or has a part in doubt, are kept."`
-}
-
-// forgetful reports a job that excludes who was messaged for longer than the lists that say so
-// are kept: who is on a file that is gone would be messaged again. Jobs that deliver message by
-// message leave no such files, but they ask those of the others.
-func (c *Config) forgetful(k *checker, j *scheduler.Job) {
-	within := j.Exclude.MessagedWithin
-	uploads := func(e yamlpos.Entry[scheduler.Job]) bool { return e.Value.Deliver != nudgewire.DeliverPerMessage }
-	if within <= c.Retention.Lists || !slices.ContainsFunc(c.in.Jobs, uploads) {
-		return
-	}
-	k.found(yamlpos.Problem{
-		Path: below(yamlpos.Join("jobs", j.Name), "exclude.messaged_within"),
-		Msg:  fmt.Sprintf("%s is longer than the lists are kept that say who was messaged, %s", within, c.Retention.Lists),
-		Hint: fmt.Sprintf("set retention.lists to %s or more", within),
-	}, 0)
+	Lists units.Duration `yaml:"lists" validate:"min=1h,max=3650d" default:"30d" doc:"How long what the rows of a list said is kept after their run has ended, and which were excluded and why. Counts, hashes and answers stay, and for 100 days, or as long as a rule looks back, which phone was in which part. What a run that has not ended, or has a part in doubt, reads of them stays."`
 }
 
 // leastKept is the shortest age: what is younger may still be under way.
@@ -78,8 +60,8 @@ func (c *Config) retention(k *checker) {
 		switch written := k.written(at); {
 		case written && !one.kept.Off && one.kept.For < leastKept:
 			bad(at, fmt.Sprintf("%s is shorter than %s", units.Duration(one.kept.For), units.Duration(leastKept)), "write days, such as 30d")
-		case written && one.key == "runs" && !one.kept.Off && one.kept.For < store.ContactsKept:
-			bad(at, fmt.Sprintf("%s is shorter than %s: limits look back at whom files reached", units.Duration(one.kept.For), units.Duration(store.ContactsKept)), "write 100d or more, such as 730d")
+		case written && one.key == "runs" && !one.kept.Off && one.kept.For < store.RowsKept:
+			bad(at, fmt.Sprintf("%s is shorter than %s: limits look back at whom lists reached", units.Duration(one.kept.For), units.Duration(store.RowsKept)), "write 100d or more, such as 730d")
 		case written && !one.kept.Off && one.kept.For > mostKept:
 			bad(at, fmt.Sprintf("%s is longer than %s", units.Duration(one.kept.For), units.Duration(mostKept)), "write off to keep it for ever")
 		case written && longer(*one.kept, one.most) && !(one.kept.Off && one.key == "attempts"):

@@ -30,7 +30,7 @@ func TestAgesThatCannotBe(t *testing.T) {
 			[]string{"7:38: retention.attempts: 61d is longer than messages are kept, 60d: the attempts at a message go with it; set retention.messages to 61d, or this to 60d or less"},
 		},
 		"too short":            {"", "", "rejected_requests: 5m", []string{"7:32: retention.rejected_requests: 5m is shorter than 1h; write days, such as 30d"}},
-		"too short for limits": {"", "", "runs: 90d", []string{"7:19: retention.runs: 90d is shorter than 100d: limits look back at whom files reached; write 100d or more, such as 730d"}},
+		"too short for limits": {"", "", "runs: 90d", []string{"7:19: retention.runs: 90d is shorter than 100d: limits look back at whom lists reached; write 100d or more, such as 730d"}},
 		"too short at all":     {"", "", "runs: 5m", []string{"7:19: retention.runs: 5m is shorter than 1h; write days, such as 30d"}},
 		"too long":             {"", "", "messages: 4000d", []string{"7:23: retention.messages: 4000d is longer than 3650d; write off to keep it for ever"}},
 		"no age":               {"", "", "messages: soon", []string{`7:23: retention.messages: "soon" is not a duration; write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m`}},

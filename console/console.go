@@ -58,7 +58,7 @@ type Operations interface {
 	OrderRun(ctx context.Context, id nudgewire.RunID, word string, o server.RunOrder) (server.RunView, error)
 	ForecastRetry(ctx context.Context, id nudgewire.RunID, o server.RunOrder) (server.RetryView, error)
 	ResolvePart(ctx context.Context, id nudgewire.RunID, number int, w server.PartWord) (server.RunView, error)
-	Rows(ctx context.Context, id nudgewire.RunID, each func(*server.RowView) error) (problems []string, err error)
+	Rows(ctx context.Context, id nudgewire.RunID, each func(*server.RowView) error) error
 
 	Block(ctx context.Context, r server.BlockRequest) (server.BlockAnswer, error)
 	Allow(ctx context.Context, phone string) (server.BlockView, error)

@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -62,7 +61,7 @@ func (c *Console) rowsFile(r *http.Request, begin func(kind, name string) io.Wri
 		}
 		return out.Write(cells)
 	}
-	problems, err := c.Ask.Rows(r.Context(), nudgewire.RunID(id), func(v *server.RowView) error {
+	err = c.Ask.Rows(r.Context(), nudgewire.RunID(id), func(v *server.RowView) error {
 		if excluded && v.State != server.StateExcluded {
 			return nil
 		}
@@ -71,13 +70,8 @@ func (c *Console) rowsFile(r *http.Request, begin func(kind, name string) io.Wri
 	switch {
 	case err != nil:
 		return err
-	case out == nil && len(problems) > 0:
-		return &server.Error{Status: http.StatusNotFound, Words: problems[0], Hint: "its counts are kept, on the page of the run"}
 	case out == nil:
-		return &server.Error{Status: http.StatusNotFound, Words: "there is no such row"}
-	}
-	if len(problems) > 0 {
-		return errors.New(problems[0])
+		return &server.Error{Status: http.StatusNotFound, Words: "there is no such row, or it is not kept any more", Hint: "its counts are kept, on the page of the run"}
 	}
 	out.Flush()
 	return out.Error() //nolint:wrapcheck // whoever asked is gone

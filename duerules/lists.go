@@ -7,8 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/hours"
 )
 
-// A job that uploads lists cannot wait for each contact: a list leaves whole. So its quiet hours are those of one
-// place, and who is over a limit is taken off the list.
+// A list leaves in files. So its quiet hours are those of one place; who is over a limit waits for a later file, or is taken off the list.
 
 // A List is what holds for the lists of a job. The zero value is no rule.
 type List struct {
@@ -66,28 +65,16 @@ func (l List) Consent() bool { return l.bound.asks(l.category) }
 // Back is how far back its limits look; 0 where it has none.
 func (l List) Back() time.Duration { return l.bound.back(l.category) }
 
-// Over says why a contact must not get it, in words with the numbers; "" where it may. sends are what was sent to it,
-// the newest first, as far as Back looks.
-func (l List) Over(phone nudgewire.Phone, sends []nudgewire.PastSend, now time.Time) string {
+// Ask says whether a contact may get it now by its limits. sends are what was sent to it, the newest first, as far as Back looks; first is
+// when the list was due, for max_defer.
+func (l List) Ask(phone nudgewire.Phone, sends []nudgewire.PastSend, first, now time.Time) (v nudgewire.Verdict) {
 	if l.Back() == 0 {
-		return ""
+		return v
 	}
-	d := &nudgewire.Dispatch{Trigger: l.job, Category: l.category, Phone: phone, DueAt: now}
-	q := question{dispatch: d, facts: &nudgewire.DueFacts{Sends: sends}, now: now, zones: l.rules.zonesOf(d, nil, now)}
+	d := &nudgewire.Dispatch{Trigger: l.job, Category: l.category, Phone: phone, DueAt: first}
+	q := question{dispatch: d, facts: &nudgewire.DueFacts{Sends: sends, FirstDue: first}, now: now, zones: l.rules.zonesOf(d, nil, now)}
 	for p := range l.bound.all {
-		for i := range p.limits {
-			one := &p.limits[i]
-			if one.category != l.category {
-				continue
-			}
-			switch until, full := one.reached(q); {
-			case until.IsZero():
-			case one.Most == 0:
-				return one.none()
-			default:
-				return one.words(full, q)
-			}
-		}
+		v = stricter(v, p.askLimits(q))
 	}
-	return ""
+	return v
 }

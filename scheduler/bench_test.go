@@ -12,12 +12,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // writeList writes n rows of a phone and three more columns.
@@ -83,17 +86,36 @@ func copyCSV(tb testing.TB, from, to string) time.Duration {
 	return time.Since(begin)
 }
 
+// buildInto reads a list into a database, and cuts it.
 func buildInto(tb testing.TB, job *Compiled, to string) (nudgewire.Tally, time.Duration) {
 	tb.Helper()
 	begin := time.Now()
-	if err := onDisk.RemoveFolder(tb.Context(), to); err != nil {
+	st, err := store.Open(tb.Context(), store.Options{DSN: "sqlite:" + filepath.Join(to, "nudgewire.db"), Settle: triggers.Settle})
+	if err != nil {
 		tb.Fatal(err)
 	}
-	b := &building{job: job, now: begin, make: makerIn(tb.Context(), onDisk, to)}
-	if _, err := b.run(tb.Context()); err != nil {
-		tb.Fatal(err)
+	defer func() {
+		if err := errors.Join(st.Close(), os.RemoveAll(to)); err != nil {
+			tb.Fatal(err)
+		}
+	}()
+	up := &service{}
+	s := New(Options{Store: st, Owner: "bench", Line: func(string) Line { return Line{Uploader: up} }, Excluder: NewHistory(st)})
+	s.Use([]*Compiled{job})
+	id, err := s.RunNow(tb.Context(), job, begin, HandOrder{})
+	for err == nil {
+		var runs sync.WaitGroup
+		if err = s.start(tb.Context(), &runs); err != nil {
+			break
+		}
+		runs.Wait()
+		var r nudgewire.Run
+		if r, err = st.Run(tb.Context(), id); r.State.Final() {
+			return r.Tally, time.Since(begin)
+		}
 	}
-	return b.tally, time.Since(begin)
+	tb.Fatal(err)
+	return nudgewire.Tally{}, 0
 }
 
 // BenchmarkPartsFromCSV reports how fast a million rows become parts, as a ratio to a bare

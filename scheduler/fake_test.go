@@ -17,7 +17,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -44,7 +43,8 @@ type book struct {
 	looked   int    // for what came back of cancelled runs
 	crashAt  string // the name of the call after which the store is gone
 	crashed  bool
-	noted    string // contacts, before a claim
+	rows     map[nudgewire.RunID][]nudgewire.ListRow // of lists
+	changes  int                                     // claims before which something changes
 	finishes int
 	reached  map[nudgewire.Phone]time.Time // by the account
 	full     int                           // claims that a message took the last place before
@@ -57,7 +57,7 @@ type others interface{ Store }
 var errCrash = errors.New("the process was killed")
 
 func newBook(t testing.TB) *book {
-	return &book{t: t, parts: map[nudgewire.RunID][]nudgewire.Part{}, since: map[string]time.Time{}, queued: map[nudgewire.RunID]map[int64]nudgewire.Dispatch{}}
+	return &book{t: t, parts: map[nudgewire.RunID][]nudgewire.Part{}, since: map[string]time.Time{}, rows: map[nudgewire.RunID][]nudgewire.ListRow{}, queued: map[nudgewire.RunID]map[int64]nudgewire.Dispatch{}}
 }
 
 // after ends a call: a crash comes behind the commit.
@@ -150,7 +150,7 @@ func (b *book) set(by string, r nudgewire.Run, from []nudgewire.RunState) error 
 	b.runs[r.ID-1] = r
 	if r.State == nudgewire.RunCancelled {
 		for i := range b.parts[r.ID] {
-			if b.parts[r.ID][i].State == nudgewire.PartBuilt {
+			if b.parts[r.ID][i].State == nudgewire.PartWaiting {
 				b.parts[r.ID][i].State = nudgewire.PartCancelled
 			}
 		}
@@ -187,19 +187,6 @@ func (b *book) ApproveRun(_ context.Context, id nudgewire.RunID, approve func(*n
 	return b.after("SetRun " + string(r.State))
 }
 
-func (b *book) PartRewritten(_ context.Context, folder, file string, bytes int64, sha256 string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for id, parts := range b.parts {
-		for i := range parts {
-			if b.runs[id-1].Folder == folder && parts[i].File == file {
-				parts[i].Bytes, parts[i].SHA256 = bytes, sha256
-			}
-		}
-	}
-	return nil
-}
-
 // by is the approval of a person.
 func by(who string) nudgewire.Approval { return nudgewire.Approval{Who: who, Person: who} }
 
@@ -222,54 +209,178 @@ func (b *book) Parts(_ context.Context, id nudgewire.RunID) ([]nudgewire.Part, e
 	return slices.Clone(b.parts[id]), nil
 }
 
-func (b *book) ReplacePart(_ context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error {
+func (b *book) ReplacePart(_ context.Context, owner string, r nudgewire.Run, p nudgewire.Part) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
 		return errCrash
 	}
 	old := &b.parts[r.ID][p.Number-1]
-	if old.State != nudgewire.PartBuilt || p.State != nudgewire.PartBuilt && !old.State.May(p.State) {
+	if old.State != nudgewire.PartWaiting || p.State != nudgewire.PartWaiting && !old.State.May(p.State) {
 		return nudgewire.ErrMoved
 	}
 	if err := b.set(owner, r, []nudgewire.RunState{nudgewire.RunUploading}); err != nil {
 		return err
 	}
 	*old = p
-	b.parts[r.ID] = append(b.parts[r.ID], into...)
 	return b.after("ReplacePart " + fmt.Sprint(p.Number))
+}
+
+func (b *book) AddRows(_ context.Context, owner string, id nudgewire.RunID, rows []nudgewire.ListRow) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return errCrash
+	}
+	if r := b.runs[id-1]; r.State != nudgewire.RunBuilding || r.Owner != owner {
+		return nudgewire.ErrMoved
+	}
+	for _, row := range rows {
+		row.Run, row.Cells = id, slices.Clone(row.Cells)
+		b.rows[id] = append(b.rows[id], row)
+	}
+	return b.after("AddRows")
+}
+
+func (b *book) DropRows(_ context.Context, owner string, id nudgewire.RunID, excluded bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return errCrash
+	}
+	if r := b.runs[id-1]; r.Owner == "" || r.Owner == owner {
+		b.rows[id] = slices.DeleteFunc(b.rows[id], func(row nudgewire.ListRow) bool { return row.Number > 0 || excluded })
+	}
+	return nil
+}
+
+func (b *book) ListRows(_ context.Context, id nudgewire.RunID, in nudgewire.RowRanges, each func(*nudgewire.ListRow) error) error {
+	b.mu.Lock()
+	rows := slices.Clone(b.rows[id])
+	b.mu.Unlock()
+	for i := range rows {
+		if in.Has(rows[i].Number) {
+			if err := each(&rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *book) NoteRows(_ context.Context, id nudgewire.RunID, notes []nudgewire.RowNote) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return errCrash
+	}
+	for _, n := range notes {
+		for i := range b.rows[id] {
+			if row := &b.rows[id][i]; row.Number == n.Number {
+				row.Reason, row.WaitUntil = n.Reason, n.Until
+			}
+		}
+	}
+	return b.after("NoteRows")
+}
+
+// reasons are why rows of a run do not go, those that were excluded when its list was read first.
+func (b *book) reasons(id nudgewire.RunID) (why []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, late := range []bool{false, true} {
+		for _, row := range b.rows[id] {
+			if row.Reason != "" && late == (row.Number > 0) {
+				why = append(why, row.Reason)
+			}
+		}
+	}
+	return why
 }
 
 func (b *book) Backlog(context.Context, nudgewire.RunID) (int64, error) { return 0, nil }
 
 func (b *book) FollowRest(context.Context) error { return nil }
 
-func (b *book) NoteContacts(_ context.Context, id nudgewire.RunID, number int, at time.Time, _ []nudgewire.Phone) error {
+func (b *book) HandedOver(_ context.Context, id nudgewire.RunID) (last int64, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.crashed {
-		return errCrash
+	for n := range b.queued[id] {
+		last = max(last, n)
 	}
-	b.noted = fmt.Sprintf("part %d of run %d at %s", number, id, at)
-	return nil
+	return last, nil
 }
 
-func (b *book) ClaimPart(_ context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
+func (b *book) PartsOfList(_ context.Context, list nudgewire.RunID) (out []nudgewire.Part, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.runs {
+		for _, p := range b.parts[r.ID] {
+			if p.List == list {
+				out = append(out, p)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (b *book) Point(context.Context) (p nudgewire.Point, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
-		return nudgewire.Part{}, errCrash
+		return p, errCrash
 	}
-	r, p := b.runs[id-1], &b.parts[id][number-1]
-	if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
-		return nudgewire.Part{}, nudgewire.ErrMoved
+	return p, b.after("Point")
+}
+
+func (b *book) ClaimPart(_ context.Context, c nudgewire.PartClaim) (nudgewire.Part, bool, error) {
+	still := c.Still == nil || c.Still() // it may look at the book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.crashed {
+		return nudgewire.Part{}, false, errCrash
 	}
-	if want := fmt.Sprintf("part %d of run %d at %s", number, id, now); r.Deliver == nudgewire.DeliverCSV && b.noted != want {
-		b.t.Errorf("claimed is a part with contacts noted as %q, not %q", b.noted, want)
+	id, number := c.Part.RunID, c.Part.Number
+	r, p := &b.runs[id-1], &b.parts[id][number-1]
+	if r.State != nudgewire.RunUploading || r.Owner != c.Owner || p.State != nudgewire.PartWaiting || p.Attempt != c.Part.Attempt {
+		return nudgewire.Part{}, false, nudgewire.ErrMoved
 	}
-	p.State, p.UpdatedAt = nudgewire.PartUploading, now
+	if !still {
+		return *p, false, nil
+	}
+	if b.changes > 0 {
+		b.changes--
+		return *p, false, nil
+	}
+	if q := c.Room; q != nil {
+		if b.full > 0 || b.room(*q).Fits < len(q.Phones) {
+			b.full--
+			return *p, false, nil
+		}
+		if b.reached == nil {
+			b.reached = map[nudgewire.Phone]time.Time{}
+		}
+		for _, phone := range q.Phones {
+			b.reached[phone] = c.At
+		}
+	}
+	rest := p.Ranges.Without(c.Part.Ranges)
+	for _, row := range b.rows[p.List] {
+		if rest.Has(row.Number) && !c.Left.Has(row.Number) && row.Reason == "" {
+			b.t.Errorf("row %d of run %d is in no part any more, and nothing says why", row.Number, id)
+		}
+	}
+	p.Ranges, p.Rows, p.Bytes, p.SHA256 = c.Part.Ranges, c.Part.Ranges.Count(), c.Part.Bytes, c.Part.SHA256
+	p.State, p.UpdatedAt, p.RetryAt = nudgewire.PartUploading, c.At, time.Time{}
 	p.Attempt++
-	return *p, b.after("ClaimPart " + fmt.Sprint(number))
+	claimed := *p
+	r.Tally = c.Tally
+	if len(c.Left) > 0 {
+		b.parts[id] = append(b.parts[id], nudgewire.Part{
+			RunID: id, Number: len(b.parts[id]) + 1, List: p.List, Ranges: c.Left, Rows: c.Left.Count(), State: nudgewire.PartWaiting, UpdatedAt: c.At,
+		})
+	}
+	return claimed, true, b.after("ClaimPart " + fmt.Sprint(number))
 }
 
 func (b *book) Room(_ context.Context, q nudgewire.RoomQuestion) (room nudgewire.Room, _ error) {
@@ -303,23 +414,6 @@ func (b *book) room(q nudgewire.RoomQuestion) (room nudgewire.Room) {
 		room.Next = leave[n-1]
 	}
 	return room
-}
-
-func (b *book) ClaimPartInRoom(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time, q nudgewire.RoomQuestion) (nudgewire.Part, error) {
-	b.mu.Lock()
-	if b.full > 0 || b.room(q).Fits < len(q.Phones) {
-		defer b.mu.Unlock()
-		b.full--
-		return b.parts[id][number-1], nil
-	}
-	if b.reached == nil {
-		b.reached = map[nudgewire.Phone]time.Time{}
-	}
-	for _, phone := range q.Phones {
-		b.reached[phone] = now
-	}
-	b.mu.Unlock()
-	return b.ClaimPart(ctx, id, number, owner, now)
 }
 
 func (b *book) FinishPart(_ context.Context, p nudgewire.Part) error {
@@ -587,14 +681,12 @@ type desk struct {
 	*book
 	service *service
 	dir     string
-	kept    files.Store // what a process leaves to the next
 	mu      sync.Mutex
 	at      time.Time
 }
 
 func newDesk(t testing.TB, at time.Time) *desk {
 	d := &desk{book: newBook(t), service: &service{}, dir: t.TempDir(), at: at}
-	d.kept = newFiles(d.dir)
 	d.open("one")
 	return d
 }
@@ -606,7 +698,7 @@ func (d *desk) open(owner string) {
 		jobs = d.all()
 	}
 	d.Scheduler = New(Options{
-		Store: d.book, Line: func(string) Line { return Line{Uploader: d.service} }, Files: d.kept, Owner: owner,
+		Store: d.book, Line: func(string) Line { return Line{Uploader: d.service} }, Owner: owner,
 		Now: d.now, Jitter: func() float64 { return 0 },
 		Sleep: func(ctx context.Context, by time.Duration) error {
 			d.advance(by)
@@ -757,3 +849,25 @@ func put(t testing.TB, name string, text []byte) string {
 
 // failedOver is a canary's condition.
 func failedOver(share Percent) StopIf { return StopIf{Failed: &share} }
+
+func (b *book) RetriesOf(_ context.Context, id nudgewire.RunID) (n int, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.runs {
+		if r.RetryOf == id {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (b *book) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunID, bool, error) {
+	id, won, err := b.StartRun(ctx, r)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range parts {
+		p.RunID = id
+		b.parts[id] = append(b.parts[id], p)
+	}
+	return id, won, err
+}

@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,19 +16,15 @@ func TestACellIsWhatAPersonSeesInIt(t *testing.T) {
 		l.rows = append(l.rows, []string{"+4479111000" + string(rune('0'+len(l.rows)/10)) + string(rune('0'+len(l.rows)%10)), name})
 	}
 	given := jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", `{{ name | default: "there" }}`)})
-	dir := t.TempDir()
-	built(t, given, dir, nil)
-	text, err := os.ReadFile(filepath.Join(dir, "part-0001.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list, _ := built(t, given, nil)
+	text := list.files(t, []string{"var_1"}, 1e6)[0].file.String()
 	want := "phone,var_1\n447911100000,Ann\n447911100001,there\n447911100002,there\n447911100003,there\n447911100004,#1 fan\n447911100005,there\n447911100006,there\n" +
 		"447911100007,there\n447911100008,12 High Street Leeds\n447911100009,a b\n447911100010,there\n"
-	if diff := cmp.Diff(want, string(text)); diff != "" {
+	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	bare := jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", "name")})
-	_, b := built(t, bare, t.TempDir(), nil)
+	_, b := built(t, bare, nil)
 	reasons := []nudgewire.Excluded{
 		{Kind: KindVariable, Reason: "var_1 is empty: {{ name }}; give it a default", Count: 5, First: 3},
 		{Kind: KindVariable, Reason: "var_1 is an error of the spreadsheet, #N/A: mend the formula of that cell, or give {{ name }} a default", Count: 1, First: 4},
@@ -46,7 +40,7 @@ func TestARowThatEndsEarlyGoesWhereItsCellsAreThere(t *testing.T) {
 	path := put(t, "list.csv", []byte("phone,name,note\n+447911100000,Ann,x\n+447911100001,Ben\n+447911100002\n"))
 	for column, want := range map[string]int64{"name": 2, "note": 1} {
 		job := compile(t, Job{Source: lists.Origin{CSV: path}, Columns: columns("phone", "phone", "var_1", column)})
-		_, b := built(t, job, t.TempDir(), nil)
+		_, b := built(t, job, nil)
 		if b.tally.Kept != want || b.tally.Rows != 3 {
 			t.Errorf("with %s: %d of %d kept, want %d: %v", column, b.tally.Kept, b.tally.Rows, want, b.tally.Excluded)
 		}
@@ -56,7 +50,7 @@ func TestARowThatEndsEarlyGoesWhereItsCellsAreThere(t *testing.T) {
 // A run says how its list was read where that is not what the job expects.
 func TestARunSaysHowItsListWasRead(t *testing.T) {
 	l := listSource{header: []string{"phone", "name"}, rows: [][]string{{"+447400123450", "Ann"}, {"+447400123451", "#N/A"}, {"+353861234567", "#REF!"}, {"+447400123452", ""}}}
-	_, b := built(t, jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", `{{ name | default: "there" }}`)}), t.TempDir(), nil)
+	_, b := built(t, jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", `{{ name | default: "there" }}`)}), nil)
 	want := []string{"2 rows: a cell is an error of a spreadsheet, such as #N/A, and a default took its place (first in row 3)", "phones by country: GB 3, IE 1"}
 	if diff := cmp.Diff(want, b.tally.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
@@ -71,8 +65,8 @@ func TestTheColumnOfThePhoneIsProposed(t *testing.T) {
 	}
 	l.rows[3][1] = "ask"
 	job := jobOf(t, l, Job{Columns: columns("var_1", "Order")})
-	b := &building{job: job, now: monday, make: makerIn(t.Context(), onDisk, t.TempDir())}
-	_, err := b.run(t.Context())
+	b := &building{job: job, now: monday}
+	err := b.run(t.Context())
 	if _, hint := words(err); hint != `write columns: {phone: "Billing Phone"}; 29 of the first 30 of its cells are phones` {
 		t.Errorf("%v: %q", err, hint)
 	}

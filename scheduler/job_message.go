@@ -166,15 +166,15 @@ func (b *builder) field(c *Compiled, column, path, noun, text string) {
 	}
 }
 
-// A layout is which columns a part has: what a run sends must not hang on a config that was loaded since.
+// A layout is which columns a list has: what a run sends must not hang on a config that was loaded since.
 type layout struct {
 	variables int
 	fields    []string
 }
 
-// layoutOf reads the first row of a part.
-func layoutOf(header []string) (l layout) {
-	for _, name := range header[1:] {
+// layoutOf reads Run.Columns.
+func layoutOf(columns []string) (l layout) {
+	for _, name := range columns {
 		if variableName.MatchString(name) {
 			l.variables++
 		} else {
@@ -184,15 +184,18 @@ func layoutOf(header []string) (l layout) {
 	return l
 }
 
-// fill puts what a row says into its dispatch, over what is the same for all.
-func (l layout) fill(d *nudgewire.Dispatch, row []string) {
-	d.Send.Variables = row[1 : 1+l.variables]
+// fill puts what a row says into its dispatch, over what is the same for all. Of one that was forgotten nothing is left.
+func (l layout) fill(d *nudgewire.Dispatch, row *nudgewire.ListRow) {
 	if h := d.Send.Header; h != nil {
 		own := *h
 		d.Send.Header = &own
 	}
+	if len(row.Cells) < l.variables+len(l.fields) {
+		return
+	}
+	d.Send.Variables = row.Cells[:l.variables:l.variables]
 	for i, name := range l.fields {
-		switch value := row[1+l.variables+i]; name {
+		switch value := row.Cells[l.variables+i]; name {
 		case fieldLanguage:
 			d.Send.Language = value
 		case fieldCategory:

@@ -8,4 +8,4 @@ import (
 	_ "github.com/mattn/go-sqlite3" // as package store registers it
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(testMain{m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

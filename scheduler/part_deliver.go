@@ -1,16 +1,15 @@
 package scheduler
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/csv"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,7 +17,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -38,111 +36,130 @@ type stop struct {
 	reason string
 }
 
-// deliver takes the parts of the run to where they go, one after the other, and ends the run.
+// deliver takes what is left of the list to where it goes, one part after the other, and ends the run.
 func (w *working) deliver(ctx context.Context) error {
-	if w.run.RetryOf != 0 && w.run.Deliver == nudgewire.DeliverPerMessage {
-		return w.enqueueRetries(ctx)
-	}
-	parts, err := w.Store.Parts(ctx, w.run.ID)
-	if err != nil {
-		return err
-	}
-	if err := w.recover(ctx, parts); err != nil {
-		return err
-	}
-	if parts, err = w.fit(ctx, parts); err != nil {
-		return err
-	}
-	if parts, err = w.cutCanary(ctx, parts); err != nil {
-		return err
-	}
-	// Those that one was cut into take its place.
-	slices.SortStableFunc(parts, func(a, b nudgewire.Part) int { return cmp.Compare(a.First, b.First) })
-	w.places = map[int]int{}
-	for i := range parts {
-		if parts[i].State != nudgewire.PartRecut {
-			w.places[parts[i].Number] = len(w.places) + 1
+	w.begun = w.Now()
+	if w.run.Deliver == nudgewire.DeliverPerMessage {
+		if w.run.RetryOf != 0 {
+			return w.enqueueRetries(ctx)
 		}
+		return w.handOver(ctx)
+	}
+	if err := w.recover(ctx); err != nil {
+		return err
 	}
 	m := newMeter(w.run, nil, w.OnProgress, w.Now)
-	w.begun = w.Now()
-	doubts := 0
-	for i := range parts {
-		p := &parts[i]
-		for p.State == nudgewire.PartBuilt {
-			halt, err := w.fileCanary(ctx, parts, p)
-			if err != nil {
-				return err
-			}
-			if halt.by != "" {
-				return w.pause(ctx, halt)
-			}
-			if halt, err = w.take(ctx, p, m); err != nil {
-				return err
-			}
-			if p.State == nudgewire.PartRecut {
-				return w.deliver(ctx) // the parts that it was cut into come next
-			}
-			if doubts++; p.State != nudgewire.PartInDoubt {
-				doubts = 0
-			}
-			more := slices.ContainsFunc(parts[i:], func(p nudgewire.Part) bool { return p.State == nudgewire.PartBuilt })
-			if doubts == maxDoubts && more {
-				halt = stop{nudgewire.StopDoubt, fmt.Sprintf("%d uploads in a row got no readable answer; resume when the service is well", doubts)}
-			}
-			if halt.by != "" && more { // else nothing is left that could be kept at home
-				return w.pause(ctx, halt)
-			}
+	for doubts := 0; ; {
+		parts, err := w.Store.Parts(ctx, w.run.ID) // a person may have spoken about one in doubt meanwhile
+		if err != nil {
+			return err
 		}
 		m.sent(settled(parts))
-	}
-	// A person may have spoken about a part in doubt while the others went out.
-	if parts, err = w.Store.Parts(ctx, w.run.ID); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(parts, func(p nudgewire.Part) bool { return p.State == nudgewire.PartBuilt }) {
-		return w.deliver(ctx)
-	}
-	state, reason := verdict(parts)
-	return w.change(ctx, state, reason, nil)
-}
-
-// take waits for the turn of a part that is built, and takes it to its end. halt is why the run should
-// pause after it.
-func (w *working) take(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
-	budget := w.Line(w.run.Account).Budget
-	admitted := budget == nil || w.run.Deliver != nudgewire.DeliverCSV
-	for {
-		if err := w.await(ctx, p.RetryAt); err != nil {
-			return stop{}, err
+		p := w.next(parts)
+		if p == nil {
+			state, reason := verdict(parts)
+			return w.change(ctx, state, reason, nil)
 		}
-		if err := w.quietHours(ctx); err != nil {
-			return stop{}, err
+		halt, err := w.fileCanary(ctx, parts)
+		if err != nil {
+			return err
 		}
-		if again, err := w.accountRoom(ctx, p); err != nil || p.State != nudgewire.PartBuilt {
-			return stop{}, err
-		} else if again {
+		if halt.by != "" {
+			return w.pause(ctx, halt)
+		}
+		left, halt, err := w.take(ctx, p, parts)
+		if err != nil {
+			return err
+		}
+		if !left {
 			continue
 		}
-		if admitted { // and nobody has halted it while it waited for that
-			break
+		if doubts++; p.State != nudgewire.PartInDoubt {
+			doubts = 0
 		}
-		if err := budget.Wait(ctx, pace.Upload, time.Time{}); err != nil {
-			return stop{}, err
+		if parts, err = w.Store.Parts(ctx, w.run.ID); err != nil {
+			return err
 		}
-		admitted = true
+		more := slices.ContainsFunc(parts, func(p nudgewire.Part) bool { return p.State == nudgewire.PartWaiting })
+		if doubts == maxDoubts && more {
+			halt = stop{nudgewire.StopDoubt, fmt.Sprintf("%d uploads in a row got no readable answer; resume when the service is well", doubts)}
+		}
+		if halt.by != "" && more { // else nothing is left that could be kept at home
+			m.sent(settled(parts))
+			return w.pause(ctx, halt)
+		}
 	}
-	claimed, err := w.claim(ctx, *p)
-	if err != nil {
-		return stop{}, err
+}
+
+// next is the part whose turn it is; nil for none. One that the service did not take keeps those behind it waiting, and one whose rows were put
+// off does not.
+func (w *working) next(parts []nudgewire.Part) (next *nudgewire.Part) {
+	for i := range parts {
+		p := &parts[i]
+		switch {
+		case p.State != nudgewire.PartWaiting:
+		case p.Attempt > 0 || !p.RetryAt.After(w.Now()):
+			return p
+		case next == nil || p.RetryAt.Before(next.RetryAt):
+			next = p
+		}
 	}
-	switch *p = claimed; {
-	case p.State != nudgewire.PartUploading:
-		return stop{}, nil
-	case w.run.Deliver == nudgewire.DeliverPerMessage:
-		return w.enqueue(ctx, p, m)
-	default:
-		return w.upload(ctx, p)
+	return next
+}
+
+// take waits for the turn of a part, and takes it to its end. left says that its file did leave, or was to: of some parts nobody
+// may go now. halt is why the run should pause after it.
+func (w *working) take(ctx context.Context, p *nudgewire.Part, parts []nudgewire.Part) (left bool, halt stop, err error) {
+	if p.Attempt == 0 && p.RetryAt.After(w.Now()) {
+		if err := w.awaitLimits(ctx, p.RetryAt, p.Reason); err != nil {
+			return false, stop{}, err
+		}
+	}
+	budget := w.Line(w.run.Account).Budget
+	admitted := budget == nil
+	for {
+		if p.Attempt > 0 {
+			err = w.await(ctx, p.RetryAt)
+		} else {
+			err = w.await(ctx, time.Time{})
+		}
+		if err == nil {
+			err = w.quietHours(ctx)
+		}
+		if err != nil {
+			return false, stop{}, err
+		}
+		if !admitted { // and nobody has halted it while it waited for that
+			if err := budget.Wait(ctx, pace.Upload, time.Time{}); err != nil {
+				return false, stop{}, err
+			}
+			admitted = true
+			continue
+		}
+		now, file, err := w.claim(ctx, *p, parts, w.aheadOfCanary(parts))
+		if no, full := errors.AsType[*noRoomError](err); full {
+			if err := w.awaitRoom(ctx, no); err != nil {
+				return false, stop{}, err
+			}
+			continue
+		}
+		if errors.Is(err, errChanged) {
+			continue
+		}
+		if err != nil {
+			return false, stop{}, err
+		}
+		*p = now
+		if w.run.Waits == nudgewire.WaitLimits {
+			if err := w.waits(ctx, "", time.Time{}, ""); err != nil {
+				return false, stop{}, err
+			}
+		}
+		if file == nil {
+			return false, stop{}, nil
+		}
+		halt, err = w.upload(ctx, p, file)
+		return true, halt, err
 	}
 }
 
@@ -156,7 +173,7 @@ func (w *working) pause(ctx context.Context, halt stop) error {
 // settled counts the rows that are with the service and the parts that need nothing more.
 func settled(parts []nudgewire.Part) (rows int64, done int) {
 	for _, p := range parts {
-		if p.State != nudgewire.PartBuilt && p.State != nudgewire.PartUploading {
+		if p.State != nudgewire.PartWaiting && p.State != nudgewire.PartUploading {
 			done++
 		}
 		if p.State == nudgewire.PartAccepted {
@@ -166,25 +183,20 @@ func settled(parts []nudgewire.Part) (rows int64, done int) {
 	return rows, done
 }
 
-// recover settles parts that a crash left uploading. A file may have arrived, so it is in
-// doubt; rows that were being queued are queued again, because the store knows each of them.
-func (w *working) recover(ctx context.Context, parts []nudgewire.Part) error {
+// recover settles parts that a crash left uploading: their files may have arrived, so they are in doubt.
+func (w *working) recover(ctx context.Context) error {
+	parts, err := w.Store.Parts(ctx, w.run.ID)
 	for i := range parts {
 		p := &parts[i]
-		if p.State != nudgewire.PartUploading {
+		if p.State != nudgewire.PartUploading || err != nil {
 			continue
 		}
 		p.State, p.Reason = nudgewire.PartInDoubt, "nudgewire stopped before it could store how its upload ended"
-		if w.run.Deliver == nudgewire.DeliverPerMessage {
-			p.State, p.Reason = nudgewire.PartBuilt, "nudgewire stopped while its rows were handed over"
-		}
 		p.UpdatedAt = w.Now().UTC()
-		if err := w.finishPart(ctx, *p); err != nil {
-			return err
-		}
+		err = w.finishPart(ctx, *p)
 		w.log.Warn("a part was cut off by a stop", zap.Int("part", p.Number), zap.String("state", string(p.State)))
 	}
-	return nil
+	return err
 }
 
 // await sleeps until at, and while the job is halted. It keeps the lease and listens for a
@@ -208,14 +220,7 @@ func (w *working) await(ctx context.Context, at time.Time) error {
 }
 
 // upload sends one claimed part. halt is why the run should pause after it.
-func (w *working) upload(ctx context.Context, p *nudgewire.Part) (halt stop, err error) {
-	switch why, err := w.intact(ctx, p); {
-	case err != nil: // it is tried again
-		return w.settle(ctx, p, apiclient.Answer{}, &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, Err: err})
-	case why != "":
-		p.State, p.Reason = nudgewire.PartRejected, why
-		return stop{}, w.finish(ctx, p)
-	}
+func (w *working) upload(ctx context.Context, p *nudgewire.Part, file *cutting) (halt stop, err error) {
 	// A file cut half-way may be acted upon, so an upload outlives the end of ctx by the grace
 	// period. The lease is kept meanwhile: another process must not take it for dead.
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -231,7 +236,7 @@ func (w *working) upload(ctx context.Context, p *nudgewire.Part) (halt stop, err
 		defer close(kept)
 		w.hold(sending, done)
 	}()
-	answer, err := w.send(sending, *p)
+	answer, err := w.send(sending, *p, file)
 	close(done)
 	<-kept
 	return w.settle(ctx, p, answer, err)
@@ -253,20 +258,23 @@ func (w *working) hold(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-func (w *working) send(ctx context.Context, p nudgewire.Part) (apiclient.Answer, error) {
-	f, err := w.Files.Open(ctx, files.Join(w.run.Folder, p.File))
-	if err != nil {
-		return apiclient.Answer{}, &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, Err: err}
-	}
+func (w *working) send(ctx context.Context, p nudgewire.Part, file *cutting) (apiclient.Answer, error) {
 	name := w.run.CampaignName
-	if len(w.places) > 1 {
-		name = fmt.Sprintf("%s (%d of %d)", name, w.places[p.Number], len(w.places))
+	if nth := file.nth; nth > 1 || w.run.Tally.Parts > 1 {
+		name = fmt.Sprintf("%s (%d of %d)", name, nth, max(nth, w.run.Tally.Parts))
 	}
-	answer, err := w.create(ctx, w.run.Account, name, w.run.TemplateID, fileName(w.run.Job)+"-"+p.File, f, p.Bytes)
-	if closed := f.Close(); closed != nil {
-		w.log.Debug("closing a part", zap.Error(closed)) // it was only read
+	called := fmt.Sprintf("%s-part-%04d.csv", fileName(w.run.Job), p.Number)
+	return w.create(ctx, w.run.Account, name, w.run.TemplateID, called, bytes.NewReader(file.file.Bytes()), p.Bytes)
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+func fileName(text string) string {
+	name := strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(text, ":", ""), "-"), ".-")
+	if name == "" {
+		return "_"
 	}
-	return answer, err
+	return name
 }
 
 // settle turns the outcome of an upload into the part's state, and stores it.
@@ -285,7 +293,7 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 		p.State, p.HTTPStatus = nudgewire.PartAccepted, answer.HTTPStatus
 		p.CampaignID, p.MessageIDs, p.Phones, p.Answer = answer.CampaignID, answer.MessageIDs, answer.Phones, answer.Raw
 	case apiclient.NotAccepted:
-		p.State = nudgewire.PartBuilt
+		p.State = nudgewire.PartWaiting
 		wait := backoff.Next(p.Attempt, firstRetry, lastRetry, w.Jitter())
 		if call != nil {
 			wait = max(wait, call.RetryAfter)
@@ -314,13 +322,13 @@ func refusal(call *apiclient.CallError, account string) (nudgewire.PartState, st
 	}
 	switch words, status := call.Error(), call.HTTPStatus; {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return nudgewire.PartBuilt, stop{nudgewire.StopKey, "the service refuses the API key; resume after correcting " + section + ".key"}
+		return nudgewire.PartWaiting, stop{nudgewire.StopKey, "the service refuses the API key; resume after correcting " + section + ".key"}
 	case status == http.StatusPaymentRequired:
-		return nudgewire.PartBuilt, stop{nudgewire.StopRejection, words + "; resume once " + of + " has points"}
+		return nudgewire.PartWaiting, stop{nudgewire.StopRejection, words + "; resume once " + of + " has points"}
 	case status >= 300 && status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
-		return nudgewire.PartBuilt, stop{nudgewire.StopRejection, words + "; resume after correcting " + section + ".base_url, or the template"}
+		return nudgewire.PartWaiting, stop{nudgewire.StopRejection, words + "; resume after correcting " + section + ".base_url, or the template"}
 	case status == http.StatusRequestEntityTooLarge:
-		return nudgewire.PartBuilt, stop{nudgewire.StopSize, words + "; set max_size of the job lower, reload, and resume: what is left is cut anew"}
+		return nudgewire.PartWaiting, stop{nudgewire.StopSize, words + "; set max_size of the job lower, reload, and resume: what is left is cut anew"}
 	default:
 		return nudgewire.PartRejected, stop{nudgewire.StopRejection, words + "; resume sends the parts after it, and jobs retry then sends this one again"}
 	}
@@ -365,30 +373,6 @@ func (w *working) finishPart(ctx context.Context, p nudgewire.Part) error {
 	return nil
 }
 
-func (w *working) intact(ctx context.Context, p *nudgewire.Part) (why string, err error) {
-	return intact(ctx, w.Files, w.run.Folder, p)
-}
-
-// intact says what is wrong with the file of a part; "" for nothing. Errors: a *files.AwayError where nobody can say at
-// present.
-func intact(ctx context.Context, in files.Store, folder string, p *nudgewire.Part) (why string, err error) {
-	sum, n := sha256.New(), int64(0)
-	f, err := in.Open(ctx, files.Join(folder, p.File))
-	if err == nil {
-		n, err = io.Copy(sum, f)
-		err = errors.Join(err, f.Close())
-	}
-	switch {
-	case isAway(err) || ctx.Err() != nil:
-		return "", err
-	case err != nil:
-		why = "its file cannot be read: " + err.Error()
-	case n != p.Bytes || hex.EncodeToString(sum.Sum(nil)) != p.SHA256:
-		why = "its file was changed on disk after it was built"
-	}
-	return why, nil
-}
-
 // verdict is how a run ends by its parts.
 func verdict(parts []nudgewire.Part) (nudgewire.RunState, string) {
 	var accepted, doubt, gone int
@@ -397,7 +381,7 @@ func verdict(parts []nudgewire.Part) (nudgewire.RunState, string) {
 		switch p.State {
 		case nudgewire.PartAccepted:
 			accepted++
-		case nudgewire.PartExcluded, nudgewire.PartRecut:
+		case nudgewire.PartExcluded:
 			gone++ // nothing of it is to be sent
 		case nudgewire.PartInDoubt:
 			doubt++
@@ -446,69 +430,53 @@ func Unfollowed(r *nudgewire.Run, parts []nudgewire.Part) string {
 	}
 }
 
-// queue hands the rows of one claimed part over as dispatches.
-func (w *working) enqueue(ctx context.Context, p *nudgewire.Part, m *meter) (halt stop, err error) {
-	why, err := w.intact(ctx, p)
-	if why != "" {
-		p.State, p.Reason = nudgewire.PartRejected, why
-		return stop{}, w.finish(ctx, p)
-	}
-	if err == nil {
-		halt, err = w.enqueueRows(ctx, *p, m)
-	}
-	if err != nil || halt.by != "" {
-		// Handing over again does no harm, so the part goes back.
-		p.State, p.Reason = nudgewire.PartBuilt, halt.reason
-		return halt, errors.Join(err, w.finish(ctx, p))
-	}
-	p.State, p.Reason = nudgewire.PartAccepted, ""
-	return stop{}, w.finish(ctx, p)
-}
-
-func (w *working) enqueueRows(ctx context.Context, p nudgewire.Part, m *meter) (halt stop, err error) {
-	f, err := w.Files.Open(ctx, files.Join(w.run.Folder, p.File))
+// handOver hands the rows of the list over as messages, and goes on behind the last that the store has.
+func (w *working) handOver(ctx context.Context) error {
+	before, err := w.Store.HandedOver(ctx, w.run.ID)
 	if err != nil {
-		return stop{}, err
+		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	r := csv.NewReader(f)
-	header, err := r.Read()
-	if err != nil {
-		return stop{}, fmt.Errorf("read %s: %w", p.File, err)
-	}
-	columns := layoutOf(header)
-	first, rows := p.First, []nudgewire.Dispatch(nil)
-	flush := func() (stop, error) {
+	m := newMeter(w.run, nil, w.OnProgress, w.Now)
+	var rows []nudgewire.Dispatch
+	var halt stop
+	first := before + 1
+	columns := layoutOf(w.run.Columns)
+	flush := func() error {
 		if len(rows) == 0 {
-			return stop{}, nil
+			return nil
 		}
-		halt, err := w.enqueueBatch(ctx, first, rows)
-		if err != nil {
-			err = fmt.Errorf("hand rows over: %w", err)
+		var err error
+		if halt, err = w.enqueueBatch(ctx, first, rows); err != nil {
+			return fmt.Errorf("hand rows over: %w", err)
 		}
-		if err != nil || halt.by != "" {
-			return halt, err
+		if halt.by != "" {
+			return errStopped
 		}
 		first += int64(len(rows))
 		rows = nil
-		m.sent(first-1, p.Number-1)
-		return stop{}, w.await(ctx, time.Time{})
+		m.sent(first-1, 0)
+		return w.await(ctx, time.Time{})
 	}
-	for {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return flush()
-		}
-		if err != nil {
-			return stop{}, fmt.Errorf("read %s: %w", p.File, err)
-		}
-		rows = append(rows, w.dispatch(columns, row, first+int64(len(rows))))
-		if len(rows) == batchRows {
-			if halt, err := flush(); err != nil || halt.by != "" {
-				return halt, err
-			}
-		}
+	all := nudgewire.RowRanges{{First: 1, Last: w.run.Tally.Kept}}
+	if err := w.await(ctx, time.Time{}); err != nil {
+		return err
 	}
+	err = w.Store.ListRows(ctx, w.run.ID, all.From(first), func(row *nudgewire.ListRow) error {
+		if rows = append(rows, w.dispatch(columns, row)); len(rows) < batchRows {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	switch {
+	case halt.by != "":
+		return w.pause(ctx, halt)
+	case err != nil:
+		return err
+	}
+	return w.change(ctx, nudgewire.RunDone, "", nil)
 }
 
 // enqueueBatch hands rows over, once there is room, in the windows of the job's rate, and past its canary. halt is why the run
@@ -589,11 +557,10 @@ func (w *working) due(d *nudgewire.Dispatch) {
 }
 
 // dispatch is one row as the ordinary store takes it.
-func (w *working) dispatch(columns layout, row []string, number int64) nudgewire.Dispatch {
-	phone, sentAs := nudgewire.PhoneOf(row[0])
+func (w *working) dispatch(columns layout, row *nudgewire.ListRow) nudgewire.Dispatch {
 	d := nudgewire.Dispatch{
-		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, number), Account: w.run.Account,
-		Phone: phone, SentAs: sentAs, Category: w.run.Category,
+		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, row.Number), Account: w.run.Account,
+		Phone: cmp.Or(row.Phone, forgottenPhone), SentAs: row.Given, Category: w.run.Category,
 		Send: w.run.Send, Config: w.run.Config,
 	}
 	columns.fill(&d, row)

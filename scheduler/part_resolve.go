@@ -13,7 +13,7 @@ import (
 // done; one that is to be sent again makes a partial run go on, and a paused one once it is
 // resumed.
 //
-// family are the parts of all runs over the same files, the oldest run first.
+// family are the parts of all runs that send rows of its list, the oldest run first.
 func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgewire.Resolution, who, reason string, now time.Time) (nudgewire.Run, nudgewire.Part, error) {
 	var parts []nudgewire.Part
 	for _, p := range family {
@@ -39,7 +39,7 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 		return r, *p, &wordError{fmt.Sprintf("run %d is %s and has its parts in hand", r.ID, r.State.Words()), "wait until it has ended, or pause it first"}
 	}
 	for _, other := range family {
-		if other.RunID > r.ID && fileOf(other.File) == fileOf(p.File) {
+		if other.RunID > r.ID && p.Ranges.Without(other.Ranges).Count() < p.Ranges.Count() {
 			return r, *p, &wordError{
 				fmt.Sprintf("part %d of run %d went again as part %d of run %d, which is %s", number, r.ID, other.Number, other.RunID, other.State),
 				fmt.Sprintf("look at jobs show %d", other.RunID),
@@ -47,7 +47,7 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 		}
 	}
 	if as == nudgewire.ResolveResend {
-		if err := filesRemoved(r); err != nil {
+		if err := rowsRemoved(r); err != nil {
 			return r, *p, err
 		}
 	}
@@ -57,7 +57,7 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 	case nudgewire.ResolveAccepted:
 		p.State, p.Resolved = nudgewire.PartAccepted, word+"was accepted"
 	case nudgewire.ResolveResend:
-		p.State, p.Resolved = nudgewire.PartBuilt, word+"was not accepted, and had it sent again"
+		p.State, p.Resolved = nudgewire.PartWaiting, word+"was not accepted, and had it sent again"
 	default:
 		return r, *p, &wordError{fmt.Sprintf("a part in doubt cannot be resolved as %q", as), "want accepted or resend"}
 	}

@@ -1,11 +1,13 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // ErrNoJob is a job that is not in the config.
@@ -14,7 +16,7 @@ var ErrNoJob = errors.New("there is no such job")
 // A Retry is what would be sent again of a run that has ended.
 type Retry struct {
 	Run    nudgewire.Run        // to be stored; it repeats Run.RetryOf
-	Parts  []nudgewire.Part     // the files that it uploads; none where it delivers message by message
+	Parts  []nudgewire.Part     // the rows that it uploads; none where it delivers message by message
 	Causes []nudgewire.Excluded // what ended the messages that go again, for per_message
 }
 
@@ -44,33 +46,34 @@ func orderOf(r *nudgewire.Run) RetryOrder {
 	return RetryOrder{Classes: r.RetryClasses, MinWait: r.RetryWait, Until: r.RetryUntil}
 }
 
-// RetryParts makes a run of those parts of an ended one that were not accepted, over the same
-// files. Parts in doubt are excluded unless doubtful says that a person has looked: whoever is
-// on them may have the message already.
+// RetryParts makes a run of the rows of those parts of an ended one that were not accepted. Parts in doubt are excluded unless
+// doubtful says that a person has looked: whoever is on them may have the message already.
 //
-// family are the parts of all runs over the same files, the oldest run first: a file is as it
-// stands in the newest of them, so that what a retry took up is not taken up again. nth is as in
-// Remaining.Retry.
+// family are the parts of all runs that send rows of its list, the oldest run first: what a later run took up is not taken up again.
+// nth is as in Remaining.Retry.
 func RetryParts(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtful bool, now time.Time) (Retry, error) {
 	if err := MayRetry(r, RetryOrder{InDoubt: doubtful}); err != nil {
 		return Retry{}, err
 	}
 	again := retryOf(r, who, nth, now)
-	again.Folder = r.Folder
-	newest := map[string]nudgewire.Part{}
-	for _, p := range family {
-		newest[fileOf(p.File)] = p
-	}
 	var left []nudgewire.Part
 	doubts, elsewhere := 0, nudgewire.RunID(0)
 	for _, p := range family {
 		if p.RunID != r.ID {
 			continue
 		}
-		switch latest := newest[fileOf(p.File)]; {
-		case latest.RunID != r.ID:
+		rows, later := p.Ranges, nudgewire.RunID(0)
+		for i := range family {
+			if other := &family[i]; other.RunID > r.ID {
+				if rest := rows.Without(other.Ranges); rest.Count() < rows.Count() {
+					rows, later = rest, other.RunID
+				}
+			}
+		}
+		switch {
+		case len(rows) == 0:
 			if p.State != nudgewire.PartAccepted {
-				elsewhere = max(elsewhere, latest.RunID)
+				elsewhere = max(elsewhere, later)
 			}
 			continue
 		case p.State == nudgewire.PartRejected, p.State == nudgewire.PartCancelled:
@@ -83,11 +86,9 @@ func RetryParts(r nudgewire.Run, family []nudgewire.Part, who string, nth int, d
 			continue
 		}
 		left = append(left, nudgewire.Part{
-			Number: len(left) + 1, File: p.File, Rows: p.Rows, First: again.Tally.Kept + 1, Bytes: p.Bytes, SHA256: p.SHA256,
-			State: nudgewire.PartBuilt, UpdatedAt: now.UTC(),
+			Number: len(left) + 1, List: p.List, Ranges: rows, Rows: rows.Count(), State: nudgewire.PartWaiting, UpdatedAt: now.UTC(),
 		})
-		again.Tally.Kept += p.Rows
-		again.Tally.Bytes += p.Bytes
+		again.Tally.Kept += rows.Count()
 	}
 	if len(left) == 0 {
 		hint := ""
@@ -148,18 +149,18 @@ func MayRetry(r nudgewire.Run, what RetryOrder) error {
 		}
 	}
 	if r.Deliver == nudgewire.DeliverCSV {
-		return filesRemoved(r)
+		return rowsRemoved(r)
 	}
 	return nil
 }
 
-// filesRemoved says that what a run would upload was cleared away.
-func filesRemoved(r nudgewire.Run) error {
-	if r.FilesRemovedAt.IsZero() {
+// rowsRemoved says that what the rows of a run said was removed.
+func rowsRemoved(r nudgewire.Run) error {
+	if r.BlankedAt.IsZero() {
 		return nil
 	}
 	return &wordError{
-		fmt.Sprintf("the files of run %d were removed on %s (retention.lists)", r.ID, r.FilesRemovedAt.UTC().Format(time.DateOnly)),
+		fmt.Sprintf("what the rows of run %d said was removed on %s (retention.lists)", r.ID, r.BlankedAt.UTC().Format(time.DateOnly)),
 		"run the job again: nudgewire jobs run " + r.Job,
 	}
 }
@@ -170,7 +171,7 @@ func retryOf(r nudgewire.Run, who string, nth int, now time.Time) nudgewire.Run 
 	return nudgewire.Run{
 		Job: r.Job, Slot: fmt.Sprintf("retry %d of run %d", nth, r.ID), DueAt: now.UTC(), Cause: nudgewire.CauseHand, RetryOf: r.ID,
 		Source: r.Source, Config: r.Config, Account: r.Account, State: nudgewire.RunUploading, Began: fmt.Sprintf("what was left of run %d, again for %s", r.ID, who),
-		Deliver: r.Deliver, CampaignName: r.CampaignName, TemplateID: r.TemplateID, Send: r.Send,
+		Deliver: r.Deliver, Columns: r.Columns, CampaignName: r.CampaignName, TemplateID: r.TemplateID, Send: r.Send,
 		Category: r.Category, Expires: r.Expires, Approved: who, CreatedAt: now.UTC(), StartedAt: now.UTC(),
 	}
 }
@@ -180,4 +181,48 @@ func are(parts int) string {
 		return "1 part is"
 	}
 	return fmt.Sprintf("%d parts are", parts)
+}
+
+// Recheck leaves those out of a retry that uploads files who must not be sent to by now: between the run and
+// its retry a contact may have been blocked, or messaged by another campaign. notes are what is to be kept of them. Who may go later stays:
+// each part is asked about once more when its turn comes.
+func (t *Retry) Recheck(ctx context.Context, from ListStore, ask Ask, most units.Size, prices Prices) (notes []nudgewire.RowNote, err error) {
+	parts := t.Parts
+	t.Parts, t.Run.Tally.Kept, t.Run.Tally.Bytes, t.Run.Tally.Parts = nil, 0, 0, 0
+	gone := &cutting{}
+	for _, p := range parts {
+		for rest := p.Ranges; len(rest) > 0; {
+			c := &cutting{ask: ask, columns: t.Run.Columns, most: most}
+			p.Ranges = rest
+			if err := c.cut(ctx, from, &p); err != nil {
+				return nil, err
+			}
+			gone.gone = append(gone.gone, c.gone...)
+			stay := c.taken
+			for _, l := range c.late {
+				stay = stay.And(nudgewire.RowRanges{{First: l.Number, Last: l.Number}})
+			}
+			if rest = nil; c.stop > 0 {
+				rest = p.Ranges.From(c.stop)
+			}
+			if len(stay) == 0 {
+				continue
+			}
+			one := p
+			one.Number, one.Ranges, one.Rows = len(t.Parts)+1, stay, stay.Count()
+			t.Parts = append(t.Parts, one)
+			t.Run.Tally.Kept += one.Rows
+			t.Run.Tally.Bytes += int64(c.file.Len())
+		}
+	}
+	late := gone.lose(nudgewire.Tally{}, &t.Run, prices)
+	for i := range late.Excluded {
+		late.Excluded[i].Late = false
+	}
+	t.Run.Tally.Parts, t.Run.Tally.Excluded = len(t.Parts), late.Excluded
+	if len(t.Parts) == 0 {
+		top := t.Run.Tally.Excluded[0]
+		return nil, nothingLeft(t.Run.RetryOf, fmt.Sprintf("nobody on its files is left to send to: of %s %s because %s", units.Count(len(gone.gone), "row"), units.Number(top.Count), top.Reason))
+	}
+	return gone.notes(), nil
 }

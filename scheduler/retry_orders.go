@@ -14,7 +14,7 @@ func (s *Scheduler) ForecastRetry(ctx context.Context, id nudgewire.RunID, who s
 	return s.retry(ctx, id, who, what, false)
 }
 
-// retry makes ready what goes again; with write, also the files that it needs.
+// retry makes ready what goes again; with write, it notes with the rows who does not.
 func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, what RetryOrder, write bool) (Retry, error) {
 	now := s.Now()
 	r, err := s.Store.Run(ctx, id)
@@ -29,7 +29,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 		return Retry{}, err
 	}
 	if r.Deliver != nudgewire.DeliverPerMessage {
-		family, err := s.Store.PartsOfFolder(ctx, r.Job, r.Folder)
+		family, err := s.family(ctx, r.ID)
 		if err != nil {
 			return Retry{}, err
 		}
@@ -37,9 +37,17 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 		if err != nil {
 			return again, err
 		}
-		return again, again.Recheck(ctx, s.Files, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
-			return s.excluded(ctx, &r, s.brakesOf(&r), phones)
-		}, write)
+		job := s.brakesOf(&r)
+		if job == nil {
+			return again, unknownRules(&r)
+		}
+		notes, err := again.Recheck(ctx, s.Store, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+			return s.excluded(ctx, &r, job, phones)
+		}, job.MaxSize, nil)
+		if err == nil && write {
+			err = s.Store.NoteRows(ctx, again.Parts[0].List, notes)
+		}
+		return again, err
 	}
 	if !what.Until.IsZero() && !what.Until.After(now) {
 		return Retry{}, &wordError{"the deadline is past", "name a time to come, or a duration such as 6h"}
@@ -54,17 +62,12 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 // remaining adds up what may go again of a run that was delivered message by message.
 func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOrder, now time.Time) (left *Remaining, err error) {
 	left = &Remaining{Order: what, At: now, Rules: s.errorRules(), Prices: s.prices(r.Account)}
-	positions := PositionFinder{Files: s.Files, Store: s.Store}
-	defer func() { err = errors.Join(err, positions.Close()) }()
 	var some []nudgewire.RunRow
 	flush := func() error {
 		answers, err := s.excluded(ctx, &r, s.brakesOf(&r), phonesOfRows(some))
 		for i := range some {
 			if err != nil {
 				return err
-			}
-			if row := &some[i]; row.ReadBy != 0 {
-				row.Position, _ = positions.Of(ctx, row.ReadBy, row.ReadNumber) // counts do not need it
 			}
 			left.Add(&some[i], answers[i])
 		}
@@ -78,6 +81,15 @@ func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOr
 		return nil
 	})
 	return left, errors.Join(err, flush())
+}
+
+// family are the parts of all runs that send rows of the list of a run.
+func (s *Scheduler) family(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
+	own, err := s.Store.Parts(ctx, id)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	return s.Store.PartsOfList(ctx, own[0].List)
 }
 
 // errorRules are those of the config in use.
@@ -123,7 +135,7 @@ func (s *Scheduler) ResolvePart(ctx context.Context, id nudgewire.RunID, number 
 			return err
 		}
 	}
-	family, err := s.Store.PartsOfFolder(ctx, r.Job, r.Folder)
+	family, err := s.family(ctx, r.ID)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
-	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // skipsAll says of every phone that it was messaged.
@@ -57,7 +55,7 @@ func TestARunWhoseGoodRowsAreAllSkippedIsDone(t *testing.T) {
 func partsOf(run nudgewire.RunID, states ...nudgewire.PartState) (out []nudgewire.Part) {
 	for i, s := range states {
 		out = append(out, nudgewire.Part{
-			RunID: run, Number: i + 1, File: fmt.Sprintf("part-%04d.csv", i+1), Rows: 10, First: int64(10*i + 1), Bytes: 100, State: s, Attempt: 1, Reason: "why",
+			RunID: run, Number: i + 1, List: 12, Ranges: nudgewire.RowRanges{{First: int64(10*i + 1), Last: int64(10*i + 10)}}, Rows: 10, Bytes: 100, State: s, Attempt: 1, Reason: "why",
 		})
 	}
 	return out
@@ -68,12 +66,12 @@ func hinted(err error) string {
 	return msg + " | " + hint
 }
 
-func TestARetryTakesUpEachFileOnce(t *testing.T) {
-	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, Folder: "runs/12", TemplateID: 7}
+func TestARetryTakesUpEachRowOnce(t *testing.T) {
+	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, TemplateID: 7}
 	family := partsOf(12, nudgewire.PartAccepted, nudgewire.PartRejected, nudgewire.PartInDoubt, nudgewire.PartCancelled)
 	files := func(r Retry) (out []string) {
 		for _, p := range r.Parts {
-			out = append(out, fmt.Sprintf("%d %s from row %d", p.Number, p.File, p.First))
+			out = append(out, fmt.Sprintf("%d has rows %v", p.Number, p.Ranges))
 		}
 		return out
 	}
@@ -81,7 +79,7 @@ func TestARetryTakesUpEachFileOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"1 part-0002.csv from row 1", "2 part-0004.csv from row 11"}, files(first)); diff != "" {
+	if diff := cmp.Diff([]string{"1 has rows [{11 20}]", "2 has rows [{31 40}]"}, files(first)); diff != "" {
 		t.Error(diff)
 	}
 	if r := first.Run; r.RetryOf != 12 || r.Slot != "retry 1 of run 12" || r.State != nudgewire.RunUploading || r.Tally.Kept != 20 || r.Approved != "Ann" || r.TemplateID != 7 {
@@ -94,7 +92,7 @@ func TestARetryTakesUpEachFileOnce(t *testing.T) {
 
 	// The retry has sent part 2, and part 4 was rejected once more.
 	retried := partsOf(15, nudgewire.PartAccepted, nudgewire.PartRejected)
-	retried[0].File, retried[1].File = "part-0002.csv", "part-0004.csv"
+	retried[0].Ranges, retried[1].Ranges = family[1].Ranges, family[3].Ranges
 	family = append(family, retried...)
 	_, err = RetryParts(run, family, "Ann", 2, false, monday)
 	if want := "run 12 has nothing that can be sent again | 1 part is in doubt; --only in_doubt sends what is in doubt again, and who got it gets it twice"; hinted(err) != want {
@@ -105,8 +103,8 @@ func TestARetryTakesUpEachFileOnce(t *testing.T) {
 	if want := "run 12 has nothing that can be sent again | run 15 has sent the rest of it again: look at jobs show 15"; hinted(err) != want {
 		t.Errorf("a second time: %s", hinted(err))
 	}
-	next, err := RetryParts(nudgewire.Run{ID: 15, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, Folder: "runs/12"}, family, "Ann", 1, false, monday)
-	if err != nil || len(next.Parts) != 1 || next.Parts[0].File != "part-0004.csv" {
+	next, err := RetryParts(nudgewire.Run{ID: 15, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV}, family, "Ann", 1, false, monday)
+	if err != nil || len(next.Parts) != 1 || !slices.Equal(next.Parts[0].Ranges, family[3].Ranges) {
 		t.Errorf("the retry's own retry: %v, %v", files(next), err)
 	}
 }
@@ -134,9 +132,9 @@ func TestWhatCannotBeRetriedSaysWhy(t *testing.T) {
 			"run 1 was delivered message by message: what is in doubt is settled one by one | list it with messages list --trigger winback --state in_doubt, then say with messages resolve what became of each",
 		},
 		"files that were cleared away": {
-			nudgewire.Run{ID: 1, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, FilesRemovedAt: monday},
+			nudgewire.Run{ID: 1, Job: "winback", State: nudgewire.RunPartial, Deliver: nudgewire.DeliverCSV, BlankedAt: monday},
 			false, "",
-			"the files of run 1 were removed on 2026-05-04 (retention.lists) | run the job again: nudgewire jobs run winback",
+			"what the rows of run 1 said was removed on 2026-05-04 (retention.lists) | run the job again: nudgewire jobs run winback",
 		},
 	}
 	for name, tt := range tests {
@@ -276,9 +274,9 @@ func TestAWordOnAPartInDoubt(t *testing.T) {
 	one := partsOf(12, nudgewire.PartAccepted, nudgewire.PartInDoubt)
 	two := partsOf(12, nudgewire.PartInDoubt, nudgewire.PartInDoubt)
 	again := partsOf(15, nudgewire.PartUploading)
-	again[0].File = "part-0002.csv"
+	again[0].Ranges = one[1].Ranges
 	removed := partial
-	removed.FilesRemovedAt = monday
+	removed.BlankedAt = monday
 	const yes = "Ann said on 2026-05-04 10:00 UTC that it was accepted: campaign 417"
 	const no = "Ann said on 2026-05-04 10:00 UTC that it was not accepted, and had it sent again: campaign 417"
 	tests := map[string]struct {
@@ -293,8 +291,8 @@ func TestAWordOnAPartInDoubt(t *testing.T) {
 	}{
 		"the last doubt, accepted":   {partial, one, nudgewire.ResolveAccepted, nudgewire.RunDone, "", nudgewire.PartAccepted, yes, ""},
 		"one doubt of two, accepted": {partial, two, nudgewire.ResolveAccepted, nudgewire.RunPartial, "1 of 2 parts was accepted; part 1 is in doubt: why", nudgewire.PartAccepted, yes, ""},
-		"sent again":                 {partial, one, nudgewire.ResolveResend, nudgewire.RunUploading, "", nudgewire.PartBuilt, no, ""},
-		"sent again once resumed":    {in(nudgewire.RunPaused), one, nudgewire.ResolveResend, nudgewire.RunPaused, "", nudgewire.PartBuilt, no, ""},
+		"sent again":                 {partial, one, nudgewire.ResolveResend, nudgewire.RunUploading, "", nudgewire.PartWaiting, no, ""},
+		"sent again once resumed":    {in(nudgewire.RunPaused), one, nudgewire.ResolveResend, nudgewire.RunPaused, "", nudgewire.PartWaiting, no, ""},
 		"accepted, though cancelled": {in(nudgewire.RunCancelled), one, nudgewire.ResolveAccepted, nudgewire.RunCancelled, "", nudgewire.PartAccepted, yes, ""},
 		"cancelled": {
 			run: in(nudgewire.RunCancelled), family: one, as: nudgewire.ResolveResend,
@@ -304,7 +302,7 @@ func TestAWordOnAPartInDoubt(t *testing.T) {
 		"not in doubt":      {run: partial, family: partsOf(12, nudgewire.PartInDoubt, nudgewire.PartAccepted), as: nudgewire.ResolveAccepted, err: "part 2 of run 12 is accepted, not in doubt | look at jobs show 12"},
 		"no such part":      {run: partial, family: partsOf(12, nudgewire.PartInDoubt), as: nudgewire.ResolveAccepted, err: "run 12 has no part 2 | it has 1: look at jobs show 12"},
 		"retried meanwhile": {run: partial, family: append(one[:2:2], again...), as: nudgewire.ResolveResend, err: "part 2 of run 12 went again as part 1 of run 15, which is uploading | look at jobs show 15"},
-		"its file is gone":  {run: removed, family: one, as: nudgewire.ResolveResend, err: "the files of run 12 were removed on 2026-05-04 (retention.lists) | run the job again: nudgewire jobs run winback"},
+		"its file is gone":  {run: removed, family: one, as: nudgewire.ResolveResend, err: "what the rows of run 12 said was removed on 2026-05-04 (retention.lists) | run the job again: nudgewire jobs run winback"},
 		"another word":      {run: partial, family: one, as: nudgewire.ResolveDrop, err: `a part in doubt cannot be resolved as "drop" | want accepted or resend`},
 	}
 	for name, tt := range tests {
@@ -356,70 +354,56 @@ func TestAResumedRunUploadsWhatAPersonSentAgain(t *testing.T) {
 	r = d.the(t)
 	again := 0
 	for _, u := range d.service.uploads() {
-		if strings.HasSuffix(u.file, parts[1].File) {
+		if strings.HasSuffix(u.file, "part-0002.csv") {
 			again++
 		}
 	}
-	if want := fmt.Sprintf("%d of %d parts were accepted; part 1 is in doubt: ", len(parts)-1, len(parts)); r.State != nudgewire.RunPartial || !strings.HasPrefix(r.Reason, want) || again != 2 {
+	all := len(d.parts[r.ID])
+	if want := fmt.Sprintf("%d of %d parts were accepted; part 1 is in doubt: ", all-1, all); r.State != nudgewire.RunPartial || !strings.HasPrefix(r.Reason, want) || again != 2 {
 		t.Errorf("the run is %s %q, and part 2 was uploaded %d times", r.State, r.Reason, again)
 	}
 }
 
-func TestTheFilesOfARunAreReadBack(t *testing.T) {
+func TestRowsOfARunAreKept(t *testing.T) {
 	l := people(100)
 	l.rows = append(l.rows, []string{"12", "short"}, []string{"+447911100001", "again"})
 	d := begin(t, jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 1000}))
 	fireDue(t, d)
 	r := d.the(t)
-	parts, err := d.Parts(t.Context(), r.ID)
-	if err != nil || len(parts) < 2 {
-		t.Fatalf("%d parts, %v", len(parts), err)
-	}
 	next := int64(1)
-	for i := range parts {
-		err := ReadPart(t.Context(), d.Files, r.Folder, &parts[i], func(n int64, phone string) error {
-			if want := l.rows[n-1][0][1:]; n != next || phone != want {
-				t.Fatalf("row %d is %s, want row %d with %s", n, phone, next, want)
-			}
-			next++
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+	err := d.ListRows(t.Context(), r.ID, nudgewire.RowRanges{{First: 1, Last: 1000}}, func(row *nudgewire.ListRow) error {
+		if want := l.rows[row.Number-1]; row.Number != next || string(row.Phone) != want[0][1:] || row.Row != next+1 || !slices.Equal(row.Cells, want[1:]) {
+			t.Fatalf("row %d is %+v", next, row)
+		}
+		next++
+		return nil
+	})
+	if err != nil || next != 101 {
+		t.Errorf("%d rows, %v", next-1, err)
+	}
+	var left []nudgewire.ListRow
+	for _, row := range d.rows[r.ID] {
+		if row.Number < 0 {
+			left = append(left, row)
 		}
 	}
-	if next != 101 {
-		t.Errorf("%d rows were read", next-1)
-	}
-	var left []ExcludedRow
-	if err := ReadExcluded(t.Context(), d.Files, ExcludedFiles(&r, nil)[0], func(x ExcludedRow) error { left = append(left, x); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	want := []ExcludedRow{
-		{nudgewire.Position{Row: 102}, "the phone is too short for GB", "12", ""},
-		{nudgewire.Position{Row: 103}, "an earlier row has the same phone", "+447911100001", "447911100001"},
+	want := []nudgewire.ListRow{
+		{Run: 1, Number: -1, Position: nudgewire.Position{Row: 102}, Reason: "the phone is too short for GB", Given: "12"},
+		{Run: 1, Number: -2, Position: nudgewire.Position{Row: 103}, Reason: "an earlier row has the same phone", Given: "+447911100001", Phone: "447911100001"},
 	}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Error(diff)
 	}
-
-	stop := errors.New("enough")
-	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], func(int64, string) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("a reader that has enough: %v", err)
+	parts, err := d.Parts(t.Context(), r.ID)
+	if err != nil || len(parts) < 2 {
+		t.Fatalf("%d parts, %v", len(parts), err)
 	}
-	path := files.Join(r.Folder, parts[0].File)
-	putText(t, d.Files, path, strings.Replace(textOf(t, d.Files, path), "Name 7", "Name 8", 1))
-	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], func(int64, string) error { return nil }); err == nil || err.Error() != "part-0001.csv was changed on disk after it was built" {
-		t.Errorf("a changed file: %v", err)
-	}
-	if err := d.Files.RemoveFolder(t.Context(), r.Folder); err != nil {
-		t.Fatal(err)
-	}
-	if err := ReadPart(t.Context(), d.Files, r.Folder, &parts[0], nil); err == nil || err.Error() != "part-0001.csv is gone from "+r.Folder {
-		t.Errorf("a file that is gone: %v", err)
-	}
-	if err := ReadExcluded(t.Context(), d.Files, ExcludedFiles(&r, nil)[0], nil); err == nil || err.Error() != "excluded.csv is gone from "+r.Folder {
-		t.Errorf("rejects that are gone: %v", err)
+	// Until its outcome is known the same file can be made again.
+	for i, p := range parts {
+		c := &cutting{ask: sieve(), columns: r.Columns, most: 1000}
+		if err := c.cut(t.Context(), d.book, &p); err != nil || c.sha256() != p.SHA256 || c.file.String() != d.service.uploads()[i].body || len(c.left) > 0 {
+			t.Errorf("part %d is made again as another file, %v", p.Number, err)
+		}
 	}
 }
 

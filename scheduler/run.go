@@ -11,14 +11,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/backoff"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // errStopped ends work on a run that a person paused or cancelled, or that another process
-// took over: its row says what it is now. One whose files are written anew (gaveUp) ends so, too.
+// took over: its row says what it is now.
 var errStopped = errors.New("the run was stopped")
 
 // A working is a run in hand.
@@ -29,8 +27,6 @@ type working struct {
 
 	keeping sync.Mutex
 	renewed time.Time
-
-	places map[int]int // which of the files that go out each part is, from 1, by its number
 
 	begun time.Time // when this process began to deliver it
 	log   *zap.Logger
@@ -86,36 +82,15 @@ func (w *working) advance(ctx context.Context) error {
 			return err
 		}
 	}
-	for tries := 1; w.run.State == nudgewire.RunUploading; tries++ {
-		if w.run.Waits == "" && w.run.Reason != "" { // of a try before this one
-			if err := w.change(ctx, w.run.State, "", nil); err != nil {
-				return err
-			}
-		}
-		err := w.deliver(ctx)
-		if !isAway(err) || ctx.Err() != nil {
-			return err
-		}
-		if err := w.awaitFiles(ctx, tries, err); err != nil {
+	if w.run.State != nudgewire.RunUploading {
+		return nil
+	}
+	if w.run.Waits == "" && w.run.Reason != "" { // of a try before this one
+		if err := w.change(ctx, w.run.State, "", nil); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func isAway(err error) bool {
-	_, away := errors.AsType[*files.AwayError](err)
-	return away
-}
-
-// awaitFiles waits until it is time to try once more to read the run's files, and says so in the run's row.
-func (w *working) awaitFiles(ctx context.Context, tries int, why error) error {
-	wait := backoff.Next(tries, firstRetry, lastRetry, w.Jitter())
-	w.log.Warn("the files of a run cannot be read at present", zap.Duration("again_in", wait), zap.Error(why))
-	if err := w.change(ctx, w.run.State, fmt.Sprintf("its files cannot be read at present, and it is tried again: %v", why), nil); err != nil {
-		return err
-	}
-	return w.await(ctx, w.Now().Add(wait))
+	return w.deliver(ctx)
 }
 
 // change moves the run on and keeps what was stored.
@@ -157,9 +132,6 @@ func (w *working) keep(ctx context.Context) error {
 	w.keeping.Lock()
 	defer w.keeping.Unlock()
 	now := w.Now()
-	if w.isDown(w.run.ID) {
-		return errStopped
-	}
 	if now.Sub(w.renewed) < time.Second {
 		return nil
 	}
@@ -174,7 +146,7 @@ func (w *working) keep(ctx context.Context) error {
 	return nil
 }
 
-// build reads the source and stores the parts.
+// build reads the source and stores its rows.
 func (w *working) build(ctx context.Context) error {
 	if w.job = w.brakes(); w.job.unread != "" {
 		return w.pauseHeld(ctx, w.heldBy(w.run.Job), fmt.Sprintf("its job is gone from the config, and its list cannot be read without it: %s; put the job back", w.job.unread))
@@ -186,14 +158,12 @@ func (w *working) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	folder := runFolder(w.Files.Root(), w.run)
-	before := w.run.Folder
 	title, err := w.title()
 	if err != nil {
 		return w.fail(ctx, err)
 	}
 	err = w.change(ctx, nudgewire.RunBuilding, "", func(r *nudgewire.Run) {
-		r.Folder, r.Owner, r.LeaseEnd = folder, w.Owner, w.Now().Add(w.Lease).UTC()
+		r.Columns, r.Owner, r.LeaseEnd = w.job.columns.header()[1:], w.Owner, w.Now().Add(w.Lease).UTC()
 		r.Source, r.Config, r.Deliver = w.job.source.String(), w.job.Version, w.job.Deliver
 		r.CampaignName, r.Category = title, w.job.category
 		*r = w.job.addressed(*r)
@@ -205,37 +175,32 @@ func (w *working) build(ctx context.Context) error {
 		return err
 	}
 	// Whatever a building that was cut off left was not uploaded.
-	to := w.files()
-	if err := to.RemoveFolder(ctx, folder); err != nil {
-		return w.fail(ctx, fmt.Errorf("empty the folder of the run: %w", err))
-	}
-	if before != "" && before != folder { // the config names another place since
-		if err := to.RemoveFolder(ctx, before); err != nil {
-			w.log.Warn("what a building that was cut off left is still there", zap.String("folder", before), zap.Error(err))
-		}
+	if err := w.Store.DropRows(ctx, w.Owner, w.run.ID, true); err != nil {
+		return err
 	}
 	m := newMeter(w.run, last, w.OnProgress, w.Now)
-	b := &building{job: w.job, now: w.Now(), make: makerIn(ctx, to, folder), excluder: w.Excluder, consent: w.needsConsent(&w.run, w.job), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
+	b := &building{job: w.job, now: w.Now(), excluder: w.Excluder, consent: w.needsConsent(&w.run, w.job), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}
-	parts, err := w.read(ctx, b)
+	err = w.read(ctx, b)
+	drop := func() error { return w.Store.DropRows(context.WithoutCancel(ctx), w.Owner, w.run.ID, false) }
 	switch {
 	case err == nil:
 	case errors.Is(err, errStopped), errors.Is(err, nudgewire.ErrMoved), ctx.Err() != nil:
-		return errors.Join(err, w.discard(ctx))
+		return errors.Join(err, drop())
 	case lists.Away(err) && w.run.Waits != nudgewire.WaitSource:
-		if kept := w.discard(ctx); kept != nil {
-			return w.fail(ctx, errors.Join(err, kept))
+		if err := drop(); err != nil {
+			return err
 		}
 		return w.readAgain(ctx, err)
 	default:
 		if w.run.Waits == nudgewire.WaitSource {
 			err = fmt.Errorf("%w; it was read twice, %s apart", err, units.Duration(readAgainAfter))
 		}
-		return w.fail(ctx, errors.Join(err, w.discard(ctx)))
+		return w.fail(ctx, errors.Join(err, drop()))
 	}
-	return w.judge(ctx, b.tally, last, parts)
+	return w.judge(ctx, b.tally, last)
 }
 
 // readAgainAfter is when a source is read once more that was away, or changed while it was read: an export that is late, a server
@@ -266,8 +231,9 @@ func (w *working) awaitSource(ctx context.Context) error {
 const lookEvery = 500 * time.Millisecond
 
 // read reads the source, until a person pauses or cancels the run.
-func (w *working) read(ctx context.Context, b *building) ([]nudgewire.Part, error) {
+func (w *working) read(ctx context.Context, b *building) error {
 	reading, end := context.WithCancelCause(ctx)
+	b.store = func(rows []nudgewire.ListRow) error { return w.Store.AddRows(reading, w.Owner, w.run.ID, rows) }
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -285,13 +251,13 @@ func (w *working) read(ctx context.Context, b *building) ([]nudgewire.Part, erro
 			}
 		}
 	}()
-	parts, err := b.run(reading)
+	err := b.run(reading)
 	if cause := context.Cause(reading); err != nil && cause != nil && ctx.Err() == nil {
 		err = cause
 	}
 	end(nil)
 	<-watched
-	return parts, err
+	return err
 }
 
 // title is the campaign's name for this run.
@@ -308,7 +274,7 @@ func (w *working) title() (string, error) {
 }
 
 // judge decides what becomes of a run that was built.
-func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.Tally, parts []nudgewire.Part) error {
+func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.Tally) error {
 	if t.Kept == 0 {
 		state, reason := nothingToSend(w.run.Job, t)
 		return w.change(ctx, state, reason, func(r *nudgewire.Run) { r.Tally = t })
@@ -334,8 +300,9 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 		r.State, r.Reason = nudgewire.RunAwaiting, strings.Join(why, "; ")
 		r.Owner, r.LeaseEnd = "", time.Time{}
 	}
-	for i := range parts {
-		parts[i].RunID, parts[i].UpdatedAt = r.ID, now
+	var parts []nudgewire.Part
+	if r.Deliver == nudgewire.DeliverCSV { // until its turn comes, all of it is one part
+		parts = []nudgewire.Part{{RunID: r.ID, Number: 1, List: r.ID, Ranges: nudgewire.RowRanges{{First: 1, Last: t.Kept}}, Rows: t.Kept, State: nudgewire.PartWaiting, UpdatedAt: now}}
 	}
 	if err := w.Store.SaveParts(ctx, w.Owner, r, parts); err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // An Excluder knows who must not be sent to.
@@ -38,9 +39,9 @@ type Question struct {
 	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
 	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
 	Of nudgewire.RunID
-	// Over says why a contact is over a limit, "" where it is not, by what was sent to it in the time Back; 0 for no limit.
-	Back time.Duration
-	Over func(phone nudgewire.Phone, sends []nudgewire.PastSend) string
+	// Limits is what limits say to a contact by what was sent to it in the time Back; 0 for no limit.
+	Back   time.Duration
+	Limits func(phone nudgewire.Phone, sends []nudgewire.PastSend) nudgewire.Verdict
 }
 
 // A Why is why a contact is excluded. The zero value is one that is not.
@@ -48,15 +49,8 @@ type Why struct {
 	Reason string // as a sentence's end: "is blocked", "was messaged within 7d"
 	By     string // what messaged it, and when: "by run 7 of weekly on 2026-05-04 10:00 UTC"; "" for a block
 
-	Forgotten bool // its phone is kept nowhere, and not in the list of excluded rows either
-}
-
-// shown is how a phone is kept of somebody who is excluded for this.
-func (w Why) shown(phone string) string {
-	if w.Forgotten {
-		return strings.Repeat(forgottenDigit, len(phone))
-	}
-	return phone
+	Until     time.Time // when it may get it; zero for never
+	Forgotten bool      // its phone is kept nowhere, and not with the row either
 }
 
 // whole is the reason with what caused it.
@@ -80,6 +74,7 @@ type batch struct {
 	file   position // Row is of no meaning
 	vars   []string // width for each row
 	width  int
+	left   []nudgewire.ListRow // those that do not go
 }
 
 func newBatch(width int) *batch {
@@ -90,7 +85,16 @@ func newBatch(width int) *batch {
 }
 
 func (b *batch) reset() {
-	b.phones, b.sent, b.raw, b.rows, b.vars = b.phones[:0], b.sent[:0], b.raw[:0], b.rows[:0], b.vars[:0]
+	b.phones, b.sent, b.raw, b.rows, b.vars, b.left = b.phones[:0], b.sent[:0], b.raw[:0], b.rows[:0], b.vars[:0], b.left[:0]
+}
+
+// row is the i-th one as it is stored, with that number.
+func (b *batch) row(i int, number int64) nudgewire.ListRow {
+	row := nudgewire.ListRow{Number: number, Position: b.position(i).Position, Phone: b.phones[i], Cells: b.vars[i*b.width : (i+1)*b.width]}
+	if b.sent[i] != string(row.Phone) {
+		row.Given = b.sent[i]
+	}
+	return row
 }
 
 // position is where the i-th row stands.
@@ -122,25 +126,26 @@ type Preview struct {
 // maxPreviews is how many first rows a forecast shows.
 const maxPreviews = 10
 
-// A building is one reading of a source into parts.
+// A building is one reading of a source.
 type building struct {
 	job      *Compiled
 	now      time.Time
-	make     maker
-	excluder Excluder                     // nil for none
-	consent  bool                         // of each contact is asked for
-	prices   Prices                       // nil for none
-	tick     func(rows, kept int64) error // after each batch; an error ends the building
+	store    func(rows []nudgewire.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
+	excluder Excluder                             // nil for none
+	consent  bool                                 // of each contact is asked for
+	prices   Prices                               // nil for none
+	tick     func(rows, kept int64) error         // after each batch; an error ends the building
 
 	reasons   excludedReasons
 	unknown   excludedReasons // rows that go although no plan knows their phone, by plan
 	abroad    excludedReasons // rows that go to a number of another country because the job's can have none like it
 	errors    excludedReasons // rows that go with a default for what a spreadsheet could not compute
 	countries map[string]int  // how many phones that go are of each country
-	excluded  excludedList
-	positions positions
 	seen      phoneSet
-	out       *partWriter
+	out       measure
+	kept      int64               // rows that may go
+	numbered  int64               // rows that may not, below 0
+	pending   []nudgewire.ListRow // that are not stored yet
 	first     []Preview
 	tally     nudgewire.Tally
 	list      digest
@@ -148,32 +153,23 @@ type building struct {
 	file      position // of the row at hand; nth counts the files that rows came from
 }
 
-// run reads the whole source. Only when it returns without an error are the parts, the tally
+// run reads the whole source. Only when it returns without an error are the rows, the tally
 // and the previews to be used: a source that fails in its middle fails all of it.
-func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) {
+func (b *building) run(ctx context.Context) (err error) {
 	var rows lists.Rows
 	err = contained(func() (err error) { rows, err = b.job.source.Open(ctx); return err })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	m, err := b.bind(rows)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b.excluded.make, b.positions.make, b.countries = b.make, b.make, map[string]int{}
-	b.out, err = newPartWriter(b.make, b.job.MaxSize.Bytes(), b.job.columns.header(), nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.out.abandon(), b.excluded.close(), b.positions.abandon())
-		}
-	}()
+	b.countries = map[string]int{}
 
-	// One goroutine reads, normalises and removes duplicates, the other encodes, hashes and
-	// writes. Two batches go back and forth between them.
+	// One goroutine reads, normalises and removes duplicates, the other measures and
+	// stores. Two batches go back and forth between them.
 	const batches = 3
 	width := b.job.columns.width()
 	free, full := make(chan *batch, batches), make(chan *batch, batches)
@@ -185,14 +181,11 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 		defer close(full)
 		return contained(func() error { return b.read(working, rows, m, free, full) })
 	})
-	g.Go(func() error { return b.write(newEncoder(width, b.out), full, free) })
+	g.Go(func() error { return b.write(width, full, free) })
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := errors.Join(b.out.finish(), b.excluded.close(), b.positions.close()); err != nil {
-		return nil, err
-	}
-	b.tally.Rows, b.tally.Kept, b.tally.Parts = b.rows, b.out.kept, len(b.out.parts)
+	b.tally.Rows, b.tally.Kept, b.tally.Parts, b.tally.Bytes = b.rows, b.kept, b.out.parts, b.out.bytes
 	files := fileNames{several: b.file.nth > 1} // else the source says which file it is
 	b.tally.Excluded = files.short(b.reasons.list())
 	b.tally.ReadAs, b.tally.Notes = lists.ReadAs(rows), lists.Notes(rows)
@@ -208,11 +201,8 @@ func (b *building) run(ctx context.Context) (parts []nudgewire.Part, err error) 
 	if words := b.ofCountries(); words != "" {
 		b.note(words)
 	}
-	for _, p := range b.out.parts {
-		b.tally.Bytes += p.Bytes
-	}
 	b.tally.SHA256 = b.list.String()
-	return b.out.parts, nil
+	return nil
 }
 
 // ofCountries says which countries the phones are of, the most first; "" where all are of the job's own.
@@ -335,7 +325,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 		}
 		one.reset()
 		one.file = b.file
-		for len(one.raw) < batchRows && one.file == b.file {
+		for len(one.raw) < batchRows && len(one.left) < batchRows && one.file == b.file {
 			if errors.Is(err, io.EOF) {
 				ended = true
 				break
@@ -349,7 +339,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 				raw, _ := m.phone.Fill(row) // as far as it can be read
 				read, _ := phones.Read(raw, b.job.home)
 				phone, _ := nudgewire.PhoneOf(read.Digits)
-				b.refuse(KindRow, one.file.at(number), bad.Reason, raw, string(phone))
+				b.refuse(one, KindRow, one.file.at(number), bad.Reason, raw, phone)
 			} else {
 				b.take(one, row, number, m, vars)
 			}
@@ -360,9 +350,6 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 			return err
 		}
 		b.look(one)
-		if err := b.excluded.failed(); err != nil {
-			return fmt.Errorf("write %s: %w", excludedFile, err)
-		}
 		if b.tick != nil {
 			if err := b.tick(b.rows, b.rows-b.reasons.count()); err != nil {
 				return err
@@ -377,14 +364,33 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 	return nil
 }
 
-// write hands batches to the encoder until no more come.
-func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) error {
-	for one := range full {
-		b.out.refuse = func(i int) {
-			b.refuse(KindSize, one.position(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), one.raw[i], string(one.phones[i]))
+// write measures and stores batches until no more come.
+func (b *building) write(width int, full <-chan *batch, free chan<- *batch) error {
+	var one *batch
+	e := newEncoder(width, func(i int, row []byte) error {
+		if b.out.fits(int64(len(row))) {
+			b.kept++
+			return b.keep(one.row(i, b.kept))
 		}
-		b.out.took = func(p *nudgewire.Part, i int) error { return b.positions.add(p.File, p.Rows, one.position(i).Position) }
-		if err := e.write(one); err != nil {
+		b.refuse(one, KindSize, one.position(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), one.raw[i], one.phones[i])
+		return nil
+	})
+	head, err := e.head(b.job.columns.header()[1:])
+	if err != nil {
+		return err
+	}
+	b.out = measure{most: b.job.MaxSize.Bytes(), head: int64(len(head))}
+	for one = range full {
+		err := e.write(len(one.sent), func(i int) contactRow { return contactRow{one.sent[i], one.vars[i*width : (i+1)*width]} })
+		for i := 0; err == nil && i < len(one.left); i++ {
+			b.numbered--
+			one.left[i].Number = b.numbered
+			err = b.keep(one.left[i])
+		}
+		if err == nil {
+			err = b.flush() // before the batch is used again
+		}
+		if err != nil {
 			return err
 		}
 		select {
@@ -393,6 +399,26 @@ func (b *building) write(e *encoder, full <-chan *batch, free chan<- *batch) err
 		}
 	}
 	return nil
+}
+
+// keep stores a row with others.
+func (b *building) keep(row nudgewire.ListRow) error {
+	if b.store == nil {
+		return nil
+	}
+	if b.pending = append(b.pending, row); len(b.pending) < batchRows {
+		return nil
+	}
+	return b.flush()
+}
+
+func (b *building) flush() error {
+	if len(b.pending) == 0 {
+		return nil
+	}
+	err := b.store(b.pending)
+	b.pending = b.pending[:0]
+	return diskFull(err)
 }
 
 // take puts one row into the batch, or excludes it.
@@ -404,16 +430,16 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 		if _, ok := errors.AsType[*phones.ShortenedError](err); ok {
 			group = "shortened"
 		}
-		b.refuseAs(KindPhone, group, to.file.at(number), "the phone "+err.Error(), raw, "")
+		b.refuseAs(to, KindPhone, group, to.file.at(number), "the phone "+err.Error(), raw, "")
 		return
 	}
 	phone, _ := nudgewire.PhoneOf(read.Digits)
 	if bad.reason != "" {
-		b.refuseAs(bad.kind, cmp.Or(bad.group, bad.reason), to.file.at(number), bad.reason, raw, string(phone))
+		b.refuseAs(to, bad.kind, cmp.Or(bad.group, bad.reason), to.file.at(number), bad.reason, raw, phone)
 		return
 	}
 	if b.job.Unique != UniqueOff && !b.seen.add(string(phone)) {
-		b.refuse(KindDuplicate, to.file.at(number), "an earlier row has the same phone", raw, string(phone))
+		b.refuse(to, KindDuplicate, to.file.at(number), "an earlier row has the same phone", raw, phone)
 		return
 	}
 	if m.uncomputed {
@@ -441,7 +467,11 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	for i, why := range answers {
 		if why.Reason != "" {
 			b.reasons.add(KindContact, "the contact "+why.Reason, one.position(i))
-			b.excluded.add(ExcludedRow{Position: one.position(i).Position, Reason: why.whole(), Phone: why.shown(one.raw[i]), Digits: why.shown(string(one.phones[i]))})
+			left := nudgewire.ListRow{Position: one.position(i).Position, Reason: why.whole(), Given: one.raw[i], Phone: one.phones[i]}
+			if why.Forgotten {
+				left.Given, left.Phone = "", ""
+			}
+			one.left = append(one.left, left)
 			continue
 		}
 		if to != i {
@@ -488,13 +518,24 @@ func (b *building) look(one *batch) {
 // A price has no more than six of them.
 func decimal(points float64) float64 { return math.Round(points*1e6) / 1e6 }
 
-// refuse excludes a row. raw is the phone as it stands in the source, digits whose it is; "" where it is none.
-func (b *building) refuse(kind string, at position, reason, raw, digits string) {
-	b.refuseAs(kind, reason, at, reason, raw, digits)
+// refuse excludes a row. raw is the phone as it stands in the source, phone whose it is; "" where it is none.
+func (b *building) refuse(to *batch, kind string, at position, reason, raw string, phone nudgewire.Phone) {
+	b.refuseAs(to, kind, reason, at, reason, raw, phone)
 }
 
 // refuseAs counts the row together with others of its group, whose reasons quote other cells.
-func (b *building) refuseAs(kind, group string, at position, reason, raw, digits string) {
+func (b *building) refuseAs(to *batch, kind, group string, at position, reason, raw string, phone nudgewire.Phone) {
 	b.reasons.addAs(kind, group, reason, at)
-	b.excluded.add(ExcludedRow{Position: at.Position, Reason: reason, Phone: raw, Digits: digits})
+	to.left = append(to.left, nudgewire.ListRow{Position: at.Position, Reason: clean(reason), Given: lists.Shorten(clean(strings.TrimSpace(raw))), Phone: phone})
+}
+
+// ErrDiskFull ends a run whose rows do not fit. Nothing of it was uploaded.
+var ErrDiskFull = errors.New("the disk is full: free some space, then run the job again; nothing was uploaded")
+
+// diskFull puts our words to a full disk.
+func diskFull(err error) error {
+	if store.DiskFull(err) {
+		return fmt.Errorf("%w (%w)", ErrDiskFull, err)
+	}
+	return err
 }

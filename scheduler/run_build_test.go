@@ -6,8 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,24 +19,24 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// built builds a job into dir.
-func built(t interface{ Fatal(args ...any) }, job *Compiled, dir string, excluder Excluder) ([]nudgewire.Part, *building) {
-	if err := onDisk.RemoveFolder(context.Background(), dir); err != nil {
+// built reads the list of a job.
+func built(t interface{ Fatal(args ...any) }, job *Compiled, excluder Excluder) (*shelf, *building) {
+	s := &shelf{}
+	b := &building{job: job, now: monday, excluder: excluder, store: func(rows []nudgewire.ListRow) error {
+		for _, row := range rows {
+			row.Cells = slices.Clone(row.Cells)
+			s.rows = append(s.rows, row)
+		}
+		return nil
+	}}
+	if err := b.run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	b := &building{job: job, now: monday, make: makerIn(context.Background(), onDisk, dir), excluder: excluder}
-	parts, err := b.run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parts, b
+	return s, b
 }
 
 func TestPartsTogetherAreExactlyTheValidUniqueRows(t *testing.T) {
-	dir := t.TempDir()
-	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		n++
 		l := listSource{header: []string{"phone", "a", "b"}}
 		cell := rapid.SampledFrom([]string{"x", "Zoë, Jo", `say "hi"`, "two\nlines", "cr\r\nlf", " space", "=1+1", `\.`, "€uro", strings.Repeat("long ", 30)})
 		phone := rapid.SampledFrom([]string{"+4479111%05d", "079111%05d", "4479111%05d", "12%d", "4.47E+%d"})
@@ -64,29 +63,26 @@ func TestPartsTogetherAreExactlyTheValidUniqueRows(t *testing.T) {
 				want = append(want, one)
 			}
 		}
-		folder := filepath.Join(dir, fmt.Sprint(n))
-		parts, b := built(rt, job, folder, nil)
+		list, b := built(rt, job, nil)
 		var got [][]string
 		var size int64
+		parts := list.files(rt, []string{"var_1", "var_2"}, job.MaxSize)
 		for i, p := range parts {
-			text, err := os.ReadFile(filepath.Join(folder, p.File))
-			if err != nil {
-				rt.Fatal(err)
+			text := p.file.String()
+			sum := sha256.Sum256([]byte(text))
+			if int64(len(text)) > limit || hex.EncodeToString(sum[:]) != p.sha256() {
+				rt.Fatalf("part %d has %d bytes with hash %s, limit %d", i+1, len(text), p.sha256(), limit)
 			}
-			sum := sha256.Sum256(text)
-			if int64(len(text)) > limit || int64(len(text)) != p.Bytes || hex.EncodeToString(sum[:]) != p.SHA256 {
-				rt.Fatalf("part %d has %d bytes, told %d with hash %s, limit %d", p.Number, len(text), p.Bytes, p.SHA256, limit)
-			}
-			rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-			if err != nil || line(rows[0]) != header || int64(len(rows)-1) != p.Rows || p.First != int64(len(got))+1 || p.Number != i+1 {
-				rt.Fatalf("part %+v has %d rows: %v", p, len(rows), err)
+			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+			if err != nil || line(rows[0]) != header || int64(len(rows)-1) != p.taken.Count() || p.taken[0].First != int64(len(got))+1 {
+				rt.Fatalf("part %v has %d rows: %v", p.taken, len(rows), err)
 			}
 			// As few parts as possible: what begins this one did not fit into the one before.
-			if i > 0 && parts[i-1].Bytes+int64(len(line(want[len(got)]))) <= limit {
-				rt.Fatalf("the first row of part %d fits into the part before", p.Number)
+			if i > 0 && int64(parts[i-1].file.Len())+int64(len(line(want[len(got)]))) <= limit {
+				rt.Fatalf("the first row of part %d fits into the part before", i+1)
 			}
 			got = append(got, rows[1:]...)
-			size += p.Bytes
+			size += int64(len(text))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("rows (-want +got):\n%s", diff)
@@ -126,7 +122,7 @@ func (b blocked) Excluded(_ context.Context, phones []nudgewire.Phone, q Questio
 
 func TestWhoMustNotBeSentToIsLeftOut(t *testing.T) {
 	job := jobOf(t, people(2000), Job{Exclude: Exclude{MessagedWithin: units.Duration(7 * 24 * time.Hour)}})
-	_, b := built(t, job, t.TempDir(), blocked{"447911100000": "is blocked", "447911100511": "was messaged 2 days ago", "447911101999": "is blocked"})
+	_, b := built(t, job, blocked{"447911100000": "is blocked", "447911100511": "was messaged 2 days ago", "447911101999": "is blocked"})
 	want := []nudgewire.Excluded{
 		{Kind: KindContact, Reason: "the contact is blocked", Count: 2, First: 2},
 		{Kind: KindContact, Reason: "the contact was messaged 2 days ago", Count: 1, First: 513},
@@ -144,15 +140,14 @@ func TestARowThatNoPartCanHold(t *testing.T) {
 	l.rows[1][1] = strings.Repeat("x", 900)
 	job := jobOf(t, l, Job{})
 	job.MaxSize = 500
-	dir := t.TempDir()
-	_, b := built(t, job, dir, nil)
+	list, b := built(t, job, nil)
 	want := []nudgewire.Excluded{{Kind: KindSize, Reason: "the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list", Count: 1, First: 3}}
 	if diff := cmp.Diff(want, b.tally.Excluded); diff != "" || b.tally.Kept != 2 {
 		t.Errorf("%d kept (-want +got):\n%s", b.tally.Kept, diff)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, excludedFile))
-	if err != nil || string(text) != "row,reason,phone,digits,file\n3,the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list,+447911100001,447911100001,\n" {
-		t.Errorf("rejects %q, %v", text, err)
+	i := slices.IndexFunc(list.rows, func(row nudgewire.ListRow) bool { return row.Number < 0 })
+	if x := list.rows[i]; x.Row != 3 || x.Given != "+447911100001" || x.Phone != "447911100001" || x.Reason != want[0].Reason {
+		t.Errorf("excluded is %+v", x)
 	}
 }
 
@@ -162,15 +157,13 @@ func TestVariablesTooLongOrOddAreHandled(t *testing.T) {
 	l.rows[1][1] = strings.Repeat("é", 1025)
 	l.rows[2][1] = "a\x00b\xffc"
 	l.rows[3][1] = strings.Repeat("x", 1<<20)
-	dir := t.TempDir()
-	_, b := built(t, jobOf(t, l, Job{}), dir, nil)
+	list, b := built(t, jobOf(t, l, Job{}), nil)
 	want := []nudgewire.Excluded{{Kind: KindVariable, Reason: "var_1 is too long: at most 1024 characters are sent; shorten it in the list", Count: 2, First: 3}}
 	if diff := cmp.Diff(want, b.tally.Excluded); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "part-0001.csv"))
-	if err != nil || !strings.HasSuffix(string(text), "447911100002,abc\n") {
-		t.Errorf("part %.80q, %v", text[max(0, len(text)-80):], err)
+	if text := list.files(t, []string{"var_1"}, 1e6)[0].file.String(); !strings.HasSuffix(text, "447911100002,abc\n") {
+		t.Errorf("part %.80q", text[max(0, len(text)-80):])
 	}
 }
 

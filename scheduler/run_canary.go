@@ -180,49 +180,43 @@ func (w *working) waitFor(ctx context.Context, what nudgewire.RunWait, lasts fun
 	}
 }
 
-// firstFiles is how many rows of a run that uploads files go before its canary looks.
-func (w *working) firstFiles(parts []nudgewire.Part) int64 {
-	all := int64(0)
-	for i := range parts {
-		if p := &parts[i]; p.State != nudgewire.PartRecut {
-			all += p.Rows + p.Excluded
-		}
+// aheadOfCanary is how many rows of a run that uploads files may go before its canary looks; 0 for any number.
+func (w *working) aheadOfCanary(parts []nudgewire.Part) int64 {
+	if !w.watched() {
+		return 0
 	}
-	return w.brakes().Canary.First.of(all)
+	return max(0, w.firstRows()-gone(parts)-w.leftOut())
 }
 
-// cutCanary makes a part of its own of the rows that the canary is about, where they end within one that
-// is built. What goes out is the same.
-func (w *working) cutCanary(ctx context.Context, parts []nudgewire.Part) ([]nudgewire.Part, error) {
-	if !w.watched() || w.run.Deliver != nudgewire.DeliverCSV {
-		return parts, nil
-	}
-	n := w.firstFiles(parts)
-	for i := range parts {
-		p := &parts[i]
-		last := p.First + p.Rows - 1
-		if p.State != nudgewire.PartBuilt || n < p.First || n >= last {
-			continue
-		}
-		if why, err := w.intact(ctx, p); err != nil {
-			return nil, err
-		} else if why != "" {
-			continue
-		}
-		into, err := w.recut(ctx, *p, len(parts), n-p.First+1, "its first rows go ahead, for the canary")
-		if err != nil {
-			return nil, fmt.Errorf("cut part %d for the canary: %w", p.Number, err)
-		}
-		p.State = nudgewire.PartRecut
-		return append(parts, into...), nil
-	}
-	return parts, nil
+// firstRows is how many rows of the list the canary is about.
+func (w *working) firstRows() int64 {
+	return w.brakes().Canary.First.of(w.run.Tally.Kept + w.leftOut())
 }
 
-// fileCanary waits and looks before a part that the canary may keep at home. A file whose answer named no
+// leftOut is how many rows were left out since the list was read.
+func (w *working) leftOut() (n int64) {
+	for _, x := range w.run.Tally.Excluded {
+		if x.Late {
+			n += x.Count
+		}
+	}
+	return n
+}
+
+// gone is how many rows had their turn.
+func gone(parts []nudgewire.Part) (rows int64) {
+	for i := range parts {
+		if parts[i].State != nudgewire.PartWaiting {
+			rows += parts[i].Rows
+		}
+	}
+	return rows
+}
+
+// fileCanary waits and looks before rows that the canary may keep at home. A file whose answer named no
 // messages only shows that it was accepted: that is said, and the rest goes.
-func (w *working) fileCanary(ctx context.Context, parts []nudgewire.Part, next *nudgewire.Part) (halt stop, err error) {
-	if !w.watched() || w.run.Deliver != nudgewire.DeliverCSV || next.First <= w.firstFiles(parts) {
+func (w *working) fileCanary(ctx context.Context, parts []nudgewire.Part) (halt stop, err error) {
+	if !w.watched() || w.aheadOfCanary(parts) > 0 {
 		return stop{}, nil
 	}
 	rows := int64(0)

@@ -24,8 +24,8 @@ func TestNothingOfAListInTwoEncodingsIsUploaded(t *testing.T) {
 	if r.State != nudgewire.RunFailed || r.Reason != want || len(d.service.uploads()) != 0 {
 		t.Errorf("%s %q after %d uploads", r.State, r.Reason, len(d.service.uploads()))
 	}
-	if left := namesIn(t, d.Files, r.Folder); len(left) != 0 {
-		t.Errorf("left behind: %q", left)
+	if left := d.rows[r.ID]; len(left) != 0 {
+		t.Errorf("%d rows are left behind", len(left))
 	}
 }
 

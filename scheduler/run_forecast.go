@@ -39,11 +39,11 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		return f, err
 	}
 	m := newMeter(nudgewire.Run{Job: job.Name, State: nudgewire.RunBuilding}, last, progress, s.Now)
-	b := &building{job: job, now: now, make: nowhere, excluder: s.Excluder, consent: s.needsConsent(&nudgewire.Run{Job: job.Name, Config: job.Version, Deliver: job.Deliver, Category: job.category}, job), prices: s.prices(job.account()), tick: func(rows, kept int64) error {
+	b := &building{job: job, now: now, excluder: s.Excluder, consent: s.needsConsent(&nudgewire.Run{Job: job.Name, Config: job.Version, Deliver: job.Deliver, Category: job.category}, job), prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
 	}}
-	if _, err := b.run(ctx); err != nil {
+	if err := b.run(ctx); err != nil {
 		return f, err
 	}
 	f.Tally, f.Columns, f.Previews = b.tally, job.columns.titles(), b.first

@@ -249,8 +249,8 @@ func (c counter) Excluded(_ context.Context, phones []nudgewire.Phone, q Questio
 	out := make([]Why, len(phones))
 	for i, p := range phones {
 		if q.Back > 0 {
-			if words := q.Over(p, c[p]); words != "" {
-				out[i] = Why{Reason: "is over its limit", By: words}
+			if v := q.Limits(p, c[p]); v.Action != nudgewire.AllowSend {
+				out[i] = Why{Reason: "is over its limit", By: v.Reason, Until: v.Until}
 			}
 		}
 	}
@@ -262,7 +262,7 @@ func TestWhoIsOverTheLimitIsTakenOffTheFile(t *testing.T) {
 		return nudgewire.PastSend{At: monday.Add(-ago), Category: c, Trigger: "cart"}
 	}
 	d := begin(t, jobOf(t, people(4), Job{Cron: "0 10 * * *"}))
-	rules := limited(t, "2 per 24h", nil)
+	rules := limited(t, "2 per 24h", func(l *duerules.Limit) { l.OnHit = duerules.Drop })
 	d.Rules = func() *duerules.Rules { return rules }
 	d.Excluder = counter{
 		"447911100000": {sent(time.Hour, nudgewire.Marketing), sent(2*time.Hour, nudgewire.Marketing)},
@@ -277,12 +277,7 @@ func TestWhoIsOverTheLimitIsTakenOffTheFile(t *testing.T) {
 	if len(r.Tally.Excluded) != 1 || r.Tally.Excluded[0] != (nudgewire.Excluded{Kind: KindContact, Reason: "the contact is over its limit", Count: 1, First: 2, Late: true}) {
 		t.Errorf("excluded: %+v", r.Tally.Excluded)
 	}
-	var why []string
-	for _, path := range ExcludedFiles(&r, d.parts[1]) {
-		if err := ReadExcluded(t.Context(), d.Files, path, func(x ExcludedRow) error { why = append(why, x.Reason); return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
+	why := d.reasons(r.ID)
 	if want := []string{"the contact is over its limit, 2 of 2 per 24h were sent to this contact: at 2026-05-04 10:00 by cart, at 2026-05-04 09:00 by cart"}; !slices.Equal(why, want) {
 		t.Errorf("listed: %q", why)
 	}

@@ -55,7 +55,7 @@ func (s *Scheduler) repeated(ctx context.Context, j *Compiled, r nudgewire.Run) 
 	last, ok, err = s.Store.LastSent(ctx, j.Name)
 	same := last.Tally.SHA256 == r.Tally.SHA256 && last.TemplateID == r.TemplateID && last.Send.Same(r.Send)
 	// Whoever that run reached is excluded already: what is left is who it did not reach.
-	passed := last.FilesRemovedAt.IsZero() && s.Now().Sub(last.StartedAt) < j.Exclude.MessagedWithin.D()
+	passed := s.Now().Sub(last.StartedAt) < j.Exclude.MessagedWithin.D()
 	return last, ok && same && !passed, err
 }
 

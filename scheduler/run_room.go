@@ -8,12 +8,11 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/duerules"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // The limit of an account (unique_contacts) holds for files as it does for single messages. Nobody is taken off a list for
-// it: a file waits until those on it have room, and one that is larger than the room is cut, so that what has room goes.
+// it: a file waits until those on it have room, and is cut no larger than the room, so that what has room goes.
 
 // reach is what the limit of the run's account lets it reach, by the config of now.
 func (w *working) reach() duerules.Reach { return w.rules().Reach(w.run.Account, w.run.Category) }
@@ -22,76 +21,34 @@ func roomFor(reach duerules.Reach, account string, phones []nudgewire.Phone, now
 	return nudgewire.RoomQuestion{Account: account, Now: now, Per: reach.Per(), Most: reach.Most(), Least: reach.Least(), Phones: phones}
 }
 
-// phonesOn are those on the file of a part.
-func (w *working) phonesOn(ctx context.Context, p *nudgewire.Part) ([]nudgewire.Phone, error) {
-	phones := make([]nudgewire.Phone, 0, p.Rows)
-	err := PhonesOf(ctx, w.Files, files.Join(w.run.Folder, p.File), func(phone nudgewire.Phone) { phones = append(phones, phone) })
-	return phones, err
+// A noRoomError says that the account has no room for a file.
+type noRoomError struct {
+	room  nudgewire.Room
+	reach duerules.Reach
 }
 
-// accountRoom waits until the account has room for those on the file of a part, and says so in the run's row with the numbers.
-// waited says that it did: then other rules are asked anew. Where only the first of them have room the
-// part is cut, and comes back as that. A reload with another limit is heeded at once.
-func (w *working) accountRoom(ctx context.Context, p *nudgewire.Part) (waited bool, err error) {
-	if w.run.Deliver != nudgewire.DeliverCSV {
-		return false, nil
+func (*noRoomError) Error() string { return "the account has no room" }
+
+// awaitRoom waits until the account may have room again, and says so in the run's row with the numbers. A reload with another limit is heeded at once.
+func (w *working) awaitRoom(ctx context.Context, no *noRoomError) error {
+	until := w.Now().Add(no.reach.Pause()) // what is rejected meanwhile makes room, too
+	if next := no.room.Next; next.After(w.Now()) && next.Before(until) {
+		until = next
 	}
-	for {
-		reach := w.reach()
-		room, all, err := w.roomOn(ctx, reach, p)
-		switch {
-		case err != nil:
-			return waited, err
-		case room.Fits >= all:
-			if w.run.Waits == nudgewire.WaitLimits {
-				err = w.waits(ctx, "", time.Time{}, "")
-			}
-			return waited, err
-		case int64(room.Fits) >= reach.Least():
-			return waited, w.cutToRoom(ctx, reach, p, room.Fits)
-		}
-		until := w.Now().Add(reach.Pause()) // what is rejected meanwhile makes room, too
-		if room.Next.After(w.Now()) && room.Next.Before(until) {
-			until = room.Next
-		}
-		w.log.Info("the account's limit holds the run back", zap.Int64("contacts", room.Contacts), zap.Time("until", until))
-		if err := w.waits(ctx, nudgewire.WaitLimits, until, reach.Why(room.Contacts)); err != nil {
-			return waited, err
-		}
-		for waited = true; w.reach() == reach && w.Now().Before(until); {
-			if err := w.await(ctx, w.Now().Add(min(time.Second, until.Sub(w.Now())))); err != nil {
-				return waited, err
-			}
-		}
-	}
+	w.log.Info("the account's limit holds the run back", zap.Int64("contacts", no.room.Contacts), zap.Time("until", until))
+	return w.awaitLimits(ctx, until, no.reach.Why(no.room.Contacts))
 }
 
-// roomOn asks about a part; of one whose file cannot be read its upload says what is wrong.
-func (w *working) roomOn(ctx context.Context, reach duerules.Reach, p *nudgewire.Part) (room nudgewire.Room, all int, err error) {
-	if reach.IsZero() {
-		return room, 0, nil
-	}
-	if why, err := w.intact(ctx, p); err != nil || why != "" {
-		return room, 0, err
-	}
-	phones, err := w.phonesOn(ctx, p)
-	if err != nil {
-		return room, 0, err
-	}
-	room, err = w.Store.Room(ctx, roomFor(reach, w.run.Account, phones, w.Now().UTC()))
-	return room, len(phones), err
-}
-
-// cutToRoom makes a file of its own of the first rows of a part.
-func (w *working) cutToRoom(ctx context.Context, reach duerules.Reach, p *nudgewire.Part, first int) error {
-	parts, err := w.Store.Parts(ctx, w.run.ID)
-	if err != nil {
+// awaitLimits waits for limits until a time, or until a reload changes the rules.
+func (w *working) awaitLimits(ctx context.Context, until time.Time, why string) error {
+	if err := w.waits(ctx, nudgewire.WaitLimits, until, why); err != nil {
 		return err
 	}
-	if _, err := w.recut(ctx, *p, len(parts), int64(first), "marketing may reach "+reach.String()+" (unique_contacts)"); err != nil {
-		return err
+	for rules := w.rules(); w.rules() == rules && w.Now().Before(until); {
+		if err := w.await(ctx, w.Now().Add(min(time.Second, until.Sub(w.Now())))); err != nil {
+			return err
+		}
 	}
-	p.State = nudgewire.PartRecut
 	return nil
 }
 

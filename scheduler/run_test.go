@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -100,7 +98,7 @@ func TestACrashAnywhereUploadsNoPartTwice(t *testing.T) {
 			}
 			accepted := 0
 			for _, p := range parts {
-				name := "winback-" + p.File
+				name := fmt.Sprintf("winback-part-%04d.csv", p.Number)
 				switch p.State {
 				case nudgewire.PartAccepted:
 					accepted++
@@ -196,20 +194,6 @@ func TestHowAnUploadEnds(t *testing.T) {
 			t.Errorf("%s %q after %s", r.State, r.Reason, d.now().Sub(monday))
 		}
 	})
-}
-
-func TestAFileThatChangedOnDiskIsNotUploaded(t *testing.T) {
-	d := begin(t, jobOf(t, people(10), Job{Cron: "0 10 * * *", Guard: Guard{ApproveOver: 1}}))
-	fireDue(t, d)
-	r := d.the(t)
-	putText(t, d.Files, files.Join(r.Folder, "part-0001.csv"), "phone\n1\n")
-	if err := d.Approve(t.Context(), r.ID, by("Ann")); err != nil {
-		t.Fatal(err)
-	}
-	d.settle(t)
-	if r = d.the(t); r.State != nudgewire.RunFailed || r.Reason != "part 1 was not accepted: its file was changed on disk after it was built" || len(d.service.uploads()) != 0 {
-		t.Errorf("%s %q, %d uploads", r.State, r.Reason, len(d.service.uploads()))
-	}
 }
 
 func TestAGuardHoldsUntilApproved(t *testing.T) {
@@ -489,27 +473,17 @@ func TestAStopCutsAnUploadAfterTheGrace(t *testing.T) {
 	}
 }
 
-// shortDisk is a folder that is full after some bytes.
+// A shortDisk is a store that is full after some rows.
 type shortDisk struct {
-	files.Store
-	left *int
+	*book
+	left int
 }
 
-func (s shortDisk) Create(ctx context.Context, path string) (files.Writer, error) {
-	f, err := s.Store.Create(ctx, path)
-	return shortFile{f, s.left}, err
-}
-
-type shortFile struct {
-	files.Writer
-	left *int
-}
-
-func (s shortFile) Write(p []byte) (int, error) {
-	if *s.left -= len(p); *s.left < 0 {
-		return 0, &os.PathError{Op: "write", Path: "part", Err: syscall.ENOSPC}
+func (s *shortDisk) AddRows(ctx context.Context, owner string, id nudgewire.RunID, rows []nudgewire.ListRow) error {
+	if s.left -= len(rows); s.left < 0 {
+		return &os.PathError{Op: "write", Path: "nudgewire.db", Err: syscall.ENOSPC}
 	}
-	return s.Writer.Write(p)
+	return s.book.AddRows(ctx, owner, id, rows)
 }
 
 func TestBadInputEndsInAClearState(t *testing.T) {
@@ -529,23 +503,23 @@ func TestBadInputEndsInAClearState(t *testing.T) {
 		"a misspelt one":  {listSource{header: []string{"phone", "nmae"}}, Job{}, 0, nudgewire.RunFailed, `columns.var_1: the source has no column "name"; did you mean "nmae"? The source has “phone”, “nmae”`},
 		"all bad":         {listSource{header: header, rows: [][]string{{"4.47911E+11", "A"}, {"12", "B"}, {"4.47911E+11", "C"}}}, Job{}, 0, nudgewire.RunFailed, "none of the 3 rows can be sent: 2 of them because the phone was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text (first in row 2); mend the list, or columns: of the job, then: nudgewire jobs run winback"},
 		"broken half way": {broken, Job{MaxSize: 2000}, 0, nudgewire.RunFailed, "connection reset"},
-		"disk full":       {people(50000), Job{MaxSize: 10_000}, 500_000, nudgewire.RunFailed, "write part-0051.csv: the disk is full: free some space, then run the job again; nothing was uploaded (write part: no space left on device)"},
+		"disk full":       {people(50000), Job{MaxSize: 10_000}, 20_000, nudgewire.RunFailed, "the disk is full: free some space, then run the job again; nothing was uploaded (write nudgewire.db: no space left on device)"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.job.Cron = "0 10 * * *"
 			d := begin(t, jobOf(t, tt.source, tt.job))
 			if tt.disk > 0 {
-				d.Files = shortDisk{d.Files, &tt.disk}
+				d.Store = &shortDisk{d.book, tt.disk}
 			}
 			fireDue(t, d)
 			r := d.the(t)
 			if r.State != tt.state || r.Reason != tt.reason || len(d.service.uploads()) != 0 {
 				t.Errorf("%s %q after %d uploads, want %s %q", r.State, r.Reason, len(d.service.uploads()), tt.state, tt.reason)
 			}
-			for _, name := range namesIn(t, d.Files, r.Folder) {
-				if name != excludedFile {
-					t.Errorf("%s was left behind", name)
+			for _, row := range d.rows[r.ID] {
+				if row.Number > 0 {
+					t.Fatalf("row %d was left behind", row.Number)
 				}
 			}
 		})
@@ -570,8 +544,8 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(d.dir, "runs")); !os.IsNotExist(err) || len(d.runs) != 0 {
-		t.Errorf("the dry run left something behind: %v, %d runs", err, len(d.runs))
+	if len(d.rows) != 0 || len(d.runs) != 0 {
+		t.Errorf("the dry run left something behind: %d runs", len(d.runs))
 	}
 	want := []nudgewire.Excluded{
 		{Kind: KindDuplicate, Reason: "an earlier row has the same phone", Count: 1, First: 1002},
@@ -595,19 +569,25 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	if diff := cmp.Diff(f.Tally, r.Tally); diff != "" {
 		t.Errorf("run against forecast:\n%s", diff)
 	}
-	rejects := textOf(t, d.Files, files.Join(r.Folder, excludedFile))
-	text := "row,reason,phone,digits,file\n" +
-		"1002,an earlier row has the same phone,+447911100001,447911100001,\n" +
-		"1003,the phone is too short for GB,12,,\n" +
-		"1004,var_1 is empty: {{ name }}; give it a default,+447911200000,447911200000,\n"
-	if diff := cmp.Diff(text, rejects); diff != "" {
-		t.Errorf("rejects (-want +got):\n%s", diff)
+	var left []string
+	for _, row := range d.rows[r.ID] {
+		if row.Number < 0 {
+			left = append(left, fmt.Sprintf("%d,%s,%s,%s", row.Row, row.Reason, row.Given, row.Phone))
+		}
+	}
+	text := []string{
+		"1002,an earlier row has the same phone,+447911100001,447911100001",
+		"1003,the phone is too short for GB,12,",
+		"1004,var_1 is empty: {{ name }}; give it a default,+447911200000,447911200000",
+	}
+	if diff := cmp.Diff(text, left); diff != "" {
+		t.Errorf("excluded (-want +got):\n%s", diff)
 	}
 }
 
 func TestPerMessageQueuesEachRowOnce(t *testing.T) {
 	job := jobOf(t, people(2000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, MaxSize: 10_000, Send: &Message{Template: "winback", Expires: units.Duration(time.Hour)}})
-	for _, call := range []string{"", "Enqueue", "ClaimPart 2"} {
+	for _, call := range []string{"", "Enqueue", "SetRun done"} {
 		t.Run("crash behind "+call, func(t *testing.T) {
 			d := begin(t, job)
 			d.crashAt = call

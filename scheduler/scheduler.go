@@ -14,7 +14,6 @@ import (
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/backoff"
-	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // Defaults for the fields of Options that are left zero.
@@ -29,12 +28,9 @@ type Options struct {
 	Store    Store
 	Line     func(account string) Line // how uploads of an account leave
 	Excluder Excluder                  // nil excludes nobody
-	Files    files.Store               // where runs keep their files
 	Owner    string                    // signs the claims; it must differ between processes, and between two runs of one
 	Log      *zap.Logger
 
-	// Keep is how long the files of a run are kept after its end; nil is for good.
-	Keep func() time.Duration
 	// Prices is the price table of an account; it gives nil where there is none, and nil is no table at all.
 	Prices func(account string) Prices
 	// Rules are the rules of the due moment as they are now; it gives nil where there are none, and nil is
@@ -73,7 +69,7 @@ type Scheduler struct {
 
 	board board
 
-	// A retry and a word on a part look at the same files before they change anything: one at a
+	// A retry and a word on a part look at the same rows before they change anything: one at a
 	// time, or both would send the part.
 	afterwards sync.Mutex
 
@@ -84,9 +80,7 @@ type Scheduler struct {
 	wake    chan struct{}
 	slots   chan struct{}
 	busy    map[nudgewire.RunID]bool
-	down    map[nudgewire.RunID]time.Time // until when a run is not worked on, because its files are written anew
-	reading map[nudgewire.RunID]bool      // true while its list is read, false while it waits for a place
-	cleared time.Time                     // when old folders were looked for
+	reading map[nudgewire.RunID]bool // true while its list is read, false while it waits for a place
 }
 
 // Prices is a price table.
@@ -94,7 +88,7 @@ type Prices interface {
 	Of(category nudgewire.Category, phone string) float64
 }
 
-// New makes a Scheduler. Options.Store, Files and Owner must be set.
+// New makes a Scheduler. Options.Store and Owner must be set.
 func New(o Options) *Scheduler {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -122,7 +116,6 @@ func New(o Options) *Scheduler {
 		wake:    make(chan struct{}, 1),
 		slots:   make(chan struct{}, o.Runs),
 		busy:    map[nudgewire.RunID]bool{},
-		down:    map[nudgewire.RunID]time.Time{},
 		reading: map[nudgewire.RunID]bool{},
 	}
 	s.OnProgress = func(p Progress) {
@@ -210,11 +203,11 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // Tick stores a run for every job that is due at now, or a skipped one with its reason, and
 // says when the next one is due; zero for never. It starts nothing. It also ends what came back of
-// cancelled runs, and once an hour removes the files of runs that ended long ago.
+// cancelled runs.
 func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, err error) {
-	errs := []error{s.clear(ctx, now)}
 	n, left, err := s.Store.EndCancelled(ctx)
-	if errs = append(errs, err); left {
+	errs := []error{err}
+	if left {
 		next = now.Add(time.Second)
 	}
 	if n > 0 {
@@ -313,7 +306,7 @@ func (s *Scheduler) start(ctx context.Context, runs *sync.WaitGroup) error {
 	}
 	for _, r := range mine {
 		s.mu.Lock()
-		taken := s.busy[r.ID] || now.Before(s.down[r.ID])
+		taken := s.busy[r.ID]
 		if !taken {
 			s.busy[r.ID] = true
 		}
@@ -522,7 +515,7 @@ func (s *Scheduler) pauseSent(ctx context.Context, id nudgewire.RunID, who strin
 
 // Resume lets a paused run go on where it was. Of a run that its canary stopped it overrules the
 // canary, and nothing else does: any other still has to pass it. A run whose files the service
-// found too large is built anew, but for what it took. One whose job the config does not send by goes on all the same, by
+// found too large is cut anew, but for what it took. One whose job the config does not send by goes on all the same, by
 // the rules of the config that it began with where today's does not have the job.
 func (s *Scheduler) Resume(ctx context.Context, id nudgewire.RunID, who string) error {
 	now, err := s.Store.Run(ctx, id)

@@ -13,9 +13,8 @@ import (
 type Store interface {
 	RunStore
 	RowStore
+	ListStore
 	RetryStore
-	FolderStore
-	FileStore
 }
 
 // A RunStore keeps runs and their parts.
@@ -42,7 +41,7 @@ type RunStore interface {
 	// SetRun stores r in place of the run of its ID (all but ID, Job, Slot, DueAt, Cause and
 	// CreatedAt) while that is in one of from and its Owner is by; ErrMoved otherwise. A
 	// person's word has no owner: by is "" then, and any will do. A run that becomes cancelled
-	// takes its parts that are built along, in the same commit. While a run is paused, and once
+	// takes its parts that wait along, in the same commit. While a run is paused, and once
 	// it is cancelled, no row of it that was handed over is sent.
 	SetRun(ctx context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error
 
@@ -56,24 +55,20 @@ type RunStore interface {
 	// Parts are the parts of a run by number.
 	Parts(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error)
 
-	// ReplacePart stores a part that is built as it is now, without the rows that it has lost or as
-	// one that was cut into others, with these, and the tally of r, its run, while that is uploading
+	// Point is this moment, for ClaimPart.
+	Point(ctx context.Context) (nudgewire.Point, error)
+
+	// ClaimPart is the durable intent to upload a part as it was cut: it makes one that waits uploading, counts the attempt and
+	// leaves the rows that found no place as a part of their own, while its run is uploading and the owner's; ErrMoved otherwise. claimed
+	// is false, and nothing has changed, where what the part was cut by has changed since its point: then it is cut anew.
+	ClaimPart(ctx context.Context, c nudgewire.PartClaim) (p nudgewire.Part, claimed bool, err error)
+
+	// ReplacePart stores a part that waits, of which nobody may go now, and the tally of r, its run, while that is uploading
 	// and owner's; ErrMoved otherwise.
-	ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error
-
-	// NoteContacts keeps who is on the file of a part that is claimed right after, at the same time.
-	NoteContacts(ctx context.Context, id nudgewire.RunID, number int, at time.Time, phones []nudgewire.Phone) error
-
-	// ClaimPart is the durable intent to upload: it makes a part that is built uploading and
-	// counts the attempt, while its run is uploading and owner's. ErrMoved otherwise.
-	ClaimPart(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error)
+	ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part) error
 
 	// Room says how many of the phones have room in the window of their account's limit.
 	Room(ctx context.Context, q nudgewire.RoomQuestion) (nudgewire.Room, error)
-
-	// ClaimPartInRoom is ClaimPart while all that q asks about have room; where they have none the part
-	// comes back built.
-	ClaimPartInRoom(ctx context.Context, id nudgewire.RunID, number int, owner string, now time.Time, q nudgewire.RoomQuestion) (nudgewire.Part, error)
 
 	// FinishPart stores how an upload ended. The part must be uploading, or in doubt because
 	// somebody took the uploader for dead, with the same Attempt; else ErrMoved. The messages
@@ -100,8 +95,24 @@ type RunStore interface {
 	Renew(ctx context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error)
 }
 
+// A ListStore keeps the rows of lists.
+type ListStore interface {
+	// AddRows stores rows of a run that is being built, store.PerRows at the most, while it is owner's; ErrMoved otherwise.
+	AddRows(ctx context.Context, owner string, run nudgewire.RunID, rows []nudgewire.ListRow) error
+	// DropRows removes the rows of a run that was not built to its end, unless it is another's by now. excluded says that those go,
+	// too, which were excluded.
+	DropRows(ctx context.Context, owner string, run nudgewire.RunID, excluded bool) error
+	// ListRows calls each for the rows of a list in these ranges, in their order.
+	ListRows(ctx context.Context, list nudgewire.RunID, in nudgewire.RowRanges, each func(*nudgewire.ListRow) error) error
+	// NoteRows notes why rows do not go, or until when they wait.
+	NoteRows(ctx context.Context, list nudgewire.RunID, notes []nudgewire.RowNote) error
+}
+
 // A RowStore takes rows as dispatches, for jobs that deliver message by message.
 type RowStore interface {
+	// HandedOver is the number of the last row that a run handed over; 0 for none.
+	HandedOver(ctx context.Context, id nudgewire.RunID) (int64, error)
+
 	// Backlog is how many messages of a run wait to be sent.
 	Backlog(ctx context.Context, id nudgewire.RunID) (waiting int64, err error)
 
@@ -149,21 +160,11 @@ type RetryStore interface {
 	RunRows(ctx context.Context, id nudgewire.RunID, after int64, each func(*nudgewire.RunRow) error) error
 	// RetriesOf counts the runs that send a run again.
 	RetriesOf(ctx context.Context, id nudgewire.RunID) (int, error)
-	// PartsOfFolder are the parts of all runs of a job that send the same files, the oldest run first.
-	PartsOfFolder(ctx context.Context, job, folder string) ([]nudgewire.Part, error)
+	// PartsOfList are the parts of all runs that send rows of a list, the oldest run first.
+	PartsOfList(ctx context.Context, list nudgewire.RunID) ([]nudgewire.Part, error)
 	// StartRunOf is StartRun for a run whose parts are there already, in one commit.
 	StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewire.Part) (id nudgewire.RunID, won bool, err error)
 	// ResolvePart stores a person's word on a part in doubt, and r where that word moves its run
 	// from its state.
 	ResolvePart(ctx context.Context, from nudgewire.RunState, r nudgewire.Run, p nudgewire.Part) error
-}
-
-// A FolderStore knows which folders of runs are no longer needed. Lists hold personal data and fill
-// disks, so they go after a while; what is known of the run stays.
-type FolderStore interface {
-	// OldFolders names folders that only runs used which ended before the given time and whose
-	// parts are all settled, some at a time.
-	OldFolders(ctx context.Context, before time.Time) ([]string, error)
-	// FolderRemoved notes with each run that used the folder when it was removed.
-	FolderRemoved(ctx context.Context, folder string, at time.Time) error
 }

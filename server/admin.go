@@ -20,11 +20,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
@@ -48,7 +46,6 @@ type AdminOptions struct {
 	Store    *store.Store
 	Storage  string                       // path of the database, or what the names of this machine's own files begin with
 	Data     string                       // what the data is called for people, without secrets: a path, or server:port/database
-	Files    files.Store                  // of runs
 	Jobs     Jobs                         // nil when nothing is known of scheduled campaigns but what the store holds
 	Daemon   Daemon                       // nil when the store is read without a daemon; then nothing can be changed
 	Errors   func() *nudgewire.ErrorRules // of the config in use; nil for those that come with nudgewire
@@ -382,10 +379,9 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 	if err != nil || run == 0 {
 		return v, err
 	}
-	places := scheduler.PositionFinder{Files: a.Files, Store: a.Store}
-	at, _ := places.Of(ctx, run, number) // the message is told without it, too
+	at, err := a.Store.RowPlace(ctx, run, number)
 	v.Row, v.File = at.Row, at.File
-	return v, places.Close()
+	return v, err
 }
 
 func (a admin) why(r *http.Request) (any, error) {
@@ -407,15 +403,10 @@ func (a admin) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	left, note, err := a.excluded(r.Context(), string(phone), "")
+	left, note, err := a.listRows(r.Context(), phone, "", rows)
 	if err != nil {
 		return nil, err
 	}
-	sent, more, err := a.sentRows(r.Context(), phone, rows)
-	if err != nil {
-		return nil, err
-	}
-	left, note = append(left, sent...), joined(note, more)
 	block, blocked, err := a.Store.BlockOf(r.Context(), phone)
 	if err != nil {
 		return nil, err
@@ -438,16 +429,14 @@ func (a admin) why(r *http.Request) (any, error) {
 	for i := range stories {
 		out = append(out, storyView(&stories[i]))
 	}
-	places := scheduler.PositionFinder{Files: a.Files, Store: a.Store}
 	for i := range rows {
 		var at nudgewire.Position
 		if rows[i].ReadBy != 0 {
-			at, _ = places.Of(r.Context(), rows[i].ReadBy, rows[i].ReadNumber) // the story is told without it, too
+			if at, err = a.Store.RowPlace(r.Context(), rows[i].ReadBy, rows[i].ReadNumber); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, rowStoryView(&rows[i], at))
-	}
-	if err := places.Close(); err != nil {
-		return nil, err
 	}
 	held, err := a.holders(r.Context())
 	if err != nil {

@@ -52,7 +52,7 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 	}{
 		"why of nobody":           {func() error { _, err := ask.Why(ctx, "+447700900123", 10); return err }, 404, "nothing is known about 4477******23"},
 		"why of no phone":         {func() error { _, err := ask.Why(ctx, "", 10); return err }, 400, "why needs a phone"},
-		"a phone that is none":    {func() error { _, err := ask.Why(ctx, "CALL-ME", 10); return err }, 400, "that is not a phone number: has letters; no run whose files are kept excluded it"},
+		"a phone that is none":    {func() error { _, err := ask.Why(ctx, "CALL-ME", 10); return err }, 400, "that is not a phone number: has letters; no run whose rows are kept excluded it"},
 		"an unknown state":        {func() error { _, err := ask.Messages(ctx, server.ListQuery{State: "lost"}); return err }, 400, `unknown state "lost"`},
 		"an unknown class":        {func() error { _, err := ask.Messages(ctx, server.ListQuery{Class: "bad"}); return err }, 400, `class "bad": want no_points, recipient_limit, opt_out, template, permanent, retry or unknown`},
 		"a list down to nothing":  {func() error { _, err := ask.Events(ctx, server.ListQuery{DownTo: -1}); return err }, 400, `down_to "-1": want the number of the oldest one to look at`},

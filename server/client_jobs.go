@@ -67,29 +67,26 @@ func (c *Client) ResolvePart(ctx context.Context, id nudgewire.RunID, number int
 	return post[RunView](ctx, c, numbered("runs", id, "/parts/"+strconv.Itoa(number)+"/resolve"), w)
 }
 
-// Rows calls each for every row of a run while the answer comes in, and gives what is not known,
-// in words: files that are gone or were changed. An answer that was cut short is an error.
-func (c *Client) Rows(ctx context.Context, id nudgewire.RunID, each func(*RowView) error) (problems []string, err error) {
+// Rows calls each for every row of a run while the answer comes in. An answer that was cut short is an error.
+func (c *Client) Rows(ctx context.Context, id nudgewire.RunID, each func(*RowView) error) (err error) {
 	res, err := c.patient().request(ctx, http.MethodGet, numbered("runs", id, "/rows"), nil, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	dec := json.NewDecoder(bufio.NewReaderSize(res.Body, 1<<16))
 	for {
 		var line rowLine
 		if err := dec.Decode(&line); err != nil {
-			return problems, fmt.Errorf("the daemon's answer was cut short: %w", err)
+			return fmt.Errorf("the daemon's answer was cut short: %w", err)
 		}
 		switch {
 		case line.Row != nil:
 			if err := each(line.Row); err != nil {
-				return problems, err
+				return err
 			}
-		case line.Problem != "":
-			problems = append(problems, line.Problem)
 		case line.End:
-			return problems, nil
+			return nil
 		}
 	}
 }

@@ -4,16 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"math"
 	"net/http"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/scheduler"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 // A RowView is one row of a run and what became of it. The phone is whole: the list is its
@@ -48,12 +45,10 @@ type RowView struct {
 // StateExcluded is the state of a row that the run excluded.
 const StateExcluded = "excluded"
 
-// A rowLine is one line of the answer: a row, what could not be read, or the end, without which
-// the answer was cut short.
+// A rowLine is one line of the answer: a row, or the end, without which the answer was cut short.
 type rowLine struct {
-	Row     *RowView `json:"row,omitempty"`
-	Problem string   `json:"problem,omitempty"`
-	End     bool     `json:"end,omitempty"`
+	Row *RowView `json:"row,omitempty"`
+	End bool     `json:"end,omitempty"`
 }
 
 // export streams every row of a run, as lines of JSON. No more than some hundreds of them are in
@@ -78,8 +73,8 @@ func (a admin) export(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	buf := bufio.NewWriterSize(w, 1<<16)
-	e := &exporting{admin: a, run: &run, parts: parts, places: scheduler.PositionFinder{Files: a.Files, Store: a.Store}, out: json.NewEncoder(buf)}
-	err = errors.Join(e.all(r.Context()), e.places.Close())
+	e := &exporting{admin: a, run: &run, parts: parts, out: json.NewEncoder(buf)}
+	err = e.all(r.Context())
 	switch {
 	case err == nil:
 		e.cut = e.out.Encode(rowLine{End: true})
@@ -94,12 +89,10 @@ func (a admin) export(w http.ResponseWriter, r *http.Request) {
 // An exporting is one answer being written.
 type exporting struct {
 	admin
-	run    *nudgewire.Run
-	parts  []nudgewire.Part
-	places scheduler.PositionFinder
-	lost   bool // places cannot be read; that was reported
-	out    *json.Encoder
-	cut    error // of writing; it ends the answer
+	run   *nudgewire.Run
+	parts []nudgewire.Part
+	out   *json.Encoder
+	cut   error // of writing; it ends the answer
 }
 
 func (e *exporting) put(row *RowView) error {
@@ -107,55 +100,53 @@ func (e *exporting) put(row *RowView) error {
 	return e.cut
 }
 
-// putAt tells of a row that was read by a run, with that number among its kept rows.
-func (e *exporting) putAt(ctx context.Context, run nudgewire.RunID, number int64, row *RowView) error {
-	if !e.lost && run != 0 {
-		at, err := e.places.Of(ctx, run, number)
-		if err != nil {
-			e.lost = true
-			if err := e.problem(fmt.Errorf("where rows stand in the list is not known: %w", err)); err != nil {
-				return err
-			}
-		}
-		row.Row, row.File = at.Row, at.File
-	}
-	return e.put(row)
-}
-
-// problem notes a file that cannot be read; the rest is written all the same.
-func (e *exporting) problem(err error) error {
-	if err == nil || e.cut != nil {
-		return err
-	}
-	return e.out.Encode(rowLine{Problem: err.Error()})
-}
-
 func (e *exporting) all(ctx context.Context) error {
 	next := int64(1) // the first row that was not written
 	if e.run.Deliver == nudgewire.DeliverPerMessage {
 		err := e.Store.RunRows(ctx, e.run.ID, 0, func(r *nudgewire.RunRow) error {
-			if err := e.files(ctx, next, r.Number); err != nil {
-				return err
+			if e.run.RetryOf == 0 && r.ReadBy == r.Run {
+				next = max(next, r.ReadNumber+1)
 			}
-			next = r.Number + 1
-			return e.putAt(ctx, r.ReadBy, r.ReadNumber, e.queued(r))
+			return e.put(e.queued(r))
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if err := e.files(ctx, next, math.MaxInt64); err != nil {
+	if err := e.rows(ctx, next); err != nil {
 		return err
 	}
-	for _, path := range scheduler.ExcludedFiles(e.run, e.parts) {
-		err := e.problem(scheduler.ReadExcluded(ctx, e.Files, path, func(x scheduler.ExcludedRow) error {
-			return e.put(&RowView{Row: x.Row, File: x.File, Phone: x.Phone, State: StateExcluded, Reason: x.Reason})
-		}))
-		if err != nil {
+	excluded := func(x *nudgewire.ListRow) error {
+		phone := x.Given
+		if x.Number > 0 {
+			phone = x.Phone.Spelled(x.Given)
+		}
+		return e.put(&RowView{Row: x.Row, File: x.File, Phone: phone, State: StateExcluded, Reason: x.Reason})
+	}
+	if err := e.Store.ExcludedRows(ctx, e.run.ID, excluded); err != nil {
+		return err
+	}
+	if e.run.Deliver != nudgewire.DeliverCSV {
+		return nil
+	}
+	// Of a retry those that it was to send: what the run that it repeats had in a part which did not arrive.
+	of, before := e.run.ID, []nudgewire.Part(nil)
+	if e.run.RetryOf != 0 && len(e.parts) > 0 {
+		var err error
+		if before, err = e.Store.Parts(ctx, e.run.RetryOf); err != nil {
 			return err
 		}
+		of = e.parts[0].List
 	}
-	return nil
+	return e.Store.LeftOutRows(ctx, of, func(x *nudgewire.ListRow) error {
+		if store.NewestWith(e.parts, x.Number) != nil {
+			return nil // it went all the same
+		}
+		if was := store.NewestWith(before, x.Number); e.run.RetryOf != 0 && (was == nil || was.State.MayHaveArrived()) {
+			return nil
+		}
+		return excluded(x)
+	})
 }
 
 // queued is a row that has a dispatch.
@@ -165,7 +156,7 @@ func (e *exporting) queued(r *nudgewire.RunRow) *RowView {
 		number = r.ReadNumber
 	}
 	v := &RowView{
-		Number: number, Part: e.partOf(number), Phone: d.To(), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
+		Row: r.Position.Row, File: r.Position.File, Number: number, Phone: d.To(), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
 		RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 	}
 	v.follow(r.Message)
@@ -181,44 +172,38 @@ func (v *RowView) follow(m *nudgewire.Message) {
 	v.ReadAt, v.FailedAt = optional(m.ReadAt), optional(m.FailedAt)
 }
 
-func (e *exporting) partOf(row int64) int {
+// rows tells of the rows from that number on, which have no dispatch: of those that parts of the run have, and where it read them also of those
+// that have had no turn.
+func (e *exporting) rows(ctx context.Context, first int64) error {
+	of, in := e.run.ID, nudgewire.RowRanges(nil)
 	for i := range e.parts {
-		if p := &e.parts[i]; row >= p.First && row < p.First+p.Rows {
-			return p.Number
-		}
+		of, in = e.parts[i].List, in.And(e.parts[i].Ranges)
 	}
-	return 0
-}
-
-// files tells of the rows from first up to but not including end by the files of their parts:
-// they have no dispatch of their own.
-func (e *exporting) files(ctx context.Context, first, end int64) error {
-	if first >= end {
-		return nil // row after row has its dispatch: no file is opened
+	if e.run.Deliver == nudgewire.DeliverPerMessage && e.run.RetryOf == 0 {
+		in = nudgewire.RowRanges{{First: first, Last: e.run.Tally.Kept}}.From(first)
 	}
-	for i := range e.parts {
-		p := &e.parts[i]
-		if p.First >= end || p.First+p.Rows <= first || p.Rows == 0 || p.State == nudgewire.PartRecut {
-			continue // a part that was cut anew stands in the smaller ones
-		}
-		messages, err := e.Store.MessagesOfPart(ctx, e.run.ID, p.Number)
-		if err != nil {
-			return err
-		}
-		err = e.problem(scheduler.ReadPart(ctx, e.Files, e.run.Folder, p, func(n int64, to string) error {
-			if n < first || n >= end {
-				return ctx.Err()
+	messages := map[int]map[nudgewire.Phone]nudgewire.Message{}
+	return e.Store.ListRows(ctx, of, in, func(row *nudgewire.ListRow) error {
+		p := store.NewestWith(e.parts, row.Number)
+		v := &RowView{Row: row.Row, File: row.File, Number: row.Number, Phone: row.Phone.Spelled(row.Given)}
+		v.State, v.Reason, v.At = rowState(e.run, row, p)
+		if p != nil {
+			v.Part = p.Number
+			if messages[p.Number] == nil {
+				clear(messages) // of one part at a time
+				of, err := e.Store.MessagesOfPart(ctx, e.run.ID, p.Number)
+				if err != nil {
+					return err
+				}
+				if of == nil {
+					of = map[nudgewire.Phone]nudgewire.Message{}
+				}
+				messages[p.Number] = of
 			}
-			v := &RowView{Number: n, Part: p.Number, Phone: to, State: string(p.State), Reason: p.Reason, At: optional(p.UpdatedAt)}
-			phone, _ := nudgewire.PhoneOf(to)
-			if m, known := messages[phone]; known {
+			if m, known := messages[p.Number][row.Phone]; known && row.Phone != "" {
 				v.follow(&m)
 			}
-			return e.putAt(ctx, e.run.ID, n, v)
-		}))
-		if err != nil {
-			return err
 		}
-	}
-	return nil
+		return e.put(v)
+	})
 }

@@ -44,7 +44,7 @@ func (v *RunView) Unsent() int64 {
 	n := v.NotHandedOver() + v.Messages[string(nudgewire.StateWaiting)]
 	if v.Deliver == nudgewire.DeliverCSV {
 		for i := range v.Parts {
-			if v.Parts[i].State == nudgewire.PartBuilt {
+			if v.Parts[i].State == nudgewire.PartWaiting {
 				n += v.Parts[i].Rows
 			}
 		}

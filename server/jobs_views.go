@@ -60,15 +60,12 @@ type RunView struct {
 	WaitUntil  *time.Time         `json:"wait_until,omitempty"`
 	Overruled  string             `json:"overruled,omitempty"` // who let it go on after its canary stopped it
 	Repeats    nudgewire.RunID    `json:"repeats,omitempty"`   // the run that a person said it may send once more
-	Folder     string             `json:"folder,omitempty"`
 	Config     string             `json:"config"`
 	CreatedAt  time.Time          `json:"created_at"`
 	StartedAt  *time.Time         `json:"started_at,omitempty"`
 	EndedAt    *time.Time         `json:"ended_at,omitempty"`
 
-	FilesRemovedAt *time.Time `json:"files_removed_at,omitempty"` // when Folder was cleared away
-
-	ExcludedFiles []string `json:"excluded_files,omitempty"` // the lists of excluded rows: of its building, then of parts that lost rows since
+	BlankedAt *time.Time `json:"blanked_at,omitempty"` // when what its rows said was removed
 
 	Parts    []PartView        `json:"parts,omitempty"`
 	Messages map[string]int64  `json:"messages,omitempty"` // by status, where they are tracked; filled in lists of runs, too
@@ -100,11 +97,9 @@ func (v *RunView) Waiting() string {
 // A PartView is one file of a run.
 type PartView struct {
 	Number     int                 `json:"number"`
-	File       string              `json:"file"`
 	Rows       int64               `json:"rows"`
 	Bytes      int64               `json:"bytes"`
 	SHA256     string              `json:"sha256"`
-	Excluded   int64               `json:"excluded,omitempty"` // rows that it lost since it was built
 	State      nudgewire.PartState `json:"state"`
 	Reason     string              `json:"reason,omitempty"`
 	Attempt    int                 `json:"attempt"`
@@ -230,12 +225,9 @@ func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 	v := RunView{
 		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, RetryUntil: optional(r.RetryUntil), DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Why(), Source: r.Source,
 		Deliver: r.Deliver, Account: r.Account, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
-		Approved: r.Approved, Approvals: approvalsView(r), Overruled: r.Overruled, Before: r.Before, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Folder: r.Folder, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
+		Approved: r.Approved, Approvals: approvalsView(r), Overruled: r.Overruled, Before: r.Before, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
 		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
-		FilesRemovedAt: optional(r.FilesRemovedAt),
-	}
-	if r.FilesRemovedAt.IsZero() {
-		v.ExcludedFiles = scheduler.ExcludedFiles(r, parts)
+		BlankedAt: optional(r.BlankedAt),
 	}
 	for i := range parts {
 		v.Parts = append(v.Parts, partView(&parts[i]))
@@ -249,7 +241,7 @@ func runView(r *nudgewire.Run, parts []nudgewire.Part) RunView {
 
 // sendsWords are what a run sends to each row, "" for one that uploads files.
 func sendsWords(r *nudgewire.Run) string {
-	if r.Deliver != nudgewire.DeliverPerMessage || r.Folder == "" && r.RetryOf == 0 {
+	if r.Deliver != nudgewire.DeliverPerMessage || r.Columns == nil && r.RetryOf == 0 {
 		return ""
 	}
 	words := r.Send.What()
@@ -267,7 +259,7 @@ func sendsWords(r *nudgewire.Run) string {
 
 func partView(p *nudgewire.Part) PartView {
 	return PartView{
-		Number: p.Number, File: p.File, Rows: p.Rows, Bytes: p.Bytes, SHA256: p.SHA256, Excluded: p.Excluded, State: p.State, Reason: p.Reason,
+		Number: p.Number, Rows: p.Rows, Bytes: p.Bytes, SHA256: p.SHA256, State: p.State, Reason: p.Reason,
 		Attempt: p.Attempt, RetryAt: optional(p.RetryAt), CampaignID: p.CampaignID, MessageIDs: max(p.Followed, int64(len(p.MessageIDs))),
 		Answer: p.Answer, HTTPStatus: p.HTTPStatus, Resolved: p.Resolved, UpdatedAt: p.UpdatedAt.UTC(),
 	}

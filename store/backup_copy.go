@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/pressly/goose/v3"
-
-	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // A copy of the data is made by SQLite's own VACUUM INTO: one moment of it, while others write, without what was
@@ -29,13 +26,7 @@ type Copied struct {
 	Sending int64     `json:"sending"` // messages whose calls were under way, or about to begin
 	InDoubt int64     `json:"in_doubt"`
 	Runs    int64     `json:"open_runs"`
-
-	Folders []string     `json:"-"` // of runs whose files are kept, as the ledger names them
-	Parts   []CopiedPart `json:"-"` // of these runs
 }
-
-// A CopiedPart is a file that the copy says something about.
-type CopiedPart struct{ Folder, File, SHA256 string }
 
 // Schema is the version of the data that this program writes.
 func Schema() int64 { return schemaVersion(steps) }
@@ -125,78 +116,7 @@ func InspectCopy(ctx context.Context, path string) (c Copied, err error) {
 		}
 	}
 	c.Newest = moment(newest)
-	folders := `SELECT DISTINCT folder FROM runs WHERE folder <> '' ORDER BY folder`
-	if c.Schema >= 6 { // since then files are removed some time after the end
-		folders = `SELECT DISTINCT folder FROM runs WHERE folder <> '' AND files_removed_at = 0 ORDER BY folder`
-	}
-	err = scanAll(ctx, db, folders, func(rows *sql.Rows) error {
-		var folder string
-		err := rows.Scan(&folder)
-		c.Folders = append(c.Folders, folder)
-		return err
-	})
-	if err == nil {
-		err = scanAll(ctx, db, `SELECT DISTINCT r.folder, p.file, p.sha256 FROM parts p JOIN runs r ON r.id = p.run_id
-			WHERE r.folder <> '' AND (p.state = 'built' OR p.state = 'uploading' OR p.state = 'in_doubt' OR p.state = 'rejected' OR p.state = 'cancelled')`, func(rows *sql.Rows) error {
-			var p CopiedPart
-			err := rows.Scan(&p.Folder, &p.File, &p.SHA256)
-			c.Parts = append(c.Parts, p)
-			return err
-		})
-	}
-	return c, wrap(err, "read the copy")
-}
-
-func scanAll(ctx context.Context, db *sql.DB, query string, each func(*sql.Rows) error) (err error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := each(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// RunOf is the part of a run's folder that says whose it is: job/slot.
-func RunOf(folder string) string {
-	return filepath.Join(filepath.Base(filepath.Dir(folder)), filepath.Base(folder))
-}
-
-// MoveFolders has a copy at path that nobody else has open say that the files of runs which lay in folders of a machine lie
-// below one folder, as job/slot.
-func MoveFolders(ctx context.Context, path, to string) (err error) {
-	db, err := openFile(path, copySetup)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	var folders []string
-	err = scanAll(ctx, db, `SELECT DISTINCT folder FROM runs WHERE folder <> ''`, func(rows *sql.Rows) error {
-		var folder string
-		err := rows.Scan(&folder)
-		folders = append(folders, folder)
-		return err
-	})
-	if err != nil {
-		return wrap(err, "name the folders of the files")
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for _, folder := range folders {
-		if files.OnDisk(folder) && err == nil {
-			_, err = tx.ExecContext(ctx, `UPDATE runs SET folder = ?2 WHERE folder = ?1`, folder, filepath.Join(to, RunOf(folder)))
-		}
-	}
-	if err != nil {
-		return wrap(errors.Join(err, tx.Rollback()), "name the folders of the files")
-	}
-	return wrap(tx.Commit(), "name the folders of the files")
+	return c, nil
 }
 
 // Hold keeps everybody else from writing to the data behind dsn until release. Errors: a *LockedError.

@@ -21,7 +21,7 @@ type lane int
 const (
 	laneWork   lane = iota // claims, outcomes, polls, people: never refused
 	laneIngest             // events and rejected requests: bounded, because strangers send them
-	laneFiles              // pieces of files: they are long, so that each batch takes one
+	laneRows               // rows of lists, 512 at a time: they are long, so that each batch takes one
 	laneAlone              // of laneWork what must run after all of its kind that came before; do chooses it
 
 	laneCount
@@ -197,7 +197,7 @@ func (g *groupCommit) take(flusher int, batch []*waiting) (_ []*waiting, closed 
 	defer g.mu.Unlock()
 	more := false
 	turn := g.turn(flusher)
-	for _, l := range [laneCount]lane{laneAlone, laneWork, laneIngest, laneFiles} {
+	for _, l := range [laneCount]lane{laneAlone, laneWork, laneIngest, laneRows} {
 		if l == laneAlone && flusher > 0 {
 			continue
 		}
@@ -206,7 +206,7 @@ func (g *groupCommit) take(flusher int, batch []*waiting) (_ []*waiting, closed 
 		switch {
 		case !turn(l):
 			n = 0
-		case l == laneFiles:
+		case l == laneRows:
 			n = min(n, 1)
 		}
 		batch = append(batch, q[:n]...)
@@ -235,7 +235,7 @@ func (g *groupCommit) turn(flusher int) func(lane) bool {
 	if len(g.wake) == 1 {
 		return func(lane) bool { return true }
 	}
-	work := len(g.lanes[laneWork])+len(g.lanes[laneFiles]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
+	work := len(g.lanes[laneWork])+len(g.lanes[laneRows]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
 	events := len(g.lanes[laneIngest]) > 0 && (!work || !g.events[flusher])
 	g.events[flusher] = events
 	return func(l lane) bool { return (l == laneIngest) == events }

@@ -87,7 +87,7 @@ func (e *eraser) run(ctx context.Context) (waits string, err error) {
 // steps are in an order in which each may be the last before a crash.
 func (e *eraser) steps() []func(context.Context) error {
 	return []func(context.Context) error{
-		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.texts, e.answers, e.ownDispatches, e.ownEvents,
+		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.listRows, e.texts, e.answers, e.ownDispatches, e.ownEvents,
 	}
 }
 
@@ -125,6 +125,12 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if waits == "" {
+		waits, err = e.listsInUse(ctx)
+	}
+	if err != nil {
+		return "", err
+	}
 	const why = "the contact is forgotten"
 	for some := range slices.Chunk(lookups, perErase) {
 		if err := e.write(ctx, laneWork, func(t *tx) error { return t.each(dropLookupSQL, some) }); err != nil {
@@ -159,6 +165,66 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 		_, err := t.resolveOne(d, nudgewire.ResolveDrop, why)
 		return err
 	})
+}
+
+// listsInUse says which list is being read that may bring a row of theirs yet, or which file with one is being sent, "" for none.
+func (e *eraser) listsInUse(ctx context.Context) (waits string, err error) {
+	newest := int64(0)
+	for _, at := range e.phones {
+		newest = max(newest, at)
+	}
+	if newest == 0 {
+		return "", nil
+	}
+	err = e.rows(ctx, `SELECT id, job, started_at FROM runs WHERE ended_at = 0 AND state = 'building'`, nil, func(r *row) error {
+		if id, job := r.int(), r.text(); r.int() <= newest {
+			waits = fmt.Sprintf("run %d of %s, which is building", id, job)
+		}
+		return r.err
+	})
+	for phone := range e.phones {
+		if err != nil || waits != "" {
+			break
+		}
+		err = e.rows(ctx, `SELECT p.run_id, r.job, p.ranges, l.number FROM list_rows l JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id
+			WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.state = 'uploading'`, []any{phone}, func(r *row) error {
+			id, job := r.int(), r.text()
+			ranges, err := decodeRanges(r.blob())
+			if ranges.Has(r.int()) {
+				waits = fmt.Sprintf("a file of run %d of %s, which is being sent", id, job)
+			}
+			return err
+		})
+	}
+	return waits, err
+}
+
+var eraseRowSQL = statementOf(`UPDATE list_rows SET phone = '', given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?3 END WHERE run_id = ?1 AND number = ?2`)
+
+// listRows takes contacts out of lists. Of a row nothing stays but its number: no part takes it along any more, and what a part counted stays true.
+func (e *eraser) listRows(ctx context.Context) error {
+	type place struct{ run, number int64 }
+	for phone, at := range e.phones {
+		due, err := list(ctx, e.Store, `SELECT l.run_id, l.number FROM list_rows l JOIN runs r ON r.id = l.run_id WHERE l.phone = ?1 AND l.phone <> '' AND r.created_at <= ?2`,
+			[]any{phone, at}, func(r *row) (place, error) { return place{r.int(), r.int()}, r.err })
+		for some := range slices.Chunk(due, perErase) {
+			if err != nil {
+				break
+			}
+			err = e.write(ctx, laneWork, func(t *tx) error {
+				for _, one := range some {
+					if err := t.put(eraseRowSQL, one.run, one.number, forgottenWords); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("rows of lists: %w", err)
+		}
+	}
+	return nil
 }
 
 func (t *tx) each(s *statement, ids []int64) error {

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"database/sql"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -263,10 +262,10 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"events.connector", "events.kind", "events.content_key", "messages.trigger_name", "messages.category", "messages.state", "messages.owner", "messages.config",
 		"messages.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.status", "tombstones.trigger_name", "tombstones.ref",
 		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counters.name", "configs.version", "lookups.connector", "lookups.owner",
-		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.folder", "runs.owner",
+		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.columns", "runs.owner",
 		"runs.began", "runs.stopped", "runs.held", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",
 		"holds.scope", "holds.name", "holds.kind", "holds.of_account", "holds.part", "holds.way", "holds.who", "holds.cause", "holds.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
-		"trigger_names.name", "part_contacts.hashes", "runs.waits", "runs.canary", "verdicts.rule", "verdicts.action", "steps.conditions", "steps.wait", "job_windows.job", "trigger_windows.trigger_name", "forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "redactions.connector", "redactions.source", "runs.account", "runs.again_classes",
+		"trigger_names.name", "list_rows.file", "runs.waits", "runs.canary", "verdicts.rule", "verdicts.action", "steps.conditions", "steps.wait", "job_windows.job", "trigger_windows.trigger_name", "forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "redactions.connector", "redactions.source", "runs.account", "runs.again_classes",
 		"events.cleared", "decisions.trigger_name", "decisions.outcome", "decisions.config", "decisions.later", "attempts.error_class", "messages.error_class",
 		"error_texts.text",                              // no number stands in it
 		"unused.connector", "unused.why", "unused.kind", // names and kinds
@@ -285,7 +284,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"users.name", "users.role", "users.password", "users.source", "users.subject", "users.setup", "users.created_by",
 		"console_sessions.hash", "console_sessions.who", "console_sessions.user_name", "console_sessions.scopes", "console_links.hash", "console_links.who", "console_links.scopes",
 		"restorations.how", "restorations.config", "sent_once.state",
-		"run_files.folder", "run_files.name", "run_file_pieces.content", // as the files of a folder are: by package scheduler
+		"parts.ranges", "list_rows.phone", // of a row that is forgotten it goes as a whole
 	} {
 		known[other] = true
 	}
@@ -508,76 +507,4 @@ func TestALostKeyIsToldBeforeAnythingIsSent(t *testing.T) {
 	e.must(os.Rename(key+".away", key))
 	e.Store = nil
 	e.reopen()
-}
-
-// onFiles is how many files of runs the phone is known to be on, and how many contacts all files have.
-func (e *erasing) onFiles(phone nudgewire.Phone) (files, contacts int) {
-	e.Helper()
-	e.must(e.rows(e.Context(), `SELECT hashes FROM part_contacts`, nil, func(r *row) error {
-		packed := r.blob()
-		contacts += len(packed) / 8
-		if holdsHash(packed, uint64(contactHash(phone, e.hash))) {
-			files++
-		}
-		return r.err
-	}))
-	return files, contacts
-}
-
-// Of a contact on the files of runs not even the hash stays, also of a file that was claimed while forgetting was under way; the
-// others are known as before, and a file reached as many as it did.
-func TestForgettingOnTheFilesOfRuns(t *testing.T) {
-	e := openErasing(t)
-	all := []nudgewire.Phone{forgottenPhone}
-	for i := range 5000 { // several in each row
-		all = append(all, nudgewire.Phone(fmt.Sprintf("4477%08d", i)))
-	}
-	for part := 1; part <= 2; part++ {
-		e.must(e.NoteContacts(t.Context(), 1, part, e.now, all))
-	}
-	e.must(e.Forget(t.Context(), []nudgewire.Phone{forgottenPhone}, "by hand"))
-	orders, err := e.Erasures(t.Context())
-	e.must(err)
-	if _, err := e.Store.Erase(t.Context(), orders); err != nil {
-		t.Fatal(err)
-	}
-	e.must(e.NoteContacts(t.Context(), 1, 3, e.now, all)) // it was read before the order
-	if files, contacts := e.onFiles(forgottenPhone); files != 3 || contacts != 3*len(all) {
-		t.Fatalf("the test is weak: on %d files, of %d contacts", files, contacts)
-	}
-	e.reopen() // a crash in between loses nothing
-	if waits := e.erase(); waits != "" {
-		t.Fatal(waits)
-	}
-	if files, contacts := e.onFiles(forgottenPhone); files != 0 || contacts != 3*len(all) {
-		t.Errorf("on %d files, of %d contacts; want 0 of %d", files, contacts, 3*len(all))
-	}
-	for _, other := range all[1:] {
-		if files, _ := e.onFiles(other); files != 3 {
-			t.Fatalf("%s is on %d files, want 3", other, files)
-		}
-		if other == all[20] {
-			break
-		}
-	}
-	var first []uint64 // the same stands for the contact on each file, so that it counts as one
-	e.must(e.rows(t.Context(), `SELECT part, hashes FROM part_contacts WHERE bucket = ?1`, []any{contactBucket(contactHash(forgottenPhone, e.hash))}, func(r *row) error {
-		_, packed := r.int(), r.blob()
-		if !slices.IsSorted(hashesOf(packed)) {
-			t.Error("the hashes are not in order")
-		}
-		if now := hashesOf(packed); first == nil {
-			first = now
-		} else if !slices.Equal(first, now) {
-			t.Error("the files have different hashes")
-		}
-		return r.err
-	}))
-}
-
-func hashesOf(packed []byte) (all []uint64) {
-	for i := 0; i+8 <= len(packed); i += 8 {
-		all = append(all, binary.BigEndian.Uint64(packed[i:]))
-	}
-	return all
 }

@@ -128,9 +128,6 @@ func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) err
 	return wrap(err, "note what forgetting waits for")
 }
 
-// perFiles is how many contacts share a commit when they go from the files of runs.
-const perFiles = 16
-
 var (
 	erasedSQL   = statementOf(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
 	setCountSQL = statementOf(`INSERT INTO counters (name, value) VALUES (?1, ?2)
@@ -138,25 +135,8 @@ var (
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value`)
 )
 
-// Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays. It comes when the files of
-// runs name none of the contacts any more, so what is remembered of who is on them goes here, and not in Erase.
+// Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
 func (s *Store) Erased(ctx context.Context, all []Erasure) error {
-	for some := range slices.Chunk(all, perFiles) {
-		err := s.write(ctx, laneWork, func(t *tx) error {
-			for _, e := range some {
-				if e.Phone == "" {
-					continue
-				}
-				if err := t.forgetOnFiles(contactHash(e.Phone, s.hash)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return wrap(err, "note what is forgotten")
-		}
-	}
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		if s.file != nil {
 			if err := t.put(setCountSQL, rewriteDue, int64(1)); err != nil {

@@ -147,16 +147,13 @@ func (a *atDue) lock(t *tx, found []claimed) (busy map[nudgewire.Phone]bool, err
 		}
 		if a.phones == nil {
 			a.phones = map[nudgewire.Phone]*sentTo{}
-			if err := t.query(triggerNamesSQL, func(r *row) error { a.triggers = append(a.triggers, r.text()); return nil }); err != nil {
-				return nil, fmt.Errorf("names of triggers: %w", err)
+			if a.triggers, err = t.triggerNames(); err != nil {
+				return nil, err
 			}
 		}
 		to, since := a.phones[d.Phone], micro(a.now.Add(-back))
 		if to == nil {
-			to = &sentTo{phone: d.Phone, since: since, contact: contactHash(d.Phone, a.hash)}
-			for _, trigger := range a.triggers {
-				to.hashes = append(to.hashes, correlationHash(nudgewire.Correlation{Trigger: trigger, Phone: d.Phone}, a.hash))
-			}
+			to = &sentTo{phone: d.Phone, since: since, contact: contactHash(d.Phone, a.hash), hashes: hashesTo(d.Phone, a.triggers, a.hash)}
 			a.phones[d.Phone] = to
 			phones = append(phones, to)
 		}
@@ -412,16 +409,35 @@ func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64
 // where the sends are too old; it goes on to this bound, far beyond what anybody is sent.
 const maxLookedAt = maxOfPhone
 
+const pastColumns = `id, claimed_at, category, trigger_name, run_id`
+
 var (
-	pastSendsSQL = statementOf(`SELECT claimed_at, category, trigger_name FROM messages
+	pastSendsSQL = statementOf(`SELECT ` + pastColumns + ` FROM messages
 		WHERE id IN (` + marks(3) + `) AND phone = ?1 AND ` + wasSent)
-	pastRowsSQL = statementOf(`SELECT claimed_at, category, trigger_name FROM messages
+	pastRowsSQL = statementOf(`SELECT ` + pastColumns + ` FROM messages
 		WHERE id IN (SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 AND part = 0 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
 )
 
 // pastSends reads what was sent to phones since the time of each, is being sent, or may have been sent, the newest first: by events, to
-// which hashes lead, by rows of runs, and by their files, where the phone is known as contact.
-func (t *tx) pastSends(phones []*sentTo) (err error) {
+// which hashes lead, by rows of runs, and by their files.
+func (t *tx) pastSends(phones []*sentTo) error {
+	for _, to := range phones {
+		to.sends = nil
+	}
+	err := t.pastMessages(phones, func(to *sentTo, c *nudgewire.Contacted) {
+		to.sends = append(to.sends, nudgewire.PastSend{At: c.At, Category: c.Category, Trigger: c.Trigger})
+	})
+	for _, to := range phones {
+		if err == nil {
+			err = t.pastParts(to.phone, to.since, func(s nudgewire.PastSend) { to.sends = append(to.sends, s) })
+		}
+		slices.SortStableFunc(to.sends, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })
+	}
+	return err
+}
+
+// pastMessages calls each for the messages among them.
+func (t *tx) pastMessages(phones []*sentTo, each func(to *sentTo, c *nudgewire.Contacted)) (err error) {
 	var events, rows [][]any
 	var ofEvents []*sentTo // whose each of events is
 	for _, to := range phones {
@@ -436,23 +452,32 @@ func (t *tx) pastSends(phones []*sentTo) (err error) {
 			events, ofEvents = append(events, padded([]any{string(to.phone), to.since}, some)), append(ofEvents, to)
 		}
 		rows = append(rows, []any{string(to.phone), to.since, int64(maxLookedAt)})
-		to.sends = nil
 	}
-	add := func(to *sentTo, r *row) error {
-		to.sends = append(to.sends, nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()})
+	tell := func(to *sentTo, r *row) error {
+		c := nudgewire.Contacted{ID: nudgewire.DispatchID(r.int()), Phone: to.phone, At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()}
+		c.Run = nudgewire.RunID(r.int())
+		each(to, &c)
 		return r.err
 	}
-	err = t.queryMany(pastSendsSQL, events, func(i int, r *row) error { return add(ofEvents[i], r) })
+	err = t.queryMany(pastSendsSQL, events, func(i int, r *row) error { return tell(ofEvents[i], r) })
 	if err == nil {
-		err = t.queryMany(pastRowsSQL, rows, func(i int, r *row) error { return add(phones[i], r) })
-	}
-	for _, to := range phones {
-		if err == nil {
-			err = t.pastParts(to.contact, to.since, func(s nudgewire.PastSend) { to.sends = append(to.sends, s) })
-		}
-		slices.SortStableFunc(to.sends, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })
+		err = t.queryMany(pastRowsSQL, rows, func(i int, r *row) error { return tell(phones[i], r) })
 	}
 	return err
+}
+
+// triggerNames are the names by which something was queued.
+func (t *tx) triggerNames() (names []string, err error) {
+	err = t.query(triggerNamesSQL, func(r *row) error { names = append(names, r.text()); return nil })
+	return names, wrap(err, "names of triggers")
+}
+
+// hashesTo lead to what triggers queued to a phone.
+func hashesTo(phone nudgewire.Phone, triggers []string, hash func(...string) int64) (hashes []int64) {
+	for _, trigger := range triggers {
+		hashes = append(hashes, correlationHash(nudgewire.Correlation{Trigger: trigger, Phone: phone}, hash))
+	}
+	return hashes
 }
 
 var nameTriggerSQL = statementOf(`INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`)

@@ -19,31 +19,34 @@ func scanContacted(r *row) (nudgewire.Contacted, error) {
 	return c, r.err
 }
 
-// MessagedSince calls each for every message that was accepted since then, as far as its phone is known.
-// It walks all messages there are.
-func (s *Store) MessagedSince(ctx context.Context, since time.Time, each func(nudgewire.DispatchID, nudgewire.Phone)) error {
-	err := s.rows(ctx, `SELECT id, phone FROM messages WHERE accepted_at >= ?1 AND phone <> ''`, []any{micro(since)}, func(r *row) error {
-		each(nudgewire.DispatchID(r.int()), r.phone())
-		return nil
-	})
-	return wrap(err, "who was messaged since %s", since.Format(time.DateTime))
-}
+// perContacted is how many phones are asked about in one turn of the writer.
+const perContacted = 64
 
-// UnsettledSince are the messages that were claimed since then and may have been taken: they are on their
-// way, or in doubt.
-func (s *Store) UnsettledSince(ctx context.Context, since time.Time) (out []nudgewire.Contacted, err error) {
-	out, err = list(ctx, s, `SELECT `+contactedColumns+`, d.claimed_at FROM messages d WHERE (d.state = 'in_doubt' OR d.state = 'sending') AND d.claimed_at >= ?1`,
-		[]any{micro(since)}, scanContacted)
-	return out, wrap(err, "who may have been messaged since %s", since.Format(time.DateTime))
-}
-
-// Contacts are accepted messages by their numbers, of which there may be any number; those that are not
-// there are missing.
-func (s *Store) Contacts(ctx context.Context, ids []nudgewire.DispatchID) (out []nudgewire.Contacted, err error) {
-	for some := range slices.Chunk(ids, perList) {
-		found, err := list(ctx, s, `SELECT `+contactedColumns+`, d.accepted_at FROM messages d WHERE d.state = 'accepted' AND d.id IN `+in(some), nil, scanContacted)
+// SentTo are the messages that were sent to these phones since then, are being sent, or may have been sent: as limits count them.
+func (s *Store) SentTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) (out []nudgewire.Contacted, err error) {
+	for some := range slices.Chunk(phones, perContacted) {
+		var found []nudgewire.Contacted
+		err := s.write(ctx, laneRows, func(t *tx) error {
+			found = found[:0]
+			triggers, err := t.triggerNames()
+			if err != nil {
+				return err
+			}
+			all := make([]*sentTo, len(some))
+			var hashes []int64
+			for i, phone := range some {
+				all[i] = &sentTo{phone: phone, since: micro(since), hashes: hashesTo(phone, triggers, s.hash)}
+				hashes = append(hashes, all[i].hashes...)
+			}
+			if len(hashes) > 0 {
+				if err := t.peers.lock(t, nil, hashes); err != nil {
+					return err
+				}
+			}
+			return t.pastMessages(all, func(_ *sentTo, c *nudgewire.Contacted) { found = append(found, *c) })
+		})
 		if err != nil {
-			return nil, fmt.Errorf("messages by number: %w", err)
+			return nil, wrap(err, "who was messaged since %s", since.Format(time.DateTime))
 		}
 		out = append(out, found...)
 	}

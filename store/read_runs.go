@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -92,26 +91,12 @@ func (s *Store) Parts(ctx context.Context, run nudgewire.RunID) (out []nudgewire
 	return out, wrap(err, "parts of run %d", run)
 }
 
-// PartsSince are the parts that were taken by the service, or may have been, since then, each
-// with its run: who is on them was messaged.
-func (s *Store) PartsSince(ctx context.Context, since time.Time, each func(r *nudgewire.Run, p nudgewire.Part) error) error {
+// BlankedRuns are the newest runs of which it is not known any more which rows they excluded, though some were, the newest first.
+func (s *Store) BlankedRuns(ctx context.Context) ([]nudgewire.Run, error) {
 	var q select_
-	q.and("deliver = ?", string(nudgewire.DeliverCSV))
-	q.and("(ended_at = 0 OR ended_at >= ?)", micro(since))
-	runs, err := s.listRuns(ctx, &q, "id", 0)
-	for i := 0; err == nil && i < len(runs); i++ {
-		var parts []nudgewire.Part
-		if parts, err = s.Parts(ctx, runs[i].ID); err != nil {
-			break
-		}
-		for _, p := range parts {
-			sent := p.State == nudgewire.PartAccepted || p.State == nudgewire.PartInDoubt || p.State == nudgewire.PartUploading
-			if sent && !p.UpdatedAt.Before(since) {
-				err = errors.Join(err, each(&runs[i], p))
-			}
-		}
-	}
-	return wrap(err, "parts since %s", since.Format(time.DateTime))
+	q.and("blanked_at > 0")
+	runs, err := s.listRuns(ctx, &q, "id DESC", perList)
+	return slices.DeleteFunc(runs, func(r nudgewire.Run) bool { return r.Tally.ExcludedRows() == 0 }), wrap(err, "list runs")
 }
 
 // Family are the run that read the rows which a run sends, and all runs that send some of them

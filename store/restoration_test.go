@@ -526,11 +526,14 @@ func TestACopyIsKnown(t *testing.T) {
 			_, err := c.RescueClaims(c.Context(), c.now, "me")
 			c.must(err)
 			run := nudgewire.Run{Job: "j", Slot: "s", DueAt: c.now, Cause: nudgewire.CauseCron, State: nudgewire.RunUploading, Category: nudgewire.Marketing, Deliver: nudgewire.DeliverCSV, CreatedAt: c.now, Owner: "me", LeaseEnd: c.now.Add(time.Minute)}
-			_, _, err = c.StartRunOf(c.Context(), run, []nudgewire.Part{{Number: 1, File: "p", Rows: 1, First: 1, Bytes: 1, SHA256: "x", State: nudgewire.PartBuilt, UpdatedAt: c.now}})
+			_, _, err = c.StartRunOf(c.Context(), run, []nudgewire.Part{{Number: 1, Ranges: nudgewire.RowRanges{{First: 1, Last: 1}}, Rows: 1, State: nudgewire.PartWaiting, UpdatedAt: c.now}})
 			c.must(err)
 			old := filepath.Join(c.TempDir(), "old")
 			c.must(CopyTo(c.Context(), "sqlite:"+c.path(), old))
-			_, err = c.ClaimPart(c.Context(), 1, 1, "me", c.now)
+			point, err := c.Point(c.Context())
+			c.must(err)
+			part := nudgewire.Part{RunID: 1, Number: 1, List: 1, Ranges: nudgewire.RowRanges{{First: 1, Last: 1}}, Bytes: 1, SHA256: "x"}
+			_, _, err = c.ClaimPart(c.Context(), nudgewire.PartClaim{Owner: "me", At: c.now, Point: point, Part: part})
 			c.must(err)
 			c.must(c.Store.Close())
 			c.must(os.WriteFile(c.path(), read(old), 0o600))

@@ -27,6 +27,8 @@ type Retention struct {
 	Attempts         time.Duration // how the attempts at a dispatch ended, and what rules said when it was due
 	RejectedRequests time.Duration
 	Runs             time.Duration // runs with their parts, since they ended and nothing needs them
+	Lists            time.Duration // what rows of lists say, since their run ended
+	Rows             time.Duration // which phones were in which part, where that is more than RowsKept; never longer than Phones
 	WebhooksOut      time.Duration // what receivers under webhooks_out were told, since it was delivered or given up
 
 	// Once reports whether a trigger of the present config never sends a second message about the same matter: of that
@@ -37,7 +39,7 @@ type Retention struct {
 }
 
 // Kinds are what a Retention removes, by the YAML keys.
-var Kinds = []string{kindPayloads, kindDecisions, kindEvents, kindMessages, kindPhones, kindAttempts, kindRejected, kindOutgoing, kindRuns}
+var Kinds = []string{kindPayloads, kindDecisions, kindEvents, kindMessages, kindPhones, kindAttempts, kindRejected, kindOutgoing, kindLists, kindRuns}
 
 const (
 	kindPayloads  = "payloads"
@@ -48,6 +50,7 @@ const (
 	kindAttempts  = "attempts"
 	kindRejected  = "rejected_requests"
 	kindOutgoing  = "webhooks_out"
+	kindLists     = "lists"
 	kindRuns      = "runs"
 )
 
@@ -102,7 +105,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 		return well
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
-	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.contacts, e.sessions)
+	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.lists, e.sessions)
 	if does(e.collect) && does(e.payloads, e.decisions, e.dispatches) {
 		does(e.events, e.masks)
 	}

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"slices"
+	"time"
 )
 
 // A run leaves once nothing asks about it any more: its messages and files are gone, and others of its job say what its clock, a
@@ -19,15 +19,15 @@ func wasSentRun(r string) string {
 //
 //   - it is not the newest of its job, nor the newest by its clock, nor the newest that was sent;
 //   - no run that is kept sends it again, and none that was begun after it sends the same one again: these are counted;
-//   - its files are removed, its parts are settled and their messages followed;
+//   - its rows are removed, its parts are settled and their messages followed;
 //   - none of its messages is kept, and none of its rows is halted.
-var oldRun = `r.ended_at > 0 AND r.ended_at < ?1 AND (r.folder = '' OR r.files_removed_at > 0)
+var oldRun = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM list_rows l WHERE l.run_id = r.id)
 	AND EXISTS (SELECT 1 FROM runs n WHERE n.job = r.job AND n.id > r.id)
 	AND (r.cause = 'hand' OR EXISTS (SELECT 1 FROM runs n WHERE n.job = r.job AND n.cause <> 'hand' AND n.due_at >= r.due_at AND (n.due_at > r.due_at OR n.id > r.id)))
 	AND (NOT (` + wasSentRun("r") + `) OR EXISTS (SELECT 1 FROM runs n WHERE n.job = r.job AND n.id > r.id AND ` + wasSentRun("n") + `))
 	AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.again_of = r.id AND n.again_of > 0)
 	AND (r.again_of = 0 OR NOT EXISTS (SELECT 1 FROM runs n WHERE n.again_of = r.again_of AND n.again_of > 0 AND n.id > r.id))
-	AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.run_id = r.id AND (p.state = 'built' OR p.state = 'uploading' OR p.state = 'in_doubt' OR p.message_ids <> ''))
+	AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.run_id = r.id AND (p.state = 'waiting' OR p.state = 'uploading' OR p.state = 'in_doubt' OR p.message_ids <> ''))
 	AND NOT EXISTS (SELECT 1 FROM run_rows w WHERE w.run_id = r.id AND w.gone < w.row_count)
 	AND NOT EXISTS (SELECT 1 FROM run_messages m WHERE m.run_id = r.id AND m.gone < m.id_count)
 	AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.scope = 'run' AND h.name = CAST(r.id AS TEXT) AND h.ended_at = 0)`
@@ -44,36 +44,102 @@ var (
 // runRows are what belongs to a run and goes before it.
 var runRows = []*statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartsSQL}
 
-var oldContactsSQL = statementOf(`DELETE FROM part_contacts WHERE bucket = ?1 AND at < ?2`)
+// RowsKept is how long the phones of rows and their parts are kept at the least: a limit looks back no more than 90 days.
+const RowsKept = 100 * 24 * time.Hour
 
-// contacts removes who was on files that no limit looks back at any more.
-func (e *retainer) contacts(ctx context.Context) error {
-	before := micro(e.before(ContactsKept))
-	const find = `WITH RECURSIVE buckets (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM buckets WHERE n < ?1 - 1)
-		SELECT n FROM buckets WHERE EXISTS (SELECT 1 FROM part_contacts c WHERE c.bucket = buckets.n AND c.at < ?2) ORDER BY n`
-	buckets, err := list(ctx, e.Store, find, []any{int64(contactBuckets), before}, number[int64])
-	for some := range slices.Chunk(buckets, bucketsAtOnce) {
-		if err != nil {
-			break
-		}
-		err = e.commit(ctx, "", func(t *tx) (int64, error) {
-			for _, bucket := range some {
-				if err := t.put(oldContactsSQL, bucket, before); err != nil {
-					return 0, err
-				}
+// settledList is the condition on a run r that has read a list: no run that sends its rows needs what they say any more. A run ended before ?1, as all
+// that send its rows again, and of no part it is unknown what became of it.
+const settledList = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.list_id = r.id
+		AND (p.state = 'waiting' OR p.state = 'uploading' OR p.state = 'in_doubt' OR EXISTS (SELECT 1 FROM runs o WHERE o.id = p.run_id AND (o.ended_at = 0 OR o.ended_at >= ?1))))`
+
+var (
+	oldExcludedSQL = statementOf(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number < 0 ORDER BY number LIMIT 200)`)
+	blankRowsSQL   = statementOf(`UPDATE list_rows SET given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END
+		WHERE run_id = ?1 AND number > ?3 AND number <= ?4`)
+	blankedSQL = statementOf(`UPDATE runs SET blanked_at = ?2 WHERE id = ?1`)
+	oldRowsSQL = statementOf(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
+)
+
+// agedWords stand in the place of the reason of a row once its values are not kept any more.
+const agedWords = "not kept any more (retention.lists)"
+
+// lists removes what rows of lists say, and the rows that were excluded, and later the rows themselves. Who was in which part is known until
+// no limit looks back at it.
+func (e *retainer) lists(ctx context.Context) error {
+	if before := e.before(e.keep.Lists); !before.IsZero() {
+		old, err := list(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.blanked_at = 0 AND r.again_of = 0 AND `+settledList+` ORDER BY r.ended_at`, []any{micro(before)}, number[int64])
+		for _, id := range old {
+			if err == nil {
+				err = e.blank(ctx, id)
 			}
-			return 0, nil
-		})
+		}
+		if err != nil {
+			return wrap(err, "rows of lists")
+		}
 	}
-	return wrap(err, "contacts on files")
+	kept := max(RowsKept, e.keep.Rows, e.keep.Lists)
+	if e.keep.Phones > 0 {
+		kept = min(kept, e.keep.Phones)
+	}
+	old, err := list(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.again_of = 0 AND `+settledList+` AND EXISTS (SELECT 1 FROM list_rows l WHERE l.run_id = r.id) ORDER BY r.ended_at`,
+		[]any{micro(e.before(kept))}, number[int64])
+	for _, id := range old {
+		if err == nil {
+			err = e.dropAll(ctx, oldRowsSQL, id)
+		}
+	}
+	return wrap(err, "rows of lists")
 }
 
-// runs removes runs that ended long ago, with their parts. None goes while a limit may ask who was on its files.
+// dropAll removes rows of a run some at a time.
+func (e *retainer) dropAll(ctx context.Context, some *statement, id int64) error {
+	for left := true; left && !e.stopped; {
+		err := e.commit(ctx, kindLists, func(t *tx) (n int64, err error) {
+			n, err = t.exec(some, id)
+			left = n > 0
+			return n, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *retainer) blank(ctx context.Context, id int64) error {
+	err := e.dropAll(ctx, oldExcludedSQL, id)
+	last := int64(0)
+	if err == nil {
+		err = e.rows(ctx, `SELECT coalesce(max(number), 0) FROM list_rows WHERE run_id = ?1`, []any{id}, func(r *row) error { last = r.int(); return r.err })
+	}
+	for from := int64(0); err == nil && from < last; from += perRetention {
+		err = e.commit(ctx, kindLists, func(t *tx) (int64, error) {
+			return t.exec(blankRowsSQL, id, agedWords, from, from+perRetention)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	again, err := list(ctx, e.Store, `SELECT DISTINCT run_id FROM parts WHERE list_id = ?1`, []any{id}, number[int64]) // and those that send them again
+	if err != nil {
+		return err
+	}
+	return e.commit(ctx, "", func(t *tx) (int64, error) {
+		for _, run := range append(again, id) {
+			if err := t.put(blankedSQL, run, micro(e.now)); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	})
+}
+
+// runs removes runs that ended long ago, with their parts. None goes while a limit may ask who was in them.
 func (e *retainer) runs(ctx context.Context) error {
 	if e.keep.Runs <= 0 {
 		return nil
 	}
-	before := e.before(max(e.keep.Runs, ContactsKept))
+	before := e.before(max(e.keep.Runs, RowsKept))
 	cut := micro(before)
 	end, err := e.firstSince(ctx, "runs", "created_at", before)
 	if err != nil || end == 0 {

@@ -19,7 +19,7 @@ func (s *Store) StartRun(ctx context.Context, r nudgewire.Run) (id nudgewire.Run
 
 var (
 	insertRunSQL = statementOf(`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
-			category, expires, folder, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, send, waits, wait_until, canary, approvals, held, released, again_of, account, again_classes, again_wait, again_until)
+			category, expires, columns, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, send, waits, wait_until, canary, approvals, held, released, again_of, account, again_classes, again_wait, again_until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43)
 		ON CONFLICT (job, slot) DO NOTHING`)
 	runOfSlotSQL = statementOf(`SELECT id FROM runs WHERE job = ?1 AND slot = ?2`)
@@ -85,6 +85,14 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the tally: %w", err)
 	}
+	columns := ""
+	if r.Columns != nil {
+		text, err := json.Marshal(r.Columns)
+		if err != nil {
+			return nil, fmt.Errorf("encode the columns: %w", err)
+		}
+		columns = string(text)
+	}
 	approvals := ""
 	if a := &r.Approvals; a.Need != 0 || a.Starter != "" || len(a.By) > 0 {
 		text, err := json.Marshal(a)
@@ -99,7 +107,7 @@ func runArgs(r *nudgewire.Run) ([]any, error) {
 	}
 	return []any{
 		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Send.Template,
-		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), r.Folder, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
+		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), columns, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
 		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
 		send, string(waits), micro(until), r.Canary, approvals, held,
 	}, nil
@@ -124,7 +132,7 @@ func (s *Store) SetRun(ctx context.Context, by string, r nudgewire.Run, from ...
 }
 
 var updateRunSQL = statementOf(`UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
-			language = ?11, category = ?12, expires = ?13, folder = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
+			language = ?11, category = ?12, expires = ?13, columns = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
 			started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26, send = ?27, waits = ?28, wait_until = ?29, canary = ?30, approvals = ?31, held = ?32
 		WHERE id = ?1 AND ended_at = 0`)
 
@@ -176,7 +184,7 @@ func (s *Store) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts
 	})
 }
 
-var cancelPartsSQL = statementOf(`UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'built'`)
+var cancelPartsSQL = statementOf(`UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'waiting'`)
 
 func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from []nudgewire.RunState, more func(*tx) error) error {
 	args, err := runArgs(&r)
@@ -387,7 +395,7 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 
 // runColumns are in the order in which scanRun reads them. Where a run may go is decided by the transitions of package
 // nudgewire on the row as it is read in the same transaction; the guards in WHERE are the second lock on that door.
-const runColumns = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, folder, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, files_removed_at, account, send, waits, wait_until, canary, again_classes, again_wait, again_until, approvals, held, released`
+const runColumns = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, columns, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, blanked_at, account, send, waits, wait_until, canary, again_classes, again_wait, again_until, approvals, held, released`
 
 // scanRun reads runColumns.
 func scanRun(r *row) (v nudgewire.Run, err error) {
@@ -395,13 +403,13 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 		ID: nudgewire.RunID(r.int()), Job: r.text(), Slot: r.text(), DueAt: r.time(), Cause: nudgewire.RunCause(r.text()),
 		Source: r.text(), Config: r.text(), State: nudgewire.RunState(r.text()), Reason: r.text(), Before: nudgewire.RunState(r.text()),
 		Deliver: nudgewire.Deliver(r.text()), CampaignName: r.text(), TemplateID: r.int(), Send: nudgewire.Send{Template: r.text(), Language: r.text()},
-		Category: nudgewire.Category(r.text()), Expires: time.Duration(r.int()) * time.Microsecond, Folder: r.text(),
+		Category: nudgewire.Category(r.text()), Expires: time.Duration(r.int()) * time.Microsecond,
 	}
-	tally := r.text()
+	columns, tally := r.text(), r.text()
 	v.Approved, v.Owner, v.LeaseEnd = r.text(), r.text(), r.time()
 	v.CreatedAt, v.StartedAt, v.EndedAt = r.time(), r.time(), r.time()
 	v.Began, v.Stopped, v.StoppedBy, v.Overruled = r.text(), nudgewire.RunStop(r.text()), r.text(), r.text()
-	v.Repeats, v.RetryOf, v.FilesRemovedAt, v.Account = nudgewire.RunID(r.int()), nudgewire.RunID(r.int()), r.time(), r.text()
+	v.Repeats, v.RetryOf, v.BlankedAt, v.Account = nudgewire.RunID(r.int()), nudgewire.RunID(r.int()), r.time(), r.text()
 	send := r.text()
 	v.Waits, v.WaitUntil, v.Canary = nudgewire.RunWait(r.text()), r.time(), r.text()
 	v.RetryClasses, v.RetryWait, v.RetryUntil = nudgewire.ErrorClassList(r.text()), time.Duration(r.int())*time.Microsecond, r.time()
@@ -413,6 +421,11 @@ func scanRun(r *row) (v nudgewire.Run, err error) {
 	if send != "" { // else the template's name and its language are all of it
 		if err := json.Unmarshal([]byte(send), &v.Send); err != nil {
 			return v, fmt.Errorf("run %d: send: %w", v.ID, err)
+		}
+	}
+	if columns != "" {
+		if err := json.Unmarshal([]byte(columns), &v.Columns); err != nil {
+			return v, fmt.Errorf("run %d: columns: %w", v.ID, err)
 		}
 	}
 	if approvals != "" {

@@ -215,6 +215,13 @@ func (s *Store) Standing(ctx context.Context, run nudgewire.RunID) (v nudgewire.
 	return v, nil
 }
 
+// HandedOver is the number of the last row that a run handed over; 0 for none.
+func (s *Store) HandedOver(ctx context.Context, run nudgewire.RunID) (last int64, err error) {
+	err = s.rows(ctx, `SELECT first_row + row_count - 1 FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT 1`,
+		[]any{int64(run), unlisted}, func(r *row) error { last = r.int(); return r.err })
+	return last, wrap(err, "what run %d handed over", run)
+}
+
 // recentRanges is how many of a run's newest ranges Backlog looks at: what lies before them
 // has left, but for a few that are tried again.
 const recentRanges = 16

@@ -11,16 +11,19 @@ import (
 )
 
 var insertPartSQL = statementOf(`INSERT INTO parts (` + partColumns + `)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`)
 
 func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
 	ids, err := encodeIDs(p)
 	if err != nil {
 		return err
 	}
-	err = t.put(insertPartSQL, int64(run), int64(p.Number), p.File, p.Rows, p.First, p.Bytes, p.SHA256, string(p.State), p.Reason,
-		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Excluded, p.Resolved)
-	return err
+	list := p.List
+	if list == 0 {
+		list = run
+	}
+	return t.put(insertPartSQL, int64(run), int64(p.Number), int64(list), encodeRanges(p.Ranges), p.Rows, p.Bytes, p.SHA256, string(p.State), p.Reason,
+		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Resolved)
 }
 
 // encodeIDs keeps message ids as JSON, each with a space and its phone where that is known;
@@ -67,79 +70,152 @@ func (t *tx) part(run nudgewire.RunID, number int) (p nudgewire.Part, err error)
 	return p, err
 }
 
-// ClaimPart is the durable intent to upload: it makes a part that is built uploading and
-// counts the attempt, while its run is uploading and owner's. ErrMoved otherwise.
-func (s *Store) ClaimPart(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time) (nudgewire.Part, error) {
-	return s.claimPart(ctx, run, number, owner, now, nil)
-}
+var (
+	holdsSeenSQL     = statementOf(`SELECT count(*), coalesce(max(at), 0) FROM holds WHERE ended_at = 0`)
+	forgottenSeenSQL = statementOf(`SELECT count(*), coalesce(max(at), 0) FROM forgotten WHERE at >= ?1`)
+	claimsSeenSQL    = statementOf(`SELECT CAST(coalesce(sum(attempt), 0) AS BIGINT), coalesce(max(claimed_at), 0) FROM parts WHERE claimed_at >= ?1 AND claimed_at > 0`)
+)
 
-// ClaimPartInRoom is ClaimPart while all that q asks about, who are those on the part, have room. Where they have none
-// the part comes back as it is, built, and nothing has changed.
-func (s *Store) ClaimPartInRoom(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time, q nudgewire.RoomQuestion) (nudgewire.Part, error) {
-	return s.claimPart(ctx, run, number, owner, now, &q)
-}
+// late is how long before it is on disk a change may be dated: by another node's clock, or by a transaction that took its time.
+const late = int64(time.Hour / time.Microsecond)
 
-var claimPartSQL = statementOf(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'built'`)
-
-func (s *Store) claimPart(ctx context.Context, run nudgewire.RunID, number int, owner string, now time.Time, q *nudgewire.RoomQuestion) (p nudgewire.Part, err error) {
-	claimed := false
-	var asked *roomAsked
-	if q != nil {
-		asked = s.askRoom(*q)
+// pointSeen is what Point.Seen is made of: it differs from that of the point at a time once a hold begins or ends, a contact is forgotten, or a file leaves.
+func (t *tx) pointSeen(at int64) (string, error) {
+	var text []byte
+	for _, s := range [...]*statement{holdsSeenSQL, forgottenSeenSQL, claimsSeenSQL} {
+		since := []any{at - late}
+		if s == holdsSeenSQL { // they are few
+			since = nil
+		}
+		err := t.query(s, func(r *row) error { text = fmt.Appendf(text, "%d %d;", r.int(), r.int()); return r.err }, since...)
+		if err != nil {
+			return "", err
+		}
 	}
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	return string(text), nil
+}
+
+// Point is this moment. Whoever then asks who may get a file is told by ClaimPart whether that has changed since.
+func (s *Store) Point(ctx context.Context) (p nudgewire.Point, err error) {
+	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+		p.At = moment(t.at)
+		p.Seen, err = t.pointSeen(t.at)
+		return err
+	})
+	return p, wrap(err, "note a point")
+}
+
+var (
+	blockedSinceSQL = statementOf(`SELECT l.number FROM blocks b JOIN list_rows l ON l.phone = b.phone AND l.phone <> '' AND l.run_id = ?2 WHERE b.at >= ?1`)
+	claimPartSQL    = statementOf(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, ranges = ?5, row_count = ?6, bytes = ?7, sha256 = ?8, retry_at = 0
+		WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+	newestPartSQL = statementOf(`SELECT coalesce(max(number), 0) FROM parts WHERE run_id = ?1`)
+)
+
+// ClaimPart is the durable intent to upload a part as it was cut: it becomes uploading with the rows, bytes and hash of this attempt, and
+// what found no place becomes a part of its own. ErrMoved where the part does not wait, or its run is not uploading and the owner's.
+// claimed is false, and nothing has changed, where somebody on it may not get it any more, or not all have room, or something else changed since its
+// point: then it is cut anew.
+func (s *Store) ClaimPart(ctx context.Context, c nudgewire.PartClaim) (p nudgewire.Part, claimed bool, err error) {
+	var asked *roomAsked
+	if c.Room != nil {
+		asked = s.askRoom(*c.Room)
+	}
+	var r nudgewire.Run
+	err = s.write(ctx, laneWork, func(t *tx) (err error) {
 		claimed = false // a batch that is undone runs again
-		r, err := t.run(run)
+		if r, err = t.run(c.Part.RunID); err != nil {
+			return err
+		}
+		if p, err = t.part(c.Part.RunID, c.Part.Number); err != nil {
+			return err
+		}
+		if r.State != nudgewire.RunUploading || r.Owner != c.Owner || p.State != nudgewire.PartWaiting || p.Attempt != c.Part.Attempt {
+			return unchanged{nudgewire.ErrMoved}
+		}
+		if same, err := t.asAt(&c, asked); err != nil || !same {
+			return err
+		}
+		claimed = true
+		p.Ranges, p.Rows, p.Bytes, p.SHA256 = c.Part.Ranges, c.Part.Ranges.Count(), c.Part.Bytes, c.Part.SHA256
+		p.State, p.UpdatedAt, p.RetryAt = nudgewire.PartUploading, moment(micro(c.At)), time.Time{}
+		p.Attempt++
+		r.Tally = c.Tally
+		t.peers.filesCount(true)
+		err = t.put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), micro(c.At), encodeRanges(p.Ranges), p.Rows, p.Bytes, p.SHA256)
+		if err == nil {
+			err = t.leave(&p, c.Left)
+		}
 		if err != nil {
 			return err
 		}
-		if p, err = t.part(run, number); err != nil {
-			return err
+		args, err := runArgs(&r)
+		if err == nil {
+			err = t.put(updateRunSQL, append([]any{int64(r.ID)}, args...)...)
 		}
-		if r.State != nudgewire.RunUploading || r.Owner != owner || p.State != nudgewire.PartBuilt {
-			return unchanged{nudgewire.ErrMoved}
-		}
-		if asked != nil {
-			room, err := t.room(asked)
-			if err != nil || room.Fits < len(asked.contacts) {
-				return err
-			}
-		}
-		claimed = true
-		p.State, p.UpdatedAt = nudgewire.PartUploading, moment(micro(now))
-		p.Attempt++
-		t.peers.filesCount(true)
-		err = t.put(claimPartSQL, int64(run), int64(number), int64(p.Attempt), micro(now))
 		return err
 	})
 	if err == nil && !claimed {
-		return p, nil
+		return p, false, nil
 	}
 	if err == nil {
-		_ = s.calls.note(CallSlots, uploadCall(run, number, p.Attempt)) // it only helps to know a copy of the data
+		_ = s.calls.note(CallSlots, uploadCall(p.RunID, p.Number, p.Attempt)) // it only helps to know a copy of the data
 	}
-	return p, observe(wrap(err, "claim part %d of run %d", number, run), s.observer.Part, p)
+	return p, claimed, observe(wrap(err, "claim part %d of run %d", c.Part.Number, c.Part.RunID), s.observer.Part, p)
 }
 
-var replacePartSQL = statementOf(`UPDATE parts SET file = ?3, row_count = ?4, bytes = ?5, sha256 = ?6, excluded = ?7, state = ?8, reason = ?9, updated_at = ?10
-		WHERE run_id = ?1 AND number = ?2 AND state = 'built'`)
+// asAt reports whether a part may go as it was cut. Claims go one after the other, and each sees those before it.
+func (t *tx) asAt(c *nudgewire.PartClaim, room *roomAsked) (bool, error) {
+	if err := t.peers.lock(t, []int64{keyHash("parts")}, nil); err != nil {
+		return false, err
+	}
+	seen, err := t.pointSeen(micro(c.Point.At))
+	if err != nil || seen != c.Point.Seen || c.Still != nil && !c.Still() {
+		return false, err
+	}
+	falls := false
+	err = t.query(blockedSinceSQL, func(r *row) error { falls = falls || c.Part.Ranges.Has(r.int()); return r.err }, micro(c.Point.At)-late, int64(c.Part.List))
+	if err != nil || falls || room == nil {
+		return !falls, err
+	}
+	answer, err := t.room(room)
+	return answer.Fits >= len(room.contacts), err
+}
 
-// ReplacePart stores a part that is built as it is now, without the rows that it has lost or as one
-// that was cut into others, with these, and the tally of r, its run, while that is uploading and
-// owner's. ErrMoved otherwise, and nothing has changed.
-func (s *Store) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part, into ...nudgewire.Part) error {
-	return s.changeRun(ctx, owner, r, []nudgewire.RunState{nudgewire.RunUploading}, func(t *tx) error {
-		if !nudgewire.PartBuilt.May(p.State) && p.State != nudgewire.PartBuilt {
+// leave makes a part of rows that found no place in another.
+func (t *tx) leave(of *nudgewire.Part, rows nudgewire.RowRanges) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	newest := int64(0)
+	if err := t.query(newestPartSQL, func(r *row) error { newest = r.int(); return r.err }, int64(of.RunID)); err != nil {
+		return err
+	}
+	return t.insertPart(of.RunID, &nudgewire.Part{
+		Number: int(newest) + 1, List: of.List, Ranges: rows, Rows: rows.Count(), State: nudgewire.PartWaiting, UpdatedAt: of.UpdatedAt,
+	})
+}
+
+var (
+	emptyPartSQL = statementOf(`UPDATE parts SET state = 'excluded', reason = ?3, ranges = ?4, row_count = 0, retry_at = 0, updated_at = ?5 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+	deferPartSQL = statementOf(`UPDATE parts SET reason = ?3, ranges = ?4, row_count = ?5, retry_at = ?6, updated_at = ?7 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+)
+
+// ReplacePart stores a part that waits, of which nobody may go now: without those who may never, until when the others wait, or as excluded where
+// nobody is left. With it comes the tally of r, its run, while that is uploading and owner's. ErrMoved otherwise, and nothing has changed.
+func (s *Store) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, p nudgewire.Part) error {
+	return s.changeRun(ctx, owner, r, []nudgewire.RunState{nudgewire.RunUploading}, func(t *tx) (err error) {
+		var n int64
+		switch p.State {
+		case nudgewire.PartExcluded:
+			n, err = t.exec(emptyPartSQL, int64(r.ID), int64(p.Number), p.Reason, encodeRanges(nil), micro(p.UpdatedAt))
+		case nudgewire.PartWaiting:
+			n, err = t.exec(deferPartSQL, int64(r.ID), int64(p.Number), p.Reason, encodeRanges(p.Ranges), p.Ranges.Count(), micro(p.RetryAt), micro(p.UpdatedAt))
+		default:
 			return fmt.Errorf("part %d: it cannot become %s", p.Number, p.State)
 		}
-		n, err := t.exec(replacePartSQL, int64(r.ID), int64(p.Number), p.File, p.Rows, p.Bytes, p.SHA256, p.Excluded, string(p.State), p.Reason, micro(p.UpdatedAt))
 		if err == nil && n == 0 {
 			err = nudgewire.ErrMoved
-		}
-		for i := range into {
-			if err == nil {
-				err = t.insertPart(r.ID, &into[i])
-			}
 		}
 		return err
 	})
@@ -151,7 +227,7 @@ var finishPartSQL = statementOf(`UPDATE parts SET state = ?4, reason = ?5, retry
 // FinishPart stores how an upload ended. The part must be uploading, or in doubt because
 // somebody took the uploader for dead, with the same Attempt; else ErrMoved.
 //
-// A part that goes back to built while its run was cancelled is cancelled with it: nobody
+// A part that goes back to waiting while its run was cancelled is cancelled with it: nobody
 // would come for it any more.
 //
 // The messages of an accepted part are followed from then on: p.MessageIDs are kept in the same
@@ -172,7 +248,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		if err != nil {
 			return err
 		}
-		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartBuilt {
+		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartWaiting {
 			return unchanged{nudgewire.ErrMoved}
 		}
 		t.peers.filesCount(p.State == nudgewire.PartAccepted || p.State == nudgewire.PartInDoubt)
@@ -182,7 +258,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 			return err
 		}
 		follows := len(p.MessageIDs) > 0
-		if p.State != nudgewire.PartBuilt && !follows {
+		if p.State != nudgewire.PartWaiting && !follows {
 			return nil
 		}
 		r, err := t.run(p.RunID)
@@ -199,16 +275,18 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 }
 
 // partColumns are in the order in which scanPart reads them.
-const partColumns = `run_id, number, file, row_count, first_row, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, excluded, resolved`
+const partColumns = `run_id, number, list_id, ranges, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved`
 
 // scanPart reads partColumns.
 func scanPart(r *row) (p nudgewire.Part, err error) {
-	p = nudgewire.Part{
-		RunID: nudgewire.RunID(r.int()), Number: int(r.int()), File: r.text(), Rows: r.int(), First: r.int(), Bytes: r.int(),
-		SHA256: r.text(), State: nudgewire.PartState(r.text()), Reason: r.text(), Attempt: int(r.int()), RetryAt: r.time(), CampaignID: r.text(),
+	p = nudgewire.Part{RunID: nudgewire.RunID(r.int()), Number: int(r.int()), List: nudgewire.RunID(r.int())}
+	if p.Ranges, err = decodeRanges(r.blob()); err != nil {
+		return p, fmt.Errorf("part %d of run %d: %w", p.Number, p.RunID, err)
 	}
+	p.Rows, p.Bytes, p.SHA256, p.State, p.Reason = r.int(), r.int(), r.text(), nudgewire.PartState(r.text()), r.text()
+	p.Attempt, p.RetryAt, p.CampaignID = int(r.int()), r.time(), r.text()
 	ids := r.text()
-	p.Answer, p.HTTPStatus, p.UpdatedAt, p.Excluded, p.Resolved = r.text(), int(r.int()), r.time(), r.int(), r.text()
+	p.Answer, p.HTTPStatus, p.UpdatedAt, p.Resolved = r.text(), int(r.int()), r.time(), r.text()
 	if r.err != nil {
 		return p, r.err
 	}

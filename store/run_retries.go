@@ -161,17 +161,8 @@ func (s *Store) RetriesOf(ctx context.Context, run nudgewire.RunID) (n int, err 
 	return n, wrap(err, "retries of run %d", run)
 }
 
-// PartsOfFolder are the parts of all runs of a job that send the same files, the oldest run
-// first: a retry sends the files of the run before it.
-func (s *Store) PartsOfFolder(ctx context.Context, job, folder string) (out []nudgewire.Part, err error) {
-	var q select_
-	q.and("job = ?", job)
-	q.and("folder = ?", folder)
-	runs, err := s.listRuns(ctx, &q, "id", 0)
-	for i := 0; err == nil && i < len(runs); i++ {
-		var parts []nudgewire.Part
-		parts, err = s.Parts(ctx, runs[i].ID)
-		out = append(out, parts...)
-	}
-	return out, wrap(err, "parts in %s", folder)
+// PartsOfList are the parts of all runs that send rows of a list, the oldest run first.
+func (s *Store) PartsOfList(ctx context.Context, of nudgewire.RunID) (out []nudgewire.Part, err error) {
+	out, err = list(ctx, s, partsOfList, []any{int64(of)}, scanPart)
+	return out, wrap(err, "parts of the list of run %d", of)
 }

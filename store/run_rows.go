@@ -13,6 +13,7 @@ import (
 // transaction while each is called: a slow reader hinders nobody.
 func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, each func(*nudgewire.RunRow) error) error {
 	var readBy lastRead
+	var places rowPlaces
 	ranges, err := list(ctx, s, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
 		[]any{int64(run), after}, scanRange)
 	for _, one := range ranges {
@@ -21,14 +22,14 @@ func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, e
 		}
 		for err == nil && one.count > 0 {
 			some := rowRange{one.first, min(one.count, perList), one.dispatch}
-			err = s.rowsOfRange(ctx, run, some, &readBy, each)
+			err = s.rowsOfRange(ctx, run, some, &readBy, &places, each)
 			one = rowRange{one.first + some.count, one.count - some.count, one.dispatch + some.count}
 		}
 	}
 	return wrap(err, "rows of run %d", run)
 }
 
-func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRange, readBy *lastRead, each func(*nudgewire.RunRow) error) error {
+func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRange, readBy *lastRead, places *rowPlaces, each func(*nudgewire.RunRow) error) error {
 	args := []any{one.dispatch, one.dispatch + one.count}
 	of := func(id int64) int64 { return id - one.dispatch }
 	list := make([]nudgewire.RunRow, one.count)
@@ -73,9 +74,36 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 				return err
 			}
 		}
+		if one := &list[i]; one.ReadBy != 0 {
+			if one.Position, err = places.of(ctx, s, one.ReadBy, one.ReadNumber); err != nil {
+				return err
+			}
+		}
 		err = each(&list[i])
 	}
 	return err
+}
+
+// A rowPlaces is where rows of a list stand in their source, some hundreds at a time: neighbours are asked for together.
+type rowPlaces struct {
+	run   nudgewire.RunID
+	first int64
+	at    map[int64]nudgewire.Position
+}
+
+func (p *rowPlaces) of(ctx context.Context, s *Store, run nudgewire.RunID, number int64) (nudgewire.Position, error) {
+	if p.run != run || number < p.first || number >= p.first+PerRows {
+		*p = rowPlaces{run, number, map[int64]nudgewire.Position{}}
+		err := s.rows(ctx, `SELECT number, line, file FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number < ?3`, []any{int64(run), number, number + PerRows}, func(r *row) error {
+			n := r.int()
+			p.at[n] = nudgewire.Position{Row: r.int(), File: r.text()}
+			return r.err
+		})
+		if err != nil {
+			return nudgewire.Position{}, err
+		}
+	}
+	return p.at[number], nil
 }
 
 // The reads that answer why, and must not walk history: commit_plan_test.go holds them to it.

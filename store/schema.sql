@@ -330,7 +330,8 @@ CREATE TABLE runs (
 	language         TEXT   NOT NULL,
 	category         TEXT   NOT NULL,
 	expires          BIGINT NOT NULL,
-	folder           TEXT   NOT NULL,
+	-- What its rows have beside a phone (JSON), as its files name them: var_1, language; '' before it was built.
+	columns          TEXT   NOT NULL,
 	tally            TEXT   NOT NULL,
 	kept             BIGINT NOT NULL CHECK (kept >= 0),
 	approved         TEXT   NOT NULL,
@@ -347,8 +348,8 @@ CREATE TABLE runs (
 	repeats          BIGINT NOT NULL DEFAULT 0 CHECK (repeats >= 0),
 	-- The run whose parts or rows this one sends again; 0 for none.
 	again_of         BIGINT NOT NULL DEFAULT 0 CHECK (again_of >= 0),
-	-- When the folder of a run was cleared away; 0 while it is there.
-	files_removed_at BIGINT NOT NULL DEFAULT 0 CHECK (files_removed_at >= 0),
+	-- When the values of its rows were removed; 0 while they are there.
+	blanked_at       BIGINT NOT NULL DEFAULT 0 CHECK (blanked_at >= 0),
 	-- What each row of a run is sent as, as it is written in the config (JSON); '' for runs that upload files.
 	send             TEXT   NOT NULL DEFAULT '',
 	wait_until       BIGINT NOT NULL DEFAULT 0,
@@ -381,8 +382,7 @@ CREATE INDEX runs_clock ON runs (job, due_at) WHERE cause <> 'hand';
 CREATE INDEX runs_sent ON runs (job, id) WHERE kept > 0 AND (state = 'done' OR state = 'partial' OR state = 'cancelled');
 CREATE INDEX runs_open ON runs (id) WHERE ended_at = 0;
 CREATE INDEX runs_again ON runs (again_of) WHERE again_of > 0;
-CREATE INDEX runs_files ON runs (ended_at) WHERE ended_at > 0 AND files_removed_at = 0 AND folder <> '';
-CREATE INDEX runs_folder ON runs (folder) WHERE folder <> '';
+CREATE INDEX runs_ended ON runs (ended_at) WHERE ended_at > 0;
 -- The newest run of a job, which stays whatever its age.
 CREATE INDEX runs_of_job ON runs (job, id);
 
@@ -390,14 +390,16 @@ CREATE INDEX runs_of_job ON runs (job, id);
 CREATE TABLE parts (
 	run_id      BIGINT NOT NULL,
 	number      BIGINT NOT NULL CHECK (number > 0),
-	file        TEXT   NOT NULL CHECK (file <> ''),
+	-- The run that read its rows: of a run that sends another's again it is that one.
+	list_id     BIGINT NOT NULL CHECK (list_id > 0),
+	-- Which rows: the numbers of the first and the last of each range, as differences (varint). Until a part is cut those that it may take.
+	ranges      {{blob}} NOT NULL,
 	row_count   BIGINT NOT NULL CHECK (row_count >= 0),
-	first_row   BIGINT NOT NULL CHECK (first_row > 0),
-	bytes       BIGINT NOT NULL CHECK (bytes > 0),
-	sha256      TEXT   NOT NULL CHECK (sha256 <> ''),
+	-- Of the file of the newest attempt; 0 and '' before the first.
+	bytes       BIGINT NOT NULL CHECK (bytes >= 0),
+	sha256      TEXT   NOT NULL,
 	state       TEXT   NOT NULL CHECK (
-		state = 'accepted' OR state = 'built' OR state = 'uploading' OR state = 'rejected' OR state = 'in_doubt' OR state = 'cancelled'
-		OR state = 'excluded' OR state = 'recut'),
+		state = 'accepted' OR state = 'waiting' OR state = 'uploading' OR state = 'rejected' OR state = 'in_doubt' OR state = 'cancelled' OR state = 'excluded'),
 	reason      TEXT   NOT NULL,
 	attempt     BIGINT NOT NULL CHECK (attempt >= 0),
 	retry_at    BIGINT NOT NULL,
@@ -406,12 +408,11 @@ CREATE TABLE parts (
 	answer      TEXT   NOT NULL,
 	http_status BIGINT NOT NULL,
 	updated_at  BIGINT NOT NULL,
-	excluded    BIGINT NOT NULL DEFAULT 0 CHECK (excluded >= 0),
 	-- A person's word on a part that was in doubt; '' for none.
 	resolved    TEXT   NOT NULL DEFAULT '',
 	claimed_at  BIGINT NOT NULL DEFAULT 0,
-	CHECK (attempt > 0 OR state = 'built' OR state = 'cancelled'
-		OR state = 'excluded' OR state = 'recut'),
+	CHECK (attempt > 0 OR state = 'waiting' OR state = 'cancelled' OR state = 'excluded'),
+	CHECK (attempt = 0 OR (bytes > 0 AND sha256 <> '')),
 	CHECK (row_count > 0 OR state = 'excluded'),
 	CHECK (reason <> '' OR (state <> 'rejected' AND state <> 'in_doubt' AND state <> 'excluded')),
 	PRIMARY KEY (run_id, number)
@@ -420,6 +421,8 @@ CREATE TABLE parts (
 CREATE INDEX parts_unfollowed ON parts (run_id, number) WHERE message_ids <> '';
 -- Files that nobody knows the fate of are few among all.
 CREATE INDEX parts_doubt ON parts (updated_at) WHERE state = 'in_doubt';
+CREATE INDEX parts_list ON parts (list_id, run_id, number);
+CREATE INDEX parts_claimed ON parts (claimed_at) WHERE claimed_at > 0;
 
 -- Rows of a run that are queued as dispatches: row first_row + n is dispatch dispatch_id + n.
 -- One commit hands out its numbers without a gap, so a range stands for hundreds of rows.
@@ -447,17 +450,29 @@ CREATE TABLE run_messages (
 ) {{clustered}};
 CREATE INDEX run_messages_dispatch ON run_messages (dispatch_id);
 
--- Who is on the files that go out, by the hash of the phone: 8 bytes each, in ascending order, those of one part that share their first bits
--- in a row. at is when the part was claimed; a claim that did not come about, or an earlier one, is known by another time. Whether a file
--- was taken is what its part says.
-CREATE TABLE part_contacts (
-	bucket BIGINT NOT NULL,
-	at     BIGINT NOT NULL,
-	run_id BIGINT NOT NULL,
-	part   BIGINT NOT NULL,
-	hashes {{blob}} NOT NULL,
-	PRIMARY KEY (bucket, at, run_id, part)
+-- The rows of lists. number counts those that may go, from 1; those that were excluded when the list was read have numbers below 0. A row
+-- that goes in a file has no state here: it is that of the newest part whose ranges have it. One that is sent by itself is a dispatch once it
+-- is handed over (run_rows).
+CREATE TABLE list_rows (
+	run_id     BIGINT NOT NULL CHECK (run_id > 0),
+	number     BIGINT NOT NULL CHECK (number <> 0),
+	-- Where it stands in the source: the row that a spreadsheet shows, and the file where there are files.
+	line       BIGINT NOT NULL,
+	file       TEXT   NOT NULL,
+	phone      TEXT   NOT NULL,
+	-- How the source spells the phone, where that differs; of an excluded row the phone as it stands there.
+	given      TEXT   NOT NULL,
+	-- What is sent beside the phone (a JSON list), in the order of the run's columns.
+	cells      TEXT   NOT NULL,
+	-- Why it does not go; '' for one that may.
+	reason     TEXT   NOT NULL,
+	-- When it may go, for one that was put off; 0 for its turn.
+	wait_until BIGINT NOT NULL DEFAULT 0,
+	PRIMARY KEY (run_id, number)
 ) {{clustered}};
+CREATE INDEX list_rows_phone ON list_rows (phone{{postgres only}}, run_id, number{{end}}) WHERE phone <> '';
+-- What is no phone is looked up as it stands in the source.
+CREATE INDEX list_rows_given ON list_rows (given) WHERE phone = '' AND given <> '';
 
 -- Since when each cron line of a job is known: what lies before was not missed.
 CREATE TABLE job_clocks (
@@ -474,23 +489,6 @@ CREATE TABLE job_windows (
 	used  BIGINT NOT NULL CHECK (used >= 0)
 ) {{clustered}};
 
--- Files of runs, where the config keeps them in the database. A file is given its name when all of it is there; until then it
--- ends in ".new". One that is removed lies in no folder until its pieces are gone.
-CREATE TABLE run_files (
-	id     BIGINT NOT NULL PRIMARY KEY,
-	folder TEXT   NOT NULL,
-	name   TEXT   NOT NULL CHECK (name <> ''),
-	bytes  BIGINT NOT NULL CHECK (bytes >= 0),
-	UNIQUE (folder, name)
-);
-
-CREATE TABLE run_file_pieces (
-	file_id BIGINT NOT NULL,
-	number  BIGINT NOT NULL CHECK (number >= 0),
-	content {{blob}} NOT NULL,
-	PRIMARY KEY (file_id, number)
-);
-
 -- ==== Contacts: who wants messages, and who was forgotten ====
 
 -- Contacts to whom nothing is sent.
@@ -503,6 +501,7 @@ CREATE TABLE blocks (
 	-- A block that the service's words made: it is ended by an event, too.
 	by_service BIGINT NOT NULL DEFAULT 0 CHECK (by_service = 0 OR by_service = 1)
 ) {{clustered}};
+CREATE INDEX blocks_at ON blocks (at);
 
 -- The newest word of each contact on whether it wants messages, by the time when it happened: an
 -- older one that arrives later changes nothing. event_id is 0 for a person's word.
@@ -539,6 +538,7 @@ CREATE TABLE forgotten (
 	-- must not bring back what it finds of an event from before, nor plan by it.
 	allowed BIGINT NOT NULL DEFAULT 0 CHECK (allowed = 0 OR allowed = 1)
 ) {{clustered}};
+CREATE INDEX forgotten_at ON forgotten (at);
 
 -- What is to be forgotten and is not yet: a contact by phone, or all that came by a connector. A row goes
 -- away once nothing that is stored tells of it. What arrived after at is another matter.

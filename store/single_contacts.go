@@ -2,10 +2,11 @@ package store
 
 import (
 	"cmp"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -148,23 +149,41 @@ func (t *tx) firstCreated(at int64) (int64, error) {
 	return int64(id), err
 }
 
-var accountPartsSQL = statementOf(`SELECT c.at, c.hashes FROM part_contacts c
-		JOIN parts p ON p.run_id = c.run_id AND p.number = c.part AND p.claimed_at = c.at JOIN runs r ON r.id = c.run_id
-		WHERE c.bucket = ?1 AND c.at >= ?2 AND r.account = ?3 AND (p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`)
+var (
+	accountPartsSQL = statementOf(`SELECT p.list_id, p.ranges, p.claimed_at FROM parts p
+		WHERE p.claimed_at >= ?1 AND p.claimed_at > 0 AND (SELECT r.account FROM runs r WHERE r.id = p.run_id) = ?2 AND ` + mayHaveArrived)
+	phonesOfRowsSQL = statementOf(`SELECT number, phone FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number <= ?3`)
+)
 
-// readFiles adds who is on the files of the window.
-func (t *tx) readFiles(c *contactSet, account string) (err error) {
-	for bucket := range int64(contactBuckets) {
-		if err != nil {
-			return err
-		}
-		err = t.query(accountPartsSQL, func(r *row) error {
-			at, packed := r.int(), r.blob()
-			for i := 0; i+8 <= len(packed); i += 8 {
-				c.add(int64(binary.BigEndian.Uint64(packed[i:])), at)
+// readFiles adds who is on the files of the window. Who was forgotten counts on: as nobody, once for each row.
+func (t *tx) readFiles(c *contactSet, account string) error {
+	type file struct {
+		list, at int64
+		ranges   nudgewire.RowRanges
+	}
+	var files []file
+	err := t.query(accountPartsSQL, func(r *row) error {
+		f := file{list: r.int()}
+		ranges, err := decodeRanges(r.blob())
+		f.ranges, f.at = ranges, r.int()
+		files = append(files, f)
+		return errors.Join(err, r.err)
+	}, c.from, account)
+	for _, f := range files {
+		for _, in := range f.ranges {
+			if err != nil {
+				return err
 			}
-			return r.err
-		}, bucket, c.from, account)
+			err = t.query(phonesOfRowsSQL, func(r *row) error {
+				number, phone := r.int(), r.phone()
+				if phone == "" {
+					c.add(c.hash("nobody", strconv.FormatInt(f.list, 10), strconv.FormatInt(number, 10)), f.at)
+				} else {
+					c.add(contactHash(phone, c.hash), f.at)
+				}
+				return r.err
+			}, f.list, in.First, in.Last)
+		}
 	}
 	c.filesRead = err == nil
 	slices.SortFunc(c.order, func(a, b reachedAt) int { return cmp.Compare(a.at, b.at) })

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
-	"github.com/nudgewire/nudgewire/internal/files"
 )
 
 // Data moves from one engine to the other while nobody uses it. What the new engine has is read back and compared before it
@@ -29,8 +28,7 @@ type TransferOptions struct {
 // A Transferred is what was moved.
 type Transferred struct {
 	Tables  []TransferredTable
-	Cleaned int64    // texts with bytes that PostgreSQL does not keep; they have U+FFFD there
-	Folders []string // of runs on the disk of this machine, whose files were not moved
+	Cleaned int64 // texts with bytes that PostgreSQL does not keep; they have U+FFFD there
 }
 
 // Rows counts those of all tables.
@@ -152,9 +150,6 @@ func (o *TransferOptions) toPostgres(ctx context.Context, done *Transferred) (er
 		err = to.number(ctx, last)
 	}
 	if err == nil {
-		done.Folders, err = foldersOnDisk(ctx, s.reads)
-	}
-	if err == nil {
 		err = to.takeKey(ctx, Path(o.From))
 	}
 	if err == nil {
@@ -234,9 +229,6 @@ func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err er
 		err = keepNumbers(ctx, to, last)
 	}
 	if err == nil {
-		done.Folders, err = foldersOnDisk(ctx, to)
-	}
-	if err == nil {
 		err = to.Close()
 	}
 	if err == nil {
@@ -291,24 +283,6 @@ func carryNotes(from, to string) error {
 		}
 	}
 	return nil
-}
-
-func foldersOnDisk(ctx context.Context, q querier) (out []string, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT DISTINCT folder FROM runs WHERE folder <> '' AND files_removed_at = 0 ORDER BY folder`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var folder string
-		if err := rows.Scan(&folder); err != nil {
-			return nil, err
-		}
-		if files.OnDisk(folder) {
-			out = append(out, folder)
-		}
-	}
-	return out, rows.Err()
 }
 
 // A querier is a side that rows are read from.

@@ -46,7 +46,6 @@ type backupView struct {
 	Version string       `json:"version"`
 	Files   int          `json:"files"`
 	Data    store.Copied `json:"data"`
-	Changed []string     `json:"changed,omitempty"` // files of runs that are not what the database says
 }
 
 func (c *cli) makeBackup(ctx context.Context, path string) error {
@@ -97,16 +96,11 @@ func (c *cli) verifyBackup(ctx context.Context, path string) error {
 func (c *cli) tellBackup(r backup.Report) error {
 	m := r.Manifest
 	if c.json {
-		return c.print(backupView{r.Path, r.Bytes, m.At, r.Checked, m.Version, len(m.Files), m.Data, r.Changed})
+		return c.print(backupView{r.Path, r.Bytes, m.At, r.Checked, m.Version, len(m.Files), m.Data})
 	}
 	c.say("%s  %s of %s, read back and whole\n", r.Path, sizeWords(r.Bytes), c.clock(m.At))
 	c.say("  %s, %s waiting, %s in doubt, %s\n", units.Count(m.Data.Events, "event"), units.Number(m.Data.Waiting), units.Number(m.Data.InDoubt),
 		units.Count(max(0, len(m.Files)-1), "further file"))
-	for i, path := range r.Changed {
-		if i < mostShown {
-			c.warn("%s\n", c.paint(c.err, "33", path+" is not there, or not what the database says of it: its part cannot be sent from this backup"))
-		}
-	}
 	return nil
 }
 

@@ -23,7 +23,6 @@ import (
 	"github.com/nudgewire/nudgewire/backup"
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/server"
@@ -86,7 +85,6 @@ needs attention.`,
 			if d.cfg.Storage != "" {
 				d.daemon(ctx, c)
 				d.disk(store.Path(d.cfg.Storage))
-				d.files(ctx)
 				d.backup()
 				d.asides()
 				d.database(ctx)
@@ -384,26 +382,6 @@ func (d *doctor) disk(path string) {
 		state, cure = wellBad, server.DiskCure
 	}
 	d.found(state, "disk", cure, "%s", space.Words())
-}
-
-// files tries whether files of runs can be kept in S3, where the config says so.
-func (d *doctor) files(ctx context.Context) {
-	at := d.cfg.Files.S3
-	if at == nil || config.IsStandIn(at.AccessKey.Reveal()+at.SecretKey.Reveal()) {
-		return
-	}
-	bucket, err := files.InBucket(at)
-	if err == nil {
-		defer bucket.Close()
-		ctx, cancel := context.WithTimeout(ctx, doctorPatience)
-		defer cancel()
-		err = files.Try(ctx, bucket)
-	}
-	if err != nil {
-		d.found(wellBad, "files", "jobs fail until that is mended: look at files.s3, at the bucket, and at what the key may do", "%v", err)
-		return
-	}
-	d.found(wellGood, "files", "", "%s takes, gives and removes them", at.Root())
 }
 
 // oldBackup is from when on a backup that nobody schedules is worth a word.

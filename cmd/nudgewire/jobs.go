@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/files"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/server"
@@ -345,18 +344,16 @@ func (c *cli) ran(r server.RunView) error {
 	}
 	c.tellTally(r.Tally, false)
 	switch {
-	case r.FilesRemovedAt != nil:
-		c.say("  files       removed %s (retention.lists)\n", c.clock(*r.FilesRemovedAt))
-	default:
-		for _, path := range r.ExcludedFiles {
-			c.say("  listed in   %s\n", path)
-		}
-		if len(r.ExcludedFiles) > 0 && !files.OnDisk(r.Folder) {
-			c.say("              nudgewire jobs export %d shows what is in them\n", r.ID)
-		}
+	case r.BlankedAt != nil:
+		c.say("  rows        what they said was removed %s (retention.lists)\n", c.clock(*r.BlankedAt))
+	case r.Tally.ExcludedRows() > 0:
+		c.say("              nudgewire jobs export %d lists them\n", r.ID)
 	}
 	for _, p := range r.Parts {
 		line := fmt.Sprintf("  part %-6d %-9s %s, %s, sha256 %.12s", p.Number, partWord(r.Deliver, p.State), units.Count(p.Rows, "row"), units.Count(p.Bytes, "byte"), p.SHA256)
+		if p.Attempt == 0 {
+			line = fmt.Sprintf("  part %-6d %-9s %s", p.Number, partWord(r.Deliver, p.State), units.Count(p.Rows, "row"))
+		}
 		if p.CampaignID != "" {
 			line += ", campaign " + p.CampaignID
 		}

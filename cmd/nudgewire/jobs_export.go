@@ -39,11 +39,11 @@ that is gone or was changed is named, the others are written, and the command en
 				if err != nil {
 					return err
 				}
-				problems, err := ask.Rows(cmd.Context(), id, to.put)
+				err = ask.Rows(cmd.Context(), id, to.put)
 				if err = errors.Join(err, to.close(err == nil)); err != nil {
 					return err
 				}
-				return c.exported(id, to, problems)
+				return c.exported(id, to)
 			})
 		},
 	}
@@ -52,17 +52,9 @@ that is gone or was changed is named, the others are written, and the command en
 }
 
 // exported says how an export ended.
-func (c *cli) exported(id nudgewire.RunID, to *export, problems []string) error {
-	for _, p := range problems {
-		c.note("run %d: %s", id, p)
-	}
-	switch {
-	case len(problems) > 0 && to.rows == 0:
-		return fail(exitFailed, fmt.Sprintf("its counts are kept: nudgewire jobs show %d", id), "there is nothing left to export of run %d", id)
-	case len(problems) > 0:
-		return fail(exitFailed, "what could not be read is named above", "the export of run %d is not whole: it has %s", id, units.Count(to.rows, "row"))
-	case to.rows == 0:
-		return fail(exitNothing, "", "run %d has no rows", id)
+func (c *cli) exported(id nudgewire.RunID, to *export) error {
+	if to.rows == 0 {
+		return fail(exitNothing, fmt.Sprintf("its counts are kept: nudgewire jobs show %d", id), "run %d has no rows, or they are not kept any more", id)
 	}
 	if to.name != "" {
 		c.note("%s in %s", units.Count(to.rows, "row"), to.name)

@@ -34,12 +34,8 @@ func (c *cli) jobsReader(ctx context.Context) (ask *server.Client, done func(), 
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(folder))
 	}
-	in, err := app.FilesOf(cfg, cfg.Storage, st)
-	if err != nil {
-		return nil, nil, errors.Join(err, st.Close(), os.RemoveAll(folder))
-	}
 	ask = server.Local(server.Admin(server.AdminOptions{
-		Store: st, Files: in, Country: cfg.Defaults.Country, Zone: c.location, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, in, time.Now),
+		Store: st, Country: cfg.Defaults.Country, Zone: c.location, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, time.Now),
 	}), server.Process("this command"))
 	return ask, func() {
 		if err := errors.Join(st.Close(), os.RemoveAll(folder)); err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/nudgewire/nudgewire/server"
 )
 
-// A run whose files are gone says so and when, and names no list of rejects that is not there.
-func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
+// A run whose rows are blank says so and when.
+func TestARunTellsOfItsRowsAndMessages(t *testing.T) {
 	ended := time.Date(2025, 3, 2, 12, 0, 0, 0, time.UTC)
 	const began = "2025-03-02 12:00:00 UTC"
 	run := server.RunView{
-		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", ExcludedFiles: []string{"runs/winback/3/excluded.csv"}, Cause: nudgewire.CauseCron, CreatedAt: ended,
+		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: nudgewire.RunDone, Source: "csv list.csv", Cause: nudgewire.CauseCron, CreatedAt: ended,
 		Tally:    nudgewire.Tally{Rows: 5, Kept: 4, Parts: 1, Bytes: 100, Excluded: []nudgewire.Excluded{{Reason: "the phone is too short for GB", Count: 1, First: 2}}},
 		Messages: map[string]int64{"failed": 1, "delivered": 1200, "accepted": 1},
 	}
@@ -28,13 +28,13 @@ func TestARunTellsOfItsFilesAndMessages(t *testing.T) {
 		removed *time.Time
 		want    string
 	}{
-		"while they are there": {nil, head + "  listed in   runs/winback/3/excluded.csv\n" + messages},
-		"once they are gone":   {&ended, head + "  files       removed 2025-03-02 12:00:00 UTC (retention.lists)\n" + messages},
+		"while they are there": {nil, head + "              nudgewire jobs export 3 lists them\n" + messages},
+		"once they are gone":   {&ended, head + "  rows        what they said was removed 2025-03-02 12:00:00 UTC (retention.lists)\n" + messages},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			c := &cli{streams: streams{out: &out, err: &out}}
-			run.FilesRemovedAt = tt.removed
+			run.BlankedAt = tt.removed
 			if err := c.ran(run); err != nil {
 				t.Fatal(err)
 			}
@@ -97,12 +97,12 @@ func TestARunNamesTheNextStep(t *testing.T) {
 		want string
 	}{
 		"held": {
-			part(csv, nudgewire.RunAwaiting, "2 rows are more than guard.max_rows, 1", nudgewire.PartBuilt),
+			part(csv, nudgewire.RunAwaiting, "2 rows are more than guard.max_rows, 1", nudgewire.PartWaiting),
 			head + "awaiting approval\n  because     2 rows are more than guard.max_rows, 1\n" + counts + "  part 1      built     " + "1 row, 1 byte, sha256 0123456789ab\n" +
 				"  next        nudgewire jobs approve 7 lets it go, nudgewire jobs cancel 7 ends it\n",
 		},
 		"paused": {
-			part(csv, nudgewire.RunPaused, "paused by Ann", nudgewire.PartBuilt),
+			part(csv, nudgewire.RunPaused, "paused by Ann", nudgewire.PartWaiting),
 			head + "paused\n  because     paused by Ann\n" + counts + "  part 1      built     " + numbers + "  next        nudgewire jobs resume 7 lets it go on, nudgewire jobs cancel 7 ends it\n",
 		},
 		"in doubt": {

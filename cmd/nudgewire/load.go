@@ -127,13 +127,9 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := app.FilesOf(cfg, dsn, st)
-	if err != nil {
-		return nil, nil, errors.Join(err, st.Close())
-	}
-	o := server.AdminOptions{Store: st, Files: in, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Zone: c.location, Now: time.Now, Log: zap.NewNop()}
+	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Zone: c.location, Now: time.Now, Log: zap.NewNop()}
 	if cfg != nil {
-		o.Jobs = app.JobsBeside(cfg, st, in, time.Now)
+		o.Jobs = app.JobsBeside(cfg, st, time.Now)
 		o.Errors = func() *nudgewire.ErrorRules { return cfg.Errors }
 	}
 	ask = server.Local(server.Admin(o), server.Process("this command"))

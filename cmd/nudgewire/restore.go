@@ -45,7 +45,7 @@ func (c *cli) tellRestored(r backup.Restored) error {
 			Data  string     `json:"data"`
 			Aside string     `json:"aside,omitempty"`
 			From  backupView `json:"from"`
-		}{r.Data, r.Aside, backupView{r.Path, r.Bytes, m.At, r.Checked, m.Version, len(m.Files), m.Data, r.Changed}})
+		}{r.Data, r.Aside, backupView{r.Path, r.Bytes, m.At, r.Checked, m.Version, len(m.Files), m.Data}})
 	}
 	c.say("%s is as it was at %s: %s, %s waiting\n", r.Data, c.clock(m.At), units.Count(m.Data.Events, "event"), units.Number(m.Data.Waiting))
 	if r.Aside != "" {

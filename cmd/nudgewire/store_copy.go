@@ -79,9 +79,8 @@ func (c *cli) tellTransferred(done *store.Transferred, took time.Duration) error
 		return c.print(struct {
 			Tables  []store.TransferredTable `json:"tables"`
 			Cleaned int64                    `json:"cleaned"`
-			Folders []string                 `json:"folders,omitempty"`
 			TookMS  int64                    `json:"took_ms"`
-		}{done.Tables, done.Cleaned, done.Folders, took.Milliseconds()})
+		}{done.Tables, done.Cleaned, took.Milliseconds()})
 	}
 	for _, t := range done.Tables {
 		if t.Rows > 0 {
@@ -91,9 +90,6 @@ func (c *cli) tellTransferred(done *store.Transferred, took time.Duration) error
 	c.say("%s in %d tables, the same on both sides; took %s\n", units.Count(done.Rows(), "row"), len(done.Tables), took.Round(time.Millisecond))
 	if done.Cleaned > 0 {
 		c.note("%s had bytes that PostgreSQL does not keep, and has U+FFFD there", units.Count(done.Cleaned, "text"))
-	}
-	if len(done.Folders) > 0 {
-		c.note("files of %s stay on this machine, such as in %s: see docs/operate.md", units.Count(int64(len(done.Folders)), "run"), done.Folders[0])
 	}
 	c.note("name the new place under storage: before a daemon starts; the old data is marked")
 	return nil

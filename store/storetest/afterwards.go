@@ -362,7 +362,7 @@ func (s suite) resolvePart(t *testing.T) {
 		var p nudgewire.Part
 		for n, state := range []nudgewire.PartState{nudgewire.PartAccepted, nudgewire.PartInDoubt} {
 			var err error
-			if p, err = l.ClaimPart(l.ctx, r.ID, n+1, owner, noon); err != nil {
+			if p, err = l.claim(r.ID, n+1, noon); err != nil {
 				t.Fatal(err)
 			}
 			p.State, p.Reason = state, "the answer was lost"
@@ -381,18 +381,18 @@ func (s suite) resolvePart(t *testing.T) {
 	r = l.mustSet(r, nudgewire.RunPartial)
 	next := r
 	next.State, next.Reason = nudgewire.RunUploading, "part 2 goes out again"
-	stale := word(p, nudgewire.PartBuilt)
+	stale := word(p, nudgewire.PartWaiting)
 	stale.Attempt++
 	moved(t, "a part of another attempt", l.ResolvePart(l.ctx, nudgewire.RunPartial, next, stale))
-	moved(t, "a run that stands elsewhere", l.ResolvePart(l.ctx, nudgewire.RunPaused, next, word(p, nudgewire.PartBuilt)))
-	if err := l.ResolvePart(l.ctx, nudgewire.RunPartial, next, word(p, nudgewire.PartBuilt)); err != nil {
+	moved(t, "a run that stands elsewhere", l.ResolvePart(l.ctx, nudgewire.RunPaused, next, word(p, nudgewire.PartWaiting)))
+	if err := l.ResolvePart(l.ctx, nudgewire.RunPartial, next, word(p, nudgewire.PartWaiting)); err != nil {
 		t.Fatal(err)
 	}
 	got := l.run(r.ID)
 	if got.State != nudgewire.RunUploading || !got.EndedAt.IsZero() || got.Reason != "part 2 goes out again" {
 		t.Errorf("the run is %s since %s: %s", got.State, got.EndedAt, got.Reason)
 	}
-	same(t, "part", word(p, nudgewire.PartBuilt), l.part(r.ID, 2))
+	same(t, "part", word(p, nudgewire.PartWaiting), l.part(r.ID, 2))
 	moved(t, "a second word", l.ResolvePart(l.ctx, nudgewire.RunUploading, got, word(p, nudgewire.PartAccepted)))
 	late := p
 	late.State, late.Reason = nudgewire.PartAccepted, ""
@@ -401,7 +401,7 @@ func (s suite) resolvePart(t *testing.T) {
 	if err != nil || len(mine) != 1 || mine[0].ID != r.ID {
 		t.Fatalf("adopted %+v, %v", mine, err)
 	}
-	claimed, err := l.ClaimPart(l.ctx, r.ID, 2, owner, noon)
+	claimed, err := l.claim(r.ID, 2, noon)
 	if err != nil || claimed.Attempt != 2 || claimed.Resolved != "by Ann" {
 		t.Errorf("claimed %+v, %v", claimed, err)
 	}
@@ -421,14 +421,14 @@ func (s suite) resolvePart(t *testing.T) {
 	r = l.mustSet(r, nudgewire.RunCancelled)
 	next = r
 	next.State = nudgewire.RunUploading
-	moved(t, "a cancelled run", l.ResolvePart(l.ctx, nudgewire.RunCancelled, next, word(p, nudgewire.PartBuilt)))
+	moved(t, "a cancelled run", l.ResolvePart(l.ctx, nudgewire.RunCancelled, next, word(p, nudgewire.PartWaiting)))
 	if err := l.ResolvePart(l.ctx, nudgewire.RunCancelled, r, word(p, nudgewire.PartAccepted)); err != nil {
 		t.Errorf("a part of a cancelled run: %v", err)
 	}
 
-	family, err := l.PartsOfFolder(l.ctx, r.Job, r.Folder)
-	if err != nil || len(family) != 6 {
-		t.Errorf("%d parts of the same folder, %v", len(family), err)
+	family, err := l.PartsOfList(l.ctx, r.ID)
+	if err != nil || len(family) != 2 {
+		t.Errorf("%d parts of its list, %v", len(family), err)
 	}
 }
 
@@ -445,16 +445,16 @@ func (s suite) retryIsNoMeasure(t *testing.T) {
 // A cancelled run was sent where some of it left, or may have.
 func (s suite) cancelledWasSent(t *testing.T) {
 	for state, sent := range map[nudgewire.PartState]bool{
-		nudgewire.PartAccepted: true, nudgewire.PartInDoubt: true, nudgewire.PartUploading: true, nudgewire.PartRejected: false, nudgewire.PartBuilt: false,
+		nudgewire.PartAccepted: true, nudgewire.PartInDoubt: true, nudgewire.PartUploading: true, nudgewire.PartRejected: false, nudgewire.PartWaiting: false,
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			l := s.open(t)
 			r := l.uploading("1", 2)
-			if state != nudgewire.PartBuilt {
+			if state != nudgewire.PartWaiting {
 				if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 					t.Fatal(err)
 				}
-				p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+				p, err := l.claim(r.ID, 1, noon)
 				if p.State, p.Reason = state, "as the test says"; err == nil && state != nudgewire.PartUploading {
 					err = l.FinishPart(l.ctx, p)
 				}
@@ -484,7 +484,7 @@ func (s suite) messagesOfPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for number, phones := range [][]string{{"447700900101", "", "447700900103"}, nil} {
-		p, err := l.ClaimPart(l.ctx, r.ID, number+1, owner, noon)
+		p, err := l.claim(r.ID, number+1, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -254,7 +254,7 @@ func (s suite) filesCount(t *testing.T) {
 		"accepted":             {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartAccepted) }, true},
 		"in doubt":             {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartInDoubt) }, true},
 		"rejected":             {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartRejected) }, false},
-		"surely not taken":     {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartBuilt) }, false},
+		"surely not taken":     {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, nudgewire.PartWaiting) }, false},
 		"in doubt, and a person says it was not taken": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
 			p = l.endPart(p, nudgewire.PartInDoubt)
 			p.State, p.Reason, p.Resolved = nudgewire.PartRejected, "by hand", "rejected"
@@ -263,9 +263,15 @@ func (s suite) filesCount(t *testing.T) {
 			}
 		}, false},
 		"taken at the second try": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
-			l.endPart(p, nudgewire.PartBuilt)
-			// Somebody was taken off the file meanwhile.
-			l.endPart(l.claimPart(r, p.Number, noon.Add(10*time.Minute), elsewhere), nudgewire.PartAccepted)
+			l.endPart(p, nudgewire.PartWaiting)
+			// Somebody was left out of it meanwhile.
+			c := l.cut(r.ID, p.Number, noon.Add(10*time.Minute))
+			c.Part.Ranges = nudgewire.RowRanges{{First: 2, Last: 2}}
+			p, claimed, err := l.ClaimPart(l.ctx, c)
+			if err != nil || !claimed {
+				l.t.Fatal(claimed, err)
+			}
+			l.endPart(p, nudgewire.PartAccepted)
 		}, false},
 	}
 	for name, one := range ends {
@@ -273,8 +279,11 @@ func (s suite) filesCount(t *testing.T) {
 			l := s.open(t)
 			var asked []nudgewire.DueFacts
 			l.ruleBy(atMost{n: 1, within: 24 * time.Hour, asked: &asked})
-			r := l.uploading("1", 2)
-			p := l.claimPart(r, 1, noon, there, elsewhere, there)
+			r := l.listed("1", []nudgewire.Phone{there, elsewhere, there})
+			p, err := l.claim(r.ID, 1, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if p.State != nudgewire.PartUploading {
 				t.Fatalf("part %+v", p)
 			}
@@ -294,13 +303,16 @@ func (s suite) filesCount(t *testing.T) {
 		l := s.open(t)
 		var asked []nudgewire.DueFacts
 		l.ruleBy(atMost{n: 1, within: 24 * time.Hour, asked: &asked})
-		r := l.uploading("1", 1)
 		phones := make([]nudgewire.Phone, 350_000)
 		for i := range phones {
 			phones[i] = nudgewire.Phone(fmt.Sprintf("4477%08d", i))
 		}
 		start := time.Now()
-		l.endPart(l.claimPart(r, 1, noon, phones...), nudgewire.PartAccepted)
+		p, err := l.claim(l.listed("1", phones).ID, 1, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.endPart(p, nudgewire.PartAccepted)
 		noted := time.Since(start)
 		for i := range 100 {
 			l.enqueue(fmt.Sprint(i), phone(phones[i*3499]))
@@ -308,21 +320,8 @@ func (s suite) filesCount(t *testing.T) {
 		free := l.enqueue("free", phone("447800000000"))
 		start = time.Now()
 		same(t, "claimed", []nudgewire.DispatchID{free}, l.ids(noon.Add(time.Hour)))
-		t.Logf("350,000 contacts noted in %s, 101 asked about in %s", noted, time.Since(start))
+		t.Logf("350,000 rows stored in %s, 101 asked about in %s", noted, time.Since(start))
 	})
-}
-
-// claimPart claims a part of a run with these contacts.
-func (l *ledger) claimPart(r nudgewire.Run, number int, at time.Time, phones ...nudgewire.Phone) nudgewire.Part {
-	l.t.Helper()
-	if err := l.NoteContacts(l.ctx, r.ID, number, at, phones); err != nil {
-		l.t.Fatal(err)
-	}
-	p, err := l.ClaimPart(l.ctx, r.ID, number, r.Owner, at)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return p
 }
 
 // endPart ends an upload.

@@ -46,8 +46,11 @@ func (s suite) accountContacts(t *testing.T) {
 		}
 		l.enqueue("urgent", person(3), category(nudgewire.Utility))
 		same(t, "urgent", 1, len(l.ids(at)))
-		r := l.uploading("1", 1)
-		p := l.claimPart(r, 1, noon, "447700900000", "447700900004", "447700900005")
+		r := l.listed("1", []nudgewire.Phone{"447700900000", "447700900004", "447700900005"})
+		p, err := l.claim(r.ID, 1, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
 		other := l.enqueue("of another account", person(9), account("other"))
 		l.ruleBy(unique{most: 7, within: 24 * time.Hour})
 		for i := range 10 {
@@ -96,7 +99,7 @@ func (s suite) accountContacts(t *testing.T) {
 			}
 			return out
 		}
-		r := l.uploading("1", 2)
+		r := l.listed("1", phones(1, 6), phones(8, 9), phones(8, 11))
 		ask := func(at time.Time, most int64, phones []nudgewire.Phone) nudgewire.RoomQuestion {
 			return nudgewire.RoomQuestion{Account: r.Account, Now: at, Per: 24 * time.Hour, Most: most, Least: 1, Phones: phones}
 		}
@@ -110,10 +113,9 @@ func (s suite) accountContacts(t *testing.T) {
 		}
 		claim := func(part int, q nudgewire.RoomQuestion) nudgewire.Part {
 			t.Helper()
-			if err := l.NoteContacts(l.ctx, r.ID, part, q.Now, q.Phones); err != nil {
-				t.Fatal(err)
-			}
-			p, err := l.ClaimPartInRoom(l.ctx, r.ID, part, r.Owner, q.Now, q)
+			c := l.cut(r.ID, part, q.Now)
+			c.Room = &q
+			p, _, err := l.ClaimPart(l.ctx, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +133,7 @@ func (s suite) accountContacts(t *testing.T) {
 			t.Errorf("the next room is at %s, and the message leaves at %s", full.Next, leaves)
 		}
 		p := claim(1, ask(at, 4, phones(1, 6)))
-		if p.State != nudgewire.PartBuilt || p.Attempt != 0 {
+		if p.State != nudgewire.PartWaiting || p.Attempt != 0 {
 			t.Fatalf("a part with one too many is %+v", p)
 		}
 		same(t, "a part that was not claimed counts nobody", int64(2), room(ask(at, 4, nil)).Contacts)
@@ -143,9 +145,9 @@ func (s suite) accountContacts(t *testing.T) {
 		l.ruleBy(unique{most: 5, within: 24 * time.Hour})
 		late := l.enqueue("late", person(9))
 		same(t, "a message", 0, len(l.ids(at.Add(time.Minute))))
-		same(t, "another file", nudgewire.PartBuilt, claim(2, ask(at.Add(time.Minute), 5, phones(8, 9))).State)
+		same(t, "another file", nudgewire.PartWaiting, claim(2, ask(at.Add(time.Minute), 5, phones(8, 9))).State)
 		l.endPart(p, nudgewire.PartRejected)
-		same(t, "the other file, then", nudgewire.PartUploading, claim(2, ask(at.Add(2*time.Minute), 5, phones(8, 11))).State)
+		same(t, "the other file, then", nudgewire.PartUploading, claim(3, ask(at.Add(2*time.Minute), 5, phones(8, 11))).State)
 		same(t, "a message to one on it", []nudgewire.DispatchID{late}, l.ids(at.Add(11*time.Minute)))
 	})
 }

@@ -122,7 +122,7 @@ func (l *ledger) smallShop() {
 	if _, err := l.Block(l.ctx, []store.Block{{Phone: ben, Reason: "as the test says", Source: "by hand"}}); err != nil {
 		l.t.Fatal(err)
 	}
-	l.ended("2026-03-02 10:00", "winback-1", noon.Add(time.Hour), nudgewire.PartAccepted, nudgewire.PartInDoubt)
+	l.ended("2026-03-02 10:00", nudgewire.PartAccepted, nudgewire.PartInDoubt)
 }
 
 // rawSQL is the data as another program opens it.

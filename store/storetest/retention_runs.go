@@ -26,6 +26,23 @@ func (l *ledger) runOf(job, slot string, change func(*nudgewire.Run)) nudgewire.
 	return l.mustStart(r)
 }
 
+// ended is a run of parts that ended so.
+func (l *ledger) ended(slot string, states ...nudgewire.PartState) {
+	l.t.Helper()
+	r := l.uploading(slot, len(states))
+	if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
+		l.t.Fatal(err)
+	}
+	for i, state := range states {
+		p, err := l.claim(r.ID, i+1, noon)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.endPart(p, state)
+	}
+	l.mustSet(l.run(r.ID), nudgewire.RunPartial)
+}
+
 // retainRuns has days gone by since noon, and says which slots of a job are left, the oldest first.
 func (l *ledger) retainRuns(days int, jobs ...string) map[string]string {
 	l.t.Helper()
@@ -81,14 +98,6 @@ func (s suite) retentionOfRuns(t *testing.T) {
 		l.runOf("clock", "3", byHand)
 		l.runOf("clock", "4", byHand)
 		want["clock"] = "2 4"
-		// Files that are there, or were not said to be removed.
-		l.runOf("files", "1", func(r *nudgewire.Run) { r.Folder = "runs/files-1" })
-		removed := l.runOf("files", "2", func(r *nudgewire.Run) { r.Folder = "runs/files-2" })
-		if err := l.FolderRemoved(l.ctx, removed.Folder, noon); err != nil {
-			t.Fatal(err)
-		}
-		l.runOf("files", "3", nil)
-		want["files"] = "1 3"
 		// A run and those that send it again: the newest leaves first, so that their numbers go on.
 		first := l.runOf("again", "1", nil)
 		again := func(r *nudgewire.Run) { r.RetryOf = first.ID; byHand(r) }
@@ -101,9 +110,9 @@ func (s suite) retentionOfRuns(t *testing.T) {
 		l.runOf("open", "2", func(r *nudgewire.Run) { r.EndedAt = noon.Add(10 * day) })
 		l.runOf("open", "3", nil)
 		want["open"] = "1 2 3"
-		jobs := []string{"sent", "cancelled", "clock", "files", "again", "open"}
+		jobs := []string{"sent", "cancelled", "clock", "again", "open"}
 		before := map[string]string{
-			"sent": "1 2 3 4", "cancelled": "1 2 3", "clock": "1 2 3 4", "files": "1 2 3", "again": "1 2 3 4", "open": "1 2 3",
+			"sent": "1 2 3 4", "cancelled": "1 2 3", "clock": "1 2 3 4", "again": "1 2 3 4", "open": "1 2 3",
 		}
 		same(t, "before their time", before, l.retainRuns(199, jobs...))
 		same(t, "afterwards", want, l.retainRuns(201, jobs...))
@@ -166,7 +175,7 @@ func (s suite) retentionOfRuns(t *testing.T) {
 	})
 	t.Run("what is in doubt, paused or still ended row by row stays", func(t *testing.T) {
 		l := s.open(t)
-		l.ended("1", "", noon, nudgewire.PartAccepted, nudgewire.PartInDoubt)
+		l.ended("1", nudgewire.PartAccepted, nudgewire.PartInDoubt)
 		waits := l.handedOver("2", 1)
 		l.mustSet(waits, nudgewire.RunDone)
 		paused := l.handedOver("3", 1)
@@ -188,12 +197,12 @@ func (s suite) retentionOfRuns(t *testing.T) {
 	})
 	t.Run("while a limit may ask whom its files reached", func(t *testing.T) {
 		l := s.open(t)
-		r := l.uploading("1", 1)
-		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
+		r := l.listed("1", []nudgewire.Phone{"447700900555"})
+		p, err := l.claim(r.ID, 1, noon)
+		if err != nil {
 			t.Fatal(err)
 		}
-		r.Owner = owner
-		l.endPart(l.claimPart(r, 1, noon, "447700900555"), nudgewire.PartAccepted)
+		l.endPart(p, nudgewire.PartAccepted)
 		l.mustSet(l.run(r.ID), nudgewire.RunDone)
 		l.runOf("winback", "2", nil)
 		reached := func(days int) int64 {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -68,11 +69,63 @@ func (l *ledger) uploading(slot string, n int) nudgewire.Run {
 func parts(run nudgewire.RunID, n int) (out []nudgewire.Part) {
 	for i := range n {
 		out = append(out, nudgewire.Part{
-			RunID: run, Number: i + 1, File: fmt.Sprintf("part-%04d.csv", i+1), Rows: 10, First: int64(10*i + 1), Bytes: 400,
-			SHA256: "abc", State: nudgewire.PartBuilt, UpdatedAt: noon,
+			RunID: run, Number: i + 1, List: run, Ranges: nudgewire.RowRanges{{First: int64(10*i + 1), Last: int64(10*i + 10)}}, Rows: 10, State: nudgewire.PartWaiting, UpdatedAt: noon,
 		})
 	}
 	return out
+}
+
+// listed is a run whose list has rows with these phones, each group of them a part that goes out. It is owner's.
+func (l *ledger) listed(slot string, groups ...[]nudgewire.Phone) nudgewire.Run {
+	l.t.Helper()
+	r := l.mustStart(aRun("winback", slot))
+	r.Owner, r.LeaseEnd, r.State = owner, noon.Add(time.Hour), nudgewire.RunBuilding
+	if err := l.SetRun(l.ctx, "", r, nudgewire.RunPlanned); err != nil {
+		l.t.Fatal(err)
+	}
+	var rows []nudgewire.ListRow
+	var parts []nudgewire.Part
+	n := int64(0)
+	for i, phones := range groups {
+		first := n + 1
+		for _, phone := range phones {
+			n++
+			rows = append(rows, nudgewire.ListRow{Number: n, Position: nudgewire.Position{Row: n + 1, File: "list.csv"}, Phone: phone, Cells: []string{"x"}})
+		}
+		parts = append(parts, nudgewire.Part{Number: i + 1, Ranges: nudgewire.RowRanges{{First: first, Last: n}}, Rows: n - first + 1, State: nudgewire.PartWaiting, UpdatedAt: noon})
+	}
+	for some := range slices.Chunk(rows, store.PerRows) {
+		if err := l.AddRows(l.ctx, owner, r.ID, some); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	r.State, r.Tally = nudgewire.RunUploading, nudgewire.Tally{Rows: n, Kept: n, Parts: len(parts)}
+	if err := l.SaveParts(l.ctx, owner, r, parts); err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+// cut is the claim of a part with all of its rows, as of now.
+func (l *ledger) cut(id nudgewire.RunID, number int, at time.Time) nudgewire.PartClaim {
+	l.t.Helper()
+	point, err := l.Point(l.ctx)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	p := l.part(id, number)
+	p.Bytes, p.SHA256 = 400, "abc"
+	return nudgewire.PartClaim{Owner: owner, At: at, Point: point, Part: p, Tally: l.run(id).Tally}
+}
+
+// claim claims a part with all of its rows.
+func (l *ledger) claim(id nudgewire.RunID, number int, at time.Time) (nudgewire.Part, error) {
+	l.t.Helper()
+	p, claimed, err := l.ClaimPart(l.ctx, l.cut(id, number, at))
+	if err == nil && !claimed {
+		l.t.Errorf("part %d of run %d was not claimed", number, id)
+	}
+	return p, err
 }
 
 func (l *ledger) run(id nudgewire.RunID) nudgewire.Run {
@@ -163,7 +216,7 @@ func (s suite) runs(t *testing.T) {
 	t.Run("a run comes back as it was stored", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("2026-03-02 12:00", 2)
-		r.CampaignName, r.TemplateID, r.Expires, r.Folder = "Winback", 1042, time.Hour, "runs/winback/1"
+		r.CampaignName, r.TemplateID, r.Expires, r.Columns = "Winback", 1042, time.Hour, []string{"var_1", "language"}
 		r.Send = nudgewire.Send{Template: "winback", Language: "{{ lang }}", Header: &nudgewire.Header{Type: "document", URL: "{{ url }}", Filename: "offer.pdf"}}
 		r.Waits, r.WaitUntil, r.Canary = nudgewire.WaitCanary, noon.Add(time.Hour), "10 of 10 ended well"
 		r.Approved, r.Owner, r.LeaseEnd, r.StartedAt = "Ann", owner, noon.Add(time.Minute), noon
@@ -325,17 +378,17 @@ func (s suite) runs(t *testing.T) {
 	t.Run("a part is claimed once, and finished by the attempt that claimed it", func(t *testing.T) {
 		l := s.open(t)
 		r := l.uploading("1", 3)
-		_, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		_, err := l.claim(r.ID, 1, noon)
 		moved(t, "a run that is nobody's", err)
 		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 			t.Fatal(err)
 		}
-		p, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		p, err := l.claim(r.ID, 1, noon)
 		if err != nil || p.State != nudgewire.PartUploading || p.Attempt != 1 {
 			t.Fatalf("claimed %+v, %v", p, err)
 		}
 		same(t, "part", p, l.part(r.ID, 1))
-		_, err = l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		_, err = l.claim(r.ID, 1, noon)
 		moved(t, "a second claim", err)
 		p.State, p.CampaignID, p.MessageIDs, p.Answer, p.HTTPStatus = nudgewire.PartAccepted, "417", []string{"9007199254740993"}, `{"ok":true}`, 200
 		late := p
@@ -348,7 +401,7 @@ func (s suite) runs(t *testing.T) {
 		same(t, "part", p, l.part(r.ID, 1))
 		moved(t, "an accepted part", l.FinishPart(l.ctx, p))
 
-		p, err = l.ClaimPart(l.ctx, r.ID, 2, owner, noon)
+		p, err = l.claim(r.ID, 2, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +409,7 @@ func (s suite) runs(t *testing.T) {
 		if err := l.FinishPart(l.ctx, p); err != nil {
 			t.Fatal(err)
 		}
-		_, err = l.ClaimPart(l.ctx, r.ID, 2, owner, noon)
+		_, err = l.claim(r.ID, 2, noon)
 		moved(t, "a part in doubt", err)
 		p.State, p.Reason = nudgewire.PartAccepted, "" // the late answer of the same attempt
 		if err := l.FinishPart(l.ctx, p); err != nil {
@@ -369,7 +422,7 @@ func (s suite) runs(t *testing.T) {
 		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
 			t.Fatal(err)
 		}
-		onWay, err := l.ClaimPart(l.ctx, r.ID, 1, owner, noon)
+		onWay, err := l.claim(r.ID, 1, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -377,7 +430,7 @@ func (s suite) runs(t *testing.T) {
 		if a, b := l.part(r.ID, 1).State, l.part(r.ID, 2).State; a != nudgewire.PartUploading || b != nudgewire.PartCancelled {
 			t.Errorf("parts are %s and %s", a, b)
 		}
-		onWay.State, onWay.Reason = nudgewire.PartBuilt, "surely not taken"
+		onWay.State, onWay.Reason = nudgewire.PartWaiting, "surely not taken"
 		if err := l.FinishPart(l.ctx, onWay); err != nil {
 			t.Fatal(err)
 		}
@@ -415,18 +468,18 @@ func (s suite) runs(t *testing.T) {
 	})
 	t.Run("whose files went out is known by their parts", func(t *testing.T) {
 		l := s.open(t)
-		r := l.uploading("1", 2)
-		if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
+		r := l.listed("1", []nudgewire.Phone{"447700900101", "447700900102"}, []nudgewire.Phone{"447700900103"})
+		if _, err := l.claim(r.ID, 2, noon); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.ClaimPart(l.ctx, r.ID, 2, owner, noon); err != nil {
+		got, err := l.FilesTo(l.ctx, []nudgewire.Phone{"447700900101", "447700900103"}, noon.Add(-time.Hour))
+		if err != nil {
 			t.Fatal(err)
 		}
-		var files []string
-		if err := l.PartsSince(l.ctx, noon.Add(-time.Hour), func(_ *nudgewire.Run, p nudgewire.Part) error { files = append(files, p.File); return nil }); err != nil {
-			t.Fatal(err)
+		same(t, "on files", []nudgewire.Contacted{{Phone: "447700900103", Trigger: "winback", Run: r.ID, Category: r.Category, At: noon}}, got)
+		if got, err := l.FilesTo(l.ctx, []nudgewire.Phone{"447700900103"}, noon.Add(time.Minute)); err != nil || len(got) != 0 {
+			t.Errorf("later: %v, %v", got, err)
 		}
-		same(t, "files", []string{"part-0002.csv"}, files)
 	})
 }
 
@@ -523,8 +576,8 @@ func (s suite) enqueue(t *testing.T) {
 		if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 3, Ended: 1, Failed: 1}) {
 			t.Errorf("%+v, %v", s, err)
 		}
-		var told []nudgewire.Phone
-		if err := l.MessagedSince(l.ctx, noon.Add(-time.Hour), func(_ nudgewire.DispatchID, p nudgewire.Phone) { told = append(told, p) }); err != nil || len(told) != 2 {
+		told, err := l.SentTo(l.ctx, []nudgewire.Phone{rowsOf(r.ID, 1, 1)[0].Phone, rowsOf(r.ID, 2, 1)[0].Phone, rowsOf(r.ID, 3, 1)[0].Phone}, noon.Add(-time.Hour))
+		if err != nil || len(told) != 2 || told[0].Run != r.ID {
 			t.Errorf("messaged: %v, %v", told, err)
 		}
 		rows, err := l.RowsTo(l.ctx, []nudgewire.Phone{"447700900101"}, noon.Add(-time.Hour))

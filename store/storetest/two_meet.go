@@ -172,20 +172,17 @@ func (p pair) roomMeets(t *testing.T) {
 		return q
 	}
 	questions := []nudgewire.RoomQuestion{room(0), room(100)}
-	r := a.uploading("1", 2)
-	for i, l := range []*ledger{a, b} {
-		if err := l.NoteContacts(l.ctx, r.ID, i+1, noon, questions[i].Phones); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r := a.listed("1", questions[0].Phones, questions[1].Phones)
 	var taken atomic.Int64
 	together(2, func(i int) {
 		l := []*ledger{a, b}[i]
-		part, err := l.ClaimPartInRoom(l.ctx, r.ID, i+1, r.Owner, noon, questions[i])
+		c := l.cut(r.ID, i+1, noon)
+		c.Room = &questions[i]
+		_, claimed, err := l.ClaimPart(l.ctx, c)
 		if err != nil {
 			t.Error(err)
 		}
-		if part.State == nudgewire.PartUploading {
+		if claimed {
 			taken.Add(1)
 		}
 	})

@@ -1,0 +1,375 @@
+package scheduler
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// Between the building of a run and the moment at which its rows leave lie a guard, a pause, a halt,
+// the rate, the parts before, a restart, a day of tries: time in which a contact may be blocked, or
+// another campaign may reach it. So a part is cut when its turn comes, of the rows that may go then, and the
+// store claims it only if nothing of that has changed since. From the question until the store knows that they get it no other run of this
+// process asks (Scheduler.leaving): of two runs with one list the first has them, and the other leaves them out.
+
+// forgottenPhone stands in a dispatch of a row whose contact was forgotten.
+const forgottenPhone nudgewire.Phone = "00000000000"
+
+// An Ask says of each phone why it may not get it by now, or not yet, as Excluder.Excluded does. It is asked for up
+// to 512 phones at a time.
+type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error)
+
+// ask says who may not be sent to, as the job has it now.
+func (w *working) ask(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
+	return w.excluded(ctx, &w.run, w.brakes(), phones)
+}
+
+// excluded says why contacts are excluded from what leaves of a run, or goes again of it: they are
+// blocked by now, or were messaged for another reason than this run within the time that the job
+// names. What a run is, it says itself: its job may deliver otherwise by now.
+func (s *Scheduler) excluded(ctx context.Context, r *nudgewire.Run, job *Compiled, phones []nudgewire.Phone) ([]Why, error) {
+	if s.Excluder == nil {
+		return make([]Why, len(phones)), nil
+	}
+	if job == nil {
+		return nil, unknownRules(r)
+	}
+	q := Question{Now: s.Now(), Of: r.ID, Within: job.Exclude.MessagedWithin.D(), Consent: s.needsConsent(r, job), Marketing: listsMarketing(r)}
+	if r.Deliver == nudgewire.DeliverCSV { // else the claim of each message asks
+		list := s.rules().List(r.Job, r.Config, r.Category)
+		if list.Unknown() != "" {
+			return nil, unknownRules(r)
+		}
+		q.Back = list.Back()
+		q.Limits = func(phone nudgewire.Phone, sends []nudgewire.PastSend) nudgewire.Verdict {
+			return list.Ask(phone, sends, r.DueAt, q.Now)
+		}
+	}
+	answers, err := s.Excluder.Excluded(ctx, phones, q)
+	if err == nil && len(answers) != len(phones) {
+		err = fmt.Errorf("%d answers for %d phones", len(answers), len(phones))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask who must not be sent to: %w", err)
+	}
+	return answers, nil
+}
+
+// needsConsent reports whether those on a list are excluded whose consent is not recorded. What goes as messages of
+// its own, whose categories may differ, is asked about when each falls due.
+func (s *Scheduler) needsConsent(r *nudgewire.Run, job *Compiled) bool {
+	return listsMarketing(r) && (job.Consent == duerules.ConsentRequired || s.rules().List(r.Job, r.Config, r.Category).Consent())
+}
+
+// listsMarketing reports whether a run leaves in files of marketing.
+func listsMarketing(r *nudgewire.Run) bool {
+	return r.Deliver == nudgewire.DeliverCSV && r.Category == nudgewire.Marketing
+}
+
+// errFull ends the reading of rows once a file has no room for more.
+var errFull = errors.New("the file is full")
+
+// A cutting makes the file of one part, of the rows that may go now.
+type cutting struct {
+	ask     Ask
+	columns []string
+	most    units.Size // of the file
+	first   int64      // most rows of it; 0 for as many as fit
+
+	taken, left nudgewire.RowRanges // the rows on the file, and those that wait for another
+	phones      []nudgewire.Phone   // of those on it
+	gone        []lostRow           // that may never go
+	late        []lostRow           // that may go later
+	file        bytes.Buffer
+	nth         int // of the files of its run, from 1
+
+	head        int64 // bytes of the header
+	enc         *encoder
+	some, going []nudgewire.ListRow // at hand, and those of them that may go
+	large       []nudgewire.ListRow // those of them that are alone larger than a file
+	stop        int64               // the first row that found no room; 0 while there is some
+}
+
+// A lostRow is a row that does not go, or not yet.
+type lostRow struct {
+	nudgewire.ListRow
+	kind  string
+	why   string    // as reasons are counted
+	whole string    // with what caused it
+	until time.Time // zero for never
+}
+
+// cut reads the rows of a part in their order until the file is full.
+func (c *cutting) cut(ctx context.Context, from ListStore, p *nudgewire.Part) error {
+	c.enc = newEncoder(len(c.columns), c.take)
+	head, err := c.enc.head(c.columns)
+	if err != nil {
+		return err
+	}
+	c.file.Write(head)
+	c.head = int64(len(head))
+	err = from.ListRows(ctx, p.List, p.Ranges, func(row *nudgewire.ListRow) error {
+		if c.some = append(c.some, *row); len(c.some) < batchRows {
+			return ctx.Err()
+		}
+		return c.batch(ctx)
+	})
+	if err == nil {
+		err = c.batch(ctx)
+	}
+	if err != nil && !errors.Is(err, errFull) {
+		return err
+	}
+	if c.stop > 0 {
+		for _, r := range p.Ranges.From(c.stop) {
+			c.left = c.left.Add(r)
+		}
+	}
+	return nil
+}
+
+// batch asks about the rows at hand, and takes those that may go.
+func (c *cutting) batch(ctx context.Context) error {
+	if len(c.some) == 0 {
+		return nil
+	}
+	phones := make([]nudgewire.Phone, len(c.some))
+	for i := range c.some {
+		phones[i] = c.some[i].Phone
+	}
+	answers, err := c.ask(ctx, phones)
+	if err != nil {
+		return err
+	}
+	var lost []lostRow
+	c.going, c.large = c.going[:0], c.large[:0]
+	for i, row := range c.some {
+		why := answers[i]
+		if row.Phone == "" {
+			why = Why{Reason: "was forgotten"}
+		}
+		if why.Reason == "" {
+			c.going = append(c.going, row)
+			continue
+		}
+		lost = append(lost, lostRow{row, KindContact, "the contact " + why.Reason, why.whole(), why.Until})
+	}
+	err = c.enc.write(len(c.going), func(i int) contactRow {
+		return contactRow{c.going[i].Phone.Spelled(c.going[i].Given), c.going[i].Cells}
+	})
+	for _, row := range c.large {
+		words := fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", c.most)
+		lost = append(lost, lostRow{row, KindSize, words, words, time.Time{}})
+	}
+	for _, l := range lost {
+		switch {
+		case c.stop > 0 && l.Number >= c.stop: // it is asked about again, with the rows behind it
+		case l.until.IsZero():
+			c.gone = append(c.gone, l)
+		default:
+			c.late = append(c.late, l)
+			c.left = c.left.Add(nudgewire.RowRange{First: l.Number, Last: l.Number})
+		}
+	}
+	c.some = c.some[:0]
+	return err
+}
+
+// take puts the i-th of the rows that may go into the file, if there is room.
+func (c *cutting) take(i int, row []byte) error {
+	one, n := &c.going[i], int64(len(row))
+	switch most := c.most.Bytes(); {
+	case c.head+n > most:
+		c.large = append(c.large, *one)
+		return nil
+	case int64(c.file.Len())+n > most, c.first > 0 && int64(len(c.phones)) == c.first:
+		c.stop = one.Number
+		return errFull
+	}
+	c.file.Write(row)
+	c.taken = c.taken.Add(nudgewire.RowRange{First: one.Number, Last: one.Number})
+	c.phones = append(c.phones, one.Phone)
+	return nil
+}
+
+// sha256 is the hash of the file, hex.
+func (c *cutting) sha256() string {
+	sum := sha256.Sum256(c.file.Bytes())
+	return hex.EncodeToString(sum[:])
+}
+
+// notes are what is kept of the rows that do not go, or not yet.
+func (c *cutting) notes() []nudgewire.RowNote {
+	notes := make([]nudgewire.RowNote, 0, len(c.gone)+len(c.late))
+	for _, l := range c.gone {
+		notes = append(notes, nudgewire.RowNote{Number: l.Number, Reason: l.whole})
+	}
+	for _, l := range c.late {
+		notes = append(notes, nudgewire.RowNote{Number: l.Number, Until: l.until})
+	}
+	return notes
+}
+
+// free is when the first of those that were put off may go, and why it waits; zero for none.
+func (c *cutting) free() (at time.Time, why string) {
+	for _, l := range c.late {
+		if at.IsZero() || l.until.Before(at) {
+			at, why = l.until, l.whole
+		}
+	}
+	return at, why
+}
+
+// lose takes the rows that do not go off a tally.
+func (c *cutting) lose(t nudgewire.Tally, r *nudgewire.Run, prices Prices) nudgewire.Tally {
+	t.Excluded = slices.Clone(t.Excluded)
+	var reasons excludedReasons
+	var names fileNames
+	for _, l := range c.gone {
+		names.see(l.File)
+		reasons.add(l.kind, l.why, position{l.Position, int(l.Number)})
+		if prices != nil {
+			t.Points = decimal(t.Points - prices.Of(r.Category, string(l.Phone)))
+		}
+	}
+	for _, x := range names.short(reasons.list()) {
+		t.Excluded = addLate(t.Excluded, x)
+	}
+	t.Kept -= int64(len(c.gone))
+	return t
+}
+
+// addLate adds a reason that came after the building to the ones of its kind.
+func addLate(all []nudgewire.Excluded, x nudgewire.Excluded) []nudgewire.Excluded {
+	x.Late = true
+	for i := range all {
+		if one := &all[i]; one.Late && one.Kind == x.Kind && one.Reason == x.Reason {
+			one.Count += x.Count
+			return all
+		}
+	}
+	return append(all, x)
+}
+
+// cut makes the file of a part as it may leave now, with that many rows at the most; 0 for as many as fit.
+func (w *working) cut(ctx context.Context, p *nudgewire.Part, first int64) (*cutting, error) {
+	c := &cutting{ask: w.ask, columns: w.run.Columns, most: w.brakes().MaxSize, first: first}
+	return c, c.cut(ctx, w.Store, p)
+}
+
+// errChanged is a part that has to be cut anew, because something changed while it was cut.
+var errChanged = errors.New("who may get the part has changed")
+
+// claim cuts a part and claims it, with no more than first rows, 0 for as many as fit. file is nil where nobody on it may go now: it is
+// then as the store has it. Errors: errChanged, a *noRoomError.
+func (w *working) claim(ctx context.Context, p nudgewire.Part, parts []nudgewire.Part, first int64) (_ nudgewire.Part, file *cutting, err error) {
+	w.leaving.Lock()
+	defer w.leaving.Unlock()
+	point, err := w.Store.Point(ctx)
+	if err != nil {
+		return p, nil, err
+	}
+	job, rules := w.brakes(), w.rules()
+	c, err := w.cut(ctx, &p, first)
+	if err != nil {
+		return p, nil, err
+	}
+	if reach := w.reach(); !reach.IsZero() && len(c.taken) > 0 {
+		room, err := w.Store.Room(ctx, roomFor(reach, w.run.Account, c.phones, w.Now().UTC()))
+		switch {
+		case err != nil:
+			return p, nil, err
+		case room.Fits >= len(c.phones):
+		case int64(room.Fits) < reach.Least():
+			return p, nil, &noRoomError{room, reach}
+		default:
+			if c, err = w.cut(ctx, &p, int64(room.Fits)); err != nil {
+				return p, nil, err
+			}
+		}
+	}
+	if err := w.Store.NoteRows(ctx, p.List, c.notes()); err != nil {
+		return p, nil, err
+	}
+	tally := c.lose(w.run.Tally, &w.run, w.prices(w.run.Account))
+	if len(c.taken) == 0 {
+		p, err = w.nobody(ctx, p, c, tally)
+		return p, nil, err
+	}
+	p.Ranges, p.Bytes, p.SHA256 = c.taken, int64(c.file.Len()), c.sha256()
+	w.count(&tally, parts, &p, c)
+	claim := nudgewire.PartClaim{
+		Owner: w.Owner, At: w.Now().UTC(), Point: point, Part: p, Left: c.left, Tally: tally,
+		Still: func() bool {
+			return w.brakes() == job && w.rules() == rules && (w.Halted == nil || !w.Halted(&w.run))
+		},
+	}
+	if reach := w.reach(); !reach.IsZero() {
+		q := roomFor(reach, w.run.Account, c.phones, claim.At)
+		claim.Room = &q
+	}
+	now, claimed, err := w.Store.ClaimPart(ctx, claim)
+	if err == nil && !claimed {
+		err = errChanged
+	}
+	if err != nil {
+		return p, nil, err
+	}
+	w.run.Tally = tally
+	return now, c, nil
+}
+
+// nobody stores a part of which nobody may go now.
+func (w *working) nobody(ctx context.Context, p nudgewire.Part, c *cutting, tally nudgewire.Tally) (nudgewire.Part, error) {
+	r := w.run
+	r.Tally = tally
+	p.Ranges, p.Rows, p.UpdatedAt = c.left, c.left.Count(), w.Now().UTC()
+	if at, why := c.free(); !at.IsZero() {
+		p.RetryAt, p.Reason = at, why
+	} else {
+		p.State, p.RetryAt = nudgewire.PartExcluded, time.Time{}
+		p.Reason = fmt.Sprintf("nobody on it is left to send to: %s excluded since the list was read", units.Count(len(c.gone), "row"))
+	}
+	if err := w.Store.ReplacePart(ctx, w.Owner, r, p); err != nil {
+		return p, err
+	}
+	w.run = r
+	return p, nil
+}
+
+// count reckons how many files the run has once this one has left, and their bytes: what is left is reckoned by what has gone.
+func (w *working) count(t *nudgewire.Tally, parts []nudgewire.Part, p *nudgewire.Part, c *cutting) {
+	t.Parts, t.Bytes, c.nth = 1, p.Bytes, 1
+	left := c.left.Count()
+	for i := range parts {
+		switch one := &parts[i]; {
+		case one.Number == p.Number || one.State == nudgewire.PartExcluded:
+		case one.State == nudgewire.PartWaiting:
+			left += one.Rows
+		default:
+			t.Parts++
+			t.Bytes += one.Bytes
+			if one.Number < p.Number {
+				c.nth++
+			}
+		}
+	}
+	ahead := min(left, max(0, c.first-int64(len(c.phones)))) // of the canary's look; no file goes past that
+	for _, rows := range []int64{ahead, left - ahead} {
+		if rows > 0 {
+			body, most := (p.Bytes-c.head)*rows/int64(len(c.phones)), w.brakes().MaxSize.Bytes()-c.head
+			files := (body + most - 1) / most
+			t.Parts += int(files)
+			t.Bytes += body + files*c.head
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// Rows of lists are stored while their run is built, some at a time, in a lane of their own of which each batch takes one, so
+// that a long list holds up nobody's message. Whoever lost the run to another process meanwhile stores nothing more.
+
+// PerRows is how many rows of a list share a commit.
+const PerRows = 512
+
+var addRowSQL = statementOf(`INSERT INTO list_rows (run_id, number, line, file, phone, given, cells, reason, wait_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)`)
+
+// AddRows stores rows of a run that is being built, while it is owner's: ErrMoved otherwise.
+func (s *Store) AddRows(ctx context.Context, owner string, run nudgewire.RunID, rows []nudgewire.ListRow) error {
+	cells := make([]string, len(rows))
+	for i := range rows {
+		text, err := encodeCells(rows[i].Cells)
+		if err != nil {
+			return fmt.Errorf("row %d of run %d: %w", rows[i].Number, run, err)
+		}
+		cells[i] = text
+	}
+	err := s.write(ctx, laneRows, func(t *tx) error {
+		r, err := t.run(run)
+		if err != nil {
+			return err
+		}
+		if r.State != nudgewire.RunBuilding || r.Owner != owner {
+			return unchanged{nudgewire.ErrMoved}
+		}
+		for i := range rows {
+			one := &rows[i]
+			if err := t.put(addRowSQL, int64(run), one.Number, one.Row, one.File, string(one.Phone), one.Given, cells[i], one.Reason); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return wrap(err, "store rows of run %d", run)
+}
+
+// encodeCells is a JSON list, "" for none.
+func encodeCells(cells []string) (string, error) {
+	if len(cells) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(cells)
+	return string(text), err
+}
+
+var dropRowsSQL = statementOf(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number > ?2 ORDER BY number DESC LIMIT 512)`)
+
+// DropRows removes the rows of a run that was not built to its end, unless it is another's by now. excluded says that those go,
+// too, which were excluded: else they stay, for whoever mends the list.
+func (s *Store) DropRows(ctx context.Context, owner string, run nudgewire.RunID, excluded bool) error {
+	above := int64(0)
+	if excluded {
+		above = -1 << 62
+	}
+	for n := int64(1); n > 0; {
+		err := s.write(ctx, laneRows, func(t *tx) error {
+			n = 0
+			r, err := t.run(run)
+			if err != nil {
+				return err
+			}
+			parts := false
+			err = t.query(partSQL, func(*row) error { parts = true; return nil }, int64(run), int64(1))
+			if err != nil || parts || r.Owner != "" && r.Owner != owner {
+				return err
+			}
+			n, err = t.exec(dropRowsSQL, int64(run), above)
+			return err
+		})
+		if err != nil {
+			return wrap(err, "remove rows of run %d", run)
+		}
+	}
+	return nil
+}
+
+var noteRowSQL = statementOf(`UPDATE list_rows SET reason = ?3, wait_until = ?4 WHERE run_id = ?1 AND number = ?2`)
+
+// NoteRows notes why rows of a list do not go, or until when they wait. What goes in a file all the same says so by its part.
+func (s *Store) NoteRows(ctx context.Context, list nudgewire.RunID, notes []nudgewire.RowNote) error {
+	for some := range slices.Chunk(notes, PerRows) {
+		err := s.write(ctx, laneRows, func(t *tx) error {
+			for i := range some {
+				n := &some[i]
+				if err := t.put(noteRowSQL, int64(list), n.Number, n.Reason, micro(n.Until)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return wrap(err, "note rows of run %d", list)
+		}
+	}
+	return nil
+}
+
+const listColumns = `run_id, number, line, file, phone, given, cells, reason, wait_until`
+
+func scanListRow(r *row) (v nudgewire.ListRow, err error) {
+	v = nudgewire.ListRow{Run: nudgewire.RunID(r.int()), Number: r.int()}
+	v.Row, v.File, v.Phone, v.Given = r.int(), r.text(), r.phone(), r.text()
+	cells := r.text()
+	v.Reason, v.WaitUntil = r.text(), r.time()
+	if r.err == nil && cells != "" {
+		if err := json.Unmarshal([]byte(cells), &v.Cells); err != nil {
+			return v, fmt.Errorf("row %d of run %d: %w", v.Number, v.Run, err)
+		}
+	}
+	return v, r.err
+}
+
+// ListRows calls each for the rows of a list in these ranges, in their order. It holds no more than some hundreds of them at a time,
+// and no transaction while each is called.
+func (s *Store) ListRows(ctx context.Context, of nudgewire.RunID, in nudgewire.RowRanges, each func(*nudgewire.ListRow) error) error {
+	for len(in) > 0 {
+		// Many short ranges that lie close together are read at once.
+		first, last, n := in[0].First, in[0].First, 0
+		for ; n < len(in) && in[n].First-first < PerRows; n++ {
+			last = min(in[n].Last, first+PerRows-1)
+		}
+		rows, err := list(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number <= ?3 ORDER BY number`,
+			[]any{int64(of), first, last}, scanListRow)
+		if err != nil {
+			return wrap(err, "rows of run %d", of)
+		}
+		for i := range rows {
+			if in.Has(rows[i].Number) {
+				if err := each(&rows[i]); err != nil {
+					return err
+				}
+			}
+		}
+		in = in.From(last + 1)
+	}
+	return nil
+}
+
+// ExcludedRows calls each for the rows that a run excluded when it read its list, in the order in which it met them.
+func (s *Store) ExcludedRows(ctx context.Context, run nudgewire.RunID, each func(*nudgewire.ListRow) error) error {
+	for before := int64(0); ; {
+		rows, err := list(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3`,
+			[]any{int64(run), before, int64(PerRows)}, scanListRow)
+		if err != nil || len(rows) == 0 {
+			return wrap(err, "rows that run %d excluded", run)
+		}
+		for i := range rows {
+			if err := each(&rows[i]); err != nil {
+				return err
+			}
+		}
+		before = rows[len(rows)-1].Number
+	}
+}
+
+// LeftOutRows calls each for the rows of a list that do not go, for a reason that was found when their turn came.
+func (s *Store) LeftOutRows(ctx context.Context, run nudgewire.RunID, each func(*nudgewire.ListRow) error) error {
+	for after := int64(0); ; {
+		rows, err := list(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number > ?2 AND reason <> '' ORDER BY number LIMIT ?3`,
+			[]any{int64(run), after, int64(PerRows)}, scanListRow)
+		if err != nil || len(rows) == 0 {
+			return wrap(err, "rows that run %d left out", run)
+		}
+		for i := range rows {
+			if err := each(&rows[i]); err != nil {
+				return err
+			}
+		}
+		after = rows[len(rows)-1].Number
+	}
+}
+
+// The reads of rows by what they name, which must not walk a list: commit_plan_test.go holds them to it.
+const (
+	rowsByPhone = `SELECT ` + listColumns + ` FROM list_rows WHERE phone = ?1 AND phone <> '' ORDER BY run_id DESC, number LIMIT ?2`
+	rowsByGiven = `SELECT ` + listColumns + ` FROM list_rows WHERE given = ?1 AND phone = '' AND given <> '' ORDER BY run_id DESC, number LIMIT ?2`
+	rowPlace    = `SELECT line, file FROM list_rows WHERE run_id = ?1 AND number = ?2`
+	partsOfList = `SELECT ` + partColumns + ` FROM parts WHERE list_id = ?1 ORDER BY run_id, number`
+)
+
+// A ListRowStory is a row of a list with the run that it is of, and the newest part that has it.
+type ListRowStory struct {
+	nudgewire.ListRow
+	Of   nudgewire.Run  // that sends it: of one that went again not the one that read it
+	Part nudgewire.Part // Number is 0 where none has it
+}
+
+// ListRowsOf tells of the rows of lists with a phone, the newest run first, at most limit; where phone is "" of those whose phone cannot be
+// read and stands there as text.
+func (s *Store) ListRowsOf(ctx context.Context, phone nudgewire.Phone, text string, limit int) (out []ListRowStory, err error) {
+	query, arg := rowsByPhone, string(phone)
+	if phone == "" {
+		query, arg = rowsByGiven, text
+	}
+	rows, err := list(ctx, s, query, []any{arg, int64(limit)}, scanListRow)
+	parts, runs := map[nudgewire.RunID][]nudgewire.Part{}, map[nudgewire.RunID]nudgewire.Run{}
+	for i := 0; err == nil && i < len(rows); i++ {
+		one := ListRowStory{ListRow: rows[i]}
+		all, known := parts[one.Run]
+		if !known && one.Number > 0 {
+			if all, err = s.PartsOfList(ctx, one.Run); err != nil {
+				break
+			}
+			parts[one.Run] = all
+		}
+		of := one.Run
+		if p := NewestWith(all, one.Number); p != nil {
+			one.Part, of = *p, p.RunID
+		}
+		r, known := runs[of]
+		if !known {
+			if r, err = s.Run(ctx, of); errors.Is(err, nudgewire.ErrNotFound) { // it leaves at this moment
+				err = nil
+				continue
+			}
+			runs[of] = r
+		}
+		one.Of = r
+		out = append(out, one)
+	}
+	return out, wrap(err, "rows of lists")
+}
+
+// NewestWith is the newest of the parts that has a row; nil for none.
+func NewestWith(parts []nudgewire.Part, number int64) *nudgewire.Part {
+	for i := range slices.Backward(parts) {
+		if parts[i].Ranges.Has(number) {
+			return &parts[i]
+		}
+	}
+	return nil
+}
+
+// RowPlace is where a row of a list stands in its source; zero where that is not known any more.
+func (s *Store) RowPlace(ctx context.Context, run nudgewire.RunID, number int64) (at nudgewire.Position, err error) {
+	err = s.rows(ctx, rowPlace, []any{int64(run), number}, func(r *row) error {
+		at = nudgewire.Position{Row: r.int(), File: r.text()}
+		return r.err
+	})
+	return at, wrap(err, "row %d of run %d", number, run)
+}
+
+// FilesTo are the files with these phones that left since then, or may have.
+func (s *Store) FilesTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) (out []nudgewire.Contacted, err error) {
+	type file struct {
+		nudgewire.Contacted
+		list   nudgewire.RunID
+		ranges nudgewire.RowRanges
+	}
+	files := map[nudgewire.RunID][]file{}
+	err = s.rows(ctx, `SELECT p.list_id, p.ranges, p.run_id, r.job, r.category, p.claimed_at FROM parts p JOIN runs r ON r.id = p.run_id
+		WHERE p.claimed_at >= ?1 AND p.claimed_at > 0 AND `+mayHaveArrived, []any{micro(since)}, func(r *row) error {
+		f := file{list: nudgewire.RunID(r.int())}
+		f.ranges, _ = decodeRanges(r.blob())
+		f.Run, f.Trigger, f.Category, f.At = nudgewire.RunID(r.int()), r.text(), nudgewire.Category(r.text()), r.time()
+		files[f.list] = append(files[f.list], f)
+		return r.err
+	})
+	if len(files) == 0 {
+		return nil, wrap(err, "files to phones")
+	}
+	for some := range slices.Chunk(phones, perList) {
+		if err != nil {
+			break
+		}
+		in, args := listOf(some)
+		err = s.rows(ctx, `SELECT phone, run_id, number FROM list_rows WHERE phone <> '' AND number > 0 AND phone IN (`+in+`)`, args, func(r *row) error {
+			phone, of, number := r.phone(), nudgewire.RunID(r.int()), r.int()
+			for _, f := range files[of] {
+				if f.Phone = phone; f.ranges.Has(number) && !slices.Contains(out, f.Contacted) {
+					out = append(out, f.Contacted)
+				}
+			}
+			return r.err
+		})
+	}
+	return out, wrap(err, "files to phones")
+}
+
+// mayHaveArrived is the condition on a part p that those on it got its file, or may have.
+const mayHaveArrived = `(p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`
+
+var pastPartsSQL = statementOf(`SELECT p.claimed_at, r.category, r.job, p.ranges, l.number, p.run_id, p.number FROM list_rows l
+		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id
+		WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + mayHaveArrived)
+
+// pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been: once for a file, however
+// often the phone stands on it.
+func (t *tx) pastParts(phone nudgewire.Phone, since int64, each func(nudgewire.PastSend)) error {
+	told := map[[2]int64]bool{}
+	return t.query(pastPartsSQL, func(r *row) error {
+		send := nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()}
+		ranges, err := decodeRanges(r.blob())
+		on := ranges.Has(r.int())
+		if file := [2]int64{r.int(), r.int()}; on && !told[file] {
+			told[file] = true
+			each(send)
+		}
+		return errors.Join(err, r.err)
+	}, string(phone), max(since, 1))
+}
+
+// encodeRanges writes the numbers as differences: those of a list of a million rows of which each tenth waits take 200 kB.
+func encodeRanges(rs nudgewire.RowRanges) []byte {
+	out, last := make([]byte, 0, 4*len(rs)+4), int64(0)
+	for _, r := range rs {
+		out = binary.AppendUvarint(out, uint64(r.First-last))
+		out = binary.AppendUvarint(out, uint64(r.Last-r.First))
+		last = r.Last
+	}
+	return out
+}
+
+func decodeRanges(text []byte) (rs nudgewire.RowRanges, err error) {
+	last := int64(0)
+	for len(text) > 0 {
+		first, n := binary.Uvarint(text)
+		if n <= 0 {
+			return rs, errors.New("the ranges of a part cannot be read")
+		}
+		text = text[n:]
+		more, n := binary.Uvarint(text)
+		if n <= 0 {
+			return rs, errors.New("the ranges of a part cannot be read")
+		}
+		text = text[n:]
+		r := nudgewire.RowRange{First: last + int64(first)}
+		r.Last = r.First + int64(more)
+		rs, last = append(rs, r), r.Last
+	}
+	return rs, nil
+}
