@@ -114,7 +114,7 @@ func (like *likeness) plan(i int) nudgewire.Plan {
 	e, d := like.event, like.decision
 	e.ID = 0
 	e.DedupeKey, e.ContentKey = "stored-"+serial, ""
-	e.Contact.Phone = nudgewire.Phone(other(string(e.Contact.Phone)))
+	e.Contact.Phone, e.Contact.SentAs = nudgewire.PhoneOf(other(string(e.Contact.Phone)))
 	e.Contact.ID, e.Contact.Email = other(e.Contact.ID), other(e.Contact.Email)
 	e.Cart.ID, e.Cart.URL, e.Cart.OtherIDs = other(e.Cart.ID), other(e.Cart.URL), []string{"token-" + serial}
 	e.Payload = bytes.ReplaceAll(e.Payload, []byte(like.serial), []byte(serial))
@@ -125,7 +125,7 @@ func (like *likeness) plan(i int) nudgewire.Plan {
 		p.EventAt = e.ReceivedAt
 		m := like.message
 		p.Dispatch = nudgewire.Dispatch{
-			Trigger: m.Trigger, Phone: e.Contact.Phone, Category: m.Category, Send: m.Send, Config: m.Config,
+			Trigger: m.Trigger, Phone: e.Contact.Phone, SentAs: e.Contact.SentAs, Category: m.Category, Send: m.Send, Config: m.Config,
 			Reason: "waits", DueAt: e.ReceivedAt.Add(365 * 24 * time.Hour), CreatedAt: e.ReceivedAt,
 		}
 		p.Decision.Outcome = nudgewire.Planned

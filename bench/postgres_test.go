@@ -146,7 +146,7 @@ func TestCostsAreThoseOfWhatWasDone(t *testing.T) {
 		}
 	}
 	got, err := l.rawCost(t.Context(), "keys")
-	if err != nil || got.n < 4*rawBatch || got.n%(4*rawBatch) != 0 || got.log <= 0 {
+	if err != nil || got.n < 5*rawBatch || got.n%(5*rawBatch) != 0 || got.log <= 0 {
 		t.Errorf("keys alone: %+v, %v", got, err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/regular"
+
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -21,7 +23,7 @@ var question = regexp.MustCompile("(?s)\n### (\\d+\\. [^\n]+)\n\n```sql\n(.*?)``
 
 // openData asks the questions of the page about open data, each by the SQL and with the answer of the page itself.
 func (s suite) openData(t *testing.T) {
-	page, err := os.ReadFile(dataPage)
+	page, err := regular.ReadSmall(dataPage)
 	if err != nil {
 		t.Fatal(err)
 	}
