@@ -865,6 +865,14 @@ CREATE VIEW v_runs AS
 		{{time r.due_at}} AS due_at, {{time r.created_at}} AS created_at, {{time r.started_at}} AS started_at, {{time r.ended_at}} AS ended_at
 	FROM runs r;
 
+-- Rows of lists. number is below 0 for one that was excluded when the list was read; left_out says of any other that it did not go. message is that of a
+-- row that was handed over; of a row in a file the state is that of its part, which jobs export names.
+CREATE VIEW v_rows AS
+	SELECT l.run_id AS run, l.number, l.line AS "row", {{masked l.phone}} AS phone, CASE WHEN l.number < 0 THEN 1 ELSE 0 END AS excluded,
+		CASE WHEN l.number > 0 AND l.reason <> '' THEN 1 ELSE 0 END AS left_out, {{time l.wait_until}} AS wait_until,
+		(SELECT x.dispatch_id + l.number - x.first_row FROM run_rows x WHERE x.run_id = l.run_id AND x.first_row <= l.number AND x.first_row + x.row_count > l.number) AS message
+	FROM list_rows l;
+
 -- ==== What only a database that many write to needs ====
 {{postgres only}}
 CREATE SEQUENCE event_numbers INCREMENT BY 4096;

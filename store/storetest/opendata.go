@@ -38,7 +38,7 @@ func (s suite) openData(t *testing.T) {
 		t.Run(q[1], func(t *testing.T) { same(t, q[2], q[3], table(t, db, q[2])) })
 	}
 	t.Run("nothing personal", func(t *testing.T) {
-		for _, view := range []string{"v_messages", "v_events", "v_contacts", "v_runs"} {
+		for _, view := range []string{"v_messages", "v_events", "v_contacts", "v_runs", "v_rows"} {
 			if !strings.Contains(string(page), "\n| `"+view+"` |") {
 				t.Errorf("the page does not describe %s", view)
 			}
