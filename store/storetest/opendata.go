@@ -3,15 +3,13 @@ package storetest
 import (
 	"database/sql"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/regular"
-
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/store"
 )
 
