@@ -122,6 +122,9 @@ const (
 	Authentication Category = "authentication"
 )
 
+// Blockable reports whether a block keeps messages of the category back: a code that the person asks for by logging in comes all the same.
+func (c Category) Blockable() bool { return c != Authentication }
+
 // Lanes lists the categories by urgency. Each is a lane of its own: none is held back by trouble of another one, or by what fills it.
 var Lanes = [...]Category{Authentication, Utility, Marketing}
 

@@ -1,9 +1,12 @@
 package nudgewire
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// DueRules say at the due moment of a dispatch whether it may be sent now. The store asks them inside the
-// commit of a claim, so both methods are pure and quick; the rules are those of the config that is loaded then.
+// DueRules are what the config says of a dispatch at its due moment: a part of duerules.MayGo, which is what is asked. The store does so
+// inside the commit of a claim, so both methods are pure and quick; the rules are those of the config that is loaded then.
 type DueRules interface {
 	// Needs says which facts Decide looks at. The zero value costs the claim nothing.
 	Needs(d *Dispatch) DueNeeds
@@ -19,8 +22,18 @@ type DueNeeds struct {
 	Window  bool          // the window of the trigger's rate
 }
 
-// DueFacts are what the store knows at the due moment. Only what was needed is filled in.
+// DueFacts are what is known of a message at its due moment, and once more just before its call. Only what was needed is filled in.
 type DueFacts struct {
+	CalledOff  string // by which event, since it was claimed; "" for none
+	Held       string // why a hold keeps it back; "" for none
+	Blocked    string // why its contact is blocked, as a sentence; "" where it is not
+	Forgetting string // the connector by which its contact came, all of which is asked to be forgotten; "" for none
+
+	// Claimed says that it has been claimed: its consent was asked about then, and it counts in the limits and rates already.
+	Claimed bool
+	Service string   // why the service takes nothing of its account or lane now; "" where it does
+	Step    *Verdict // what is said of a step of a sequence; nil for another message, and where all else has to let it go first
+
 	Sends    []PastSend // to the same phone, whatever the trigger or job, the newest first
 	Contacts int        // different phones that were sent to by this account
 	New      bool       // this phone is not one of them
@@ -55,10 +68,59 @@ const (
 // A Verdict is what DueRules answer. The zero value lets the dispatch go.
 type Verdict struct {
 	Action VerdictAction
-	Rule   string    // the YAML key that decided: quiet_hours, limit, consent, limits, rate
+	Rule   string    // what decided: one of DueReasons
 	Reason string    // one sentence for people, with the numbers that decided
 	Until  time.Time // for DeferSend: when it falls due again
 	Window time.Time // for AllowSend: when the window of the trigger's rate began in which it goes; zero for no rate
+}
+
+// What a verdict goes by, as its Rule. Those of the config are its YAML keys.
+const (
+	RuleExpires    = "expires"
+	RuleCancelled  = "cancelled"
+	RuleHold       = "hold"
+	RuleBlock      = "block"
+	RuleRedaction  = "redaction"
+	RuleConfig     = "config"
+	RuleConsent    = "consent"
+	RuleQuietHours = "quiet_hours"
+	RuleLimit      = "limit"
+	RuleAccount    = "limits"
+	RuleRate       = "rate"
+	RuleService    = "service"
+	RuleStep       = "step"
+)
+
+// A DueReason is one reason why a message may not go.
+type DueReason struct {
+	Rule  string
+	Never bool // the message may end by it
+	Later bool // it may wait by it until a time
+	Held  bool // it waits by it until somebody or something ends that
+	Kept  bool // what it said stays with the message (docs/states.md)
+}
+
+// DueReasons lists all reasons, in the order in which they are asked.
+var DueReasons = []DueReason{
+	{Rule: RuleExpires, Never: true},
+	{Rule: RuleCancelled, Held: true}, // it goes back to wait, and is cancelled on the way
+	{Rule: RuleHold, Held: true},
+	{Rule: RuleBlock, Never: true},
+	{Rule: RuleRedaction, Never: true, Later: true, Kept: true},
+	{Rule: RuleConfig, Later: true, Kept: true},
+	{Rule: RuleConsent, Never: true, Kept: true},
+	{Rule: RuleQuietHours, Never: true, Later: true, Kept: true},
+	{Rule: RuleLimit, Never: true, Later: true, Kept: true},
+	{Rule: RuleAccount, Never: true, Later: true, Kept: true},
+	{Rule: RuleRate, Never: true, Later: true, Kept: true},
+	{Rule: RuleService, Held: true},
+	{Rule: RuleStep, Never: true, Later: true},
+}
+
+// Kept reports whether what was said stays with the message, for people.
+func (v *Verdict) Kept() bool {
+	i := slices.IndexFunc(DueReasons, func(r DueReason) bool { return r.Rule == v.Rule })
+	return i >= 0 && DueReasons[i].Kept
 }
 
 // RuleOnChange is the Rule of what an edit planned anew: it is kept with what rules said, put off until its new time, earlier or later.
@@ -72,4 +134,5 @@ const (
 	AllowSend VerdictAction = ""
 	DeferSend VerdictAction = "deferred"
 	DropSend  VerdictAction = "dropped"
+	HoldSend  VerdictAction = "held" // it waits with the due time that it has
 )

@@ -23,7 +23,7 @@ var makers = map[string]string{
 var silent = map[string]string{
 	"store/row_scan.go":    "scanDispatch scanEvent",
 	"store/read_events.go": "scanEvent", // what it was spelled like is among the facts
-	"duerules/lists.go":    "Ask",
+	"duerules/maygo.go":    "MayGo",
 }
 
 // A Phone made of a text in another way could be another spelling of somebody who is known already: a block, a limit or a

@@ -115,26 +115,16 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 	acc.sender = sender.New(sender.Options{
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("sender"),
 		Owner: a.owner, Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace, FirstPoll: acc.tracker.First,
-		Pauses: sendPauses(rows, way),
-		Ahead:  a.store.ClockAhead,
-		Halted: func(d *nudgewire.Dispatch) string {
-			if why := a.store.CalledOff(d.ID); why != "" {
-				return why
-			}
-			if h, held := a.store.Held(d); held {
-				return h.Why()
-			}
-			return ""
-		},
+		Pauses:        sendPauses(rows, way),
+		Ahead:         a.store.ClockAhead,
 		HoldMarketing: a.disk.holds,
 		Request:       func(d *nudgewire.Dispatch) string { return a.requestOf(d.ID) },
 		Called:        a.called(),
-		Barred:        a.store.Barred,
 		OnDoubt:       a.onDoubt,
 		OwnExpiry:     a.ownExpiry,
 		Probes:        func(d *nudgewire.Dispatch) bool { return a.store.Probes(d.ID) },
 		Classify:      a.classify,
-		Step:          a.step,
+		MayGo:         a.mayGo,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/scheduler"
 	"github.com/nudgewire/nudgewire/store"
@@ -27,15 +28,10 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		OnPause:   a.lookAtPauses,
 		OnLookup:  func(at time.Time) { a.enricher.Wake(at) },
 		FirstPoll: a.firstPoll,
-		Due: func() nudgewire.DueRules {
-			if due := a.due.Load(); due.Any() {
-				return due
-			}
-			return nil
-		},
-		Sends:    func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
-		Accounts: a.has,
-		OnDoubt:  a.onDoubt,
+		Due:       a.dueRules,
+		Sends:     func(trigger string) bool { return a.rules.Load().Triggers.ModeOf(trigger) == triggers.Live },
+		Accounts:  a.has,
+		OnDoubt:   a.onDoubt,
 
 		OwnExpiry: a.ownExpiry,
 		Observer:  a.observer(),
@@ -107,13 +103,34 @@ func (a *App) requestOf(id nudgewire.DispatchID) string {
 	return request
 }
 
-// step decides about a step of a sequence by what is stored of it and of the steps before.
-func (a *App) step(ctx context.Context, d *nudgewire.Dispatch, now time.Time) (nudgewire.StepVerdict, error) {
-	facts, err := a.store.StepFacts(ctx, d)
-	if err != nil {
-		return nudgewire.StepVerdict{}, err
+// dueRules are the rules of the due moment by the present config; nil for none.
+func (a *App) dueRules() nudgewire.DueRules {
+	if due := a.due.Load(); due.Any() {
+		return due
 	}
-	return a.rules.Load().Triggers.Step(d, &facts, now), nil
+	return nil
+}
+
+// mayGo is the look just before the call of a claim. A step of a sequence is asked about where all else lets it go, because that reads what was stored
+// of it and of the steps before.
+func (a *App) mayGo(ctx context.Context, d *nudgewire.Dispatch, service string, now time.Time) (v nudgewire.StepVerdict, err error) {
+	facts, err := a.store.FactsOf(ctx, d)
+	if err != nil {
+		return v, err
+	}
+	facts.Service = service
+	rules := a.dueRules()
+	v.Verdict = duerules.MayGo(rules, d, &facts, now)
+	if v.Action != nudgewire.AllowSend || d.Step == 0 {
+		return v, nil
+	}
+	of, err := a.store.StepFacts(ctx, d)
+	if err != nil {
+		return v, err
+	}
+	step := a.rules.Load().Triggers.Step(d, &of, now)
+	facts.Step = &step.Verdict
+	return nudgewire.StepVerdict{Verdict: duerules.MayGo(rules, d, &facts, now), Decision: step.Decision}, nil
 }
 
 // classify gives the service's words the class that the present config says.

@@ -36,7 +36,7 @@ func (a *account) ask(q question) nudgewire.Verdict {
 	if !a.holds(q.dispatch) || !q.facts.New || int64(q.facts.Contacts) < a.most {
 		return nudgewire.Verdict{}
 	}
-	return q.putOff("limits", a.words(int64(q.facts.Contacts)), q.now.Add(a.pause()), 0)
+	return q.putOff(nudgewire.RuleAccount, a.words(int64(q.facts.Contacts)), q.now.Add(a.pause()), 0)
 }
 
 // words say that the account has no room.

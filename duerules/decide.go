@@ -18,14 +18,14 @@ type question struct {
 	zones    []*hours.Zone // that the contact may be in
 }
 
-// Decide implements nudgewire.DueRules. The rules are asked in the order of the design, and the first that
+// Decide implements nudgewire.DueRules, for MayGo. The rules are asked in the order of the design, and the first that
 // holds the dispatch back answers: consent, quiet hours, limits, the account's limit, the
 // trigger's rate, which only what the others let go uses. Of two policies that hold for it the stricter answers. What is
-// put off is asked about again when it falls due, by the rules of then.
+// put off is asked about again when it falls due, by the rules of then. What is claimed already has only quiet hours to meet.
 func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	b := r.of(d)
 	if b.unknown != "" {
-		return nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "config", Reason: b.unknown, Until: now.Add(askAgain).UTC()}
+		return unknownRules(b.unknown, now)
 	}
 	paced := b.own.paced()
 	if b.own == nil && b.also == nil && !r.by(d).holds(d) {
@@ -39,7 +39,7 @@ func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Ti
 	for p := range b.all {
 		v = stricter(v, r.askPolicy(p, &q))
 	}
-	if v.Action != nudgewire.AllowSend {
+	if v.Action != nudgewire.AllowSend || f.Claimed {
 		return v
 	}
 	if v := r.by(d).ask(q); v.Action != nudgewire.AllowSend || !paced {
@@ -51,16 +51,16 @@ func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Ti
 // askAgain is how long what no rule is known of waits before it is asked about once more.
 const askAgain = 5 * time.Minute
 
+func unknownRules(why string, now time.Time) nudgewire.Verdict {
+	return nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: nudgewire.RuleConfig, Reason: why, Until: now.Add(askAgain).UTC()}
+}
+
 // askPolicy asks the consent, the quiet hours and the limits of one policy. What it works out for that stays in q.
 func (r *Rules) askPolicy(p *policy, q *question) nudgewire.Verdict {
 	d := q.dispatch
-	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0
-	if p.asks(d.Category) && q.facts.Consent != nudgewire.ConsentGiven {
-		why := "consent is required, and the contact's consent to messages is not recorded"
-		if q.facts.Consent == nudgewire.ConsentWithdrawn {
-			why = "consent is required, and the contact has withdrawn it"
-		}
-		return dropped("consent", why)
+	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0 && !q.facts.Claimed
+	if v := p.askConsent(q); v.Action != nudgewire.AllowSend {
+		return v
 	}
 	if q.quiet = quiet; quiet != nil || limited {
 		q.zones = r.zonesOf(d, quiet, q.now)
@@ -69,6 +69,17 @@ func (r *Rules) askPolicy(p *policy, q *question) nudgewire.Verdict {
 		return v
 	}
 	return p.askLimits(*q)
+}
+
+// askConsent drops what goes to somebody who has not agreed to it.
+func (p *policy) askConsent(q *question) nudgewire.Verdict {
+	switch {
+	case !p.asks(q.dispatch.Category) || q.facts.Claimed || q.facts.Consent == nudgewire.ConsentGiven:
+		return nudgewire.Verdict{}
+	case q.facts.Consent == nudgewire.ConsentWithdrawn:
+		return dropped(nudgewire.RuleConsent, "consent is required, and the contact has withdrawn it")
+	}
+	return dropped(nudgewire.RuleConsent, "consent is required, and the contact's consent to messages is not recorded")
 }
 
 // stricter is the verdict of two that holds a message back more: one that drops it, else the later.
@@ -111,13 +122,9 @@ func (q question) putOff(rule, why string, until time.Time, maxDefer time.Durati
 		until = free
 	}
 	next := "next at " + q.stamp(until)
-	first, lives := q.facts.FirstDue, q.dispatch.ExpiresAt
+	first, lives := q.facts.FirstDue, livesUntil(q.dispatch, q.facts)
 	if first.IsZero() {
 		first = q.dispatch.DueAt
-	}
-	if !lives.IsZero() {
-		// An expiry moves along with each deferral; what a message may be put off in all is what it lives.
-		lives = first.Add(lives.Sub(q.dispatch.DueAt))
 	}
 	switch {
 	case !lives.IsZero() && !until.Before(lives):

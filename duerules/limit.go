@@ -61,11 +61,11 @@ func (l *limit) ask(q question) nudgewire.Verdict {
 	case until.IsZero():
 		return nudgewire.Verdict{}
 	case l.Most == 0:
-		return dropped("limit", l.none())
+		return dropped(nudgewire.RuleLimit, l.none())
 	case l.drop:
-		return dropped("limit", l.words(full, q))
+		return dropped(nudgewire.RuleLimit, l.words(full, q))
 	}
-	return q.putOff("limit", l.words(full, q), until, l.maxDefer)
+	return q.putOff(nudgewire.RuleLimit, l.words(full, q), until, l.maxDefer)
 }
 
 // none is what a limit of nothing says.

@@ -64,17 +64,3 @@ func (l List) Consent() bool { return l.bound.asks(l.category) }
 
 // Back is how far back its limits look; 0 where it has none.
 func (l List) Back() time.Duration { return l.bound.back(l.category) }
-
-// Ask says whether a contact may get it now by its limits. sends are what was sent to it, the newest first, as far as Back looks; first is
-// when the list was due, for max_defer.
-func (l List) Ask(phone nudgewire.Phone, sends []nudgewire.PastSend, first, now time.Time) (v nudgewire.Verdict) {
-	if l.Back() == 0 {
-		return v
-	}
-	d := &nudgewire.Dispatch{Trigger: l.job, Category: l.category, Phone: phone, DueAt: first}
-	q := question{dispatch: d, facts: &nudgewire.DueFacts{Sends: sends, FirstDue: first}, now: now, zones: l.rules.zonesOf(d, nil, now)}
-	for p := range l.bound.all {
-		v = stricter(v, p.askLimits(q))
-	}
-	return v
-}

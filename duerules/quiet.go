@@ -26,7 +26,7 @@ func (r *quiet) ask(q question) nudgewire.Verdict {
 	}
 	why := fmt.Sprintf("quiet hours are %s, and it is %s", &r.rule, q.now.In(in.Location()).Format("Mon 15:04")+" in "+in.String())
 	if r.drop {
-		return dropped("quiet_hours", why)
+		return dropped(nudgewire.RuleQuietHours, why)
 	}
-	return q.putOff("quiet_hours", why, q.now, r.maxDefer)
+	return q.putOff(nudgewire.RuleQuietHours, why, q.now, r.maxDefer)
 }

@@ -107,5 +107,5 @@ func (r *Rules) askRate(rate Rate, q question) nudgewire.Verdict {
 		return nudgewire.Verdict{Window: since}
 	}
 	why := fmt.Sprintf("%s of %s were taken for sending by %s since %s", units.Number(used), rate, q.dispatch.Trigger, q.stamp(since))
-	return q.putOff("rate", why, rate.Next(since, r.zone), 0)
+	return q.putOff(nudgewire.RuleRate, why, rate.Next(since, r.zone), 0)
 }

@@ -51,7 +51,8 @@ func (s *Scheduler) excluded(ctx context.Context, r *nudgewire.Run, job *Compile
 		}
 		q.Back = list.Back()
 		q.Limits = func(phone nudgewire.Phone, sends []nudgewire.PastSend) nudgewire.Verdict {
-			return list.Ask(phone, sends, r.DueAt, q.Now)
+			// Blocks and consent are asked by the Excluder, which has the words of those who know.
+			return list.MayGo(phone, &nudgewire.DueFacts{Consent: nudgewire.ConsentGiven, Sends: sends, FirstDue: r.DueAt}, r.DueAt, q.Now)
 		}
 	}
 	answers, err := s.Excluder.Excluded(ctx, phones, q)

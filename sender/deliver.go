@@ -12,7 +12,6 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
-	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // work takes a claim to its recorded end. ctx done means give back what was not sent; calling bounds
@@ -58,40 +57,19 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		return s.giveBack(c, time.Now(), "stopping before it was sent")
 	}
 	seat.Left()
-	now = time.Now()
-	if halted, scope, is := s.health.holds(lane); is && (!c.probe || !s.health.halts[scope].Turn(now)) {
-		return s.giveBack(c, c.DueAt, "not sent: "+halted.Why)
+	decided, a, goes := s.mayGo(calling, c)
+	if !goes {
+		return a
 	}
-	if s.Halted != nil {
-		if why := s.Halted(&c.Dispatch); why != "" {
-			// With the due time that it had: a halt delays and puts nothing in another order.
-			return s.giveBack(c, c.DueAt, "not sent: "+why)
-		}
-	}
-	if s.Barred != nil {
-		// Not to know is no leave to send: the claim goes back and is looked at again.
-		if why, err := s.Barred(calling, &c.Dispatch); err != nil {
-			return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
-		} else if why != "" {
-			return c.attempt(now, nudgewire.StateDropped, why)
-		}
-	}
-	if expired(c.ExpiresAt, now) {
-		return c.attempt(now, nudgewire.StateDropped, "expired at "+units.Stamp(c.ExpiresAt)+", before it could be sent")
-	}
-	if s.Step != nil && c.Step > 0 {
-		var decided *nudgewire.Decision
-		if ended, done := s.step(calling, c, &decided); done {
-			return ended
-		}
+	if decided != nil {
 		// Where the claim goes back to wait it is decided anew, with the facts of then.
 		defer func() {
 			if a.State != nudgewire.StateWaiting {
 				a.Decision = decided
 			}
 		}()
-		now = time.Now()
 	}
+	now = time.Now()
 	if now.Add(s.Timeout).After(c.ends) {
 		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
 	}
@@ -118,28 +96,29 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	return a
 }
 
-// step is the look at a step of a sequence; done says that it is not sent now. What was decided is left in
-// decided.
-func (s *Sender) step(ctx context.Context, c *claim, decided **nudgewire.Decision) (a nudgewire.Attempt, done bool) {
-	now := time.Now()
-	v, err := s.Step(ctx, &c.Dispatch, now)
-	if err != nil { // not to know is no leave to send
-		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error()), true
+// mayGo is the last look before the call: what keeps the claim back by now. decided is what was decided of a step that goes.
+func (s *Sender) mayGo(ctx context.Context, c *claim) (decided *nudgewire.Decision, a nudgewire.Attempt, goes bool) {
+	now, service := time.Now(), ""
+	if halted, scope, is := s.health.holds(c.Category.Lane()); is && (!c.probe || !s.health.halts[scope].Turn(now)) {
+		service = halted.Why
 	}
-	switch v.Action {
-	case nudgewire.DeferSend:
-		a = c.attempt(now, nudgewire.StateWaiting, v.Reason)
-		a.RetryAt, a.PutOff = v.Until, true
-		s.counts.givenBack.Add(1)
-		return a, true
-	case nudgewire.DropSend:
+	v, err := s.MayGo(ctx, &c.Dispatch, service, now)
+	switch {
+	case err != nil: // not to know is no leave to send: the claim goes back and is looked at again
+		return nil, s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error()), false
+	case v.Action == nudgewire.AllowSend:
+		return v.Decision, a, true
+	case v.Action == nudgewire.DropSend:
 		a = c.attempt(now, nudgewire.StateDropped, v.Reason)
 		a.Decision = v.Decision
-		return a, true
-	default:
-		*decided = v.Decision
-		return a, false
+		return nil, a, false
+	case v.Action == nudgewire.DeferSend && v.Rule == nudgewire.RuleStep:
+		a = s.giveBack(c, v.Until, v.Reason)
+		a.PutOff = true
+		return nil, a, false
 	}
+	// With the due time that it had: a hold delays and puts nothing in another order, and what a rule says now it says to the next claim.
+	return nil, s.giveBack(c, c.DueAt, "not sent: "+v.Reason), false
 }
 
 // call asks the service for what the dispatch says.

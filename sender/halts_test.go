@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/duerules"
 )
 
 // passesOver is a store that gives out nothing while everything is halted.
@@ -23,6 +24,39 @@ func passesOver(halted *atomic.Bool) func() error {
 	}
 }
 
+// knowing is the last look with what tell says of each claim.
+func knowing(tell func(*nudgewire.Dispatch, *nudgewire.DueFacts) error) func(context.Context, *nudgewire.Dispatch, string, time.Time) (nudgewire.StepVerdict, error) {
+	return func(_ context.Context, d *nudgewire.Dispatch, service string, now time.Time) (v nudgewire.StepVerdict, err error) {
+		f := nudgewire.DueFacts{Claimed: true, Service: service}
+		err = tell(d, &f)
+		v.Verdict = duerules.MayGo(nil, d, &f, now)
+		return v, err
+	}
+}
+
+// Quiet hours that begin between a claim and its call keep it back: it waits with the due time that it had, and the next claim asks anew.
+func TestTheLastLookSeesQuietHoursBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		rows := many(1, nudgewire.Marketing)
+		due := rows[0].DueAt
+		r := start(t, newMemory(rows...), &service{}, func(o *Options) {
+			o.MayGo = func(_ context.Context, d *nudgewire.Dispatch, _ string, now time.Time) (v nudgewire.StepVerdict, err error) {
+				if asked.Add(1) == 1 {
+					v.Verdict = nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: nudgewire.RuleQuietHours, Reason: "quiet hours are 21:00-09:00", Until: now.Add(12 * time.Hour)}
+				} else if !d.DueAt.Equal(due) {
+					t.Errorf("it came back due at %s and not at %s", d.DueAt, due)
+				}
+				return v, nil
+			}
+		})
+		pass(time.Minute)
+		if d := r.store.row(1); asked.Load() != 2 || d.State != nudgewire.StateAccepted || len(r.service.made()) != 1 {
+			t.Errorf("asked %d times, %s after %d calls", asked.Load(), d.State, len(r.service.made()))
+		}
+	})
+}
+
 // A halt reaches claims that were made before it: what waits for its call goes back with the
 // due time that it had, and only the calls that had begun end as they would.
 func TestTheLastLookSeesAHalt(t *testing.T) {
@@ -33,12 +67,12 @@ func TestTheLastLookSeesAHalt(t *testing.T) {
 		began := time.Now()
 		r := start(t, store, &service{answer: takes(time.Minute)}, func(o *Options) {
 			o.Concurrency = 4
-			o.Halted = func(d *nudgewire.Dispatch) string {
+			o.MayGo = knowing(func(d *nudgewire.Dispatch, f *nudgewire.DueFacts) error {
 				if halted.Load() && d.Trigger == "abandoned-cart" {
-					return `trigger "abandoned-cart" is halted`
+					f.Held = `trigger "abandoned-cart" is halted`
 				}
-				return ""
-			}
+				return nil
+			})
 		})
 		synctest.Wait()
 		underWay := len(r.service.made())
@@ -85,17 +119,17 @@ func TestTheLastLookSeesABlock(t *testing.T) {
 		var asked []nudgewire.DispatchID
 		r := start(t, newMemory(rows...), &service{}, func(o *Options) {
 			o.Concurrency = 1 // one look at a time
-			o.Barred = func(_ context.Context, d *nudgewire.Dispatch) (string, error) {
+			o.MayGo = knowing(func(d *nudgewire.Dispatch, f *nudgewire.DueFacts) error {
 				asked = append(asked, d.ID)
 				if broken > 0 {
 					broken--
-					return "", errors.New("the disk does not answer")
+					return errors.New("the disk does not answer")
 				}
 				if d.Phone == blocked {
-					return "the contact is blocked: asked for it", nil
+					f.Blocked = "the contact is blocked: asked for it"
 				}
-				return "", nil
-			}
+				return nil
+			})
 		})
 		pass(time.Minute)
 		d := r.store.row(2)
@@ -135,12 +169,12 @@ func TestNoCallBeginsAfterAHalt(t *testing.T) {
 			return takes(time.Duration(n%7+1)*time.Millisecond)(ctx, n, m)
 		}
 		start(t, store, api, func(o *Options) {
-			o.Halted = func(*nudgewire.Dispatch) string {
+			o.MayGo = knowing(func(_ *nudgewire.Dispatch, f *nudgewire.DueFacts) error {
 				if halted.Load() {
-					return "everything is halted"
+					f.Held = "everything is halted"
 				}
-				return ""
-			}
+				return nil
+			})
 		})
 		pass(time.Minute)
 		// A call that had looked before the halt may still begin: at most one for each place.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/pace"
@@ -83,15 +84,9 @@ type Options struct {
 	FirstPoll func(accepted time.Time) time.Time
 	// HoldMarketing is until when no marketing is claimed, the zero time while it is. It is asked again then. Nil is never.
 	HoldMarketing func() (until time.Time)
-	// Halted says why a person stopped what d is part of, "" when nobody did. It is asked just
-	// before the call, for claims made before the halt; nil is never.
-	Halted func(d *nudgewire.Dispatch) string
-	// Barred says why d must not be sent at all, "" when it may: its contact was blocked after
-	// the claim. It is asked just before the call; nil is never.
-	Barred func(ctx context.Context, d *nudgewire.Dispatch) (why string, err error)
-	// Step decides about a step of a sequence just before its call: whether it waits for the step
-	// before it, and whether its conditions hold. Nil sends every step.
-	Step func(ctx context.Context, d *nudgewire.Dispatch, now time.Time) (nudgewire.StepVerdict, error)
+	// MayGo says just before the call of a claim whether d may go, from what changed since the claim; service is why the service takes nothing of
+	// its lane now, "" where it does. Nil is by that, and by when it expires.
+	MayGo func(ctx context.Context, d *nudgewire.Dispatch, service string, now time.Time) (nudgewire.StepVerdict, error)
 	// Classify gives the service's words about a message their class; nil is by the rules that come with
 	// nudgewire.
 	Classify func(words string) nudgewire.ErrorClass
@@ -176,6 +171,11 @@ func New(o Options) *Sender {
 	}
 	if o.Request == nil {
 		o.Request = func(*nudgewire.Dispatch) string { return "" }
+	}
+	if o.MayGo == nil {
+		o.MayGo = func(_ context.Context, d *nudgewire.Dispatch, service string, now time.Time) (nudgewire.StepVerdict, error) {
+			return nudgewire.StepVerdict{Verdict: duerules.MayGo(nil, d, &nudgewire.DueFacts{Claimed: true, Service: service}, now)}, nil
+		}
 	}
 	if o.OnDoubt == nil {
 		o.OnDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }

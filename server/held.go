@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 )
 
 // holders are what keeps messages back at present that wait: holds, and accounts that send nothing.
@@ -39,18 +40,18 @@ func (h holders) of(m *MessageView) string {
 	if m.Send != nil {
 		d.Send = *m.Send
 	}
+	var facts nudgewire.DueFacts
 	for _, one := range h.holds {
 		if one.Stops(&d) {
-			return one.Why()
+			facts.Held = one.Why()
+			break
 		}
-	}
-	if m.DueAt.After(h.now) {
-		return ""
 	}
 	for _, a := range h.troubles {
-		if (a.Name == "" || nudgewire.AccountKey(a.Name) == m.Account) && (a.Halted.Lane == "" || a.Halted.Lane == m.Category) {
-			return a.Halted.Words(h.now)
+		if !m.DueAt.After(h.now) && facts.Service == "" &&
+			(a.Name == "" || nudgewire.AccountKey(a.Name) == m.Account) && (a.Halted.Lane == "" || a.Halted.Lane == m.Category) {
+			facts.Service = a.Halted.Words(h.now)
 		}
 	}
-	return ""
+	return duerules.MayGo(nil, &d, &facts, h.now).Reason // what the rules say it says itself, when it is due
 }

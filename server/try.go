@@ -14,6 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/enricher"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
@@ -259,7 +260,7 @@ func (t *Trial) message(d *nudgewire.Dispatch) TriedMessage {
 func (t *Trial) held(d *nudgewire.Dispatch) *TriedHold {
 	planned := *d
 	planned.EventID = 1 // any: without one it would be a job's row
-	v := t.Due.Decide(&planned, &nudgewire.DueFacts{}, d.DueAt)
+	v := duerules.MayGo(t.Due, &planned, &nudgewire.DueFacts{}, d.DueAt)
 	if v.Action == nudgewire.AllowSend {
 		return nil
 	}

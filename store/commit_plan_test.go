@@ -112,7 +112,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, err = s.Family(t.Context(), run)
 	failIf(t, err)
-	_, err = s.Barred(t.Context(), &nudgewire.Dispatch{Phone: "447700900123"})
+	_, err = s.FactsOf(t.Context(), &nudgewire.Dispatch{Phone: "447700900123"})
 	failIf(t, err)
 	_, _, err = s.NextDue(t.Context())
 	failIf(t, err)

@@ -84,7 +84,7 @@ func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err erro
 // barred says why a due dispatch is dropped for a block of its phone, "" when it is not. A
 // code that the person asks for by logging in comes all the same.
 func (t *tx) barred(d *nudgewire.Dispatch) (why string, err error) {
-	if !blockable(d) {
+	if !d.Category.Blockable() {
 		return "", nil
 	}
 	reason, found, err := t.blocked(d.Phone)
@@ -94,8 +94,6 @@ func (t *tx) barred(d *nudgewire.Dispatch) (why string, err error) {
 	return blockedWords(reason), nil
 }
 
-func blockable(d *nudgewire.Dispatch) bool { return d.Category != nudgewire.Authentication }
-
 func blockedWords(reason string) string {
 	if reason == "" {
 		return "the contact is blocked"
@@ -103,31 +101,32 @@ func blockedWords(reason string) string {
 	return "the contact is blocked: " + reason
 }
 
-// clockSlack is how far the clock may be put back between a claim and a block without Barred
+// clockSlack is how far the clock may be put back between a claim and a block without FactsOf
 // taking the block for older than the claim.
 const clockSlack = int64(time.Minute / time.Microsecond)
 
-// Barred says why a claimed dispatch must not be sent after all, "" when it may: its contact
-// was blocked while it waited for its call. A block that is older than the claim was seen by
-// the claim, so the database is asked only while blocks are fresh.
-func (s *Store) Barred(ctx context.Context, d *nudgewire.Dispatch) (why string, err error) {
-	if d.Category == nudgewire.Authentication || s.writer.lastBlock.Load()+clockSlack < micro(d.UpdatedAt) {
-		return "", nil
+// FactsOf are the facts of a claimed dispatch that may have changed since its claim, for the look just before its call: an event that
+// cancelled it, a hold, a block of its contact. A block that is older than the claim was seen by
+// the claim, so the database is asked only while blocks are fresh; the rest asks none.
+func (s *Store) FactsOf(ctx context.Context, d *nudgewire.Dispatch) (f nudgewire.DueFacts, err error) {
+	f.Claimed, f.CalledOff = true, s.recent.why(d.ID)
+	if h, held := s.Held(d); held {
+		f.Held = h.Why()
+	}
+	if !d.Category.Blockable() || s.writer.lastBlock.Load()+clockSlack < micro(d.UpdatedAt) {
+		return f, nil
 	}
 	err = s.rows(ctx, `SELECT reason FROM blocks WHERE phone = ?1`, []any{string(d.Phone)}, func(r *row) error {
-		why = blockedWords(r.text())
+		f.Blocked = blockedWords(r.text())
 		return nil
 	})
-	if err == nil && why == "" {
+	if err == nil && f.Blocked == "" {
 		var gone map[nudgewire.Phone]int64
 		if gone, err = s.forgottenOf(ctx, []nudgewire.Phone{d.Phone}); gone[d.Phone] > 0 {
-			why = blockedWords(forgottenWords)
+			f.Blocked = blockedWords(forgottenWords)
 		}
 	}
-	if err != nil {
-		return "", fmt.Errorf("ask whether %s is blocked: %w", d.Phone.Masked(), err)
-	}
-	return why, nil
+	return f, wrap(err, "ask whether %s is blocked", d.Phone.Masked())
 }
 
 // Allow ends the block of a phone; ErrNotFound when there was none.

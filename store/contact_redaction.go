@@ -22,9 +22,6 @@ type Redaction struct {
 	Recorded  bool // it is in the audit
 }
 
-// RedactionRule is what verdicts call the rule that an open request is.
-const RedactionRule = "redaction"
-
 // ViaWebhook is how the audit knows who asked: the sender's own webhook.
 const ViaWebhook = "webhook"
 
@@ -221,28 +218,4 @@ func (t *tx) redacting(open map[string]int64, phone nudgewire.Phone, hash func(.
 		}, padded([]any{string(phone)}, some)...)
 	}
 	return connector, wrap(err, "whether a contact is to be forgotten")
-}
-
-// redactionLook is how often what waits for a decision is asked about again. A decision asks at once.
-const redactionLook = time.Hour
-
-// redacted is what a message to a contact who may have to be forgotten waits for. It never lives longer by that.
-func (d *claimed) redacted(now time.Time) nudgewire.Verdict {
-	v := nudgewire.Verdict{
-		Action: nudgewire.DeferSend, Rule: RedactionRule, Until: now.Add(redactionLook),
-		Reason: "all that came by " + d.redaction + " is asked to be forgotten, and a person has to decide (nudgewire contacts redactions)",
-	}
-	if d.ExpiresAt.IsZero() {
-		return v
-	}
-	lives := d.ExpiresAt // moves along with each deferral
-	if !d.firstDue.IsZero() {
-		lives = d.firstDue.Add(d.ExpiresAt.Sub(d.DueAt))
-	}
-	if !now.Before(lives) {
-		v.Action, v.Until, v.Reason = nudgewire.DropSend, time.Time{}, v.Reason+"; it expired meanwhile"
-	} else if v.Until.After(lives) {
-		v.Until = lives
-	}
-	return v
 }

@@ -106,11 +106,6 @@ func byEvent(e *nudgewire.Event, id nudgewire.EventID) string {
 	return fmt.Sprintf("cancelled by %s (event %d)", e.Ref(), id)
 }
 
-// CalledOff says which event called a claimed dispatch off since its claim, "" for none. It is for
-// the look just before the call and costs next to nothing. The dispatch goes back to wait, and is
-// cancelled on the way.
-func (s *Store) CalledOff(id nudgewire.DispatchID) (why string) { return s.recent.why(id) }
-
 type calledOff struct {
 	id  nudgewire.DispatchID
 	why string

@@ -106,12 +106,8 @@ func othersThan(p *nudgewire.ProbeRequest) []others {
 // claimed is a dispatch with what to send still encoded, and what is looked at before it is claimed.
 type claimed struct {
 	nudgewire.Dispatch
-	send     string
-	firstDue time.Time         // before it was deferred; zero where it never was
-	block    string            // of its phone: "=" and the reason; "" for none
-	consent  nudgewire.Consent // where a rule needs it
-
-	redaction string // the connector by which it came, all of which is asked to be forgotten; "" for none
+	send  string
+	facts nudgewire.DueFacts // what is known of it before it is claimed
 }
 
 // readable decodes what to send. A row that cannot be read is given up here, or it would
@@ -162,8 +158,12 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 		ask, from := want-len(got), len(got)
 		each := func(r *row) error {
 			d, send := scanDispatch(r)
-			got = append(got, claimed{Dispatch: d, send: send, firstDue: r.time(), block: r.text()})
-			return nil
+			one := claimed{Dispatch: d, send: send, facts: nudgewire.DueFacts{FirstDue: r.time()}}
+			if block, blocked := strings.CutPrefix(r.text(), "="); blocked {
+				one.facts.Blocked = blockedWords(block)
+			}
+			got = append(got, one)
+			return r.err
 		}
 		var err error
 		if other != nil {
@@ -190,16 +190,16 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 		for i := range found {
 			d := &found[i]
 			if lane == nudgewire.Marketing {
-				if d.redaction, err = t.redacting(open, d.Phone, keyHash); err != nil {
+				if d.facts.Forgetting, err = t.redacting(open, d.Phone, keyHash); err != nil {
 					return nil, err
 				}
 			}
-			goes, instead, err := t.mayGo(d, rules, got[from:])
+			v, err := rules.mayGo(t, d, got[from:])
 			if err != nil {
 				return nil, fmt.Errorf("dispatch %d: %w", d.ID, err)
 			}
-			if !goes {
-				passes = append(passes, pass{*d, instead})
+			if v.Action != nudgewire.AllowSend {
+				passes = append(passes, pass{*d, v})
 				continue
 			}
 			d.State, d.Reason, d.Owner = nudgewire.StateSending, "", q.Owner
@@ -210,7 +210,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 			got = append(got, *d)
 		}
 		passed += len(passes)
-		if err := t.passAll(passes); err != nil {
+		if err := rules.passAll(t, passes); err != nil {
 			return nil, err
 		}
 		if err := t.execAll(claimSQL, t.claimed, q.Owner, leaseEnds, now); err != nil {
@@ -223,14 +223,14 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 	return got, nil
 }
 
-// A pass is a row that is due and is not sent, and what happens to it instead.
+// A pass is a row that is due and does not go.
 type pass struct {
 	claimed
-	instead func(*tx, *claimed) error
+	verdict nudgewire.Verdict
 }
 
 // passAll does what happens to rows that are not sent. What rules said to them before is read for all at once.
-func (t *tx) passAll(passes []pass) error {
+func (a *atDue) passAll(t *tx, passes []pass) error {
 	if len(passes) == 0 {
 		return nil
 	}
@@ -242,44 +242,20 @@ func (t *tx) passAll(passes []pass) error {
 	err := askAll(t, verdictSQL, t.foreseen.verdicts, func(id int64, r *row) { t.foreseen.verdicts[id] = scanNewestVerdict(r) })
 	for i := range passes {
 		if err == nil {
-			err = passes[i].instead(t, &passes[i].claimed)
+			err = a.pass(t, &passes[i])
 		}
 	}
 	return err
 }
 
-// mayGo reports whether a row that is due is sent, or what happens to it instead: it ends, or waits until later. allowed are the
-// rows before it that go, and that are not stored as that yet.
-func (t *tx) mayGo(d *claimed, rules *atDue, allowed []claimed) (goes bool, instead func(*tx, *claimed) error, err error) {
-	reason := d.ended(rules.now)
-	switch {
-	case reason == "" && d.redaction != "":
-		return false, rules.instead(d.redacted(rules.now)), nil
-	case reason == "":
-		return rules.allow(t, d, allowed)
-	}
-	return false, func(t *tx, d *claimed) error { return t.expire(d, reason, rules.now) }, nil
-}
-
-// ended is why a row that is due must not be sent, whatever the rules say; "" where it may.
-func (d *claimed) ended(now time.Time) string {
-	switch block, blocked := strings.CutPrefix(d.block, "="); {
-	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(now):
-		return "expired " + d.ExpiresAt.Format(time.DateTime) + " UTC, before it could be sent"
-	case blocked && blockable(&d.Dispatch):
-		return blockedWords(block)
-	}
-	return ""
-}
-
-var expireSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var dropSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-func (t *tx) expire(d *claimed, reason string, now time.Time) error {
+func (t *tx) drop(d *claimed, reason string, now time.Time) error {
 	t.counts[countDropped]++
 	p := partyOfDispatch(&d.Dispatch)
 	t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
-	return t.put(expireSQL, int64(d.ID), reason, micro(now))
+	return t.put(dropSQL, int64(d.ID), reason, micro(now))
 }
 
 var nextDue = `SELECT due_at FROM messages WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`

@@ -2,13 +2,13 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 )
 
 // The rules of the due moment are asked inside the claim's own commit, with facts as that commit sees them. So two
@@ -76,14 +76,14 @@ func (a *atDue) readForgotten(t *tx, found []claimed) error {
 	var asked []*claimed
 	var marks [][]any
 	for i := range found {
-		if d := &found[i]; blockable(&d.Dispatch) && d.block == "" && d.Phone != "" {
+		if d := &found[i]; d.Category.Blockable() && d.facts.Blocked == "" && d.Phone != "" {
 			asked, marks = append(asked, d), append(marks, []any{t.marks.of(d.Phone)})
 		}
 	}
 	err := t.queryMany(forgottenSQL, marks, func(i int, r *row) error {
 		at, _, allowed := r.int(), r.int(), r.int() == 1
 		if at > 0 && !allowed {
-			asked[i].block = "=" + forgottenWords
+			asked[i].facts.Blocked = blockedWords(forgottenWords)
 		}
 		return r.err
 	})
@@ -97,7 +97,7 @@ func (a *atDue) readFacts(t *tx, found []claimed) error {
 	var phones []*sentTo
 	for i := range found {
 		d := &found[i]
-		if d.ended(a.now) != "" {
+		if duerules.MayGo(nil, &d.Dispatch, &d.facts, a.now).Action != nudgewire.AllowSend {
 			continue
 		}
 		needs := a.rules.Needs(&d.Dispatch)
@@ -109,7 +109,7 @@ func (a *atDue) readFacts(t *tx, found []claimed) error {
 			phones = append(phones, to)
 		}
 	}
-	err := t.queryMany(consentSQL, contacts, func(i int, r *row) error { asked[i].consent = nudgewire.Consent(r.text()); return r.err })
+	err := t.queryMany(consentSQL, contacts, func(i int, r *row) error { asked[i].facts.Consent = nudgewire.Consent(r.text()); return r.err })
 	if err == nil {
 		err = t.pastSends(phones)
 	}
@@ -191,43 +191,45 @@ func (a *atDue) lockPhones(t *tx, phones []*sentTo) (busy map[nudgewire.Phone]bo
 	return busy, err
 }
 
-// allow asks the rules about a row, and reports whether it is sent now, or what they say instead.
-func (a *atDue) allow(t *tx, d *claimed, allowed []claimed) (goes bool, instead func(*tx, *claimed) error, err error) {
-	if a.rules == nil {
-		return true, nil, nil
+// mayGo asks whether a row that is due goes, and takes it into account where it does. allowed are the rows before it that go, and that are not
+// stored as that yet. What the rules need is read only where nothing else keeps the row back.
+func (a *atDue) mayGo(t *tx, d *claimed, allowed []claimed) (v nudgewire.Verdict, err error) {
+	if v = duerules.MayGo(nil, &d.Dispatch, &d.facts, a.now); v.Action != nudgewire.AllowSend || a.rules == nil {
+		return v, nil
 	}
-	facts, err := a.facts(t, d, allowed)
-	if err != nil {
-		return false, nil, err
+	if err = a.facts(t, d, allowed); err != nil {
+		return v, err
 	}
-	v := a.rules.Decide(&d.Dispatch, &facts, a.now)
-	switch v.Action {
-	case nudgewire.AllowSend:
-		if to := a.phones[d.Phone]; to != nil && to.known {
-			to.sends = slices.Insert(to.sends, 0, a.begins(d))
-		}
-		if a.contacts != nil {
-			a.flies(contactHash(d.Phone, a.hash))
-		}
-		if !v.Window.IsZero() {
-			a.use(d.Trigger, v.Window)
-		}
-		return true, nil, nil
-	case nudgewire.DeferSend, nudgewire.DropSend:
-		return false, a.instead(v), nil
+	if v = duerules.MayGo(a.rules, &d.Dispatch, &d.facts, a.now); v.Action != nudgewire.AllowSend {
+		return v, nil
 	}
-	return false, nil, fmt.Errorf("no rule says %q", v.Action)
+	if to := a.phones[d.Phone]; to != nil && to.known {
+		to.sends = slices.Insert(to.sends, 0, a.begins(d))
+	}
+	if a.contacts != nil {
+		a.flies(contactHash(d.Phone, a.hash))
+	}
+	if !v.Window.IsZero() {
+		a.use(d.Trigger, v.Window)
+	}
+	return v, nil
 }
 
-// instead is what becomes of a row that a rule puts off or drops.
-func (a *atDue) instead(v nudgewire.Verdict) func(*tx, *claimed) error {
-	if v.Action == nudgewire.DeferSend {
-		return func(t *tx, d *claimed) error { return t.deferUntil(d, &v, a.now) }
+// pass puts off or drops a row that does not go. What the config's rules said is kept.
+func (a *atDue) pass(t *tx, p *pass) error {
+	v := &p.verdict
+	switch v.Action {
+	case nudgewire.DeferSend:
+		return t.deferUntil(&p.claimed, v, a.now)
+	case nudgewire.DropSend:
+		v.Until = time.Time{}
+		err := t.drop(&p.claimed, v.Reason, a.now)
+		if err == nil && v.Kept() {
+			err = t.recordVerdict(p.ID, v, micro(a.now))
+		}
+		return err
 	}
-	v.Until = time.Time{}
-	return func(t *tx, d *claimed) error {
-		return errors.Join(t.expire(d, v.Reason, a.now), t.recordVerdict(d.ID, &v, micro(a.now)))
-	}
+	return fmt.Errorf("dispatch %d: a claim does not know what %q means", p.ID, v.Action)
 }
 
 // begins is the send of a row that goes now.
@@ -236,24 +238,18 @@ func (a *atDue) begins(d *claimed) nudgewire.PastSend {
 }
 
 // facts reads what the rules need to decide about d.
-func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (f nudgewire.DueFacts, err error) {
+func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (err error) {
 	needs := a.rules.Needs(&d.Dispatch)
-	f.FirstDue = d.firstDue
-	if needs.Consent {
-		f.Consent = d.consent
-	}
 	if needs.Sends > 0 {
-		f.Sends = a.phones[d.Phone].sends
+		d.facts.Sends = a.phones[d.Phone].sends
 	}
 	if needs.Window {
-		if f.Window, err = a.window(t, d.Trigger); err != nil {
-			return f, err
-		}
+		d.facts.Window, err = a.window(t, d.Trigger)
 	}
-	if needs.Account > 0 {
-		err = a.account(t, d, needs.Account, allowed, &f)
+	if err == nil && needs.Account > 0 {
+		err = a.account(t, d, needs.Account, allowed, &d.facts)
 	}
-	return f, err
+	return err
 }
 
 // unread marks a window that is locked and not read yet.

@@ -137,18 +137,18 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 	}
 }
 
-// Barred sees a block that came after the claim, and asks nobody while there is no fresh one.
+// The last look sees a block that came after the claim, and asks nobody while there is no fresh one.
 func TestTheLastLookAsksOnlyWhileBlocksAreFresh(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	ctx := t.Context()
 	claimed := &nudgewire.Dispatch{Phone: "447700900101", Category: nudgewire.Marketing, UpdatedAt: time.Now()}
 	look := func(d *nudgewire.Dispatch) string {
 		t.Helper()
-		why, err := s.Barred(ctx, d)
+		f, err := s.FactsOf(ctx, d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return why
+		return f.Blocked
 	}
 	if why := look(claimed); why != "" {
 		t.Errorf("nobody is blocked: %q", why)

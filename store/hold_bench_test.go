@@ -22,7 +22,7 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "nudgewire.db")
 	s := openBench(b, path)
-	for _, h := range []nudgewire.Hold{of.halt, {Scope: nudgewire.ScopeTrigger, Name: "another"}} {
+	for _, h := range []nudgewire.Hold{of.halt, {Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "another"}} {
 		if err := s.changeHolds(b.Context(), nil, func(t *tx) error { return t.hold(h) }); err != nil {
 			b.Fatal(err)
 		}

@@ -131,11 +131,11 @@ func TestNodesHearOfBlocksAndOrders(t *testing.T) {
 	d := claimOne(t, b, 1)
 	barred := func(b *store.Store, d *nudgewire.Dispatch) func() bool {
 		return func() bool {
-			why, err := b.Barred(t.Context(), d)
+			f, err := b.FactsOf(t.Context(), d)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return why != ""
+			return f.Blocked != ""
 		}
 	}
 	if barred(b, &d)() {
@@ -174,5 +174,11 @@ func TestNodesHearWhatIsCalledOff(t *testing.T) {
 	if _, err := a.Accept(t.Context(), []nudgewire.Plan{plan}); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "an order that calls it off", func() bool { return b.CalledOff(d.ID) != "" })
+	soon(t, "an order that calls it off", func() bool {
+		f, err := b.FactsOf(t.Context(), &d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.CalledOff != ""
+	})
 }

@@ -129,7 +129,7 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 		rows[i].Run = run
 		err := t.enqueueRow(id+int64(i), &rows[i], sends[i], 0)
 		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
-			err = t.put(expireSQL, id+int64(i), rows[i].Reason, t.at)
+			err = t.put(dropSQL, id+int64(i), rows[i].Reason, t.at)
 			t.counts[countDropped]++
 			p := partyOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
 			t.noteState(nudgewire.DispatchID(id+int64(i)), &p, nudgewire.StateDropped, rows[i].Reason, "")

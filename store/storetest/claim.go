@@ -100,7 +100,7 @@ func (s suite) claim(t *testing.T) {
 			t.Fatalf("claimed %+v", got)
 		}
 		d := l.dispatch(1)
-		if d.State != nudgewire.StateDropped || d.Reason != "expired 2026-03-02 12:01:00 UTC, before it could be sent" || d.Attempt != 0 {
+		if d.State != nudgewire.StateDropped || d.Reason != "expired at 2026-03-02 12:01:00 UTC, before it could be sent" || d.Attempt != 0 {
 			t.Errorf("%s after %d attempts: %s", d.State, d.Attempt, d.Reason)
 		}
 		l.totals(map[string]int64{"dispatches_dropped": 20, "attempts": 1})

@@ -197,16 +197,22 @@ func (s suite) blocksHold(t *testing.T) {
 		t.Fatalf("claimed %+v", claims)
 	}
 	for _, want := range []string{"", "the contact is blocked"} {
-		why, err := l.Barred(l.ctx, &claims[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "barred", want, why)
+		same(t, "blocked", want, l.factsOf(&claims[0]).Blocked)
 		if _, err := l.Block(l.ctx, []store.Block{{Phone: "447700900102", Source: "by hand"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	l.totals(map[string]int64{"dispatches_dropped": 1})
+}
+
+// factsOf are those of the look just before a call.
+func (l *ledger) factsOf(d *nudgewire.Dispatch) nudgewire.DueFacts {
+	l.t.Helper()
+	f, err := l.FactsOf(l.ctx, d)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return f
 }
 
 // unsent is how a name is known that has left the config.

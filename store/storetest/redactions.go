@@ -82,7 +82,7 @@ func (s suite) redactions(t *testing.T) {
 		}
 		for _, id := range held {
 			d := l.story(id)
-			if got[id] || d.State != nudgewire.StateWaiting || len(d.Verdicts) != 1 || d.Verdicts[0].Rule != store.RedactionRule || !strings.Contains(d.Reason, "a person has to decide") {
+			if got[id] || d.State != nudgewire.StateWaiting || len(d.Verdicts) != 1 || d.Verdicts[0].Rule != nudgewire.RuleRedaction || !strings.Contains(d.Reason, "a person has to decide") {
 				t.Errorf("%d: %+v", id, d)
 			}
 		}

@@ -210,7 +210,7 @@ func (s suite) sequences(t *testing.T) {
 		})
 		l.mustAccept(order("1"))
 		same(t, "after the order", []nudgewire.State{isSending, isCancelled, isCancelled}, l.states(ids[:]...))
-		if why := l.CalledOff(first.ID); why == "" {
+		if l.factsOf(&first).CalledOff == "" {
 			t.Error("the look before the call does not see the order")
 		}
 		l.mustFinish(first, isWaiting)
