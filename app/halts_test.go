@@ -233,9 +233,8 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	}
 	h = open(t, options{folder: folder, config: config})
 	v := show()
-	parts := len(v.Parts)
-	if v.State != nudgewire.RunUploading || parts < 2 || v.Parts[1].State != nudgewire.PartWaiting {
-		t.Fatalf("the halted run is %s with %d parts, the second %s", v.State, parts, v.Parts[1].State)
+	if parts := len(v.Parts); v.State != nudgewire.RunUploading || parts < 2 || v.Parts[1].State != nudgewire.PartWaiting {
+		t.Fatalf("the halted run is %s with %d parts", v.State, parts)
 	}
 	if want := `job "winback", since `; !strings.HasPrefix(v.Halted, want) || !strings.HasSuffix(v.Halted, " UTC: wrong list; it goes on with: nudgewire resume job winback") {
 		t.Errorf("a halted run says %q", v.Halted)
@@ -246,8 +245,8 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	if v = h.ended(r.ID); v.State != nudgewire.RunDone || v.Halted != "" {
 		t.Errorf("resumed, the run is %s: %s; halted: %q", v.State, v.Reason, v.Halted)
 	}
-	if ups := h.service.Campaigns(); len(ups) != parts-1 || ups[0].SHA256 != v.Parts[1].SHA256 || h.service.Stats().Duplicates != 0 {
-		t.Errorf("after the resume %d parts of %d left", len(ups), parts)
+	if ups := h.service.Campaigns(); len(ups) != len(v.Parts)-1 || ups[0].SHA256 != v.Parts[1].SHA256 || h.service.Stats().Duplicates != 0 {
+		t.Errorf("after the resume %d parts of %d left", len(ups), len(v.Parts))
 	}
 }
 
