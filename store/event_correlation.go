@@ -44,6 +44,22 @@ func (r *readyProposal) find(w *nudgewire.Proposal, hash func(...string) int64) 
 	}
 }
 
+// looksUnder are the hashes under which dispatches are looked for: that of the correlation key, and for a cancelling event the others of its
+// matter, and what of its phone has no key. What is planned looks under no phone: a contact may have had thousands of messages.
+func (r *readyProposal) looksUnder(w *nudgewire.Proposal) []int64 {
+	if r.correlation == 0 {
+		return nil
+	}
+	all := []int64{r.correlation}
+	if w.Decision.Outcome != nudgewire.Cancelling {
+		return all
+	}
+	if all = append(all, r.others...); w.Correlation.Key != "" && w.Correlation.Phone != "" {
+		all = append(all, r.byPhone)
+	}
+	return all
+}
+
 // otherKeys are the lines of a dispatch's other_keys.
 func otherKeys(lines string) []string {
 	if lines == "" {
@@ -132,9 +148,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 		if !cancelling {
 			break
 		}
-		if more = append(more, under.ready.others...); a.Key != "" && a.Phone != "" {
-			more = append(more, under.ready.byPhone)
-		}
+		more = append(more, under.ready.looksUnder(w)[1:]...)
 	}
 	if len(more) > 0 {
 		seen = map[nudgewire.DispatchID]bool{}
@@ -304,9 +318,14 @@ func (t *tx) foresee(plans []*readyPlan) (err error) {
 			find(from, to, hash, func(id int64) { f.events[id] = eventKey{} })
 		}
 		for i := range p.proposals {
-			for _, hash := range p.proposals[i].matters(nil) {
+			w, ready := &p.plan.Proposals[i], &p.proposals[i]
+			for _, hash := range ready.looksUnder(w) {
 				find(correlations, correlations, hash, func(id int64) { f.rows[id] = correlatedRow{} })
-				find(tombstones, tombstones, tombstoneHash(hash), func(int64) { f.ends[hash] = nil })
+			}
+			if w.Decision.Outcome == nudgewire.Planned {
+				for _, m := range memories(w, ready) {
+					find(tombstones, tombstones, tombstoneHash(m.hash), func(int64) { f.ends[m.hash] = nil })
+				}
 			}
 		}
 	}
