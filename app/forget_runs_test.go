@@ -98,7 +98,7 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 			if _, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{}); err != nil {
 				t.Fatal(err)
 			}
-			h.eventually("it is built", func() bool { return len(h.run(1).Parts) > 0 })
+			h.eventually("it is built", func() bool { return h.run(1).Tally.Kept > 0 })
 			tt.begun(h)
 			var at server.RunView
 			h.eventually("it waits", func() bool { at = h.run(1); return tt.waits(at) && (!tt.held || uploads.Load() > 0) })

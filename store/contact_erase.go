@@ -176,7 +176,7 @@ func (e *eraser) listsInUse(ctx context.Context) (waits string, err error) {
 	if newest == 0 {
 		return "", nil
 	}
-	err = e.rows(ctx, `SELECT id, job, started_at FROM runs WHERE ended_at = 0 AND state = 'building'`, nil, func(r *row) error {
+	err = e.rows(ctx, `SELECT id, job, started_at FROM runs WHERE ended_at = 0 AND state = 'building' AND waits <> 'source'`, nil, func(r *row) error {
 		if id, job := r.int(), r.text(); r.int() <= newest {
 			waits = fmt.Sprintf("run %d of %s, which is building", id, job)
 		}

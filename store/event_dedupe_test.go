@@ -76,28 +76,6 @@ func TestCollidingKeysAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestExpiredTombstonesAreClearedAwayAsNewOnesCome(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	s.settle = func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
-		return nudgewire.Settlement{RecordTombstone: true}
-	}
-	for i := range 40 {
-		p := testPlan(fmt.Sprint(i))
-		p.Proposals[0].Decision.Outcome = nudgewire.Cancelling
-		p.Proposals[0].Forget = time.Now().Add(-time.Second)
-		if i >= 20 {
-			p.Proposals[0].Forget = time.Now().Add(time.Hour)
-		}
-		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var n int
-	if err := s.reads.QueryRowContext(t.Context(), `SELECT count(*) FROM tombstones`).Scan(&n); err != nil || n != 21 { // 20 keys, and the phone of all for who has no key
-		t.Errorf("%d tombstones left (%v)", n, err)
-	}
-}
-
 func TestRefusalsAreARing(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	s.ring = ring{perConnector: 20, total: 60, every: 5}
