@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -163,13 +163,13 @@ func (l *lab) rawCost(ctx context.Context, table string) (c cost, err error) {
 	if err != nil {
 		return c, err
 	}
-	var batches atomic.Int64
 	began := time.Now()
-	if err := insertBatches(ctx, at.storage, all, &batches, func() bool { return time.Since(began) < 4*l.duration }); err != nil {
+	batches, err := insertBatches(ctx, at.storage, all, func() bool { return time.Since(began) < 4*l.duration })
+	if err != nil {
 		return c, err
 	}
 	after, err := l.used(ctx, at)
-	return cost{int(batches.Load()) * each, 0, after.server - before.server, after.log - before.log, after.stored - before.stored}, err
+	return cost{int(batches) * each, 0, after.server - before.server, after.log - before.log, after.stored - before.stored}, err
 }
 
 // besides is a fixture with so many finished dispatches before what is due.

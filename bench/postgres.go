@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -85,13 +84,13 @@ func rawContest(name string) *contest {
 			if err != nil {
 				return nil, err
 			}
-			var batches atomic.Int64
 			began := time.Now()
-			if err := insertBatches(ctx, at.storage, sample, &batches, func() bool { return time.Since(began) < l.duration }); err != nil {
+			batches, err := insertBatches(ctx, at.storage, sample, func() bool { return time.Since(began) < l.duration })
+			if err != nil {
 				return nil, err
 			}
 			took := time.Since(began)
-			return []reading{{value: float64(batches.Load()*rawBatch) / took.Seconds()}}, nil
+			return []reading{{value: float64(batches*rawBatch) / took.Seconds()}}, nil
 		},
 	}
 }
@@ -170,25 +169,25 @@ func (l *lab) sample(ctx context.Context, at place) (out []sample, err error) {
 // arrays are those of the columns that these tables have.
 var arrays = map[uint32]string{pgtype.Int8OID: "bigint[]", pgtype.TextOID: "text[]", pgtype.ByteaOID: "bytea[]"}
 
-func insertBatches(ctx context.Context, dsn string, tables []sample, batches *atomic.Int64, more func() bool) (err error) {
+func insertBatches(ctx context.Context, dsn string, tables []sample, more func() bool) (batches int64, err error) {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = conn.Close(ctx) }()              // all was committed, or err says why not
 	for first := true; first || more(); first = false { // one at least, however long the way to the server was
-		number := batches.Add(1)
+		batches++
 		var b pgx.Batch
 		b.Queue("BEGIN")
 		for i := range tables {
-			b.Queue(tables[i].insert, tables[i].anew(number)...)
+			b.Queue(tables[i].insert, tables[i].anew(batches)...)
 		}
 		b.Queue("COMMIT")
 		if err := conn.SendBatch(ctx, &b).Close(); err != nil {
-			return err
+			return batches, err
 		}
 	}
-	return nil
+	return batches, nil
 }
 
 // anew is the rows as those of other webhooks, column by column.

@@ -129,14 +129,18 @@ func (t *tx) forgotten(phone nudgewire.Phone) (at int64, byHand bool, err error)
 
 var forgottenSQL = statementOf(`SELECT at, by_hand, allowed FROM forgotten WHERE mark = ?1`)
 
+func scanForgotten(r *row) (at int64, byHand, allowed bool) {
+	return r.int(), r.int() == 1, r.int() == 1
+}
+
 // everForgotten is forgotten also of a contact that was allowed again since.
 func (t *tx) everForgotten(phone nudgewire.Phone) (at int64, byHand, allowed bool, err error) {
 	if !t.marks.any.Load() || phone == "" {
 		return 0, false, false, nil
 	}
 	err = t.query(forgottenSQL, func(r *row) error {
-		at, byHand, allowed = r.int(), r.int() == 1, r.int() == 1
-		return nil
+		at, byHand, allowed = scanForgotten(r)
+		return r.err
 	}, t.marks.of(phone))
 	return at, byHand, allowed, wrap(err, "who was forgotten")
 }

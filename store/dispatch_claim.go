@@ -149,9 +149,12 @@ var (
 // claim appends up to n claimed dispatches of one lane to got; for a probe of those that other means.
 func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
-	open, err := t.openRedactions()
-	if err != nil {
-		return nil, err
+	var open map[string]int64 // requests to forget; only marketing is asked about
+	if lane == nudgewire.Marketing {
+		var err error
+		if open, err = t.openRedactions(); err != nil {
+			return nil, err
+		}
 	}
 	passed := 0
 	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
@@ -189,10 +192,8 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 		var passes []pass
 		for i := range found {
 			d := &found[i]
-			if lane == nudgewire.Marketing {
-				if d.facts.Forgetting, err = t.redacting(open, d.Phone, keyHash); err != nil {
-					return nil, err
-				}
+			if d.facts.Forgetting, err = t.redacting(open, d.Phone, keyHash); err != nil {
+				return nil, err
 			}
 			v, err := rules.mayGo(t, d, got[from:])
 			if err != nil {

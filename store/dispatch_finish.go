@@ -84,9 +84,11 @@ var (
 func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 	lost = make([]error, len(all))
 	of := make([]*party, len(all)) // nil of what is not held
+	messages := make([]nudgewire.Message, len(all))
 	waits := make([]nudgewire.Dispatch, len(all))
 	var ended, late, again []int
 	for i, a := range all {
+		messages[i] = accepted(a)
 		if a.State == nudgewire.StateWaiting {
 			again = append(again, i)
 		} else {
@@ -97,8 +99,7 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 		args := make([][]any, len(some))
 		for n, i := range some {
 			a := all[i]
-			m := accepted(a)
-			args[n] = append([]any{int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At)}, serviceArgs(&m)...)
+			args[n] = append([]any{int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At)}, serviceArgs(&messages[i])...)
 		}
 		return t.queryMany(s, args, func(n int, r *row) error {
 			p := scanParty(r)
@@ -126,25 +127,26 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 		if err != nil {
 			return lost, err
 		}
-		held := of[i] != nil
+		held, phone := of[i] != nil, waits[i].Phone
 		if a.State == nudgewire.StateWaiting {
 			held, err = t.finishWaiting(a, &waits[i])
 		} else if held {
-			err = t.finished(a, of[i])
+			phone = of[i].phone
+			err = t.finished(a, of[i], &messages[i])
 		}
 		switch {
 		case err != nil:
 		case !held:
 			lost[i] = unchanged{nudgewire.ErrClaimLost}
 		case a.Words != "" || a.Class != nudgewire.ErrorUnknown:
-			err = t.heedAttempt(a)
+			err = t.heedAttempt(a, phone)
 		}
 	}
 	return lost, err
 }
 
-// finished writes what follows from the end of a claim, but for one that waits again.
-func (t *tx) finished(a *nudgewire.Attempt, p *party) error {
+// finished writes what follows from the end of a claim, but for one that waits again. m is what the service took.
+func (t *tx) finished(a *nudgewire.Attempt, p *party, m *nudgewire.Message) error {
 	t.counts[stateCounts[a.State]]++
 	t.noteState(a.DispatchID, p, a.State, a.Reason, a.Class)
 	if a.State == nudgewire.StateRejected {
@@ -172,8 +174,7 @@ func (t *tx) finished(a *nudgewire.Attempt, p *party) error {
 	if a.Message == nil || !a.Message.Tracked() {
 		t.counts[countUntracked]++
 	}
-	m := accepted(a)
-	t.taken(&m, p)
+	t.taken(m, p)
 	return nil
 }
 

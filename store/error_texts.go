@@ -123,17 +123,13 @@ func (s *Store) ErrorTexts(ctx context.Context, since time.Time, limit int) ([]E
 	return out, wrap(err, "list what the service said")
 }
 
-// heedAttempt does what the service's words about a claimed message mean beyond that message.
-func (t *tx) heedAttempt(a *nudgewire.Attempt) error {
+// heedAttempt does what the service's words about a claimed message to a phone mean beyond that message.
+func (t *tx) heedAttempt(a *nudgewire.Attempt, phone nudgewire.Phone) error {
 	t.hear(a.Words, a.DispatchID, false, false) // the sender took out what was sent
 	if a.Class != nudgewire.ErrorOptOut {
 		return nil
 	}
-	var d nudgewire.Dispatch
-	if err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(a.DispatchID)); err != nil {
-		return err
-	}
-	return t.blockByService(d.Phone, a.Words)
+	return t.blockByService(phone, a.Words)
 }
 
 // heedFailure does what the words of a message that the service took and failed mean: for its contact, for

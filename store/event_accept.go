@@ -105,21 +105,15 @@ type readySend struct {
 	ended string // what takes the place of send; "" where it stays
 }
 
-// matters appends the hashes under which dispatches are found for the proposal. One that settles nothing has none: events that have
-// nothing in common would wait for each other there.
-func (r *readyProposal) matters(all []int64) []int64 {
+// hashes appends all hashes under which something is found or remembered for the proposal. One that settles nothing has none: events that
+// have nothing in common would wait for each other there.
+func (r *readyProposal) hashes(all []int64) []int64 {
 	if r.correlation == 0 && r.byPhone == 0 {
 		return all
 	}
-	return append(append(all, r.correlation, r.byPhone, r.keyless), r.others...)
-}
-
-// hashes appends all hashes under which something is found or remembered for it.
-func (r *readyProposal) hashes(all []int64) []int64 {
-	from := len(all)
-	all = r.matters(all)
-	for _, hash := range all[from:] {
-		all = append(all, tombstoneHash(hash))
+	all = append(all, r.correlation, r.byPhone, tombstoneHash(r.correlation), tombstoneHash(r.byPhone), tombstoneHash(r.keyless))
+	for _, other := range r.others {
+		all = append(all, other, tombstoneHash(other))
 	}
 	return all
 }

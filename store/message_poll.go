@@ -84,7 +84,8 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 // finishPolls records looks at different messages. lost says of each that there is no such message.
 func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err error) {
 	lost = make([]error, len(all))
-	before, after, of := make([]nudgewire.Message, len(all)), make([]nudgewire.Message, len(all)), make([]party, len(all))
+	before, after := make([]nudgewire.Message, len(all)), make([]nudgewire.Message, len(all))
+	is, of := make([]news, len(all)), make([]party, len(all))
 	ids := make([][]any, len(all))
 	for i, p := range all {
 		ids[i] = []any{int64(p.DispatchID)}
@@ -97,7 +98,8 @@ func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err err
 		if err != nil || before[i].Status == "" {
 			continue
 		}
-		if after[i] = follow(before[i], *p); newsOf(&before[i], &after[i]) != (news{}) {
+		after[i] = follow(before[i], *p)
+		if is[i] = newsOf(&before[i], &after[i]); is[i] != (news{}) {
 			told, places = append(told, ids[i]), append(places, i)
 		}
 	}
@@ -108,18 +110,18 @@ func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err err
 		if err == nil && before[i].Status == "" {
 			lost[i] = unchanged{nudgewire.ErrNotFound}
 		} else if err == nil {
-			err = t.finishPoll(s, p, &before[i], &after[i], &of[i])
+			err = t.finishPoll(s, p, &before[i], &after[i], is[i], &of[i])
 		}
 	}
 	return lost, err
 }
 
-func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, before, m *nudgewire.Message, of *party) error {
+func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, before, m *nudgewire.Message, is news, of *party) error {
 	if !p.Unasked {
 		t.counts[countPolls]++
 	}
 	t.countSeen(*before, *m)
-	t.countNews(newsOf(before, m), of, m, p.At)
+	t.countNews(is, of, m, p.At)
 	if m.Status != before.Status {
 		t.noteStatus(m)
 	}

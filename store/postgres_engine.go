@@ -258,7 +258,7 @@ func (e *postgresEngine) query(s *statement, args []driver.NamedValue, each func
 	if err != nil {
 		return err
 	}
-	return readRows(found, func(r *row) error { return each(r) })
+	return readRows(found, each)
 }
 
 // collect keeps rows until all answers of a round are read.

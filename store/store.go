@@ -213,30 +213,28 @@ func (s *Store) writeSet(ctx context.Context, l lane, of *set, key int64, member
 // openSets says what runs together: events, the ends of claims, and looks at messages.
 func (s *Store) openSets() {
 	s.accepts = &set{func(t *tx, members []*waiting) error {
-		all := make([]*acceptance, len(members))
-		for i, w := range members {
-			all[i] = w.member.(*acceptance)
-		}
-		return t.acceptAll(all, s.settle)
+		return t.acceptAll(membersOf[acceptance](members), s.settle)
 	}}
 	s.finishes = &set{func(t *tx, members []*waiting) error {
-		all := make([]*nudgewire.Attempt, len(members))
-		for i, w := range members {
-			all[i] = w.member.(*nudgewire.Attempt)
-		}
-		lost, err := t.finishAll(all)
+		lost, err := t.finishAll(membersOf[nudgewire.Attempt](members))
 		return tellLost(members, lost, err)
 	}}
 	s.polls = &set{func(t *tx, members []*waiting) error {
-		all := make([]*nudgewire.Poll, len(members))
-		for i, w := range members {
-			all[i] = w.member.(*nudgewire.Poll)
-		}
-		lost, err := t.finishPolls(s, all)
+		lost, err := t.finishPolls(s, membersOf[nudgewire.Poll](members))
 		return tellLost(members, lost, err)
 	}}
 }
 
+// membersOf are what the callers of a set handed over.
+func membersOf[T any](members []*waiting) []*T {
+	all := make([]*T, len(members))
+	for i, w := range members {
+		all[i] = w.member.(*T)
+	}
+	return all
+}
+
+// tellLost leaves with each member what was found out about it.
 func tellLost(members []*waiting, lost []error, err error) error {
 	for i, w := range members {
 		w.err = lost[i]
