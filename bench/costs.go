@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"sync/atomic"
+	"text/tabwriter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
