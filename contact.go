@@ -46,9 +46,9 @@ func (p Phone) IsMasked() bool { return strings.Contains(string(p), "*") }
 
 // A Contact is the person an event is about, as far as the sender told.
 type Contact struct {
-	Phone        Phone  `expr:"phone" json:"-"`
-	SentAs       string `expr:"-" json:"sent_as,omitempty"` // how the sender spells it, where that differs; see PhoneOf
-	PhoneProblem string `expr:"-" json:"-"`                 // why Phone is empty, in words; "" when there is a phone
+	Phone        Phone  `expr:"phone" json:"phone,omitempty"`
+	SentAs       string `expr:"-" json:"sent_as,omitempty"`       // how the sender spells it, where that differs; see PhoneOf
+	PhoneProblem string `expr:"-" json:"phone_problem,omitempty"` // why Phone is empty, in words; "" when there is a phone
 
 	ID        string `expr:"id" json:"id,omitempty"` // the sender's own identifier
 	Name      string `expr:"name" json:"name,omitempty"`

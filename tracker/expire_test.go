@@ -101,11 +101,11 @@ func TestAWrongClockEndsNothing(t *testing.T) {
 			})
 			store.wake = r.Wake
 			pass(59 * time.Minute)
-			if m := store.rows[1]; m.Final || m.Status != nudgewire.StatusSent || m.Polls != 5 {
+			if m := store.row(1); m.Final || m.Status != nudgewire.StatusSent || m.Polls != 5 {
 				t.Errorf("%s ahead it is %s after %d looks: %v", ahead, m.Status, m.Polls, asked)
 			}
 			pass(2 * time.Minute)
-			if m := store.rows[1]; m.Status != nudgewire.StatusExpired || !m.StatusAt.IsZero() && m.StatusAt.Sub(there).Abs() > 2*time.Hour {
+			if m := store.row(1); m.Status != nudgewire.StatusExpired || !m.StatusAt.IsZero() && m.StatusAt.Sub(there).Abs() > 2*time.Hour {
 				t.Errorf("%s ahead it is %s at the end, as of %v", ahead, m.Status, m.StatusAt)
 			}
 		})
