@@ -92,14 +92,13 @@ func TestAWrongClockEndsNothing(t *testing.T) {
 			store.rows[id].AcceptedAt = there
 			began := time.Now()
 			var asked []time.Duration
-			r := start(t, store, &service{answer: func(context.Context, int, string) (apiclient.Status, error) {
+			start(t, store, &service{answer: func(context.Context, int, string) (apiclient.Status, error) {
 				asked = append(asked, time.Since(began).Round(time.Second))
 				return apiclient.Status{Status: "sent"}, nil
 			}}, func(o *Options) {
 				o.Plan, o.Ahead = Plan{GiveUp: time.Hour}, func() time.Duration { return ahead }
 				o.Jitter = func() float64 { return 0.5 }
 			})
-			store.wake = r.Wake
 			pass(59 * time.Minute)
 			if m := store.row(1); m.Final || m.Status != nudgewire.StatusSent || m.Polls != 5 {
 				t.Errorf("%s ahead it is %s after %d looks: %v", ahead, m.Status, m.Polls, asked)
