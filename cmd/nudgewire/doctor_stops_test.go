@@ -48,7 +48,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 	command := func(args ...string) func(*ward) { return func(w *ward) { w.must(args...) } }
 	const since = `since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`
 	run := `INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
-		category, expires, folder, tally, kept, approved, stopped, owner, lease_ends, created_at, started_at, ended_at)
+		category, expires, columns, tally, kept, approved, stopped, owner, lease_ends, created_at, started_at, ended_at)
 		VALUES (1, 'spring', '2026-11-21T10:00', 1, 'cron', 'csv', 'c', '%s', 'said so', '%s', 'csv', 'Spring', 7, '', '',
 		'marketing', 0, '', '{}', 5, '', '%s', '', 0, 1, 1, 0)`
 	for name, c := range map[string]struct {

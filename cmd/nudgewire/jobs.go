@@ -350,9 +350,9 @@ func (c *cli) ran(r server.RunView) error {
 		c.say("              nudgewire jobs export %d lists them\n", r.ID)
 	}
 	for _, p := range r.Parts {
-		line := fmt.Sprintf("  part %-6d %-9s %s, %s, sha256 %.12s", p.Number, partWord(r.Deliver, p.State), units.Count(p.Rows, "row"), units.Count(p.Bytes, "byte"), p.SHA256)
+		line := fmt.Sprintf("  part %-6d %-9s %s, %s, sha256 %.12s", p.Number, p.State, units.Count(p.Rows, "row"), units.Count(p.Bytes, "byte"), p.SHA256)
 		if p.Attempt == 0 {
-			line = fmt.Sprintf("  part %-6d %-9s %s", p.Number, partWord(r.Deliver, p.State), units.Count(p.Rows, "row"))
+			line = fmt.Sprintf("  part %-6d %-9s %s", p.Number, p.State, units.Count(p.Rows, "row"))
 		}
 		if p.CampaignID != "" {
 			line += ", campaign " + p.CampaignID
@@ -441,21 +441,6 @@ func (c *cli) tellPaused(r server.RunView) {
 	case claimed > 0:
 		c.say("  under way   at most %s: what has begun ends as usual\n", units.Count(claimed, "call"))
 	}
-}
-
-// partWord is the state of a part. The rows of one that is sent message by message are handed over
-// to be sent: no service has accepted anything by that.
-func partWord(d nudgewire.Deliver, s nudgewire.PartState) string {
-	if d == nudgewire.DeliverPerMessage {
-		switch s {
-		case nudgewire.PartUploading:
-			return "being handed over"
-		case nudgewire.PartAccepted:
-			return "handed over"
-		default:
-		}
-	}
-	return string(s)
 }
 
 // byStatus says how many messages stand where, the most first.

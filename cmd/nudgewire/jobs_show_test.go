@@ -76,15 +76,18 @@ func TestARunCountsTheRowsThatItNeverHandedOver(t *testing.T) {
 	}
 }
 
-// Wherever a run waits for a person, or left something open, it names the next step; and a part that
-// is sent message by message is not called accepted by anybody.
+// Wherever a run waits for a person, or left something open, it names the next step. One that is sent
+// message by message has no parts.
 func TestARunNamesTheNextStep(t *testing.T) {
 	csv := server.RunView{ID: 7, Job: "winback", Slot: "2025-03-02 12:00", Deliver: nudgewire.DeliverCSV, Source: "csv list.csv", Tally: nudgewire.Tally{Rows: 1, Kept: 1, Parts: 1, Bytes: 1, ReadAs: `windows-1252 with ";" between cells`}}
 	single := csv
-	single.Deliver = nudgewire.DeliverPerMessage
+	single.Deliver, single.State, single.Tally = nudgewire.DeliverPerMessage, nudgewire.RunDone, nudgewire.Tally{Rows: 1, Kept: 1}
 	part := func(r server.RunView, run nudgewire.RunState, reason string, s nudgewire.PartState) server.RunView {
 		r.State, r.Reason = run, reason
-		r.Parts = []server.PartView{{Number: 1, State: s, Rows: 1, Bytes: 1, SHA256: "0123456789abcdef"}}
+		r.Parts = []server.PartView{{Number: 1, State: s, Rows: 1}}
+		if s != nudgewire.PartWaiting { // it was cut
+			r.Parts[0].Attempt, r.Parts[0].Bytes, r.Parts[0].SHA256 = 1, 1, "0123456789abcdef"
+		}
 		return r
 	}
 	retried := func(r server.RunView, times int) server.RunView { r.Retries = times; return r }
@@ -98,12 +101,12 @@ func TestARunNamesTheNextStep(t *testing.T) {
 	}{
 		"held": {
 			part(csv, nudgewire.RunAwaiting, "2 rows are more than guard.max_rows, 1", nudgewire.PartWaiting),
-			head + "awaiting approval\n  because     2 rows are more than guard.max_rows, 1\n" + counts + "  part 1      built     " + "1 row, 1 byte, sha256 0123456789ab\n" +
+			head + "awaiting approval\n  because     2 rows are more than guard.max_rows, 1\n" + counts + "  part 1      waiting   1 row\n" +
 				"  next        nudgewire jobs approve 7 lets it go, nudgewire jobs cancel 7 ends it\n",
 		},
 		"paused": {
 			part(csv, nudgewire.RunPaused, "paused by Ann", nudgewire.PartWaiting),
-			head + "paused\n  because     paused by Ann\n" + counts + "  part 1      built     " + numbers + "  next        nudgewire jobs resume 7 lets it go on, nudgewire jobs cancel 7 ends it\n",
+			head + "paused\n  because     paused by Ann\n" + counts + "  part 1      waiting   1 row\n  next        nudgewire jobs resume 7 lets it go on, nudgewire jobs cancel 7 ends it\n",
 		},
 		"in doubt": {
 			part(csv, nudgewire.RunPartial, "part 1 is in doubt: reset", nudgewire.PartInDoubt),
@@ -126,8 +129,7 @@ func TestARunNamesTheNextStep(t *testing.T) {
 			part(csv, nudgewire.RunDone, "Upload accepted. The service returned no message ids; see its dashboard for delivery.", nudgewire.PartAccepted),
 			head + "done\n  note        Upload accepted. The service returned no message ids; see its dashboard for delivery.\n" + counts + "  part 1      accepted  " + numbers,
 		},
-		"message by message":            {part(single, nudgewire.RunDone, "", nudgewire.PartAccepted), head + "done\n" + counts + "  part 1      handed over " + numbers},
-		"being sent message by message": {part(single, nudgewire.RunUploading, "", nudgewire.PartUploading), head + "uploading\n" + counts + "  part 1      being handed over " + numbers},
+		"message by message": {single, head + "done\n  source      csv list.csv\n  rows        1, 1 to send\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -192,7 +192,7 @@ func TestAPausedRunFromTheCommandLine(t *testing.T) {
 	says(exitFailed, []string{"nudgewire: run 1 is paused: there is nothing to pause", "  it goes on with: nudgewire jobs resume 1"}, "jobs", "pause", "1")
 	c.says(0, "nothing is halted\npaused  "+state+me+goes, "resume", "template", "offer")
 	c.says(0, `{"scope":"trigger","name":"reminder","kind":"halt","who":"<who>","at":"<time>"}`+"\n"+
-		`{"scope":"run","name":"1","job":"offer","reason":"paused by `+me+`","since":"<time>"}`, "halt", "trigger", "reminder", "--json")
+		`{"scope":"run","name":"1","kind":"run","reason":"paused by `+me+`","at":"<time>","job":"offer"}`, "halt", "trigger", "reminder", "--json")
 	c.says(0, "nothing is halted\npaused  "+state+me+goes, "resume", "trigger", "reminder")
 	c.says(exitNothing, "nudgewire: nothing is halted\n  run 1 of offer is paused, and goes on with: nudgewire jobs resume 1", "resume")
 	c.says(exitUsage, "nudgewire: \"run\": want all, trigger NAME, template NAME or job NAME\n"+
