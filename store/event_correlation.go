@@ -47,9 +47,6 @@ func (r *readyProposal) find(w *nudgewire.Proposal, hash func(...string) int64) 
 // looksUnder are the hashes under which dispatches are looked for: that of the correlation key, and for a cancelling event the others of its
 // matter, and what of its phone has no key. What is planned looks under no phone: a contact may have had thousands of messages.
 func (r *readyProposal) looksUnder(w *nudgewire.Proposal) []int64 {
-	if r.correlation == 0 {
-		return nil
-	}
 	all := []int64{r.correlation}
 	if w.Decision.Outcome != nudgewire.Cancelling {
 		return all
@@ -304,7 +301,7 @@ func (t *tx) foresee(plans []*readyPlan) (err error) {
 	*f = foreseen{events: map[int64]eventKey{}, rows: map[int64]correlatedRow{}, ends: map[int64][]remembered{}}
 	var ids []int64
 	find := func(first, last, hash int64, each func(id int64)) {
-		if err == nil && hash != 0 {
+		if err == nil {
 			ids, err = t.peers.find(t, first, last, hash, ids[:0])
 		}
 		for _, id := range ids {
@@ -314,11 +311,15 @@ func (t *tx) foresee(plans []*readyPlan) (err error) {
 	}
 	for _, p := range plans {
 		from, to := max(p.since()/dayMicros, firstDay), p.received/dayMicros+1
-		for _, hash := range [...]int64{p.hash, p.content} {
-			find(from, to, hash, func(id int64) { f.events[id] = eventKey{} })
+		find(from, to, p.hash, func(id int64) { f.events[id] = eventKey{} })
+		if p.content != 0 {
+			find(from, to, p.content, func(id int64) { f.events[id] = eventKey{} })
 		}
 		for i := range p.proposals {
 			w, ready := &p.plan.Proposals[i], &p.proposals[i]
+			if !settles(w.Decision.Outcome) {
+				continue
+			}
 			for _, hash := range ready.looksUnder(w) {
 				find(correlations, correlations, hash, func(id int64) { f.rows[id] = correlatedRow{} })
 			}
