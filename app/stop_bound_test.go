@@ -94,8 +94,9 @@ func TestAStopMeetsWhatHangs(t *testing.T) {
 			return len(m) == 1 && m[0].Status == nudgewire.StatusDelivered
 		})
 	}
-	followed := func(h *house) { // asked again when the lease of the question ends
-		if m := h.messages(); len(m) != 1 || m[0].State != nudgewire.StateAccepted || m[0].NextPollAt == nil || h.service.Stats().Messages != 1 {
+	followed := func(h *house) { // asked again when the lease of the question ends, which a slow machine may have done by now
+		m := h.messages()
+		if len(m) != 1 || m[0].State != nudgewire.StateAccepted || m[0].NextPollAt == nil && m[0].Status != nudgewire.StatusDelivered || h.service.Stats().Messages != 1 {
 			h.t.Errorf("messages: %+v", m)
 		}
 	}
