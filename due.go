@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// DueRules are what the config says of a dispatch at its due moment: a part of duerules.MayGo, which is what is asked. The store does so
+// DueRules are what the config says of a message at its due moment: a part of duerules.MayGo, which is what is asked. The store does so
 // inside the commit of a claim, so both methods are pure and quick; the rules are those of the config that is loaded then.
 type DueRules interface {
 	// Needs says which facts Decide looks at. The zero value costs the claim nothing.
-	Needs(d *Dispatch) DueNeeds
+	Needs(d *Message) DueNeeds
 	// Decide is asked once for each row of a claim. now is the time of the claim.
-	Decide(d *Dispatch, f *DueFacts, now time.Time) Verdict
+	Decide(d *Message, f *DueFacts, now time.Time) Verdict
 }
 
 // DueNeeds are the facts that a decision at the due moment needs.
@@ -45,10 +45,10 @@ type DueFacts struct {
 // A UsedWindow is the newest window of a trigger's rate, which may have ended. The zero value is none.
 type UsedWindow struct {
 	Since time.Time
-	Used  int64 // claims of the trigger's dispatches in it
+	Used  int64 // claims of the trigger's messages in it
 }
 
-// A PastSend is one message that was sent, is being sent, or may have been sent: a dispatch, or the row of a
+// A PastSend is one message that was sent, is being sent, or may have been sent: a message, or the row of a
 // CSV file that was uploaded.
 type PastSend struct {
 	At       time.Time // when the claim began, or the upload
@@ -65,7 +65,7 @@ const (
 	ConsentWithdrawn Consent = "withdrawn"
 )
 
-// A Verdict is what DueRules answer. The zero value lets the dispatch go.
+// A Verdict is what DueRules answer. The zero value lets the message go.
 type Verdict struct {
 	Action VerdictAction
 	Rule   string    // what decided: one of DueReasons
@@ -126,7 +126,7 @@ func (v *Verdict) Kept() bool {
 // RuleOnChange is the Rule of what an edit planned anew: it is kept with what rules said, put off until its new time, earlier or later.
 const RuleOnChange = "on_change"
 
-// A VerdictAction is what happens to a dispatch at its due moment.
+// A VerdictAction is what happens to a message at its due moment.
 type VerdictAction string
 
 // The actions of a Verdict.

@@ -17,11 +17,11 @@ type Hold struct {
 	At     time.Time `json:"at,omitzero"`      // since when; not known of a paused run that has handed nothing over
 
 	// Of HoldService, which ends by a message that shows that the service takes it again.
-	Account string     `json:"account,omitempty"` // whose messages alone wait
-	Part    string     `json:"part,omitempty"`    // "trigger reminder" or "run 12", whose messages alone wait; of an account its lane; "" for all
-	Cause   string     `json:"cause,omitempty"`   // CausePaused, CauseRefused; of an account what is wrong with it
-	Until   time.Time  `json:"until,omitzero"`    // when a message goes as a probe
-	Probe   DispatchID `json:"probe,omitempty"`   // that message; 0 while there is none
+	Account string    `json:"account,omitempty"` // whose messages alone wait
+	Part    string    `json:"part,omitempty"`    // "trigger reminder" or "run 12", whose messages alone wait; of an account its lane; "" for all
+	Cause   string    `json:"cause,omitempty"`   // CausePaused, CauseRefused; of an account what is wrong with it
+	Until   time.Time `json:"until,omitzero"`    // when a message goes as a probe
+	Probe   MessageID `json:"probe,omitempty"`   // that message; 0 while there is none
 
 	Way      string `json:"-"` // how the account was called: who calls it otherwise is not held
 	Strikes  int    `json:"-"` // holds one after the other: each is longer
@@ -117,7 +117,7 @@ func (h Hold) OfEverything() bool { return h.Scope == ScopeAll }
 
 // Stops reports whether it keeps a message back. The claim asks the same in SQL (store/hold.go). What the service does to an account is
 // not asked here: whoever calls the account knows.
-func (h Hold) Stops(d *Dispatch) bool {
+func (h Hold) Stops(d *Message) bool {
 	if h.Kind == HoldReleased || h.Scope == ScopeAccount && h.Kind != HoldGone {
 		return false
 	}

@@ -60,7 +60,7 @@ func TestThePageOfStatesHasEveryHold(t *testing.T) {
 
 // What stops each message is a matter of the scope alone: a hold whose name was left out is none of everything.
 func TestAHoldOfEverything(t *testing.T) {
-	messages := []nudgewire.Dispatch{
+	messages := []nudgewire.Message{
 		{EventID: 1, Trigger: "cart", Account: "north", Send: nudgewire.Send{Template: "offer"}},
 		{Trigger: "news", Account: "north", Key: "run 4 row 1", Send: nudgewire.Send{Template: "offer"}},
 	}

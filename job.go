@@ -26,7 +26,7 @@ type Deliver string
 // The ways to deliver.
 const (
 	DeliverCSV        Deliver = "csv"         // one upload for each part; fast
-	DeliverPerMessage Deliver = "per_message" // one dispatch for each row; slower, tracked
+	DeliverPerMessage Deliver = "per_message" // one message for each row; slower, tracked
 )
 
 // A RunID is the row number of a stored run, from 1.

@@ -12,7 +12,7 @@ type ListRow struct {
 	Number int64 // of the rows that may go, from 1 in their order; below 0 for one that was excluded when the list was read
 	Position
 	Phone Phone    // "" where it is none, and once it is forgotten or too old
-	Given string   // as Dispatch.SentAs; of an excluded row the phone as it stands in the source
+	Given string   // as Message.SentAs; of an excluded row the phone as it stands in the source
 	Cells []string // what is sent beside the phone, in the order of Run.Columns
 
 	Reason    string    // why it does not go, "" for one that may

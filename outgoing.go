@@ -8,8 +8,8 @@ import (
 
 // A Change is what a receiver under webhooks_out is told: the data of docs/webhooks-out.md. The texts of a message are not in it.
 type Change struct {
-	Message    DispatchID `json:"message,omitempty"`    // the number that people see; absent for a run
-	MessageID  MessageID  `json:"message_id,omitempty"` // the service's
+	Message    MessageID  `json:"message,omitempty"`    // the number that people see; absent for a run
+	MessageID  ServiceID  `json:"message_id,omitempty"` // the service's
 	Phone      Phone      `json:"phone,omitempty"`      // E.164 digits, whole; absent where the contact was forgotten
 	SentAs     string     `json:"sent_as,omitempty"`    // the phone as it is sent to, where that is another spelling of it
 	Trigger    string     `json:"trigger,omitempty"`
@@ -19,7 +19,7 @@ type Change struct {
 	Request    string     `json:"request,omitempty"` // id of the request that brought the event
 	Step       int        `json:"step,omitempty"`
 	Account    string     `json:"account,omitempty"` // of the messaging service; absent for that of the section api
-	State      string     `json:"state,omitempty"`   // of a dispatch or a run
+	State      string     `json:"state,omitempty"`   // of a message or a run
 	Status     Status     `json:"status,omitempty"`  // of a message
 	Outcome    Outcome    `json:"outcome,omitempty"` // of a decision
 	Reason     string     `json:"reason,omitempty"`
@@ -61,7 +61,6 @@ type OutgoingEnd struct {
 // What changes are about: the first word of their kind.
 const (
 	AboutMessage  = "message"
-	AboutDispatch = "dispatch"
 	AboutRun      = "run"
 	AboutDecision = "decision"
 )
@@ -69,16 +68,19 @@ const (
 // OtherStatus stands in a kind for a status that this version has no word for.
 const OtherStatus = "other"
 
-// ChangeKinds lists every kind of change in the order of docs/webhooks-out.md. A dispatch that is being sent is not told: what
-// becomes of it is, within seconds.
+// ToldState reports whether a message that comes to the state is told by it. One that is being sent is not: what becomes of it is, within
+// seconds. One that the service took is told by its first status.
+func ToldState(s State) bool { return s != StateSending && s != StateAccepted }
+
+// ChangeKinds lists every kind of change in the order of docs/webhooks-out.md.
 var ChangeKinds = func() (all []string) {
 	for _, s := range Statuses {
 		all = append(all, AboutMessage+"."+string(s))
 	}
 	all = append(all, AboutMessage+"."+OtherStatus)
 	for _, s := range States {
-		if s != StateSending {
-			all = append(all, AboutDispatch+"."+string(s))
+		if ToldState(s) {
+			all = append(all, AboutMessage+"."+string(s))
 		}
 	}
 	for _, s := range RunStates {

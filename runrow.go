@@ -10,14 +10,13 @@ import (
 type RunRow struct {
 	Run       RunID
 	Number    int64      // among the rows that the run kept, from 1
-	Dispatch  Dispatch   // Send is left empty in lists
-	Message   *Message   // nil before the service took it
+	Message   Message    // Send is left empty in lists
 	Doubted   []int      // attempts whose answer was lost, by number
 	Words     string     // what the service said of its newest attempt, or of its message
 	Class     ErrorClass // that the rules of that day gave them
 	Blocked   bool       // its phone gets nothing
-	RetriedAs DispatchID
-	RetryOf   DispatchID // the dispatch whose place this one took; 0 for none
+	RetriedAs MessageID
+	RetryOf   MessageID // the message whose place this one took; 0 for none
 
 	// The run that read the row from its source, and its number there. They differ from Run and
 	// Number where this run sends the row again.
@@ -28,10 +27,10 @@ type RunRow struct {
 
 // EndedAt is when what became of the row was known, for one that ended.
 func (r *RunRow) EndedAt() time.Time {
-	if r.Message != nil {
+	if r.Message.Status != "" {
 		return r.Message.StatusAt
 	}
-	return r.Dispatch.UpdatedAt
+	return r.Message.UpdatedAt
 }
 
 // RowKey is the correlation key of a run's row: no two rows have the same, and no row is met by another
@@ -58,7 +57,7 @@ func RunOfKey(key string) (run RunID, ok bool) {
 // What the service said no to may go again, although the same request would be refused again:
 // between the two a person has read the reason and mended it. A person's own no is not overruled.
 func (r *RunRow) MayGoAgain() (may bool, why string) {
-	d := &r.Dispatch
+	d := &r.Message
 	switch {
 	case r.RetriedAs != 0:
 		return false, "was sent again already"
@@ -79,7 +78,7 @@ func (r *RunRow) MayGoAgain() (may bool, why string) {
 	case StateCancelled:
 		return false, "was cancelled by a person"
 	case StateAccepted:
-		if r.Message == nil || r.Message.Status != StatusFailed {
+		if r.Message.Status != StatusFailed {
 			return false, "was taken by the service, which does not say that it failed"
 		}
 		why = "failed at the service" + colon(r.Message.Error)

@@ -2,12 +2,12 @@ package nudgewire
 
 import "time"
 
-// A PlannedStep is one step of a sequence as its trigger wants it: the dispatch as it would be stored, and
+// A PlannedStep is one step of a sequence as its trigger wants it: the message as it would be stored, and
 // what is decided when it falls due. The rule of then is kept in words, so that a reload changes nothing of
 // what waits.
 type PlannedStep struct {
-	Dispatch Dispatch
-	Rule     StepRule
+	Message Message
+	Rule    StepRule
 }
 
 // A StepRule is what is asked of a step when it falls due.
@@ -19,13 +19,13 @@ type StepRule struct {
 
 // A Sequence is the steps that were stored because of one event, or of those that renewed it.
 type Sequence struct {
-	ID    DispatchID // the first of them that was stored, which gives it its name
+	ID    MessageID // the first of them that was stored, which gives it its name
 	Steps []SequenceStep
 }
 
-// A SequenceStep is a dispatch of a sequence. A step that was sent again stands here more than once.
+// A SequenceStep is a message of a sequence. A step that was sent again stands here more than once.
 type SequenceStep struct {
-	ID   DispatchID
+	ID   MessageID
 	Step int // from 1
 }
 

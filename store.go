@@ -16,17 +16,17 @@ var (
 	ErrClaimLost = errors.New("the claim is not held any more")
 )
 
-// A ClaimRequest asks for due dispatches, at most as many as there are idle workers.
+// A ClaimRequest asks for due messages, at most as many as there are idle workers.
 type ClaimRequest struct {
 	Owner   string // unique to this run of this process; never ""
-	Account string // whose dispatches
+	Account string // whose messages
 	Now     time.Time
 	Lease   time.Duration // a claim without an outcome for so long is in doubt
 
 	Authentication, Utility, Marketing int // how many of each category
 }
 
-// A ProbeRequest asks for one due dispatch that shows whether the service is well again.
+// A ProbeRequest asks for one due message that shows whether the service is well again.
 type ProbeRequest struct {
 	Owner   string
 	Account string
@@ -34,7 +34,7 @@ type ProbeRequest struct {
 	Lease   time.Duration
 	Lanes   [len(Lanes)]bool // of these, the most urgent first
 
-	// What failed last: a dispatch for another phone and with another content comes first, in whatever lane, then one for another phone.
+	// What failed last: a message for another phone and with another content comes first, in whatever lane, then one for another phone.
 	Phones   []Phone
 	Contents []Send
 }
@@ -47,7 +47,7 @@ type Rescued struct {
 
 // A Contacted is a message that reached a phone, or may reach it yet.
 type Contacted struct {
-	ID       DispatchID
+	ID       MessageID
 	Phone    Phone
 	Trigger  string    // or the name of the job
 	Category Category  // "" where it is not known

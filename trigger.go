@@ -11,8 +11,8 @@ type Outcome string
 
 // The outcomes of a decision. docs/states.md says what each leads to.
 const (
-	Planned    Outcome = "planned"    // a dispatch waits for its time
-	Restarted  Outcome = "restarted"  // the dispatch already waiting took this event's content
+	Planned    Outcome = "planned"    // a message waits for its time
+	Restarted  Outcome = "restarted"  // the message already waiting took this event's content
 	Skipped    Outcome = "skipped"    // a clause or a rule said no
 	Cancelled  Outcome = "cancelled"  // a cancelling event had come before this one
 	Cancelling Outcome = "cancelling" // this event ends what waits for the same correlation key
@@ -28,16 +28,16 @@ const (
 // A Decision is what one trigger said to one event, and why. It is stored with the event
 // and never changed.
 type Decision struct {
-	EventID    EventID
-	Trigger    string // name in config.yaml, kept as text: history outlives the trigger
-	Outcome    Outcome
-	Reason     string       // one sentence for people
-	Clauses    []Clause     // the "if" lines in order, up to and with the first that failed
-	Key        string       // the correlation key within the trigger; "" when it has none
-	DispatchID DispatchID   // what was planned or restarted; 0 for none
-	Later      []DispatchID // of a sequence: its other steps that were
-	Config     string       // version of the config that decided
-	At         time.Time
+	EventID   EventID
+	Trigger   string // name in config.yaml, kept as text: history outlives the trigger
+	Outcome   Outcome
+	Reason    string      // one sentence for people
+	Clauses   []Clause    // the "if" lines in order, up to and with the first that failed
+	Key       string      // the correlation key within the trigger; "" when it has none
+	MessageID MessageID   // what was planned or restarted; 0 for none
+	Later     []MessageID // of a sequence: its other steps that were
+	Config    string      // version of the config that decided
+	At        time.Time
 }
 
 // OptOut is the trigger's name in the decisions about what a contact wants. No config can hold it.
@@ -84,7 +84,7 @@ type Plan struct {
 }
 
 // Forget takes out of the plan what the event said, and out of its decisions what their conditions
-// saw of it: what is stored of the plan then, but for Proposal.Dispatch, tells of the event and says nothing
+// saw of it: what is stored of the plan then, but for Proposal.Message, tells of the event and says nothing
 // that was in it. It does nothing without Forgets, and not before a look-up, which needs the event whole.
 func (p *Plan) Forget() {
 	if !p.Forgets || p.Later {
@@ -121,8 +121,8 @@ var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 type Proposal struct {
 	Decision    Decision
 	Correlation Correlation
-	Dispatch    Dispatch      // for Planned: the dispatch as it would be stored
-	Steps       []PlannedStep // of a trigger with steps: each of them, the first with Dispatch; nil for others
+	Message     Message       // for Planned: the message as it would be stored
+	Steps       []PlannedStep // of a trigger with steps: each of them, the first with Message; nil for others
 	LeftOut     []string      // steps that cannot be filled in, each with why
 	OnRepeat    OnRepeat
 	Cooldown    Cooldown
@@ -146,10 +146,10 @@ type Correlation struct {
 // happened before it.
 func (c Correlation) Ordered() bool { return c.Key == "" || c.Key == string(c.Phone) }
 
-// OnRepeat says what a second event with the same correlation key does to a dispatch that waits.
+// OnRepeat says what a second event with the same correlation key does to a message that waits.
 type OnRepeat struct {
 	Mode   RepeatMode
-	Max    int           // restarts of one dispatch at the most; 0 is no bound
+	Max    int           // restarts of one message at the most; 0 is no bound
 	Within time.Duration // restarts no later than this after the first event; 0 is no bound
 }
 
@@ -160,7 +160,7 @@ type RepeatMode string
 const (
 	Restart  RepeatMode = "restart"  // fresh content, timer anew
 	Ignore   RepeatMode = "ignore"   // the first one stays as it is
-	Parallel RepeatMode = "parallel" // each event queues a dispatch of its own
+	Parallel RepeatMode = "parallel" // each event queues a message of its own
 )
 
 // Cooldown says when a correlation key that already got its message may get another.
@@ -181,17 +181,17 @@ const (
 
 // Facts are what the ledger holds about a correlation key at the moment of settling.
 type Facts struct {
-	Waiting   []Waiting  // dispatches in state waiting, oldest first
+	Waiting   []Waiting  // messages in state waiting, oldest first
 	Sequence  *Sequence  // of the newest that waits; nil where it is no step
 	Open      []Open     // those that may come back to wait, oldest first
-	Last      *Sent      // the newest dispatch that may have reached the phone; nil for none
+	Last      *Sent      // the newest message that may have reached the phone; nil for none
 	Tombstone *Tombstone // nil for none, or expired
 }
 
-// Waiting is a dispatch of the correlation key that has not been claimed.
+// Waiting is a message of the correlation key that has not been claimed.
 type Waiting struct {
-	ID        DispatchID
-	Step      int // as in Dispatch
+	ID        MessageID
+	Step      int // as in Message
 	DueAt     time.Time
 	CreatedAt time.Time
 	EventAt   time.Time // when the fact whose content it holds happened; zero when not known
@@ -199,20 +199,20 @@ type Waiting struct {
 	ByPerson  bool // it has no key of its own, and was found by the phone of an event that has one
 }
 
-// Open is a dispatch of the correlation key that does not wait at present and may wait again: it is being
+// Open is a message of the correlation key that does not wait at present and may wait again: it is being
 // sent, it is in doubt, it was taken and has failed or may fail yet, or it was rejected or dropped and
 // a person may send it again.
 type Open struct {
-	ID      DispatchID
+	ID      MessageID
 	State   State
 	EventAt time.Time // as in Waiting
 
 	ByPerson bool // as in Waiting
 }
 
-// Sent is a dispatch of the correlation key that was accepted, is being sent, or is in doubt.
+// Sent is a message of the correlation key that was accepted, is being sent, or is in doubt.
 type Sent struct {
-	ID    DispatchID
+	ID    MessageID
 	State State
 	At    time.Time
 }
@@ -232,21 +232,21 @@ type Tombstone struct {
 type Settlement struct {
 	Outcome         Outcome
 	Reason          string
-	Insert          bool         // store Proposal.Dispatch, or all of Proposal.Steps, as new dispatches
-	Restart         DispatchID   // give this waiting dispatch the content of Proposal.Dispatch; 0 for none
-	DueAt           time.Time    // for Restart: its due time from now on
-	Renew           []Renewal    // instead of Restart where the proposal has steps
-	Sequence        DispatchID   // for Renew: the sequence that they belong to
-	Cancel          []DispatchID // end these waiting dispatches
-	CallOff         []DispatchID // end these open dispatches should they come back to wait
-	RecordTombstone bool         // remember the cancelling event until Proposal.Forget
+	Insert          bool        // store Proposal.Message, or all of Proposal.Steps, as new messages
+	Restart         MessageID   // give this waiting message the content of Proposal.Message; 0 for none
+	DueAt           time.Time   // for Restart: its due time from now on
+	Renew           []Renewal   // instead of Restart where the proposal has steps
+	Sequence        MessageID   // for Renew: the sequence that they belong to
+	Cancel          []MessageID // end these waiting messages
+	CallOff         []MessageID // end these open messages should they come back to wait
+	RecordTombstone bool        // remember the cancelling event until Proposal.Forget
 }
 
 // A Renewal is what becomes of one of Proposal.Steps where its sequence waits already.
 type Renewal struct {
-	Step  int        // index in Proposal.Steps
-	ID    DispatchID // the waiting dispatch that takes its content; 0 stores a new one
-	DueAt time.Time  // its due time from now on
+	Step  int       // index in Proposal.Steps
+	ID    MessageID // the waiting message that takes its content; 0 stores a new one
+	DueAt time.Time // its due time from now on
 }
 
 // A Receipt says what became of one event of a Plan.

@@ -213,7 +213,7 @@ func TestWhatAPauseHoldsIsStillCancelledBlockedHaltedAndForgotten(t *testing.T) 
 	orders(1, 6, h)
 	h.mustTake(h.shopify("checkouts/create", "cart", cart("cart", phone(7), "60")))
 	h.eventually("it is refused, and all wait", func() bool { return h.haltedBy("key") != nil && h.status().Waiting == 7 && h.status().Sending == 0 })
-	ids := map[string]nudgewire.DispatchID{}
+	ids := map[string]nudgewire.MessageID{}
 	for _, m := range h.messages() {
 		ids[string(m.Phone)] = m.ID
 	}

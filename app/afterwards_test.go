@@ -121,7 +121,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		}
 		kept++
 		phones[r.Phone] = true
-		if int(r.Number) != kept || r.Row == 0 || r.File != filepath.Join(folder, "list.csv") || r.Phone != wanted[kept-1] || r.MessageID == "" || r.Part != 0 {
+		if int(r.Number) != kept || r.Row == 0 || r.File != filepath.Join(folder, "list.csv") || r.Phone != wanted[kept-1] || r.ServiceID == "" || r.Part != 0 {
 			t.Fatalf("row %d is %+v, want %s", kept, r, wanted[kept-1])
 		}
 		sends := 1
@@ -218,7 +218,7 @@ func TestAnExportTellsOfTheRowsOfFiles(t *testing.T) {
 		t.Fatalf("%d rows", len(rows))
 	}
 	for i, phone := range wanted {
-		if one := rows[i]; one.Phone != phone || one.Number != int64(i+1) || one.State != "accepted" || one.Part == 0 || one.MessageID != "" {
+		if one := rows[i]; one.Phone != phone || one.Number != int64(i+1) || one.State != "accepted" || one.Part == 0 || one.ServiceID != "" {
 			t.Fatalf("row %d is %+v, want %s", i+1, one, phone)
 		}
 	}
@@ -260,7 +260,7 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 			t.Fatalf("row %d is %+v, want %s", i+1, one, phone)
 		}
 		switch {
-		case one.Dispatch != 0:
+		case one.Message != 0:
 			queued++
 		case one.State == "cancelled" && one.Reason == "cancelled by "+me():
 			never++
@@ -284,12 +284,12 @@ func TestAnExportTellsOfMessagesThatAnUploadNamed(t *testing.T) {
 	})
 	r := h.settled(h.fire("winback").ID)
 	rows := h.export(r.ID)
-	ids := map[nudgewire.MessageID]bool{}
+	ids := map[nudgewire.ServiceID]bool{}
 	for i, phone := range wanted {
-		if one := rows[i]; one.Phone != phone || one.Status != nudgewire.StatusDelivered || one.DeliveredAt == nil || one.MessageID == "" {
+		if one := rows[i]; one.Phone != phone || one.Status != nudgewire.StatusDelivered || one.DeliveredAt == nil || one.ServiceID == "" {
 			t.Fatalf("row %d is %+v", i+1, one)
 		}
-		ids[rows[i].MessageID] = true
+		ids[rows[i].ServiceID] = true
 	}
 	if len(ids) != len(wanted) {
 		t.Errorf("%d messages of %d rows", len(ids), len(wanted))

@@ -142,7 +142,7 @@ type scene struct {
 	*desk
 	ahead *atomic.Int64 // of the clock that webhooks and looks go by
 	free  *atomic.Uint64
-	ids   []nudgewire.DispatchID
+	ids   []nudgewire.MessageID
 	run   nudgewire.RunID
 	gate  *gate
 }
@@ -292,7 +292,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		{code: "failed_rate", config: plainConfig + fmt.Sprintf(forget, "permanent"), make: func(s *scene) {
 			app.NoteTotals(s.App, time.Now().Add(time.Second))
 			s.sends(25, 422)
-			s.eventually("they are rejected", func() bool { return s.status().Counts["dispatches_rejected"] == 25 })
+			s.eventually("they are rejected", func() bool { return s.status().Counts["messages_rejected"] == 25 })
 			app.NoteTotals(s.App, time.Now().Add(2*time.Second))
 		}, mend: func(s *scene) {
 			app.NoteTotals(s.App, time.Now().Add(time.Hour))

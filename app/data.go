@@ -93,9 +93,9 @@ func (a *App) build(cfg *config.Config) {
 	a.jobs = a.newJobs(cfg)
 }
 
-// requestOf is the id of the request that a dispatch goes back to, for the log; "" where that cannot be read: a line without
+// requestOf is the id of the request that a message goes back to, for the log; "" where that cannot be read: a line without
 // it is better than none.
-func (a *App) requestOf(id nudgewire.DispatchID) string {
+func (a *App) requestOf(id nudgewire.MessageID) string {
 	request, err := a.store.RequestOf(context.Background(), id)
 	if err != nil {
 		return ""
@@ -113,7 +113,7 @@ func (a *App) dueRules() nudgewire.DueRules {
 
 // mayGo is the look just before the call of a claim. A step of a sequence is asked about where all else lets it go, because that reads what was stored
 // of it and of the steps before.
-func (a *App) mayGo(ctx context.Context, d *nudgewire.Dispatch, service string, now time.Time) (v nudgewire.StepVerdict, err error) {
+func (a *App) mayGo(ctx context.Context, d *nudgewire.Message, service string, now time.Time) (v nudgewire.StepVerdict, err error) {
 	facts, err := a.store.FactsOf(ctx, d)
 	if err != nil {
 		return v, err
@@ -138,7 +138,7 @@ func (a *App) classify(words string) nudgewire.ErrorClass { return a.config().Er
 
 // onDoubt is what the trigger of d says is done in doubt: of one that left the config, what the config said that planned d. Where
 // nobody knows that any more, a person decides. Rows of jobs go by their category.
-func (a *App) onDoubt(d *nudgewire.Dispatch) nudgewire.OnDoubt {
+func (a *App) onDoubt(d *nudgewire.Message) nudgewire.OnDoubt {
 	if d.EventID == 0 {
 		return ""
 	}
@@ -155,7 +155,7 @@ func (a *App) onDoubt(d *nudgewire.Dispatch) nudgewire.OnDoubt {
 }
 
 // ownExpiry reports whether the config names when d expires. What is not in it any more keeps what it has.
-func (a *App) ownExpiry(d *nudgewire.Dispatch) bool {
+func (a *App) ownExpiry(d *nudgewire.Message) bool {
 	if d.EventID != 0 {
 		return a.config().Triggers.OwnExpiry(d.Trigger)
 	}
@@ -192,10 +192,10 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 		return fmt.Errorf("recover what was being sent: %w", err)
 	}
 	if n.Doubtful > 0 {
-		a.log.Warn("an earlier run ended while sending; what nobody can know is in doubt", zap.Int("dispatches", n.Doubtful))
+		a.log.Warn("an earlier run ended while sending; what nobody can know is in doubt", zap.Int("messages", n.Doubtful))
 	}
 	if n.Unsent > 0 {
-		a.log.Info("an earlier run ended with messages in hand whose calls had not begun; they wait again", zap.Int("dispatches", n.Unsent))
+		a.log.Info("an earlier run ended with messages in hand whose calls had not begun; they wait again", zap.Int("messages", n.Unsent))
 	}
 	// Now nothing is claimed: what a crash kept from being cancelled ends here.
 	if _, _, err := a.store.EndCancelled(ctx); err != nil {

@@ -25,7 +25,7 @@ func (h *house) states() (out []nudgewire.State) {
 }
 
 // show is a message with all that is known of it.
-func (h *house) show(id nudgewire.DispatchID) server.MessageView {
+func (h *house) show(id nudgewire.MessageID) server.MessageView {
 	h.t.Helper()
 	m, err := h.ask.Message(h.t.Context(), strconv.FormatInt(int64(id), 10))
 	if err != nil {

@@ -59,7 +59,7 @@ func (f *failedRates) windows() []failedWindow {
 func (f *failedRates) take(totals map[string]int64, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	failed := totals["dispatches_rejected"] + totals["messages_failed"]
+	failed := totals["messages_rejected"] + totals["messages_failed"]
 	one := note{now, failed, failed + totals["messages_delivered"]}
 	if n := len(f.notes); n > 0 && (now.Before(f.notes[n-1].at) || one.ended < f.notes[n-1].ended) {
 		f.notes = nil

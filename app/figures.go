@@ -99,11 +99,11 @@ func (a *App) seen(o store.Observer) store.Observer {
 
 // called, asked and answered are who is told of calls, of looks at messages and of webhooks, nil where nobody wants to know.
 
-func (a *App) called() func(d *nudgewire.Dispatch, began, ended time.Time, attempt *nudgewire.Attempt) {
+func (a *App) called() func(d *nudgewire.Message, began, ended time.Time, attempt *nudgewire.Attempt) {
 	if a.metrics == nil && a.traces == nil {
 		return nil
 	}
-	return func(d *nudgewire.Dispatch, began, ended time.Time, attempt *nudgewire.Attempt) {
+	return func(d *nudgewire.Message, began, ended time.Time, attempt *nudgewire.Attempt) {
 		if a.metrics != nil {
 			a.metrics.Called(d, began, ended, attempt)
 		}

@@ -75,7 +75,7 @@ func TestFiguresTellWhatHappened(t *testing.T) {
 		`nudgewire_decisions_total{outcome="skipped",trigger="reminder"}`:                        "1",
 		`nudgewire_messages_waiting{account="api",lane="marketing"}`:                             "1",
 		`nudgewire_queue_age_seconds{account="api",lane="marketing"}`:                            "0",
-		`nudgewire_dispatches_ended_total{outcome="accepted"}`:                                   "1",
+		`nudgewire_messages_ended_total{outcome="accepted"}`:                                     "1",
 		`nudgewire_messages_status_total{status="delivered"}`:                                    "1",
 		`nudgewire_send_after_due_seconds_count{category="utility"}`:                             "1",
 		`nudgewire_send_after_webhook_seconds_count{category="utility"}`:                         "1",

@@ -123,8 +123,8 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 			}
 			g.open()
 			h.eventually("what was under way has ended", func() bool { return h.status().Sending == 0 })
-			if s := h.status(); s.Waiting != int64(len(wanted)-full) || s.Counts["dispatches_accepted"] != full {
-				t.Errorf("%d wait and %d were accepted, want %d and %d", s.Waiting, s.Counts["dispatches_accepted"], len(wanted)-full, full)
+			if s := h.status(); s.Waiting != int64(len(wanted)-full) || s.Counts["messages_accepted"] != full {
+				t.Errorf("%d wait and %d were accepted, want %d and %d", s.Waiting, s.Counts["messages_accepted"], len(wanted)-full, full)
 			}
 			h.stop()
 			if n := len(g.phones()); n != full {
@@ -308,7 +308,7 @@ func TestABlockHoldsForWhatIsClaimedAlready(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.eventually(fmt.Sprintf("dispatch %d ends", m.ID), func() bool {
+		h.eventually(fmt.Sprintf("message %d ends", m.ID), func() bool {
 			if m, err = h.ask.Message(t.Context(), fmt.Sprint(m.ID)); err != nil {
 				t.Fatal(err)
 			}

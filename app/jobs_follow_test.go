@@ -47,10 +47,10 @@ func TestTheMessagesOfAnUploadAreFollowed(t *testing.T) {
 				t.Fatal("no messages are listed")
 			}
 			m := listed[0]
-			if m.Run != r.ID || m.Part != 1 || m.Trigger != "winback" || m.Phone != "" || m.MessageID == "" || m.Status != nudgewire.StatusDelivered || m.DeliveredAt == nil {
+			if m.Run != r.ID || m.Part != 1 || m.Trigger != "winback" || m.Phone != "" || m.ServiceID == "" || m.Status != nudgewire.StatusDelivered || m.DeliveredAt == nil {
 				t.Errorf("the newest message is %+v", m)
 			}
-			for _, by := range []string{string(m.MessageID), "1"} {
+			for _, by := range []string{string(m.ServiceID), "1"} {
 				if one, err := h.ask.Message(t.Context(), by); err != nil || one.Run != r.ID || one.Status != nudgewire.StatusDelivered || one.What != `campaign "`+r.Campaign+`"` {
 					t.Errorf("message %s: %+v, %v", by, one, err)
 				}

@@ -171,12 +171,12 @@ func TestWhatIsRefusedWaitsAlone(t *testing.T) {
 			}
 			h.eventually("all wait but the first", func() bool {
 				s = h.status()
-				return s.Sending == 0 && s.Waiting == all-s.Counts["dispatches_rejected"]
+				return s.Sending == 0 && s.Waiting == all-s.Counts["messages_rejected"]
 			})
-			if rejected := s.Counts["dispatches_rejected"]; rejected > 4 {
+			if rejected := s.Counts["messages_rejected"]; rejected > 4 {
 				t.Errorf("%d rejected of %d", rejected, all)
 			}
-			rejected := int(s.Counts["dispatches_rejected"])
+			rejected := int(s.Counts["messages_rejected"])
 			service.mu.Lock()
 			service.mended = true
 			service.mu.Unlock()

@@ -100,7 +100,7 @@ func TestShopifyHasAShopForgotten(t *testing.T) {
 	req := h.shopify("orders/create", "", order("x", phone(7), "49.90"))
 	req.URL.Path = "/hooks/other"
 	h.mustTake(req)
-	h.eventually("the thanks have left", func() bool { s := h.status(); return s.Counts["dispatches_accepted"] == 3 && s.Sending == 0 })
+	h.eventually("the thanks have left", func() bool { s := h.status(); return s.Counts["messages_accepted"] == 3 && s.Sending == 0 })
 	h.mustTake(h.law("shop/redact", nil))
 	h.waitsForAPerson()
 	h.stop() // what waits for a person outlives the daemon

@@ -54,7 +54,7 @@ func TestAReceiverComesAndGoesByReload(t *testing.T) {
 	url, kinds := told(t)
 	entry := `
 webhooks_out:
-  - {name: crm, url: "` + url + `", secret: ` + crmSecret + `, on: [message.delivered, dispatch.waiting], allow_private: true}
+  - {name: crm, url: "` + url + `", secret: ` + crmSecret + `, on: [message.delivered, message.waiting], allow_private: true}
 `
 	h := open(t, options{config: plainConfig + entry})
 	order := func(id, phone string) {
@@ -64,7 +64,7 @@ webhooks_out:
 		}))
 	}
 	order("o1", "+447700900101")
-	h.eventually("the receiver is told", func() bool { return slices.Equal(kinds(), []string{"dispatch.waiting", "message.delivered"}) })
+	h.eventually("the receiver is told", func() bool { return slices.Equal(kinds(), []string{"message.waiting", "message.delivered"}) })
 
 	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: "all", Reason: "test"}); err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			wanted := list(t, filepath.Join(folder, "list.csv"), c.rows)
 			config := jobConfig(folder, perMessage)
 			h, g, id := begun(t, folder, config, c.state)
-			due := map[nudgewire.DispatchID]server.MessageView{}
+			due := map[nudgewire.MessageID]server.MessageView{}
 			for _, m := range h.messages() {
 				due[m.ID] = m
 			}
@@ -96,7 +96,7 @@ func TestNothingOfARunLeavesOnceAPauseHasReturned(t *testing.T) {
 			}
 			for _, m := range h.messages() {
 				if was, known := due[m.ID]; known && m.State == nudgewire.StateWaiting && !m.DueAt.Equal(was.DueAt) {
-					t.Errorf("dispatch %d was due at %s and is now at %s", m.ID, was.DueAt, m.DueAt)
+					t.Errorf("message %d was due at %s and is now at %s", m.ID, was.DueAt, m.DueAt)
 				}
 			}
 			h.stop()

@@ -35,8 +35,8 @@ func TestARunWithoutPointsWaitsForThem(t *testing.T) {
 		t.Errorf("in words: %s", words)
 	}
 	h.eventually("nothing is in hand", func() bool { return h.status().Sending == 0 })
-	if s := h.status(); s.Counts["dispatches_rejected"]+s.InDoubt+s.Counts["dispatches_dropped"] != 0 || s.Waiting == 0 {
-		t.Errorf("%d rejected, %d in doubt, %d wait", s.Counts["dispatches_rejected"], s.InDoubt, s.Waiting)
+	if s := h.status(); s.Counts["messages_rejected"]+s.InDoubt+s.Counts["messages_dropped"] != 0 || s.Waiting == 0 {
+		t.Errorf("%d rejected, %d in doubt, %d wait", s.Counts["messages_rejected"], s.InDoubt, s.Waiting)
 	}
 	h.service.SetFaults(sandbox.Faults{})
 	h.edit("rate: 20/s", "rate: 5000/s")
@@ -74,7 +74,7 @@ func TestPointsComeBackByThemselves(t *testing.T) {
 	h.eventually("nothing is in hand", func() bool { return h.status().Sending == 0 })
 	before := h.service.Stats().Messages
 	s := h.status()
-	if lost := s.Counts["dispatches_rejected"] + s.InDoubt + s.Counts["dispatches_dropped"]; lost != 0 || s.Waiting == 0 {
+	if lost := s.Counts["messages_rejected"] + s.InDoubt + s.Counts["messages_dropped"]; lost != 0 || s.Waiting == 0 {
 		t.Errorf("%d are lost for want of points, %d wait", lost, s.Waiting)
 	}
 	h.service.SetFaults(sandbox.Faults{})

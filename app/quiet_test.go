@@ -131,7 +131,7 @@ func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 			}
 			v := h.show(m.ID).Verdicts
 			if m.State != nudgewire.StateWaiting || v[0].Rule != "quiet_hours" {
-				t.Fatalf("dispatch %d is %s: %+v", m.ID, m.State, v)
+				t.Fatalf("message %d is %s: %+v", m.ID, m.State, v)
 			}
 			for _, one := range v {
 				times += max(1, one.Times)
@@ -156,7 +156,7 @@ func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 	})
 	h.edit(quiet, "language: en}")
 	again("and do where the defaults have none", func() { h.reload() })
-	h.eventually("what a person sends goes", func() bool { return h.status().Counts["dispatches_accepted"] == 1 })
+	h.eventually("what a person sends goes", func() bool { return h.status().Counts["messages_accepted"] == 1 })
 
 	h.edit("connectors:"+shop, "jobs:"+job)
 	h.reload()

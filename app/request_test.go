@@ -59,7 +59,7 @@ func TestARequestIsFoundFromItsWebhookToItsStatus(t *testing.T) {
 		return len(m) == 1 && m[0].Status == nudgewire.StatusDelivered
 	})
 	h.eventually("lines", func() bool { return strings.Contains(strings.Join(lines(logs, id), ","), "message delivered") })
-	for _, want := range []string{"webhook taken", "decision planned", "dispatch accepted", "message delivered"} {
+	for _, want := range []string{"webhook taken", "decision planned", "message accepted", "message delivered"} {
 		if !strings.Contains(strings.Join(lines(logs, id), ","), want) {
 			t.Errorf("no line %q about the request, but %q", want, lines(logs, id))
 		}
@@ -138,7 +138,7 @@ func TestALookUpKeepsTheRequest(t *testing.T) {
 	id := h.postedBy(h.created(10011), "")
 	h.eventually("all lines", func() bool {
 		all := strings.Join(lines(logs, id), ",")
-		return strings.Contains(all, "decision planned") && strings.Contains(all, "dispatch accepted")
+		return strings.Contains(all, "decision planned") && strings.Contains(all, "message accepted")
 	})
 	if story, err := h.ask.Event(t.Context(), 1); err != nil || story.Event.Request != id {
 		t.Errorf("the event tells of request %q, %v; want %q", story.Event.Request, err, id)

@@ -173,8 +173,8 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 		t.Error(err)
 	}
 	second.eventually("it would be due", func() bool { return second.messages()[0].DueAt.Before(time.Now().Add(-time.Second)) })
-	if now := sent(second); now != s.Counts["dispatches_accepted"] {
-		t.Errorf("%d messages were sent in review", now-s.Counts["dispatches_accepted"])
+	if now := sent(second); now != s.Counts["messages_accepted"] {
+		t.Errorf("%d messages were sent in review", now-s.Counts["messages_accepted"])
 	}
 	if _, err := second.ask.Resume(t.Context(), server.HaltRequest{Scope: nudgewire.ScopeAll}); err == nil {
 		t.Error("resume without --reviewed ends the review")
@@ -236,7 +236,7 @@ func sent(h *house) int64 {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return s.Counts["dispatches_accepted"]
+	return s.Counts["messages_accepted"]
 }
 
 // What others do while restored data is in review changes nothing of what is in doubt, and holds when a person has it sent all the same.
@@ -267,7 +267,7 @@ tracking: {poll: [1s]}
 	first.stop()
 
 	h := restored(t, path, options{config: rules})
-	ids := map[string]nudgewire.DispatchID{}
+	ids := map[string]nudgewire.MessageID{}
 	for _, m := range h.messages() {
 		for i, name := range names {
 			if string(m.Phone) == phone(i)[1:] {

@@ -53,7 +53,7 @@ type years struct {
 	sent  map[nudgewire.Phone][]time.Time // marketing
 	news  map[nudgewire.Phone]time.Time   // the last
 	steps int                             // second steps that were confirmed
-	doubt nudgewire.DispatchID            // never resolved
+	doubt nudgewire.MessageID             // never resolved
 }
 
 func openYears(t *testing.T) *years {
@@ -129,7 +129,7 @@ func (y *years) send() {
 	var all sync.WaitGroup
 	for _, m := range polls {
 		all.Go(func() {
-			if err := y.FinishPoll(y.Context(), nudgewire.Poll{DispatchID: m.DispatchID, Status: nudgewire.StatusDelivered, Final: true, At: y.now}); err != nil {
+			if err := y.FinishPoll(y.Context(), nudgewire.Poll{MessageID: m.ID, Status: nudgewire.StatusDelivered, Final: true, At: y.now}); err != nil {
 				y.Error(err)
 			}
 		})
@@ -139,7 +139,7 @@ func (y *years) send() {
 	y.must(err)
 	for i := range due {
 		d := &due[i]
-		a := nudgewire.Attempt{DispatchID: d.ID, Owner: "me", Number: d.Attempt, State: nudgewire.StateAccepted, At: y.now}
+		a := nudgewire.Attempt{MessageID: d.ID, Owner: "me", Number: d.Attempt, State: nudgewire.StateAccepted, At: y.now}
 		if d.Step > 1 {
 			facts, err := y.StepFacts(y.Context(), d)
 			y.must(err)
@@ -156,7 +156,7 @@ func (y *years) send() {
 		case d.ID%11 == 0:
 			a.State, a.Reason = nudgewire.StateRejected, "no such template"
 		default:
-			a.Message = &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(1000 + d.ID)), Phone: d.Phone, Category: d.Category, Status: "accepted", NextPollAt: y.now.Add(time.Minute)}
+			a.Message = &nudgewire.Message{ServiceID: nudgewire.ServiceID(fmt.Sprint(1000 + d.ID)), Phone: d.Phone, Category: d.Category, Status: "accepted", NextPollAt: y.now.Add(time.Minute)}
 		}
 		if d.Category == nudgewire.Marketing && a.State != nudgewire.StateRejected {
 			y.sent[d.Phone] = append(y.sent[d.Phone], y.now)
@@ -193,8 +193,8 @@ func TestFourHundredDaysAndMore(t *testing.T) {
 	y := openYears(t)
 	sizes := map[int]int64{}
 	waits := y.plan("cart.updated", "far", customer(90_001), "far")
-	waits.Proposals[0].Dispatch.DueAt = y.now.AddDate(50, 0, 0)
-	waits.Proposals[0].Dispatch.ExpiresAt = time.Time{}
+	waits.Proposals[0].Message.DueAt = y.now.AddDate(50, 0, 0)
+	waits.Proposals[0].Message.ExpiresAt = time.Time{}
 	far := y.accept(waits)[0]
 	for i := range days {
 		y.now = y.began.Add(time.Duration(i)*day + time.Duration(i%5)*time.Hour)
@@ -265,8 +265,8 @@ func TestFourHundredDaysAndMore(t *testing.T) {
 	}
 	y.told(regular, days)
 	// What has not ended is there whole.
-	for _, id := range []nudgewire.DispatchID{y.doubt, far.Decisions[0].DispatchID} {
-		d, err := y.Dispatch(t.Context(), id)
+	for _, id := range []nudgewire.MessageID{y.doubt, far.Decisions[0].MessageID} {
+		d, err := y.Message(t.Context(), id)
 		y.must(err)
 		e, err := y.Event(t.Context(), d.EventID)
 		y.must(err)
@@ -300,7 +300,7 @@ func (y *years) told(phone nudgewire.Phone, days int) {
 	for age, s := range append(stories, hidden...) {
 		whole, err := y.Event(y.Context(), s.ID)
 		y.must(err)
-		messages, reasons := len(s.Dispatches), ""
+		messages, reasons := len(s.Messages), ""
 		if len(s.Decisions) == 1 {
 			reasons = s.Decisions[0].Reason
 		}
@@ -326,7 +326,7 @@ func (y *years) masked(phone nudgewire.Phone) (stories []store.Story) {
 		}
 		s, err := y.EventStory(y.Context(), e.ID)
 		y.must(err)
-		for _, d := range s.Dispatches {
+		for _, d := range s.Messages {
 			if d.Phone != e.Contact.Phone || d.Key != "" || len(d.Send.Variables) > 0 {
 				y.Errorf("message %d of a masked event tells of %s, %q, %v", d.ID, d.Phone, d.Key, d.Send.Variables)
 			}

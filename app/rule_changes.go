@@ -155,15 +155,15 @@ func (a *App) edit(ctx context.Context, cfg *config.Config, before map[string]tr
 	return changes, err
 }
 
-// deciding is what becomes of a dispatch by on_change.
-func (a *App) deciding(cfg *config.Config, how triggers.OnChange) func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (store.Replanned, error) {
+// deciding is what becomes of a message by on_change.
+func (a *App) deciding(cfg *config.Config, how triggers.OnChange) func(*nudgewire.Message, func() (nudgewire.Event, error)) (store.Replanned, error) {
 	if how == triggers.Cancel {
-		return func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (store.Replanned, error) {
+		return func(*nudgewire.Message, func() (nudgewire.Event, error)) (store.Replanned, error) {
 			return store.Replanned{Cancel: "the rule changed, and its on_change is cancel (config " + cfg.Version + ")"}, nil
 		}
 	}
 	now := a.opt.Now()
-	return func(d *nudgewire.Dispatch, event func() (nudgewire.Event, error)) (store.Replanned, error) {
+	return func(d *nudgewire.Message, event func() (nudgewire.Event, error)) (store.Replanned, error) {
 		e, err := event()
 		if err != nil {
 			return store.Replanned{}, err
@@ -172,10 +172,10 @@ func (a *App) deciding(cfg *config.Config, how triggers.OnChange) func(*nudgewir
 	}
 }
 
-// planAnew is what becomes of a dispatch whose rule was edited with on_change: migrate. It stays as it is where that
+// planAnew is what becomes of a message whose rule was edited with on_change: migrate. It stays as it is where that
 // cannot be told: its event is not kept whole, it is a step of a trigger that has none now or the other way round, or it would have another
 // key, by which nothing could find it.
-func planAnew(set *triggers.Set, d *nudgewire.Dispatch, e *nudgewire.Event, now time.Time) store.Replanned {
+func planAnew(set *triggers.Set, d *nudgewire.Message, e *nudgewire.Event, now time.Time) store.Replanned {
 	if e.Forgotten || len(e.Payload) == 0 {
 		return store.Replanned{}
 	}
@@ -187,7 +187,7 @@ func planAnew(set *triggers.Set, d *nudgewire.Dispatch, e *nudgewire.Event, now 
 			return store.Replanned{}
 		}
 	}
-	to := &p.Dispatch
+	to := &p.Message
 	switch {
 	case p.Decision.Outcome != nudgewire.Planned:
 		return store.Replanned{Cancel: "the rule changed: " + p.Decision.Reason}
@@ -203,28 +203,28 @@ func planAnew(set *triggers.Set, d *nudgewire.Dispatch, e *nudgewire.Event, now 
 	return store.Replanned{Anew: &p}
 }
 
-// onlyStep leaves of a proposal the step that a dispatch is, with the time that it was put off to; gone says that
-// the trigger has no such step any more. Without steps left, the dispatch stays as it is.
-func onlyStep(p *nudgewire.Proposal, d *nudgewire.Dispatch) (gone string) {
+// onlyStep leaves of a proposal the step that a message is, with the time that it was put off to; gone says that
+// the trigger has no such step any more. Without steps left, the message stays as it is.
+func onlyStep(p *nudgewire.Proposal, d *nudgewire.Message) (gone string) {
 	of := 0
 	if len(p.Steps) > 0 {
 		of = p.Steps[0].Rule.Of
 	}
-	i := slices.IndexFunc(p.Steps, func(s nudgewire.PlannedStep) bool { return s.Dispatch.Step == d.Step })
+	i := slices.IndexFunc(p.Steps, func(s nudgewire.PlannedStep) bool { return s.Message.Step == d.Step })
 	if p.Steps = p.Steps[max(i, 0):max(i+1, 0)]; i < 0 {
 		if d.Step > of && of > 0 {
 			gone = fmt.Sprintf("the trigger has no step %d any more", d.Step)
 		}
 		return gone
 	}
-	to := &p.Steps[0].Dispatch
+	to := &p.Steps[0].Message
 	if later := d.DueAt.Sub(to.DueAt); d.Attempt > 0 && later > 0 {
 		to.DueAt = d.DueAt
 		if !to.ExpiresAt.IsZero() {
 			to.ExpiresAt = to.ExpiresAt.Add(later)
 		}
 	}
-	p.Dispatch = *to
+	p.Message = *to
 	return ""
 }
 

@@ -334,7 +334,7 @@ func TestASecondReloadWhileTheFirstWorks(t *testing.T) {
 	}
 	for _, m := range h.messages() {
 		if m.What != `template "second"` || m.State != nudgewire.StateWaiting {
-			t.Fatalf("dispatch %d is %s, %s", m.ID, m.State, m.What)
+			t.Fatalf("message %d is %s, %s", m.ID, m.State, m.What)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (a *App) lookAtSendPauses(ctx context.Context, told map[[2]string]time.Time
 	}
 	probes, err := a.store.ProbeHolds(ctx, time.Now())
 	for _, h := range probes {
-		a.log.Info("a message shows whether the service takes it again", zap.String("what", h.What()), zap.Int64("dispatch", int64(h.Probe)))
+		a.log.Info("a message shows whether the service takes it again", zap.String("what", h.What()), zap.Int64("message", int64(h.Probe)))
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func TestAStopMeetsWhatHangs(t *testing.T) {
 				h.t.Errorf("the run is %s: %s; %+v", v.State, v.Reason, v.Parts)
 			}
 		}},
-		"a receiver of webhooks out": {plainConfig + "\nwebhooks_out: [{name: crm, url: \"URL\", secret: " + crmSecret + ", on: [dispatch.waiting], allow_private: true}]\n", "", buys, thanked},
+		"a receiver of webhooks out": {plainConfig + "\nwebhooks_out: [{name: crm, url: \"URL\", secret: " + crmSecret + ", on: [message.waiting], allow_private: true}]\n", "", buys, thanked},
 		"a receiver of alerts": {plainConfig + "\nalerts: [{when: [halt for 0s], webhook: \"URL\", allow_private: true}]\n", "", func(h *house) {
 			buys(h)
 			if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: nudgewire.ScopeTrigger, Name: "reminder"}); err != nil {

@@ -25,15 +25,15 @@ const farewell = 3 * time.Second
 type traces struct {
 	to      *spans.Tracer
 	log     *zap.Logger
-	request func(nudgewire.DispatchID) string
+	request func(nudgewire.MessageID) string
 	waiting chan told
 	dropped atomic.Int64
 }
 
-// told is a span whose request is not known yet where dispatch is set.
+// told is a span whose request is not known yet where message is set.
 type told struct {
 	spans.Span
-	dispatch nudgewire.DispatchID
+	message nudgewire.MessageID
 }
 
 // openTraces begins to send spans where the config or the environment names a collector.
@@ -119,8 +119,8 @@ func (t *traces) close() {
 }
 
 func (t *traces) pass(one *told) {
-	if one.dispatch != 0 {
-		one.Request = t.request(one.dispatch)
+	if one.message != 0 {
+		one.Request = t.request(one.message)
 	}
 	if one.Request != "" { // what a list or a person sent goes back to no request
 		t.to.Tell(&one.Span)
@@ -159,25 +159,25 @@ func (t *traces) decided(p *nudgewire.Plan, r *nudgewire.Receipt) {
 		d := &r.Decisions[i]
 		t.tell(&told{Span: spans.Span{Request: p.Event.Request, Name: "decision", Began: d.At, Ended: time.Now(), About: []attribute.KeyValue{
 			attribute.String("nudgewire.trigger", d.Trigger), attribute.String("nudgewire.outcome", string(d.Outcome)),
-			attribute.Int64("nudgewire.event", int64(r.EventID)), attribute.Int64("nudgewire.dispatch", int64(d.DispatchID)), attribute.String("nudgewire.config", d.Config),
+			attribute.Int64("nudgewire.event", int64(r.EventID)), attribute.Int64("nudgewire.message", int64(d.MessageID)), attribute.String("nudgewire.config", d.Config),
 		}}})
 	}
 }
 
 // called tells of a call that sends a message.
-func (t *traces) called(d *nudgewire.Dispatch, began, ended time.Time, a *nudgewire.Attempt) {
+func (t *traces) called(d *nudgewire.Message, began, ended time.Time, a *nudgewire.Attempt) {
 	if t == nil || d.EventID == 0 {
 		return
 	}
-	one := told{dispatch: d.ID, Span: spans.Span{Name: "send", Calls: true, Began: began, Ended: ended, About: []attribute.KeyValue{
-		attribute.Int64("nudgewire.dispatch", int64(d.ID)), attribute.String("nudgewire.trigger", d.Trigger), attribute.Int("nudgewire.attempt", a.Number),
+	one := told{message: d.ID, Span: spans.Span{Name: "send", Calls: true, Began: began, Ended: ended, About: []attribute.KeyValue{
+		attribute.Int64("nudgewire.message", int64(d.ID)), attribute.String("nudgewire.trigger", d.Trigger), attribute.Int("nudgewire.attempt", a.Number),
 		attribute.String("nudgewire.account", nudgewire.AccountName(d.Account)), attribute.String("nudgewire.outcome", string(a.State)),
 	}}}
 	if a.State != nudgewire.StateAccepted {
 		one.Failed = string(a.State)
 		one.About = append(one.About, attribute.String("nudgewire.class", string(a.Class)))
 	} else if a.Message != nil {
-		one.About = append(one.About, attribute.String("nudgewire.message_id", string(a.Message.ID)))
+		one.About = append(one.About, attribute.String("nudgewire.message_id", string(a.Message.ServiceID)))
 	}
 	t.tell(&one)
 }
@@ -187,8 +187,8 @@ func (t *traces) asked(m *nudgewire.Message, began, ended time.Time, p *nudgewir
 	if t == nil || p.Status == "" || p.Status == m.Status {
 		return
 	}
-	one := told{dispatch: m.DispatchID, Span: spans.Span{Name: "status", Calls: true, Began: began, Ended: ended, About: []attribute.KeyValue{
-		attribute.Int64("nudgewire.dispatch", int64(m.DispatchID)), attribute.String("nudgewire.message_id", string(m.ID)), attribute.String("nudgewire.status", string(p.Status)),
+	one := told{message: m.ID, Span: spans.Span{Name: "status", Calls: true, Began: began, Ended: ended, About: []attribute.KeyValue{
+		attribute.Int64("nudgewire.message", int64(m.ID)), attribute.String("nudgewire.message_id", string(m.ServiceID)), attribute.String("nudgewire.status", string(p.Status)),
 	}}}
 	if p.Status == nudgewire.StatusFailed {
 		one.Failed = string(p.Status)

@@ -34,7 +34,7 @@ func plan(key string) nudgewire.Plan {
 		Proposals: []nudgewire.Proposal{{
 			Decision:    nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Key: key, At: at},
 			Correlation: nudgewire.Correlation{Trigger: "remind", Key: key, Phone: "447700900123"},
-			Dispatch:    nudgewire.Dispatch{Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at.Add(time.Hour), Send: nudgewire.Send{Text: "hello"}},
+			Message:     nudgewire.Message{Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at.Add(time.Hour), Send: nudgewire.Send{Text: "hello"}},
 		}},
 	}
 }

@@ -84,7 +84,7 @@ func (l *lab) storeEvents(ctx context.Context, dir string, n int) (err error) {
 type likeness struct {
 	event    nudgewire.Event
 	decision nudgewire.Decision
-	message  nudgewire.Dispatch
+	message  nudgewire.Message
 	serial   string // digits that stand in all that tells events apart
 }
 
@@ -100,7 +100,7 @@ func readLike(ctx context.Context, s *store.Store) (like likeness, err error) {
 		return like, fmt.Errorf("the first webhook led to %d decisions", len(said))
 	}
 	like.decision = said[0]
-	if like.message, err = s.Dispatch(ctx, said[0].DispatchID); err != nil {
+	if like.message, err = s.Message(ctx, said[0].MessageID); err != nil {
 		return like, err
 	}
 	like.serial = strings.TrimPrefix(string(like.event.Contact.Phone), phoneHead)
@@ -118,13 +118,13 @@ func (like *likeness) plan(i int) nudgewire.Plan {
 	e.Contact.ID, e.Contact.Email = other(e.Contact.ID), other(e.Contact.Email)
 	e.Cart.ID, e.Cart.URL, e.Cart.OtherIDs = other(e.Cart.ID), other(e.Cart.URL), []string{"token-" + serial}
 	e.Payload = bytes.ReplaceAll(e.Payload, []byte(like.serial), []byte(serial))
-	d.EventID, d.DispatchID, d.Key = 0, 0, other(d.Key)
+	d.EventID, d.MessageID, d.Key = 0, 0, other(d.Key)
 	p := nudgewire.Proposal{Decision: d}
 	if i%5 == 0 {
 		p.Correlation = nudgewire.Correlation{Trigger: d.Trigger, Key: d.Key, Phone: e.Contact.Phone}
 		p.EventAt = e.ReceivedAt
 		m := like.message
-		p.Dispatch = nudgewire.Dispatch{
+		p.Message = nudgewire.Message{
 			Trigger: m.Trigger, Phone: e.Contact.Phone, SentAs: e.Contact.SentAs, Category: m.Category, Send: m.Send, Config: m.Config,
 			Reason: "waits", DueAt: e.ReceivedAt.Add(365 * 24 * time.Hour), CreatedAt: e.ReceivedAt,
 		}

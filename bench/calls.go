@@ -15,7 +15,7 @@ const (
 	figPolls = "status polls, 64 workers"
 )
 
-// sendsContest measures a backlog of due dispatches being sent: claimed, called, and their
+// sendsContest measures a backlog of due messages being sent: claimed, called, and their
 // outcome with the message on disk.
 func sendsContest(bound float64) *contest {
 	return sends(figure{name: figSends, bases: []base{{name: figO, bound: bound}}}, onSQLite, atOnce)

@@ -16,12 +16,12 @@ import (
 
 const (
 	finishedRows = 5_000_000
-	claimSize    = 16  // dispatches a claim
+	claimSize    = 16  // messages a claim
 	claimTimes   = 400 // claims of each store
 )
 
 // claimContest measures how long a claim takes, its commit included, in a store that holds
-// nothing but what is due and in one with finishedRows finished dispatches besides. The two
+// nothing but what is due and in one with finishedRows finished messages besides. The two
 // are asked in turn.
 func claimContest(nodes int, bound float64) *contest {
 	empty, full := "E  claim of 16, nothing else stored, p50", "claim of 16 beside 5,000,000 finished, p50"
@@ -60,7 +60,7 @@ func claimContest(nodes int, bound float64) *contest {
 					got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "bench", Now: began, Lease: time.Hour, Marketing: claimSize})
 					times[i] = append(times[i], time.Since(began))
 					if err == nil && len(got) != claimSize {
-						err = fmt.Errorf("a claim brought %d dispatches, want %d", len(got), claimSize)
+						err = fmt.Errorf("a claim brought %d messages, want %d", len(got), claimSize)
 					}
 					if err != nil {
 						return nil, err
@@ -77,7 +77,7 @@ func claimContest(nodes int, bound float64) *contest {
 	}
 }
 
-// dueBeside is a store with enough due dispatches for all claims and, before them, as
+// dueBeside is a store with enough due messages for all claims and, before them, as
 // many finished ones as told. The due ones are the newest, as they are in a store that grew.
 func dueBeside(finished int) fixture {
 	due := newest(finished, unsent)

@@ -26,7 +26,7 @@ type cost struct {
 	log, stored  int64         // bytes
 }
 
-// costCases are what costs are measured over: how many nodes, and how many finished dispatches are there before.
+// costCases are what costs are measured over: how many nodes, and how many finished messages are there before.
 var costCases = []struct {
 	name  string
 	nodes int
@@ -172,7 +172,7 @@ func (l *lab) rawCost(ctx context.Context, table string) (c cost, err error) {
 	return cost{int(batches) * each, 0, after.server - before.server, after.log - before.log, after.stored - before.stored}, err
 }
 
-// besides is a fixture with so many finished dispatches before what is due.
+// besides is a fixture with so many finished messages before what is due.
 func besides(f fixture, old int) fixture {
 	change := columns{}
 	for name, value := range f.tables["messages"] {

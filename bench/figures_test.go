@@ -105,7 +105,7 @@ func TestAHistoryIsDataOfTheStore(t *testing.T) {
 	if err := db.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	for _, id := range []nudgewire.DispatchID{1, n / 2, n} {
+	for _, id := range []nudgewire.MessageID{1, n / 2, n} {
 		m, err := db.Message(t.Context(), id)
 		if err != nil || m.Status != nudgewire.StatusDelivered {
 			t.Errorf("message %d: %+v, %v", id, m, err)
@@ -120,7 +120,7 @@ func TestAHistoryIsDataOfTheStore(t *testing.T) {
 	}
 }
 
-func TestDueDispatchesLieBesideFinishedOnes(t *testing.T) {
+func TestDueMessagesLieBesideFinishedOnes(t *testing.T) {
 	l := smallLab(t)
 	folder := t.TempDir()
 	const finished = 1000
@@ -133,15 +133,15 @@ func TestDueDispatchesLieBesideFinishedOnes(t *testing.T) {
 	}
 	total := 0
 	for state, want := range map[nudgewire.State]int{nudgewire.StateAccepted: finished + 1, nudgewire.StateWaiting: claimSize * claimTimes} {
-		got, err := db.Dispatches(t.Context(), store.DispatchFilter{State: state, Limit: 1_000_000})
+		got, err := db.Messages(t.Context(), store.MessageFilter{State: state, Limit: 1_000_000})
 		if err != nil || len(got) != want {
-			t.Errorf("%d dispatches are %s, want %d; %v", len(got), state, want, err)
+			t.Errorf("%d messages are %s, want %d; %v", len(got), state, want, err)
 		}
 		total += len(got)
 	}
 	due, err := db.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "test", Now: time.Now(), Lease: time.Minute, Marketing: total})
 	if err != nil || len(due) != claimSize*claimTimes {
-		t.Errorf("%d dispatches were due, want %d; %v", len(due), claimSize*claimTimes, err)
+		t.Errorf("%d messages were due, want %d; %v", len(due), claimSize*claimTimes, err)
 	}
 }
 

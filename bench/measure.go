@@ -36,7 +36,7 @@ func (c *contest) name() string { return c.figures[0].name }
 type lab struct {
 	dir      string // on the disk under test
 	duration time.Duration
-	backlog  int // how many dispatches or messages are due when the daemon starts
+	backlog  int // how many messages are due when the daemon starts
 	service  *service
 	serial   atomic.Int64 // of the newest webhook
 

@@ -101,9 +101,9 @@ func waiting(t *testing.T, l *lab, due fixture) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	got, err := s.Dispatches(t.Context(), store.DispatchFilter{State: "waiting", Limit: 10 * due.rows})
+	got, err := s.Messages(t.Context(), store.MessageFilter{State: "waiting", Limit: 10 * due.rows})
 	if err != nil || len(got) != due.rows {
-		t.Errorf("%d dispatches wait, want %d; %v", len(got), due.rows, err)
+		t.Errorf("%d messages wait, want %d; %v", len(got), due.rows, err)
 	}
 }
 

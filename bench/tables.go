@@ -15,11 +15,11 @@ import (
 
 const (
 	tablesRate  = 200       // webhooks a second while tables are watched
-	tablesOld   = 1_000_000 // finished dispatches from before
+	tablesOld   = 1_000_000 // finished messages from before
 	tablesTimes = 10        // how often they are looked at
 )
 
-// watchTables runs one node over PostgreSQL with every room at work, beside a history of finished dispatches, and shows what becomes
+// watchTables runs one node over PostgreSQL with every room at work, beside a history of finished messages, and shows what becomes
 // of the tables: rows that are dead until a vacuum takes them, sizes, vacuums. The older half of the history is so old that retention
 // removes it meanwhile.
 func (l *lab) watchTables(ctx context.Context, out io.Writer, lasts time.Duration, old int) (err error) {
@@ -45,7 +45,7 @@ func (l *lab) watchTables(ctx context.Context, out io.Writer, lasts time.Duratio
 		return err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	fmt.Fprintf(out, "One node, %d webhooks a second for %v beside %s finished dispatches, each sent and asked about\n\n", tablesRate, lasts, number(float64(old)))
+	fmt.Fprintf(out, "One node, %d webhooks a second for %v beside %s finished messages, each sent and asked about\n\n", tablesRate, lasts, number(float64(old)))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "after\tanswers p50 ms\tp99 ms\tdelivered\ttable\trows\tdead\tMB\tindexes MB\tdue index MB\tvacuums\tHOT")
 	began := time.Now()

@@ -21,7 +21,7 @@ import (
 // A Config is a config file ready to run. It is never changed: a reload makes another one.
 type Config struct {
 	// Version is the first 12 hex digits of the SHA-256 of the file's bytes, and of those that it includes. Decisions and
-	// dispatches carry it, so that each can be compared with the rules that made it. Values
+	// messages carry it, so that each can be compared with the rules that made it. Values
 	// from the environment are not part of it.
 	Version string
 

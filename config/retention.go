@@ -143,7 +143,7 @@ func (c *Config) remembers(k *checker) {
 			c.looksBack(k, yamlpos.Join("connectors", e.Key), "dedupe.window", r.DedupeWindow(), "events", c.Retention.Events, "a webhook that comes again would be taken for new")
 		}
 	}
-	limit := func(at string, d *nudgewire.Dispatch) {
+	limit := func(at string, d *nudgewire.Message) {
 		needs := c.Due.Needs(d)
 		if k.doc.Node(at+".limit") == nil {
 			at = "defaults"
@@ -161,7 +161,7 @@ func (c *Config) remembers(k *checker) {
 			}
 			c.looksBack(k, where, "cooldown", e.Value.Cooldown.For, "messages", c.Retention.Messages, "the cooldown would forget its message")
 		}
-		limit(at, &nudgewire.Dispatch{EventID: 1, Trigger: e.Key, Category: e.Value.Category, Account: nudgewire.AccountKey(e.Value.Account)})
+		limit(at, &nudgewire.Message{EventID: 1, Trigger: e.Key, Category: e.Value.Category, Account: nudgewire.AccountKey(e.Value.Account)})
 	}
 	for i := range c.in.Jobs {
 		e := &c.in.Jobs[i]
@@ -170,7 +170,7 @@ func (c *Config) remembers(k *checker) {
 			category = c.Defaults.Category
 		}
 		c.looksBack(k, at, "exclude.messaged_within", e.Value.Exclude.MessagedWithin.D(), "messages", c.Retention.Messages, "who was messaged before that would not be known")
-		limit(at, &nudgewire.Dispatch{Trigger: e.Key, Category: category})
+		limit(at, &nudgewire.Message{Trigger: e.Key, Category: category})
 	}
 }
 

@@ -21,7 +21,7 @@ var messageActions = map[string]action{
 // asked is what a form asks for.
 func (f form) asked() server.BulkRequest {
 	return server.BulkRequest{
-		Message: nudgewire.DispatchID(f.number("id")), Phone: f.Get("phone"), Trigger: f.Get("trigger"), Template: f.Get("template"), Account: f.Get("account"), Since: f.since(),
+		Message: nudgewire.MessageID(f.number("id")), Phone: f.Get("phone"), Trigger: f.Get("trigger"), Template: f.Get("template"), Account: f.Get("account"), Since: f.since(),
 		Reason: strings.TrimSpace(f.Get("reason")), As: nudgewire.Resolution(f.Get("as")),
 	}
 }

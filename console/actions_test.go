@@ -80,7 +80,7 @@ func TestABrokenNumberIsNotEverything(t *testing.T) {
 	var asked []server.BulkRequest
 	r := newRoom(t, false, retrying{asked: &asked})
 	ann := r.signIn(t)
-	for text, want := range map[string]nudgewire.DispatchID{"": 0, "12": 12, "12x": -1, "0": -1, "-4": -1, "99999999999999999999": -1} {
+	for text, want := range map[string]nudgewire.MessageID{"": 0, "12": 12, "12x": -1, "0": -1, "-4": -1, "99999999999999999999": -1} {
 		asked = nil
 		r.do(t, http.MethodPost, "/do/retry", url.Values{"id": {text}, "state": {"failed"}, "sure": {"yes"}}, ann)
 		if len(asked) != 1 || asked[0].Message != want {

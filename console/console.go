@@ -43,8 +43,8 @@ type Operations interface {
 	Try(ctx context.Context, in server.TryRequest) (server.TryView, error)
 	ReplayEvents(ctx context.Context, in server.ReplayEventsRequest) (server.ReplayedEvents, error)
 
-	Cancel(ctx context.Context, id nudgewire.DispatchID, reason string) (server.MessageView, error)
-	Resolve(ctx context.Context, id nudgewire.DispatchID, how nudgewire.Resolution, reason string) (server.MessageView, error)
+	Cancel(ctx context.Context, id nudgewire.MessageID, reason string) (server.MessageView, error)
+	Resolve(ctx context.Context, id nudgewire.MessageID, how nudgewire.Resolution, reason string) (server.MessageView, error)
 	CancelMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
 	RetryMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
 	ResolveMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)

@@ -26,13 +26,13 @@ func (l *long) Messages(_ context.Context, q server.ListQuery) (out []server.Mes
 	}
 	if q.State == "" {
 		if most > 0 {
-			out = append(out, server.MessageView{ID: nudgewire.DispatchID(most)})
+			out = append(out, server.MessageView{ID: nudgewire.MessageID(most)})
 		}
 		return out, nil
 	}
 	for _, id := range l.marks {
 		if id <= most && id >= q.DownTo && len(out) < q.Limit {
-			out = append(out, server.MessageView{ID: nudgewire.DispatchID(id), State: nudgewire.StateAccepted})
+			out = append(out, server.MessageView{ID: nudgewire.MessageID(id), State: nudgewire.StateAccepted})
 		}
 	}
 	return out, nil

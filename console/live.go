@@ -23,7 +23,7 @@ type Live struct {
 	left     time.Time      // when the last of them did
 	ring     [liveRing]liveItem
 	next     int64 // number of the next one; the first is 1
-	about    map[nudgewire.DispatchID]liveAbout
+	about    map[nudgewire.MessageID]liveAbout
 }
 
 const (
@@ -37,19 +37,19 @@ const (
 
 // A liveItem is one thing that happened.
 type liveItem struct {
-	Number    int64                `json:"-"`
-	At        time.Time            `json:"at"`
-	Kind      string               `json:"kind"` // event, rejected, message or run
-	Event     nudgewire.EventID    `json:"event,omitempty"`
-	Message   nudgewire.DispatchID `json:"message,omitempty"`
-	Run       nudgewire.RunID      `json:"run,omitempty"`
-	Connector string               `json:"connector,omitempty"`
-	What      string               `json:"what,omitempty"`
-	Phone     nudgewire.Phone      `json:"phone,omitempty"`
-	Trigger   string               `json:"trigger,omitempty"` // or job
-	Said      []liveSaid           `json:"said,omitempty"`
-	State     string               `json:"state,omitempty"`
-	Words     string               `json:"words,omitempty"`
+	Number    int64               `json:"-"`
+	At        time.Time           `json:"at"`
+	Kind      string              `json:"kind"` // event, rejected, message or run
+	Event     nudgewire.EventID   `json:"event,omitempty"`
+	Message   nudgewire.MessageID `json:"message,omitempty"`
+	Run       nudgewire.RunID     `json:"run,omitempty"`
+	Connector string              `json:"connector,omitempty"`
+	What      string              `json:"what,omitempty"`
+	Phone     nudgewire.Phone     `json:"phone,omitempty"`
+	Trigger   string              `json:"trigger,omitempty"` // or job
+	Said      []liveSaid          `json:"said,omitempty"`
+	State     string              `json:"state,omitempty"`
+	Words     string              `json:"words,omitempty"`
 }
 
 // A liveSaid is what a trigger said to an event.
@@ -67,7 +67,7 @@ type liveAbout struct {
 
 // NewLive returns one that nobody watches.
 func NewLive() *Live {
-	return &Live{ended: make(chan struct{}), next: 1, own: map[string]int{}, about: map[nudgewire.DispatchID]liveAbout{}}
+	return &Live{ended: make(chan struct{}), next: 1, own: map[string]int{}, about: map[nudgewire.MessageID]liveAbout{}}
 }
 
 // End ends what is being watched, and lets nobody watch any more.
@@ -101,14 +101,14 @@ func (l *Live) Observer(o store.Observer) store.Observer {
 		if finished != nil {
 			finished(a)
 		}
-		l.note(func() (liveItem, bool) { return l.message(a.DispatchID, string(a.State), a.Reason, a.At, a.Message) })
+		l.note(func() (liveItem, bool) { return l.message(a.MessageID, string(a.State), a.Reason, a.At, a.Message) })
 	}
 	o.Polled = func(p nudgewire.Poll) {
 		if polled != nil {
 			polled(p)
 		}
 		if p.Status != "" {
-			l.note(func() (liveItem, bool) { return l.message(p.DispatchID, string(p.Status), p.Error, p.At, nil) })
+			l.note(func() (liveItem, bool) { return l.message(p.MessageID, string(p.Status), p.Error, p.At, nil) })
 		}
 	}
 	o.Run = func(r nudgewire.Run) {
@@ -134,8 +134,8 @@ func (l *Live) accepted(p *nudgewire.Plan, r *nudgewire.Receipt) {
 		}
 		for _, d := range r.Decisions {
 			i.Said = append(i.Said, liveSaid{strings.Clone(d.Trigger), string(d.Outcome)})
-			if d.DispatchID != 0 {
-				l.remember(d.DispatchID, liveAbout{trigger: strings.Clone(d.Trigger), phone: i.Phone.Clone()})
+			if d.MessageID != 0 {
+				l.remember(d.MessageID, liveAbout{trigger: strings.Clone(d.Trigger), phone: i.Phone.Clone()})
 			}
 		}
 		return i, true
@@ -143,7 +143,7 @@ func (l *Live) accepted(p *nudgewire.Plan, r *nudgewire.Receipt) {
 }
 
 // remember keeps what is about a message for the news to come. The caller holds mu.
-func (l *Live) remember(id nudgewire.DispatchID, about liveAbout) {
+func (l *Live) remember(id nudgewire.MessageID, about liveAbout) {
 	if _, known := l.about[id]; !known && len(l.about) >= liveAbouts {
 		clear(l.about)
 	}
@@ -151,7 +151,7 @@ func (l *Live) remember(id nudgewire.DispatchID, about liveAbout) {
 }
 
 // message is news of one; the same news again are none. The caller holds mu.
-func (l *Live) message(id nudgewire.DispatchID, state, words string, at time.Time, m *nudgewire.Message) (i liveItem, news bool) {
+func (l *Live) message(id nudgewire.MessageID, state, words string, at time.Time, m *nudgewire.Message) (i liveItem, news bool) {
 	about := l.about[id]
 	if about.state == state && words == "" {
 		return i, false

@@ -45,7 +45,7 @@ func newAct() *act {
 func (a *act) arrive(phone, trigger string) {
 	a.n++
 	a.on.Accepted(nudgewire.Plan{Event: nudgewire.Event{Connector: "shop", Kind: "cart.updated", ReceivedAt: time.Now(), Contact: nudgewire.Contact{Phone: nudgewire.Phone(phone)}}},
-		nudgewire.Receipt{EventID: nudgewire.EventID(a.n), Decisions: []nudgewire.Decision{{Trigger: trigger, Outcome: nudgewire.Planned, DispatchID: nudgewire.DispatchID(a.n)}}})
+		nudgewire.Receipt{EventID: nudgewire.EventID(a.n), Decisions: []nudgewire.Decision{{Trigger: trigger, Outcome: nudgewire.Planned, MessageID: nudgewire.MessageID(a.n)}}})
 }
 
 // watched is what a stream said until it ended.
@@ -181,8 +181,8 @@ func TestWhatIsWatchedIsFilteredAndMasked(t *testing.T) {
 			go func() { done <- a.watch(ctx, c.who, c.query, "") }()
 			time.Sleep(10 * time.Millisecond)
 			a.arrive("447700900101", "<script>alert(1)</script>")
-			a.on.Polled(nudgewire.Poll{DispatchID: 1, Status: nudgewire.StatusDelivered, At: time.Now()})
-			a.on.Polled(nudgewire.Poll{DispatchID: 1, Status: nudgewire.StatusDelivered, At: time.Now()}) // no news
+			a.on.Polled(nudgewire.Poll{MessageID: 1, Status: nudgewire.StatusDelivered, At: time.Now()})
+			a.on.Polled(nudgewire.Poll{MessageID: 1, Status: nudgewire.StatusDelivered, At: time.Now()}) // no news
 			a.arrive("447700900202", "vip")
 			a.on.Rejected(nudgewire.RejectedRequest{Connector: "crm", Reason: "forged", At: time.Now()})
 			time.Sleep(time.Second)

@@ -14,8 +14,8 @@ type account struct {
 	most  int64 // for marketing: without the reserve
 }
 
-// holds reports whether the account's limit is asked about a dispatch.
-func (a *account) holds(d *nudgewire.Dispatch) bool {
+// holds reports whether the account's limit is asked about a message.
+func (a *account) holds(d *nudgewire.Message) bool {
 	return !a.limit.IsZero() && d.Category == nudgewire.Marketing && d.Trigger != nudgewire.ByHand
 }
 
@@ -33,7 +33,7 @@ func (a *account) pause() time.Duration {
 
 // ask holds back marketing to a contact that would be one too many.
 func (a *account) ask(q question) nudgewire.Verdict {
-	if !a.holds(q.dispatch) || !q.facts.New || int64(q.facts.Contacts) < a.most {
+	if !a.holds(q.message) || !q.facts.New || int64(q.facts.Contacts) < a.most {
 		return nudgewire.Verdict{}
 	}
 	return q.putOff(nudgewire.RuleAccount, a.words(int64(q.facts.Contacts)), q.now.Add(a.pause()), 0)
@@ -67,7 +67,7 @@ func (r *Rules) Reach(by string, c nudgewire.Category) Reach {
 	if r == nil || c != nudgewire.Marketing {
 		return Reach{}
 	}
-	return Reach{*r.by(&nudgewire.Dispatch{Account: by})}
+	return Reach{*r.by(&nudgewire.Message{Account: by})}
 }
 
 // IsZero reports whether there is no limit.

@@ -9,20 +9,20 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// A question is one dispatch at its due moment.
+// A question is one message at its due moment.
 type question struct {
-	dispatch *nudgewire.Dispatch
-	facts    *nudgewire.DueFacts
-	now      time.Time
-	quiet    *quiet        // nil for none
-	zones    []*hours.Zone // that the contact may be in
+	message *nudgewire.Message
+	facts   *nudgewire.DueFacts
+	now     time.Time
+	quiet   *quiet        // nil for none
+	zones   []*hours.Zone // that the contact may be in
 }
 
 // Decide implements nudgewire.DueRules, for MayGo. The rules are asked in the order of the design, and the first that
-// holds the dispatch back answers: consent, quiet hours, limits, the account's limit, the
+// holds the message back answers: consent, quiet hours, limits, the account's limit, the
 // trigger's rate, which only what the others let go uses. Of two policies that hold for it the stricter answers. What is
 // put off is asked about again when it falls due, by the rules of then. What is claimed already has only quiet hours to meet.
-func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
+func (r *Rules) Decide(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	b := r.of(d)
 	if b.unknown != "" {
 		return unknownRules(b.unknown, now)
@@ -34,7 +34,7 @@ func (r *Rules) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Ti
 	if f == nil {
 		f = &nudgewire.DueFacts{}
 	}
-	q := question{dispatch: d, facts: f, now: now}
+	q := question{message: d, facts: f, now: now}
 	var v nudgewire.Verdict
 	for p := range b.all {
 		v = stricter(v, r.askPolicy(p, &q))
@@ -57,7 +57,7 @@ func unknownRules(why string, now time.Time) nudgewire.Verdict {
 
 // askPolicy asks the consent, the quiet hours and the limits of one policy. What it works out for that stays in q.
 func (r *Rules) askPolicy(p *policy, q *question) nudgewire.Verdict {
-	d := q.dispatch
+	d := q.message
 	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0 && !q.facts.Claimed
 	if v := p.askConsent(q); v.Action != nudgewire.AllowSend {
 		return v
@@ -74,7 +74,7 @@ func (r *Rules) askPolicy(p *policy, q *question) nudgewire.Verdict {
 // askConsent drops what goes to somebody who has not agreed to it.
 func (p *policy) askConsent(q *question) nudgewire.Verdict {
 	switch {
-	case !p.asks(q.dispatch.Category) || q.facts.Claimed || q.facts.Consent == nudgewire.ConsentGiven:
+	case !p.asks(q.message.Category) || q.facts.Claimed || q.facts.Consent == nudgewire.ConsentGiven:
 		return nudgewire.Verdict{}
 	case q.facts.Consent == nudgewire.ConsentWithdrawn:
 		return dropped(nudgewire.RuleConsent, "consent is required, and the contact has withdrawn it")
@@ -98,7 +98,7 @@ func stricter(a, b nudgewire.Verdict) nudgewire.Verdict {
 // zonesOf lists the zones that the contact may be in, or the one of those of whom nothing is known where
 // quiet hours leave the others no hour of the day in common: a message to such a number would never go. That
 // is a guess, which is told.
-func (r *Rules) zonesOf(d *nudgewire.Dispatch, quiet *quiet, now time.Time) []*hours.Zone {
+func (r *Rules) zonesOf(d *nudgewire.Message, quiet *quiet, now time.Time) []*hours.Zone {
 	zones, guessed := r.zones.Of(string(d.Phone), d.Zone)
 	if quiet != nil && len(zones) > 1 {
 		if _, ok := quiet.rule.Free(now, zones); !ok {
@@ -111,7 +111,7 @@ func (r *Rules) zonesOf(d *nudgewire.Dispatch, quiet *quiet, now time.Time) []*h
 	return zones
 }
 
-// putOff defers the dispatch to the first moment from until on that is outside quiet hours, or drops it
+// putOff defers the message to the first moment from until on that is outside quiet hours, or drops it
 // where that is too late. why is what held it back, without an end.
 func (q question) putOff(rule, why string, until time.Time, maxDefer time.Duration) nudgewire.Verdict {
 	if q.quiet != nil {
@@ -122,9 +122,9 @@ func (q question) putOff(rule, why string, until time.Time, maxDefer time.Durati
 		until = free
 	}
 	next := "next at " + q.stamp(until)
-	first, lives := q.facts.FirstDue, livesUntil(q.dispatch, q.facts)
+	first, lives := q.facts.FirstDue, livesUntil(q.message, q.facts)
 	if first.IsZero() {
-		first = q.dispatch.DueAt
+		first = q.message.DueAt
 	}
 	switch {
 	case !lives.IsZero() && !until.Before(lives):

@@ -43,8 +43,8 @@ func moment(t testing.TB, text string) time.Time {
 	return at
 }
 
-func reminder() *nudgewire.Dispatch {
-	return &nudgewire.Dispatch{ID: 7, EventID: 3, Trigger: "remind", Phone: "447700900123", Category: nudgewire.Marketing}
+func reminder() *nudgewire.Message {
+	return &nudgewire.Message{ID: 7, EventID: 3, Trigger: "remind", Phone: "447700900123", Category: nudgewire.Marketing}
 }
 
 // sent are messages sent at these moments, the newest first.
@@ -61,7 +61,7 @@ func TestWhatIsDecidedAtTheDueMoment(t *testing.T) {
 	tests := map[string]struct {
 		yaml   string
 		now    string
-		alter  func(d *nudgewire.Dispatch, f *nudgewire.DueFacts)
+		alter  func(d *nudgewire.Message, f *nudgewire.DueFacts)
 		sends  []string
 		action nudgewire.VerdictAction
 		until  string
@@ -70,29 +70,29 @@ func TestWhatIsDecidedAtTheDueMoment(t *testing.T) {
 		"by day nothing holds it":                 {yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 12:00"},
 		"no rule asks for consent":                {yaml: "consent: optional", now: "2026-11-22 12:00"},
 		"consent was never given":                 {yaml: "consent: required", now: "2026-11-22 12:00", action: nudgewire.DropSend, reason: "the contact's consent to messages is not recorded"},
-		"consent was withdrawn":                   {yaml: "consent: required", now: "2026-11-22 12:00", action: nudgewire.DropSend, reason: "the contact has withdrawn it", alter: func(_ *nudgewire.Dispatch, f *nudgewire.DueFacts) { f.Consent = nudgewire.ConsentWithdrawn }},
-		"consent was given":                       {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(_ *nudgewire.Dispatch, f *nudgewire.DueFacts) { f.Consent = nudgewire.ConsentGiven }},
-		"utility needs no consent":                {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.Category = nudgewire.Utility }},
-		"by hand needs no consent":                {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.Trigger = nudgewire.ByHand }},
+		"consent was withdrawn":                   {yaml: "consent: required", now: "2026-11-22 12:00", action: nudgewire.DropSend, reason: "the contact has withdrawn it", alter: func(_ *nudgewire.Message, f *nudgewire.DueFacts) { f.Consent = nudgewire.ConsentWithdrawn }},
+		"consent was given":                       {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(_ *nudgewire.Message, f *nudgewire.DueFacts) { f.Consent = nudgewire.ConsentGiven }},
+		"utility needs no consent":                {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(d *nudgewire.Message, _ *nudgewire.DueFacts) { d.Category = nudgewire.Utility }},
+		"by hand needs no consent":                {yaml: "consent: required", now: "2026-11-22 12:00", alter: func(d *nudgewire.Message, _ *nudgewire.DueFacts) { d.Trigger = nudgewire.ByHand }},
 		"in the evening it waits for the morning": {yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 23:15", action: nudgewire.DeferSend, until: "2026-11-23 09:00", reason: "quiet hours are 21:00-09:00, and it is Sun 23:15 in Europe/London; next at 2026-11-23 09:00 in Europe/London"},
 		"on the contact's own clock": {
 			yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 12:00", action: nudgewire.DeferSend, until: "2026-11-23 00:00", reason: "it is Sun 21:00 in Asia/Tokyo; next at 2026-11-23 09:00 in Asia/Tokyo",
-			alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.Zone = "Asia/Tokyo" },
+			alter: func(d *nudgewire.Message, _ *nudgewire.DueFacts) { d.Zone = "Asia/Tokyo" },
 		},
 		"on_hit drop":      {yaml: "quiet_hours: {hours: 21:00-09:00, on_hit: drop}", now: "2026-11-22 23:15", action: nudgewire.DropSend, reason: "quiet hours are"},
 		"within max_defer": {yaml: "quiet_hours: {hours: 21:00-09:00, max_defer: 12h}", now: "2026-11-22 21:00", action: nudgewire.DeferSend, until: "2026-11-23 09:00"},
 		"beyond max_defer": {yaml: "quiet_hours: {hours: 21:00-09:00, max_defer: 6h}", now: "2026-11-22 23:00", action: nudgewire.DropSend, reason: "more than 6h (max_defer) after it first fell due"},
 		"max_defer counts from the first due moment": {
 			yaml: "quiet_hours: {hours: 21:00-09:00, max_defer: 12h}", now: "2026-11-22 21:00", action: nudgewire.DropSend, reason: "(max_defer)",
-			alter: func(_ *nudgewire.Dispatch, f *nudgewire.DueFacts) { f.FirstDue = f.FirstDue.Add(-time.Hour) },
+			alter: func(_ *nudgewire.Message, f *nudgewire.DueFacts) { f.FirstDue = f.FirstDue.Add(-time.Hour) },
 		},
 		"it would expire": {
 			yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 21:00", action: nudgewire.DropSend, reason: "and it expires at 2026-11-23 09:00",
-			alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.ExpiresAt = d.DueAt.Add(12 * time.Hour) },
+			alter: func(d *nudgewire.Message, _ *nudgewire.DueFacts) { d.ExpiresAt = d.DueAt.Add(12 * time.Hour) },
 		},
 		"what was put off before counts, too": {
 			yaml: "limit: 1 per 12h", now: "2026-11-22 21:00", sends: []string{"2026-11-22 20:00"}, action: nudgewire.DropSend, reason: "and it expires at 2026-11-23 07:00",
-			alter: func(d *nudgewire.Dispatch, f *nudgewire.DueFacts) {
+			alter: func(d *nudgewire.Message, f *nudgewire.DueFacts) {
 				d.ExpiresAt, f.FirstDue = d.DueAt.Add(24*time.Hour), d.DueAt.Add(-14*time.Hour)
 			},
 		},
@@ -113,15 +113,15 @@ func TestWhatIsDecidedAtTheDueMoment(t *testing.T) {
 		"quiet hours come first":  {yaml: "quiet_hours: 21:00-09:00\nlimit: 1 per day", now: "2026-11-22 22:00", sends: []string{"2026-11-22 10:00"}, action: nudgewire.DeferSend, until: "2026-11-23 09:00", reason: "quiet hours"},
 		"what was sent in another category does not count": {
 			yaml: "limit: 1 per day", now: "2026-11-22 12:00", sends: []string{"2026-11-22 10:00"},
-			alter: func(_ *nudgewire.Dispatch, f *nudgewire.DueFacts) { f.Sends[0].Category = nudgewire.Utility },
+			alter: func(_ *nudgewire.Message, f *nudgewire.DueFacts) { f.Sends[0].Category = nudgewire.Utility },
 		},
 		"what a person sends by hand has no rules": {
 			yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 23:00",
-			alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.EventID, d.Trigger = 0, nudgewire.ByHand },
+			alter: func(d *nudgewire.Message, _ *nudgewire.DueFacts) { d.EventID, d.Trigger = 0, nudgewire.ByHand },
 		},
 		"a job of the trigger's name is another": {
 			yaml: "quiet_hours: 21:00-09:00", now: "2026-11-22 23:00",
-			alter: func(d *nudgewire.Dispatch, _ *nudgewire.DueFacts) { d.EventID = 0 },
+			alter: func(d *nudgewire.Message, _ *nudgewire.DueFacts) { d.EventID = 0 },
 		},
 		"many are named in short": {
 			yaml: "limit: 1 per day", now: "2026-11-22 12:00", action: nudgewire.DeferSend, until: "2026-11-23 00:00", reason: ", and 2 more; next at",
@@ -298,7 +298,7 @@ func TestAnAccountHasItsOwnLimit(t *testing.T) {
 	r.Account("free", Account{})
 	full := &nudgewire.DueFacts{Contacts: 5, New: true}
 	for name, held := range map[string]bool{"": false, "small": true, "free": false, "gone": false} {
-		d := &nudgewire.Dispatch{EventID: 1, Trigger: "cart", Account: name, Category: nudgewire.Marketing}
+		d := &nudgewire.Message{EventID: 1, Trigger: "cart", Account: name, Category: nudgewire.Marketing}
 		if v := r.Decide(d, full, moment(t, "2026-11-22 12:00")); (v.Action == nudgewire.DeferSend) != held {
 			t.Errorf("account %q: %+v", name, v)
 		}

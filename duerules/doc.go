@@ -5,6 +5,6 @@
 // Only marketing is held back, but for a rate, which holds for every category. Utility and authentication messages are answers that somebody waits
 // for: they go at any hour, and only a limit that names their category limits them.
 //
-// Read in this order: maygo.go, keys.go (as YAML writes it), rules.go (which rules a dispatch has), decide.go
+// Read in this order: maygo.go, keys.go (as YAML writes it), rules.go (which rules a message has), decide.go
 // (their order), quiet.go, limit.go, account.go, rate.go.
 package duerules

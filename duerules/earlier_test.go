@@ -48,7 +48,7 @@ func TestANameThatLeftTheConfig(t *testing.T) {
 				}
 				return nil
 			}
-			d := &nudgewire.Dispatch{Trigger: "old", EventID: event, Config: tt.config, Category: nudgewire.Marketing, Phone: "447911100001", DueAt: at}
+			d := &nudgewire.Message{Trigger: "old", EventID: event, Config: tt.config, Category: nudgewire.Marketing, Phone: "447911100001", DueAt: at}
 			v := r.Decide(d, &nudgewire.DueFacts{}, at)
 			if v.Action != tt.want || v.Rule != tt.rule {
 				t.Errorf("%s: %s by %q: %s", name, v.Action, v.Rule, v.Reason)

@@ -39,7 +39,7 @@ func (p *policy) askLimits(q question) nudgewire.Verdict {
 	var worst nudgewire.Verdict
 	for i := range p.limits {
 		l := &p.limits[i]
-		if l.category != q.dispatch.Category {
+		if l.category != q.message.Category {
 			continue
 		}
 		v := l.ask(q)

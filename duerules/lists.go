@@ -31,7 +31,7 @@ func (l List) At(zone *time.Location, first, now time.Time) (v nudgewire.Verdict
 	for p := range l.bound.all {
 		if quiet := p.quietFor(l.category); quiet != nil {
 			v = stricter(v, quiet.ask(question{
-				dispatch: &nudgewire.Dispatch{DueAt: first}, facts: &nudgewire.DueFacts{FirstDue: first}, now: now, quiet: quiet, zones: []*hours.Zone{hours.In(zone)},
+				message: &nudgewire.Message{DueAt: first}, facts: &nudgewire.DueFacts{FirstDue: first}, now: now, quiet: quiet, zones: []*hours.Zone{hours.In(zone)},
 			}))
 		}
 	}

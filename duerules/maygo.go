@@ -12,7 +12,7 @@ import (
 // changes nothing. rules are those of the config; nil for none.
 //
 // Who knows less asks with less: what a claim has not read yet, or what nobody knows beforehand, stands empty in the facts and holds nothing.
-func MayGo(rules nudgewire.DueRules, d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
+func MayGo(rules nudgewire.DueRules, d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	if v := mayGo(d, f, now); v.Action != nudgewire.AllowSend {
 		return v
 	}
@@ -34,7 +34,7 @@ func MayGo(rules nudgewire.DueRules, d *nudgewire.Dispatch, f *nudgewire.DueFact
 }
 
 // mayGo asks about what no config changes.
-func mayGo(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
+func mayGo(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	switch {
 	case !d.ExpiresAt.IsZero() && !now.Before(d.ExpiresAt):
 		return dropped(nudgewire.RuleExpires, "expired at "+units.Stamp(d.ExpiresAt)+", before it could be sent")
@@ -58,7 +58,7 @@ func held(rule, why string) nudgewire.Verdict {
 const redactionLook = time.Hour
 
 // forgetting puts off a message to a contact who may have to be forgotten. It never lives longer by that.
-func forgetting(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
+func forgetting(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	why := "all that came by " + f.Forgetting + " is asked to be forgotten, and a person has to decide (nudgewire contacts redactions)"
 	until := now.Add(redactionLook)
 	if lives := livesUntil(d, f); !lives.IsZero() && until.After(lives) {
@@ -71,7 +71,7 @@ func forgetting(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nud
 }
 
 // livesUntil is when a message ends however often it is put off; zero for never. Its expiry moves along with each deferral.
-func livesUntil(d *nudgewire.Dispatch, f *nudgewire.DueFacts) time.Time {
+func livesUntil(d *nudgewire.Message, f *nudgewire.DueFacts) time.Time {
 	if d.ExpiresAt.IsZero() || f.FirstDue.IsZero() {
 		return d.ExpiresAt
 	}
@@ -81,14 +81,14 @@ func livesUntil(d *nudgewire.Dispatch, f *nudgewire.DueFacts) time.Time {
 // MayGo is MayGo of one row of the list. Its quiet hours are the list's (At, Free), and the account's limit is asked about a whole part
 // (Rules.Reach). first is when the list was due, for max_defer.
 func (l List) MayGo(phone nudgewire.Phone, f *nudgewire.DueFacts, first, now time.Time) (v nudgewire.Verdict) {
-	d := &nudgewire.Dispatch{Trigger: l.job, Category: l.category, Phone: phone, DueAt: first}
+	d := &nudgewire.Message{Trigger: l.job, Category: l.category, Phone: phone, DueAt: first}
 	if v = mayGo(d, f, now); v.Action != nudgewire.AllowSend || l.rules == nil {
 		return v
 	}
 	if l.bound.unknown != "" {
 		return unknownRules(l.bound.unknown, now)
 	}
-	q := question{dispatch: d, facts: f, now: now}
+	q := question{message: d, facts: f, now: now}
 	for p := range l.bound.all {
 		one := p.askConsent(&q)
 		if one.Action == nudgewire.AllowSend && p.back(l.category) > 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // drawn are rules, a message and all that may be known of it.
-func drawn(t *rapid.T) (r *Rules, d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) {
+func drawn(t *rapid.T) (r *Rules, d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) {
 	text := func(name string) string { return rapid.SampledFrom([]string{"", "", "", name}).Draw(t, name) }
 	now = time.Date(2026, 3, 2, rapid.IntRange(0, 23).Draw(t, "hour"), 30, 0, 0, time.UTC)
 	keys := Keys{QuietHours: QuietHours{Set: true, Windows: []hours.Window{{From: 21 * 60, To: 9 * 60, Days: hours.Days(127)}}}}
@@ -30,7 +30,7 @@ func drawn(t *rapid.T) (r *Rules, d *nudgewire.Dispatch, f *nudgewire.DueFacts, 
 	if rapid.Bool().Draw(t, "known") {
 		r.Earlier = func(string) *Rules { return nil }
 	}
-	d = &nudgewire.Dispatch{
+	d = &nudgewire.Message{
 		ID: 1, EventID: nudgewire.EventID(rapid.IntRange(0, 1).Draw(t, "event")), Trigger: rapid.SampledFrom([]string{"a", "gone"}).Draw(t, "trigger"), Zone: "UTC",
 		Category: rapid.SampledFrom(nudgewire.Lanes[:]).Draw(t, "category"), DueAt: now.Add(-time.Minute),
 	}

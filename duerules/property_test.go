@@ -46,9 +46,9 @@ func TestWhatIsPutOffIsSentWithinEveryRule(t *testing.T) {
 		r.Job("b", keys, hours.Holidays{})
 
 		start := rapid.SampledFrom(starts).Draw(t, "start")
-		var waiting []*nudgewire.Dispatch
+		var waiting []*nudgewire.Message
 		for i := range rapid.IntRange(1, 12).Draw(t, "messages") {
-			d := &nudgewire.Dispatch{EventID: 1, Trigger: "a", Category: nudgewire.Marketing, Zone: place}
+			d := &nudgewire.Message{EventID: 1, Trigger: "a", Category: nudgewire.Marketing, Zone: place}
 			if i%3 == 2 {
 				d.EventID, d.Trigger = 0, "b"
 			}

@@ -106,6 +106,6 @@ func (r *Rules) askRate(rate Rate, q question) nudgewire.Verdict {
 	if used < rate.Most {
 		return nudgewire.Verdict{Window: since}
 	}
-	why := fmt.Sprintf("%s of %s were taken for sending by %s since %s", units.Number(used), rate, q.dispatch.Trigger, q.stamp(since))
+	why := fmt.Sprintf("%s of %s were taken for sending by %s since %s", units.Number(used), rate, q.message.Trigger, q.stamp(since))
 	return q.putOff(nudgewire.RuleRate, why, rate.Next(since, r.zone), 0)
 }

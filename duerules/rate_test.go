@@ -17,7 +17,7 @@ func TestARateIsAskedLastAndForEveryCategory(t *testing.T) {
 	tests := map[string]struct {
 		rate, yaml string
 		window     nudgewire.UsedWindow
-		alter      func(d *nudgewire.Dispatch)
+		alter      func(d *nudgewire.Message)
 		now        string
 		began      string // the window in which it goes
 		action     nudgewire.VerdictAction
@@ -35,9 +35,9 @@ func TestARateIsAskedLastAndForEveryCategory(t *testing.T) {
 		"and its next is another":      {rate: "3 per day", window: used("2026-06-22 23:30", 3), now: "2026-06-23 23:00", began: "2026-06-23 23:00"},
 		"a day before midnight counts": {rate: "3 per day", window: used("2026-06-22 22:30", 3), now: "2026-06-22 23:00", began: "2026-06-22 23:00"},
 		"a rate that is lower now":     {rate: "2/h", window: used("2026-11-22 11:30", 5), now: "2026-11-22 12:00", action: nudgewire.DeferSend, until: "2026-11-22 12:30", reason: "5 of 2 per 1h"},
-		"for utility, too":             {rate: "3/h", window: used("2026-11-22 11:30", 3), now: "2026-11-22 12:00", action: nudgewire.DeferSend, until: "2026-11-22 12:30", alter: func(d *nudgewire.Dispatch) { d.Category = nudgewire.Utility }},
-		"not for what a person sends":  {rate: "3/h", window: used("2026-11-22 11:30", 3), now: "2026-11-22 12:00", alter: func(d *nudgewire.Dispatch) { d.Trigger = nudgewire.ByHand }},
-		"nor for a job of that name":   {rate: "3/h", window: used("2026-11-22 11:30", 3), now: "2026-11-22 12:00", alter: func(d *nudgewire.Dispatch) { d.EventID = 0 }},
+		"for utility, too":             {rate: "3/h", window: used("2026-11-22 11:30", 3), now: "2026-11-22 12:00", action: nudgewire.DeferSend, until: "2026-11-22 12:30", alter: func(d *nudgewire.Message) { d.Category = nudgewire.Utility }},
+		"not for what a person sends":  {rate: "3/h", window: used("2026-11-22 11:30", 3), now: "2026-11-22 12:00", alter: func(d *nudgewire.Message) { d.Trigger = nudgewire.ByHand }},
+		"nor for a job of that name":   {rate: "3/h", window: used("2026-11-22 11:30", 3), now: "2026-11-22 12:00", alter: func(d *nudgewire.Message) { d.EventID = 0 }},
 		"quiet hours come before it, so it uses nothing": {
 			rate: "3/h", yaml: "quiet_hours: 11:00-14:00", now: "2026-11-22 12:00", action: nudgewire.DeferSend, until: "2026-11-22 14:00", reason: "quiet hours",
 		},
@@ -46,7 +46,7 @@ func TestARateIsAskedLastAndForEveryCategory(t *testing.T) {
 		},
 		"it would expire before": {
 			rate: "3/h", window: used("2026-11-22 11:30", 3), now: "2026-11-22 12:00", action: nudgewire.DropSend, reason: "and it expires at 2026-11-22 12:10:00 UTC",
-			alter: func(d *nudgewire.Dispatch) { d.ExpiresAt = moment(t, "2026-11-22 12:10") },
+			alter: func(d *nudgewire.Message) { d.ExpiresAt = moment(t, "2026-11-22 12:10") },
 		},
 	}
 	for name, tt := range tests {

@@ -89,8 +89,8 @@ func (r *Rules) accountOf(a Account) *account {
 	return &account{limit: u, most: u.Most - int64(math.Ceil(float64(u.Most)*float64(a.Reserve)-1e-9))}
 }
 
-// by is the account that a dispatch is sent by.
-func (r *Rules) by(d *nudgewire.Dispatch) *account {
+// by is the account that a message is sent by.
+func (r *Rules) by(d *nudgewire.Message) *account {
 	if d.Account != "" {
 		if a, ok := r.accounts[d.Account]; ok {
 			return a
@@ -156,8 +156,8 @@ type bound struct {
 	unknown   string  // why nobody can say which rules hold; then it waits
 }
 
-// of is what holds for a dispatch. What a person sends by hand has no rules: that person decided.
-func (r *Rules) of(d *nudgewire.Dispatch) bound {
+// of is what holds for a message. What a person sends by hand has no rules: that person decided.
+func (r *Rules) of(d *nudgewire.Message) bound {
 	if d.Trigger == nudgewire.ByHand {
 		return bound{}
 	}
@@ -208,7 +208,7 @@ func (b bound) all(yield func(*policy) bool) {
 }
 
 // Needs implements nudgewire.DueRules.
-func (r *Rules) Needs(d *nudgewire.Dispatch) nudgewire.DueNeeds {
+func (r *Rules) Needs(d *nudgewire.Message) nudgewire.DueNeeds {
 	b := r.of(d)
 	n := nudgewire.DueNeeds{Sends: b.back(d.Category), Consent: b.asks(d.Category), Window: b.own.paced()}
 	if a := r.by(d); a.holds(d) {

@@ -59,7 +59,7 @@ func without(c *connectors.Connector, set *triggers.Set, e *nudgewire.Event, rea
 		if w.Decision.Outcome != nudgewire.Planned && w.Decision.Outcome != nudgewire.Shadowed {
 			continue
 		}
-		w.Decision.Outcome, w.Decision.Reason, w.Dispatch = nudgewire.Skipped, reason, nudgewire.Dispatch{}
+		w.Decision.Outcome, w.Decision.Reason, w.Message = nudgewire.Skipped, reason, nudgewire.Message{}
 	}
 	return plan
 }

@@ -564,7 +564,7 @@ func TestWithAPhoneButWithoutTheRestNothingIsSent(t *testing.T) {
 	e := nudgewire.Event{Connector: "crm", Kind: "cart.updated", DedupeKey: "k", ReceivedAt: time.Now(), Contact: nudgewire.Contact{Phone: "447700900123"}}
 	plan := without(rules.Receivers["crm"], rules.Triggers, &e, "could not be looked up at crm.example.com: 404 Not Found", time.Now())
 	d := plan.Proposals[0].Decision
-	if d.Outcome != nudgewire.Skipped || d.Reason != "what the webhook leaves out could not be looked up at crm.example.com: 404 Not Found" || plan.Proposals[0].Dispatch.Send.Template != "" {
+	if d.Outcome != nudgewire.Skipped || d.Reason != "what the webhook leaves out could not be looked up at crm.example.com: 404 Not Found" || plan.Proposals[0].Message.Send.Template != "" {
 		t.Errorf("%+v", plan.Proposals[0])
 	}
 }

@@ -12,7 +12,7 @@ func TellDecisions(log *zap.Logger, request string, r *nudgewire.Receipt) {
 		d := &r.Decisions[i]
 		if line := log.Check(zap.DebugLevel, "decision "+string(d.Outcome)); line != nil {
 			line.Write(zap.String("request", request), zap.Int64("event", int64(r.EventID)), zap.String("trigger", d.Trigger),
-				zap.Int64("dispatch", int64(d.DispatchID)), zap.String("reason", d.Reason))
+				zap.Int64("message", int64(d.MessageID)), zap.String("reason", d.Reason))
 		}
 	}
 }

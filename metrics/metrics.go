@@ -89,7 +89,7 @@ func (m *Metrics) Decided(r *nudgewire.Receipt) {
 }
 
 // Called is a call that sends a message.
-func (m *Metrics) Called(d *nudgewire.Dispatch, began, ended time.Time, a *nudgewire.Attempt) {
+func (m *Metrics) Called(d *nudgewire.Message, began, ended time.Time, a *nudgewire.Attempt) {
 	category := string(d.Category)
 	m.afterDue.WithLabelValues(category).Observe(max(0, began.Sub(d.DueAt).Seconds()))
 	if a.State == nudgewire.StateAccepted {

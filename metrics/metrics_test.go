@@ -34,7 +34,7 @@ var now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 func figures() metrics.Figures {
 	return metrics.Figures{
 		Status: server.StatusView{
-			Counts: map[string]int64{"events": 7, "dispatches_accepted": 3, "messages_delivered": 2}, Deferred: 4, InDoubt: 1, Tracking: 5,
+			Counts: map[string]int64{"events": 7, "messages_accepted": 3, "messages_delivered": 2}, Deferred: 4, InDoubt: 1, Tracking: 5,
 			Rules:      []server.RuleCountView{{Rule: "quiet_hours", Action: nudgewire.DeferSend, Times: 4}},
 			Holds:      []nudgewire.Hold{{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}},
 			Behind:     []server.BehindView{{What: server.BehindUrgent, Since: time.Now().Add(-time.Minute)}},
@@ -66,7 +66,7 @@ func used(t *testing.T) *metrics.Metrics {
 	m := metrics.New("1", full)
 	m.Answered(&server.AnsweredHook{Connector: "shopify", Status: 401, Stage: "verify", Began: now, Ended: now.Add(time.Millisecond)})
 	m.Decided(&nudgewire.Receipt{Decisions: []nudgewire.Decision{{Trigger: "cart", Outcome: nudgewire.Planned}}})
-	d := nudgewire.Dispatch{Category: nudgewire.Utility, DueAt: now, CreatedAt: now.Add(-time.Hour)}
+	d := nudgewire.Message{Category: nudgewire.Utility, DueAt: now, CreatedAt: now.Add(-time.Hour)}
 	m.Called(&d, now.Add(time.Second), now.Add(2*time.Second), &nudgewire.Attempt{State: nudgewire.StateAccepted})
 	m.Called(&d, now, now, &nudgewire.Attempt{State: nudgewire.StateRejected, Class: nudgewire.ErrorPermanent})
 	m.Polled(&nudgewire.Poll{Status: nudgewire.StatusFailed, Final: true})
@@ -176,7 +176,7 @@ func TestFiguresAreThoseOfTheDaemon(t *testing.T) {
 		`nudgewire_troubles{code="forgetting"} 0`,
 		`nudgewire_runs_open{state="awaiting_approval"} 1`,
 		`nudgewire_held_back_total{action="deferred",rule="quiet_hours"} 4`,
-		`nudgewire_dispatches_ended_total{outcome="accepted"} 3`,
+		`nudgewire_messages_ended_total{outcome="accepted"} 3`,
 		`nudgewire_messages_status_total{status="delivered"} 2`,
 		`nudgewire_database_size_bytes{file="log"} 512`,
 		`nudgewire_webhooks_total{answer="401",connector="shopify"} 1`,
@@ -234,9 +234,9 @@ func TestCardinalityIsBounded(t *testing.T) {
 		m.Decided(&nudgewire.Receipt{EventID: nudgewire.EventID(n), Decisions: []nudgewire.Decision{{
 			Trigger: fmt.Sprintf("trigger-%d", n%20), Outcome: []nudgewire.Outcome{nudgewire.Planned, nudgewire.Skipped}[n%2], Key: string(phone), Reason: fmt.Sprint(n),
 		}}})
-		d := nudgewire.Dispatch{ID: nudgewire.DispatchID(n), Phone: phone, Key: string(phone), Category: nudgewire.Marketing, DueAt: now, CreatedAt: now}
+		d := nudgewire.Message{ID: nudgewire.MessageID(n), Phone: phone, Key: string(phone), Category: nudgewire.Marketing, DueAt: now, CreatedAt: now}
 		m.Called(&d, now, now, &nudgewire.Attempt{State: nudgewire.StateRejected, Reason: fmt.Sprintf("no %d", n), Words: string(phone)})
-		m.Polled(&nudgewire.Poll{DispatchID: d.ID, Status: nudgewire.StatusFailed, Final: true, Error: string(phone)})
+		m.Polled(&nudgewire.Poll{MessageID: d.ID, Status: nudgewire.StatusFailed, Final: true, Error: string(phone)})
 		for _, call := range apiclient.Calls {
 			m.Requested(call, apiclient.Accepted, time.Duration(n)*time.Millisecond)
 		}
@@ -296,7 +296,7 @@ func TestAReloadLetsGoOfNames(t *testing.T) {
 
 func BenchmarkCalled(b *testing.B) {
 	m := metrics.New("1", full)
-	d := nudgewire.Dispatch{Category: nudgewire.Utility, DueAt: now, CreatedAt: now.Add(-time.Hour)}
+	d := nudgewire.Message{Category: nudgewire.Utility, DueAt: now, CreatedAt: now.Add(-time.Hour)}
 	a := nudgewire.Attempt{State: nudgewire.StateAccepted}
 	for b.Loop() {
 		m.Called(&d, now, now, &a)

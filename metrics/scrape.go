@@ -86,15 +86,15 @@ var (
 	underWay        = gauge("calls_under_way", "Calls to the service that send a message and have not ended, by account.", "account")
 	runs            = gauge("runs_open", "Runs that have not ended, by state.", "state")
 
-	events     = counted("events_total", "Events that were stored.")
-	repeated   = counted("events_repeated_total", "Events that came again and were not stored a second time.")
-	dispatches = counted("dispatches_total", "Messages that were queued.")
-	outcomes   = counted("dispatches_ended_total", "Messages that came to an end before or at the service, by outcome; one in doubt may come to another end later.", "outcome")
-	statuses   = counted("messages_status_total", "Messages that reached a status, by status.", "status")
-	attempts   = counted("attempts_total", "Claims of messages.")
-	again      = counted("attempts_repeated_total", "Claims of messages that had been tried before.")
-	polls      = counted("polls_total", "Questions about messages that were answered.")
-	held       = counted("held_back_total", "Times that a rule put a message off or dropped it, by rule.", "rule", "action")
+	events   = counted("events_total", "Events that were stored.")
+	repeated = counted("events_repeated_total", "Events that came again and were not stored a second time.")
+	messages = counted("messages_total", "Messages that were queued.")
+	outcomes = counted("messages_ended_total", "Messages that came to an end before or at the service, by outcome; one in doubt may come to another end later.", "outcome")
+	statuses = counted("messages_status_total", "Messages that reached a status, by status.", "status")
+	attempts = counted("attempts_total", "Claims of messages.")
+	again    = counted("attempts_repeated_total", "Claims of messages that had been tried before.")
+	polls    = counted("polls_total", "Questions about messages that were answered.")
+	held     = counted("held_back_total", "Times that a rule put a message off or dropped it, by rule.", "rule", "action")
 
 	halted       = gauge("sending_halted", "1 while an account sends nothing because of this cause, else 0; daemons that share the data and the key say the same.", "account", "cause")
 	holds        = gauge("holds", "What keeps messages back, by kind (halt: a person; mode, run, gone, service, damage, restored) and by what it is of.", "kind", "scope")
@@ -196,11 +196,11 @@ func (w writer) totals(f *Figures) {
 	total := func(name string) float64 { return float64(f.Status.Counts[name]) }
 	w(events, total("events"))
 	w(repeated, total("events_duplicate"))
-	w(dispatches, total("dispatches"))
+	w(messages, total("messages"))
 	for _, outcome := range []nudgewire.State{
 		nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateCancelled, nudgewire.StateDropped,
 	} {
-		w(outcomes, total("dispatches_"+string(outcome)), string(outcome))
+		w(outcomes, total("messages_"+string(outcome)), string(outcome))
 	}
 	for _, status := range []nudgewire.Status{
 		nudgewire.StatusSent, nudgewire.StatusDelivered, nudgewire.StatusRead, nudgewire.StatusFailed, nudgewire.StatusExpired, nudgewire.StatusUntracked,

@@ -23,7 +23,7 @@ type Entry struct {
 	URL          secret.Secret   `yaml:"url" validate:"required" example:"${CRM_STATUS_URL}" doc:"Address that gets a POST for each change; docs/webhooks-out.md has the body."`
 	Secret       secret.Secret   `yaml:"secret" example:"${CRM_STATUS_SECRET}" doc:"What webhooks are signed with, as Standard Webhooks say: whsec_ and 24 to 64 bytes in base64."`
 	Secrets      []secret.Secret `yaml:"secrets" example:"[${NEW_SECRET}, ${OLD_SECRET}]" doc:"Several secrets in place of secret, while the receiver changes from one to the other: each signs."`
-	On           []string        `yaml:"on" validate:"required" example:"[message.*, dispatch.in_doubt]" doc:"What it is told: kinds, or all about one thing by message.*, dispatch.*, run.* or decision.*; docs/webhooks-out.md lists them."`
+	On           []string        `yaml:"on" validate:"required" example:"[message.*, run.done]" doc:"What it is told: kinds, or all about one thing by message.*, run.* or decision.*; docs/webhooks-out.md lists them."`
 	GiveUp       units.Duration  `yaml:"give_up" validate:"min=1m,max=14d" default:"3d" doc:"A change that it has not taken for this long is set aside; webhooks replay sends it again."`
 	AllowPrivate bool            `yaml:"allow_private" doc:"Let url lead into this machine or its private network, and by http://."`
 }
@@ -115,7 +115,7 @@ func Compile(entries []Entry) (*Plan, []Problem) {
 			kinds := nudgewire.KindsOf(pattern)
 			if len(kinds) == 0 {
 				hint := "docs/webhooks-out.md lists the kinds; message.* is all about messages"
-				if near := nearest.Of(pattern, append([]string{"message.*", "dispatch.*", "run.*", "decision.*"}, nudgewire.ChangeKinds...)); near != "" {
+				if near := nearest.Of(pattern, append([]string{"message.*", "run.*", "decision.*"}, nudgewire.ChangeKinds...)); near != "" {
 					hint = "did you mean " + near + "?"
 				}
 				bad(path, fmt.Sprintf("%q is no kind of change", pattern), hint)

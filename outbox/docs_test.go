@@ -52,7 +52,7 @@ func TestThePageShowsWhatIsPosted(t *testing.T) {
 			keys[key] = true
 		}
 	}
-	for _, about := range []string{nudgewire.AboutMessage, nudgewire.AboutDispatch, nudgewire.AboutRun, nudgewire.AboutDecision} {
+	for _, about := range []string{nudgewire.AboutMessage, nudgewire.AboutRun, nudgewire.AboutDecision} {
 		if !shown[about] {
 			t.Errorf("no body of %s is shown", about)
 		}

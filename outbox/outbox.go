@@ -23,8 +23,8 @@ type Store interface {
 	FinishOutgoing(ctx context.Context, e nudgewire.OutgoingEnd) error
 	// NextOutgoing is when something is due next for a receiver; ok is false when nothing waits.
 	NextOutgoing(ctx context.Context, receiver string) (at time.Time, ok bool, err error)
-	// RequestOf is the id of the request that a dispatch goes back to, "" for none.
-	RequestOf(ctx context.Context, id nudgewire.DispatchID) (string, error)
+	// RequestOf is the id of the request that a message goes back to, "" for none.
+	RequestOf(ctx context.Context, id nudgewire.MessageID) (string, error)
 }
 
 // Options say what an Outbox works with.

@@ -85,7 +85,7 @@ func (c *customer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // kinds are those that were taken about a message.
-func (c *customer) kinds(message nudgewire.DispatchID) (kinds []string) {
+func (c *customer) kinds(message nudgewire.MessageID) (kinds []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range c.got {
@@ -175,7 +175,7 @@ func (s *shop) must(err error) {
 }
 
 // message is one that was sent, delivered and read.
-func (s *shop) message() nudgewire.DispatchID {
+func (s *shop) message() nudgewire.MessageID {
 	s.t.Helper()
 	s.n++
 	now := time.Now()
@@ -185,21 +185,21 @@ func (s *shop) message() nudgewire.DispatchID {
 		Proposals: []nudgewire.Proposal{{
 			Decision:    nudgewire.Decision{Trigger: "cart", Outcome: nudgewire.Planned, At: now},
 			Correlation: nudgewire.Correlation{Trigger: "cart", Key: fmt.Sprint(s.n), Phone: phone},
-			Dispatch:    nudgewire.Dispatch{Phone: phone, Category: nudgewire.Utility, DueAt: now, CreatedAt: now, Send: nudgewire.Send{Template: "t", Language: "en"}},
+			Message:     nudgewire.Message{Phone: phone, Category: nudgewire.Utility, DueAt: now, CreatedAt: now, Send: nudgewire.Send{Template: "t", Language: "en"}},
 		}},
 	}})
 	s.must(err)
-	id := got[0].Decisions[0].DispatchID
+	id := got[0].Decisions[0].MessageID
 	claimed, err := s.Claim(s.t.Context(), nudgewire.ClaimRequest{Owner: "me", Now: time.Now(), Lease: time.Minute, Authentication: 9, Utility: 9})
 	s.must(err)
 	for _, d := range claimed {
 		s.must(s.Finish(s.t.Context(), nudgewire.Attempt{
-			DispatchID: d.ID, Owner: "me", Number: d.Attempt, State: nudgewire.StateAccepted, At: now,
-			Message: &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(900 + d.ID)), Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusAccepted, NextPollAt: now},
+			MessageID: d.ID, Owner: "me", Number: d.Attempt, State: nudgewire.StateAccepted, At: now,
+			Message: &nudgewire.Message{ServiceID: nudgewire.ServiceID(fmt.Sprint(900 + d.ID)), Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusAccepted, NextPollAt: now},
 		}))
 	}
 	for _, status := range []nudgewire.Status{nudgewire.StatusSent, nudgewire.StatusDelivered, nudgewire.StatusRead} {
-		s.must(s.FinishPoll(s.t.Context(), nudgewire.Poll{DispatchID: id, Status: status, At: now, Final: status == nudgewire.StatusRead, NextPollAt: now}))
+		s.must(s.FinishPoll(s.t.Context(), nudgewire.Poll{MessageID: id, Status: status, At: now, Final: status == nudgewire.StatusRead, NextPollAt: now}))
 	}
 	return id
 }
@@ -222,14 +222,14 @@ func (s *shop) delivered() {
 
 func TestALifeIsToldInItsOrderAndSigned(t *testing.T) {
 	c := newCustomer(t, nil)
-	s := newShop(t, entry(c.URL, "message.*", "dispatch.waiting"))
+	s := newShop(t, entry(c.URL, "message.*"))
 	s.run()
-	var ids []nudgewire.DispatchID
+	var ids []nudgewire.MessageID
 	for range 20 {
 		ids = append(ids, s.message())
 	}
 	s.delivered()
-	want := []string{"dispatch.waiting", "message.accepted", "message.sent", "message.delivered", "message.read"}
+	want := []string{"message.waiting", "message.accepted", "message.sent", "message.delivered", "message.read"}
 	for _, id := range ids {
 		if got := c.kinds(id); !slices.Equal(got, want) {
 			t.Errorf("message %d: %v", id, got)
@@ -242,23 +242,26 @@ func TestALifeIsToldInItsOrderAndSigned(t *testing.T) {
 	}
 }
 
+// statuses are what the service says of a message.
+var statuses = []string{"message.accepted", "message.sent", "message.delivered", "message.read"}
+
 // The first change of one message fails for good, and what comes after it waits; all others go.
 func TestAFailureHoldsBackItsOwnMessageOnly(t *testing.T) {
-	held := nudgewire.DispatchID(1)
+	held := nudgewire.MessageID(1)
 	c := newCustomer(t, func(b outbox.Body, _ int) int {
 		if b.Data.Message == held {
 			return http.StatusInternalServerError
 		}
 		return http.StatusOK
 	})
-	s := newShop(t, entry(c.URL, "message.*"))
+	s := newShop(t, entry(c.URL, statuses...))
 	s.run()
 	for range 3 {
 		s.message()
 	}
 	c.await(9)
-	for id := range nudgewire.DispatchID(3) {
-		want := []string{"message.accepted", "message.sent", "message.delivered", "message.read"}
+	for id := range nudgewire.MessageID(3) {
+		want := statuses
 		if id+1 == held {
 			want = nil
 		}
@@ -325,7 +328,7 @@ func TestARotatedSecretSignsByBoth(t *testing.T) {
 
 func TestReplaySendsTheSameIDs(t *testing.T) {
 	c := newCustomer(t, nil)
-	s := newShop(t, entry(c.URL, "message.*"))
+	s := newShop(t, entry(c.URL, statuses...))
 	s.run()
 	id := s.message()
 	s.delivered()
@@ -392,7 +395,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 
 func TestATestIsPostedPastWhatWaits(t *testing.T) {
 	c := newCustomer(t, nil)
-	s := newShop(t, entry(c.URL, "message.*"))
+	s := newShop(t, entry(c.URL, statuses...))
 	s.must(s.box.Test(t.Context()))
 	if len(c.got) != 1 || c.got[0].Type != outbox.TestKind {
 		t.Errorf("%+v", c.got)

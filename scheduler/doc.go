@@ -9,7 +9,7 @@
 // leaves; one whose answer was lost is in doubt and stays so until a person decides.
 //
 // Package internal/lists reads the rows. This package keeps no message: rows that are delivered one by
-// one are handed to the store as dispatches, and package sender takes them from there. It does not
+// one are handed to the store as messages, and package sender takes them from there. It does not
 // judge whether a phone lives.
 //
 // Read in this order: job.go and job_compile.go (the keys in YAML), clock.go (when it fires),

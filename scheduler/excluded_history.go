@@ -146,7 +146,7 @@ func sendsOf(found []nudgewire.Contacted, own []nudgewire.RunID, since time.Time
 		phone nudgewire.Phone
 		run   nudgewire.RunID
 	}
-	files, seen := map[row]bool{}, map[nudgewire.DispatchID]bool{}
+	files, seen := map[row]bool{}, map[nudgewire.MessageID]bool{}
 	for _, c := range found {
 		if c.ID == 0 {
 			files[row{c.Phone, c.Run}] = true

@@ -30,7 +30,7 @@ type book struct {
 	runs     []nudgewire.Run
 	parts    map[nudgewire.RunID][]nudgewire.Part
 	since    map[string]time.Time
-	queued   map[nudgewire.RunID]map[int64]nudgewire.Dispatch
+	queued   map[nudgewire.RunID]map[int64]nudgewire.Message
 	again    map[int64]bool   // rows that may go again
 	words    map[int64]string // what the service said of rows
 	ended    int64
@@ -57,7 +57,7 @@ type others interface{ Store }
 var errCrash = errors.New("the process was killed")
 
 func newBook(t testing.TB) *book {
-	return &book{t: t, parts: map[nudgewire.RunID][]nudgewire.Part{}, since: map[string]time.Time{}, rows: map[nudgewire.RunID][]nudgewire.ListRow{}, queued: map[nudgewire.RunID]map[int64]nudgewire.Dispatch{}}
+	return &book{t: t, parts: map[nudgewire.RunID][]nudgewire.Part{}, since: map[string]time.Time{}, rows: map[nudgewire.RunID][]nudgewire.ListRow{}, queued: map[nudgewire.RunID]map[int64]nudgewire.Message{}}
 }
 
 // after ends a call: a crash comes behind the commit.
@@ -476,11 +476,11 @@ func (b *book) Renew(_ context.Context, id nudgewire.RunID, owner string, until 
 	return *r, nil
 }
 
-func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queued[id] == nil {
-		b.queued[id] = map[int64]nudgewire.Dispatch{}
+		b.queued[id] = map[int64]nudgewire.Message{}
 	}
 	for i, d := range rows {
 		if _, known := b.queued[id][first+int64(i)]; !known {
@@ -491,7 +491,7 @@ func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows 
 }
 
 // EnqueueAtRate keeps the window as the store does.
-func (b *book) EnqueueAtRate(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch, w nudgewire.RateWindow) (int, time.Time, error) {
+func (b *book) EnqueueAtRate(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Message, w nudgewire.RateWindow) (int, time.Time, error) {
 	b.mu.Lock()
 	known := b.queued[id]
 	done, need := 0, 0
@@ -525,15 +525,15 @@ func (b *book) roll(w nudgewire.RateWindow) {
 	}
 }
 
-// RowsToGoAgain are those in b.again, two at a time. The dispatch of a row has its number.
+// RowsToGoAgain are those in b.again, two at a time. The message of a row has its number.
 func (b *book) RowsToGoAgain(_ context.Context, id nudgewire.RunID, after int64, _ int, meant func(*nudgewire.RunRow) bool) (rows []nudgewire.RunRow, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for n := after + 1; n <= b.runs[id-1].Tally.Kept && len(rows) < 2; n++ {
 		if b.again[n] {
 			d := b.queued[id][n]
-			d.ID = nudgewire.DispatchID(n)
-			if row := (nudgewire.RunRow{Run: id, Number: n, Dispatch: d, Words: b.words[n]}); meant(&row) {
+			d.ID = nudgewire.MessageID(n)
+			if row := (nudgewire.RunRow{Run: id, Number: n, Message: d, Words: b.words[n]}); meant(&row) {
 				rows = append(rows, row)
 			}
 		}
@@ -541,11 +541,11 @@ func (b *book) RowsToGoAgain(_ context.Context, id nudgewire.RunID, after int64,
 	return rows, nil
 }
 
-func (b *book) EnqueueRetries(_ context.Context, id nudgewire.RunID, of []nudgewire.DispatchID, _ time.Time) (total int64, _ error) {
+func (b *book) EnqueueRetries(_ context.Context, id nudgewire.RunID, of []nudgewire.MessageID, _ time.Time) (total int64, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queued[id] == nil {
-		b.queued[id] = map[int64]nudgewire.Dispatch{}
+		b.queued[id] = map[int64]nudgewire.Message{}
 	}
 	for _, one := range of {
 		if n := int64(one); b.again[n] {

@@ -184,8 +184,8 @@ func layoutOf(columns []string) (l layout) {
 	return l
 }
 
-// fill puts what a row says into its dispatch, over what is the same for all. Of one that was forgotten nothing is left.
-func (l layout) fill(d *nudgewire.Dispatch, row *nudgewire.ListRow) {
+// fill puts what a row says into its message, over what is the same for all. Of one that was forgotten nothing is left.
+func (l layout) fill(d *nudgewire.Message, row *nudgewire.ListRow) {
 	if h := d.Send.Header; h != nil {
 		own := *h
 		d.Send.Header = &own

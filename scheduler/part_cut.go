@@ -21,7 +21,7 @@ import (
 // store claims it only if nothing of that has changed since. From the question until the store knows that they get it no other run of this
 // process asks (Scheduler.leaving): of two runs with one list the first has them, and the other leaves them out.
 
-// forgottenPhone stands in a dispatch of a row whose contact was forgotten.
+// forgottenPhone stands in a message of a row whose contact was forgotten.
 const forgottenPhone nudgewire.Phone = "00000000000"
 
 // An Ask says of each phone why it may not get it by now, or not yet, as Excluder.Excluded does. It is asked for up

@@ -437,7 +437,7 @@ func (w *working) handOver(ctx context.Context) error {
 		return err
 	}
 	m := newMeter(w.run, nil, w.OnProgress, w.Now)
-	var rows []nudgewire.Dispatch
+	var rows []nudgewire.Message
 	var halt stop
 	first := before + 1
 	columns := layoutOf(w.run.Columns)
@@ -462,7 +462,7 @@ func (w *working) handOver(ctx context.Context) error {
 		return err
 	}
 	err = w.Store.ListRows(ctx, w.run.ID, all.From(first), func(row *nudgewire.ListRow) error {
-		if rows = append(rows, w.dispatch(columns, row)); len(rows) < batchRows {
+		if rows = append(rows, w.message(columns, row)); len(rows) < batchRows {
 			return nil
 		}
 		return flush()
@@ -481,7 +481,7 @@ func (w *working) handOver(ctx context.Context) error {
 
 // enqueueBatch hands rows over, once there is room, in the windows of the job's rate, and past its canary. halt is why the run
 // should pause before the next of them.
-func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Dispatch) (halt stop, err error) {
+func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Message) (halt stop, err error) {
 	for {
 		some := rows
 		if w.watched() {
@@ -517,7 +517,7 @@ func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewir
 
 // enqueueNow hands over as many of the rows as the job's rate lets go, and asks right before who may not get them any
 // more: such a row is dropped with the reason. The store's claim asks once more who is blocked.
-func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.Dispatch) (done int, since time.Time, err error) {
+func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.Message) (done int, since time.Time, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
 	phones := make([]nudgewire.Phone, len(rows))
@@ -548,7 +548,7 @@ func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.
 }
 
 // due has a row wait from now on: it may have waited for its window before it is handed over.
-func (w *working) due(d *nudgewire.Dispatch) {
+func (w *working) due(d *nudgewire.Message) {
 	now := w.Now().UTC()
 	d.State, d.Reason, d.DueAt, d.CreatedAt, d.UpdatedAt = nudgewire.StateWaiting, "", now, now, now
 	if w.run.Expires > 0 {
@@ -556,9 +556,9 @@ func (w *working) due(d *nudgewire.Dispatch) {
 	}
 }
 
-// dispatch is one row as the ordinary store takes it.
-func (w *working) dispatch(columns layout, row *nudgewire.ListRow) nudgewire.Dispatch {
-	d := nudgewire.Dispatch{
+// message is one row as the ordinary store takes it.
+func (w *working) message(columns layout, row *nudgewire.ListRow) nudgewire.Message {
+	d := nudgewire.Message{
 		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, row.Number), Account: w.run.Account,
 		Phone: cmp.Or(row.Phone, forgottenPhone), SentAs: row.Given, Category: w.run.Category,
 		Send: w.run.Send, Config: w.run.Config,

@@ -19,7 +19,7 @@ func TestARunSaysWhetherItsMessagesAreFollowed(t *testing.T) {
 		"no answer names messages":     {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 0), part(5, 0)}, "Upload accepted. The service returned no message ids; see its dashboard for delivery."},
 		"one of two does":              {nudgewire.DeliverCSV, []nudgewire.Part{part(5000, 5000), part(1500, 0)}, "Upload accepted. The service returned 5,000 message ids for 6,500 rows; see its dashboard for the others."},
 		"both do":                      {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 5), part(5, 5)}, ""},
-		"each row is a dispatch":       {nudgewire.DeliverPerMessage, []nudgewire.Part{part(5, 0)}, ""},
+		"each row is a message":        {nudgewire.DeliverPerMessage, []nudgewire.Part{part(5, 0)}, ""},
 		"an answer names more than it": {nudgewire.DeliverCSV, []nudgewire.Part{part(5, 6)}, ""},
 	} {
 		state, reason := verdict(tt.parts)

@@ -40,7 +40,7 @@ func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
 	if may {
 		l.causes.add(KindRetry, why, position{r.Position, int(l.rows)})
 		if l.Prices != nil { // by the row's own category, as when the list was read
-			l.points = decimal(l.points + l.Prices.Of(r.Dispatch.Category, string(r.Dispatch.Phone)))
+			l.points = decimal(l.points + l.Prices.Of(r.Message.Category, string(r.Message.Phone)))
 		}
 		return
 	}
@@ -129,11 +129,11 @@ func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int
 	if err != nil {
 		return 0, 0, full, err
 	}
-	var of []nudgewire.DispatchID
+	var of []nudgewire.MessageID
 	var numbers []int64
 	for i := range rows {
 		if last = rows[i].Number; answers[i].Reason == "" {
-			of, numbers = append(of, rows[i].Dispatch.ID), append(numbers, rows[i].Number)
+			of, numbers = append(of, rows[i].Message.ID), append(numbers, rows[i].Number)
 		}
 	}
 	window, err := w.window(ctx)
@@ -153,7 +153,7 @@ func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int
 func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
 	phones := make([]nudgewire.Phone, len(rows))
 	for i := range rows {
-		phones[i] = rows[i].Dispatch.Phone
+		phones[i] = rows[i].Message.Phone
 	}
 	return phones
 }

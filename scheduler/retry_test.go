@@ -161,7 +161,7 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 		return nudgewire.Marketing
 	}
 	for i, s := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped} {
-		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Position: nudgewire.Position{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: s, Phone: "447911100000", Reason: "no points", Category: category(s)}}, Why{})
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Position: nudgewire.Position{Row: int64(i + 2)}, Message: nudgewire.Message{State: s, Phone: "447911100000", Reason: "no points", Category: category(s)}}, Why{})
 	}
 	got, err := left.Retry(run, "Ann", 1, monday)
 	if err != nil {
@@ -185,7 +185,7 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 		t.Errorf("the new run is %+v", got.Run)
 	}
 	var none Remaining
-	none.Add(&nudgewire.RunRow{Number: 1, Dispatch: nudgewire.Dispatch{State: nudgewire.StateWaiting}}, Why{})
+	none.Add(&nudgewire.RunRow{Number: 1, Message: nudgewire.Message{State: nudgewire.StateWaiting}}, Why{})
 	_, err = none.Retry(run, "Ann", 1, monday)
 	if want := "run 12 has nothing that can be sent again | its one row cannot: the message is still on its way"; hinted(err) != want {
 		t.Errorf("nothing left: %s", hinted(err))
@@ -196,10 +196,10 @@ func TestRowsOfSomeClassesAreCounted(t *testing.T) {
 	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage}
 	left := Remaining{Order: RetryOrder{Classes: "no_points,unknown"}, At: monday}
 	for i, words := range []string{"insufficient points", "recipient has opted out", "what is this", ""} {
-		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Words: words, Position: nudgewire.Position{Row: int64(i + 2)}, Dispatch: nudgewire.Dispatch{State: nudgewire.StateRejected}}, Why{})
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Words: words, Position: nudgewire.Position{Row: int64(i + 2)}, Message: nudgewire.Message{State: nudgewire.StateRejected}}, Why{})
 	}
 	// What no rule of today knows counts by the class that it had.
-	left.Add(&nudgewire.RunRow{Number: 5, Words: "gone", Class: nudgewire.ErrorPermanent, Position: nudgewire.Position{Row: 6}, Dispatch: nudgewire.Dispatch{State: nudgewire.StateRejected}}, Why{})
+	left.Add(&nudgewire.RunRow{Number: 5, Words: "gone", Class: nudgewire.ErrorPermanent, Position: nudgewire.Position{Row: 6}, Message: nudgewire.Message{State: nudgewire.StateRejected}}, Why{})
 	got, err := left.Retry(run, "Ann", 1, monday)
 	if err != nil {
 		t.Fatal(err)
@@ -228,15 +228,15 @@ func TestARunThatRepeatsRowsGoesOnAfterACrash(t *testing.T) {
 }
 
 // repeatsRows has a run repeat rows 2, 3, 5, 8 and 9 of another, crash and go on: those of the classes go.
-func repeatsRows(t *testing.T, classes nudgewire.ErrorClassList, want string, wanted ...nudgewire.DispatchID) {
+func repeatsRows(t *testing.T, classes nudgewire.ErrorClassList, want string, wanted ...nudgewire.MessageID) {
 	t.Helper()
 	d := newDesk(t, monday)
 	d.Use([]*Compiled{jobOf(t, people(9), Job{})})
 	old := nudgewire.Run{Job: "winback", Slot: "1", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage, Tally: nudgewire.Tally{Kept: 9}}
 	old.ID, _, _ = d.book.StartRun(t.Context(), old)
-	d.queued[old.ID] = map[int64]nudgewire.Dispatch{}
+	d.queued[old.ID] = map[int64]nudgewire.Message{}
 	for n := range int64(9) {
-		d.queued[old.ID][n+1] = nudgewire.Dispatch{ID: nudgewire.DispatchID(n + 1)}
+		d.queued[old.ID][n+1] = nudgewire.Message{ID: nudgewire.MessageID(n + 1)}
 	}
 	d.again = map[int64]bool{2: true, 3: true, 5: true, 8: true, 9: true}
 	d.words = map[int64]string{2: "Insufficient points", 3: "not enough credits", 5: "recipient has opted out", 8: "frequency cap", 9: "no balance"}
@@ -259,7 +259,7 @@ func repeatsRows(t *testing.T, classes nudgewire.ErrorClassList, want string, wa
 	if r.State != nudgewire.RunDone || r.Reason != want || r.Tally.Kept != int64(len(wanted)) || r.Tally.Rows != 9 || r.Tally.ExcludedRows() != 9-int64(len(wanted)) {
 		t.Errorf("the run is %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
-	var ids []nudgewire.DispatchID
+	var ids []nudgewire.MessageID
 	for n := range int64(len(d.queued[id])) {
 		ids = append(ids, d.queued[id][n+1].ID)
 	}
@@ -429,8 +429,7 @@ func TestRowsRestBeforeTheyGoAgain(t *testing.T) {
 			var went []string
 			for words, ago := range ended {
 				row := &nudgewire.RunRow{
-					Number: 1, Words: words, Dispatch: nudgewire.Dispatch{State: nudgewire.StateAccepted, UpdatedAt: monday.Add(-30 * time.Hour)},
-					Message: &nudgewire.Message{Status: nudgewire.StatusFailed, StatusAt: monday.Add(-ago)},
+					Number: 1, Words: words, Message: nudgewire.Message{State: nudgewire.StateAccepted, UpdatedAt: monday.Add(-30 * time.Hour), Status: nudgewire.StatusFailed, StatusAt: monday.Add(-ago)},
 				}
 				left := Remaining{Order: tt.order, At: monday, Rules: rules}
 				left.Add(row, Why{})

@@ -119,7 +119,7 @@ func (s position) before(other position) bool {
 // A Preview is one of the first rows as it will be sent.
 type Preview struct {
 	Phone     nudgewire.Phone
-	SentAs    string // as in nudgewire.Dispatch
+	SentAs    string // as in nudgewire.Message
 	Variables []string
 }
 

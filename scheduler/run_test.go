@@ -599,7 +599,7 @@ func TestPerMessageQueuesEachRowOnce(t *testing.T) {
 			if r.State != nudgewire.RunDone || r.Reason != "" || len(d.queued[1]) != 2000 || len(d.service.uploads()) != 0 {
 				t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 			}
-			want := nudgewire.Dispatch{
+			want := nudgewire.Message{
 				Trigger: "winback", Key: "run 1 row 2000", Phone: "447911101999", Category: nudgewire.Marketing,
 				Send:  nudgewire.Send{Template: "winback", Language: "en", Variables: []string{"Name 1999"}},
 				State: nudgewire.StateWaiting, DueAt: monday, CreatedAt: monday, UpdatedAt: monday, ExpiresAt: monday.Add(time.Hour), Config: "v1",

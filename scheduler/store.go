@@ -108,7 +108,7 @@ type ListStore interface {
 	NoteRows(ctx context.Context, list nudgewire.RunID, notes []nudgewire.RowNote) error
 }
 
-// A RowStore takes rows as dispatches, for jobs that deliver message by message.
+// A RowStore takes rows as messages, for jobs that deliver message by message.
 type RowStore interface {
 	// HandedOver is the number of the last row that a run handed over; 0 for none.
 	HandedOver(ctx context.Context, id nudgewire.RunID) (int64, error)
@@ -116,15 +116,15 @@ type RowStore interface {
 	// Backlog is how many messages of a run wait to be sent.
 	Backlog(ctx context.Context, id nudgewire.RunID) (waiting int64, err error)
 
-	// Enqueue stores the dispatches of a run's rows in one commit: the row with the number first,
+	// Enqueue stores the messages of a run's rows in one commit: the row with the number first,
 	// counted among the kept rows from 1, and those after it. One that is dropped is stored as that,
 	// with its reason, and never sent. A row that the run already queues is passed over, so that a batch
 	// may be handed over again after a crash.
-	Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error
+	Enqueue(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Message) error
 
 	// EnqueueAtRate is Enqueue for as many of the rows, from the first, as the window has room for: done of them. since is
 	// when that window began.
-	EnqueueAtRate(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Dispatch, w nudgewire.RateWindow) (done int, since time.Time, err error)
+	EnqueueAtRate(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Message, w nudgewire.RateWindow) (done int, since time.Time, err error)
 
 	// UseRate takes room for that many rows from the window, or what is left of it.
 	UseRate(ctx context.Context, w nudgewire.RateWindow, rows int) (granted int, since time.Time, err error)
@@ -133,10 +133,10 @@ type RowStore interface {
 	// most limit of them.
 	RowsToGoAgain(ctx context.Context, id nudgewire.RunID, after int64, limit int, meant func(*nudgewire.RunRow) bool) ([]nudgewire.RunRow, error)
 
-	// EnqueueRetries queues the messages of these dispatches once more, as rows of the run. One that may
+	// EnqueueRetries queues the messages of these messages once more, as rows of the run. One that may
 	// not go again any more, or did already, is passed over. total is how many rows the run queues
 	// then.
-	EnqueueRetries(ctx context.Context, id nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error)
+	EnqueueRetries(ctx context.Context, id nudgewire.RunID, of []nudgewire.MessageID, now time.Time) (total int64, err error)
 
 	// Standing counts the run's messages: those of its rows that were handed over, or that an upload's
 	// answer named.
@@ -156,7 +156,7 @@ type RowStore interface {
 
 // A RetryStore knows what became of a run, and takes a run that repeats some of it.
 type RetryStore interface {
-	// RunRows calls each for the rows of a run that have a dispatch, by number, after that one.
+	// RunRows calls each for the rows of a run that have a message, by number, after that one.
 	RunRows(ctx context.Context, id nudgewire.RunID, after int64, each func(*nudgewire.RunRow) error) error
 	// RetriesOf counts the runs that send a run again.
 	RetriesOf(ctx context.Context, id nudgewire.RunID) (int, error)

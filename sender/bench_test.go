@@ -16,11 +16,11 @@ import (
 type endless struct {
 	left atomic.Int64
 	done chan struct{}
-	row  nudgewire.Dispatch
+	row  nudgewire.Message
 }
 
-func (e *endless) Claim(_ context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
-	rows := make([]nudgewire.Dispatch, q.Utility+q.Marketing)
+func (e *endless) Claim(_ context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Message, error) {
+	rows := make([]nudgewire.Message, q.Utility+q.Marketing)
 	for i := range rows {
 		rows[i] = e.row
 	}
@@ -44,7 +44,7 @@ func (*endless) RescueClaims(context.Context, time.Time, string) (n nudgewire.Re
 
 func (*endless) SendCampaign(context.Context, string, string) (a apiclient.Answer, err error) { return }
 
-func (*endless) ClaimProbe(context.Context, nudgewire.ProbeRequest) (none []nudgewire.Dispatch, _ error) {
+func (*endless) ClaimProbe(context.Context, nudgewire.ProbeRequest) (none []nudgewire.Message, _ error) {
 	return
 }
 
@@ -104,4 +104,4 @@ func (e *endless) MessageStatus(context.Context, string) (apiclient.Status, erro
 	return apiclient.Status{}, nil
 }
 
-func (*endless) BeginCall(int, nudgewire.DispatchID, int) error { return nil }
+func (*endless) BeginCall(int, nudgewire.MessageID, int) error { return nil }

@@ -9,14 +9,14 @@ import (
 	"github.com/nudgewire/nudgewire/internal/claims"
 )
 
-// A claim is a dispatch in hand.
+// A claim is a message in hand.
 type claim struct {
-	nudgewire.Dispatch
+	nudgewire.Message
 	ends  time.Time // of the lease, by our own clock and never later than the store's word
 	probe bool      // it is the one that shows whether the service is well again
 }
 
-// claim takes dispatches from the store.
+// claim takes messages from the store.
 func (s *Sender) claim(ctx context.Context, n claims.Lanes) ([]claim, error) {
 	now := time.Now()
 	rows, err := s.Store.Claim(ctx, nudgewire.ClaimRequest{
@@ -25,7 +25,7 @@ func (s *Sender) claim(ctx context.Context, n claims.Lanes) ([]claim, error) {
 	return s.claimed(rows, now, false), err
 }
 
-// claimProbe takes one dispatch of those lanes, which shows whether the service is well again.
+// claimProbe takes one message of those lanes, which shows whether the service is well again.
 func (s *Sender) claimProbe(ctx context.Context, of [claims.MaxLanes]bool) ([]claim, error) {
 	now, h := time.Now(), &s.health
 	var lanes []nudgewire.Category
@@ -49,7 +49,7 @@ func (s *Sender) claimProbe(ctx context.Context, of [claims.MaxLanes]bool) ([]cl
 	return s.claimed(rows, now, true), err
 }
 
-func (s *Sender) claimed(rows []nudgewire.Dispatch, now time.Time, probe bool) []claim {
+func (s *Sender) claimed(rows []nudgewire.Message, now time.Time, probe bool) []claim {
 	all := make([]claim, len(rows))
 	for i := range rows {
 		rows[i].Owner = s.Owner

@@ -97,7 +97,7 @@ func TestATriggerSaysWhatIsDoneInDoubt(t *testing.T) {
 					return apiclient.Answer{}, refusal(apiclient.InDoubt, 500, 0, "")
 				}}
 				r := start(t, newMemory(many(1, tt.category)...), api, func(o *Options) {
-					o.OnDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return tt.rule }
+					o.OnDoubt = func(*nudgewire.Message) nudgewire.OnDoubt { return tt.rule }
 				})
 				pass(time.Hour)
 				d, all := r.store.row(1), r.store.attempts[1]

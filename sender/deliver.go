@@ -19,17 +19,17 @@ import (
 func (s *Sender) work(ctx, calling, recording context.Context, c *claim, seat *claims.Seat) {
 	outcome := s.deliver(ctx, calling, c, seat)
 	seat.Called()
-	s.record(recording, &c.Dispatch, outcome)
+	s.record(recording, &c.Message, outcome)
 }
 
 // deliver makes the one call of a claim, or says why it was not made. A panic on the way
-// leaves the dispatch in doubt: nobody knows whether the call had begun.
+// leaves the message in doubt: nobody knows whether the call had begun.
 func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Seat) (a nudgewire.Attempt) {
 	lane := c.Category.Lane()
 	class := classes[lane]
 	defer func() {
 		if broken := recover(); broken != nil {
-			s.Log.Error("a panic while sending", s.about(&c.Dispatch,
+			s.Log.Error("a panic while sending", s.about(&c.Message,
 				zap.Any("panic", broken), zap.ByteString("stack", debug.Stack()))...)
 			a = c.attempt(time.Now(), nudgewire.StateInDoubt, "may have been taken: the sender broke while sending, and its log says how")
 		}
@@ -77,7 +77,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	if err := s.Store.BeginCall(seat.Number, c.ID, c.Attempt); err != nil {
 		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
 	}
-	answer, err := s.call(calling, &c.Dispatch)
+	answer, err := s.call(calling, &c.Message)
 	means := s.meaningOf(err) // of the whole words: what is taken out below may be part of what a rule looks for
 	if c.Send.Forget {
 		answer.Raw = ""
@@ -91,7 +91,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	ended := time.Now()
 	a = s.judge(c, ended, answer, err, means, told)
 	if s.Called != nil {
-		s.Called(&c.Dispatch, now, ended, &a)
+		s.Called(&c.Message, now, ended, &a)
 	}
 	return a
 }
@@ -102,7 +102,7 @@ func (s *Sender) mayGo(ctx context.Context, c *claim) (decided *nudgewire.Decisi
 	if halted, scope, is := s.health.holds(c.Category.Lane()); is && (!c.probe || !s.health.halts[scope].Turn(now)) {
 		service = halted.Why
 	}
-	v, err := s.MayGo(ctx, &c.Dispatch, service, now)
+	v, err := s.MayGo(ctx, &c.Message, service, now)
 	switch {
 	case err != nil: // not to know is no leave to send: the claim goes back and is looked at again
 		return nil, s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error()), false
@@ -121,8 +121,8 @@ func (s *Sender) mayGo(ctx context.Context, c *claim) (decided *nudgewire.Decisi
 	return nil, s.giveBack(c, c.DueAt, "not sent: "+v.Reason), false
 }
 
-// call asks the service for what the dispatch says.
-func (s *Sender) call(ctx context.Context, d *nudgewire.Dispatch) (apiclient.Answer, error) {
+// call asks the service for what the message says.
+func (s *Sender) call(ctx context.Context, d *nudgewire.Message) (apiclient.Answer, error) {
 	s.counts.calls.Add(1)
 	s.counts.underWay.Add(1)
 	defer s.counts.underWay.Add(-1)
@@ -142,9 +142,9 @@ func (s *Sender) call(ctx context.Context, d *nudgewire.Dispatch) (apiclient.Ans
 	}
 }
 
-func (s *Sender) about(d *nudgewire.Dispatch, more ...zap.Field) []zap.Field {
+func (s *Sender) about(d *nudgewire.Message, more ...zap.Field) []zap.Field {
 	fields := append([]zap.Field{
-		zap.Int64("dispatch", int64(d.ID)), zap.String("trigger", d.Trigger), zap.String("phone", d.Phone.Masked()),
+		zap.Int64("message", int64(d.ID)), zap.String("trigger", d.Trigger), zap.String("phone", d.Phone.Masked()),
 		zap.String("what", d.Send.What()), zap.Int("attempt", d.Attempt),
 	}, more...)
 	if request := s.Request(d); request != "" {

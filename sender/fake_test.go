@@ -24,30 +24,30 @@ const phone nudgewire.Phone = "447700900123"
 // memory is a Store that holds everybody to the law of states.
 type memory struct {
 	mu       sync.Mutex
-	rows     map[nudgewire.DispatchID]*nudgewire.Dispatch
-	messages map[nudgewire.DispatchID]nudgewire.Message
-	attempts map[nudgewire.DispatchID][]nudgewire.Attempt
+	rows     map[nudgewire.MessageID]*nudgewire.Message
+	messages map[nudgewire.MessageID]nudgewire.Message
+	attempts map[nudgewire.MessageID][]nudgewire.Attempt
 	claims   []int // rows of each claim that got any
 	asked    int   // claims altogether
 	dueAsked int
 
-	refused map[[2]string]bool   // what waits, by content and origin
-	probe   nudgewire.DispatchID // that goes all the same
+	refused map[[2]string]bool  // what waits, by content and origin
+	probe   nudgewire.MessageID // that goes all the same
 
 	commit     time.Duration // each write takes so long
 	slowClaim  time.Duration // the next claim takes so long on top
 	slowFinish time.Duration // every outcome takes so long on top
-	slots      map[int]nudgewire.Dispatch
+	slots      map[int]nudgewire.Message
 	beginFails func() error                  // nil error is no failure
 	claimFails func() error                  // nil error is no failure
 	finish     func(nudgewire.Attempt) error // the same
 }
 
-func newMemory(rows ...nudgewire.Dispatch) *memory {
+func newMemory(rows ...nudgewire.Message) *memory {
 	m := &memory{
-		rows:     make(map[nudgewire.DispatchID]*nudgewire.Dispatch),
-		messages: make(map[nudgewire.DispatchID]nudgewire.Message),
-		attempts: make(map[nudgewire.DispatchID][]nudgewire.Attempt),
+		rows:     make(map[nudgewire.MessageID]*nudgewire.Message),
+		messages: make(map[nudgewire.MessageID]nudgewire.Message),
+		attempts: make(map[nudgewire.MessageID][]nudgewire.Attempt),
 		refused:  map[[2]string]bool{},
 	}
 	m.add(rows...)
@@ -55,12 +55,12 @@ func newMemory(rows ...nudgewire.Dispatch) *memory {
 }
 
 // add stores rows, waiting, and numbers those without a number.
-func (m *memory) add(rows ...nudgewire.Dispatch) {
+func (m *memory) add(rows ...nudgewire.Message) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, d := range rows {
 		if d.ID == 0 {
-			d.ID = nudgewire.DispatchID(len(m.rows) + 1)
+			d.ID = nudgewire.MessageID(len(m.rows) + 1)
 		}
 		if d.State == "" {
 			d.State = nudgewire.StateWaiting
@@ -69,7 +69,7 @@ func (m *memory) add(rows ...nudgewire.Dispatch) {
 	}
 }
 
-func (m *memory) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
+func (m *memory) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Message, error) {
 	m.mu.Lock()
 	slow := m.slowClaim
 	m.slowClaim = 0
@@ -86,19 +86,19 @@ func (m *memory) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewi
 			return nil, err
 		}
 	}
-	var due []*nudgewire.Dispatch
+	var due []*nudgewire.Message
 	for _, d := range m.rows {
 		if d.State == nudgewire.StateWaiting && !d.DueAt.After(q.Now) {
 			due = append(due, d)
 		}
 	}
-	slices.SortFunc(due, func(a, b *nudgewire.Dispatch) int {
+	slices.SortFunc(due, func(a, b *nudgewire.Message) int {
 		if c := a.DueAt.Compare(b.DueAt); c != 0 {
 			return c
 		}
 		return int(a.ID - b.ID)
 	})
-	var got []nudgewire.Dispatch
+	var got []nudgewire.Message
 	left := map[nudgewire.Category]int{nudgewire.Authentication: q.Authentication, nudgewire.Utility: q.Utility, nudgewire.Marketing: q.Marketing}
 	for _, d := range due {
 		if left[d.Category] <= 0 || m.holds(d) {
@@ -115,7 +115,7 @@ func (m *memory) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewi
 }
 
 // ClaimProbe is the store's: of the most urgent lane first, and of another phone and content than those that failed.
-func (m *memory) ClaimProbe(_ context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Dispatch, error) {
+func (m *memory) ClaimProbe(_ context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Message, error) {
 	time.Sleep(m.commit)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,7 +125,7 @@ func (m *memory) ClaimProbe(_ context.Context, p nudgewire.ProbeRequest) ([]nudg
 			return nil, err
 		}
 	}
-	failed := func(d *nudgewire.Dispatch) int {
+	failed := func(d *nudgewire.Message) int {
 		content := slices.ContainsFunc(p.Contents, func(s nudgewire.Send) bool { return s.Template == d.Send.Template && s.Campaign == d.Send.Campaign })
 		switch {
 		case slices.Contains(p.Phones, d.Phone):
@@ -135,7 +135,7 @@ func (m *memory) ClaimProbe(_ context.Context, p nudgewire.ProbeRequest) ([]nudg
 		}
 		return 0
 	}
-	var best *nudgewire.Dispatch
+	var best *nudgewire.Message
 	for _, d := range m.rows {
 		if d.State != nudgewire.StateWaiting || d.DueAt.After(p.Now) || !p.Lanes[d.Category.Lane()] || m.holds(d) {
 			continue
@@ -149,11 +149,11 @@ func (m *memory) ClaimProbe(_ context.Context, p nudgewire.ProbeRequest) ([]nudg
 	}
 	best.State, best.Owner, best.LeaseEnds, best.Attempt = nudgewire.StateSending, p.Owner, p.Now.Add(p.Lease), best.Attempt+1
 	m.claims = append(m.claims, 1)
-	return []nudgewire.Dispatch{*best}, nil
+	return []nudgewire.Message{*best}, nil
 }
 
-// holds reports whether a pause holds a dispatch of what was refused, one after the other.
-func (m *memory) holds(d *nudgewire.Dispatch) bool {
+// holds reports whether a pause holds a message of what was refused, one after the other.
+func (m *memory) holds(d *nudgewire.Message) bool {
 	_, content := d.Send.Content()
 	return (m.refused[[2]string{content, d.Origin()}] || m.refused[[2]string{content, ""}]) && m.probe != d.ID
 }
@@ -175,9 +175,9 @@ func (m *memory) Finish(ctx context.Context, a nudgewire.Attempt) error {
 			return err
 		}
 	}
-	d := m.rows[a.DispatchID]
+	d := m.rows[a.MessageID]
 	if d.State != nudgewire.StateSending || d.Owner != a.Owner || d.Attempt != a.Number {
-		return fmt.Errorf("dispatch %d: %w", a.DispatchID, nudgewire.ErrClaimLost)
+		return fmt.Errorf("message %d: %w", a.MessageID, nudgewire.ErrClaimLost)
 	}
 	m.attempts[d.ID] = append(m.attempts[d.ID], a)
 	d.State, d.Reason, d.Owner, d.LeaseEnds, d.UpdatedAt = a.State, a.Reason, "", time.Time{}, a.At
@@ -225,7 +225,7 @@ func (m *memory) RescueClaims(_ context.Context, now time.Time, _ string) (n nud
 	return n, nil
 }
 
-func (m *memory) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+func (m *memory) BeginCall(slot int, id nudgewire.MessageID, attempt int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.beginFails != nil {
@@ -234,20 +234,20 @@ func (m *memory) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error
 		}
 	}
 	if m.slots == nil {
-		m.slots = map[int]nudgewire.Dispatch{}
+		m.slots = map[int]nudgewire.Message{}
 	}
 	// The slot of a call whose outcome is not recorded yet must not be used again.
 	if was := m.rows[m.slots[slot].ID]; was != nil && was.State == nudgewire.StateSending && was.Attempt == m.slots[slot].Attempt {
-		return fmt.Errorf("slot %d still holds the call for dispatch %d", slot, was.ID)
+		return fmt.Errorf("slot %d still holds the call for message %d", slot, was.ID)
 	}
 	if d := m.rows[id]; d.State != nudgewire.StateSending || d.Attempt != attempt {
-		return fmt.Errorf("dispatch %d, attempt %d is not claimed", id, attempt)
+		return fmt.Errorf("message %d, attempt %d is not claimed", id, attempt)
 	}
 	m.slots[slot] = *m.rows[id]
 	return nil
 }
 
-func (m *memory) row(id nudgewire.DispatchID) nudgewire.Dispatch {
+func (m *memory) row(id nudgewire.MessageID) nudgewire.Message {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return *m.rows[id]
@@ -360,24 +360,24 @@ func refusal(outcome apiclient.Outcome, status int, wait time.Duration, words st
 	return &apiclient.CallError{Call: "send-template", Outcome: outcome, HTTPStatus: status, RetryAfter: wait, Words: words}
 }
 
-// queued is a dispatch due now.
-func queued(c nudgewire.Category) nudgewire.Dispatch {
-	return nudgewire.Dispatch{
+// queued is a message due now.
+func queued(c nudgewire.Category) nudgewire.Message {
+	return nudgewire.Message{
 		Trigger: "abandoned-cart", Phone: phone, Category: c, DueAt: time.Now(),
 		Send: nudgewire.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ada"}},
 	}
 }
 
-func many(n int, c nudgewire.Category) []nudgewire.Dispatch {
-	rows := make([]nudgewire.Dispatch, n)
+func many(n int, c nudgewire.Category) []nudgewire.Message {
+	rows := make([]nudgewire.Message, n)
 	for i := range rows {
 		rows[i] = queued(c)
 	}
 	return rows
 }
 
-// different are n dispatches of so many triggers, each with a template of its own, for so many phones.
-func different(n int, c nudgewire.Category) []nudgewire.Dispatch {
+// different are n messages of so many triggers, each with a template of its own, for so many phones.
+func different(n int, c nudgewire.Category) []nudgewire.Message {
 	rows := many(n, c)
 	for i := range rows {
 		rows[i].Trigger, rows[i].Send.Template = fmt.Sprint("trigger ", i), fmt.Sprint("template ", i)

@@ -25,8 +25,8 @@ func passesOver(halted *atomic.Bool) func() error {
 }
 
 // knowing is the last look with what tell says of each claim.
-func knowing(tell func(*nudgewire.Dispatch, *nudgewire.DueFacts) error) func(context.Context, *nudgewire.Dispatch, string, time.Time) (nudgewire.StepVerdict, error) {
-	return func(_ context.Context, d *nudgewire.Dispatch, service string, now time.Time) (v nudgewire.StepVerdict, err error) {
+func knowing(tell func(*nudgewire.Message, *nudgewire.DueFacts) error) func(context.Context, *nudgewire.Message, string, time.Time) (nudgewire.StepVerdict, error) {
+	return func(_ context.Context, d *nudgewire.Message, service string, now time.Time) (v nudgewire.StepVerdict, err error) {
 		f := nudgewire.DueFacts{Claimed: true, Service: service}
 		err = tell(d, &f)
 		v.Verdict = duerules.MayGo(nil, d, &f, now)
@@ -41,7 +41,7 @@ func TestTheLastLookSeesQuietHoursBegin(t *testing.T) {
 		rows := many(1, nudgewire.Marketing)
 		due := rows[0].DueAt
 		r := start(t, newMemory(rows...), &service{}, func(o *Options) {
-			o.MayGo = func(_ context.Context, d *nudgewire.Dispatch, _ string, now time.Time) (v nudgewire.StepVerdict, err error) {
+			o.MayGo = func(_ context.Context, d *nudgewire.Message, _ string, now time.Time) (v nudgewire.StepVerdict, err error) {
 				if asked.Add(1) == 1 {
 					v.Verdict = nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: nudgewire.RuleQuietHours, Reason: "quiet hours are 21:00-09:00", Until: now.Add(12 * time.Hour)}
 				} else if !d.DueAt.Equal(due) {
@@ -67,7 +67,7 @@ func TestTheLastLookSeesAHalt(t *testing.T) {
 		began := time.Now()
 		r := start(t, store, &service{answer: takes(time.Minute)}, func(o *Options) {
 			o.Concurrency = 4
-			o.MayGo = knowing(func(d *nudgewire.Dispatch, f *nudgewire.DueFacts) error {
+			o.MayGo = knowing(func(d *nudgewire.Message, f *nudgewire.DueFacts) error {
 				if halted.Load() && d.Trigger == "abandoned-cart" {
 					f.Held = `trigger "abandoned-cart" is halted`
 				}
@@ -87,16 +87,16 @@ func TestTheLastLookSeesAHalt(t *testing.T) {
 		if a, w := store.in(nudgewire.StateAccepted), store.in(nudgewire.StateWaiting); a != underWay || w != 20-underWay {
 			t.Errorf("%d accepted and %d waiting, want %d and %d", a, w, underWay, 20-underWay)
 		}
-		for id := range nudgewire.DispatchID(20) {
+		for id := range nudgewire.MessageID(20) {
 			d := store.row(id + 1)
 			if d.State != nudgewire.StateWaiting {
 				continue
 			}
 			if d.Attempt > 0 && d.Reason != `not sent: trigger "abandoned-cart" is halted` {
-				t.Errorf("dispatch %d came back: %q", d.ID, d.Reason)
+				t.Errorf("message %d came back: %q", d.ID, d.Reason)
 			}
 			if !d.DueAt.Equal(began) {
-				t.Errorf("dispatch %d was due at %v and is now at %v", d.ID, began, d.DueAt)
+				t.Errorf("message %d was due at %v and is now at %v", d.ID, began, d.DueAt)
 			}
 		}
 		halted.Store(false)
@@ -116,10 +116,10 @@ func TestTheLastLookSeesABlock(t *testing.T) {
 		rows := many(3, nudgewire.Marketing)
 		rows[1].Phone = blocked
 		broken := 2
-		var asked []nudgewire.DispatchID
+		var asked []nudgewire.MessageID
 		r := start(t, newMemory(rows...), &service{}, func(o *Options) {
 			o.Concurrency = 1 // one look at a time
-			o.MayGo = knowing(func(d *nudgewire.Dispatch, f *nudgewire.DueFacts) error {
+			o.MayGo = knowing(func(d *nudgewire.Message, f *nudgewire.DueFacts) error {
 				asked = append(asked, d.ID)
 				if broken > 0 {
 					broken--
@@ -169,7 +169,7 @@ func TestNoCallBeginsAfterAHalt(t *testing.T) {
 			return takes(time.Duration(n%7+1)*time.Millisecond)(ctx, n, m)
 		}
 		start(t, store, api, func(o *Options) {
-			o.MayGo = knowing(func(_ *nudgewire.Dispatch, f *nudgewire.DueFacts) error {
+			o.MayGo = knowing(func(_ *nudgewire.Message, f *nudgewire.DueFacts) error {
 				if halted.Load() {
 					f.Held = "everything is halted"
 				}

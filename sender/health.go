@@ -95,17 +95,17 @@ type health struct {
 	rows    [everything + 1]row // by scope
 	refused refusals
 	failed  [everything + 1]failures
-	dear    map[nudgewire.DispatchID]time.Time // found no points, and when first
-	spent   map[nudgewire.DispatchID]bool      // taken, and tried so often that a status without points is their own
-	struck  [everything]chan struct{}          // of each lane; closed by the next strike
-	before  [everything + 1][4]uint64          // what had happened when the trouble began
+	dear    map[nudgewire.MessageID]time.Time // found no points, and when first
+	spent   map[nudgewire.MessageID]bool      // taken, and tried so often that a status without points is their own
+	struck  [everything]chan struct{}         // of each lane; closed by the next strike
+	before  [everything + 1][4]uint64         // what had happened when the trouble began
 }
 
 // A row is the trouble of the last calls of a scope, one after the other.
 type row struct {
 	of   apiclient.Trouble
-	n    int // different dispatches; see count
-	last nudgewire.DispatchID
+	n    int // different messages; see count
+	last nudgewire.MessageID
 }
 
 // failures are what failed in a halt, the last at the end: another one is asked first.
@@ -204,7 +204,7 @@ func (h *health) findsNoPoints(c *claim, began time.Time) (alone bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.dear == nil || len(h.dear) >= mostSpent {
-		h.dear = map[nudgewire.DispatchID]time.Time{}
+		h.dear = map[nudgewire.MessageID]time.Time{}
 	}
 	first, known := h.dear[c.ID]
 	if !known {
@@ -218,13 +218,13 @@ func (h *health) findsNoPoints(c *claim, began time.Time) (alone bool) {
 func (s *Sender) refuses(began time.Time, c *claim, call *apiclient.CallError) verdict {
 	h, lane := &s.health, c.Category.Lane()
 	s.understood(began, lane)
-	if s.Probes != nil && s.Probes(&c.Dispatch) {
+	if s.Probes != nil && s.Probes(&c.Message) {
 		return verdict{waits: true, held: true, refused: nudgewire.RefusedOrigin}
 	}
 	halted, is := h.halts[lane].State()
 	is = is && halted.Cause == string(TroubleRejections)
 	h.mu.Lock()
-	found, contents := h.refused.add(&c.Dispatch, alike(call, &c.Dispatch), began, time.Now())
+	found, contents := h.refused.add(&c.Message, alike(call, &c.Message), began, time.Now())
 	for _, one := range contents {
 		h.failed[lane].add("", one)
 	}
@@ -318,11 +318,11 @@ func (s *Sender) taken(began time.Time, c *claim, answer apiclient.Answer) {
 			h.failed[scope] = failures{}
 		}
 	}
-	h.refused.taken(&c.Dispatch)
+	h.refused.taken(&c.Message)
 	delete(h.dear, c.ID)
 	if c.Tries+1 >= hasChances && answer.MessageID != "" && len(h.spent) < mostSpent {
 		if h.spent == nil {
-			h.spent = map[nudgewire.DispatchID]bool{}
+			h.spent = map[nudgewire.MessageID]bool{}
 		}
 		h.spent[c.ID] = true
 	}
@@ -351,12 +351,12 @@ func (s *Sender) StatusReported(m *nudgewire.Message, p *nudgewire.Poll) {
 	now, halted := h.halts[everything].State()
 	switch {
 	case p.Status == nudgewire.StatusFailed && p.Class == nudgewire.ErrorNoPoints:
-		if h.wasSpent(m.DispatchID) && !halted {
+		if h.wasSpent(m.ID) && !halted {
 			return // others are sent: it rests by itself
 		}
 		s.strike(everything, m.AcceptedAt, apiclient.TroublePoints, true, p.Error, m.Phone, nudgewire.Send{})
 	case p.Status == nudgewire.StatusSent, p.Status == nudgewire.StatusDelivered, p.Status == nudgewire.StatusRead, p.Status == nudgewire.StatusFailed:
-		h.wasSpent(m.DispatchID)
+		h.wasSpent(m.ID)
 		if halted && now.Cause == string(apiclient.TroublePoints) {
 			s.lift(everything, m.AcceptedAt)
 		}
@@ -364,7 +364,7 @@ func (s *Sender) StatusReported(m *nudgewire.Message, p *nudgewire.Poll) {
 }
 
 // wasSpent forgets a message of which a status has told, and reports whether it had its chances before.
-func (h *health) wasSpent(id nudgewire.DispatchID) bool {
+func (h *health) wasSpent(id nudgewire.MessageID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := h.spent[id]

@@ -132,9 +132,9 @@ func TestAMessageThatIsRefusedAmongOthersHaltsNothing(t *testing.T) {
 				if a, n := r.store.in(nudgewire.StateAccepted), r.store.in(nudgewire.StateRejected); a != 233 || n != 67 {
 					t.Errorf("%d accepted and %d rejected, want 233 and 67", a, n)
 				}
-				for id := nudgewire.DispatchID(1); id <= 200; id += 3 {
+				for id := nudgewire.MessageID(1); id <= 200; id += 3 {
 					if d := r.store.row(id); d.Attempt != attempts {
-						t.Fatalf("dispatch %d was rejected at attempt %d, want %d", id, d.Attempt, attempts)
+						t.Fatalf("message %d was rejected at attempt %d, want %d", id, d.Attempt, attempts)
 					}
 				}
 			})
@@ -238,7 +238,7 @@ func TestRefusalsHoldTheLaneThatTheyBefell(t *testing.T) {
 					store.add(code)
 					r.Wake(code.DueAt)
 					pass(2 * time.Minute)
-					if d := store.row(nudgewire.DispatchID(101 + i)); takesCodes != (d.State == nudgewire.StateAccepted) {
+					if d := store.row(nudgewire.MessageID(101 + i)); takesCodes != (d.State == nudgewire.StateAccepted) {
 						t.Fatalf("code %d is %s: %s", i, d.State, d.Reason)
 					}
 				}

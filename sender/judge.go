@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// maxTries is how many calls the service may surely not take before a dispatch is
+// maxTries is how many calls the service may surely not take before a message is
 // dropped: with the pauses below that is some ten hours, four minutes for a code.
 const maxTries = 20
 
@@ -44,7 +44,7 @@ func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err err
 	case means.class == nudgewire.ErrorRecipientLimit:
 		rest, _ := means.class.GoesAgain()
 		a = c.retry(now, now.Add(rest), fmt.Sprintf("not taken, because this contact has got enough: %v", refusal))
-		if s.OwnExpiry != nil && !s.OwnExpiry(&c.Dispatch) {
+		if s.OwnExpiry != nil && !s.OwnExpiry(&c.Message) {
 			a = c.attempt(now, nudgewire.StateWaiting, fmt.Sprintf("not taken, because this contact has got enough: %v", refusal))
 			a.RetryAt, a.PutOff = now.Add(rest), true
 		}
@@ -74,7 +74,7 @@ func notTaken(refusal *apiclient.CallError) string {
 	return fmt.Sprintf("not taken by the service: %v", refusal)
 }
 
-// pause is how long a dispatch rests after its call, by how many it has had.
+// pause is how long a message rests after its call, by how many it has had.
 func (s *Sender) pause(c *claim) time.Duration {
 	base, most := pauses(c.Category)
 	return backoff.Next(c.Tries+1, base, most, s.Jitter())
@@ -83,22 +83,20 @@ func (s *Sender) pause(c *claim) time.Duration {
 // message is what the service accepted.
 func (s *Sender) message(c *claim, now time.Time, answer apiclient.Answer) *nudgewire.Message {
 	now = now.Add(-s.Ahead())
-	m := &nudgewire.Message{
-		DispatchID: c.ID, ID: nudgewire.MessageID(answer.MessageID), Phone: c.Phone, Category: c.Category, Account: c.Account,
-		Status: nudgewire.StatusAccepted, AcceptedAt: now, StatusAt: now,
-	}
+	m := c.Message
+	m.ServiceID, m.Status, m.AcceptedAt, m.StatusAt = nudgewire.ServiceID(answer.MessageID), nudgewire.StatusAccepted, now, now
 	if m.Tracked() {
 		m.NextPollAt = s.FirstPoll(now)
 	} else {
 		m.Status, m.Final = nudgewire.StatusUntracked, true
 	}
-	return m
+	return &m
 }
 
 // doubt is for a call that may have been taken.
 func (s *Sender) doubt(c *claim, now time.Time, err error) nudgewire.Attempt {
 	at := now.Add(s.pause(c))
-	rule := s.OnDoubt(&c.Dispatch)
+	rule := s.OnDoubt(&c.Message)
 	if !c.ResendsInDoubt(rule, at) {
 		if c.InDoubt(rule) == nudgewire.DoubtDrop {
 			a := c.attempt(now, nudgewire.StateDropped, fmt.Sprintf("may have been taken, and is let be, as on_doubt says: %v", err))
@@ -138,7 +136,7 @@ func (c *claim) retry(now, at time.Time, why string) nudgewire.Attempt {
 
 func (c *claim) attempt(now time.Time, state nudgewire.State, reason string) nudgewire.Attempt {
 	return nudgewire.Attempt{
-		DispatchID: c.ID, Owner: c.Owner, Number: c.Attempt, State: state, Reason: reason, At: now,
+		MessageID: c.ID, Owner: c.Owner, Number: c.Attempt, State: state, Reason: reason, At: now,
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 )
 
-// of is a dispatch of a category with a template, for a phone that ends in n.
-func of(c nudgewire.Category, template string, n int) nudgewire.Dispatch {
+// of is a message of a category with a template, for a phone that ends in n.
+func of(c nudgewire.Category, template string, n int) nudgewire.Message {
 	d := queued(c)
 	d.Trigger, d.Send.Template = "trigger of "+template, template
 	d.Phone = nudgewire.Phone(fmt.Sprint(44770090000 + n))
@@ -80,10 +80,10 @@ func TestLanesAndHalts(t *testing.T) {
 						t.Fatalf("halted (-want +got):\n%s", diff)
 					}
 					before := len(api.made())
-					var good []nudgewire.DispatchID
+					var good []nudgewire.MessageID
 					for i, other := range nudgewire.Lanes {
 						d := of(other, fmt.Sprint("good ", i), 100+i)
-						d.ID = nudgewire.DispatchID(100 + i)
+						d.ID = nudgewire.MessageID(100 + i)
 						good = append(good, d.ID)
 						store.add(d)
 					}
@@ -183,12 +183,12 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 				var r *running
 				begun := make(chan struct{}) // then r is there
 				api := &service{}
-				id := nudgewire.DispatchID(1) // of the newest of its successors
+				id := nudgewire.MessageID(1) // of the newest of its successors
 				api.answer = func(_ context.Context, n int, m made) (apiclient.Answer, error) {
 					if m.phone != string(dear) {
 						time.AfterFunc(500*time.Millisecond, func() {
 							<-begun
-							r.StatusReported(&nudgewire.Message{AcceptedAt: m.at, DispatchID: -1}, &nudgewire.Poll{Status: nudgewire.StatusSent})
+							r.StatusReported(&nudgewire.Message{AcceptedAt: m.at, ID: -1}, &nudgewire.Poll{Status: nudgewire.StatusSent})
 						})
 						return accepts(n), nil
 					}
@@ -198,7 +198,7 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 					was := id
 					time.AfterFunc(500*time.Millisecond, func() {
 						<-begun
-						r.StatusReported(&nudgewire.Message{AcceptedAt: m.at, DispatchID: was, Phone: dear}, &nudgewire.Poll{Status: nudgewire.StatusFailed, Class: nudgewire.ErrorNoPoints, Error: words})
+						r.StatusReported(&nudgewire.Message{AcceptedAt: m.at, ID: was, Phone: dear}, &nudgewire.Poll{Status: nudgewire.StatusFailed, Class: nudgewire.ErrorNoPoints, Error: words})
 						again := of(nudgewire.Marketing, "promo", 880)
 						again.Tries = store.row(was).Tries + 1
 						if id = was + 1000; again.Tries >= 3 {
@@ -219,7 +219,7 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 				began := time.Now()
 				for i := range 40 { // a code each five seconds
 					d := of(nudgewire.Authentication, "code", 100+i)
-					d.ID = nudgewire.DispatchID(100 + i)
+					d.ID = nudgewire.MessageID(100 + i)
 					store.add(d)
 					r.Wake(time.Time{})
 					pass(5 * time.Second)
@@ -343,7 +343,7 @@ func TestALimitOfTheContactPutsTheDefaultExpiryOff(t *testing.T) {
 				d := queued(nudgewire.Marketing)
 				d.ExpiresAt = d.DueAt.Add(24*time.Hour - time.Second) // a moment has passed
 				api := &service{answer: fails(1, refusal(apiclient.Rejected, 400, 0, "limit per recipient reached"))}
-				r := start(t, newMemory(d), api, func(o *Options) { o.OwnExpiry = func(*nudgewire.Dispatch) bool { return own } })
+				r := start(t, newMemory(d), api, func(o *Options) { o.OwnExpiry = func(*nudgewire.Message) bool { return own } })
 				pass(time.Minute)
 				if d := r.store.row(1); d.State != want {
 					t.Fatalf("%s: %s", d.State, d.Reason)
@@ -382,7 +382,7 @@ func TestWhatARefusalShows(t *testing.T) {
 			now, got := time.Now(), groundNone
 			for i, call := range strings.Fields(tt.calls) {
 				d := of(nudgewire.Utility, strings.ToUpper(call[:1]), i)
-				d.ID, d.Trigger = nudgewire.DispatchID(i+1), call[1:]
+				d.ID, d.Trigger = nudgewire.MessageID(i+1), call[1:]
 				now = now.Add(time.Millisecond)
 				if got = groundNone; call[0] >= 'a' {
 					r.taken(&d)
@@ -410,7 +410,7 @@ func TestWhatARefusalShows(t *testing.T) {
 		now := time.Now()
 		for i := range 7 {
 			d := of(nudgewire.Utility, "A", i)
-			d.ID = nudgewire.DispatchID(i + 1)
+			d.ID = nudgewire.MessageID(i + 1)
 			if i == 6 {
 				now = now.Add(time.Hour)
 			}

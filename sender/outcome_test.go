@@ -15,7 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// kept is what a test looks at of a dispatch after its first call.
+// kept is what a test looks at of a message after its first call.
 type kept struct {
 	State  nudgewire.State
 	Reason string
@@ -113,7 +113,7 @@ func TestTheFirstCallEnds(t *testing.T) {
 			nudgewire.Authentication, 0, 500 * time.Millisecond, timeout,
 			kept{nudgewire.StateInDoubt, "may have been taken, and expires before it could be sent again: send-template: sent, but not answered: context deadline exceeded", 0, "no"},
 		},
-		"a refused key is not the dispatch's fault": {
+		"a refused key is not the message's fault": {
 			nudgewire.Marketing, 0, 0, refusal(apiclient.Rejected, 401, 0, "invalid key"),
 			kept{nudgewire.StateWaiting, "not taken by the service: send-template: 401 Unauthorized: invalid key", 0, "no"},
 		},
@@ -183,14 +183,14 @@ func TestWhatWaitsAgainIsSentAgainAtItsTime(t *testing.T) {
 	})
 }
 
-func TestTheMessageOfAnAcceptedDispatch(t *testing.T) {
+func TestTheMessageOfAnAcceptedMessage(t *testing.T) {
 	tests := map[string]struct {
 		answer apiclient.Answer
-		want   nudgewire.Message // times as set below
+		want   nudgewire.Message // what the service said
 	}{
 		"with an id it is tracked from its first poll on": {
 			apiclient.Answer{MessageID: "9007199254740993123"},
-			nudgewire.Message{ID: "9007199254740993123", Status: nudgewire.StatusAccepted, NextPollAt: time.Unix(7, 0)},
+			nudgewire.Message{ServiceID: "9007199254740993123", Status: nudgewire.StatusAccepted, NextPollAt: time.Unix(7, 0)},
 		},
 		"without an id it is untracked and final": {
 			apiclient.Answer{Raw: "OK"},
@@ -207,9 +207,12 @@ func TestTheMessageOfAnAcceptedDispatch(t *testing.T) {
 					o.FirstPoll = func(time.Time) time.Time { return time.Unix(7, 0) }
 				})
 				synctest.Wait()
-				tt.want.DispatchID, tt.want.Phone, tt.want.Category, tt.want.Account = 1, phone, nudgewire.Utility, "brand-b"
-				tt.want.AcceptedAt, tt.want.StatusAt = time.Now(), time.Now()
-				if diff := cmp.Diff(tt.want, r.store.messages[1]); diff != "" {
+				got := r.store.messages[1]
+				want := got
+				want.ID, want.Phone, want.Category, want.Account = 1, phone, nudgewire.Utility, "brand-b"
+				want.ServiceID, want.Status, want.Final, want.NextPollAt = tt.want.ServiceID, tt.want.Status, tt.want.Final, tt.want.NextPollAt
+				want.AcceptedAt, want.StatusAt = time.Now(), time.Now()
+				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("message (-want +got):\n%s", diff)
 				}
 				if r.store.attempts[1][0].Answer != tt.answer.Raw {
@@ -252,7 +255,7 @@ func TestWhatIsAskedOfTheService(t *testing.T) {
 	}
 }
 
-func TestADispatchThatSaysNothingIsRejectedWithoutACall(t *testing.T) {
+func TestAMessageThatSaysNothingIsRejectedWithoutACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := queued(nudgewire.Marketing)
 		d.Send = nudgewire.Send{}
@@ -267,7 +270,7 @@ func TestADispatchThatSaysNothingIsRejectedWithoutACall(t *testing.T) {
 	})
 }
 
-func TestAPanicIsContainedAndLeavesItsDispatchInDoubt(t *testing.T) {
+func TestAPanicIsContainedAndLeavesItsMessageInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &service{answer: func(_ context.Context, n int, _ made) (apiclient.Answer, error) {
 			if n == 2 {

@@ -13,8 +13,8 @@ import (
 
 // record stores how a claim ended, again and again while the store is in trouble: what is
 // known here is known nowhere else. It gives up only when ctx ends; then the lease ends too,
-// and the dispatch is in doubt.
-func (s *Sender) record(ctx context.Context, d *nudgewire.Dispatch, a nudgewire.Attempt) {
+// and the message is in doubt.
+func (s *Sender) record(ctx context.Context, d *nudgewire.Message, a nudgewire.Attempt) {
 	for failures := 1; ; failures++ {
 		err := s.Store.Finish(ctx, a)
 		if err == nil {
@@ -38,12 +38,12 @@ func (s *Sender) record(ctx context.Context, d *nudgewire.Dispatch, a nudgewire.
 }
 
 // lost logs an outcome that the store does not hold, with what a person needs to resolve the
-// dispatch in doubt.
-func (s *Sender) lost(d *nudgewire.Dispatch, a *nudgewire.Attempt, what string, err error) {
+// message in doubt.
+func (s *Sender) lost(d *nudgewire.Message, a *nudgewire.Attempt, what string, err error) {
 	s.counts.lost.Add(1)
 	fields := s.about(d, zap.Error(err), zap.String("outcome", string(a.State)), zap.String("reason", a.Reason))
 	if a.Message != nil {
-		fields = append(fields, zap.String("message_id", string(a.Message.ID)))
+		fields = append(fields, zap.String("message_id", string(a.Message.ServiceID)))
 	}
 	s.Log.Error(what, fields...)
 }
@@ -62,7 +62,7 @@ func (s *Sender) tellUntracked(now time.Time) {
 }
 
 // note tells everybody else about a recorded outcome.
-func (s *Sender) note(d *nudgewire.Dispatch, a *nudgewire.Attempt) {
+func (s *Sender) note(d *nudgewire.Message, a *nudgewire.Attempt) {
 	level := zap.WarnLevel
 	switch a.State {
 	case nudgewire.StateAccepted:
@@ -84,6 +84,6 @@ func (s *Sender) note(d *nudgewire.Dispatch, a *nudgewire.Attempt) {
 		s.counts.dropped.Add(1)
 	}
 	if s.Log.Core().Enabled(level) { // asked first, because nearly all are accepted and few look that closely
-		s.Log.Log(level, "dispatch "+string(a.State), s.about(d, zap.String("reason", a.Reason))...)
+		s.Log.Log(level, "message "+string(a.State), s.about(d, zap.String("reason", a.Reason))...)
 	}
 }

@@ -31,10 +31,10 @@ type refusals struct {
 	lanes [len(nudgewire.Lanes)]alikes
 }
 
-// inRow is how many different dispatches of a subject were refused, one after the other.
+// inRow is how many different messages of a subject were refused, one after the other.
 type inRow struct {
 	n       int
-	last    nudgewire.DispatchID
+	last    nudgewire.MessageID
 	origins map[string]bool
 	enough  time.Time // when there were; zero before
 }
@@ -56,7 +56,7 @@ const (
 )
 
 // add counts a refusal, of a call begun at began, and says what it shows; of a lane also all contents that were refused in it.
-func (r *refusals) add(d *nudgewire.Dispatch, words string, began, now time.Time) (shows ground, contents []nudgewire.Send) {
+func (r *refusals) add(d *nudgewire.Message, words string, began, now time.Time) (shows ground, contents []nudgewire.Send) {
 	if r.of == nil || len(r.of) > mostSubjects {
 		*r = refusals{of: map[subject]*inRow{}}
 	}
@@ -137,7 +137,7 @@ func (a *alikes) enough() bool {
 }
 
 // taken begins anew for what was accepted.
-func (r *refusals) taken(d *nudgewire.Dispatch) {
+func (r *refusals) taken(d *nudgewire.Message) {
 	if len(r.of) > 0 {
 		kind, content := d.Send.Content()
 		delete(r.of, subject{kind, content, d.Origin()})
@@ -148,7 +148,7 @@ func (r *refusals) taken(d *nudgewire.Dispatch) {
 
 // alike is what two refusals have in common that are for the same reason: their words, without what tells one message from
 // another.
-func alike(call *apiclient.CallError, d *nudgewire.Dispatch) string {
+func alike(call *apiclient.CallError, d *nudgewire.Message) string {
 	_, name := d.Send.Content()
 	words := call.Words
 	if name != "" {

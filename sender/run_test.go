@@ -17,7 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-func TestADispatchIsSentWhenItFallsDueAndNotBefore(t *testing.T) {
+func TestAMessageIsSentWhenItFallsDueAndNotBefore(t *testing.T) {
 	tests := map[string]struct {
 		due  time.Duration // from the start
 		wake bool          // the store tells of it
@@ -65,14 +65,14 @@ func TestManyDueTimesAreAllMet(t *testing.T) {
 			r.Wake(d.DueAt)
 		}
 		pass(time.Hour)
-		for id := range nudgewire.DispatchID(500) {
+		for id := range nudgewire.MessageID(500) {
 			d := r.store.row(id + 1)
 			if d.State != nudgewire.StateAccepted || !d.UpdatedAt.Equal(d.DueAt) {
-				t.Fatalf("dispatch %d due %v: %s %v", d.ID, d.DueAt, d.State, d.UpdatedAt)
+				t.Fatalf("message %d due %v: %s %v", d.ID, d.DueAt, d.State, d.UpdatedAt)
 			}
 		}
 		if r.store.asked > 1500 {
-			t.Errorf("%d claims for 500 dispatches", r.store.asked)
+			t.Errorf("%d claims for 500 messages", r.store.asked)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestABacklogKeepsAllCallsBusyAndIsClaimedInBatches(t *testing.T) {
 			t.Errorf("took %v, want hardly more than 1s", d)
 		}
 		if n := len(store.claims); n > 2000/10 {
-			t.Errorf("%d claims for 2,000 dispatches, want ten or more at a time", n)
+			t.Errorf("%d claims for 2,000 messages, want ten or more at a time", n)
 		}
 	})
 }
@@ -156,7 +156,7 @@ func TestMarketingCannotFillTheLaneOfUrgentOnes(t *testing.T) {
 					store.add(code)
 					r.Wake(code.DueAt)
 					pass(tt.wait)
-					if d := store.row(nudgewire.DispatchID(1001 + i)); d.State != nudgewire.StateAccepted {
+					if d := store.row(nudgewire.MessageID(1001 + i)); d.State != nudgewire.StateAccepted {
 						t.Fatalf("code %d is %s %v after it fell due, behind a backlog of marketing", i, d.State, tt.wait)
 					}
 				}
@@ -183,7 +183,7 @@ func TestUrgentOnesDoNotStarveMarketing(t *testing.T) {
 		store.mu.Lock()
 		defer store.mu.Unlock()
 		marketing := 0
-		for id := nudgewire.DispatchID(2001); id <= 2100; id++ {
+		for id := nudgewire.MessageID(2001); id <= 2100; id++ {
 			if store.rows[id].State == nudgewire.StateAccepted {
 				marketing++
 			}
@@ -224,7 +224,7 @@ func TestRetryAfterHoldsTheWholeSender(t *testing.T) {
 			t.Errorf("%d calls during the pause, want the one that met it", calls)
 		}
 		if n := r.store.in(nudgewire.StateSending); n != 0 {
-			t.Errorf("%d dispatches held through the pause, want none: a crash would put them in doubt", n)
+			t.Errorf("%d messages held through the pause, want none: a crash would put them in doubt", n)
 		}
 		pass(10 * time.Second)
 		calls = len(api.made())
@@ -365,7 +365,7 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 			return nil
 		}, time.Hour, nudgewire.StateAccepted, 20, 0},
 		"is tried until the stop's end and then left to recovery": {func(int) error { return trouble }, 10 * time.Second, nudgewire.StateSending, 5, 1},
-		"is not tried again when the claim is lost":               {func(int) error { return fmt.Errorf("dispatch 1: %w", nudgewire.ErrClaimLost) }, time.Second, nudgewire.StateSending, 1, 1},
+		"is not tried again when the claim is lost":               {func(int) error { return fmt.Errorf("message 1: %w", nudgewire.ErrClaimLost) }, time.Second, nudgewire.StateSending, 1, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -413,7 +413,7 @@ func TestTroubleWithClaimsIsWaitedOut(t *testing.T) {
 		if d := store.row(1); d.State != nudgewire.StateAccepted {
 			t.Errorf("state %s", d.State)
 		}
-		if n := r.logs.FilterMessage("claiming dispatches").Len(); n < 3 || n > 20 {
+		if n := r.logs.FilterMessage("claiming messages").Len(); n < 3 || n > 20 {
 			t.Errorf("%d log lines within a minute of trouble, want a few", n)
 		}
 	})
@@ -595,17 +595,17 @@ func nothingTwiceNothingLost(t *testing.T) {
 	stop()
 	senders.Wait()
 	states := make(map[nudgewire.State]int)
-	for id := range nudgewire.DispatchID(n) {
+	for id := range nudgewire.MessageID(n) {
 		d := store.row(id + 1)
 		states[d.State]++
 		arrived := mayHaveArrived[string(d.Phone)]
 		switch {
 		case arrived > 1:
-			t.Fatalf("dispatch %d may have arrived %d times", d.ID, arrived)
+			t.Fatalf("message %d may have arrived %d times", d.ID, arrived)
 		case arrived == 1 && d.State == nudgewire.StateWaiting:
-			t.Fatalf("dispatch %d may have arrived and waits to be sent again", d.ID)
+			t.Fatalf("message %d may have arrived and waits to be sent again", d.ID)
 		case arrived == 0 && d.State != nudgewire.StateWaiting:
-			t.Fatalf("dispatch %d never left and is %s", d.ID, d.State)
+			t.Fatalf("message %d never left and is %s", d.ID, d.State)
 		}
 	}
 	if states[nudgewire.StateSending] != 0 || states[nudgewire.StateAccepted] == 0 || states[nudgewire.StateInDoubt] == 0 {

@@ -19,23 +19,23 @@ import (
 
 // A Store is what the sender needs of package store.
 type Store interface {
-	// Claim moves waiting dispatches that are due to sending, under the owner's name and with a
+	// Claim moves waiting messages that are due to sending, under the owner's name and with a
 	// lease, the longest due first. Fewer rows than asked for in a lane means that nothing more is
 	// due there.
-	Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error)
-	// ClaimProbe is Claim of at most one dispatch, of the most urgent lane first, and of another phone and content than those that failed.
-	ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Dispatch, error)
+	Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Message, error)
+	// ClaimProbe is Claim of at most one message, of the most urgent lane first, and of another phone and content than those that failed.
+	ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Message, error)
 	// Finish records how a claim ended, together with the message in a.Message. It answers
 	// nudgewire.ErrClaimLost when the claim is not held any more.
 	Finish(ctx context.Context, a nudgewire.Attempt) error
-	// NextDue is the earliest DueAt among waiting dispatches of those lanes; ok is false when there is none.
+	// NextDue is the earliest DueAt among waiting messages of those lanes; ok is false when there is none.
 	NextDue(ctx context.Context, lanes ...nudgewire.Category) (due time.Time, ok bool, err error)
 	// RescueClaims ends the claims that nobody will finish, those of dead owners and those whose
 	// lease ended before now. owner is the one who asks.
 	RescueClaims(ctx context.Context, now time.Time, owner string) (nudgewire.Rescued, error)
 	// BeginCall notes that the call for a claim is about to begin. A slot is used again once Finish
 	// has recorded the outcome of the call that was noted there before.
-	BeginCall(slot int, id nudgewire.DispatchID, attempt int) error
+	BeginCall(slot int, id nudgewire.MessageID, attempt int) error
 }
 
 // An API makes the calls; *apiclient.Client is one. It bounds each call by Options.Timeout
@@ -86,20 +86,20 @@ type Options struct {
 	HoldMarketing func() (until time.Time)
 	// MayGo says just before the call of a claim whether d may go, from what changed since the claim; service is why the service takes nothing of
 	// its lane now, "" where it does. Nil is by that, and by when it expires.
-	MayGo func(ctx context.Context, d *nudgewire.Dispatch, service string, now time.Time) (nudgewire.StepVerdict, error)
+	MayGo func(ctx context.Context, d *nudgewire.Message, service string, now time.Time) (nudgewire.StepVerdict, error)
 	// Classify gives the service's words about a message their class; nil is by the rules that come with
 	// nudgewire.
 	Classify func(words string) nudgewire.ErrorClass
 	// Request is the id of the request that d goes back to, for lines of the log; "" where there is none. Nil knows none.
-	Request func(d *nudgewire.Dispatch) string
+	Request func(d *nudgewire.Message) string
 	// Called is told of each call that was made, before its outcome is recorded; nil is nobody.
-	Called func(d *nudgewire.Dispatch, began, ended time.Time, a *nudgewire.Attempt)
+	Called func(d *nudgewire.Message, began, ended time.Time, a *nudgewire.Attempt)
 	// OnDoubt is what the trigger of d says is done in doubt, "" where it says nothing; nil is by category.
-	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
+	OnDoubt func(d *nudgewire.Message) nudgewire.OnDoubt
 	// OwnExpiry reports whether the config names when d expires: then it is not put off. Nil is yes.
-	OwnExpiry func(d *nudgewire.Dispatch) bool
+	OwnExpiry func(d *nudgewire.Message) bool
 	// Probes reports whether d shows whether the service takes again what it refused one after the other. Nil is never.
-	Probes func(d *nudgewire.Dispatch) bool
+	Probes func(d *nudgewire.Message) bool
 	// Pauses keep the trouble of the account for all processes that call it.
 	Pauses Pauses
 	// Ahead is how far the clock here is ahead of the one that times of messages go by in the store, where several share it; nil is 0.
@@ -109,19 +109,19 @@ type Options struct {
 }
 
 const (
-	// ahead is how many dispatches may be claimed for each call that may be under way, counted
+	// ahead is how many messages may be claimed for each call that may be under way, counted
 	// until the call ends: those beyond the first wait, so that no call waits for the commit of
-	// a claim. Each of them is one more dispatch that a crash puts in doubt without need.
+	// a claim. Each of them is one more message that a crash puts in doubt without need.
 	ahead = 2
 
 	// storing is how many more may wait for the commit of their outcome. They cost nothing but
 	// a goroutine, and the more of them there are the more share one commit.
 	storing = 2
 
-	// window is how far ahead of the rate budget dispatches are claimed.
+	// window is how far ahead of the rate budget messages are claimed.
 	window = 250 * time.Millisecond
 
-	// holdMost is how long a claimed dispatch waits for the rate budget before it goes back:
+	// holdMost is how long a claimed message waits for the rate budget before it goes back:
 	// longer than window, so only after the budget shrank with the claim already made.
 	holdMost = 5 * time.Second
 
@@ -170,15 +170,15 @@ func New(o Options) *Sender {
 		o.FirstPoll = func(accepted time.Time) time.Time { return accepted.Add(5 * time.Second) }
 	}
 	if o.Request == nil {
-		o.Request = func(*nudgewire.Dispatch) string { return "" }
+		o.Request = func(*nudgewire.Message) string { return "" }
 	}
 	if o.MayGo == nil {
-		o.MayGo = func(_ context.Context, d *nudgewire.Dispatch, service string, now time.Time) (nudgewire.StepVerdict, error) {
+		o.MayGo = func(_ context.Context, d *nudgewire.Message, service string, now time.Time) (nudgewire.StepVerdict, error) {
 			return nudgewire.StepVerdict{Verdict: duerules.MayGo(nil, d, &nudgewire.DueFacts{Claimed: true, Service: service}, now)}, nil
 		}
 	}
 	if o.OnDoubt == nil {
-		o.OnDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
+		o.OnDoubt = func(*nudgewire.Message) nudgewire.OnDoubt { return "" }
 	}
 	if o.Classify == nil {
 		o.Classify = (*nudgewire.ErrorRules)(nil).Class
@@ -212,7 +212,7 @@ func New(o Options) *Sender {
 		Lane:   func(c *claim) int { return c.Category.Lane() },
 		Room:   func() (int, time.Time) { return o.Budget.Room(pace.Send, window) },
 		Halted: s.keepsBack, Ask: s.probe,
-		Seats: seats, Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "dispatches",
+		Seats: seats, Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "messages",
 	})
 	s.api.Store(&o.API)
 	for scope := range s.health.halts {
@@ -265,7 +265,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// Wake tells that a dispatch falls due at the given time. It never blocks; a time that has
+// Wake tells that a message falls due at the given time. It never blocks; a time that has
 // passed leads to a claim at once.
 func (s *Sender) Wake(at time.Time) { s.loop.Wake(at) }
 

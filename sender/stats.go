@@ -32,7 +32,7 @@ type Stats struct {
 	Lost      uint64 `json:"lost"`       // outcomes that could not be stored
 	Rescued   uint64 `json:"abandoned"`  // claims ended that nobody would have finished
 
-	InHand   int `json:"in_hand"`   // dispatches claimed and not recorded yet
+	InHand   int `json:"in_hand"`   // messages claimed and not recorded yet
 	UnderWay int `json:"under_way"` // calls
 
 	// Trouble is why nothing is sent, "" while things are sent; Halted says it in words, and

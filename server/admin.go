@@ -233,11 +233,11 @@ func (a admin) event(r *http.Request) (any, error) {
 }
 
 func storyView(s *store.Story) StoryView {
-	v := StoryView{Event: eventView(&s.Event, s.Decisions), Messages: make([]MessageView, 0, len(s.Dispatches))}
+	v := StoryView{Event: eventView(&s.Event, s.Decisions), Messages: make([]MessageView, 0, len(s.Messages))}
 	v.Event.Lookup, v.Event.Unsaid = lookupView(s.Lookup), s.Unsaid
-	for i := range s.Dispatches {
-		d := &s.Dispatches[i]
-		v.Messages = append(v.Messages, dispatchView(d))
+	for i := range s.Messages {
+		d := &s.Messages[i]
+		v.Messages = append(v.Messages, messageView(d))
 	}
 	return v
 }
@@ -286,7 +286,7 @@ func (a admin) messages(r *http.Request) (any, error) {
 
 // messagesOf is a page of messages.
 func (a admin) messagesOf(ctx context.Context, q ListQuery, phone nudgewire.Phone) ([]MessageView, error) {
-	f := store.DispatchFilter{Since: q.Since, Until: q.Until, Limit: q.Limit, Trigger: q.Trigger, Template: q.Template, Account: q.Account, Phone: phone, EventID: q.Event, Class: q.Class, Before: nudgewire.DispatchID(q.Before), DownTo: nudgewire.DispatchID(q.DownTo)}
+	f := store.MessageFilter{Since: q.Since, Until: q.Until, Limit: q.Limit, Trigger: q.Trigger, Template: q.Template, Account: q.Account, Phone: phone, EventID: q.Event, Class: q.Class, Before: nudgewire.MessageID(q.Before), DownTo: nudgewire.MessageID(q.DownTo)}
 	if err := checkClass(q.Class); err != nil {
 		return nil, err
 	}
@@ -298,13 +298,13 @@ func (a admin) messagesOf(ctx context.Context, q ListQuery, phone nudgewire.Phon
 	case q.State != "":
 		return nil, badField("state", "one of: "+strings.Join(StateWords(), ", "), "unknown state %q", q.State)
 	}
-	rows, err := a.Store.Dispatches(ctx, f)
+	rows, err := a.Store.Messages(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]MessageView, len(rows))
 	for i := range rows {
-		out[i] = dispatchView(&rows[i])
+		out[i] = messageView(&rows[i])
 	}
 	held, err := a.holders(ctx)
 	if err != nil {
@@ -327,29 +327,29 @@ func (a admin) message(r *http.Request) (any, error) {
 
 // messageOf finds a message by our number, or by the service's message_id.
 func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) {
-	nothing := rejectf(http.StatusNotFound, `"nudgewire messages list" shows the numbers`, "no dispatch or message %s", text)
+	nothing := rejectf(http.StatusNotFound, `"nudgewire messages list" shows the numbers`, "no message %s", text)
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err == nil {
-		d, err := a.Store.DispatchStory(ctx, nudgewire.DispatchID(id))
+		d, err := a.Store.MessageStory(ctx, nudgewire.MessageID(id))
 		if err == nil {
-			return a.placed(ctx, dispatchView(&d))
+			return a.placed(ctx, messageView(&d))
 		}
 		if !errors.Is(err, nudgewire.ErrNotFound) {
 			return MessageView{}, err
 		}
 	}
-	m, err := a.Store.MessageByID(ctx, nudgewire.MessageID(text))
+	m, err := a.Store.MessageByServiceID(ctx, nudgewire.ServiceID(text))
 	if errors.Is(err, nudgewire.ErrNotFound) {
 		return MessageView{}, nothing
 	}
 	if err != nil {
 		return MessageView{}, err
 	}
-	d, err := a.Store.DispatchStory(ctx, m.DispatchID)
+	d, err := a.Store.MessageStory(ctx, m.ID)
 	if err != nil {
 		return MessageView{}, err
 	}
-	return a.placed(ctx, dispatchView(&d))
+	return a.placed(ctx, messageView(&d))
 }
 
 // placed says of a message that is queued because of a row where that row stands, and of a step what was
@@ -365,7 +365,7 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 	if v.EventID != 0 && v.Step > 0 {
 		said, err := a.Store.Decisions(ctx, v.EventID)
 		for i := range said {
-			if d := &said[i]; d.DispatchID == v.ID && (d.Outcome == nudgewire.Confirmed || d.Outcome == nudgewire.Skipped) {
+			if d := &said[i]; d.MessageID == v.ID && (d.Outcome == nudgewire.Confirmed || d.Outcome == nudgewire.Skipped) {
 				one := decisionView(d)
 				v.Decided = &one
 			}
@@ -480,12 +480,12 @@ type cancelRequest struct {
 }
 
 func (a admin) cancel(r *http.Request, in cancelRequest) (any, error) {
-	id, err := number(r, "id", "", "a dispatch's number")
+	id, err := number(r, "id", "", "a message's number")
 	if err != nil {
 		return nil, err
 	}
 	reason := said("cancelled", person(r), in.Reason)
-	if err := a.Store.CancelDispatch(r.Context(), nudgewire.DispatchID(id), reason); err != nil {
+	if err := a.Store.CancelMessage(r.Context(), nudgewire.MessageID(id), reason); err != nil {
 		return nil, err
 	}
 	return a.messageOf(r.Context(), r.PathValue("id"))
@@ -497,7 +497,7 @@ type resolveRequest struct {
 }
 
 func (a admin) resolve(r *http.Request, in resolveRequest) (any, error) {
-	id, err := number(r, "id", "", "a dispatch's number")
+	id, err := number(r, "id", "", "a message's number")
 	if err == nil {
 		err = checkResolution(in.As)
 	}
@@ -505,7 +505,7 @@ func (a admin) resolve(r *http.Request, in resolveRequest) (any, error) {
 		return nil, err
 	}
 	reason := said("resolved as "+string(in.As), person(r), in.Reason)
-	if err := a.Store.Resolve(r.Context(), nudgewire.DispatchID(id), in.As, reason); err != nil {
+	if err := a.Store.Resolve(r.Context(), nudgewire.MessageID(id), in.As, reason); err != nil {
 		return nil, err
 	}
 	return a.messageOf(r.Context(), r.PathValue("id"))
@@ -520,7 +520,7 @@ func checkResolution(as nudgewire.Resolution) error {
 }
 
 // send queues one message to one phone at a person's word. It goes the way of every other
-// message: an event, a decision and a dispatch in one commit.
+// message: an event, a decision and a message in one commit.
 func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	phone, sentAs, err := readPhone(in.Phone, cmp.Or(in.Country, a.Country))
 	if err != nil {
@@ -562,19 +562,19 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 		Contact: nudgewire.Contact{Phone: phone, SentAs: sentAs}, Payload: raw, ContentType: "application/json",
 	}
 	in.Send.Forget = in.Category == nudgewire.Authentication
-	queued := nudgewire.Dispatch{
+	queued := nudgewire.Message{
 		Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone, SentAs: sentAs, Category: in.Category, Send: in.Send, Account: nudgewire.AccountKey(account.Name),
 		State: nudgewire.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
 	}
 	if in.DryRun {
-		return messageView(&queued, nil, nil), nil
+		return plainMessageView(&queued, nil), nil
 	}
 	receipts, err := a.Store.Accept(r.Context(), []nudgewire.Plan{{Event: event, Forgets: in.Send.Forget, Proposals: []nudgewire.Proposal{{
 		Decision: nudgewire.Decision{
 			Trigger: nudgewire.ByHand, Outcome: nudgewire.Planned, Reason: "asked for by hand", Key: event.DedupeKey, Config: config, At: now,
 		},
 		Correlation: nudgewire.Correlation{Trigger: nudgewire.ByHand, Key: event.DedupeKey, Phone: phone},
-		Dispatch:    queued, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: now,
+		Message:     queued, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: now,
 	}}}})
 	if err != nil {
 		return nil, err
@@ -582,7 +582,7 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	if receipts[0].Duplicate {
 		return a.sentBefore(r.Context(), receipts[0].EventID, raw)
 	}
-	return a.messageOf(r.Context(), strconv.FormatInt(int64(receipts[0].Decisions[0].DispatchID), 10))
+	return a.messageOf(r.Context(), strconv.FormatInt(int64(receipts[0].Decisions[0].MessageID), 10))
 }
 
 // maxKey is how long an Idempotency-Key may be, in bytes.
@@ -620,8 +620,8 @@ func (a admin) sentBefore(ctx context.Context, id nudgewire.EventID, raw []byte)
 		return nil, &Error{Status: http.StatusConflict, Field: "Idempotency-Key", Words: "another message was asked for with this key", Hint: "take a new key for each message"}
 	}
 	for i := range s.Decisions {
-		if d := &s.Decisions[i]; d.DispatchID != 0 {
-			return a.messageOf(ctx, strconv.FormatInt(int64(d.DispatchID), 10))
+		if d := &s.Decisions[i]; d.MessageID != 0 {
+			return a.messageOf(ctx, strconv.FormatInt(int64(d.MessageID), 10))
 		}
 	}
 	return nil, rejectf(http.StatusConflict, "nudgewire events show "+strconv.FormatInt(int64(id), 10), "the message was asked for before, and is not kept any more")

@@ -57,7 +57,7 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 		"an unknown class":        {func() error { _, err := ask.Messages(ctx, server.ListQuery{Class: "bad"}); return err }, 400, `class "bad": want no_points, recipient_limit, opt_out, template, permanent, retry or unknown`},
 		"a list down to nothing":  {func() error { _, err := ask.Events(ctx, server.ListQuery{DownTo: -1}); return err }, 400, `down_to "-1": want the number of the oldest one to look at`},
 		"a list too long":         {func() error { _, err := ask.Events(ctx, server.ListQuery{Limit: 10_001}); return err }, 400, `limit "10001": want 1 to 10000`},
-		"no such message":         {func() error { _, err := ask.Message(ctx, "99"); return err }, 404, "no dispatch or message 99"},
+		"no such message":         {func() error { _, err := ask.Message(ctx, "99"); return err }, 404, "no message 99"},
 		"a resolution of nothing": {func() error { _, err := ask.Resolve(ctx, 1, "maybe", ""); return err }, 400, `as "maybe": want accepted, resend or drop`},
 		"a reload of a bad file":  {func() error { _, err := ask.Reload(ctx); return err }, 422, "config.yaml cannot be used"},
 		"a send of nothing":       {send(server.SendRequest{Phone: "07700 900123"}), 400, "want exactly one of a template, a campaign and a text"},
@@ -102,7 +102,7 @@ func TestAMessageSentByHandHasAnEventAndADecision(t *testing.T) {
 		t.Fatalf("cancel: %+v, %v", m, err)
 	}
 	_, err = ask.Cancel(t.Context(), 1, "")
-	if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != 409 || e.Words != "dispatch 1 was cancelled already (cancelled); this needs one that is waiting" {
+	if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != 409 || e.Words != "message 1 was cancelled already (cancelled); this needs one that is waiting" {
 		t.Errorf("a second cancel: %#v", err)
 	}
 }

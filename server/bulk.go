@@ -11,14 +11,14 @@ import (
 // A BulkRequest is a person's word about all messages that match. Zero fields do not narrow it, but
 // one of the first seven has to be set.
 type BulkRequest struct {
-	Message   nudgewire.DispatchID `json:"message,omitempty"` // this one alone
-	Phone     string               `json:"phone,omitempty"`
-	Trigger   string               `json:"trigger,omitempty"` // or job
-	Template  string               `json:"template,omitempty"`
-	Account   string               `json:"account,omitempty"` // api is that of the section
-	Run       nudgewire.RunID      `json:"run,omitempty"`
-	Since     time.Time            `json:"since,omitzero"`
-	DueBefore time.Time            `json:"due_before,omitzero"`
+	Message   nudgewire.MessageID `json:"message,omitempty"` // this one alone
+	Phone     string              `json:"phone,omitempty"`
+	Trigger   string              `json:"trigger,omitempty"` // or job
+	Template  string              `json:"template,omitempty"`
+	Account   string              `json:"account,omitempty"` // api is that of the section
+	Run       nudgewire.RunID     `json:"run,omitempty"`
+	Since     time.Time           `json:"since,omitzero"`
+	DueBefore time.Time           `json:"due_before,omitzero"`
 
 	State string `json:"state,omitempty"` // for retry: rejected, dropped or failed; with Class "" is all of them
 	Class string `json:"class,omitempty"` // for retry: what the rules of today make of the service's words, "unknown" for none
@@ -46,7 +46,7 @@ type GroupView struct {
 }
 
 // filter is what a request narrows to.
-func (a admin) filter(in *BulkRequest) (f store.DispatchFilter, err error) {
+func (a admin) filter(in *BulkRequest) (f store.MessageFilter, err error) {
 	switch { // whatever narrows to nothing must not be taken for what narrows not at all
 	case in.Message < 0:
 		return f, badField("message", "", "a message's number begins at 1")
@@ -74,7 +74,7 @@ func (a admin) cancelMany(r *http.Request, in BulkRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f == (store.DispatchFilter{}) {
+	if f == (store.MessageFilter{}) {
 		return nil, rejectf(http.StatusBadRequest, "name a trigger, a template, a phone, a run or a time", "that would cancel everything that waits")
 	}
 	f.State = nudgewire.StateWaiting

@@ -264,24 +264,24 @@ func (c *Client) RejectedRequests(ctx context.Context, q ListQuery) ([]RejectedR
 	return get[[]RejectedRequestView](ctx, c, "/requests/rejected", q.Values())
 }
 
-// Messages lists dispatches with their messages, newest first.
+// Messages lists messages with their messages, newest first.
 func (c *Client) Messages(ctx context.Context, q ListQuery) ([]MessageView, error) {
 	return get[[]MessageView](ctx, c, "/messages", q.Values())
 }
 
-// Message is one message with its attempts. id is the dispatch's number, or the service's
+// Message is one message with its attempts. id is the message's number, or the service's
 // message_id.
 func (c *Client) Message(ctx context.Context, id string) (MessageView, error) {
 	return get[MessageView](ctx, c, "/messages/"+url.PathEscape(id), nil)
 }
 
-// Cancel ends a waiting dispatch.
-func (c *Client) Cancel(ctx context.Context, id nudgewire.DispatchID, reason string) (MessageView, error) {
+// Cancel ends a waiting message.
+func (c *Client) Cancel(ctx context.Context, id nudgewire.MessageID, reason string) (MessageView, error) {
 	return post[MessageView](ctx, c, numbered("messages", id, "/cancel"), cancelRequest{reason})
 }
 
-// Resolve says what became of a dispatch in doubt.
-func (c *Client) Resolve(ctx context.Context, id nudgewire.DispatchID, how nudgewire.Resolution, reason string) (MessageView, error) {
+// Resolve says what became of a message in doubt.
+func (c *Client) Resolve(ctx context.Context, id nudgewire.MessageID, how nudgewire.Resolution, reason string) (MessageView, error) {
 	return post[MessageView](ctx, c, numbered("messages", id, "/resolve"), resolveRequest{how, reason})
 }
 

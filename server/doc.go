@@ -2,7 +2,7 @@
 //
 // Hooks is the public one: it takes webhooks, and besides them answers only whether the
 // daemon lives. A webhook is answered 2xx once its events, the decisions about them and the
-// dispatches they queue are on disk, and not before.
+// messages they queue are on disk, and not before.
 //
 // Admin is the private one, for the commands of the same binary: it is served on a Unix
 // socket beside the database, and the commands speak to it through Client. What only reads

@@ -43,13 +43,13 @@ func (v ClassView) By() string {
 // make of it.
 type ErrorTextView struct {
 	ClassView
-	Text     string               `json:"text"`     // numbers and identifiers are #
-	Sample   string               `json:"sample"`   // the newest as it came
-	Rejected int64                `json:"rejected"` // attempts
-	Failed   int64                `json:"failed"`   // messages that it took and failed later
-	First    time.Time            `json:"first"`
-	Last     time.Time            `json:"last"`
-	Message  nudgewire.DispatchID `json:"message"` // whose the newest was
+	Text     string              `json:"text"`     // numbers and identifiers are #
+	Sample   string              `json:"sample"`   // the newest as it came
+	Rejected int64               `json:"rejected"` // attempts
+	Failed   int64               `json:"failed"`   // messages that it took and failed later
+	First    time.Time           `json:"first"`
+	Last     time.Time           `json:"last"`
+	Message  nudgewire.MessageID `json:"message"` // whose the newest was
 }
 
 // UnknownClass asks for the texts that no rule knows.
@@ -102,7 +102,7 @@ func (a admin) errorTexts(r *http.Request) (any, error) {
 	for _, t := range texts {
 		v := ErrorTextView{
 			ClassView: ClassOf(a.errorRules(), t.Sample), Text: t.Text, Sample: t.Sample, Rejected: t.Rejected, Failed: t.Failed,
-			First: t.First.UTC(), Last: t.Last.UTC(), Message: t.Dispatch,
+			First: t.First.UTC(), Last: t.Last.UTC(), Message: t.Message,
 		}
 		if (class == "" || class == v.Class.Words()) && len(out) < q.Limit {
 			out = append(out, v)

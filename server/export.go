@@ -24,22 +24,22 @@ type RowView struct {
 	Number int64  `json:"number,omitempty"`
 	Part   int    `json:"part,omitempty"`
 	Phone  string `json:"phone"`
-	// State is that of the row's dispatch; of its part where it has none; excluded otherwise.
-	State    string               `json:"state"`
-	Reason   string               `json:"reason,omitempty"`
-	Dispatch nudgewire.DispatchID `json:"dispatch,omitempty"`
-	At       *time.Time           `json:"at,omitempty"` // of State
+	// State is that of the row's message; of its part where it has none; excluded otherwise.
+	State   string              `json:"state"`
+	Reason  string              `json:"reason,omitempty"`
+	Message nudgewire.MessageID `json:"message,omitempty"`
+	At      *time.Time          `json:"at,omitempty"` // of State
 
-	MessageID   nudgewire.MessageID  `json:"message_id,omitempty"`
-	Status      nudgewire.Status     `json:"status,omitempty"` // in the service's words
-	Error       string               `json:"error,omitempty"`
-	AcceptedAt  *time.Time           `json:"accepted_at,omitempty"`
-	SentAt      *time.Time           `json:"sent_at,omitempty"`
-	DeliveredAt *time.Time           `json:"delivered_at,omitempty"`
-	ReadAt      *time.Time           `json:"read_at,omitempty"`
-	FailedAt    *time.Time           `json:"failed_at,omitempty"`
-	RetriedAs   nudgewire.DispatchID `json:"retried_as,omitempty"` // the dispatch that took its place
-	RetryOf     nudgewire.DispatchID `json:"retry_of,omitempty"`   // the dispatch whose place it took
+	ServiceID   nudgewire.ServiceID `json:"message_id,omitempty"`
+	Status      nudgewire.Status    `json:"status,omitempty"` // in the service's words
+	Error       string              `json:"error,omitempty"`
+	AcceptedAt  *time.Time          `json:"accepted_at,omitempty"`
+	SentAt      *time.Time          `json:"sent_at,omitempty"`
+	DeliveredAt *time.Time          `json:"delivered_at,omitempty"`
+	ReadAt      *time.Time          `json:"read_at,omitempty"`
+	FailedAt    *time.Time          `json:"failed_at,omitempty"`
+	RetriedAs   nudgewire.MessageID `json:"retried_as,omitempty"` // the message that took its place
+	RetryOf     nudgewire.MessageID `json:"retry_of,omitempty"`   // the message whose place it took
 }
 
 // StateExcluded is the state of a row that the run excluded.
@@ -149,30 +149,27 @@ func (e *exporting) all(ctx context.Context) error {
 	})
 }
 
-// queued is a row that has a dispatch.
+// queued is a row that has a message.
 func (e *exporting) queued(r *nudgewire.RunRow) *RowView {
-	d, number := &r.Dispatch, r.Number
+	d, number := &r.Message, r.Number
 	if r.ReadBy == r.Run { // one that went again by itself stands in the place of another of this run
 		number = r.ReadNumber
 	}
 	v := &RowView{
-		Row: r.Position.Row, File: r.Position.File, Number: number, Phone: d.To(), State: string(d.State), Reason: d.Reason, Dispatch: d.ID, At: optional(d.UpdatedAt),
+		Row: r.Position.Row, File: r.Position.File, Number: number, Phone: d.To(), State: string(d.State), Reason: d.Reason, Message: d.ID, At: optional(d.UpdatedAt),
 		RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 	}
-	v.follow(r.Message)
+	v.follow(d)
 	return v
 }
 
 func (v *RowView) follow(m *nudgewire.Message) {
-	if m == nil {
-		return
-	}
-	v.MessageID, v.Status, v.Error = m.ID, m.Status, m.Error
+	v.ServiceID, v.Status, v.Error = m.ServiceID, m.Status, m.Error
 	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
 	v.ReadAt, v.FailedAt = optional(m.ReadAt), optional(m.FailedAt)
 }
 
-// rows tells of the rows from that number on, which have no dispatch: of those that parts of the run have, and where it read them also of those
+// rows tells of the rows from that number on, which have no message: of those that parts of the run have, and where it read them also of those
 // that have had no turn.
 func (e *exporting) rows(ctx context.Context, first int64) error {
 	of, in := e.run.ID, nudgewire.RowRanges(nil)

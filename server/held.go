@@ -36,7 +36,7 @@ func (h holders) tell(messages []MessageView) {
 
 // of is what holds a message that waits, in words; "" for nothing but its time.
 func (h holders) of(m *MessageView) string {
-	d := nudgewire.Dispatch{ID: m.ID, EventID: m.EventID, Trigger: m.Trigger, Account: m.Account, Key: m.Key}
+	d := nudgewire.Message{ID: m.ID, EventID: m.EventID, Trigger: m.Trigger, Account: m.Account, Key: m.Key}
 	if m.Send != nil {
 		d.Send = *m.Send
 	}

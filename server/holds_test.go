@@ -191,8 +191,8 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range int64(rows) {
-			row := nudgewire.Dispatch{Trigger: r.Job, Key: nudgewire.RowKey(r.ID, i+1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: now}
-			if err := s.Enqueue(ctx, r.ID, i+1, []nudgewire.Dispatch{row}); err != nil {
+			row := nudgewire.Message{Trigger: r.Job, Key: nudgewire.RowKey(r.ID, i+1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: now}
+			if err := s.Enqueue(ctx, r.ID, i+1, []nudgewire.Message{row}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -318,7 +318,7 @@ func TestNamesTravelAsTheyAre(t *testing.T) {
 		t.Errorf("allow: %+v, %v", b, err)
 	}
 	for _, id := range []string{"50%", "a b", "50%25"} {
-		if _, err := ask.Message(ctx, id); err == nil || err.Error() != "no dispatch or message "+id {
+		if _, err := ask.Message(ctx, id); err == nil || err.Error() != "no message "+id {
 			t.Errorf("message %q: %v", id, err)
 		}
 	}

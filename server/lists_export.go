@@ -68,7 +68,7 @@ var MessageHead = []string{
 func (v *MessageView) Cells() [][]string {
 	return [][]string{safe(
 		orNothing(int64(v.ID)), orNothing(int64(v.EventID)), orNothing(int64(v.Run)), v.Trigger, orNothing(int64(v.Step)), string(v.Phone), v.SentAs, v.Account, string(v.Category), v.What,
-		string(v.State), string(v.Status), v.Reason, v.Error, string(v.Class), orNothing(int64(v.Attempt)), stamp(&v.CreatedAt), stamp(&v.DueAt), string(v.MessageID),
+		string(v.State), string(v.Status), v.Reason, v.Error, string(v.Class), orNothing(int64(v.Attempt)), stamp(&v.CreatedAt), stamp(&v.DueAt), string(v.ServiceID),
 		stamp(v.AcceptedAt), stamp(v.SentAt), stamp(v.DeliveredAt), stamp(v.ReadAt), stamp(v.FailedAt),
 	)}
 }

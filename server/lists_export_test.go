@@ -24,7 +24,7 @@ func (w *tower) fill(n int) {
 	topics := []string{"=HYPERLINK(\"http://x\")", "a,b\n\"c\"", "plain", "+44 (0)7700 900123"}
 	var plans []nudgewire.Plan
 	for i := range n {
-		d := nudgewire.Dispatch{
+		d := nudgewire.Message{
 			Trigger: "reminder", Key: fmt.Sprint("key", i), Phone: shopper, Category: nudgewire.Marketing, Send: nudgewire.Send{Template: "hello", Language: "en"},
 			State: nudgewire.StateWaiting, DueAt: w.now.Add(time.Hour).UTC(), ExpiresAt: w.now.Add(2 * time.Hour).UTC(), CreatedAt: at, UpdatedAt: at,
 		}
@@ -36,7 +36,7 @@ func (w *tower) fill(n int) {
 			Proposals: []nudgewire.Proposal{{
 				Decision:    nudgewire.Decision{Trigger: "reminder", Outcome: nudgewire.Planned, Reason: "because of " + shopper, Key: d.Key, At: at},
 				Correlation: nudgewire.Correlation{Trigger: "reminder", Key: d.Key, Phone: shopper},
-				Dispatch:    d, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: at,
+				Message:     d, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: at,
 			}},
 		})
 	}

@@ -144,11 +144,11 @@ func (t *found) webhooksOut(v *StatusView) {
 
 // A ReplayRequest asks for changes to be sent to a receiver again.
 type ReplayRequest struct {
-	Receiver string               `json:"receiver"`
-	Since    time.Time            `json:"since,omitzero"`
-	Message  nudgewire.DispatchID `json:"message,omitempty"`
-	GivenUp  bool                 `json:"given_up,omitempty"`
-	DryRun   bool                 `json:"dry_run,omitempty"`
+	Receiver string              `json:"receiver"`
+	Since    time.Time           `json:"since,omitzero"`
+	Message  nudgewire.MessageID `json:"message,omitempty"`
+	GivenUp  bool                `json:"given_up,omitempty"`
+	DryRun   bool                `json:"dry_run,omitempty"`
 }
 
 // A ReplayView is how many there were.

@@ -131,8 +131,8 @@ func (a admin) replayOne(r *http.Request, id nudgewire.EventID, in *ReplayEvents
 		}
 		for i := range s.Decisions {
 			switch d := &s.Decisions[i]; {
-			case d.DispatchID != 0 && (d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Restarted):
-				queued[d.Trigger] = fmt.Sprintf("message %d was queued for it by event %d, and none is queued twice", d.DispatchID, at)
+			case d.MessageID != 0 && (d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Restarted):
+				queued[d.Trigger] = fmt.Sprintf("message %d was queued for it by event %d, and none is queued twice", d.MessageID, at)
 			case d.Outcome == nudgewire.Cancelled:
 				queued[d.Trigger] = fmt.Sprintf("it was cancelled before it came (event %d), and stays so", at)
 			}
@@ -200,7 +200,7 @@ func (a admin) replayPlan(r *http.Request, s *store.Story, queued map[string]str
 	for i := range plan.Proposals {
 		w := &plan.Proposals[i]
 		if why := queued[w.Decision.Trigger]; why != "" && (w.Decision.Outcome == nudgewire.Planned || w.Decision.Outcome == nudgewire.Shadowed) {
-			w.Decision.Outcome, w.Decision.Reason, w.Dispatch, w.Steps = nudgewire.Skipped, why, nudgewire.Dispatch{}, nil
+			w.Decision.Outcome, w.Decision.Reason, w.Message, w.Steps = nudgewire.Skipped, why, nudgewire.Message{}, nil
 		}
 	}
 	return plan, &rules

@@ -42,12 +42,12 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 		now = at
 		number++
 		key := fmt.Sprint(number)
-		d := nudgewire.Dispatch{Trigger: trigger, Key: key, Phone: phone, Category: nudgewire.Utility, Send: nudgewire.Send{Template: "t-" + trigger}, DueAt: at, CreatedAt: at}
+		d := nudgewire.Message{Trigger: trigger, Key: key, Phone: phone, Category: nudgewire.Utility, Send: nudgewire.Send{Template: "t-" + trigger}, DueAt: at, CreatedAt: at}
 		_, err := s.Accept(t.Context(), []nudgewire.Plan{{
 			Event: nudgewire.Event{Connector: "shop", Kind: "order.created", DedupeKey: key, ReceivedAt: at, Contact: nudgewire.Contact{Phone: phone}},
 			Proposals: []nudgewire.Proposal{{
 				Decision: nudgewire.Decision{Trigger: trigger, Outcome: nudgewire.Planned, At: at}, Correlation: nudgewire.Correlation{Trigger: trigger, Key: key, Phone: phone},
-				Dispatch: d, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: at,
+				Message: d, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: at,
 			}},
 		}})
 		if err != nil {
@@ -58,8 +58,8 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		a := nudgewire.Attempt{
-			DispatchID: got[0].ID, Owner: "me", Number: 1, At: at, State: nudgewire.StateAccepted,
-			Message: &nudgewire.Message{ID: nudgewire.MessageID(key), Phone: phone, Category: d.Category, NextPollAt: at.Add(time.Minute)},
+			MessageID: got[0].ID, Owner: "me", Number: 1, At: at, State: nudgewire.StateAccepted,
+			Message: &nudgewire.Message{ServiceID: nudgewire.ServiceID(key), Phone: phone, Category: d.Category, NextPollAt: at.Add(time.Minute)},
 		}
 		if end != nil {
 			end(&a)
@@ -68,7 +68,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range polls {
-			p.DispatchID = got[0].ID
+			p.MessageID = got[0].ID
 			if err := s.FinishPoll(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}

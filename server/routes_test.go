@@ -87,7 +87,7 @@ func lively(t *testing.T) http.Handler {
 		Connector: "shop", Kind: "order.created", DedupeKey: "order of +44 7700 900123", ReceivedAt: now, Contact: nudgewire.Contact{Phone: shopper},
 		Payload: []byte(`{"to":"0044 (0) 7700  900 123"}`), ContentType: "application/json",
 	}
-	d := nudgewire.Dispatch{
+	d := nudgewire.Message{
 		Trigger: "reminder", Key: "phone:" + shopper, Phone: shopper, Category: nudgewire.Marketing,
 		Send:  nudgewire.Send{Template: "hello", Language: "en", Variables: []string{"call " + shopper}},
 		State: nudgewire.StateWaiting, DueAt: now.Add(time.Hour), ExpiresAt: now.Add(2 * time.Hour), CreatedAt: now, UpdatedAt: now,
@@ -98,7 +98,7 @@ func lively(t *testing.T) http.Handler {
 			Clauses: []nudgewire.Clause{{Text: "phone != ''", Held: true, Values: []nudgewire.Value{{Name: "phone", Value: "+44-7700-900-123"}}}},
 		},
 		Correlation: nudgewire.Correlation{Trigger: "reminder", Key: d.Key, Phone: shopper},
-		Dispatch:    d, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: now,
+		Message:     d, OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Parallel}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownNone}, EventAt: now,
 	}}}}); err != nil {
 		t.Fatal(err)
 	}

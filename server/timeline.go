@@ -38,7 +38,7 @@ func (v *MessageView) Timeline(clock func(time.Time) string) (out []Moment) {
 	if n := len(v.Verdicts); n > 0 && reason == v.Verdicts[n-1].Reason {
 		reason = "" // it was told
 	}
-	if v.State == nudgewire.StateAccepted && last == nudgewire.ResolveAccepted && v.MessageID == "" {
+	if v.State == nudgewire.StateAccepted && last == nudgewire.ResolveAccepted && v.ServiceID == "" {
 		return out // a person's word is not the service's
 	}
 	switch v.State {
@@ -49,8 +49,8 @@ func (v *MessageView) Timeline(clock func(time.Time) string) (out []Moment) {
 		}
 	case nudgewire.StateAccepted:
 		accepted := "accepted by the service"
-		if v.MessageID != "" {
-			accepted += ", message_id " + string(v.MessageID)
+		if v.ServiceID != "" {
+			accepted += ", message_id " + string(v.ServiceID)
 		} else {
 			accepted += " without a message_id, so it cannot be followed"
 		}

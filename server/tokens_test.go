@@ -255,7 +255,7 @@ func TestOrdersAreInTheAuditWithWhoGaveThem(t *testing.T) {
 	if err != nil || story[0].Event.Topic != "asked for by ops ("+ops.ID+")" {
 		t.Errorf("the message: %+v, %v", story, err)
 	}
-	if messages, err := w.store.Dispatches(t.Context(), store.DispatchFilter{Limit: 1, State: nudgewire.StateWaiting}); err != nil || len(messages) != 1 {
+	if messages, err := w.store.Messages(t.Context(), store.MessageFilter{Limit: 1, State: nudgewire.StateWaiting}); err != nil || len(messages) != 1 {
 		t.Errorf("waiting: %+v, %v", messages, err)
 	}
 }
@@ -482,7 +482,7 @@ func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if m, err := w.store.Dispatches(t.Context(), store.DispatchFilter{Limit: 50}); err != nil || len(m) != 6 {
+	if m, err := w.store.Messages(t.Context(), store.MessageFilter{Limit: 50}); err != nil || len(m) != 6 {
 		t.Errorf("%d messages (%v), want 6", len(m), err)
 	}
 	// The contact is forgotten, and allowed again: the key stays one that was used.
@@ -504,7 +504,7 @@ func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 			t.Errorf("%s after it was forgotten and allowed again: %d %s, want %d", key, status, got, want)
 		}
 	}
-	if m, err := w.store.Dispatches(t.Context(), store.DispatchFilter{State: nudgewire.StateWaiting, Limit: 50}); err != nil || len(m) != 1 {
+	if m, err := w.store.Messages(t.Context(), store.MessageFilter{State: nudgewire.StateWaiting, Limit: 50}); err != nil || len(m) != 1 {
 		t.Errorf("%d messages wait (%v), want the one of the new key", len(m), err)
 	}
 }

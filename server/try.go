@@ -236,10 +236,10 @@ func (t *Trial) tell(p *nudgewire.Plan) TriedEvent {
 		s := triggers.Settle(*w, nudgewire.Facts{})
 		d := TriedDecision{Trigger: w.Decision.Trigger, Outcome: s.Outcome, Reason: s.Reason, Clauses: w.Decision.Clauses, Key: w.Decision.Key}
 		if d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Shadowed {
-			one := t.message(&w.Dispatch)
+			one := t.message(&w.Message)
 			d.Message = &one
 			for i := range w.Steps {
-				one := t.message(&w.Steps[i].Dispatch)
+				one := t.message(&w.Steps[i].Message)
 				one.Of, one.If = w.Steps[i].Rule.Of, w.Steps[i].Rule.If
 				d.Steps = append(d.Steps, one)
 			}
@@ -249,15 +249,15 @@ func (t *Trial) tell(p *nudgewire.Plan) TriedEvent {
 	return v
 }
 
-func (t *Trial) message(d *nudgewire.Dispatch) TriedMessage {
+func (t *Trial) message(d *nudgewire.Message) TriedMessage {
 	return TriedMessage{
 		Category: d.Category, Account: d.Account, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step, Held: t.held(d),
 	}
 }
 
-// held is what the rules of the due moment would say to a dispatch if nothing had been sent before; nil where
+// held is what the rules of the due moment would say to a message if nothing had been sent before; nil where
 // they let it go.
-func (t *Trial) held(d *nudgewire.Dispatch) *TriedHold {
+func (t *Trial) held(d *nudgewire.Message) *TriedHold {
 	planned := *d
 	planned.EventID = 1 // any: without one it would be a job's row
 	v := duerules.MayGo(t.Due, &planned, &nudgewire.DueFacts{}, d.DueAt)

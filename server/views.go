@@ -54,43 +54,42 @@ type DecisionView struct {
 	At      time.Time          `json:"at"`
 }
 
-// A MessageView is a dispatch and, once the service took it, its message. Its id is the
-// dispatch's: a message queued has one before the service gives it another.
+// A MessageView is a message. Its id is ours: it has one before the service gives it another, the message_id.
 type MessageView struct {
-	ID        nudgewire.DispatchID `json:"id"`
-	EventID   nudgewire.EventID    `json:"event"`
-	Request   string               `json:"request,omitempty"` // id of the request that brought the event; in a single message only
-	Trigger   string               `json:"trigger"`
-	Key       string               `json:"key,omitempty"`
-	Phone     nudgewire.Phone      `json:"phone"`
-	SentAs    string               `json:"sent_as,omitempty"` // the phone as the shop spells it, which is sent, where that differs
-	Category  nudgewire.Category   `json:"category"`
-	Account   string               `json:"account,omitempty"` // that sends it; not that of the section api
-	What      string               `json:"what"`
-	Send      *nudgewire.Send      `json:"send,omitempty"`
-	State     nudgewire.State      `json:"state"`
-	Reason    string               `json:"reason,omitempty"`
-	Held      string               `json:"held,omitempty"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
-	CreatedAt time.Time            `json:"created_at"`
-	DueAt     time.Time            `json:"due_at"`
-	ExpiresAt *time.Time           `json:"expires_at,omitempty"`
-	UpdatedAt time.Time            `json:"updated_at"`
-	Attempt   int                  `json:"attempt"`
-	Restarts  int                  `json:"restarts,omitempty"`
-	Run       nudgewire.RunID      `json:"run,omitempty"`     // for a row of a run, and a message that the answer to an upload named
-	Part      int                  `json:"part,omitempty"`    // of that run, for such a message
-	Row       int64                `json:"row,omitempty"`     // for a row: as nudgewire.Position has it; in a single message only
-	File      string               `json:"file,omitempty"`    // of the source, that the row stands in
-	Step      int                  `json:"step,omitempty"`    // of a sequence, from 1
-	Steps     int                  `json:"steps,omitempty"`   // that the sequence has
-	If        []string             `json:"if,omitempty"`      // what is asked of the step when it falls due
-	Decided   *DecisionView        `json:"decided,omitempty"` // what was said then; in a single message only
-	Attempts  []AttemptView        `json:"attempts,omitempty"`
-	Resolved  []ResolvedView       `json:"resolved,omitempty"`     // what people said while it was in doubt
-	Verdicts  []VerdictView        `json:"verdicts,omitempty"`     // what rules said when it was due
-	FirstDue  *time.Time           `json:"first_due_at,omitempty"` // before a rule put it off
+	ID        nudgewire.MessageID `json:"id"`
+	EventID   nudgewire.EventID   `json:"event"`
+	Request   string              `json:"request,omitempty"` // id of the request that brought the event; in a single message only
+	Trigger   string              `json:"trigger"`
+	Key       string              `json:"key,omitempty"`
+	Phone     nudgewire.Phone     `json:"phone"`
+	SentAs    string              `json:"sent_as,omitempty"` // the phone as the shop spells it, which is sent, where that differs
+	Category  nudgewire.Category  `json:"category"`
+	Account   string              `json:"account,omitempty"` // that sends it; not that of the section api
+	What      string              `json:"what"`
+	Send      *nudgewire.Send     `json:"send,omitempty"`
+	State     nudgewire.State     `json:"state"`
+	Reason    string              `json:"reason,omitempty"`
+	Held      string              `json:"held,omitempty"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
+	CreatedAt time.Time           `json:"created_at"`
+	DueAt     time.Time           `json:"due_at"`
+	ExpiresAt *time.Time          `json:"expires_at,omitempty"`
+	UpdatedAt time.Time           `json:"updated_at"`
+	Attempt   int                 `json:"attempt"`
+	Restarts  int                 `json:"restarts,omitempty"`
+	Run       nudgewire.RunID     `json:"run,omitempty"`     // for a row of a run, and a message that the answer to an upload named
+	Part      int                 `json:"part,omitempty"`    // of that run, for such a message
+	Row       int64               `json:"row,omitempty"`     // for a row: as nudgewire.Position has it; in a single message only
+	File      string              `json:"file,omitempty"`    // of the source, that the row stands in
+	Step      int                 `json:"step,omitempty"`    // of a sequence, from 1
+	Steps     int                 `json:"steps,omitempty"`   // that the sequence has
+	If        []string            `json:"if,omitempty"`      // what is asked of the step when it falls due
+	Decided   *DecisionView       `json:"decided,omitempty"` // what was said then; in a single message only
+	Attempts  []AttemptView       `json:"attempts,omitempty"`
+	Resolved  []ResolvedView      `json:"resolved,omitempty"`     // what people said while it was in doubt
+	Verdicts  []VerdictView       `json:"verdicts,omitempty"`     // what rules said when it was due
+	FirstDue  *time.Time          `json:"first_due_at,omitempty"` // before a rule put it off
 
-	MessageID   nudgewire.MessageID  `json:"message_id,omitempty"`
+	ServiceID   nudgewire.ServiceID  `json:"message_id,omitempty"`
 	Status      nudgewire.Status     `json:"status,omitempty"`
 	Error       string               `json:"error,omitempty"`
 	Class       nudgewire.ErrorClass `json:"class,omitempty"` // of Error, by the rules of that day
@@ -151,18 +150,18 @@ type StoryView struct {
 
 // A RunRowView is the row of a run that queued a phone a message, or left it out.
 type RunRowView struct {
-	Job       string               `json:"job"`
-	Run       nudgewire.RunID      `json:"run"`
-	Slot      string               `json:"slot"`             // local time that the run stands for
-	Row       int64                `json:"row,omitempty"`    // as nudgewire.Position has it; 0 where it is not known
-	File      string               `json:"file,omitempty"`   // of the source, that the row stands in
-	Number    int64                `json:"number,omitempty"` // among those that the run kept
-	Part      int                  `json:"part,omitempty"`   // that was uploaded
-	Source    string               `json:"source"`
-	Excluded  string               `json:"excluded,omitempty"`   // why the run excluded the row
-	At        time.Time            `json:"at"`                   // when it was queued, or read and excluded
-	RetriedAs nudgewire.DispatchID `json:"retried_as,omitempty"` // the dispatch that took its place
-	RetryOf   nudgewire.DispatchID `json:"retry_of,omitempty"`   // the dispatch whose place it took
+	Job       string              `json:"job"`
+	Run       nudgewire.RunID     `json:"run"`
+	Slot      string              `json:"slot"`             // local time that the run stands for
+	Row       int64               `json:"row,omitempty"`    // as nudgewire.Position has it; 0 where it is not known
+	File      string              `json:"file,omitempty"`   // of the source, that the row stands in
+	Number    int64               `json:"number,omitempty"` // among those that the run kept
+	Part      int                 `json:"part,omitempty"`   // that was uploaded
+	Source    string              `json:"source"`
+	Excluded  string              `json:"excluded,omitempty"`   // why the run excluded the row
+	At        time.Time           `json:"at"`                   // when it was queued, or read and excluded
+	RetriedAs nudgewire.MessageID `json:"retried_as,omitempty"` // the message that took its place
+	RetryOf   nudgewire.MessageID `json:"retry_of,omitempty"`   // the message whose place it took
 
 	// Of a row that is uploaded with a part: how that stands, since At.
 	PartState  nudgewire.PartState `json:"part_state,omitempty"`
@@ -190,7 +189,7 @@ func rowStoryView(r *store.RowStory, at nudgewire.Position) StoryView {
 			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: number, Part: r.Part, Source: r.Run.Source,
 			At: r.CreatedAt.UTC(), RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 		},
-		Messages: []MessageView{dispatchView(&r.DispatchStory)},
+		Messages: []MessageView{messageView(&r.MessageStory)},
 	}
 }
 
@@ -216,7 +215,7 @@ type StatusView struct {
 	Storage  string           `json:"storage"` // absolute path of the database, or its server, port and name
 	Counts   map[string]int64 `json:"counts"`  // since the database began
 	Waiting  int64            `json:"waiting"`
-	Overdue  string           `json:"overdue,omitempty"`  // age of the oldest dispatch past its time
+	Overdue  string           `json:"overdue,omitempty"`  // age of the oldest message past its time
 	Deferred int64            `json:"deferred,omitempty"` // of those that wait: a rule put them off
 	Sending  int64            `json:"sending"`
 	InDoubt  int64            `json:"in_doubt"`
@@ -536,7 +535,7 @@ func eventView(e *nudgewire.Event, decisions []nudgewire.Decision) EventView {
 func decisionView(d *nudgewire.Decision) DecisionView {
 	v := DecisionView{
 		Trigger: d.Trigger, Outcome: d.Outcome, Reason: d.Reason, Clauses: d.Clauses,
-		Key: d.Key, Message: int64(d.DispatchID), Config: d.Config, At: d.At.UTC(),
+		Key: d.Key, Message: int64(d.MessageID), Config: d.Config, At: d.At.UTC(),
 	}
 	for _, id := range d.Later {
 		v.Later = append(v.Later, int64(id))
@@ -551,7 +550,7 @@ func lookupView(l *nudgewire.PendingLookup) *LookupView {
 	return &LookupView{Attempt: l.Attempt, UnderWay: l.UnderWay, NextAt: l.NextAt.UTC(), Reason: l.Reason}
 }
 
-func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewire.Attempt) MessageView {
+func plainMessageView(d *nudgewire.Message, attempts []nudgewire.Attempt) MessageView {
 	v := MessageView{
 		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, SentAs: d.SentAs, Category: d.Category, Account: d.Account,
 		What: d.Send.What(), Send: &d.Send, State: d.State, Reason: d.Reason,
@@ -564,15 +563,13 @@ func messageView(d *nudgewire.Dispatch, m *nudgewire.Message, attempts []nudgewi
 	for _, a := range attempts {
 		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason, Class: a.Class})
 	}
-	if m != nil {
-		v.follow(m)
-	}
+	v.follow(d)
 	return v
 }
 
-// dispatchView is a dispatch with all that came of it.
-func dispatchView(d *store.DispatchStory) MessageView {
-	v := messageView(&d.Dispatch, d.Message, d.Attempts)
+// messageView is a message with all that came of it.
+func messageView(d *store.MessageStory) MessageView {
+	v := plainMessageView(&d.Message, d.Attempts)
 	for _, r := range d.Resolved {
 		v.Resolved = append(v.Resolved, ResolvedView{r.As, r.Reason, r.At.UTC()})
 	}
@@ -592,7 +589,7 @@ func dispatchView(d *store.DispatchStory) MessageView {
 
 // follow fills in what the service says of a message.
 func (v *MessageView) follow(m *nudgewire.Message) {
-	v.MessageID, v.Status, v.Error, v.Class, v.Polls = m.ID, m.Status, m.Error, m.ErrorClass, m.Polls
+	v.ServiceID, v.Status, v.Error, v.Class, v.Polls = m.ServiceID, m.Status, m.Error, m.ErrorClass, m.Polls
 	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
 	v.ReadAt, v.FailedAt, v.NextPollAt = optional(m.ReadAt), optional(m.FailedAt), optional(m.NextPollAt)
 }

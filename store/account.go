@@ -27,14 +27,14 @@ type Account struct {
 // share of the slots for calls begins (see BeginCall).
 func (s *Store) Account(name string, firstSlot int) Account { return Account{s, name, firstSlot} }
 
-// Claim is Store.Claim of the account's dispatches.
-func (a Account) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
+// Claim is Store.Claim of the account's messages.
+func (a Account) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Message, error) {
 	q.Account = a.name
 	return a.Store.Claim(ctx, q)
 }
 
-// ClaimProbe is Store.ClaimProbe of the account's dispatches.
-func (a Account) ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Dispatch, error) {
+// ClaimProbe is Store.ClaimProbe of the account's messages.
+func (a Account) ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Message, error) {
 	p.Account = a.name
 	return a.Store.ClaimProbe(ctx, p)
 }
@@ -48,7 +48,7 @@ func (a Account) NextDue(ctx context.Context, lanes ...nudgewire.Category) (at t
 }
 
 // BeginCall is Store.BeginCall with slots counted from the account's first one.
-func (a Account) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+func (a Account) BeginCall(slot int, id nudgewire.MessageID, attempt int) error {
 	return a.Store.BeginCall(a.slot+slot, id, attempt)
 }
 
@@ -77,7 +77,7 @@ func (s *Store) accountsWhere(ctx context.Context, condition string) (names []st
 	}
 }
 
-// accountsWaiting are the accounts that dispatches wait for, "" always.
+// accountsWaiting are the accounts that messages wait for, "" always.
 func (s *Store) accountsWaiting(ctx context.Context) ([]string, error) {
 	return s.accountsWhere(ctx, "state = 'waiting'")
 }

@@ -24,7 +24,7 @@ var benchNow = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
 var benchPayload = []byte(`{"id":"c0ffee","currency":"EUR","line_items":[` + strings.TrimSuffix(strings.Repeat(`{"title":"Enamel mug, 350 ml","quantity":1,"price":"18.50","sku":"MUG-350-BLUE","vendor":"Potters & Sons"},`, 18), ",") + `]}`)
 
-// benchPlan is a cart with one decision and one dispatch.
+// benchPlan is a cart with one decision and one message.
 func benchPlan(n int64, due time.Time) nudgewire.Plan {
 	phone := nudgewire.Phone(fmt.Sprintf("4477%08d", n%100_000_000))
 	key := fmt.Sprintf("cart-%d", n)
@@ -42,7 +42,7 @@ func benchPlan(n int64, due time.Time) nudgewire.Plan {
 				Clauses: []nudgewire.Clause{{Text: "cart.total >= 50", Held: true, Values: []nudgewire.Value{{Name: "cart.total", Value: "74"}}}},
 			},
 			Correlation: nudgewire.Correlation{Trigger: "abandoned-cart", Key: key, Phone: phone},
-			Dispatch: nudgewire.Dispatch{
+			Message: nudgewire.Message{
 				Trigger: "abandoned-cart", Key: key, Phone: phone, Category: nudgewire.Marketing, DueAt: due, ExpiresAt: due.Add(6 * time.Hour), Config: "a1b2c3d4",
 				Send: nudgewire.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ana", "Enamel mug", "https://shop.example.com/cart/c0ffee"}},
 			},
@@ -128,7 +128,7 @@ func BenchmarkAcceptOneCommitEach(b *testing.B) {
 	})
 }
 
-// fill stores n events with a dispatch each, due at due.
+// fill stores n events with a message each, due at due.
 func fill(b *testing.B, s *store.Store, n, from int, due time.Time) {
 	b.Helper()
 	var next atomic.Int64
@@ -177,7 +177,7 @@ func sends(b *testing.B, s *store.Store) {
 	b.Helper()
 	fill(b, s, (b.N+200)/100*100, 0, benchNow)
 	now := benchNow.Add(time.Second)
-	next := inTurn(func() ([]nudgewire.Dispatch, error) {
+	next := inTurn(func() ([]nudgewire.Message, error) {
 		return s.Claim(context.Background(), nudgewire.ClaimRequest{Owner: "bench", Now: now, Lease: time.Minute, Marketing: 128})
 	})
 	together(b, benchCallers, func(int64) error {
@@ -206,11 +206,11 @@ func inTurn[T any](claim func() ([]T, error)) func() (T, error) {
 	}
 }
 
-func benchAttempt(d nudgewire.Dispatch, now time.Time) nudgewire.Attempt {
+func benchAttempt(d nudgewire.Message, now time.Time) nudgewire.Attempt {
 	return nudgewire.Attempt{
-		DispatchID: d.ID, Owner: "bench", Number: d.Attempt, State: nudgewire.StateAccepted, At: now, Answer: `{"message_id":1}`,
+		MessageID: d.ID, Owner: "bench", Number: d.Attempt, State: nudgewire.StateAccepted, At: now, Answer: `{"message_id":1}`,
 		Message: &nudgewire.Message{
-			ID: nudgewire.MessageID(fmt.Sprintf("%d", 90071992547409930+int64(d.ID))), Phone: d.Phone, Category: d.Category, NextPollAt: now,
+			ServiceID: nudgewire.ServiceID(fmt.Sprintf("%d", 90071992547409930+int64(d.ID))), Phone: d.Phone, Category: d.Category, NextPollAt: now,
 		},
 	}
 }
@@ -228,7 +228,7 @@ func polls(b *testing.B, s *store.Store) {
 		if err != nil {
 			return err
 		}
-		return s.FinishPoll(context.Background(), nudgewire.Poll{DispatchID: m.DispatchID, Status: nudgewire.StatusSent, At: now, NextPollAt: now.Add(time.Hour)})
+		return s.FinishPoll(context.Background(), nudgewire.Poll{MessageID: m.ID, Status: nudgewire.StatusSent, At: now, NextPollAt: now.Add(time.Hour)})
 	})
 }
 

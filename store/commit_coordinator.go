@@ -67,7 +67,7 @@ type sequence int
 
 const (
 	eventIDs sequence = iota
-	dispatchIDs
+	messageIDs
 	rejectedIDs
 	runIDs
 	outgoingIDs
@@ -76,7 +76,7 @@ const (
 )
 
 // A key leads from a hash to a row: to an event by its connector and dedupe key, part is then its day; to a
-// dispatch by its correlation key, part is then correlations; or to the tombstones of a correlation key, part is then
+// message by its correlation key, part is then correlations; or to the tombstones of a correlation key, part is then
 // tombstones and the number 0.
 type key = keyindex.Key
 
@@ -89,7 +89,7 @@ const (
 	firstDay
 )
 
-// tombstoneHash is another hash than the one that leads to the dispatches of the same correlation key.
+// tombstoneHash is another hash than the one that leads to the messages of the same correlation key.
 func tombstoneHash(correlation int64) int64 { return ^correlation }
 
 // allocate gives the next number.

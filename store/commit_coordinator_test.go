@@ -57,11 +57,11 @@ func (s *strict) lowWater() *lowWater { return nil }
 // curious are rules that need every fact and let everything go.
 type curious struct{}
 
-func (curious) Needs(*nudgewire.Dispatch) nudgewire.DueNeeds {
+func (curious) Needs(*nudgewire.Message) nudgewire.DueNeeds {
 	return nudgewire.DueNeeds{Sends: time.Hour, Account: time.Hour, Consent: true, Window: true}
 }
 
-func (curious) Decide(_ *nudgewire.Dispatch, _ *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
+func (curious) Decide(_ *nudgewire.Message, _ *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	return nudgewire.Verdict{Window: now}
 }
 
@@ -103,16 +103,16 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 		return func(p *nudgewire.Plan) {
 			p.Event.DedupeKey, p.Event.ContentKey = dedupe, ""
 			p.Proposals[0].Decision.Outcome, p.Proposals[0].Forget = outcome, now.Add(time.Hour)
-			p.Proposals[0].Correlation.Phone, p.Proposals[0].Dispatch.Phone = "447700900199", "447700900199"
+			p.Proposals[0].Correlation.Phone, p.Proposals[0].Message.Phone = "447700900199", "447700900199"
 		}
 	}
 	if got := accept(another("a again", nudgewire.Planned), "a"); got[0].Decisions[0].Outcome != nudgewire.Restarted {
 		t.Errorf("the cart came again: %+v", got[0].Decisions)
 	}
 	accept(another("a is over", nudgewire.Cancelling), "a")
-	anew, err := s.Replan(t.Context(), "remind", "", func(d *nudgewire.Dispatch, _ func() (nudgewire.Event, error)) (Replanned, error) {
+	anew, err := s.Replan(t.Context(), "remind", "", func(d *nudgewire.Message, _ func() (nudgewire.Event, error)) (Replanned, error) {
 		d.DueAt, d.Reason = now, "planned anew"
-		return Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Outcome: nudgewire.Planned}, Dispatch: *d}}, nil
+		return Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Outcome: nudgewire.Planned}, Message: *d}}, nil
 	})
 	if err != nil || anew.Anew != 3 {
 		t.Fatalf("planned anew: %+v (%v)", anew, err)
@@ -122,11 +122,11 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 		t.Fatalf("claimed %d (%v)", len(claimed), err)
 	}
 	for _, d := range claimed {
-		if err := s.Finish(t.Context(), nudgewire.Attempt{DispatchID: d.ID, Owner: "o", Number: 1, State: nudgewire.StateRejected, At: now}); err != nil {
+		if err := s.Finish(t.Context(), nudgewire.Attempt{MessageID: d.ID, Owner: "o", Number: 1, State: nudgewire.StateRejected, At: now}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	went, stayed, err := s.Retry(t.Context(), Retry{Filter: DispatchFilter{State: nudgewire.StateRejected}, Now: now})
+	went, stayed, err := s.Retry(t.Context(), Retry{Filter: MessageFilter{State: nudgewire.StateRejected}, Now: now})
 	if err != nil || len(went) != 1 || went[0].N != 3 {
 		t.Errorf("sent again: %v, not: %v (%v)", went, stayed, err)
 	}
@@ -147,11 +147,11 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := make([]nudgewire.Dispatch, 5)
+	rows := make([]nudgewire.Message, 5)
 	for i := range rows {
-		rows[i] = nudgewire.Dispatch{Trigger: "j", Key: nudgewire.RowKey(run, int64(i+1)), Phone: "447700900101", Category: nudgewire.Marketing, DueAt: now}
+		rows[i] = nudgewire.Message{Trigger: "j", Key: nudgewire.RowKey(run, int64(i+1)), Phone: "447700900101", Category: nudgewire.Marketing, DueAt: now}
 	}
-	for _, some := range [][]nudgewire.Dispatch{rows[1:3], rows} { // the second time some are there already
+	for _, some := range [][]nudgewire.Message{rows[1:3], rows} { // the second time some are there already
 		first := int64(1)
 		if len(some) == 2 {
 			first = 2
@@ -162,7 +162,7 @@ func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 	}
 	n := 0
 	if err := s.RunRows(t.Context(), run, 0, func(r *nudgewire.RunRow) error {
-		if n++; int(r.Number) != n || r.Dispatch.Key != rows[n-1].Key {
+		if n++; int(r.Number) != n || r.Message.Key != rows[n-1].Key {
 			t.Errorf("row %d: %+v", n, r)
 		}
 		return nil

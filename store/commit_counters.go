@@ -23,7 +23,7 @@ const (
 	countOptIns
 	countForgetting
 	countConfirmed
-	countDispatches // with countFollowed also the newest number given to a dispatch
+	countMessages // with countFollowed also the newest number given to a message
 	countAttempts
 	countRetries
 	countAccepted
@@ -31,9 +31,8 @@ const (
 	countInDoubt
 	countCancelled
 	countDropped
-	countMessages
 	countUntracked
-	countFollowed // messages without a dispatch, which have a number of the same sequence
+	countFollowed // messages without a message, which have a number of the same sequence
 	countPolls
 	countSent
 	countDelivered
@@ -58,15 +57,14 @@ var counterNames = [counterCount]string{
 	countOptIns:             "decisions_allowed",
 	countForgetting:         "decisions_forgetting",
 	countConfirmed:          "decisions_confirmed",
-	countDispatches:         "dispatches",
+	countMessages:           "messages",
 	countAttempts:           "attempts",
 	countRetries:            "attempts_again",
-	countAccepted:           "dispatches_accepted",
-	countRejected:           "dispatches_rejected",
-	countInDoubt:            "dispatches_in_doubt",
-	countCancelled:          "dispatches_cancelled",
-	countDropped:            "dispatches_dropped",
-	countMessages:           "messages",
+	countAccepted:           "messages_accepted",
+	countRejected:           "messages_rejected",
+	countInDoubt:            "messages_in_doubt",
+	countCancelled:          "messages_cancelled",
+	countDropped:            "messages_dropped",
 	countUntracked:          "messages_untracked",
 	countFollowed:           "messages_of_uploads",
 	countPolls:              "polls",

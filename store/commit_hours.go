@@ -51,7 +51,7 @@ func partyOf(event int64, trigger, template string, phone nudgewire.Phone) party
 	return p
 }
 
-func partyOfDispatch(d *nudgewire.Dispatch) party {
+func partyOfMessage(d *nudgewire.Message) party {
 	p := partyOf(int64(d.EventID), d.Trigger, templateOf(&d.Send), d.Phone)
 	p.account = d.Account
 	return p
@@ -155,7 +155,7 @@ func (t *tx) countMessage(p *party, what, class string) {
 	t.countHour(hourKey{p.about, what, p.name, p.template, p.country, class}, 1)
 }
 
-// countState counts what a dispatch became, when it was something before.
+// countState counts what a message became, when it was something before.
 func (t *tx) countState(p *party, state nudgewire.State, class nudgewire.ErrorClass) {
 	what := string(state)
 	if state == nudgewire.StateWaiting {

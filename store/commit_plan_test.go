@@ -78,7 +78,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	}()
 	for _, state := range nudgewire.States {
 		if state != nudgewire.StateAccepted { // asked for by its number, newest first
-			_, err := s.Dispatches(t.Context(), DispatchFilter{State: state})
+			_, err := s.Messages(t.Context(), MessageFilter{State: state})
 			failIf(t, err)
 		}
 	}
@@ -87,11 +87,11 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, err = s.Story(t.Context(), "447700900123", 5)
 	failIf(t, err)
-	if _, err := s.MessageByID(t.Context(), "wamid.1"); !errors.Is(err, nudgewire.ErrNotFound) {
+	if _, err := s.MessageByServiceID(t.Context(), "wamid.1"); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Fatal(err)
 	}
 	for _, status := range []nudgewire.Status{nudgewire.StatusSent, nudgewire.StatusFailed} {
-		_, err = s.Dispatches(t.Context(), DispatchFilter{Status: status})
+		_, err = s.Messages(t.Context(), MessageFilter{Status: status})
 		failIf(t, err)
 	}
 	_, _, _, err = s.RowOf(t.Context(), 1)
@@ -112,7 +112,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, err = s.Family(t.Context(), run)
 	failIf(t, err)
-	_, err = s.FactsOf(t.Context(), &nudgewire.Dispatch{Phone: "447700900123"})
+	_, err = s.FactsOf(t.Context(), &nudgewire.Message{Phone: "447700900123"})
 	failIf(t, err)
 	_, _, err = s.NextDue(t.Context())
 	failIf(t, err)
@@ -127,7 +127,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, err = s.WaitingByConfig(t.Context())
 	failIf(t, err)
-	_, err = s.Replan(t.Context(), "remind", "", func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (Replanned, error) { return Replanned{}, nil })
+	_, err = s.Replan(t.Context(), "remind", "", func(*nudgewire.Message, func() (nudgewire.Event, error)) (Replanned, error) { return Replanned{}, nil })
 	failIf(t, err)
 	keep := keepUsual
 	keep.WebhooksOut = day

@@ -21,7 +21,7 @@ type writer struct {
 	batch             // the open one
 	foreseen foreseen // by acceptAll
 	scratch
-	triggers map[string]bool // that are in the table of their names; see dispatch_due.go
+	triggers map[string]bool // that are in the table of their names; see message_due.go
 }
 
 // shared is what the writers of one store have in common.
@@ -34,9 +34,9 @@ type shared struct {
 	rejected    rejected
 	hourKnown   hourKnown
 	unusedKnown unusedKnown
-	renames     atomic.Pointer[[]Rename]                    // see rename.go; nil before they were read
-	restored    atomic.Pointer[Restoration]                 // the newest; nil for none, and where it is only read
-	onDoubt     func(*nudgewire.Dispatch) nudgewire.OnDoubt // see Options
+	renames     atomic.Pointer[[]Rename]                   // see rename.go; nil before they were read
+	restored    atomic.Pointer[Restoration]                // the newest; nil for none, and where it is only read
+	onDoubt     func(*nudgewire.Message) nudgewire.OnDoubt // see Options
 	now         func() time.Time
 	hooks       hooks
 	tells       func(about, word string) []string // see Options; nil where nobody ever wants to know
@@ -99,7 +99,7 @@ type batch struct {
 	named        map[string]int64  // see countNamed
 	hours        map[hourKey]int64 // see countHour
 	unused       map[unusedKey]unused
-	trimRejected bool             // see dispatch_rejected.go
+	trimRejected bool             // see message_rejected.go
 	heard        map[string]heard // see error_texts.go
 
 	dues, polls waits
@@ -210,7 +210,7 @@ func (o *waiting) runIn(t *tx) error {
 	return err
 }
 
-// leavesDue notes that a dispatch of an account now waits for at.
+// leavesDue notes that a message of an account now waits for at.
 func (t *tx) leavesDue(account string, at int64) {
 	t.dues.note(account, at, t.at)
 	t.peers.lowWater().lower(account, at)

@@ -81,9 +81,9 @@ func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err erro
 	return reason, found, err
 }
 
-// barred says why a due dispatch is dropped for a block of its phone, "" when it is not. A
+// barred says why a due message is dropped for a block of its phone, "" when it is not. A
 // code that the person asks for by logging in comes all the same.
-func (t *tx) barred(d *nudgewire.Dispatch) (why string, err error) {
+func (t *tx) barred(d *nudgewire.Message) (why string, err error) {
 	if !d.Category.Blockable() {
 		return "", nil
 	}
@@ -105,10 +105,10 @@ func blockedWords(reason string) string {
 // taking the block for older than the claim.
 const clockSlack = int64(time.Minute / time.Microsecond)
 
-// FactsOf are the facts of a claimed dispatch that may have changed since its claim, for the look just before its call: an event that
+// FactsOf are the facts of a claimed message that may have changed since its claim, for the look just before its call: an event that
 // cancelled it, a hold, a block of its contact. A block that is older than the claim was seen by
 // the claim, so the database is asked only while blocks are fresh; the rest asks none.
-func (s *Store) FactsOf(ctx context.Context, d *nudgewire.Dispatch) (f nudgewire.DueFacts, err error) {
+func (s *Store) FactsOf(ctx context.Context, d *nudgewire.Message) (f nudgewire.DueFacts, err error) {
 	f.Claimed, f.CalledOff = true, s.recent.why(d.ID)
 	if h, held := s.Held(d); held {
 		f.Held = h.Why()

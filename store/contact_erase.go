@@ -12,7 +12,7 @@ import (
 
 // What is forgotten goes in steps: the tables are read page by page beside the daemon's work, and what tells of the contact
 // is changed in small commits. A crash loses no order: the rows of table forgetting stay until all is done, and every
-// step may be done again. So what leads to the rest, the phones of events and dispatches, goes last.
+// step may be done again. So what leads to the rest, the phones of events and messages, goes last.
 
 // perErase is how many rows are read at a time, and how many changes share a commit.
 const perErase = 256
@@ -24,12 +24,12 @@ type eraser struct {
 	phones     map[string]int64 // to the microsecond up to which
 	connectors map[string]int64
 	events     map[int64]bool // that are forgotten
-	dispatches map[int64]bool
+	messages   map[int64]bool
 	missed     bool // a row changed between its reading and its writing
 }
 
 func (s *Store) newEraser(all []Erasure) *eraser {
-	e := &eraser{Store: s, phones: map[string]int64{}, connectors: map[string]int64{}, events: map[int64]bool{}, dispatches: map[int64]bool{}}
+	e := &eraser{Store: s, phones: map[string]int64{}, connectors: map[string]int64{}, events: map[int64]bool{}, messages: map[int64]bool{}}
 	for _, o := range all {
 		if o.Connector != "" {
 			e.connectors[o.Connector] = micro(o.At)
@@ -87,7 +87,7 @@ func (e *eraser) run(ctx context.Context) (waits string, err error) {
 // steps are in an order in which each may be the last before a crash.
 func (e *eraser) steps() []func(context.Context) error {
 	return []func(context.Context) error{
-		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.listRows, e.texts, e.answers, e.ownDispatches, e.ownEvents,
+		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.listRows, e.texts, e.answers, e.ownMessages, e.ownEvents,
 	}
 }
 
@@ -137,12 +137,12 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 			return "", err
 		}
 	}
-	end := func(ids []int64, from nudgewire.State, do func(*tx, *nudgewire.Dispatch) error) error {
+	end := func(ids []int64, from nudgewire.State, do func(*tx, *nudgewire.Message) error) error {
 		for some := range slices.Chunk(ids, perErase) {
 			err := e.write(ctx, laneWork, func(t *tx) error {
 				for _, id := range some {
-					var d nudgewire.Dispatch
-					err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
+					var d nudgewire.Message
+					err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, id)
 					if err == nil && d.State == from {
 						err = do(t, &d)
 					}
@@ -158,10 +158,10 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 		}
 		return nil
 	}
-	if err := end(waiting, nudgewire.StateWaiting, func(t *tx, d *nudgewire.Dispatch) error { return t.cancelOne(d, why) }); err != nil {
+	if err := end(waiting, nudgewire.StateWaiting, func(t *tx, d *nudgewire.Message) error { return t.cancelOne(d, why) }); err != nil {
 		return "", err
 	}
-	return waits, end(doubt, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error {
+	return waits, end(doubt, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Message) error {
 		_, err := t.resolveOne(d, nudgewire.ResolveDrop, why)
 		return err
 	})
@@ -253,7 +253,7 @@ func (e *eraser) walk(ctx context.Context, query string, each func(id int64, r *
 	}
 }
 
-// collect finds the events and dispatches that are forgotten.
+// collect finds the events and messages that are forgotten.
 func (e *eraser) collect(ctx context.Context) error {
 	err := e.walk(ctx, `SELECT id, phone, connector, received_at FROM events WHERE id > ?1 ORDER BY id`, func(id int64, r *row) error {
 		if e.owns(r.text(), r.text(), r.int()) {
@@ -269,7 +269,7 @@ func (e *eraser) collect(ctx context.Context) error {
 		FROM messages d LEFT JOIN events e ON e.id = d.event_id LEFT JOIN parts p ON d.part > 0 AND p.run_id = d.run_id AND p.number = d.part WHERE d.id > ?1 ORDER BY d.id`,
 		func(id int64, r *row) error {
 			if e.owns(r.text(), r.text(), r.int()) {
-				e.dispatches[id] = true
+				e.messages[id] = true
 			}
 			return nil
 		})
@@ -437,27 +437,27 @@ func idsOf(set map[int64]bool) []int64 {
 	return out
 }
 
-var eraseAnswersSQL = statementOf(`UPDATE attempts SET answer = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END WHERE dispatch_id = ?1`)
+var eraseAnswersSQL = statementOf(`UPDATE attempts SET answer = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END WHERE message = ?1`)
 
 // answers drops what the service said of what was sent to those who are forgotten.
 func (e *eraser) answers(ctx context.Context) error {
-	return e.change(ctx, eraseAnswersSQL, idsOf(e.dispatches), forgottenWords)
+	return e.change(ctx, eraseAnswersSQL, idsOf(e.messages), forgottenWords)
 }
 
-var eraseDispatchSQL = statementOf(`UPDATE messages SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END,
+var eraseMessageSQL = statementOf(`UPDATE messages SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END,
 			unmasked = 0, error = CASE WHEN error = '' THEN '' ELSE ?4 END
 			WHERE id = ?1 AND state <> 'waiting' AND state <> 'sending'`)
 
-// ownDispatches keeps of a message that was sent its numbers, states and times, and what names its template.
-func (e *eraser) ownDispatches(ctx context.Context) error {
-	ids := idsOf(e.dispatches)
+// ownMessages keeps of a message that was sent its numbers, states and times, and what names its template.
+func (e *eraser) ownMessages(ctx context.Context) error {
+	ids := idsOf(e.messages)
 	slices.Sort(ids)
 	for some := range slices.Chunk(ids, perErase) {
 		err := e.write(ctx, laneWork, func(t *tx) error {
 			for _, id := range some {
-				var d nudgewire.Dispatch
+				var d nudgewire.Message
 				var send string
-				err := t.query(dispatchSQL, func(r *row) error { d, send = scanDispatch(r); return r.err }, id)
+				err := t.query(messageSQL, func(r *row) error { d, send = scanMessage(r); return r.err }, id)
 				if err != nil || d.ID == 0 {
 					return err
 				}
@@ -466,7 +466,7 @@ func (e *eraser) ownDispatches(ctx context.Context) error {
 				if d.EventID != 0 { // the key of a row names its run
 					d.Key = ""
 				}
-				if err := t.put(eraseDispatchSQL, id, d.Key, endedSend(&d.Send), forgottenWords); err != nil {
+				if err := t.put(eraseMessageSQL, id, d.Key, endedSend(&d.Send), forgottenWords); err != nil {
 					return err
 				}
 			}

@@ -80,7 +80,7 @@ func (e *erasing) plan(phone, mentions string, change ...func(*nudgewire.Plan)) 
 				{Text: "phone", Held: true, Values: []nudgewire.Value{{Name: "phone", Value: mentions}}},
 			}},
 			Correlation: nudgewire.Correlation{Trigger: "cart", Key: fmt.Sprintf("c%d-%s", e.n, mentions), Phone: nudgewire.Phone(phone)},
-			Dispatch: nudgewire.Dispatch{
+			Message: nudgewire.Message{
 				Phone: nudgewire.Phone(phone), Category: nudgewire.Marketing, DueAt: e.now, CreatedAt: e.now,
 				Send: nudgewire.Send{Template: "t", Language: "en", Variables: []string{"Ada", mentions}},
 			},
@@ -92,20 +92,20 @@ func (e *erasing) plan(phone, mentions string, change ...func(*nudgewire.Plan)) 
 	return p
 }
 
-func (e *erasing) claim(n int) []nudgewire.Dispatch {
+func (e *erasing) claim(n int) []nudgewire.Message {
 	e.Helper()
 	got, err := e.Claim(e.Context(), nudgewire.ClaimRequest{Owner: "me", Now: e.now, Lease: time.Hour, Authentication: n, Utility: n, Marketing: n})
 	e.must(err)
 	return got
 }
 
-func (e *erasing) finish(d *nudgewire.Dispatch, s nudgewire.State, change ...func(*nudgewire.Attempt)) {
+func (e *erasing) finish(d *nudgewire.Message, s nudgewire.State, change ...func(*nudgewire.Attempt)) {
 	e.Helper()
-	a := nudgewire.Attempt{DispatchID: d.ID, Owner: "me", Number: d.Attempt, State: s, At: e.now, Answer: `{"to":"` + string(d.Phone) + `"}`}
+	a := nudgewire.Attempt{MessageID: d.ID, Owner: "me", Number: d.Attempt, State: s, At: e.now, Answer: `{"to":"` + string(d.Phone) + `"}`}
 	if s != nudgewire.StateAccepted {
 		a.Reason = "not to " + string(d.Phone)
 	} else {
-		a.Message = &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(1000 + int64(d.ID))), Phone: d.Phone, Category: d.Category, Status: "accepted", NextPollAt: e.now.Add(time.Minute)}
+		a.Message = &nudgewire.Message{ServiceID: nudgewire.ServiceID(fmt.Sprint(1000 + int64(d.ID))), Phone: d.Phone, Category: d.Category, Status: "accepted", NextPollAt: e.now.Add(time.Minute)}
 	}
 	for _, c := range change {
 		c(&a)
@@ -187,7 +187,7 @@ func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
 		e.event(phone, mentions, func(p *nudgewire.Plan) {
 			p.Event.Form.Answers["nth"] = fmt.Sprint(i)
 			if i%3 == 0 {
-				p.Proposals[0].Decision.Outcome, p.Proposals[0].Dispatch = nudgewire.Cancelling, nudgewire.Dispatch{}
+				p.Proposals[0].Decision.Outcome, p.Proposals[0].Message = nudgewire.Cancelling, nudgewire.Message{}
 				p.Proposals[0].Forget = e.now.Add(time.Hour)
 			}
 		})
@@ -231,7 +231,7 @@ func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
 	}
 	after, err := e.Totals(e.Context())
 	e.must(err)
-	for _, same := range []string{"events", "dispatches", "messages", "dispatches_accepted"} {
+	for _, same := range []string{"events", "messages", "messages_accepted"} {
 		if totals[same] != after[same] {
 			t.Errorf("%s: %d, was %d", same, after[same], totals[same])
 		}
@@ -327,11 +327,11 @@ func TestForgettingMeetsEachState(t *testing.T) {
 	if waits := e.erase(); waits != "message 6 is being sent" {
 		t.Fatalf("waits for %q", waits)
 	}
-	want := map[nudgewire.DispatchID]nudgewire.State{1: "accepted", 2: "rejected", 3: "dropped", 4: "cancelled", 5: "dropped", 6: "sending"}
+	want := map[nudgewire.MessageID]nudgewire.State{1: "accepted", 2: "rejected", 3: "dropped", 4: "cancelled", 5: "dropped", 6: "sending"}
 	check := func() {
 		t.Helper()
 		for id, state := range want {
-			d, err := e.Dispatch(t.Context(), id)
+			d, err := e.Message(t.Context(), id)
 			e.must(err)
 			if d.State != state {
 				t.Errorf("message %d is %s, want %s", id, d.State, state)
@@ -354,11 +354,11 @@ func TestForgettingMeetsEachState(t *testing.T) {
 	if found := e.holds(forgottenPhone); len(found) > 0 {
 		t.Errorf("it stands in %s", found)
 	}
-	if d, err := e.Dispatch(t.Context(), 2); err != nil || !d.Forgotten() || d.Send.Template != "t" || d.Send.Variables != nil {
+	if d, err := e.Message(t.Context(), 2); err != nil || !d.Forgotten() || d.Send.Template != "t" || d.Send.Variables != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
 	// A late answer to what was in doubt changes nothing any more.
-	late := nudgewire.Attempt{DispatchID: 3, Owner: "me", Number: 1, State: nudgewire.StateAccepted, At: e.now, Message: &nudgewire.Message{ID: "77", Phone: forgottenPhone, Category: "marketing"}}
+	late := nudgewire.Attempt{MessageID: 3, Owner: "me", Number: 1, State: nudgewire.StateAccepted, At: e.now, Message: &nudgewire.Message{ServiceID: "77", Phone: forgottenPhone, Category: "marketing"}}
 	if err := e.Finish(t.Context(), late); err == nil {
 		t.Error("a late answer was taken")
 	}

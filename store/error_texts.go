@@ -30,19 +30,19 @@ type ErrorText struct {
 	Failed   int64  // messages that it took and failed later
 	First    time.Time
 	Last     time.Time
-	Dispatch nudgewire.DispatchID // whose the newest was
+	Message  nudgewire.MessageID // whose the newest was
 }
 
 // heard is what a group adds to a row of error_texts.
 type heard struct {
 	sample           string
 	rejected, failed int64
-	id               nudgewire.DispatchID
+	id               nudgewire.MessageID
 }
 
 // hear counts the service's words about a message. A text about a message that keeps no variables loses
 // all its numbers, for one may be the code that was sent.
-func (t *tx) hear(words string, id nudgewire.DispatchID, failed, forget bool) {
+func (t *tx) hear(words string, id nudgewire.MessageID, failed, forget bool) {
 	if words == "" {
 		return
 	}
@@ -69,9 +69,9 @@ func (t *tx) hear(words string, id nudgewire.DispatchID, failed, forget bool) {
 }
 
 var (
-	errorTextSQL = statementOf(`INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, dispatch_id) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
+	errorTextSQL = statementOf(`INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, message) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
 		ON CONFLICT (text) DO UPDATE SET sample = excluded.sample, rejected = error_texts.rejected + excluded.rejected,
-			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, dispatch_id = excluded.dispatch_id`)
+			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, message = excluded.message`)
 	trimErrorTextsSQL = statementOf(`DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`)
 )
 
@@ -116,16 +116,16 @@ func (s *Store) ErrorTexts(ctx context.Context, since time.Time, limit int) ([]E
 	}
 	var q select_
 	q.and("last_at >= ?", micro(since))
-	out, err := list(ctx, s, q.sql("text, sample, rejected, failed, first_at, last_at, dispatch_id", "error_texts", "last_at DESC, text", limit), q.args,
+	out, err := list(ctx, s, q.sql("text, sample, rejected, failed, first_at, last_at, message", "error_texts", "last_at DESC, text", limit), q.args,
 		func(r *row) (ErrorText, error) {
-			return ErrorText{r.text(), r.text(), r.int(), r.int(), r.time(), r.time(), nudgewire.DispatchID(r.int())}, nil
+			return ErrorText{r.text(), r.text(), r.int(), r.int(), r.time(), r.time(), nudgewire.MessageID(r.int())}, nil
 		})
 	return out, wrap(err, "list what the service said")
 }
 
 // heedAttempt does what the service's words about a claimed message to a phone mean beyond that message.
 func (t *tx) heedAttempt(a *nudgewire.Attempt, phone nudgewire.Phone) error {
-	t.hear(a.Words, a.DispatchID, false, false) // the sender took out what was sent
+	t.hear(a.Words, a.MessageID, false, false) // the sender took out what was sent
 	if a.Class != nudgewire.ErrorOptOut {
 		return nil
 	}
@@ -136,21 +136,21 @@ func (t *tx) heedAttempt(a *nudgewire.Attempt, phone nudgewire.Phone) error {
 // its template, and for another try.
 func (t *tx) heedFailure(m *nudgewire.Message, at time.Time, s *Store) error {
 	var forget bool
-	if err := t.query(dispatchSQL, func(r *row) error { _, send := scanDispatch(r); forget = forgets(send); return r.err }, int64(m.DispatchID)); err != nil {
+	if err := t.query(messageSQL, func(r *row) error { _, send := scanMessage(r); forget = forgets(send); return r.err }, int64(m.ID)); err != nil {
 		return err
 	}
-	t.hear(m.Error, m.DispatchID, true, forget)
+	t.hear(m.Error, m.ID, true, forget)
 	switch m.ErrorClass {
 	case nudgewire.ErrorOptOut:
 		return t.blockByService(m.Phone, m.Error)
 	case nudgewire.ErrorTemplate:
-		if err := t.pauseTemplateOf(m.DispatchID, m.Error, m.AcceptedAt, at); err != nil {
+		if err := t.pauseTemplateOf(m.ID, m.Error, m.AcceptedAt, at); err != nil {
 			return err
 		}
 	}
 	// What was accepted before the data was restored may have failed before, too, and have gone again then.
 	if _, again := m.ErrorClass.GoesAgain(); again && !t.mayHaveGone(m.AcceptedAt) {
-		return t.succeed(m.DispatchID, m.ErrorClass, at, s)
+		return t.succeed(m.ID, m.ErrorClass, at, s)
 	}
 	return nil
 }

@@ -35,14 +35,14 @@ func wrap(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-// A StateError says that a dispatch is not in the state that an order about it needs.
+// A StateError says that a message is not in the state that an order about it needs.
 type StateError struct {
-	ID    nudgewire.DispatchID
+	ID    nudgewire.MessageID
 	State nudgewire.State // that it is in
 	Want  nudgewire.State // that the order needs
 }
 
-// Error says which state the dispatch is in and which one the order needs.
+// Error says which state the message is in and which one the order needs.
 func (e *StateError) Error() string {
 	words := map[nudgewire.State]string{
 		nudgewire.StateWaiting:   "still waits for its time",
@@ -53,7 +53,7 @@ func (e *StateError) Error() string {
 		nudgewire.StateCancelled: "was cancelled already",
 		nudgewire.StateDropped:   "was dropped already",
 	}
-	return fmt.Sprintf("dispatch %d %s (%s); this needs one that is %s", e.ID, words[e.State], e.State, e.Want)
+	return fmt.Sprintf("message %d %s (%s); this needs one that is %s", e.ID, words[e.State], e.State, e.Want)
 }
 
 // A NewerSchemaError says that the data was written by another version of nudgewire.

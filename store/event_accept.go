@@ -99,7 +99,7 @@ type readyProposal struct {
 	steps []readyStep // instead of the one send, of a sequence
 }
 
-// A readySend is what a dispatch sends, encoded.
+// A readySend is what a message sends, encoded.
 type readySend struct {
 	send  string
 	ended string // what takes the place of send; "" where it stays
@@ -162,13 +162,13 @@ func (r *readyProposal) prepare(w *nudgewire.Proposal, hash func(...string) int6
 	if w.Decision.Outcome != nudgewire.Planned {
 		return nil
 	}
-	if w.Dispatch.DueAt.IsZero() {
+	if w.Message.DueAt.IsZero() {
 		return errNoDueTime
 	}
 	if len(w.Steps) > 0 {
 		return r.prepareSteps(w.Steps)
 	}
-	r.readySend = readySending(&w.Dispatch.Send)
+	r.readySend = readySending(&w.Message.Send)
 	return nil
 }
 
@@ -180,7 +180,7 @@ func readySending(s *nudgewire.Send) readySend {
 	return r
 }
 
-var errNoDueTime = errors.New("a dispatch without a due time")
+var errNoDueTime = errors.New("a message without a due time")
 
 // settles reports whether a proposal with this outcome has a correlation key to settle.
 func settles(o nudgewire.Outcome) bool { return o == nudgewire.Planned || o == nudgewire.Cancelling }
@@ -270,7 +270,7 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 			return d, err
 		}
 		done := settle(*proposal, facts)
-		if d.DispatchID, d.Later, err = t.carryOut(p, i, id, &done); err != nil {
+		if d.MessageID, d.Later, err = t.carryOut(p, i, id, &done); err != nil {
 			return d, err
 		}
 		if done.Outcome != "" {
@@ -294,8 +294,8 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 	}
 	c, known := outcomeCounts[d.Outcome]
 	queueing := d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Restarted
-	if !known || queueing && d.DispatchID == 0 {
-		return d, fmt.Errorf("no decision is %q with dispatch %d", d.Outcome, d.DispatchID)
+	if !known || queueing && d.MessageID == 0 {
+		return d, fmt.Errorf("no decision is %q with message %d", d.Outcome, d.MessageID)
 	}
 	t.counts[c]++
 	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
@@ -318,10 +318,10 @@ var outcomeCounts = map[nudgewire.Outcome]counter{
 	nudgewire.ForgettingAll: countForgetting,
 }
 
-// carryOut does exactly what a settlement says, and returns the dispatch that now holds
-// the event's content, 0 for none, and of a sequence the others that do. An order about a dispatch that does not wait is a fault
+// carryOut does exactly what a settlement says, and returns the message that now holds
+// the event's content, 0 for none, and of a sequence the others that do. An order about a message that does not wait is a fault
 // of Settle and fails the whole plan.
-func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (queued nudgewire.DispatchID, later []nudgewire.DispatchID, err error) {
+func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (queued nudgewire.MessageID, later []nudgewire.MessageID, err error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
@@ -333,7 +333,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 			err = t.put(cancelSQL, int64(c), byEvent(e, id), t.at)
 		}
 		if err != nil {
-			return 0, nil, fmt.Errorf("cancel dispatch %d: %w", c, err)
+			return 0, nil, fmt.Errorf("cancel message %d: %w", c, err)
 		}
 		t.foreseen.forget(c)
 		t.counts[countCancelled]++
@@ -341,7 +341,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {
-			return 0, nil, fmt.Errorf("call off dispatch %d: %w", c, err)
+			return 0, nil, fmt.Errorf("call off message %d: %w", c, err)
 		}
 	}
 	if done.RecordTombstone {
@@ -350,8 +350,8 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 		}
 	}
 	if done.Restart != 0 {
-		if err := t.restart(proposal, ready, ready.readySend, &proposal.Dispatch, id, done.Restart, done.DueAt); err != nil {
-			return 0, nil, fmt.Errorf("restart dispatch %d: %w", done.Restart, err)
+		if err := t.restart(proposal, ready, ready.readySend, &proposal.Message, id, done.Restart, done.DueAt); err != nil {
+			return 0, nil, fmt.Errorf("restart message %d: %w", done.Restart, err)
 		}
 		queued = done.Restart
 	}
@@ -359,12 +359,12 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 	case len(done.Renew) > 0 || done.Insert && len(proposal.Steps) > 0:
 		return t.carrySteps(proposal, ready, id, done)
 	case done.Insert:
-		queued, err = t.insertDispatch(proposal, ready, ready.readySend, &proposal.Dispatch, id)
+		queued, err = t.insertMessage(proposal, ready, ready.readySend, &proposal.Message, id)
 	}
 	return queued, nil, err
 }
 
-func (t *tx) changeWaiting(s *statement, id nudgewire.DispatchID, args ...any) error {
+func (t *tx) changeWaiting(s *statement, id nudgewire.MessageID, args ...any) error {
 	n, err := t.exec(s, args...)
 	if err == nil && n == 0 {
 		err = errNotWaiting(id)
@@ -372,36 +372,36 @@ func (t *tx) changeWaiting(s *statement, id nudgewire.DispatchID, args ...any) e
 	return err
 }
 
-func errNotWaiting(id nudgewire.DispatchID) error {
-	return fmt.Errorf("settled, but dispatch %d does not wait", id)
+func errNotWaiting(id nudgewire.MessageID) error {
+	return fmt.Errorf("settled, but message %d does not wait", id)
 }
 
-var insertDispatchSQL = statementOf(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
+var insertMessageSQL = statementOf(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
 			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as, other_keys, run_id, replaces)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
 
-func (t *tx) insertDispatch(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Dispatch, event nudgewire.EventID) (nudgewire.DispatchID, error) {
-	id, err := t.allocate(dispatchIDs)
+func (t *tx) insertMessage(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Message, event nudgewire.EventID) (nudgewire.MessageID, error) {
+	id, err := t.allocate(messageIDs)
 	if err != nil {
-		return 0, fmt.Errorf("dispatch: %w", err)
+		return 0, fmt.Errorf("message: %w", err)
 	}
 	due, created := micro(enqueue.DueAt), micro(enqueue.CreatedAt)
 	if created == 0 {
 		created = t.at
 	}
-	if err := t.put(insertDispatchSQL, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
+	if err := t.put(insertMessageSQL, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
 		string(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
 		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n"), int64(0), int64(0)); err != nil {
-		return 0, fmt.Errorf("dispatch: %w", err)
+		return 0, fmt.Errorf("message: %w", err)
 	}
-	return nudgewire.DispatchID(id), t.queued(id, ready, proposal.Correlation, enqueue, due)
+	return nudgewire.MessageID(id), t.queued(id, ready, proposal.Correlation, enqueue, due)
 }
 
-// queued makes a new dispatch known, by its key and by its phone.
-func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d *nudgewire.Dispatch, due int64) error {
-	t.counts[countDispatches]++
+// queued makes a new message known, by its key and by its phone.
+func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d *nudgewire.Message, due int64) error {
+	t.counts[countMessages]++
 	p := partyOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
-	t.noteQueued(nudgewire.DispatchID(id), &p, "")
+	t.noteQueued(nudgewire.MessageID(id), &p, "")
 	if !t.triggers[of.Trigger] {
 		if err := t.nameTrigger(of.Trigger); err != nil {
 			return err
@@ -424,9 +424,9 @@ var restartSQL = statementOf(`UPDATE messages SET event_id = ?2, phone = ?3, cat
 			due_at = ?7, expires_at = ?8, config = ?9, updated_at = ?10, event_at = ?11, ended_send = ?12, first_due_at = 0, zone = ?13, account = ?14, step = ?15, sent_as = ?16, other_keys = ?17, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-// restart gives the waiting dispatch id the content of enqueue, due at the given time. Where it is due at another time than
+// restart gives the waiting message id the content of enqueue, due at the given time. Where it is due at another time than
 // the proposal says, its expiry moves by as much.
-func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Dispatch, event nudgewire.EventID, id nudgewire.DispatchID, due time.Time) error {
+func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Message, event nudgewire.EventID, id nudgewire.MessageID, due time.Time) error {
 	expires := enqueue.ExpiresAt
 	if due.IsZero() {
 		due = enqueue.DueAt

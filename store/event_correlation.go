@@ -11,8 +11,8 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A correlation key is looked up by an 8-byte hash and then by its texts. It leads to every dispatch that it ever
-// had, whatever the state: it is written once, and neither a claim nor an outcome touches it again. A dispatch
+// A correlation key is looked up by an 8-byte hash and then by its texts. It leads to every message that it ever
+// had, whatever the state: it is written once, and neither a claim nor an outcome touches it again. A message
 // with a key of its own is found by its phone, too, for the cancelling events that have none.
 
 // identity is what a correlation key is found by: without a key, the phone.
@@ -44,7 +44,7 @@ func (r *readyProposal) find(w *nudgewire.Proposal, hash func(...string) int64) 
 	}
 }
 
-// looksUnder are the hashes under which dispatches are looked for: that of the correlation key, and for a cancelling event the others of its
+// looksUnder are the hashes under which messages are looked for: that of the correlation key, and for a cancelling event the others of its
 // matter, and what of its phone has no key. What is planned looks under no phone: a contact may have had thousands of messages.
 func (r *readyProposal) looksUnder(w *nudgewire.Proposal) []int64 {
 	all := []int64{r.correlation}
@@ -57,7 +57,7 @@ func (r *readyProposal) looksUnder(w *nudgewire.Proposal) []int64 {
 	return all
 }
 
-// otherKeys are the lines of a dispatch's other_keys.
+// otherKeys are the lines of a message's other_keys.
 func otherKeys(lines string) []string {
 	if lines == "" {
 		return nil
@@ -65,7 +65,7 @@ func otherKeys(lines string) []string {
 	return strings.Split(lines, "\n")
 }
 
-// matters reports whether a dispatch is of the proposal's matter: by its key, or by any other identifier of the two.
+// matters reports whether a message is of the proposal's matter: by its key, or by any other identifier of the two.
 func (d *correlatedRow) matters(w *nudgewire.Proposal) bool {
 	if w.Correlation.Key != "" && sameKey(d.key, w.Correlation.Key) {
 		return true
@@ -76,7 +76,7 @@ func (d *correlatedRow) matters(w *nudgewire.Proposal) bool {
 	})
 }
 
-var wasSentOnceSQL = statementOf(`SELECT dispatch_id, state, at FROM sent_once WHERE correlation = ?1`)
+var wasSentOnceSQL = statementOf(`SELECT message, state, at FROM sent_once WHERE correlation = ?1`)
 
 // facts reads what is stored about the correlation key of a proposal, as the transaction sees it now.
 //
@@ -88,7 +88,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	var sent nudgewire.Sent
 	var let []nudgewire.Sent // dropped after a claim
 	var taken []nudgewire.Open
-	var seen map[nudgewire.DispatchID]bool // where more than one hash is looked under
+	var seen map[nudgewire.MessageID]bool // where more than one hash is looked under
 	names := t.underNames(w, ready)
 	trigger := t.callsNow(a.Trigger, moment(t.at))
 	note := func(d *correlatedRow) {
@@ -148,7 +148,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 		more = append(more, under.ready.looksUnder(w)[1:]...)
 	}
 	if len(more) > 0 {
-		seen = map[nudgewire.DispatchID]bool{}
+		seen = map[nudgewire.MessageID]bool{}
 	}
 	var gone []int64 // hashes of which something is not kept any more
 	for _, under := range names {
@@ -191,7 +191,7 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 			break
 		}
 		err = t.query(wasSentOnceSQL, func(r *row) error {
-			sent = nudgewire.Sent{ID: nudgewire.DispatchID(r.int()), State: nudgewire.State(r.text()), At: r.time()}
+			sent = nudgewire.Sent{ID: nudgewire.MessageID(r.int()), State: nudgewire.State(r.text()), At: r.time()}
 			return r.err
 		}, hash)
 		if err != nil {
@@ -216,26 +216,26 @@ func (t *tx) facts(w *nudgewire.Proposal, ready *readyProposal) (f nudgewire.Fac
 	return f, err
 }
 
-var attemptInDoubtSQL = statementOf(`SELECT 1 FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt' LIMIT 1`)
+var attemptInDoubtSQL = statementOf(`SELECT 1 FROM attempts WHERE message = ?1 AND state = 'in_doubt' LIMIT 1`)
 
-// mayHaveReached reports whether an attempt of a dispatch that was dropped or cancelled may have been taken: it is let be, by
+// mayHaveReached reports whether an attempt of a message that was dropped or cancelled may have been taken: it is let be, by
 // on_doubt or by a person, or it waited to be sent again when it ended.
-func (t *tx) mayHaveReached(id nudgewire.DispatchID) (may bool, err error) {
+func (t *tx) mayHaveReached(id nudgewire.MessageID) (may bool, err error) {
 	err = t.query(attemptInDoubtSQL, func(*row) error { may = true; return nil }, int64(id))
 	return may, err
 }
 
-// mayFail reports whether the message of an accepted dispatch failed, or is not known to have been sent.
-func (t *tx) mayFail(id nudgewire.DispatchID) (may bool, err error) {
+// mayFail reports whether an accepted message failed, or is not known to have been sent.
+func (t *tx) mayFail(id nudgewire.MessageID) (may bool, err error) {
 	err = t.query(polledSQL, func(r *row) error {
-		m, err := scanMessage(r)
+		m, err := scanFollowed(r)
 		may = m.Status == nudgewire.StatusFailed || !m.Final && m.DeliveredAt.IsZero()
 		return err
 	}, int64(id))
 	return may, err
 }
 
-// A correlatedRow is a dispatch as its correlation key sees it.
+// A correlatedRow is a message as its correlation key sees it.
 type correlatedRow struct {
 	nudgewire.Waiting
 	party
@@ -249,14 +249,14 @@ var correlatedSQL = statementOf(`SELECT id, state, trigger_name, correlation_key
 		FROM messages WHERE id = ?1 {{for update}}`)
 
 func scanCorrelated(r *row) (d correlatedRow) {
-	d.ID, d.state = nudgewire.DispatchID(r.int()), nudgewire.State(r.text())
+	d.ID, d.state = nudgewire.MessageID(r.int()), nudgewire.State(r.text())
 	d.trigger, d.key, d.others = r.text(), r.text(), r.text()
 	d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
 	d.Step, d.party = int(r.int()), scanParty(r)
 	return d
 }
 
-// correlated is one dispatch; there is false where it is not kept any more.
+// correlated is one message; there is false where it is not kept any more.
 func (t *tx) correlated(id int64) (d correlatedRow, there bool, err error) {
 	if d, known := t.foreseen.rows[id]; known {
 		return d, d.ID != 0, nil
@@ -265,7 +265,7 @@ func (t *tx) correlated(id int64) (d correlatedRow, there bool, err error) {
 	return d, there, err
 }
 
-// correlation calls each with the dispatches that have this hash, by number. gone says that there were others, which are
+// correlation calls each with the messages that have this hash, by number. gone says that there were others, which are
 // not kept any more, or nothing of whose key is.
 func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
 	ids, err := t.find(correlations, correlations, hash)
@@ -287,13 +287,13 @@ type foreseen struct {
 	rows   map[int64]correlatedRow // by number; empty where it is not kept any more
 	ends   map[int64][]remembered  // tombstones, by hash
 
-	verdicts map[int64]newestVerdict // by number of the dispatch; see passAll
+	verdicts map[int64]newestVerdict // by number of the message; see passAll
 }
 
 func (f *foreseen) clear() { *f = foreseen{} }
 
-// forget has a dispatch read again, which was changed.
-func (f *foreseen) forget(id nudgewire.DispatchID) { delete(f.rows, int64(id)) }
+// forget has a message read again, which was changed.
+func (f *foreseen) forget(id nudgewire.MessageID) { delete(f.rows, int64(id)) }
 
 // foresee reads what the plans find under their hashes: most find nothing, and ask nothing.
 func (t *tx) foresee(plans []*readyPlan) (err error) {

@@ -14,7 +14,7 @@ func TestACancellationByPhoneFindsWhatWasRestartedForIt(t *testing.T) {
 	const first, second = nudgewire.Phone("447700900101"), nudgewire.Phone("447700900102")
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	var s *Store
-	var found []nudgewire.DispatchID
+	var found []nudgewire.MessageID
 	open := func() {
 		s = openAt(t, path)
 		filled(t, s)
@@ -37,12 +37,12 @@ func TestACancellationByPhoneFindsWhatWasRestartedForIt(t *testing.T) {
 		t.Helper()
 		p := testPlan(cart)
 		p.Event.DedupeKey, p.Event.Contact.Phone = dedupe, phone
-		p.Proposals[0].Decision.Outcome, p.Proposals[0].Correlation.Phone, p.Proposals[0].Dispatch.Phone = outcome, phone, phone
+		p.Proposals[0].Decision.Outcome, p.Proposals[0].Correlation.Phone, p.Proposals[0].Message.Phone = outcome, phone, phone
 		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	finds := func(when, dedupe string, want ...nudgewire.DispatchID) {
+	finds := func(when, dedupe string, want ...nudgewire.MessageID) {
 		t.Helper()
 		send(dedupe, "", second, nudgewire.Cancelling)
 		if !slices.Equal(found, want) {

@@ -9,10 +9,10 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-const decisionColumns = `event_id, trigger_name, outcome, reason, key, dispatch_id, later, clauses, config, at, kept`
+const decisionColumns = `event_id, trigger_name, outcome, reason, key, message, later, clauses, config, at, kept`
 
 var (
-	insertDecisionSQL = statementOf(`INSERT INTO decisions (event_id, number, trigger_name, outcome, reason, key, dispatch_id, later, clauses, config, at)
+	insertDecisionSQL = statementOf(`INSERT INTO decisions (event_id, number, trigger_name, outcome, reason, key, message, later, clauses, config, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
 	lastDecisionSQL = statementOf(`SELECT number FROM decisions WHERE event_id = ?1 ORDER BY number DESC LIMIT 1`)
 )
@@ -21,7 +21,7 @@ var (
 func (t *tx) insertDecision(number int64, d *nudgewire.Decision, clauses string) error {
 	later, err := encodeList(d.Later)
 	if err == nil {
-		err = t.put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.DispatchID), later, clauses, d.Config, micro(d.At))
+		err = t.put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.MessageID), later, clauses, d.Config, micro(d.At))
 	}
 	return wrap(err, "decision")
 }
@@ -54,7 +54,7 @@ func decodeList[T any](text string) (all []T, err error) {
 func scanDecision(r *row) (d nudgewire.Decision, kept bool, err error) {
 	d = nudgewire.Decision{
 		EventID: nudgewire.EventID(r.int()), Trigger: r.text(), Outcome: nudgewire.Outcome(r.text()), Reason: r.text(), Key: r.text(),
-		DispatchID: nudgewire.DispatchID(r.int()),
+		MessageID: nudgewire.MessageID(r.int()),
 	}
 	later, clauses := r.text(), r.text()
 	d.Config, d.At, kept = r.text(), r.time(), r.int() == 1
@@ -62,7 +62,7 @@ func scanDecision(r *row) (d nudgewire.Decision, kept bool, err error) {
 		d.Reason = "why is not kept any more (retention.decisions)"
 	}
 	if err = r.err; err == nil {
-		d.Later, err = decodeList[nudgewire.DispatchID](later)
+		d.Later, err = decodeList[nudgewire.MessageID](later)
 	}
 	if err == nil {
 		d.Clauses, err = decodeList[nudgewire.Clause](clauses)

@@ -92,7 +92,7 @@ var saveConfigSQL = statementOf(`INSERT INTO configs (version, text, at) VALUES 
 		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`)
 
 // SaveConfig keeps the text of a config, its secrets already hidden, under the version that
-// decisions and dispatches name. Saving a version again renews its time.
+// decisions and messages name. Saving a version again renews its time.
 func (s *Store) SaveConfig(ctx context.Context, version, text string, at time.Time) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		return t.put(saveConfigSQL, version, text, micro(at))

@@ -173,7 +173,7 @@ func (s *Store) storedHolds(ctx context.Context) ([]nudgewire.Hold, error) {
 		return nudgewire.Hold{
 			Scope: nudgewire.HoldScope(r.text()), Name: r.text(), Kind: nudgewire.HoldKind(r.text()), Account: r.text(), Part: r.text(), Way: r.text(),
 			Reason: r.text(), Who: r.text(), At: r.time(), Until: r.time(),
-			Cause: r.text(), Strikes: int(r.int()), ByStatus: r.int() == 1, Asked: r.int() == 1, Probe: nudgewire.DispatchID(r.int()),
+			Cause: r.text(), Strikes: int(r.int()), ByStatus: r.int() == 1, Asked: r.int() == 1, Probe: nudgewire.MessageID(r.int()),
 		}, r.err
 	})
 	if err == nil && s.file != nil && s.file.fault != nil {
@@ -200,9 +200,9 @@ func (s *Store) Holds(ctx context.Context) ([]nudgewire.Hold, error) {
 }
 
 // Held is the hold that keeps a message back, for one that was claimed before it.
-func (s *Store) Held(d *nudgewire.Dispatch) (nudgewire.Hold, bool) { return firstHold(s.holdsNow(), d) }
+func (s *Store) Held(d *nudgewire.Message) (nudgewire.Hold, bool) { return firstHold(s.holdsNow(), d) }
 
-func firstHold(all []nudgewire.Hold, d *nudgewire.Dispatch) (nudgewire.Hold, bool) {
+func firstHold(all []nudgewire.Hold, d *nudgewire.Message) (nudgewire.Hold, bool) {
 	i := slices.IndexFunc(all, func(h nudgewire.Hold) bool { return h.Stops(d) })
 	if i < 0 {
 		return nudgewire.Hold{}, false
@@ -217,7 +217,7 @@ func (s *Store) HoldsOf(is func(nudgewire.Hold) bool) []nudgewire.Hold {
 
 // JobHeld reports whether a job is held, by its name or with everything.
 func (s *Store) JobHeld(name string) bool {
-	_, held := s.Held(&nudgewire.Dispatch{Trigger: name})
+	_, held := s.Held(&nudgewire.Message{Trigger: name})
 	return held
 }
 
@@ -225,7 +225,7 @@ func (s *Store) JobHeld(name string) bool {
 // is gone.
 func (s *Store) RunHeld(ctx context.Context, r *nudgewire.Run) (nudgewire.Hold, bool, error) {
 	all, err := s.Holds(ctx)
-	h, held := firstHold(all, &nudgewire.Dispatch{Trigger: r.Job, Account: r.Account, Send: nudgewire.Send{Template: r.Send.Template}})
+	h, held := firstHold(all, &nudgewire.Message{Trigger: r.Job, Account: r.Account, Send: nudgewire.Send{Template: r.Send.Template}})
 	return h, held, err
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A backlog is what dispatches that are halted look like in the ledger, by their number i.
+// A backlog is what messages that are halted look like in the ledger, by their number i.
 type backlog struct {
 	halt                        nudgewire.Hold
 	event, trigger, correlation string
 }
 
-// haltedBacklog is a ledger in which n due dispatches that are halted stand before everything else,
+// haltedBacklog is a ledger in which n due messages that are halted stand before everything else,
 // and one more halt that stops nothing.
 func haltedBacklog(b *testing.B, n int, of backlog) string {
 	b.Helper()
@@ -59,7 +59,7 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 	return path
 }
 
-// BenchmarkClaimBehindHalted takes one due dispatch at a time that stands behind a backlog of
+// BenchmarkClaimBehindHalted takes one due message at a time that stands behind a backlog of
 // halted ones. The question is whether p50_µs grows with the backlog.
 func BenchmarkClaimBehindHalted(b *testing.B) {
 	claimBehind(b, backlog{nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "reminder"}, "i", "reminder", "cart-"})

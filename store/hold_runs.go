@@ -7,7 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// What a run has handed over are dispatches, which the sender claims without a look at their run.
+// What a run has handed over are messages, which the sender claims without a look at their run.
 // So a run that stops holds them, in the commit that stops it:
 //
 //   - while it is paused, for as long as it is;
@@ -35,7 +35,7 @@ func (t *tx) holdRows(r *nudgewire.Run, was nudgewire.RunState) error {
 }
 
 // unsentRows finds a row of a run that can still be sent, the newest first.
-const unsentRows = `SELECT 1 FROM run_rows r JOIN messages d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
+const unsentRows = `SELECT 1 FROM run_rows r JOIN messages d ON d.id >= r.message AND d.id < r.message + r.row_count
 	WHERE r.run_id = ?1 AND (d.state = 'waiting' OR d.state = 'sending') ORDER BY r.first_row DESC LIMIT 1`
 
 // sendingRows finds a row that is claimed, by what its key begins with. There are as many claims

@@ -42,14 +42,14 @@ func ofSends(h nudgewire.Hold) bool {
 // SendHolds are the holds of what the service does not take at present.
 func (s *Store) SendHolds() []nudgewire.Hold { return s.HoldsOf(ofSends) }
 
-// Probes reports whether a dispatch shows whether the service takes again what it did not.
-func (s *Store) Probes(id nudgewire.DispatchID) bool {
+// Probes reports whether a message shows whether the service takes again what it did not.
+func (s *Store) Probes(id nudgewire.MessageID) bool {
 	_, is := s.holdProbedBy(id)
 	return is
 }
 
-// holdProbedBy is the hold that a dispatch is the probe of. It costs next to nothing while nothing is held.
-func (s *Store) holdProbedBy(id nudgewire.DispatchID) (nudgewire.Hold, bool) {
+// holdProbedBy is the hold that a message is the probe of. It costs next to nothing while nothing is held.
+func (s *Store) holdProbedBy(id nudgewire.MessageID) (nudgewire.Hold, bool) {
 	all := s.holdsNow()
 	i := slices.IndexFunc(all, func(h nudgewire.Hold) bool { return ofSends(h) && h.Probe == id })
 	if i < 0 {
@@ -59,9 +59,9 @@ func (s *Store) holdProbedBy(id nudgewire.DispatchID) (nudgewire.Hold, bool) {
 }
 
 // finishAndPause is the commit of an attempt that may pause what is sent like it, or lift such a pause; probed is the
-// pause that the dispatch was the probe of, zero for none.
+// pause that the message was the probe of, zero for none.
 func (s *Store) finishAndPause(ctx context.Context, a *nudgewire.Attempt, probed nudgewire.Hold, change op) error {
-	lifts := a.State == nudgewire.StateAccepted && probed.Probe == a.DispatchID && (!probed.ByStatus || a.Message == nil || !a.Message.Tracked())
+	lifts := a.State == nudgewire.StateAccepted && probed.Probe == a.MessageID && (!probed.ByStatus || a.Message == nil || !a.Message.Tracked())
 	return s.changeHolds(ctx, endsIf(lifts, probed), func(t *tx) error {
 		if err := change(t); err != nil {
 			return err
@@ -82,9 +82,9 @@ func (s *Store) pollAndPause(ctx context.Context, p *nudgewire.Poll, probed nudg
 	lifts := false
 	switch p.Status {
 	case nudgewire.StatusSent, nudgewire.StatusDelivered, nudgewire.StatusRead:
-		lifts = probed.Probe == p.DispatchID
+		lifts = probed.Probe == p.MessageID
 	case nudgewire.StatusFailed: // for another reason, so its template was none
-		lifts = probed.Probe == p.DispatchID && p.Class != nudgewire.ErrorTemplate && p.Class != nudgewire.ErrorNoPoints
+		lifts = probed.Probe == p.MessageID && p.Class != nudgewire.ErrorTemplate && p.Class != nudgewire.ErrorNoPoints
 	}
 	return s.changeHolds(ctx, endsIf(lifts, probed), func(t *tx) error {
 		if err := change(t); err != nil || !lifts {
@@ -103,9 +103,9 @@ func endsIf(ends bool, h nudgewire.Hold) func(nudgewire.Hold) bool {
 	return h.Same
 }
 
-// pauseSend pauses what is sent like a dispatch that the service did not take, or does so for longer when it was the probe of that.
+// pauseSend pauses what is sent like a message that the service did not take, or does so for longer when it was the probe of that.
 func (t *tx) pauseSend(a *nudgewire.Attempt, probed *nudgewire.Hold) error {
-	d, err := t.sent(a.DispatchID)
+	d, err := t.sent(a.MessageID)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (t *tx) pauseSend(a *nudgewire.Attempt, probed *nudgewire.Hold) error {
 		h.Cause = nudgewire.CauseRefused
 	}
 	switch {
-	case probed.Probe == a.DispatchID:
+	case probed.Probe == a.MessageID:
 		h.Part = probed.Part
 	case a.Refused == nudgewire.RefusedOrigin:
 		h.Part = d.Origin()
@@ -123,7 +123,7 @@ func (t *tx) pauseSend(a *nudgewire.Attempt, probed *nudgewire.Hold) error {
 }
 
 // pauseTemplateOf pauses the template of a message that the service took and failed for it.
-func (t *tx) pauseTemplateOf(id nudgewire.DispatchID, words string, accepted, at time.Time) error {
+func (t *tx) pauseTemplateOf(id nudgewire.MessageID, words string, accepted, at time.Time) error {
 	d, err := t.sent(id)
 	if err != nil {
 		return err
@@ -131,11 +131,11 @@ func (t *tx) pauseTemplateOf(id nudgewire.DispatchID, words string, accepted, at
 	return t.pauseLike(&d, nudgewire.Hold{Reason: words, At: at, Cause: nudgewire.CausePaused, ByStatus: true}, accepted)
 }
 
-// sent is a dispatch with what it asks for.
-func (t *tx) sent(id nudgewire.DispatchID) (d nudgewire.Dispatch, err error) {
-	err = t.query(dispatchSQL, func(r *row) error {
+// sent is a message with what it asks for.
+func (t *tx) sent(id nudgewire.MessageID) (d nudgewire.Message, err error) {
+	err = t.query(messageSQL, func(r *row) error {
 		var send string
-		d, send = scanDispatch(r)
+		d, send = scanMessage(r)
 		return decodeSend(&d, send)
 	}, int64(id))
 	return d, err
@@ -146,7 +146,7 @@ var endPartsSQL = statementOf(`UPDATE holds SET ended_at = ?4, probe = 0 WHERE s
 // pauseLike holds what is sent as d is, from h.Part or, where that is "", from all. What was on
 // its way when the hold began, or was accepted before it ended, changes nothing. Two of them never hold the same message, or
 // each would wait for the other's probe.
-func (t *tx) pauseLike(d *nudgewire.Dispatch, h nudgewire.Hold, accepted time.Time) error {
+func (t *tx) pauseLike(d *nudgewire.Message, h nudgewire.Hold, accepted time.Time) error {
 	kind, content := d.Send.Content()
 	h.Scope, h.Name, h.Kind, h.Account = nudgewire.HoldScope(kind), content, nudgewire.HoldService, d.Account
 	refused := h.Cause == nudgewire.CauseRefused
@@ -199,7 +199,7 @@ var storedHoldSQL = statementOf(`SELECT at, cause, strikes, probe, ended_at FROM
 func (t *tx) holdNow(of *nudgewire.Hold) (h storedHold, err error) {
 	err = t.query(storedHoldSQL, func(r *row) error {
 		h.Hold = *of
-		h.At, h.Cause, h.Strikes, h.Probe, h.ended = r.time(), r.text(), int(r.int()), nudgewire.DispatchID(r.int()), r.int()
+		h.At, h.Cause, h.Strikes, h.Probe, h.ended = r.time(), r.text(), int(r.int()), nudgewire.MessageID(r.int()), r.int()
 		return r.err
 	}, string(of.Scope), of.Name, string(of.Kind), of.Account, of.Part, of.Way)
 	return h, err
@@ -263,7 +263,7 @@ func (s *Store) ProbeHolds(ctx context.Context, now time.Time) (probes []nudgewi
 	return probes, nil
 }
 
-// probeOf is a dispatch that the hold ?4 keeps back, and nothing else does.
+// probeOf is a message that the hold ?4 keeps back, and nothing else does.
 var probeOf = `SELECT id FROM messages WHERE state = 'waiting' AND account = ?1 AND category = ?2 AND due_at <= ?3 AND (expires_at = 0 OR expires_at > ?3)
 	AND replace(send, ?4, '') <> send AND (?5 = '' OR event_id <> 0 AND 'trigger ' || trigger_name = ?5
 		OR event_id = 0 AND substr(correlation_key, 1, length(?5) + 5) = ?5 || ' row ')
@@ -274,7 +274,7 @@ var (
 	findNewestProbeSQL = statementOf(probeOf + ` ORDER BY due_at DESC, id DESC LIMIT 1`)
 )
 
-// findProbe looks for a dispatch of what h holds: one that was tried seldom comes first, for another phone than the last
+// findProbe looks for a message of what h holds: one that was tried seldom comes first, for another phone than the last
 // one, the most urgent lane before the others. Of what is refused it is the newest, because what came first may be what is at fault.
 func (t *tx) findProbe(h *nudgewire.Hold, last nudgewire.Phone, now time.Time) error {
 	find := findProbeSQL
@@ -286,7 +286,7 @@ func (t *tx) findProbe(h *nudgewire.Hold, last nudgewire.Phone, now time.Time) e
 		not   nudgewire.Phone
 	}{{0, last}, {1, last}, {3, last}, {1 << 32, last}, {1 << 32, ""}} {
 		for _, lane := range nudgewire.Lanes {
-			err := t.query(find, func(r *row) error { h.Probe = nudgewire.DispatchID(r.int()); return nil },
+			err := t.query(find, func(r *row) error { h.Probe = nudgewire.MessageID(r.int()); return nil },
 				h.Account, string(lane), micro(now), contentOf(h), h.Part, pass.tries, string(pass.not))
 			if err != nil || h.Probe != 0 {
 				return err

@@ -13,7 +13,7 @@ import (
 func TestClaimsAndTheLastLookAgreeAboutHolds(t *testing.T) {
 	s := openBench(t, t.TempDir()+"/nudgewire.db")
 	defer func() { failIf(t, s.Close()) }()
-	messages := []nudgewire.Dispatch{
+	messages := []nudgewire.Message{
 		{ID: 1, EventID: 1, Trigger: "cart", Key: "c1", Send: nudgewire.Send{Template: "offer"}},
 		{ID: 2, EventID: 2, Trigger: "other", Key: "c2", Account: "north", Send: nudgewire.Send{Template: "offer2"}},
 		{ID: 3, EventID: 3, Trigger: "cart", Key: "run 7 row 1", Send: nudgewire.Send{Campaign: "offer"}},

@@ -15,7 +15,7 @@ import (
 // not send by that trigger, what waits is paused: held by HoldMode, with the due times that it
 // has. So the claim, its last look and a restart need to know nothing new.
 //
-// The rejected design marked each waiting dispatch. A row that was being sent at that moment and comes
+// The rejected design marked each waiting message. A row that was being sent at that moment and comes
 // back, and one that is said to be sent again after a doubt, would have escaped it.
 
 // ofMode reports whether a hold is there because the config does not send by its trigger.
@@ -76,7 +76,7 @@ func (s *Store) Release(ctx context.Context, trigger, who string, at time.Time) 
 	return wrap(err, "release trigger %q", trigger)
 }
 
-// liveStates are those from which a dispatch may still be sent. Each has an index of its own.
+// liveStates are those from which a message may still be sent. Each has an index of its own.
 var liveStates = []nudgewire.State{nudgewire.StateWaiting, nudgewire.StateSending, nudgewire.StateInDoubt}
 
 // UnsentTriggers are the triggers of which something is not at its end yet, by name. It walks all

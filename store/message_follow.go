@@ -40,7 +40,7 @@ func (s *Store) followAll(ctx context.Context, p *nudgewire.Part) error {
 var (
 	followedSQL = statementOf(`SELECT CAST(coalesce(sum(id_count), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN part = ?2 THEN id_count ELSE 0 END), 0) AS BIGINT)
 		FROM run_messages WHERE run_id = ?1`)
-	insertFollowedSQL = statementOf(`INSERT INTO run_messages (run_id, part, first_id, id_count, dispatch_id) VALUES (?1, ?2, ?3, ?4, ?5)`)
+	insertFollowedSQL = statementOf(`INSERT INTO run_messages (run_id, part, first_id, id_count, message) VALUES (?1, ?2, ?3, ?4, ?5)`)
 	insertNamedSQL    = statementOf(`INSERT INTO messages (id, run_id, part, trigger_name, phone, category, account, send, config, state, attempt, due_at, claimed_at, created_at, updated_at, ` + serviceColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'accepted', 1, ?10, ?10, ?10, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
 	allFollowedSQL = statementOf(`UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`)
@@ -58,7 +58,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 	if n <= 0 {
 		return followed, nil
 	}
-	id, err := t.peers.allocate(t, dispatchIDs, n)
+	id, err := t.peers.allocate(t, messageIDs, n)
 	if err == nil {
 		err = t.put(insertFollowedSQL, int64(p.RunID), int64(p.Number), followed+1, n, id)
 	}
@@ -68,7 +68,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 	send := string(appendSend(nil, &nudgewire.Send{Campaign: r.CampaignName}))
 	for i := followed; i < followed+n; i++ {
 		m := begin(nudgewire.Message{
-			DispatchID: nudgewire.DispatchID(id + i - followed), ID: nudgewire.MessageID(p.MessageIDs[i]),
+			ID: nudgewire.MessageID(id + i - followed), ServiceID: nudgewire.ServiceID(p.MessageIDs[i]),
 			AcceptedAt: p.UpdatedAt, NextPollAt: first(r.Account, p.UpdatedAt, ofRun+i-followed),
 		}, p.UpdatedAt)
 		var phone nudgewire.Phone
@@ -79,10 +79,10 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 		of.account = r.Account
 		t.countMessage(&of, string(nudgewire.StateAccepted), "")
 		err := t.put(insertNamedSQL, append([]any{
-			int64(m.DispatchID), int64(p.RunID), int64(p.Number), r.Job, string(phone), string(cmp.Or(r.Category, nudgewire.Marketing)), r.Account, send, r.Config, t.at,
+			int64(m.ID), int64(p.RunID), int64(p.Number), r.Job, string(phone), string(cmp.Or(r.Category, nudgewire.Marketing)), r.Account, send, r.Config, t.at,
 		}, serviceArgs(&m)...)...)
 		if err != nil {
-			return 0, fmt.Errorf("message %s: %w", m.ID, err)
+			return 0, fmt.Errorf("message %s: %w", m.ServiceID, err)
 		}
 		t.taken(&m, &of)
 	}

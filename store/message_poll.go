@@ -16,7 +16,7 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 }
 
 var (
-	duePollsSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages
+	duePollsSQL = statementOf(`SELECT ` + followedColumns + ` FROM messages
 		WHERE next_poll_at > 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, id LIMIT ?2 + 0 {{skip locked}}`)
 	claimPollSQL = statementOf(`UPDATE messages SET next_poll_at = ?1 WHERE id IN (` + marks(2) + `)`)
 )
@@ -35,7 +35,7 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 	err := s.write(ctx, laneWork, func(t *tx) error {
 		got, t.claimed = got[:0], t.claimed[:0]
 		err := t.query(duePollsSQL, func(r *row) error {
-			m, err := scanMessage(r)
+			m, err := scanFollowed(r)
 			got = append(got, m)
 			return err
 		}, micro(now), int64(n), account)
@@ -44,7 +44,7 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 		}
 		again := micro(now.Add(lease))
 		for i := range got {
-			t.claimed = append(t.claimed, int64(got[i].DispatchID))
+			t.claimed = append(t.claimed, int64(got[i].ID))
 			got[i].NextPollAt = moment(again)
 		}
 		return t.execAll(claimPollSQL, t.claimed, again)
@@ -53,7 +53,7 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 }
 
 var (
-	polledSQL     = statementOf(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	polledSQL     = statementOf(`SELECT ` + followedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
 	partySQL      = statementOf(`SELECT ` + partyColumns + ` FROM messages WHERE id = ?1`)
 	finishPollSQL = statementOf(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
@@ -64,19 +64,19 @@ var (
 // ErrNotFound when there is no such message.
 func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
-		return fmt.Errorf("poll of dispatch %d: needs its time, and the next one unless it is final", p.DispatchID)
+		return fmt.Errorf("poll of message %d: needs its time, and the next one unless it is final", p.MessageID)
 	}
 	var err error
-	if pause, probed := s.holdProbedBy(p.DispatchID); probed || p.Class == nudgewire.ErrorTemplate {
+	if pause, probed := s.holdProbedBy(p.MessageID); probed || p.Class == nudgewire.ErrorTemplate {
 		err = s.pollAndPause(ctx, &p, pause, func(t *tx) error {
 			lost, err := t.finishPolls(s, []*nudgewire.Poll{&p})
 			return cmp.Or(err, lost[0])
 		})
 	} else {
-		err = s.writeSet(ctx, laneWork, s.polls, int64(p.DispatchID), &p)
+		err = s.writeSet(ctx, laneWork, s.polls, int64(p.MessageID), &p)
 	}
 	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
-		return fmt.Errorf("poll of dispatch %d: %w", p.DispatchID, err)
+		return fmt.Errorf("poll of message %d: %w", p.MessageID, err)
 	}
 	return observe(nil, s.observer.Polled, p)
 }
@@ -88,9 +88,9 @@ func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err err
 	is, of := make([]news, len(all)), make([]party, len(all))
 	ids := make([][]any, len(all))
 	for i, p := range all {
-		ids[i] = []any{int64(p.DispatchID)}
+		ids[i] = []any{int64(p.MessageID)}
 	}
-	err = t.queryMany(polledSQL, ids, func(i int, r *row) (err error) { before[i], err = scanMessage(r); return err })
+	err = t.queryMany(polledSQL, ids, func(i int, r *row) (err error) { before[i], err = scanFollowed(r); return err })
 	// What a message is counted under is read where there is news of it: most looks find none.
 	var told [][]any
 	var places []int
@@ -129,7 +129,7 @@ func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, before, m *nudgewire.Messag
 		t.countRejection(string(nudgewire.StatusFailed), m.Error)
 	}
 	t.leavesPoll(m.Account, micro(m.NextPollAt))
-	err := t.put(finishPollSQL, int64(m.DispatchID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
+	err := t.put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
 		micro(m.NextPollAt), int64(m.Polls), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
 	if err == nil && failedNow(before, m) {
 		err = t.heedFailure(m, p.At, s)
@@ -148,8 +148,8 @@ func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int
 			asked = 0
 		}
 		var late []nudgewire.Message
-		late, err = list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
-			ORDER BY next_poll_at, id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i], asked}, scanMessage)
+		late, err = list(ctx, s, `SELECT `+followedColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
+			ORDER BY next_poll_at, id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i], asked}, scanFollowed)
 		out = append(out, late...)
 	}
 	return out, wrap(err, "look for messages whose time ran out")

@@ -201,7 +201,7 @@ func TestSchemaRefusesUnlawfulRows(t *testing.T) {
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	a := nudgewire.Attempt{DispatchID: got[0].ID, Owner: "o", Number: 1, State: nudgewire.StateAccepted, At: now, Message: &nudgewire.Message{ID: "7"}}
+	a := nudgewire.Attempt{MessageID: got[0].ID, Owner: "o", Number: 1, State: nudgewire.StateAccepted, At: now, Message: &nudgewire.Message{ServiceID: "7"}}
 	if err := s.Finish(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestSchemaRefusesUnlawfulRows(t *testing.T) {
 	}
 }
 
-// testPlan is an event that queues a dispatch at once.
+// testPlan is an event that queues a message at once.
 func testPlan(key string) nudgewire.Plan {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	return nudgewire.Plan{
@@ -244,7 +244,7 @@ func testPlan(key string) nudgewire.Plan {
 		Proposals: []nudgewire.Proposal{{
 			Decision:    nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Key: key, At: at},
 			Correlation: nudgewire.Correlation{Trigger: "remind", Key: key, Phone: "447700900123"},
-			Dispatch:    nudgewire.Dispatch{Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at, Send: nudgewire.Send{Text: "hello"}},
+			Message:     nudgewire.Message{Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at, Send: nudgewire.Send{Text: "hello"}},
 		}},
 	}
 }
@@ -267,8 +267,8 @@ func TestAProposalNeedsSomebodyToSettleIt(t *testing.T) {
 
 func TestADecisionMustBeLawful(t *testing.T) {
 	for words, done := range map[string]nudgewire.Settlement{
-		`accept shop.cart.updated: trigger remind: no decision is "perhaps" with dispatch 0`: {Outcome: "perhaps"},
-		`accept shop.cart.updated: trigger remind: no decision is "planned" with dispatch 0`: {Outcome: nudgewire.Planned},
+		`accept shop.cart.updated: trigger remind: no decision is "perhaps" with message 0`: {Outcome: "perhaps"},
+		`accept shop.cart.updated: trigger remind: no decision is "planned" with message 0`: {Outcome: nudgewire.Planned},
 	} {
 		s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 		s.settle = func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement { return done }

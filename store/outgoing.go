@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,14 +15,14 @@ import (
 
 // Changes that receivers under webhooks_out want to know are noted where they are made and written at the end of the same
 // commit, a row for each receiver. Where nobody wants to know, nothing is written. What the row says beside the change is read
-// from the dispatch then.
+// from the message then.
 
 // noted is a change on its way to the end of its commit.
 type noted struct {
 	to     []string // receivers
 	kind   string
 	change nudgewire.Change
-	filled bool // nothing is left to be read from the dispatch
+	filled bool // nothing is left to be read from the message
 }
 
 // note notes a change if somebody wants to know it.
@@ -34,10 +35,12 @@ func (t *tx) note(about, word string, change nudgewire.Change, filled bool) {
 	}
 }
 
-// noteState notes and counts what a dispatch became.
-func (t *tx) noteState(id nudgewire.DispatchID, p *party, state nudgewire.State, reason string, class nudgewire.ErrorClass) {
+// noteState counts what a message became, and notes it where no status tells it.
+func (t *tx) noteState(id nudgewire.MessageID, p *party, state nudgewire.State, reason string, class nudgewire.ErrorClass) {
 	t.countState(p, state, class)
-	t.note(nudgewire.AboutDispatch, string(state), nudgewire.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
+	if nudgewire.ToldState(state) {
+		t.note(nudgewire.AboutMessage, string(state), nudgewire.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
+	}
 }
 
 // noteStatus notes where a message stands from now on.
@@ -47,7 +50,7 @@ func (t *tx) noteStatus(m *nudgewire.Message) {
 		word = nudgewire.OtherStatus
 	}
 	t.note(nudgewire.AboutMessage, word, nudgewire.Change{
-		Message: m.DispatchID, MessageID: m.ID, Phone: m.Phone, Account: m.Account, Status: m.Status, Reason: m.Error, ErrorClass: m.ErrorClass,
+		Message: m.ID, MessageID: m.ServiceID, Phone: m.Phone, Account: m.Account, Status: m.Status, Reason: cmp.Or(m.Error, m.Reason), ErrorClass: m.ErrorClass,
 	}, false)
 }
 
@@ -64,14 +67,14 @@ func (t *tx) noteRun(r *nudgewire.Run, before nudgewire.RunState) {
 // noteDecision notes what a trigger said to an event about that contact.
 func (t *tx) noteDecision(d *nudgewire.Decision, c *nudgewire.Contact) {
 	t.note(nudgewire.AboutDecision, string(d.Outcome), nudgewire.Change{
-		Message: d.DispatchID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
+		Message: d.MessageID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
 	}, c.Phone != "")
 }
 
-// noteQueued notes and counts a dispatch that is new.
-func (t *tx) noteQueued(id nudgewire.DispatchID, p *party, reason string) {
+// noteQueued notes and counts a message that is new.
+func (t *tx) noteQueued(id nudgewire.MessageID, p *party, reason string) {
 	t.countMessage(p, hourQueued, "")
-	t.note(nudgewire.AboutDispatch, string(nudgewire.StateWaiting), nudgewire.Change{Message: id, State: string(nudgewire.StateWaiting), Reason: reason}, false)
+	t.note(nudgewire.AboutMessage, string(nudgewire.StateWaiting), nudgewire.Change{Message: id, State: string(nudgewire.StateWaiting), Reason: reason}, false)
 }
 
 var rowsWaitingSQL = statementOf(`SELECT id, ` + partyColumns + ` FROM messages WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`)
@@ -79,7 +82,7 @@ var rowsWaitingSQL = statementOf(`SELECT id, ` + partyColumns + ` FROM messages 
 // noteRows notes that the rows of a run which wait between two numbers end.
 func (t *tx) noteRows(first, past int64, state nudgewire.State, reason string) error {
 	return t.query(rowsWaitingSQL, func(r *row) error {
-		id := nudgewire.DispatchID(r.int())
+		id := nudgewire.MessageID(r.int())
 		p := scanParty(r)
 		t.noteState(id, &p, state, reason, "")
 		return r.err
@@ -322,10 +325,10 @@ func (s *Store) ReceiverStates(ctx context.Context) (out []ReceiverState, err er
 // A Replay asks for changes to be sent to a receiver again. Those that still wait are not among them.
 type Replay struct {
 	Receiver string
-	Since    time.Time            // changes from then on; zero for all
-	Message  nudgewire.DispatchID // of this message alone; 0 for all
-	GivenUp  bool                 // those alone that were given up
-	DryRun   bool                 // only count
+	Since    time.Time           // changes from then on; zero for all
+	Message  nudgewire.MessageID // of this message alone; 0 for all
+	GivenUp  bool                // those alone that were given up
+	DryRun   bool                // only count
 }
 
 var replayOutgoingSQL = statementOf(`UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
@@ -411,7 +414,7 @@ func (e *eraser) outgoing(ctx context.Context) error {
 	var due []int64
 	err := e.walk(ctx, `SELECT id, phone, at, subject, event_id FROM webhooks_out WHERE id > ?1 ORDER BY id`, func(id int64, r *row) error {
 		owned := e.owns(r.text(), "", r.int())
-		if subject, event := r.int(), r.int(); owned || e.dispatches[subject] || e.events[event] {
+		if subject, event := r.int(), r.int(); owned || e.messages[subject] || e.events[event] {
 			due = append(due, id)
 		}
 		return nil

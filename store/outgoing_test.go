@@ -84,7 +84,7 @@ func BenchmarkToldMessages(b *testing.B) {
 						Event: nudgewire.Event{Connector: "shop", Kind: "cart.updated", DedupeKey: fmt.Sprint(n), ReceivedAt: now},
 						Proposals: []nudgewire.Proposal{{
 							Decision: nudgewire.Decision{Trigger: "cart", Outcome: nudgewire.Planned, At: now}, Correlation: nudgewire.Correlation{Trigger: "cart", Key: fmt.Sprint(n), Phone: phone},
-							Dispatch: nudgewire.Dispatch{Phone: phone, Category: nudgewire.Utility, DueAt: now, CreatedAt: now, Send: nudgewire.Send{Template: "t", Language: "en"}},
+							Message: nudgewire.Message{Phone: phone, Category: nudgewire.Utility, DueAt: now, CreatedAt: now, Send: nudgewire.Send{Template: "t", Language: "en"}},
 						}},
 					}
 				}
@@ -95,12 +95,12 @@ func BenchmarkToldMessages(b *testing.B) {
 				all(func(i int) {
 					d := &got[i]
 					must(s.Finish(b.Context(), nudgewire.Attempt{
-						DispatchID: d.ID, Owner: "me", Number: d.Attempt, State: nudgewire.StateAccepted, At: now,
-						Message: &nudgewire.Message{ID: "1", Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusAccepted, NextPollAt: now},
+						MessageID: d.ID, Owner: "me", Number: d.Attempt, State: nudgewire.StateAccepted, At: now,
+						Message: &nudgewire.Message{ServiceID: "1", Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusAccepted, NextPollAt: now},
 					}))
 				})
 				all(func(i int) {
-					must(s.FinishPoll(b.Context(), nudgewire.Poll{DispatchID: got[i].ID, Status: nudgewire.StatusDelivered, At: now, Final: true}))
+					must(s.FinishPoll(b.Context(), nudgewire.Poll{MessageID: got[i].ID, Status: nudgewire.StatusDelivered, At: now, Final: true}))
 				})
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*atOnce), "µs/message")

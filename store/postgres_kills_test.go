@@ -208,7 +208,7 @@ func (k kills) rescues(s *Store, owner string, want nudgewire.Rescued) {
 	}
 }
 
-func (k kills) claim(s *Store, owner string, n int) []nudgewire.Dispatch {
+func (k kills) claim(s *Store, owner string, n int) []nudgewire.Message {
 	k.Helper()
 	for i := range n {
 		_, err := s.Accept(k.Context(), []nudgewire.Plan{testPlan(string(rune('a' + i)))})

@@ -56,7 +56,7 @@ func TestWhatTransactionsDoNotWaitFor(t *testing.T) {
 		if outcome == nudgewire.Planned {
 			w := &p.Proposals[0]
 			w.Correlation = nudgewire.Correlation{Trigger: "cart", Key: key, Phone: phone}
-			w.Dispatch = nudgewire.Dispatch{Trigger: "cart", Key: key, Phone: phone, Category: nudgewire.Marketing, DueAt: now, Send: nudgewire.Send{Template: "cart"}}
+			w.Message = nudgewire.Message{Trigger: "cart", Key: key, Phone: phone, Category: nudgewire.Marketing, DueAt: now, Send: nudgewire.Send{Template: "cart"}}
 		}
 		return p
 	}

@@ -29,7 +29,7 @@ const (
 const (
 	noticeHolds  = "holds"  // holds, restorations, renames
 	noticeBlocks = "blocks" // blocks, and who is forgotten
-	noticeOff    = "off"    // a claimed dispatch is called off; the id is its number
+	noticeOff    = "off"    // a claimed message is called off; the id is its number
 	noticeDue    = "due"    // something waits; the id is when it is due
 )
 
@@ -156,13 +156,13 @@ func (n *notices) look(ctx context.Context) error {
 		}
 		fresh = append(fresh, one)
 		if one.kind == noticeOff && why != "" {
-			off = append(off, calledOff{nudgewire.DispatchID(one.id), why})
+			off = append(off, calledOff{nudgewire.MessageID(one.id), why})
 		}
 		return r.err
 	})
 	if err == nil && all {
 		off, err = list(ctx, n.s, `SELECT id, called_off FROM messages WHERE state = 'sending' AND called_off <> ''`, nil,
-			func(r *row) (calledOff, error) { return calledOff{nudgewire.DispatchID(r.int()), r.text()}, r.err })
+			func(r *row) (calledOff, error) { return calledOff{nudgewire.MessageID(r.int()), r.text()}, r.err })
 		fresh = []notice{{kind: noticeBlocks}, {kind: noticeHolds}}
 	}
 	if err != nil {

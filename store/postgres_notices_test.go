@@ -43,7 +43,7 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func claimOne(t *testing.T, s *store.Store, n int64) nudgewire.Dispatch {
+func claimOne(t *testing.T, s *store.Store, n int64) nudgewire.Message {
 	t.Helper()
 	now := time.Now()
 	plan := benchPlan(n, now)
@@ -53,9 +53,9 @@ func claimOne(t *testing.T, s *store.Store, n int64) nudgewire.Dispatch {
 	return claimed(t, s)
 }
 
-func claimed(t *testing.T, s *store.Store) nudgewire.Dispatch {
+func claimed(t *testing.T, s *store.Store) nudgewire.Message {
 	t.Helper()
-	var out []nudgewire.Dispatch
+	var out []nudgewire.Message
 	soon(t, "something is due", func() bool {
 		var err error
 		if out, err = claims(t, s); err != nil {
@@ -129,7 +129,7 @@ func TestNodesHearOfBlocksAndOrders(t *testing.T) {
 	dsn := newDatabase(t)
 	a, b := beside(t, dsn, store.Options{}), beside(t, dsn, store.Options{})
 	d := claimOne(t, b, 1)
-	barred := func(b *store.Store, d *nudgewire.Dispatch) func() bool {
+	barred := func(b *store.Store, d *nudgewire.Message) func() bool {
 		return func() bool {
 			f, err := b.FactsOf(t.Context(), d)
 			if err != nil {
@@ -157,7 +157,7 @@ func TestNodesHearOfBlocksAndOrders(t *testing.T) {
 	}
 }
 
-func claims(t *testing.T, s *store.Store) ([]nudgewire.Dispatch, error) {
+func claims(t *testing.T, s *store.Store) ([]nudgewire.Message, error) {
 	return s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "b", Now: time.Now(), Lease: time.Minute, Marketing: 1})
 }
 
@@ -167,7 +167,7 @@ func TestNodesHearWhatIsCalledOff(t *testing.T) {
 	b := beside(t, dsn, store.Options{})
 	d := claimOne(t, b, 1)
 	a := beside(t, dsn, store.Options{Settle: func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
-		return nudgewire.Settlement{Outcome: nudgewire.Cancelling, CallOff: []nudgewire.DispatchID{d.ID}}
+		return nudgewire.Settlement{Outcome: nudgewire.Cancelling, CallOff: []nudgewire.MessageID{d.ID}}
 	}})
 	plan := benchPlan(2, time.Now())
 	plan.Proposals[0].Decision.Outcome = nudgewire.Cancelling

@@ -129,7 +129,7 @@ func (n *numbers) low(of sequence) bool {
 
 // blockSizes are how many numbers a sequence gives at once; the schema says the same. People see the numbers of runs, so these
 // have no gaps.
-var blockSizes = [sequenceCount]int64{eventIDs: 4096, dispatchIDs: 4096, rejectedIDs: 1024, runIDs: 1, outgoingIDs: 4096}
+var blockSizes = [sequenceCount]int64{eventIDs: 4096, messageIDs: 4096, rejectedIDs: 1024, runIDs: 1, outgoingIDs: 4096}
 
 // blockFor is how long numbers of a block are given out, so that numbers grow with time.
 const blockFor = time.Second
@@ -263,8 +263,8 @@ func (m *manyWriters) lowWater() *lowWater { return nil }
 // What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
 // was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is
 // dead. That the lease of another one has ended says so only to who may bury ($4).
-var sendingSQL = statementOf(`SELECT ` + dispatchColumns + ` FROM messages
-		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + dispatchColumns + ` FROM messages
+var sendingSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages
+		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + messageColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
 			WHERE nodes.owner = messages.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
 		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF messages SKIP LOCKED`)
@@ -298,14 +298,14 @@ func (m *manyWriters) freeLookups(t *tx, own string, now int64) (int64, error) {
 func (m *manyWriters) close() {}
 
 var (
-	nextEventsSQL     = postgresStatement(`SELECT nextval('event_numbers')`)
-	nextDispatchesSQL = postgresStatement(`SELECT nextval('dispatch_numbers')`)
-	nextRejectedSQL   = postgresStatement(`SELECT nextval('rejected_numbers')`)
-	nextRunsSQL       = postgresStatement(`SELECT nextval('run_numbers')`)
-	nextChangesSQL    = postgresStatement(`SELECT nextval('outgoing_numbers')`)
+	nextEventsSQL   = postgresStatement(`SELECT nextval('event_numbers')`)
+	nextMessagesSQL = postgresStatement(`SELECT nextval('message_numbers')`)
+	nextRejectedSQL = postgresStatement(`SELECT nextval('rejected_numbers')`)
+	nextRunsSQL     = postgresStatement(`SELECT nextval('run_numbers')`)
+	nextChangesSQL  = postgresStatement(`SELECT nextval('outgoing_numbers')`)
 )
 
 // nextBlock are the statements that take the next numbers.
 var nextBlock = [sequenceCount]*statement{
-	eventIDs: nextEventsSQL, dispatchIDs: nextDispatchesSQL, rejectedIDs: nextRejectedSQL, runIDs: nextRunsSQL, outgoingIDs: nextChangesSQL,
+	eventIDs: nextEventsSQL, messageIDs: nextMessagesSQL, rejectedIDs: nextRejectedSQL, runIDs: nextRunsSQL, outgoingIDs: nextChangesSQL,
 }

@@ -57,13 +57,13 @@ func review(s *store.Store) string {
 }
 
 // queueOne has a message wait that is due.
-func queueOne(t *testing.T, s *store.Store, n int64) nudgewire.DispatchID {
+func queueOne(t *testing.T, s *store.Store, n int64) nudgewire.MessageID {
 	t.Helper()
 	got, err := s.Accept(t.Context(), []nudgewire.Plan{benchPlan(n, time.Now().Add(-time.Hour))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got[0].Decisions[0].DispatchID
+	return got[0].Decisions[0].MessageID
 }
 
 const (
@@ -103,7 +103,7 @@ func TestADumpThatIsRestoredIsInReview(t *testing.T) {
 	if err := s.BeginCall(0, d.ID, d.Attempt); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Finish(t.Context(), nudgewire.Attempt{DispatchID: d.ID, Number: d.Attempt, Owner: d.Owner, State: nudgewire.StateRejected, Reason: "no", At: time.Now()}); err != nil {
+	if err := s.Finish(t.Context(), nudgewire.Attempt{MessageID: d.ID, Number: d.Attempt, Owner: d.Owner, State: nudgewire.StateRejected, Reason: "no", At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	shut(t, s)
@@ -128,7 +128,7 @@ func TestADumpThatIsRestoredIsInReview(t *testing.T) {
 	if n, err := s.DoubtRestored(t.Context(), time.Now(), false); err != nil || n != 1 {
 		t.Errorf("%d are in doubt, %v", n, err)
 	}
-	if got, err := s.Dispatch(t.Context(), id); err != nil || got.State != nudgewire.StateInDoubt {
+	if got, err := s.Message(t.Context(), id); err != nil || got.State != nudgewire.StateInDoubt {
 		t.Errorf("it is %s, %v", got.State, err)
 	}
 	if err := s.PrepareReview(t.Context(), time.Now(), false); err != nil {
@@ -207,7 +207,7 @@ func TestFilesOfAServerThatWereCopied(t *testing.T) {
 	if _, err := s.EndReview(t.Context(), time.Time{}); err != nil { // nobody has prepared it
 		t.Fatal(err)
 	}
-	if got, err := s.Dispatch(t.Context(), d.ID); err != nil || got.State != nudgewire.StateInDoubt {
+	if got, err := s.Message(t.Context(), d.ID); err != nil || got.State != nudgewire.StateInDoubt {
 		t.Errorf("once reviewed it is %s, %v", got.State, err)
 	}
 	shut(t, s)

@@ -98,7 +98,7 @@ func TestAServerWithLittleRoomForLocks(t *testing.T) {
 			for i := range 20 {
 				more := plan.Proposals[0]
 				more.Decision.Trigger = fmt.Sprint("trigger-", i)
-				more.Correlation.Trigger, more.Dispatch.Trigger = more.Decision.Trigger, more.Decision.Trigger
+				more.Correlation.Trigger, more.Message.Trigger = more.Decision.Trigger, more.Decision.Trigger
 				plan.Proposals = append(plan.Proposals, more)
 			}
 			got, err := s.Accept(t.Context(), []nudgewire.Plan{plan})

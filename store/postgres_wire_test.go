@@ -29,7 +29,7 @@ func TestLostCommits(t *testing.T) {
 	type scene struct {
 		*store.Store
 		t *testing.T
-		d nudgewire.Dispatch // claimed, for finish
+		d nudgewire.Message // claimed, for finish
 	}
 	count := func(s *scene, what string) int64 {
 		s.t.Helper()
@@ -53,12 +53,12 @@ func TestLostCommits(t *testing.T) {
 	}
 	finish := func(s *scene) error {
 		return s.Finish(ctx, nudgewire.Attempt{
-			DispatchID: s.d.ID, Owner: "a:1:x", Number: 1, State: nudgewire.StateAccepted, At: now,
-			Message: &nudgewire.Message{ID: "m", Status: nudgewire.StatusQueued, AcceptedAt: now, NextPollAt: now},
+			MessageID: s.d.ID, Owner: "a:1:x", Number: 1, State: nudgewire.StateAccepted, At: now,
+			Message: &nudgewire.Message{ServiceID: "m", Status: nudgewire.StatusQueued, AcceptedAt: now, NextPollAt: now},
 		})
 	}
 	poll := func(s *scene) error {
-		return s.FinishPoll(ctx, nudgewire.Poll{DispatchID: s.d.ID, Status: nudgewire.StatusDelivered, Final: true, ToldAt: now, At: now})
+		return s.FinishPoll(ctx, nudgewire.Poll{MessageID: s.d.ID, Status: nudgewire.StatusDelivered, Final: true, ToldAt: now, At: now})
 	}
 	tally := func(s *scene) error {
 		return s.CountRejectedRequests(ctx, 1) // all that it does goes to the server with its COMMIT
@@ -71,7 +71,7 @@ func TestLostCommits(t *testing.T) {
 	}{
 		"accept": {nil, accept, "events", nil},
 		"claim":  {[]func(*scene) error{accept}, claim, "attempts", nil},
-		"finish": {[]func(*scene) error{accept, claim}, finish, "dispatches_accepted", nudgewire.ErrClaimLost},
+		"finish": {[]func(*scene) error{accept, claim}, finish, "messages_accepted", nudgewire.ErrClaimLost},
 		"poll":   {[]func(*scene) error{accept, claim, finish}, poll, "polls", nil},
 		"count":  {nil, tally, "requests_rejected", nil},
 	}
@@ -128,7 +128,7 @@ func TestLostCommits(t *testing.T) {
 				return
 			}
 			// Nobody knows of the claim: whoever ends it cannot know either whether its call was made.
-			s.d = nudgewire.Dispatch{}
+			s.d = nudgewire.Message{}
 			if n, err := s.RescueClaims(t.Context(), now.Add(time.Minute), "b:2:y"); err != nil || n.Doubtful+n.Unsent != 1 {
 				t.Errorf("%+v were ended, %v", n, err)
 			}
@@ -153,7 +153,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 	rescue(a, "a:1:x")
 	rescue(b, "b:2:y")
 	now := time.Now()
-	claim := func(s *store.Store, owner string, n int64) nudgewire.Dispatch {
+	claim := func(s *store.Store, owner string, n int64) nudgewire.Message {
 		t.Helper()
 		if _, err := b.Accept(t.Context(), []nudgewire.Plan{benchPlan(n, now)}); err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 		}
 		return taken
 	})
-	if got, err := b.DispatchStory(t.Context(), d.ID); err != nil || got.State != nudgewire.StateInDoubt {
+	if got, err := b.MessageStory(t.Context(), d.ID); err != nil || got.State != nudgewire.StateInDoubt {
 		t.Errorf("its claim is %s, %v", got.State, err)
 	}
 	other := claim(b, "b:2:y", 2)
@@ -189,13 +189,13 @@ func TestANodeThatIsCutOff(t *testing.T) {
 	soon(t, "it begins calls again", func() bool { return !stopped() })
 	// It knows what became of its call, and that settles the doubt.
 	err := a.Finish(t.Context(), nudgewire.Attempt{
-		DispatchID: d.ID, Owner: "a:1:x", Number: d.Attempt, State: nudgewire.StateAccepted, At: now,
-		Message: &nudgewire.Message{ID: "m", Status: nudgewire.StatusQueued, AcceptedAt: now, NextPollAt: now},
+		MessageID: d.ID, Owner: "a:1:x", Number: d.Attempt, State: nudgewire.StateAccepted, At: now,
+		Message: &nudgewire.Message{ServiceID: "m", Status: nudgewire.StatusQueued, AcceptedAt: now, NextPollAt: now},
 	})
 	if err != nil {
 		t.Error(err)
 	}
-	if got, err := b.DispatchStory(t.Context(), d.ID); err != nil || got.State != nudgewire.StateAccepted {
+	if got, err := b.MessageStory(t.Context(), d.ID); err != nil || got.State != nudgewire.StateAccepted {
 		t.Errorf("what it knew came to %s, %v", got.State, err)
 	}
 }

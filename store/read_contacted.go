@@ -12,7 +12,7 @@ import (
 const contactedColumns = `d.id, d.phone, d.trigger_name, d.run_id, d.category`
 
 func scanContacted(r *row) (nudgewire.Contacted, error) {
-	c := nudgewire.Contacted{ID: nudgewire.DispatchID(r.int()), Phone: r.phone(), Trigger: r.text()}
+	c := nudgewire.Contacted{ID: nudgewire.MessageID(r.int()), Phone: r.phone(), Trigger: r.text()}
 	c.Run = nudgewire.RunID(r.int())
 	c.Category = nudgewire.Category(r.text())
 	c.At = r.time()

@@ -9,7 +9,7 @@ import (
 
 // Counts is the ledger in numbers.
 type Counts struct {
-	// Totals since the data began, by the names in commit_counters.go: events, dispatches_accepted, …
+	// Totals since the data began, by the names in commit_counters.go: events, messages_accepted, …
 	Totals map[string]int64
 	// What is alive now, counted in the partial indexes that hold just that.
 	Waiting, Sending, InDoubt int64
@@ -21,7 +21,7 @@ type Counts struct {
 	OldestDue                 time.Time // the earliest due time of all that waits; zero when nothing does
 }
 
-// Overdue is how long the oldest waiting dispatch is past its time; 0 when none is.
+// Overdue is how long the oldest waiting message is past its time; 0 when none is.
 func (c Counts) Overdue(now time.Time) time.Duration {
 	if c.OldestDue.IsZero() {
 		return 0

@@ -159,13 +159,13 @@ const (
 	clearedForgotten = "forgotten"
 )
 
-// RequestOf is the id of the request that brought the event which a dispatch was planned or last renewed by, "" for
+// RequestOf is the id of the request that brought the event which a message was planned or last renewed by, "" for
 // a row of a run and where it is not known any more. It is read when a line of the log or a trace is to name it, so
 // that a send does not pay for it.
-func (s *Store) RequestOf(ctx context.Context, id nudgewire.DispatchID) (string, error) {
+func (s *Store) RequestOf(ctx context.Context, id nudgewire.MessageID) (string, error) {
 	of, err := list(ctx, s, `SELECT event_id FROM messages WHERE id = ?1`, []any{int64(id)}, number[nudgewire.EventID])
 	if err != nil || len(of) == 0 || of[0] == 0 {
-		return "", wrap(err, "request of dispatch %d", id)
+		return "", wrap(err, "request of message %d", id)
 	}
 	return s.requestOf(ctx, of[0])
 }

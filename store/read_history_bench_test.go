@@ -77,7 +77,7 @@ func openBench(b testing.TB, path string) *Store {
 	return s
 }
 
-// BenchmarkClaim takes one due dispatch at a time out of a few that wait, beside nothing
+// BenchmarkClaim takes one due message at a time out of a few that wait, beside nothing
 // and beside five million that ended. The promise is about p50_µs: at most 1.5 times as much.
 func BenchmarkClaim(b *testing.B) {
 	for _, rows := range []int{0, 5_000_000} {
@@ -136,7 +136,7 @@ func resident(b *testing.B) float64 {
 	return kb / 1000
 }
 
-// claimOneByOne stores b.N due dispatches, claims each alone and reports how long a claim took.
+// claimOneByOne stores b.N due messages, claims each alone and reports how long a claim took.
 func claimOneByOne(b *testing.B, s *Store) {
 	b.Helper()
 	for i := 0; i < b.N; i += 100 {

@@ -24,12 +24,12 @@ const reviewGroups = `SELECT trigger_name, category, count(*), CAST(sum(CASE WHE
 
 // ReviewDoubts are the messages that waited in the copy and are in doubt because of r; Past counts those due by then.
 func (s *Store) ReviewDoubts(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {
-	return s.reviewGroups(ctx, `'in_doubt' AND owner = ?3`, int64(r.LastDispatch), micro(by), r.doubtedOwner())
+	return s.reviewGroups(ctx, `'in_doubt' AND owner = ?3`, int64(r.LastMessage), micro(by), r.doubtedOwner())
 }
 
 // ReviewWaiting are the messages that wait; Past counts those due by then.
 func (s *Store) ReviewWaiting(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {
-	return s.reviewGroups(ctx, `'waiting'`, int64(r.LastDispatch), micro(by))
+	return s.reviewGroups(ctx, `'waiting'`, int64(r.LastMessage), micro(by))
 }
 
 func (s *Store) reviewGroups(ctx context.Context, where string, args ...any) ([]ReviewGroup, error) {

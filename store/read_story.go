@@ -8,16 +8,16 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A Story is one event with all that came of it: what each trigger said, and the dispatches
+// A Story is one event with all that came of it: what each trigger said, and the messages
 // that were queued or renewed because of it, with their attempts and messages. An event that
 // no trigger listens to is a story without decisions.
 type Story struct {
 	EventRow
-	Dispatches []DispatchStory
+	Messages []MessageStory
 }
 
 // Story tells what happened to a phone: its newest events, at most limit (0: 50), the newest
-// last. A dispatch that later events renewed is told with each of them.
+// last. A message that later events renewed is told with each of them.
 func (s *Store) Story(ctx context.Context, phone nudgewire.Phone, limit int) ([]Story, error) {
 	rows, err := s.Events(ctx, EventFilter{Phone: phone, Limit: limit})
 	for i := range rows {
@@ -52,10 +52,10 @@ func (s *Store) EventStory(ctx context.Context, id nudgewire.EventID) (Story, er
 	return out[0], nil
 }
 
-// tell adds to each event the dispatches that its decisions name.
+// tell adds to each event the messages that its decisions name.
 func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
 	out := make([]Story, len(rows))
-	var ids []nudgewire.DispatchID
+	var ids []nudgewire.MessageID
 	for i := range rows {
 		out[i].EventRow = rows[i]
 		ids = append(ids, queuedBy(rows[i].Decisions)...)
@@ -75,9 +75,9 @@ func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
 			return nil, err
 		}
 		for _, id := range queued {
-			at := slices.IndexFunc(found, func(d DispatchStory) bool { return d.ID == id })
+			at := slices.IndexFunc(found, func(d MessageStory) bool { return d.ID == id })
 			if at >= 0 {
-				out[i].Dispatches = append(out[i].Dispatches, found[at])
+				out[i].Messages = append(out[i].Messages, found[at])
 			}
 		}
 	}

@@ -23,18 +23,18 @@ type Restoration struct {
 
 	// Until is up to when what was due may have been sent: the finding, or what a person said at the review. Zero
 	// while that is not worked out.
-	Until        time.Time
-	LastEvent    nudgewire.EventID // in the copy, as the next two
-	LastDispatch nudgewire.DispatchID
-	LastRun      nudgewire.RunID
-	Config       string // version of the config that the copy had last
+	Until       time.Time
+	LastEvent   nudgewire.EventID // in the copy, as the next two
+	LastMessage nudgewire.MessageID
+	LastRun     nudgewire.RunID
+	Config      string // version of the config that the copy had last
 
 	Claimed    int64     // messages that were being sent when the copy was made
 	Doubted    int64     // messages that waited, and were due until Until
 	ReviewedAt time.Time // when its hold ended
 }
 
-const newestRestoration = `SELECT id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted,
+const newestRestoration = `SELECT id, how, copied_at, newest_at, found_at, until_at, last_event, last_message, last_run, config, claimed, doubted,
 		coalesce((SELECT ended_at FROM holds WHERE scope = 'all' AND name = '' AND kind = 'restored' AND of_account = '' AND part = '' AND way = ''), 0)
 	FROM restorations ORDER BY id DESC LIMIT 1`
 
@@ -43,7 +43,7 @@ func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
 	err = s.rows(ctx, newestRestoration, nil, func(r *row) error {
 		v = &Restoration{
 			ID: r.int(), How: r.text(), CopiedAt: r.time(), NewestAt: r.time(), FoundAt: r.time(), Until: r.time(),
-			LastEvent: nudgewire.EventID(r.int()), LastDispatch: nudgewire.DispatchID(r.int()), LastRun: nudgewire.RunID(r.int()), Config: r.text(),
+			LastEvent: nudgewire.EventID(r.int()), LastMessage: nudgewire.MessageID(r.int()), LastRun: nudgewire.RunID(r.int()), Config: r.text(),
 			Claimed: r.int(), Doubted: r.int(), ReviewedAt: r.time(),
 		}
 		return r.err
@@ -51,7 +51,7 @@ func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
 	return v, wrap(err, "whether this was restored")
 }
 
-var insertRestorationSQL = statementOf(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_dispatch, last_run, config, claimed, doubted)
+var insertRestorationSQL = statementOf(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_message, last_run, config, claimed, doubted)
 		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
 			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM runs), 0),
 			?5, 0, 0`)
@@ -233,7 +233,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 	if err != nil {
 		return 0, err
 	}
-	ids = slices.DeleteFunc(ids, func(id int64) bool { return id > int64(r.LastDispatch) })
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return id > int64(r.LastMessage) })
 	for some := range slices.Chunk(ids, perBulk) {
 		var claimed, waited int64
 		err := s.write(ctx, laneWork, func(t *tx) error {
@@ -241,7 +241,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 			for _, id := range some {
 				was, err := t.doubtRestored(id, r)
 				if err != nil {
-					return fmt.Errorf("dispatch %d: %w", id, err)
+					return fmt.Errorf("message %d: %w", id, err)
 				}
 				switch was {
 				case nudgewire.StateSending:
@@ -264,7 +264,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 func (r *Restoration) doubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
 
 var (
-	dispatchSQL = statementOf(`SELECT ` + dispatchColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	messageSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
 
 	// What waited counts as claimed when it was due: cooldowns begin there.
 	doubtRestoredSQL = statementOf(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
@@ -272,20 +272,20 @@ var (
 		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
 )
 
-// doubtRestored puts a dispatch in doubt, and says what state it was in.
+// doubtRestored puts a message in doubt, and says what state it was in.
 func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err error) {
-	var d nudgewire.Dispatch
-	if err := t.query(dispatchSQL, func(row *row) error { d, _ = scanDispatch(row); return row.err }, id); err != nil {
+	var d nudgewire.Message
+	if err := t.query(messageSQL, func(row *row) error { d, _ = scanMessage(row); return row.err }, id); err != nil {
 		return "", err
 	}
-	a := nudgewire.Attempt{DispatchID: d.ID, Number: d.Attempt, State: nudgewire.StateInDoubt, Owner: d.Owner, At: moment(t.at)}
+	a := nudgewire.Attempt{MessageID: d.ID, Number: d.Attempt, State: nudgewire.StateInDoubt, Owner: d.Owner, At: moment(t.at)}
 	switch d.State {
 	case nudgewire.StateSending:
 		a.Reason = fmt.Sprintf("attempt %d was under way when the copy was made that this data was restored from; it may have been sent", d.Attempt)
 	case nudgewire.StateWaiting:
 		a.Number, a.Owner = d.Attempt+1, r.doubtedOwner()
 		a.Reason = "it waited in the copy that this data was restored from, and was due at " + d.DueAt.UTC().Format(time.DateTime) + " UTC; it may have been sent"
-		if id > int64(r.LastDispatch) {
+		if id > int64(r.LastMessage) {
 			a.Reason = "its event happened before this data was restored from a copy, and it may have been due since " + d.DueAt.UTC().Format(time.DateTime) + " UTC; it may have been sent"
 		}
 	default:
@@ -295,7 +295,7 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err e
 		return "", err
 	}
 	t.counts[countInDoubt]++
-	p := partyOfDispatch(&d)
+	p := partyOfMessage(&d)
 	t.noteState(d.ID, &p, nudgewire.StateInDoubt, a.Reason, "")
 	err = t.put(doubtRestoredSQL, id, a.Reason, t.at, int64(a.Number), a.Owner)
 	return d.State, err
@@ -421,8 +421,8 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 		err = s.write(ctx, laneWork, func(t *tx) error {
 			back = 0
 			for _, id := range some {
-				var d nudgewire.Dispatch
-				err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
+				var d nudgewire.Message
+				err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, id)
 				if err != nil || d.State != nudgewire.StateInDoubt || d.Forgotten() {
 					if err != nil {
 						return err
@@ -437,7 +437,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 					err = t.undoAttempt(&d, r)
 				}
 				if err != nil {
-					return fmt.Errorf("dispatch %d: %w", id, err)
+					return fmt.Errorf("message %d: %w", id, err)
 				}
 				if state == nudgewire.StateWaiting {
 					back++
@@ -451,15 +451,15 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 }
 
 var (
-	undoAttemptSQL = statementOf(`DELETE FROM attempts WHERE dispatch_id = ?1 AND number = ?2 AND owner = ?3`)
+	undoAttemptSQL = statementOf(`DELETE FROM attempts WHERE message = ?1 AND number = ?2 AND owner = ?3`)
 
 	// What was tried before the copy counts from then on.
-	undoClaimSQL = statementOf(`UPDATE messages SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE dispatch_id = ?1), 0) WHERE id = ?1`)
+	undoClaimSQL = statementOf(`UPDATE messages SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE message = ?1), 0) WHERE id = ?1`)
 )
 
 // undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
 // expires from now on would count as one that may have been sent.
-func (t *tx) undoAttempt(d *nudgewire.Dispatch, r *Restoration) error {
+func (t *tx) undoAttempt(d *nudgewire.Message, r *Restoration) error {
 	err := t.put(undoAttemptSQL, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
 	if err == nil {
 		err = t.put(undoClaimSQL, int64(d.ID))
@@ -482,9 +482,9 @@ func (t *tx) doubtPlanned(e *nudgewire.Event, id nudgewire.EventID, decisions []
 		return nil
 	}
 	for i := range decisions {
-		for _, one := range append(slices.Clone(decisions[i].Later), decisions[i].DispatchID) {
+		for _, one := range append(slices.Clone(decisions[i].Later), decisions[i].MessageID) {
 			if err := t.doubtOne(e, id, one, r); err != nil {
-				return fmt.Errorf("dispatch %d: %w", one, err)
+				return fmt.Errorf("message %d: %w", one, err)
 			}
 		}
 	}
@@ -500,10 +500,10 @@ func (r *Restoration) postedAgain(e *nudgewire.Event) bool {
 
 var dueWithEventSQL = statementOf(`UPDATE messages SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-// doubtOne is doubtPlanned of one dispatch.
-func (t *tx) doubtOne(e *nudgewire.Event, event nudgewire.EventID, id nudgewire.DispatchID, r *Restoration) error {
-	var d nudgewire.Dispatch
-	err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(id))
+// doubtOne is doubtPlanned of one message.
+func (t *tx) doubtOne(e *nudgewire.Event, event nudgewire.EventID, id nudgewire.MessageID, r *Restoration) error {
+	var d nudgewire.Message
+	err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, int64(id))
 	if err != nil || d.State != nudgewire.StateWaiting {
 		return err
 	}

@@ -40,7 +40,7 @@ func (c *copying) open() {
 	c.Helper()
 	var err error
 	c.Store, err = Open(c.Context(), Options{
-		DSN: "sqlite:" + c.path(), Now: func() time.Time { return c.now }, OnDoubt: func(*nudgewire.Dispatch) nudgewire.OnDoubt { return c.onSave },
+		DSN: "sqlite:" + c.path(), Now: func() time.Time { return c.now }, OnDoubt: func(*nudgewire.Message) nudgewire.OnDoubt { return c.onSave },
 		Tells: c.tells,
 		Settle: func(p nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			s := nudgewire.Settlement{Outcome: p.Decision.Outcome, Insert: p.Decision.Outcome == nudgewire.Planned}
@@ -64,27 +64,27 @@ func (c *copying) must(err error) {
 }
 
 // queue stores a message that is due in a while.
-func (c *copying) queue(key string, due time.Duration, category nudgewire.Category) nudgewire.DispatchID {
+func (c *copying) queue(key string, due time.Duration, category nudgewire.Category) nudgewire.MessageID {
 	c.Helper()
 	p := testPlan(key)
 	c.events++
 	p.Event.ReceivedAt, p.Event.OccurredAt, p.Event.DedupeKey = c.now, c.now, fmt.Sprint(c.events)
-	p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category = c.now.Add(due), category
+	p.Proposals[0].Message.DueAt, p.Proposals[0].Message.Category = c.now.Add(due), category
 	got, err := c.Accept(c.Context(), []nudgewire.Plan{p})
 	c.must(err)
-	return got[0].Decisions[0].DispatchID
+	return got[0].Decisions[0].MessageID
 }
 
-func (c *copying) claims() []nudgewire.Dispatch {
+func (c *copying) claims() []nudgewire.Message {
 	c.Helper()
 	got, err := c.Claim(c.Context(), nudgewire.ClaimRequest{Owner: "me", Now: c.now, Lease: time.Minute, Authentication: 100, Utility: 100, Marketing: 100})
 	c.must(err)
 	return got
 }
 
-func (c *copying) state(id nudgewire.DispatchID) string {
+func (c *copying) state(id nudgewire.MessageID) string {
 	c.Helper()
-	d, err := c.DispatchStory(c.Context(), id)
+	d, err := c.MessageStory(c.Context(), id)
 	c.must(err)
 	return string(d.State)
 }
@@ -145,15 +145,15 @@ func TestTheReviewOfRestoredData(t *testing.T) {
 	}
 	is := func(when string) {
 		t.Helper()
-		for id, want := range map[nudgewire.DispatchID]string{claimed: "in_doubt", soon: "in_doubt", code: "in_doubt", later: "waiting"} {
+		for id, want := range map[nudgewire.MessageID]string{claimed: "in_doubt", soon: "in_doubt", code: "in_doubt", later: "waiting"} {
 			if got := c.state(id); got != want {
-				t.Errorf("%s: dispatch %d is %s, want %s", when, id, got, want)
+				t.Errorf("%s: message %d is %s, want %s", when, id, got, want)
 			}
 		}
 	}
 	is("at first")
 	// Its own reason, and its attempt.
-	d, err := c.DispatchStory(c.Context(), soon)
+	d, err := c.MessageStory(c.Context(), soon)
 	if c.must(err); !strings.Contains(d.Reason, "was due at 2026-11-20 12:30:00 UTC; it may have been sent") || len(d.Attempts) != 1 || d.Attempts[0].Number != 1 {
 		t.Errorf("%+v %+v", d.Reason, d.Attempts)
 	}
@@ -163,7 +163,7 @@ func TestTheReviewOfRestoredData(t *testing.T) {
 	}
 	c.now = c.now.Add(time.Second)
 	fresh := c.queue("new", 0, nudgewire.Authentication)
-	c.must(c.CancelDispatch(c.Context(), cancelled, ""))
+	c.must(c.CancelMessage(c.Context(), cancelled, ""))
 	for round := range 3 {
 		c.now = c.now.Add(3 * time.Hour)
 		if got := c.claims(); len(got) != 0 {
@@ -233,13 +233,13 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 		t.Errorf("%s %s %s", c.state(before), c.state(after), c.state(off))
 	}
 	// What surely was not sent keeps nothing else from being sent.
-	for key, id := range map[string]nudgewire.DispatchID{"off": off, "cancelled": cancelled} {
+	for key, id := range map[string]nudgewire.MessageID{"off": off, "cancelled": cancelled} {
 		if id == cancelled {
-			c.must(c.CancelDispatch(c.Context(), id, ""))
+			c.must(c.CancelMessage(c.Context(), id, ""))
 		}
 		claimed := int64(-1)
 		c.must(c.rows(t.Context(), `SELECT claimed_at FROM messages WHERE id = ?1`, []any{int64(id)}, func(r *row) error { claimed = r.int(); return r.err }))
-		if d, err := c.DispatchStory(c.Context(), id); err != nil || d.State != nudgewire.StateCancelled || len(d.Attempts) != 0 || claimed != 0 {
+		if d, err := c.MessageStory(c.Context(), id); err != nil || d.State != nudgewire.StateCancelled || len(d.Attempts) != 0 || claimed != 0 {
 			t.Errorf("%s: %s, %+v, claimed at %d (%v)", key, d.State, d.Attempts, claimed, err)
 		}
 		if c.queue(key, 9*time.Hour, nudgewire.Marketing) == 0 {
@@ -263,12 +263,12 @@ func TestWhatIsPostedAgainInAReviewIsDoubted(t *testing.T) {
 		c.restore() // an hour later
 		found := c.now
 		c.now = c.now.Add(10 * time.Minute)
-		post := func(key string, happened time.Time, wait time.Duration, later bool) nudgewire.DispatchID {
+		post := func(key string, happened time.Time, wait time.Duration, later bool) nudgewire.MessageID {
 			p := testPlan(key)
 			p.Event.ReceivedAt, p.Event.OccurredAt, p.Event.DedupeKey = c.now, happened, key
-			p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category = happened.Add(wait), nudgewire.Utility
-			if p.Proposals[0].Dispatch.DueAt.Before(c.now) {
-				p.Proposals[0].Dispatch.DueAt = c.now
+			p.Proposals[0].Message.DueAt, p.Proposals[0].Message.Category = happened.Add(wait), nudgewire.Utility
+			if p.Proposals[0].Message.DueAt.Before(c.now) {
+				p.Proposals[0].Message.DueAt = c.now
 			}
 			due := p.Proposals
 			if later {
@@ -276,7 +276,7 @@ func TestWhatIsPostedAgainInAReviewIsDoubted(t *testing.T) {
 			}
 			got, err := c.Accept(c.Context(), []nudgewire.Plan{p})
 			if c.must(err); !later {
-				return got[0].Decisions[0].DispatchID
+				return got[0].Decisions[0].MessageID
 			}
 			c.now = c.now.Add(time.Second)
 			_, err = c.EndReview(c.Context(), time.Time{})
@@ -288,9 +288,9 @@ func TestWhatIsPostedAgainInAReviewIsDoubted(t *testing.T) {
 			p.Event.ID, p.Later, p.Proposals = looks[0].EventID, false, due
 			receipt, err := c.Complete(c.Context(), looks[0], p)
 			c.must(err)
-			return receipt.Decisions[0].DispatchID
+			return receipt.Decisions[0].MessageID
 		}
-		ids := map[string]nudgewire.DispatchID{
+		ids := map[string]nudgewire.MessageID{
 			"before the loss":   post("before the loss", copied.Add(10*time.Minute), 0, false),
 			"after the loss":    post("after the loss", copied.Add(40*time.Minute), 0, false),
 			"due later":         post("due later", copied.Add(10*time.Minute), 2*time.Hour, false),
@@ -390,14 +390,14 @@ func TestALookUpOfACopyIsDoubted(t *testing.T) {
 	for _, wait := range []time.Duration{0, 30 * time.Minute, 3 * time.Hour} { // counted from now
 		one := due
 		one.Correlation.Key = fmt.Sprint(wait)
-		one.Dispatch.DueAt = c.now.Add(wait)
+		one.Message.DueAt = c.now.Add(wait)
 		p.Proposals = append(p.Proposals, one)
 	}
 	p.Event.ID, p.Later = got[0].EventID, false
 	receipt, err := c.Complete(c.Context(), got[0], p)
 	c.must(err)
 	for i, want := range []string{"in_doubt", "in_doubt", "waiting"} {
-		if is := c.state(receipt.Decisions[i].DispatchID); is != want {
+		if is := c.state(receipt.Decisions[i].MessageID); is != want {
 			t.Errorf("due in %s: %s, want %s", p.Proposals[i].Correlation.Key, is, want)
 		}
 	}
@@ -413,8 +413,8 @@ func TestWhatFailedBeforeTheLossDoesNotGoAgain(t *testing.T) {
 			t.Fatal(got)
 		}
 		c.must(c.Finish(c.Context(), nudgewire.Attempt{
-			DispatchID: id, Owner: "me", Number: 1, State: nudgewire.StateAccepted, At: c.now,
-			Message: &nudgewire.Message{DispatchID: id, ID: "m1", Status: nudgewire.StatusAccepted, AcceptedAt: c.now, NextPollAt: c.now},
+			MessageID: id, Owner: "me", Number: 1, State: nudgewire.StateAccepted, At: c.now,
+			Message: &nudgewire.Message{ID: id, ServiceID: "m1", Status: nudgewire.StatusAccepted, AcceptedAt: c.now, NextPollAt: c.now},
 		}))
 		if restored {
 			c.restore()
@@ -426,7 +426,7 @@ func TestWhatFailedBeforeTheLossDoesNotGoAgain(t *testing.T) {
 		if c.must(err); len(polls) != 1 {
 			t.Fatalf("%d polls", len(polls))
 		}
-		c.must(c.FinishPoll(c.Context(), nudgewire.Poll{DispatchID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Class: nudgewire.ErrorNoPoints, Final: true, At: c.now}))
+		c.must(c.FinishPoll(c.Context(), nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Class: nudgewire.ErrorNoPoints, Final: true, At: c.now}))
 		n, err := c.Counts(c.Context())
 		if c.must(err); (n.Waiting == 0) != restored {
 			t.Errorf("restored %v: %d wait", restored, n.Waiting)
@@ -556,7 +556,7 @@ func TestACopyIsKnown(t *testing.T) {
 			claims := c.claims()
 			for i, d := range claims {
 				c.must(c.BeginCall(i, d.ID, d.Attempt))
-				c.must(c.Finish(c.Context(), nudgewire.Attempt{DispatchID: d.ID, Owner: "me", Number: 1, State: nudgewire.StateDropped, Reason: "x", At: c.now}))
+				c.must(c.Finish(c.Context(), nudgewire.Attempt{MessageID: d.ID, Owner: "me", Number: 1, State: nudgewire.StateDropped, Reason: "x", At: c.now}))
 			}
 			c.must(c.write(c.Context(), laneWork, func(t *tx) error {
 				return errors.Join(execOn(t.engine.(*sqliteEngine).conn, "DELETE FROM attempts"), execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("DELETE FROM messages WHERE id >= %d", claims[0].ID)))
@@ -698,7 +698,7 @@ func TestADoubtOfARestorationIsTold(t *testing.T) {
 	c.restore()
 	waiting := 0
 	c.must(c.rows(t.Context(), `SELECT count(*) FROM webhooks_out WHERE subject = ?1`, []any{int64(id)}, func(r *row) error { waiting = int(r.int()); return r.err }))
-	if waiting != 1 || !slices.Contains(told, "dispatch.in_doubt") {
+	if waiting != 1 || !slices.Contains(told, "message.in_doubt") {
 		t.Errorf("%d are told, of %q", waiting, told)
 	}
 }

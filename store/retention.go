@@ -10,7 +10,7 @@ import (
 )
 
 // What is older than its kind is kept for is removed in small commits beside the daemon's work. What has not ended keeps
-// all of it, whatever its age: a dispatch that waits, is being sent or is in doubt, a message that is still asked about, an
+// all of it, whatever its age: a message that waits, is being sent or is in doubt, a message that is still asked about, an
 // event that waits for a look-up, with the event behind each of them. A crash loses nothing and leaves nothing half: every
 // commit removes whole things, and the next run finds what is left.
 //
@@ -22,9 +22,9 @@ type Retention struct {
 	Payloads         time.Duration // what events carried, and what was mapped from it
 	Decisions        time.Duration // why a trigger said what it said
 	Events           time.Duration // what payloads and decisions are about; the others are kept no longer
-	Messages         time.Duration // dispatches with their messages, since they ended
+	Messages         time.Duration // messages with their messages, since they ended
 	Phones           time.Duration // whole phones of what has ended, with what else tells of the contact; then they are masked
-	Attempts         time.Duration // how the attempts at a dispatch ended, and what rules said when it was due
+	Attempts         time.Duration // how the attempts at a message ended, and what rules said when it was due
 	RejectedRequests time.Duration
 	Runs             time.Duration // runs with their parts, since they ended and nothing needs them
 	Lists            time.Duration // what rows of lists say, since their run ended
@@ -106,7 +106,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
 	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.lists, e.sessions)
-	if does(e.collect) && does(e.payloads, e.decisions, e.dispatches) {
+	if does(e.collect) && does(e.payloads, e.decisions, e.messages) {
 		does(e.events, e.masks)
 	}
 	run := RetentionRun{At: now, Removed: e.removed}
@@ -266,7 +266,7 @@ func (e *retainer) collect(ctx context.Context) error {
 		return r.err
 	})
 	if err == nil {
-		e.open, err = list(ctx, e.Store, `SELECT w.first_row, w.row_count, w.dispatch_id FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, scanRange)
+		e.open, err = list(ctx, e.Store, `SELECT w.first_row, w.row_count, w.message FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, scanRange)
 	}
 	return err
 }
@@ -322,8 +322,8 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		kindDecisions: `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + clearedDecisions + `') ORDER BY id LIMIT 1`,
 		kindEvents:    `SELECT received_at FROM events ORDER BY id LIMIT 1`,
 		kindMessages:  `SELECT created_at FROM messages ORDER BY id LIMIT 1`,
-		kindPhones:    `SELECT created_at FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + maskedDispatches + `') ORDER BY id LIMIT 1`,
-		kindAttempts:  `SELECT at FROM attempts ORDER BY dispatch_id LIMIT 1`,
+		kindPhones:    `SELECT created_at FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + maskedMessages + `') ORDER BY id LIMIT 1`,
+		kindAttempts:  `SELECT at FROM attempts ORDER BY message LIMIT 1`,
 		kindRejected:  `SELECT at FROM rejected_requests ORDER BY id LIMIT 1`,
 		kindOutgoing:  `SELECT at FROM webhooks_out ORDER BY id LIMIT 1`,
 		kindRuns:      `SELECT created_at FROM runs ORDER BY id LIMIT 1`,

@@ -107,8 +107,8 @@ func sendSome(b *testing.B, s *store.Store) int {
 	for i := range due {
 		d := &due[i]
 		all.Go(func() {
-			m := &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(d.ID)), Phone: d.Phone, Category: d.Category, Status: "accepted", NextPollAt: benchNow.Add(time.Hour)}
-			if err := s.Finish(context.Background(), nudgewire.Attempt{DispatchID: d.ID, Owner: "me", Number: d.Attempt, State: nudgewire.StateAccepted, Message: m, At: benchNow}); err != nil {
+			m := &nudgewire.Message{ServiceID: nudgewire.ServiceID(fmt.Sprint(d.ID)), Phone: d.Phone, Category: d.Category, Status: "accepted", NextPollAt: benchNow.Add(time.Hour)}
+			if err := s.Finish(context.Background(), nudgewire.Attempt{MessageID: d.ID, Owner: "me", Number: d.Attempt, State: nudgewire.StateAccepted, Message: m, At: benchNow}); err != nil {
 				b.Error(err)
 			}
 		})
@@ -150,7 +150,7 @@ func fillOld(b *testing.B, s *store.Store, rows int) {
 		}
 		for i := range due {
 			all.Go(func() {
-				err := s.Finish(context.Background(), nudgewire.Attempt{DispatchID: due[i].ID, Owner: "fill", Number: 1, State: nudgewire.StateRejected, Reason: "no", At: benchNow})
+				err := s.Finish(context.Background(), nudgewire.Attempt{MessageID: due[i].ID, Owner: "fill", Number: 1, State: nudgewire.StateRejected, Reason: "no", At: benchNow})
 				if err != nil {
 					b.Error(err)
 				}

@@ -94,7 +94,7 @@ func (e *retainer) events(ctx context.Context) error {
 }
 
 var (
-	ledToSQL         = statementOf(`SELECT event_id, dispatch_id, later FROM decisions WHERE event_id IN (` + marks(1) + `) AND dispatch_id > 0`)
+	ledToSQL         = statementOf(`SELECT event_id, message, later FROM decisions WHERE event_id IN (` + marks(1) + `) AND message > 0`)
 	ofEventSQL       = statementOf(`SELECT event_id FROM messages WHERE id IN (` + marks(1) + `)`)
 	dropDecisionsSQL = statementOf(`DELETE FROM decisions WHERE event_id IN (` + marks(1) + `)`)
 	dropEventsSQL    = statementOf(`DELETE FROM events WHERE id IN (` + marks(1) + `)`)

@@ -10,7 +10,7 @@ import (
 // renumbered is a condition whose ?1 is the ?3 of a statement.
 func renumbered(condition string) string { return strings.ReplaceAll(condition, "?1", "?3") }
 
-// keyLeads is the condition on a key that it leads to something: to a dispatch that is not masked, or to the memory that its correlation key
+// keyLeads is the condition on a key that it leads to something: to a message that is not masked, or to the memory that its correlation key
 // was sent to once; to tombstones; to an event, or to one with this phone.
 var keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM messages WHERE messages.id = keys.id AND messages.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
 	WHEN part = 1 THEN EXISTS (SELECT 1 FROM tombstones WHERE tombstones.correlation = -1 - keys.hash)
@@ -27,13 +27,13 @@ const (
 func (e *retainer) sweepKeys(ctx context.Context) error {
 	dead, kept := int64(0), int64(0)
 	err := e.rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
-		[]any{retentionDead, counterNames[countEvents], counterNames[countDispatches], retentionRemoved + kindEvents, retentionRemoved + kindMessages}, func(r *row) error {
+		[]any{retentionDead, counterNames[countEvents], counterNames[countMessages], retentionRemoved + kindEvents, retentionRemoved + kindMessages}, func(r *row) error {
 			switch name, n := r.text(), r.int(); name {
 			case retentionDead:
 				dead = n
 			case counterNames[countEvents]:
 				kept += n
-			case counterNames[countDispatches]:
+			case counterNames[countMessages]:
 				kept += 2 * n
 			case retentionRemoved + kindEvents:
 				kept -= n

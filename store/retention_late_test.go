@@ -29,7 +29,7 @@ func TestAnEventStaysWithAMessageOfALateLookup(t *testing.T) {
 			plan.Proposals = []nudgewire.Proposal{{
 				Decision:    nudgewire.Decision{Trigger: "cart", Outcome: nudgewire.Planned, At: a.now},
 				Correlation: nudgewire.Correlation{Trigger: "cart", Key: "late", Phone: otherPhone},
-				Dispatch: nudgewire.Dispatch{
+				Message: nudgewire.Message{
 					Phone: otherPhone, Category: nudgewire.Marketing, DueAt: a.now, CreatedAt: a.now, Send: nudgewire.Send{Template: "t"},
 				},
 			}}
@@ -53,7 +53,7 @@ func TestAnEventStaysWithAMessageOfALateLookup(t *testing.T) {
 	if !kept(late) || kept(empty) || kept(other) {
 		t.Errorf("kept: with a message %v, without one %v, without a look-up %v", kept(late), kept(empty), kept(other))
 	}
-	list, err := a.Dispatches(t.Context(), DispatchFilter{Phone: otherPhone})
+	list, err := a.Messages(t.Context(), MessageFilter{Phone: otherPhone})
 	a.must(err)
 	if len(list) != 1 {
 		t.Errorf("%d messages are found by the phone", len(list))
@@ -73,7 +73,7 @@ func TestForgettingLeavesDecisionsThatAreNotKept(t *testing.T) {
 		p := testPlan(string(rune('a' + i)))
 		p.Event.ReceivedAt, p.Event.Payload = a.now, []byte("load")
 		p.Event.Contact.Phone = []nudgewire.Phone{forgottenPhone, otherPhone}[i]
-		p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.CreatedAt = due, a.now
+		p.Proposals[0].Message.DueAt, p.Proposals[0].Message.CreatedAt = due, a.now
 		plans = append(plans, p)
 	}
 	_, err := a.Accept(t.Context(), plans)

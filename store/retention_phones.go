@@ -19,14 +19,14 @@ import (
 
 // perMask is how many messages are masked in a commit, and maxMasks how many in a run: the other kinds have their turn, too.
 const (
-	perMask  = perDispatches
+	perMask  = perMessages
 	maxMasks = 500_000
 )
 
 // Counters of how far the walks came.
 const (
-	maskedDispatches = "retention/masked/dispatches"
-	maskedEvents     = "retention/masked/events"
+	maskedMessages = "retention/masked/messages"
+	maskedEvents   = "retention/masked/events"
 )
 
 // maskedWords stand in the place of a text that is not kept longer than the phone.
@@ -44,7 +44,7 @@ func (e *retainer) masks(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	for _, step := range []func(context.Context, int64) error{e.maskDispatches, e.maskEvents} {
+	for _, step := range []func(context.Context, int64) error{e.maskMessages, e.maskEvents} {
 		if err := step(ctx, micro(before)); err != nil {
 			return wrap(err, "phones")
 		}
@@ -60,7 +60,7 @@ func (e *retainer) walkedTo(ctx context.Context, name string) (id int64, err err
 
 var unmaskedSQL = statementOf(`UPDATE messages SET unmasked = 1 WHERE id = ?1`)
 
-func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
+func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 	end, err := e.firstSince(ctx, "messages", "created_at", moment(cut))
 	if err != nil {
 		return err
@@ -70,13 +70,13 @@ func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
 		return err
 	}
 	page := func(ids []int64, walk bool) error {
-		texts, err := e.textsOfDispatches(ctx, ids)
+		texts, err := e.textsOfMessages(ctx, ids)
 		if err != nil {
 			return err
 		}
 		return e.commit(ctx, kindPhones, func(t *tx) (int64, error) {
 			ready := slices.DeleteFunc(slices.Clone(ids), e.isOpen)
-			masked, err := t.maskDispatches(ready, cut, eventsTo, e.keep.Once)
+			masked, err := t.maskMessages(ready, cut, eventsTo, e.keep.Once)
 			for i := range texts {
 				if id, _ := texts[i].args[2].(int64); err == nil && masked[id] {
 					err = t.put(texts[i].by, texts[i].args...)
@@ -88,7 +88,7 @@ func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
 				}
 			}
 			if err == nil && walk {
-				err = t.put(setCountSQL, maskedDispatches, ids[len(ids)-1])
+				err = t.put(setCountSQL, maskedMessages, ids[len(ids)-1])
 			}
 			return int64(len(masked)), err
 		})
@@ -102,7 +102,7 @@ func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
 		})
 	from := int64(0)
 	if err == nil {
-		from, err = e.walkedTo(ctx, maskedDispatches)
+		from, err = e.walkedTo(ctx, maskedMessages)
 	}
 	for n, all := perMask, 0; err == nil && n == perMask && all < maxMasks; all += n {
 		var ids []int64
@@ -115,19 +115,19 @@ func (e *retainer) maskDispatches(ctx context.Context, cut int64) error {
 	return err
 }
 
-// isOpen reports whether a dispatch is a row of a run that has not ended.
+// isOpen reports whether a message is a row of a run that has not ended.
 func (e *retainer) isOpen(id int64) bool {
-	return slices.ContainsFunc(e.open, func(r rowRange) bool { return id >= r.dispatch && id < r.dispatch+r.count })
+	return slices.ContainsFunc(e.open, func(r rowRange) bool { return id >= r.message && id < r.message+r.count })
 }
 
-// textsOfDispatches finds where their phones stand in the texts of dispatches that may be masked.
-func (e *retainer) textsOfDispatches(ctx context.Context, ids []int64) (due []textChange, err error) {
+// textsOfMessages finds where their phones stand in the texts of messages that may be masked.
+func (e *retainer) textsOfMessages(ctx context.Context, ids []int64) (due []textChange, err error) {
 	all, err := list(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+in(ids)+` AND NOT `+isMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, text)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	return e.textsWith(ctx, phones.NewFinder(all...), ids, func(x *erasedText) bool {
-		return x.keys[0] == "dispatch_id" || x.table == "messages" && (x.column == "reason" || x.column == "error" || x.column == "called_off")
+		return x.keys[0] == "message" || x.table == "messages" && (x.column == "reason" || x.column == "error" || x.column == "called_off")
 	})
 }
 
@@ -163,14 +163,14 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 }
 
 var (
-	endedLongSQL    = statementOf(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong)
-	maskDispatchSQL = statementOf(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
+	endedLongSQL   = statementOf(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong)
+	maskMessageSQL = statementOf(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
 		WHERE id = ?1`)
 )
 
-// maskDispatches masks those of the dispatches that ended before cut, with their messages, and the events up to a number
+// maskMessages masks those of the messages that ended before cut, with their messages, and the events up to a number
 // that no other message is left of.
-func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, bool) bool) (masked map[int64]bool, err error) {
+func (t *tx) maskMessages(ids []int64, cut, eventsTo int64, once func(string, bool) bool) (masked map[int64]bool, err error) {
 	type ended struct {
 		oldOne
 		phone nudgewire.Phone
@@ -205,10 +205,10 @@ func (t *tx) maskDispatches(ids []int64, cut, eventsTo int64, once func(string, 
 				events = append(events, d.event)
 			}
 		}
-		var what nudgewire.Dispatch
+		var what nudgewire.Message
 		_ = decodeSend(&what, d.send) // what nobody can read goes all the same
 		what.Send.Forget = true
-		if err := t.put(maskDispatchSQL, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
+		if err := t.put(maskMessageSQL, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
 			return nil, err
 		}
 	}

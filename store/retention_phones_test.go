@@ -22,11 +22,11 @@ func (a aging) stands(phone string) []string {
 }
 
 // one queues and sends a message and says how it ended.
-func (a aging) one(phone, key string, end nudgewire.State, due time.Time) nudgewire.DispatchID {
+func (a aging) one(phone, key string, end nudgewire.State, due time.Time) nudgewire.MessageID {
 	a.Helper()
 	id := a.event(phone, phone, func(p *nudgewire.Plan) {
-		p.Proposals[0].Correlation.Key, p.Proposals[0].Dispatch.DueAt = key, due
-	}).Decisions[0].DispatchID
+		p.Proposals[0].Correlation.Key, p.Proposals[0].Message.DueAt = key, due
+	}).Decisions[0].MessageID
 	if due.After(a.now) {
 		return id
 	}
@@ -55,12 +55,12 @@ func TestPhonesAreMaskedAfterTheirTime(t *testing.T) {
 	a.must(a.Resolve(t.Context(), 3, nudgewire.ResolveDrop, "told "+forgottenPhone+" by hand"))
 	a.event(forgottenPhone, forgottenPhone, func(p *nudgewire.Plan) { // nobody wants it
 		p.Event.Topic = "carts/" + forgottenPhone
-		p.Proposals[0].Decision.Outcome, p.Proposals[0].Dispatch = nudgewire.Skipped, nudgewire.Dispatch{}
+		p.Proposals[0].Decision.Outcome, p.Proposals[0].Message = nudgewire.Skipped, nudgewire.Message{}
 	})
 	a.now = began.Add(179 * day)
 	a.retain(keepPhones)
 	young := a.one(otherPhone, "young", nudgewire.StateAccepted, a.now)
-	if found, err := a.Dispatches(t.Context(), DispatchFilter{Phone: forgottenPhone}); err != nil || len(found) != 4 {
+	if found, err := a.Messages(t.Context(), MessageFilter{Phone: forgottenPhone}); err != nil || len(found) != 4 {
 		t.Fatalf("after 179 days %d are found (%v)", len(found), err)
 	}
 	a.now = began.Add(181 * day)
@@ -71,29 +71,29 @@ func TestPhonesAreMaskedAfterTheirTime(t *testing.T) {
 	if where := a.stands(forgottenPhone); len(where) > 0 {
 		t.Errorf("it stands in %s", where)
 	}
-	for id := nudgewire.DispatchID(1); id <= 4; id++ {
-		d, err := a.DispatchStory(t.Context(), id)
+	for id := nudgewire.MessageID(1); id <= 4; id++ {
+		d, err := a.MessageStory(t.Context(), id)
 		a.must(err)
-		if d.Phone != "4477******23" || d.Key != "" || len(d.Send.Variables) > 0 || d.Send.Template != "t" || d.Message != nil && d.Message.Phone != d.Phone {
-			t.Errorf("%+v, message %+v", d.Dispatch, d.Message)
+		if d.Phone != "4477******23" || d.Key != "" || len(d.Send.Variables) > 0 || d.Send.Template != "t" {
+			t.Errorf("%+v", d.Message)
 		}
 	}
 	if e, err := a.Event(t.Context(), 5); err != nil || e.Contact.Phone != "4477******23" || e.Topic != "carts/999999999999" {
 		t.Errorf("%+v (%v)", e, err)
 	}
 	for phone, want := range map[nudgewire.Phone]int{forgottenPhone: 0, otherPhone: 1} {
-		found, err := a.Dispatches(t.Context(), DispatchFilter{Phone: phone})
+		found, err := a.Messages(t.Context(), MessageFilter{Phone: phone})
 		events, bad := a.Events(t.Context(), EventFilter{Phone: phone})
 		if err != nil || bad != nil || len(found) != want || len(events) != want {
 			t.Errorf("by its phone %d messages and %d events are found, not %d (%v, %v)", len(found), len(events), want, err, bad)
 		}
 	}
-	if d, err := a.Dispatch(t.Context(), young); err != nil || d.Phone != otherPhone {
+	if d, err := a.Message(t.Context(), young); err != nil || d.Phone != otherPhone {
 		t.Errorf("%+v (%v)", d, err)
 	}
 
 	// It is not sent again, and says why.
-	went, stayed, err := a.Retry(t.Context(), Retry{Filter: DispatchFilter{State: nudgewire.StateRejected}, Now: a.now})
+	went, stayed, err := a.Retry(t.Context(), Retry{Filter: MessageFilter{State: nudgewire.StateRejected}, Now: a.now})
 	a.must(err)
 	if len(went) > 0 || len(stayed) != 1 || !strings.Contains(stayed[0].Words, "retention.phones") {
 		t.Errorf("went %v, stayed %v", went, stayed)
@@ -108,7 +108,7 @@ func TestPhonesAreMaskedAfterTheirTime(t *testing.T) {
 	if waits := a.erase(); waits != "" {
 		t.Error(waits)
 	}
-	if d, err := a.Dispatch(t.Context(), 1); err != nil || d.Phone != "" || a.rows()["messages"] != before["messages"] {
+	if d, err := a.Message(t.Context(), 1); err != nil || d.Phone != "" || a.rows()["messages"] != before["messages"] {
 		t.Errorf("%+v (%v), %v", d, err, a.rows())
 	}
 	a.must(a.Check(t.Context()))
@@ -120,9 +120,9 @@ func TestAMessageIsMaskedSinceItsEnd(t *testing.T) {
 	began := a.now
 	long := a.one(forgottenPhone, "long", nudgewire.StateAccepted, began.Add(200*day))
 	a.one(otherPhone, "soon", nudgewire.StateAccepted, began)
-	phoneOf := func(id nudgewire.DispatchID) (string, string) {
+	phoneOf := func(id nudgewire.MessageID) (string, string) {
 		t.Helper()
-		d, err := a.Dispatch(t.Context(), id)
+		d, err := a.Message(t.Context(), id)
 		a.must(err)
 		e, err := a.Event(t.Context(), d.EventID)
 		a.must(err)
@@ -186,7 +186,7 @@ func TestOnceOutlivesThePhone(t *testing.T) {
 			met = f.Last
 			return nudgewire.Settlement{Outcome: nudgewire.Skipped}
 		}
-		for id, got := range map[nudgewire.DispatchID]*nudgewire.Sent{1: ask("447700900555", "k"), 2: ask(otherPhone, "")} {
+		for id, got := range map[nudgewire.MessageID]*nudgewire.Sent{1: ask("447700900555", "k"), 2: ask(otherPhone, "")} {
 			if got == nil || got.ID != id || !got.At.Equal(sentAt) {
 				t.Errorf("after %d days message %d is %+v", days, id, got)
 			}
@@ -206,7 +206,7 @@ func TestAFullDiskWhilePhonesAreMasked(t *testing.T) {
 		for i := range 100 {
 			phone := fmt.Sprintf("4477009%05d", 100*begin+i)
 			some = append(some, a.plan(phone, phone, func(p *nudgewire.Plan) {
-				p.Proposals[0].Correlation.Key, p.Proposals[0].Dispatch.DueAt = "w", a.now.Add(300*day)
+				p.Proposals[0].Correlation.Key, p.Proposals[0].Message.DueAt = "w", a.now.Add(300*day)
 			}))
 		}
 		_, err := a.Accept(t.Context(), some)
@@ -229,7 +229,7 @@ func TestAFullDiskWhilePhonesAreMasked(t *testing.T) {
 	if left := a.unmasked(); left != waiting {
 		t.Errorf("%d are looked at again", left)
 	}
-	if d, err := a.Dispatch(t.Context(), waiting+1); err != nil || !d.Phone.IsMasked() {
+	if d, err := a.Message(t.Context(), waiting+1); err != nil || !d.Phone.IsMasked() {
 		t.Errorf("%+v (%v)", d, err)
 	}
 	a.must(a.Check(t.Context()))

@@ -36,7 +36,7 @@ var (
 	dropSomeRowsSQL = statementOf(`DELETE FROM run_rows WHERE run_id = ?1
 		AND first_row IN (SELECT first_row FROM run_rows WHERE run_id = ?1 ORDER BY first_row LIMIT 200)`)
 	dropSomeFollowedSQL = statementOf(`DELETE FROM run_messages WHERE run_id = ?1
-		AND dispatch_id IN (SELECT dispatch_id FROM run_messages WHERE run_id = ?1 ORDER BY part, first_id LIMIT 200)`)
+		AND message IN (SELECT message FROM run_messages WHERE run_id = ?1 ORDER BY part, first_id LIMIT 200)`)
 	dropSomePartsSQL = statementOf(`DELETE FROM parts WHERE run_id = ?1
 		AND number IN (SELECT number FROM parts WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
 )

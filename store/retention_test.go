@@ -68,9 +68,9 @@ func (a aging) live(n int) {
 		a.event(fmt.Sprintf("4477009%05d", i%50), "x", func(p *nudgewire.Plan) {
 			switch i % 10 {
 			case 8: // nobody wants it
-				p.Proposals[0].Decision.Outcome, p.Proposals[0].Dispatch = nudgewire.Skipped, nudgewire.Dispatch{}
+				p.Proposals[0].Decision.Outcome, p.Proposals[0].Message = nudgewire.Skipped, nudgewire.Message{}
 			case 9:
-				p.Proposals[0].Decision.Outcome, p.Proposals[0].Dispatch = nudgewire.Cancelling, nudgewire.Dispatch{}
+				p.Proposals[0].Decision.Outcome, p.Proposals[0].Message = nudgewire.Cancelling, nudgewire.Message{}
 				p.Proposals[0].Forget = a.now.Add(day)
 			}
 		})
@@ -148,13 +148,13 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	}
 	totals, err := a.Totals(t.Context())
 	a.must(err)
-	if totals["events"] != 1000 || totals["dispatches"] != 800 {
+	if totals["events"] != 1000 || totals["messages"] != 800 {
 		t.Errorf("what was stored in all is %v", totals)
 	}
 	a.must(a.Check(t.Context()))
 	// Numbers go on where they were.
 	a.reopen()
-	if got := a.event(otherPhone, "again"); got.EventID != 1001 || got.Decisions[0].DispatchID != 801 {
+	if got := a.event(otherPhone, "again"); got.EventID != 1001 || got.Decisions[0].MessageID != 801 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -163,7 +163,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 func TestWhatHasNotEndedIsKeptWhole(t *testing.T) {
 	a := openAging(t)
 	later := a.now.Add(2000 * day)
-	waits := a.event("447700900111", "x", func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.DueAt = later })
+	waits := a.event("447700900111", "x", func(p *nudgewire.Plan) { p.Proposals[0].Message.DueAt = later })
 	a.event("447700900112", "x")
 	a.event("447700900113", "x")
 	a.event("447700900114", "x")
@@ -181,7 +181,7 @@ func TestWhatHasNotEndedIsKeptWhole(t *testing.T) {
 		}
 		if id == 4 {
 			// Its message is only asked about: what was sent is known, what was carried is not needed.
-			if !s.Cleared || len(s.Dispatches) != 1 || s.Dispatches[0].Message == nil || s.Decisions[0].Outcome != nudgewire.Planned {
+			if !s.Cleared || len(s.Messages) != 1 || s.Messages[0].Status == "" || s.Decisions[0].Outcome != nudgewire.Planned {
 				t.Errorf("event 4: %+v", s)
 			}
 			continue
@@ -189,18 +189,18 @@ func TestWhatHasNotEndedIsKeptWhole(t *testing.T) {
 		if s.Cleared || len(s.Payload) == 0 {
 			t.Errorf("event %d lost its payload", id)
 		}
-		if id < lookup.EventID && (len(s.Decisions) != 1 || len(s.Decisions[0].Clauses) != 1 || len(s.Dispatches) != 1) {
-			t.Errorf("event %d: decisions %+v, %d dispatches", id, s.Decisions, len(s.Dispatches))
+		if id < lookup.EventID && (len(s.Decisions) != 1 || len(s.Decisions[0].Clauses) != 1 || len(s.Messages) != 1) {
+			t.Errorf("event %d: decisions %+v, %d messages", id, s.Decisions, len(s.Messages))
 		}
 	}
 	if _, err := a.Event(t.Context(), ended.EventID); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Errorf("what had ended is there: %v", err)
 	}
 	// Once it ends it is as old as its end.
-	a.must(a.CancelDispatch(t.Context(), waits.Decisions[0].DispatchID, ""))
+	a.must(a.CancelMessage(t.Context(), waits.Decisions[0].MessageID, ""))
 	a.now = a.now.Add(399 * day)
 	a.retain(keepUsual)
-	if s, err := a.EventStory(t.Context(), waits.EventID); err != nil || !s.Cleared || len(s.Dispatches) != 1 || len(s.Decisions) != 1 || !strings.Contains(s.Decisions[0].Reason, "retention.decisions") {
+	if s, err := a.EventStory(t.Context(), waits.EventID); err != nil || !s.Cleared || len(s.Messages) != 1 || len(s.Decisions) != 1 || !strings.Contains(s.Decisions[0].Reason, "retention.decisions") {
 		t.Errorf("399 days after its end: %+v, %v", s, err)
 	}
 	a.now = a.now.Add(2 * day)
@@ -402,9 +402,9 @@ func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 	for i := range 9 {
 		p := testPlan(fmt.Sprint(i))
 		p.Event.ReceivedAt, p.Event.Payload = a.now, []byte("load")
-		p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.CreatedAt = a.now, a.now
+		p.Proposals[0].Message.DueAt, p.Proposals[0].Message.CreatedAt = a.now, a.now
 		if i == 4 {
-			p.Proposals[0].Dispatch.DueAt = a.now.Add(3000 * day)
+			p.Proposals[0].Message.DueAt = a.now.Add(3000 * day)
 		}
 		plans = append(plans, p)
 	}
@@ -423,13 +423,13 @@ func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 			s, err := a.EventStory(t.Context(), id)
 			a.must(err)
 			kept := id == 5
-			if s.Cleared == kept || s.Unsaid == kept || (len(s.Payload) > 0) != kept || len(s.Decisions) != 1 || len(s.Dispatches) != 1 {
+			if s.Cleared == kept || s.Unsaid == kept || (len(s.Payload) > 0) != kept || len(s.Decisions) != 1 || len(s.Messages) != 1 {
 				t.Errorf("event %d: %+v", id, s)
 			}
 		}
 		a.reopen()
 	}
-	a.must(a.CancelDispatch(t.Context(), 5, ""))
+	a.must(a.CancelMessage(t.Context(), 5, ""))
 	a.retain(keepUsual)
 	if rows := a.rows(); rows["payloads"] != 0 || rows["reasons"] != 0 || rows["decisions"] != 9 {
 		t.Errorf("after its end: %v", rows)

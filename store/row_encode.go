@@ -94,7 +94,7 @@ func appendSend(b []byte, s *nudgewire.Send) []byte {
 // (secure_delete). Inside of a page of many rows, copies would stay behind where rows are moved.
 var apart = strings.Repeat(" ", 4<<10)
 
-// endedSend is what takes the place of an encoded send to be forgotten once the dispatch has ended.
+// endedSend is what takes the place of an encoded send to be forgotten once the message has ended.
 func endedSend(s *nudgewire.Send) string {
 	ended := s.Ended()
 	return string(appendSend(nil, &ended))

@@ -89,7 +89,7 @@ func TestSendsComeBack(t *testing.T) {
 		if b := appendSend(nil, &send); json.Unmarshal(b, &gotSend) != nil {
 			rt.Fatalf("%s is no JSON", b)
 		}
-		var d nudgewire.Dispatch
+		var d nudgewire.Message
 		if err := decodeSend(&d, string(appendSend(nil, &send))); err != nil {
 			rt.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestAnySendIsReadAsEncodingJSONReadsIt(t *testing.T) {
 	} {
 		var want nudgewire.Send
 		wantErr := json.Unmarshal([]byte(text), &want)
-		var got nudgewire.Dispatch
+		var got nudgewire.Message
 		err := decodeSend(&got, text)
 		if (err != nil) != (wantErr != nil) {
 			t.Errorf("%s: error %v, want %v", text, err, wantErr)

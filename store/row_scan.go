@@ -11,19 +11,19 @@ import (
 
 // Columns in the order in which row_scan.go reads them.
 const (
-	dispatchColumns = `id, event_id, run_id, part, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as, tries`
+	messageColumns  = `id, event_id, run_id, part, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as, tries`
 	serviceColumns  = `message_id, status, error, error_class, accepted_at, status_at, told_at, next_poll_at, polls, sent_at, delivered_at, read_at, failed_at`
-	messageColumns  = `id, phone, category, account, ` + serviceColumns
+	followedColumns = `id, phone, category, account, ` + serviceColumns
 )
 
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
 const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
-// scanDispatch reads dispatchColumns. What to send is left encoded but for whether it is kept, and its name:
+// scanMessage reads messageColumns. What to send is left encoded but for whether it is kept, and its name:
 // inside a commit nobody looks at it, and outside decodeSend does.
-func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
-	d = nudgewire.Dispatch{
-		ID: nudgewire.DispatchID(r.int()), EventID: nudgewire.EventID(r.int()), Run: nudgewire.RunID(r.int()), Part: int(r.int()),
+func scanMessage(r *row) (d nudgewire.Message, send string) {
+	d = nudgewire.Message{
+		ID: nudgewire.MessageID(r.int()), EventID: nudgewire.EventID(r.int()), Run: nudgewire.RunID(r.int()), Part: int(r.int()),
 		Trigger: r.text(), Key: r.text(), Phone: r.phone(), Category: nudgewire.Category(r.text()),
 	}
 	send = r.text()
@@ -41,13 +41,13 @@ func scanDispatch(r *row) (d nudgewire.Dispatch, send string) {
 
 // decodeSend fills in what to send. It runs for every claim, so the usual send is read without
 // reflection; encoding/json reads all others, and says what is wrong with those nobody can read.
-func decodeSend(d *nudgewire.Dispatch, send string) error {
+func decodeSend(d *nudgewire.Message, send string) error {
 	if plainSend(&d.Send, send) {
 		return nil
 	}
 	d.Send = nudgewire.Send{}
 	if err := json.Unmarshal([]byte(send), &d.Send); err != nil {
-		return fmt.Errorf("dispatch %d: what to send: %w", d.ID, err)
+		return fmt.Errorf("message %d: what to send: %w", d.ID, err)
 	}
 	return nil
 }
@@ -89,26 +89,17 @@ func plainSend(s *nudgewire.Send, text string) (plain bool) {
 	return plain
 }
 
-// scanMessage reads messageColumns. Its status is "" where the service has not taken it.
-func scanMessage(r *row) (m nudgewire.Message, err error) {
-	m = nudgewire.Message{DispatchID: nudgewire.DispatchID(r.int()), Phone: r.phone(), Category: nudgewire.Category(r.text()), Account: r.text()}
+// scanFollowed reads followedColumns. Its status is "" where the service has not taken it.
+func scanFollowed(r *row) (m nudgewire.Message, err error) {
+	m = nudgewire.Message{ID: nudgewire.MessageID(r.int()), Phone: r.phone(), Category: nudgewire.Category(r.text()), Account: r.text()}
 	scanService(r, &m)
 	return m, r.err
 }
 
-// scanService reads serviceColumns.
+// scanService reads serviceColumns. The status is "" where the service has not taken the message.
 func scanService(r *row, m *nudgewire.Message) {
-	m.ID, m.Status, m.Error, m.ErrorClass = nudgewire.MessageID(r.text()), nudgewire.Status(r.text()), r.text(), nudgewire.ErrorClass(r.text())
+	m.ServiceID, m.Status, m.Error, m.ErrorClass = nudgewire.ServiceID(r.text()), nudgewire.Status(r.text()), r.text(), nudgewire.ErrorClass(r.text())
 	m.AcceptedAt, m.StatusAt, m.ToldAt, m.NextPollAt, m.Polls = r.time(), r.time(), r.time(), r.time(), int(r.int())
 	m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt = r.time(), r.time(), r.time(), r.time()
 	m.Final = m.Status != "" && m.NextPollAt.IsZero()
-}
-
-// messageOf reads serviceColumns of a dispatch; nil where the service has not taken it.
-func messageOf(r *row, d *nudgewire.Dispatch) *nudgewire.Message {
-	m := nudgewire.Message{DispatchID: d.ID, Phone: d.Phone, Category: d.Category, Account: d.Account}
-	if scanService(r, &m); m.Status == "" {
-		return nil
-	}
-	return &m
 }

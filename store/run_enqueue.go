@@ -9,23 +9,23 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// Enqueue stores the dispatches of a run's rows in one commit: the row with the number first,
+// Enqueue stores the messages of a run's rows in one commit: the row with the number first,
 // counted among the kept rows from 1, and those after it. A row that the run already queues is
 // not stored again, so that a batch may be handed over again after a crash. One that is dropped is stored as
 // that, with its reason, and never sent. ErrMoved, and nothing
 // is stored, when the run does not send any more.
-func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch) error {
+func (s *Store) Enqueue(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Message) error {
 	_, _, err := s.enqueue(ctx, run, first, rows, nil)
 	return err
 }
 
 // EnqueueAtRate is Enqueue for as many of the rows, from the first, as the window has room for: done of them. since is
 // when that window began. Rows that the run queues already, and those that are dropped, need no room.
-func (s *Store) EnqueueAtRate(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Dispatch, w nudgewire.RateWindow) (done int, since time.Time, err error) {
+func (s *Store) EnqueueAtRate(ctx context.Context, run nudgewire.RunID, first int64, rows []nudgewire.Message, w nudgewire.RateWindow) (done int, since time.Time, err error) {
 	return s.enqueue(ctx, run, first, rows, &w)
 }
 
-func (s *Store) enqueue(ctx context.Context, run nudgewire.RunID, first int64, all []nudgewire.Dispatch, w *nudgewire.RateWindow) (done int, since time.Time, err error) {
+func (s *Store) enqueue(ctx context.Context, run nudgewire.RunID, first int64, all []nudgewire.Message, w *nudgewire.RateWindow) (done int, since time.Time, err error) {
 	rows := all
 	sends := make([]string, len(rows))
 	for i := range rows {
@@ -110,15 +110,15 @@ func (t *tx) atRate(w *nudgewire.RateWindow, n int, need func(i int) bool) (done
 	return done, moment(began), err
 }
 
-var insertRowsSQL = statementOf(`INSERT INTO run_rows (run_id, first_row, row_count, dispatch_id) VALUES (?1, ?2, ?3, ?4)`)
+var insertRowsSQL = statementOf(`INSERT INTO run_rows (run_id, first_row, row_count, message) VALUES (?1, ?2, ?3, ?4)`)
 
 // enqueueRows stores rows of a run whose numbers begin with first.
-func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Dispatch, sends []string) error {
+func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Message, sends []string) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	n := int64(len(rows))
-	id, err := t.peers.allocate(t, dispatchIDs, n)
+	id, err := t.peers.allocate(t, messageIDs, n)
 	if err == nil {
 		err = t.put(insertRowsSQL, int64(run), first, n, id)
 	}
@@ -132,7 +132,7 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 			err = t.put(dropSQL, id+int64(i), rows[i].Reason, t.at)
 			t.counts[countDropped]++
 			p := partyOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
-			t.noteState(nudgewire.DispatchID(id+int64(i)), &p, nudgewire.StateDropped, rows[i].Reason, "")
+			t.noteState(nudgewire.MessageID(id+int64(i)), &p, nudgewire.StateDropped, rows[i].Reason, "")
 		}
 		if err != nil {
 			return fmt.Errorf("row %d: %w", first+int64(i), err)
@@ -141,26 +141,26 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Disp
 	return nil
 }
 
-// enqueueRow stores a dispatch without an event, which takes the place of another one where replaces is not 0. It has no correlation key: nobody looks for it by one.
-func (t *tx) enqueueRow(id int64, d *nudgewire.Dispatch, send string, replaces nudgewire.DispatchID) error {
+// enqueueRow stores a message without an event, which takes the place of another one where replaces is not 0. It has no correlation key: nobody looks for it by one.
+func (t *tx) enqueueRow(id int64, d *nudgewire.Message, send string, replaces nudgewire.MessageID) error {
 	due, created := micro(d.DueAt), micro(d.CreatedAt)
 	if created == 0 {
 		created = t.at
 	}
-	if err := t.put(insertDispatchSQL, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
+	if err := t.put(insertMessageSQL, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
 		string(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, "",
 		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces)); err != nil {
 		return err
 	}
-	t.counts[countDispatches]++
+	t.counts[countMessages]++
 	p := partyOf(0, d.Trigger, sendsTemplate(send), d.Phone)
-	t.noteQueued(nudgewire.DispatchID(id), &p, d.Reason)
+	t.noteQueued(nudgewire.MessageID(id), &p, d.Reason)
 	t.leavesDue(d.Account, due)
 	return nil
 }
 
-// A rowRange is rows of a run whose dispatches have numbers without a gap.
-type rowRange struct{ first, count, dispatch int64 }
+// A rowRange is rows of a run whose messages have numbers without a gap.
+type rowRange struct{ first, count, message int64 }
 
 func scanRange(r *row) (rowRange, error) { return rowRange{r.int(), r.int(), r.int()}, nil }
 
@@ -178,7 +178,7 @@ func (rs rowRanges) has(row int64) bool {
 // maxRanges bounds the ranges that are looked at: more than a batch has rows.
 const maxRanges = 4096
 
-var rowsQueuedSQL = statementOf(`SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`)
+var rowsQueuedSQL = statementOf(`SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`)
 
 // rowsQueued are the ranges that may hold rows from first up to but not including end.
 func (t *tx) rowsQueued(run nudgewire.RunID, first, end int64) (found rowRanges, err error) {
@@ -229,8 +229,8 @@ const recentRanges = 16
 // Backlog is how many of a run's newest rows still wait to be sent. Those that a rule put off are not among them: the
 // night of some contacts must not keep the others waiting.
 func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64, err error) {
-	err = s.rows(ctx, `SELECT count(*) FROM (SELECT dispatch_id, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
-		JOIN messages d ON d.id >= r.dispatch_id AND d.id < r.dispatch_id + r.row_count
+	err = s.rows(ctx, `SELECT count(*) FROM (SELECT message, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
+		JOIN messages d ON d.id >= r.message AND d.id < r.message + r.row_count
 		WHERE d.state = 'waiting' AND d.first_due_at = 0`, []any{int64(run), recentRanges}, func(r *row) error {
 		waiting = r.int()
 		return nil
@@ -252,17 +252,17 @@ func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason stri
 	if err != nil {
 		return 0, err
 	}
-	ranges, err := list(ctx, s, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, scanRange)
+	ranges, err := list(ctx, s, `SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, scanRange)
 	for _, one := range ranges {
 		if err != nil {
 			break
 		}
 		var ended int64
 		err = s.write(ctx, laneWork, func(t *tx) (err error) {
-			if err := t.noteRows(one.dispatch, one.dispatch+one.count, nudgewire.StateCancelled, reason); err != nil {
+			if err := t.noteRows(one.message, one.message+one.count, nudgewire.StateCancelled, reason); err != nil {
 				return err
 			}
-			ended, err = t.exec(cancelRowsSQL, one.dispatch, one.dispatch+one.count, reason, t.at)
+			ended, err = t.exec(cancelRowsSQL, one.message, one.message+one.count, reason, t.at)
 			t.counts[countCancelled] += ended
 			return err
 		})

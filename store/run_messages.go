@@ -24,11 +24,11 @@ const runMessages = `
 		UNION ALL
 		SELECT (SELECT min(status) FROM messages WHERE state = 'accepted' AND next_poll_at = 0 AND status > word) FROM words WHERE word IS NOT NULL
 	), queued (first, past) AS (
-		SELECT dispatch_id, dispatch_id + row_count FROM run_rows WHERE run_id = ?1
+		SELECT message, message + row_count FROM run_rows WHERE run_id = ?1
 	), told (first, past) AS (
 		SELECT first, past FROM queued
 		UNION ALL
-		SELECT dispatch_id, dispatch_id + id_count FROM run_messages WHERE run_id = ?1
+		SELECT message, message + id_count FROM run_messages WHERE run_id = ?1
 	), counted (what, word, n) AS (
 		SELECT 'ended', word, (SELECT coalesce(sum((SELECT count(*) FROM messages WHERE state = 'accepted' AND next_poll_at = 0 AND status = word AND id >= first AND id < past)), 0) FROM told)
 			FROM words WHERE word IS NOT NULL

@@ -30,11 +30,11 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run nudgewire.RunID, after in
 	return rows, err
 }
 
-// EnqueueRetries queues the messages of the dispatches named once more, as further rows of the run,
+// EnqueueRetries queues the messages of the messages named once more, as further rows of the run,
 // in one commit. Each is looked at again inside of it: one that may not go again any more, or did
-// already, is not queued, so that no dispatch ever has two that took its place. total is how many
+// already, is not queued, so that no message ever has two that took its place. total is how many
 // rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
-func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nudgewire.DispatchID, now time.Time) (total int64, err error) {
+func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nudgewire.MessageID, now time.Time) (total int64, err error) {
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		r, err := t.run(run)
 		if err != nil {
@@ -74,15 +74,15 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 
 var growRowsSQL = statementOf(`UPDATE run_rows SET row_count = row_count + 1
 		WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
-			AND first_row + row_count = ?2 AND dispatch_id + row_count = ?3`)
+			AND first_row + row_count = ?2 AND message + row_count = ?3`)
 
 // enqueueRowRetry queues a row's message once more, as the row of the run with that number.
-func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Dispatch, send string, now, due, expires time.Time) error {
-	again := nudgewire.Dispatch{
+func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Message, send string, now, due, expires time.Time) error {
+	again := nudgewire.Message{
 		Run: run.ID, Trigger: d.Trigger, Key: nudgewire.RowKey(run.ID, number), Phone: d.Phone, SentAs: d.SentAs, Category: d.Category,
 		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account, Tries: d.Tries,
 	}
-	id, err := t.allocate(dispatchIDs)
+	id, err := t.allocate(messageIDs)
 	if err == nil {
 		err = t.enqueueRow(id, &again, send, d.ID)
 	}
@@ -93,7 +93,7 @@ func (t *tx) enqueueRowRetry(run *nudgewire.Run, number int64, d *nudgewire.Disp
 	if err == nil && grown == 0 {
 		err = t.put(insertRowsSQL, int64(run.ID), number, int64(1), id)
 	}
-	return wrap(err, "dispatch %d", d.ID)
+	return wrap(err, "message %d", d.ID)
 }
 
 // unlisted is the number from which on rows of a run take the place of others of the same run, which went
@@ -112,44 +112,44 @@ func (t *tx) newestBelow(run nudgewire.RunID, number int64) (n int64, err error)
 	return n, err
 }
 
-// mayGoAgain is a dispatch with what it sends, or nil and why it may not be queued once more.
-func (t *tx) mayGoAgain(id nudgewire.DispatchID) (d *nudgewire.Dispatch, send, why string, err error) {
+// mayGoAgain is a message with what it sends, or nil and why it may not be queued once more.
+func (t *tx) mayGoAgain(id nudgewire.MessageID) (d *nudgewire.Message, send, why string, err error) {
 	one, send, err := t.wholeRow(id)
-	if err != nil || one.Dispatch.ID == 0 {
-		return nil, "", "is no dispatch", err
+	if err != nil || one.Message.ID == 0 {
+		return nil, "", "is no message", err
 	}
 	may, why := one.MayGoAgain()
 	if !may {
 		return nil, "", why, nil
 	}
-	if _, off, err := t.meanwhile(&one.Dispatch); err != nil || off != "" {
+	if _, off, err := t.meanwhile(&one.Message); err != nil || off != "" {
 		return nil, "", off, err
 	}
-	return &one.Dispatch, send, why, nil
+	return &one.Message, send, why, nil
 }
 
 var (
-	wholeSQL   = statementOf(`SELECT ` + dispatchColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	wholeSQL   = statementOf(`SELECT ` + messageColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
 	retriedSQL = statementOf(`SELECT id FROM messages WHERE replaces = ?1 AND replaces > 0`)
-	doubtsSQL  = statementOf(`SELECT number FROM attempts WHERE dispatch_id = ?1 AND state = 'in_doubt'`)
+	doubtsSQL  = statementOf(`SELECT number FROM attempts WHERE message = ?1 AND state = 'in_doubt'`)
 )
 
-// wholeRow is a dispatch with all that RunRow.MayGoAgain asks about, and what it sends.
-func (t *tx) wholeRow(id nudgewire.DispatchID) (one nudgewire.RunRow, send string, err error) {
+// wholeRow is a message with all that RunRow.MayGoAgain asks about, and what it sends.
+func (t *tx) wholeRow(id nudgewire.MessageID) (one nudgewire.RunRow, send string, err error) {
 	err = t.query(wholeSQL, func(r *row) error {
-		one.Dispatch, send = scanDispatch(r)
-		one.Message = messageOf(r, &one.Dispatch)
+		one.Message, send = scanMessage(r)
+		scanService(r, &one.Message)
 		return r.err
 	}, int64(id))
 	if err == nil {
 		err = t.query(doubtsSQL, func(r *row) error { one.Doubted = append(one.Doubted, int(r.int())); return nil }, int64(id))
 	}
 	if err == nil {
-		err = t.query(retriedSQL, func(r *row) error { one.RetriedAs = nudgewire.DispatchID(r.int()); return nil }, int64(id))
+		err = t.query(retriedSQL, func(r *row) error { one.RetriedAs = nudgewire.MessageID(r.int()); return nil }, int64(id))
 	}
 	if err == nil {
 		var why string
-		why, err = t.barred(&one.Dispatch)
+		why, err = t.barred(&one.Message)
 		one.Blocked = why != ""
 	}
 	return one, send, err

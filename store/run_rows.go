@@ -14,37 +14,38 @@ import (
 func (s *Store) RunRows(ctx context.Context, run nudgewire.RunID, after int64, each func(*nudgewire.RunRow) error) error {
 	var readBy lastRead
 	var places rowPlaces
-	ranges, err := list(ctx, s, `SELECT first_row, row_count, dispatch_id FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
+	ranges, err := list(ctx, s, `SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
 		[]any{int64(run), after}, scanRange)
 	for _, one := range ranges {
 		if skip := after + 1 - one.first; skip > 0 {
-			one = rowRange{one.first + skip, one.count - skip, one.dispatch + skip}
+			one = rowRange{one.first + skip, one.count - skip, one.message + skip}
 		}
 		for err == nil && one.count > 0 {
-			some := rowRange{one.first, min(one.count, perList), one.dispatch}
+			some := rowRange{one.first, min(one.count, perList), one.message}
 			err = s.rowsOfRange(ctx, run, some, &readBy, &places, each)
-			one = rowRange{one.first + some.count, one.count - some.count, one.dispatch + some.count}
+			one = rowRange{one.first + some.count, one.count - some.count, one.message + some.count}
 		}
 	}
 	return wrap(err, "rows of run %d", run)
 }
 
 func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRange, readBy *lastRead, places *rowPlaces, each func(*nudgewire.RunRow) error) error {
-	args := []any{one.dispatch, one.dispatch + one.count}
-	of := func(id int64) int64 { return id - one.dispatch }
+	args := []any{one.message, one.message + one.count}
+	of := func(id int64) int64 { return id - one.message }
 	list := make([]nudgewire.RunRow, one.count)
 	phones := make([]nudgewire.Phone, 0, one.count)
-	err := s.rows(ctx, `SELECT `+dispatchColumns+`, `+serviceColumns+`, replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = messages.id AND n.replaces > 0), 0)
+	err := s.rows(ctx, `SELECT `+messageColumns+`, `+serviceColumns+`, replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = messages.id AND n.replaces > 0), 0)
 			FROM messages WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *row) error {
-		d, _ := scanDispatch(r)
+		d, _ := scanMessage(r)
+		scanService(r, &d)
 		at := of(int64(d.ID))
-		list[at] = nudgewire.RunRow{Run: run, Number: one.first + at, Dispatch: d, Message: messageOf(r, &d), RetryOf: nudgewire.DispatchID(r.int()), RetriedAs: nudgewire.DispatchID(r.int())}
+		list[at] = nudgewire.RunRow{Run: run, Number: one.first + at, Message: d, RetryOf: nudgewire.MessageID(r.int()), RetriedAs: nudgewire.MessageID(r.int())}
 		phones = append(phones, d.Phone)
 		return r.err
 	})
 	if err == nil {
-		err = s.rows(ctx, `SELECT dispatch_id, number, state, words, error_class FROM attempts
-			WHERE dispatch_id >= ?1 AND dispatch_id < ?2 AND state <> 'accepted' ORDER BY dispatch_id, number`, args, func(r *row) error {
+		err = s.rows(ctx, `SELECT message, number, state, words, error_class FROM attempts
+			WHERE message >= ?1 AND message < ?2 AND state <> 'accepted' ORDER BY message, number`, args, func(r *row) error {
 			one, number, state := &list[of(r.int())], int(r.int()), nudgewire.State(r.text())
 			if state == nudgewire.StateInDoubt {
 				one.Doubted = append(one.Doubted, number)
@@ -61,13 +62,13 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 		if err != nil {
 			return err
 		}
-		if list[i].Dispatch.ID == 0 {
+		if list[i].Message.ID == 0 {
 			continue // gone by retention
 		}
-		if m := list[i].Message; m != nil {
+		if m := &list[i].Message; m.Status != "" {
 			list[i].Words, list[i].Class = m.Error, m.ErrorClass
 		}
-		list[i].Blocked = blocked[list[i].Dispatch.Phone]
+		list[i].Blocked = blocked[list[i].Message.Phone]
 		list[i].ReadBy, list[i].ReadNumber = run, list[i].Number
 		if list[i].RetryOf != 0 {
 			if list[i].ReadBy, list[i].ReadNumber, err = s.readRow(ctx, list[i].RetryOf, readBy); err != nil {
@@ -108,23 +109,23 @@ func (p *rowPlaces) of(ctx context.Context, s *Store, run nudgewire.RunID, numbe
 
 // The reads that answer why, and must not walk history: commit_plan_test.go holds them to it.
 const (
-	rowOfDispatch = `SELECT run_id, first_row, row_count, dispatch_id FROM run_rows WHERE dispatch_id <= ?1 ORDER BY dispatch_id DESC LIMIT 1`
-	rowsOfPhone   = `SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 ORDER BY id DESC LIMIT ?2`
-	placesOf      = `SELECT replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = ?1 AND n.replaces > 0), 0) FROM messages WHERE id = ?1`
-	retriesOfRun  = `SELECT count(*) FROM runs WHERE again_of = ?1 AND again_of > 0`
-	runsAgain     = `SELECT id FROM runs WHERE again_of = ?1 AND again_of > 0 ORDER BY id`
+	rowOfMessage = `SELECT run_id, first_row, row_count, message FROM run_rows WHERE message <= ?1 ORDER BY message DESC LIMIT 1`
+	rowsOfPhone  = `SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 ORDER BY id DESC LIMIT ?2`
+	placesOf     = `SELECT replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = ?1 AND n.replaces > 0), 0) FROM messages WHERE id = ?1`
+	retriesOfRun = `SELECT count(*) FROM runs WHERE again_of = ?1 AND again_of > 0`
+	runsAgain    = `SELECT id FROM runs WHERE again_of = ?1 AND again_of > 0 ORDER BY id`
 )
 
-// RowOf finds the row of a run behind a dispatch; ok is false for one that is of no run.
-func (s *Store) RowOf(ctx context.Context, id nudgewire.DispatchID) (run nudgewire.RunID, number int64, ok bool, err error) {
-	err = s.rows(ctx, rowOfDispatch, []any{int64(id)}, func(r *row) error {
+// RowOf finds the row of a run behind a message; ok is false for one that is of no run.
+func (s *Store) RowOf(ctx context.Context, id nudgewire.MessageID) (run nudgewire.RunID, number int64, ok bool, err error) {
+	err = s.rows(ctx, rowOfMessage, []any{int64(id)}, func(r *row) error {
 		of, one := nudgewire.RunID(r.int()), rowRange{r.int(), r.int(), r.int()}
-		if ok = int64(id) < one.dispatch+one.count; ok {
-			run, number = of, one.first+int64(id)-one.dispatch
+		if ok = int64(id) < one.message+one.count; ok {
+			run, number = of, one.first+int64(id)-one.message
 		}
 		return nil
 	})
-	return run, number, ok, wrap(err, "row of dispatch %d", id)
+	return run, number, ok, wrap(err, "row of message %d", id)
 }
 
 // lastRead is where a row that goes again was read, kept so that neighbours are not asked for one by
@@ -135,25 +136,25 @@ type lastRead struct {
 	original bool // nothing of the range took another's place
 }
 
-// ReadRow finds the row that a dispatch sends: its run, which read it from its source, and its number
-// there, however often it went again since. The run is 0 for a dispatch that is of none.
-func (s *Store) ReadRow(ctx context.Context, id nudgewire.DispatchID) (run nudgewire.RunID, number int64, err error) {
+// ReadRow finds the row that a message sends: its run, which read it from its source, and its number
+// there, however often it went again since. The run is 0 for a message that is of none.
+func (s *Store) ReadRow(ctx context.Context, id nudgewire.MessageID) (run nudgewire.RunID, number int64, err error) {
 	run, number, err = s.readRow(ctx, id, &lastRead{})
-	return run, number, wrap(err, "row of dispatch %d", id)
+	return run, number, wrap(err, "row of message %d", id)
 }
 
-// readRow finds the row that a dispatch stood for at first: the one of the run that read it from
+// readRow finds the row that a message stood for at first: the one of the run that read it from
 // its source, however often it went again since. Its run is 0 where that is not known any more.
-func (s *Store) readRow(ctx context.Context, id nudgewire.DispatchID, last *lastRead) (run nudgewire.RunID, number int64, err error) {
+func (s *Store) readRow(ctx context.Context, id nudgewire.MessageID, last *lastRead) (run nudgewire.RunID, number int64, err error) {
 	for {
 		of := last.of
-		if !last.original || int64(id) < of.dispatch || int64(id) >= of.dispatch+of.count {
+		if !last.original || int64(id) < of.message || int64(id) >= of.message+of.count {
 			*last = lastRead{}
-			err := s.rows(ctx, rowOfDispatch, []any{int64(id)}, func(r *row) error {
+			err := s.rows(ctx, rowOfMessage, []any{int64(id)}, func(r *row) error {
 				last.run, last.of = nudgewire.RunID(r.int()), rowRange{r.int(), r.int(), r.int()}
 				return nil
 			})
-			if of = last.of; err != nil || int64(id) >= of.dispatch+of.count {
+			if of = last.of; err != nil || int64(id) >= of.message+of.count {
 				return 0, 0, err
 			}
 			_, before, err := s.againOf(ctx, id)
@@ -166,21 +167,21 @@ func (s *Store) readRow(ctx context.Context, id nudgewire.DispatchID, last *last
 			}
 			last.original = true // one commit queues rows that are read, or rows that go again
 		}
-		return last.run, of.first + int64(id) - of.dispatch, nil
+		return last.run, of.first + int64(id) - of.message, nil
 	}
 }
 
 // A RowStory is a row of a run with its attempts and its message.
 type RowStory struct {
-	DispatchStory
+	MessageStory
 	Run    nudgewire.Run
 	Number int64 // of the row, among those that the run kept
 
 	// The run that read the row from its source, and its number there: another where Run sends it again.
 	ReadBy     nudgewire.RunID
 	ReadNumber int64
-	RetriedAs  nudgewire.DispatchID // the dispatch that took its place; 0 for none
-	RetryOf    nudgewire.DispatchID // the dispatch whose place it took; 0 for none
+	RetriedAs  nudgewire.MessageID // the message that took its place; 0 for none
+	RetryOf    nudgewire.MessageID // the message whose place it took; 0 for none
 }
 
 // PhoneRows tells of the rows of runs that queued a phone a message, and of the messages to it that the answers to
@@ -190,17 +191,17 @@ func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int)
 		limit = defaultLimit
 	}
 	ids, err := s.rowsOf(ctx, phone, limit)
-	var rows []DispatchStory
+	var rows []MessageStory
 	if err == nil {
 		rows, err = s.storiesByID(ctx, ids)
 	}
 	for i := range rows {
-		out = append(out, RowStory{DispatchStory: rows[i]})
+		out = append(out, RowStory{MessageStory: rows[i]})
 	}
 	runs := map[nudgewire.RunID]nudgewire.Run{}
 	for i := 0; err == nil && i < len(out); i++ {
 		one := &out[i]
-		id := one.Dispatch.Run
+		id := one.Message.Run
 		if id == 0 {
 			continue // sent by hand
 		}
@@ -224,18 +225,18 @@ func (s *Store) PhoneRows(ctx context.Context, phone nudgewire.Phone, limit int)
 	return out, wrap(err, "rows of %s", phone.Masked())
 }
 
-// againOf tells what took a dispatch's place, and whose place it took.
-func (s *Store) againOf(ctx context.Context, id nudgewire.DispatchID) (as, of nudgewire.DispatchID, err error) {
+// againOf tells what took a message's place, and whose place it took.
+func (s *Store) againOf(ctx context.Context, id nudgewire.MessageID) (as, of nudgewire.MessageID, err error) {
 	err = s.rows(ctx, placesOf, []any{int64(id)}, func(r *row) error {
-		of, as = nudgewire.DispatchID(r.int()), nudgewire.DispatchID(r.int())
+		of, as = nudgewire.MessageID(r.int()), nudgewire.MessageID(r.int())
 		return r.err
 	})
 	return as, of, err
 }
 
-// rowsOf lists the newest dispatches of runs to a phone, ascending.
-func (s *Store) rowsOf(ctx context.Context, phone nudgewire.Phone, limit int) (ids []nudgewire.DispatchID, err error) {
-	ids, err = list(ctx, s, rowsOfPhone, []any{string(phone), int64(limit)}, number[nudgewire.DispatchID])
+// rowsOf lists the newest messages of runs to a phone, ascending.
+func (s *Store) rowsOf(ctx context.Context, phone nudgewire.Phone, limit int) (ids []nudgewire.MessageID, err error) {
+	ids, err = list(ctx, s, rowsOfPhone, []any{string(phone), int64(limit)}, number[nudgewire.MessageID])
 	slices.Reverse(ids)
 	return ids, err
 }
@@ -244,10 +245,10 @@ func (s *Store) rowsOf(ctx context.Context, phone nudgewire.Phone, limit int) (i
 // said whose each of them is.
 func (s *Store) MessagesOfPart(ctx context.Context, run nudgewire.RunID, part int) (map[nudgewire.Phone]nudgewire.Message, error) {
 	var out map[nudgewire.Phone]nudgewire.Message
-	err := s.rows(ctx, `SELECT m.`+strings.ReplaceAll(messageColumns, ", ", ", m.")+` FROM run_messages r
-		JOIN messages m ON m.id >= r.dispatch_id AND m.id < r.dispatch_id + r.id_count
+	err := s.rows(ctx, `SELECT m.`+strings.ReplaceAll(followedColumns, ", ", ", m.")+` FROM run_messages r
+		JOIN messages m ON m.id >= r.message AND m.id < r.message + r.id_count
 		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *row) error {
-		m, err := scanMessage(r)
+		m, err := scanFollowed(r)
 		if out == nil {
 			out = map[nudgewire.Phone]nudgewire.Message{}
 		}

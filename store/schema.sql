@@ -30,7 +30,7 @@ CREATE TABLE events (
 );
 
 -- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day) and by their phone (part is 2),
--- dispatches by their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see keyindex). Up
+-- messages by their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see keyindex). Up
 -- to which rows every key is here stands among the counters; the keys of the others are read from
 -- their rows.
 CREATE TABLE keys (
@@ -49,7 +49,7 @@ CREATE TABLE decisions (
 	outcome      TEXT   NOT NULL CHECK (outcome <> ''),
 	reason       TEXT   NOT NULL,
 	key          TEXT   NOT NULL,
-	dispatch_id  BIGINT NOT NULL,
+	message  BIGINT NOT NULL,
 	later        TEXT   NOT NULL,
 	clauses      TEXT   NOT NULL,
 	config       TEXT   NOT NULL,
@@ -213,23 +213,23 @@ CREATE TABLE tombstones (
 ) {{clustered}};
 CREATE INDEX tombstones_expiry ON tombstones (expires_at);
 
--- What is asked of a dispatch that is a step of a sequence when it falls due, as its trigger said it when it
--- was planned. sequence is the dispatch of the first step that was stored, conditions a JSON list of texts;
+-- What is asked of a message that is a step of a sequence when it falls due, as its trigger said it when it
+-- was planned. sequence is the message of the first step that was stored, conditions a JSON list of texts;
 -- passed says that they did not hold, so that the steps after it look past it.
 CREATE TABLE steps (
-	dispatch_id {{id}},
+	message {{id}},
 	sequence    BIGINT NOT NULL CHECK (sequence > 0),
 	steps       BIGINT NOT NULL CHECK (steps > 0),
 	conditions  TEXT   NOT NULL,
 	wait        TEXT   NOT NULL,
 	passed      BIGINT NOT NULL CHECK (passed = 0 OR passed = 1)
 );
-CREATE INDEX steps_sequence ON steps (sequence{{postgres only}}, dispatch_id{{end}});
+CREATE INDEX steps_sequence ON steps (sequence{{postgres only}}, message{{end}});
 
--- What the rules said to a dispatch when it was due, where they did not let it go. Saying the same again, until the
+-- What the rules said to a message when it was due, where they did not let it go. Saying the same again, until the
 -- same time, is one row: at is the first time, last_at the last.
 CREATE TABLE verdicts (
-	dispatch_id BIGINT NOT NULL,
+	message BIGINT NOT NULL,
 	number      BIGINT NOT NULL CHECK (number > 0),
 	rule        TEXT   NOT NULL CHECK (rule <> ''),
 	action      TEXT   NOT NULL CHECK (action = 'deferred' OR action = 'dropped'),
@@ -239,12 +239,12 @@ CREATE TABLE verdicts (
 	last_at     BIGINT NOT NULL,
 	times       BIGINT NOT NULL CHECK (times > 0),
 	CHECK ((action = 'deferred') = (until_at > 0)),
-	PRIMARY KEY (dispatch_id, number)
+	PRIMARY KEY (message, number)
 ) {{clustered}};
 
 -- Each attempt to send that did not end in plain acceptance.
 CREATE TABLE attempts (
-	dispatch_id BIGINT NOT NULL,
+	message BIGINT NOT NULL,
 	number      BIGINT NOT NULL CHECK (number > 0),
 	state       TEXT   NOT NULL CHECK (
 		state = 'waiting' OR state = 'in_doubt' OR state = 'accepted' OR state = 'rejected' OR state = 'dropped'),
@@ -256,23 +256,23 @@ CREATE TABLE attempts (
 	-- The service's own words about the message, and the class that the rules of that day gave them; '' is unknown.
 	words       TEXT   NOT NULL DEFAULT '',
 	error_class TEXT   NOT NULL DEFAULT '',
-	PRIMARY KEY (dispatch_id, number, state)
+	PRIMARY KEY (message, number, state)
 ) {{clustered}};
 
--- What people said of dispatches in doubt, each time.
+-- What people said of messages in doubt, each time.
 CREATE TABLE resolutions (
-	dispatch_id BIGINT NOT NULL,
+	message BIGINT NOT NULL,
 	at          BIGINT NOT NULL,
 	resolved    TEXT   NOT NULL CHECK (resolved = 'accepted' OR resolved = 'resend' OR resolved = 'drop'),
 	reason      TEXT   NOT NULL,
-	PRIMARY KEY (dispatch_id, at)
+	PRIMARY KEY (message, at)
 ) {{clustered}};
 
--- Correlation keys that got their message, of triggers that send once: the dispatch, which is not kept any more, and when
+-- Correlation keys that got their message, of triggers that send once: the message, which is not kept any more, and when
 -- it was sent. correlation is the hash under which the key is found.
 CREATE TABLE sent_once (
 	correlation BIGINT NOT NULL PRIMARY KEY,
-	dispatch_id BIGINT NOT NULL,
+	message BIGINT NOT NULL,
 	at          BIGINT NOT NULL CHECK (at > 0),
 	-- What became of the message: it was accepted, or it may have arrived and was let be.
 	state       TEXT   NOT NULL DEFAULT 'accepted' CHECK (state = 'accepted' OR state = 'dropped')
@@ -293,7 +293,7 @@ CREATE TABLE trigger_windows (
 ) {{clustered}};
 
 -- What the service said about messages that it did not send. text is without what differs from message to
--- message, sample the newest as it came, dispatch_id whose it was. Only the newest texts are kept.
+-- message, sample the newest as it came, message whose it was. Only the newest texts are kept.
 CREATE TABLE error_texts (
 	text        TEXT   NOT NULL PRIMARY KEY CHECK (text <> ''),
 	sample      TEXT   NOT NULL,
@@ -301,7 +301,7 @@ CREATE TABLE error_texts (
 	failed      BIGINT NOT NULL CHECK (failed >= 0),
 	first_at    BIGINT NOT NULL CHECK (first_at > 0),
 	last_at     BIGINT NOT NULL CHECK (last_at > 0),
-	dispatch_id BIGINT NOT NULL
+	message BIGINT NOT NULL
 ) {{clustered}};
 CREATE INDEX error_texts_last ON error_texts (last_at);
 
@@ -424,34 +424,34 @@ CREATE INDEX parts_doubt ON parts (updated_at) WHERE state = 'in_doubt';
 CREATE INDEX parts_list ON parts (list_id, run_id, number);
 CREATE INDEX parts_claimed ON parts (claimed_at) WHERE claimed_at > 0;
 
--- Rows of a run that are queued as dispatches: row first_row + n is dispatch dispatch_id + n.
+-- Rows of a run that are queued as messages: row first_row + n is the message with the number message + n.
 -- One commit hands out its numbers without a gap, so a range stands for hundreds of rows.
 CREATE TABLE run_rows (
 	run_id      BIGINT NOT NULL,
 	first_row   BIGINT NOT NULL CHECK (first_row > 0),
 	row_count   BIGINT NOT NULL CHECK (row_count > 0),
-	dispatch_id BIGINT NOT NULL CHECK (dispatch_id > 0),
+	message BIGINT NOT NULL CHECK (message > 0),
 	-- How many of a range are not kept any more: the range stays, because it says that its rows were queued.
 	gone        BIGINT NOT NULL DEFAULT 0 CHECK (gone >= 0),
 	PRIMARY KEY (run_id, first_row)
 ) {{clustered}};
-CREATE INDEX run_rows_dispatch ON run_rows (dispatch_id);
+CREATE INDEX run_rows_message ON run_rows (message);
 
 -- Messages that an upload's answer named: the n-th id that the answer of a part lists, from 1, is
--- message dispatch_id + n - first_id.
+-- the message with the number message + n - first_id.
 CREATE TABLE run_messages (
 	run_id      BIGINT NOT NULL,
 	part        BIGINT NOT NULL CHECK (part > 0),
 	first_id    BIGINT NOT NULL CHECK (first_id > 0),
 	id_count    BIGINT NOT NULL CHECK (id_count > 0),
-	dispatch_id BIGINT NOT NULL CHECK (dispatch_id > 0),
+	message BIGINT NOT NULL CHECK (message > 0),
 	gone        BIGINT NOT NULL DEFAULT 0 CHECK (gone >= 0),
 	PRIMARY KEY (run_id, part, first_id)
 ) {{clustered}};
-CREATE INDEX run_messages_dispatch ON run_messages (dispatch_id);
+CREATE INDEX run_messages_message ON run_messages (message);
 
 -- The rows of lists. number counts those that may go, from 1; those that were excluded when the list was read have numbers below 0. A row
--- that goes in a file has no state here: it is that of the newest part whose ranges have it. One that is sent by itself is a dispatch once it
+-- that goes in a file has no state here: it is that of the newest part whose ranges have it. One that is sent by itself is a message once it
 -- is handed over (run_rows).
 CREATE TABLE list_rows (
 	run_id     BIGINT NOT NULL CHECK (run_id > 0),
@@ -612,7 +612,7 @@ CREATE TABLE restorations (
 	found_at      BIGINT NOT NULL CHECK (found_at > 0),
 	until_at      BIGINT NOT NULL,
 	last_event    BIGINT NOT NULL,
-	last_dispatch BIGINT NOT NULL,
+	last_message BIGINT NOT NULL,
 	last_run      BIGINT NOT NULL,
 	config        TEXT   NOT NULL,
 	claimed       BIGINT NOT NULL,
@@ -831,7 +831,7 @@ CREATE VIEW v_messages AS
 		d.category, nullif(d.account, '') AS account, {{masked d.phone}} AS phone,
 		{{sqlite only}}json_extract(coalesce(nullif(d.send, ''), '{}'), '$.template'){{end}}{{postgres only}}CAST(coalesce(nullif(d.send, ''), '{}') AS json) ->> 'template'{{end}} AS template,
 		d.state, nullif(d.status, '') AS status, nullif(d.error_class, '') AS error_class,
-		(SELECT v.rule FROM verdicts v WHERE v.dispatch_id = d.id ORDER BY v.number DESC LIMIT 1) AS rule, d.attempt AS attempts,
+		(SELECT v.rule FROM verdicts v WHERE v.message = d.id ORDER BY v.number DESC LIMIT 1) AS rule, d.attempt AS attempts,
 		{{time d.created_at}} AS created_at, {{time d.due_at}} AS due_at, {{time d.accepted_at}} AS accepted_at, {{time d.sent_at}} AS sent_at,
 		{{time d.delivered_at}} AS delivered_at, {{time d.read_at}} AS read_at, {{time d.failed_at}} AS failed_at, {{time d.updated_at}} AS updated_at
 	FROM messages d;
@@ -870,13 +870,13 @@ CREATE VIEW v_runs AS
 CREATE VIEW v_rows AS
 	SELECT l.run_id AS run, l.number, l.line AS "row", {{masked l.phone}} AS phone, CASE WHEN l.number < 0 THEN 1 ELSE 0 END AS excluded,
 		CASE WHEN l.number > 0 AND l.reason <> '' THEN 1 ELSE 0 END AS left_out, {{time l.wait_until}} AS wait_until,
-		(SELECT x.dispatch_id + l.number - x.first_row FROM run_rows x WHERE x.run_id = l.run_id AND x.first_row <= l.number AND x.first_row + x.row_count > l.number) AS message
+		(SELECT x.message + l.number - x.first_row FROM run_rows x WHERE x.run_id = l.run_id AND x.first_row <= l.number AND x.first_row + x.row_count > l.number) AS message
 	FROM list_rows l;
 
 -- ==== What only a database that many write to needs ====
 {{postgres only}}
 CREATE SEQUENCE event_numbers INCREMENT BY 4096;
-CREATE SEQUENCE dispatch_numbers INCREMENT BY 4096;
+CREATE SEQUENCE message_numbers INCREMENT BY 4096;
 CREATE SEQUENCE rejected_numbers INCREMENT BY 1024;
 CREATE SEQUENCE run_numbers;
 CREATE SEQUENCE outgoing_numbers INCREMENT BY 4096;

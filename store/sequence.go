@@ -9,9 +9,9 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A trigger with steps stores a dispatch for each of them when its event comes, and beside it what is
+// A trigger with steps stores a message for each of them when its event comes, and beside it what is
 // asked of it when it falls due (decision 35). All of them have the correlation key of the trigger, so what
-// cancels, blocks, halts or pauses a dispatch does so to what is left of a sequence with no rule of its
+// cancels, blocks, halts or pauses a message does so to what is left of a sequence with no rule of its
 // own.
 
 // A readyStep is a step with all that can be worked out before the commit.
@@ -23,7 +23,7 @@ type readyStep struct {
 func (r *readyProposal) prepareSteps(steps []nudgewire.PlannedStep) error {
 	r.steps = make([]readyStep, len(steps))
 	for i := range steps {
-		d := &steps[i].Dispatch
+		d := &steps[i].Message
 		conditions, err := json.Marshal(steps[i].Rule.If)
 		if err == nil && d.DueAt.IsZero() {
 			err = errNoDueTime
@@ -36,25 +36,25 @@ func (r *readyProposal) prepareSteps(steps []nudgewire.PlannedStep) error {
 	return nil
 }
 
-var insertStepSQL = statementOf(`INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
-		ON CONFLICT (dispatch_id) DO UPDATE SET steps = excluded.steps, conditions = excluded.conditions, wait = excluded.wait`)
+var insertStepSQL = statementOf(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
+		ON CONFLICT (message) DO UPDATE SET steps = excluded.steps, conditions = excluded.conditions, wait = excluded.wait`)
 
 // carrySteps stores all steps of a proposal, or renews what waits of its sequence. It returns the
-// first of the dispatches that hold the event's content, and the others.
-func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudgewire.EventID, done *nudgewire.Settlement) (first nudgewire.DispatchID, later []nudgewire.DispatchID, err error) {
+// first of the messages that hold the event's content, and the others.
+func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudgewire.EventID, done *nudgewire.Settlement) (first nudgewire.MessageID, later []nudgewire.MessageID, err error) {
 	renew, sequence := done.Renew, done.Sequence
 	if done.Insert {
 		for i := range w.Steps {
-			renew = append(renew, nudgewire.Renewal{Step: i, DueAt: w.Steps[i].Dispatch.DueAt})
+			renew = append(renew, nudgewire.Renewal{Step: i, DueAt: w.Steps[i].Message.DueAt})
 		}
 	}
 	for _, one := range renew {
-		d, id := &w.Steps[one.Step].Dispatch, one.ID
+		d, id := &w.Steps[one.Step].Message, one.ID
 		what := &ready.steps[one.Step]
 		if id != 0 {
 			err = t.restart(w, ready, what.readySend, d, event, id, one.DueAt)
 		} else {
-			id, err = t.insertDispatch(w, ready, what.readySend, d, event)
+			id, err = t.insertMessage(w, ready, what.readySend, d, event)
 		}
 		if err != nil {
 			return 0, nil, fmt.Errorf("step %d: %w", d.Step, err)
@@ -75,30 +75,30 @@ func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudge
 	return first, later, nil
 }
 
-var sequenceSQL = statementOf(`SELECT s.sequence, s.dispatch_id, d.step FROM steps s JOIN messages d ON d.id = s.dispatch_id
-		WHERE s.sequence = (SELECT sequence FROM steps WHERE dispatch_id = ?1) ORDER BY s.dispatch_id`)
+var sequenceSQL = statementOf(`SELECT s.sequence, s.message, d.step FROM steps s JOIN messages d ON d.id = s.message
+		WHERE s.sequence = (SELECT sequence FROM steps WHERE message = ?1) ORDER BY s.message`)
 
-// sequenceOf is the sequence of a dispatch; nil where it is no step.
-func (t *tx) sequenceOf(id nudgewire.DispatchID) (found *nudgewire.Sequence, err error) {
+// sequenceOf is the sequence of a message; nil where it is no step.
+func (t *tx) sequenceOf(id nudgewire.MessageID) (found *nudgewire.Sequence, err error) {
 	err = t.query(sequenceSQL, func(r *row) error {
 		if found == nil {
 			found = &nudgewire.Sequence{}
 		}
-		found.ID = nudgewire.DispatchID(r.int())
-		found.Steps = append(found.Steps, nudgewire.SequenceStep{ID: nudgewire.DispatchID(r.int()), Step: int(r.int())})
+		found.ID = nudgewire.MessageID(r.int())
+		found.Steps = append(found.Steps, nudgewire.SequenceStep{ID: nudgewire.MessageID(r.int()), Step: int(r.int())})
 		return nil
 	}, int64(id))
-	return found, wrap(err, "sequence of dispatch %d", id)
+	return found, wrap(err, "sequence of message %d", id)
 }
 
 // withoutSequence leaves out of the facts what the sequence of a step itself did: that later steps wait, and
 // that earlier ones were sent, is nothing against sending a step again.
-func (t *tx) withoutSequence(d *nudgewire.Dispatch, f *nudgewire.Facts) error {
+func (t *tx) withoutSequence(d *nudgewire.Message, f *nudgewire.Facts) error {
 	own, err := t.sequenceOf(d.ID)
 	if err != nil || own == nil {
 		return err
 	}
-	step := func(id nudgewire.DispatchID) int {
+	step := func(id nudgewire.MessageID) int {
 		at := slices.IndexFunc(own.Steps, func(one nudgewire.SequenceStep) bool { return one.ID == id })
 		if at < 0 {
 			return 0
@@ -112,7 +112,7 @@ func (t *tx) withoutSequence(d *nudgewire.Dispatch, f *nudgewire.Facts) error {
 	return nil
 }
 
-var passStepSQL = statementOf(`UPDATE steps SET passed = 1 WHERE dispatch_id = ?1`)
+var passStepSQL = statementOf(`UPDATE steps SET passed = 1 WHERE message = ?1`)
 
 // sayOfStep adds what was decided of a step at its due moment to what is said about its event.
 func (t *tx) sayOfStep(d *nudgewire.Decision) error {
@@ -121,7 +121,7 @@ func (t *tx) sayOfStep(d *nudgewire.Decision) error {
 		err = t.sayLater(d, clauses)
 	}
 	if err == nil && d.Outcome == nudgewire.Skipped {
-		err = t.put(passStepSQL, int64(d.DispatchID))
+		err = t.put(passStepSQL, int64(d.MessageID))
 	}
 	t.counts[outcomeCounts[d.Outcome]]++
 	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
@@ -129,11 +129,11 @@ func (t *tx) sayOfStep(d *nudgewire.Decision) error {
 	return wrap(err, "decision of a step")
 }
 
-// StepFacts are what is known about a dispatch that is a step of a sequence, for the look before
+// StepFacts are what is known about a message that is a step of a sequence, for the look before
 // it is sent. ErrNotFound when it is none.
-func (s *Store) StepFacts(ctx context.Context, d *nudgewire.Dispatch) (f nudgewire.StepFacts, err error) {
+func (s *Store) StepFacts(ctx context.Context, d *nudgewire.Message) (f nudgewire.StepFacts, err error) {
 	sequence := int64(0)
-	err = s.rows(ctx, `SELECT sequence, steps, conditions, wait FROM steps WHERE dispatch_id = ?1`, []any{int64(d.ID)}, func(r *row) error {
+	err = s.rows(ctx, `SELECT sequence, steps, conditions, wait FROM steps WHERE message = ?1`, []any{int64(d.ID)}, func(r *row) error {
 		sequence, f.Rule.Of = r.int(), int(r.int())
 		conditions := r.text()
 		f.Rule.Wait = r.text()
@@ -150,15 +150,15 @@ func (s *Store) StepFacts(ctx context.Context, d *nudgewire.Dispatch) (f nudgewi
 		e, err = s.Event(ctx, d.EventID)
 		f.Event = &e
 	}
-	return f, wrap(err, "step %d (dispatch %d)", d.Step, d.ID)
+	return f, wrap(err, "step %d (message %d)", d.Step, d.ID)
 }
 
 // stepsBefore fills in what became of the steps before one.
 func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *nudgewire.StepFacts) error {
 	known := false // a step that was not passed over is found
 	return s.rows(ctx, `SELECT d.step, d.state, d.due_at, d.updated_at, d.claimed_at, s.passed, d.status, d.accepted_at,
-			CASE WHEN d.status = '' THEN coalesce((SELECT a.error_class FROM attempts a WHERE a.dispatch_id = d.id ORDER BY a.number DESC LIMIT 1), '') ELSE d.error_class END
-		FROM steps s JOIN messages d ON d.id = s.dispatch_id
+			CASE WHEN d.status = '' THEN coalesce((SELECT a.error_class FROM attempts a WHERE a.message = d.id ORDER BY a.number DESC LIMIT 1), '') ELSE d.error_class END
+		FROM steps s JOIN messages d ON d.id = s.message
 		WHERE s.sequence = ?1 AND d.step < ?2 ORDER BY d.step DESC, d.id DESC`, []any{sequence, int64(step)}, func(r *row) error {
 		b := nudgewire.StepBefore{Step: int(r.int()), State: nudgewire.State(r.text()), DueAt: r.time()}
 		updated, claimed, passed := r.time(), r.time(), r.int() == 1
@@ -185,10 +185,10 @@ func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *nu
 	})
 }
 
-// addSteps fills in of how many steps each dispatch is one, and what is asked of it.
-func (s *Store) addSteps(ctx context.Context, ids []nudgewire.DispatchID, at map[nudgewire.DispatchID]*DispatchStory) error {
-	err := s.rows(ctx, `SELECT dispatch_id, steps, conditions, wait FROM steps WHERE dispatch_id IN `+in(ids), nil, func(r *row) error {
-		d := at[nudgewire.DispatchID(r.int())]
+// addSteps fills in of how many steps each message is one, and what is asked of it.
+func (s *Store) addSteps(ctx context.Context, ids []nudgewire.MessageID, at map[nudgewire.MessageID]*MessageStory) error {
+	err := s.rows(ctx, `SELECT message, steps, conditions, wait FROM steps WHERE message IN `+in(ids), nil, func(r *row) error {
+		d := at[nudgewire.MessageID(r.int())]
 		rule := &nudgewire.StepRule{Of: int(r.int())}
 		conditions := r.text()
 		rule.Wait = r.text()

@@ -105,7 +105,7 @@ func (w *singleWriter) filesCount(yes bool) {
 	}
 }
 
-// longestWait is how long before a message was accepted its dispatch may have been stored, for its contact to be known
+// longestWait is how long before a message was accepted its message may have been stored, for its contact to be known
 // after a start: a walk of all that was ever sent would hold up everybody, for the sake of a few contacts.
 const longestWait = 8 * 24 * int64(time.Hour/time.Microsecond)
 
@@ -136,7 +136,7 @@ func (t *tx) readMessages(c *contactSet, account string) error {
 
 var createdAfterSQL = statementOf(`SELECT created_at FROM messages WHERE id >= ?1 ORDER BY id LIMIT 1`)
 
-// firstCreated is a number that no dispatch is below which was stored at that time or later.
+// firstCreated is a number that no message is below which was stored at that time or later.
 func (t *tx) firstCreated(at int64) (int64, error) {
 	var err error
 	id := sort.Search(1<<40, func(id int) bool {

@@ -111,14 +111,14 @@ func (w *singleWriter) flushForGood(t *tx) error {
 
 // Counters up to whose rows every key is in the table.
 const (
-	eventsKeyed     = "keyed/events"
-	dispatchesKeyed = "keyed/dispatches"
+	eventsKeyed   = "keyed/events"
+	messagesKeyed = "keyed/messages"
 )
 
 func (t *tx) markFlushed(upTo *[sequenceCount]int64) error {
 	err := t.put(setCountSQL, eventsKeyed, upTo[eventIDs])
 	if err == nil {
-		err = t.put(setCountSQL, dispatchesKeyed, upTo[dispatchIDs])
+		err = t.put(setCountSQL, messagesKeyed, upTo[messageIDs])
 	}
 	return wrap(err, "keys")
 }
@@ -127,7 +127,7 @@ func (t *tx) markFlushed(upTo *[sequenceCount]int64) error {
 // keyindex.DefaultLimit after a crash, all of them where the table is new.
 func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 	marks := map[string]int64{}
-	err := s.rows(ctx, `SELECT name, value FROM counters WHERE name = ?1 OR name = ?2`, []any{eventsKeyed, dispatchesKeyed}, func(r *row) error {
+	err := s.rows(ctx, `SELECT name, value FROM counters WHERE name = ?1 OR name = ?2`, []any{eventsKeyed, messagesKeyed}, func(r *row) error {
 		name := r.text()
 		marks[name] = r.int()
 		return nil
@@ -146,7 +146,7 @@ func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 		})
 	}
 	if err == nil {
-		err = w.loadPages(ctx, s, marks[dispatchesKeyed], w.ids[dispatchIDs], `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM messages
+		err = w.loadPages(ctx, s, marks[messagesKeyed], w.ids[messageIDs], `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM messages
 			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, func(r *row) error {
 			id, correlation, trigger, text, phone := r.int(), r.int(), r.text(), r.text(), r.text()
 			w.keys.Remember(key{Part: correlations, Hash: correlation, ID: id})

@@ -57,7 +57,7 @@ func copyData(t testing.TB, from string) (path string) {
 // to a group, each event is known again and each correlation key finds what it has.
 func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		type known struct{ event, dispatch int64 }
+		type known struct{ event, message int64 }
 		var (
 			path   = filepath.Join(t.TempDir(), "nudgewire.db")
 			s      *Store
@@ -83,7 +83,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 		plan := func(key, phone string) nudgewire.Plan {
 			p := testPlan(key)
 			p.Event.Contact.Phone = nudgewire.Phone(phone)
-			p.Proposals[0].Correlation.Phone, p.Proposals[0].Dispatch.Phone = nudgewire.Phone(phone), nudgewire.Phone(phone)
+			p.Proposals[0].Correlation.Phone, p.Proposals[0].Message.Phone = nudgewire.Phone(phone), nudgewire.Phone(phone)
 			return p
 		}
 		phone := rapid.SampledFrom([]string{"447700900101", "447700900102", "447700900103"})
@@ -106,12 +106,12 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 					rt.Fatalf("%s: receipt %+v, known %v", key, got[0], before)
 				}
 				if !again {
-					id := int64(got[0].Decisions[0].DispatchID)
+					id := int64(got[0].Decisions[0].MessageID)
 					events[key] = known{int64(got[0].EventID), id}
 					phones[to] = append(phones[to], id)
 				}
 			},
-			"the correlation key finds its dispatch": func(rt *rapid.T) {
+			"the correlation key finds its message": func(rt *rapid.T) {
 				if len(events) == 0 {
 					rt.Skip()
 				}
@@ -123,8 +123,8 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), "poison") {
 					rt.Fatal(err)
 				}
-				if len(facts.Waiting) != 1 || int64(facts.Waiting[0].ID) != events[key].dispatch {
-					rt.Fatalf("%s: facts %+v, want dispatch %d", key, facts, events[key].dispatch)
+				if len(facts.Waiting) != 1 || int64(facts.Waiting[0].ID) != events[key].message {
+					rt.Fatalf("%s: facts %+v, want message %d", key, facts, events[key].message)
 				}
 			},
 			"a cancellation finds all that waits for its phone": func(rt *rapid.T) {

@@ -9,10 +9,10 @@ import (
 )
 
 // lowWaterFor is how long a claim trusts what earlier ones left behind. It bounds how late an
-// expired dispatch that is halted is dropped.
+// expired message that is halted is dropped.
 const lowWaterFor = int64(time.Minute / time.Microsecond)
 
-// lowWater is the low-water mark of claims: for each account and lane a due time before which every waiting dispatch is
+// lowWater is the low-water mark of claims: for each account and lane a due time before which every waiting message is
 // halted, so that a backlog of them is walked once and not at each claim. It only saves work: zero is right at any
 // time, and nil is always zero. Times are microseconds.
 type lowWater struct {

@@ -84,7 +84,7 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 			t.Errorf("start %d: %+v", round, h)
 		}
 		p := testPlan("new " + string(rune('a'+round)))
-		p.Proposals[0].Dispatch.Category = nudgewire.Authentication // codes wait, too
+		p.Proposals[0].Message.Category = nudgewire.Authentication // codes wait, too
 		if _, err := s.Accept(t.Context(), []nudgewire.Plan{p}); err != nil {
 			t.Errorf("start %d: an event is refused: %v", round, err)
 		}

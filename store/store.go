@@ -23,7 +23,7 @@ type Options struct {
 	ReadOnly bool // beside a daemon that writes: no lock, no migration, no change
 	Settle   func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement
 
-	// OnDue, OnPoll and OnLookup are called after a commit that left a dispatch, a message or
+	// OnDue, OnPoll and OnLookup are called after a commit that left a message or
 	// a look-up waiting, with the earliest of their times, before the commit's callers get their answers: the first
 	// two once for each account, or for EveryAccount. They
 	// hold up all writers, so they should do no more than wake somebody. nil is nobody.
@@ -35,8 +35,8 @@ type Options struct {
 	// OnPause is called when another process may have paused an account, or let it go on, and AccountHolds knows of it. nil is nobody.
 	OnPause func()
 
-	// Tells are the receivers under webhooks_out, by name, that want to know of a change of that kind: "dispatch" and "in_doubt" are
-	// those of dispatch.in_doubt. It is called inside commits, so it must be quick. nil is none. OnOutgoing is called as
+	// Tells are the receivers under webhooks_out, by name, that want to know of a change of that kind: "message" and "in_doubt" are
+	// those of message.in_doubt. It is called inside commits, so it must be quick. nil is none. OnOutgoing is called as
 	// OnDue is, once for each receiver that something waits for.
 	Tells      func(about, word string) []string
 	OnOutgoing func(receiver string, at time.Time)
@@ -58,13 +58,13 @@ type Options struct {
 	// must be quick. nil is by all.
 	Sends func(trigger string) bool
 
-	// OnDoubt is what the present config's trigger of a dispatch says is done in doubt, "" where it says
+	// OnDoubt is what the present config's trigger of a message says is done in doubt, "" where it says
 	// nothing. It is called inside commits, so it must be quick. nil is by category.
-	OnDoubt func(d *nudgewire.Dispatch) nudgewire.OnDoubt
+	OnDoubt func(d *nudgewire.Message) nudgewire.OnDoubt
 
-	// OwnExpiry reports whether the present config names when a dispatch expires, so that it is not put off: the default is. It is called inside
+	// OwnExpiry reports whether the present config names when a message expires, so that it is not put off: the default is. It is called inside
 	// commits, so it must be quick. nil is yes.
-	OwnExpiry func(d *nudgewire.Dispatch) bool
+	OwnExpiry func(d *nudgewire.Message) bool
 
 	Observer Observer
 
@@ -87,7 +87,7 @@ type Store struct {
 	first   func(account string, accepted time.Time, place int64) time.Time
 	has     func(account string) bool
 	sending func(trigger string) bool
-	expiry  func(*nudgewire.Dispatch) bool
+	expiry  func(*nudgewire.Message) bool
 	due     func() nudgewire.DueRules
 	hash    func(...string) int64
 
@@ -149,7 +149,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.FirstPoll = func(_ string, accepted time.Time, _ int64) time.Time { return accepted }
 	}
 	if o.OnDoubt == nil {
-		o.OnDoubt = func(*nudgewire.Dispatch) nudgewire.OnDoubt { return "" }
+		o.OnDoubt = func(*nudgewire.Message) nudgewire.OnDoubt { return "" }
 	}
 	s := &Store{
 		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: keyHash, ring: rejectedRing, observer: o.Observer,

@@ -140,7 +140,7 @@ func fillSome(ctx context.Context, to *sql.DB, r *rowReader, statement string, d
 
 // keepNumbers notes how far the sequences were ahead of what was counted, and that every key is in its table.
 func keepNumbers(ctx context.Context, to *sql.DB, last [sequenceCount]int64) error {
-	set := map[string]int64{eventsKeyed: last[eventIDs], dispatchesKeyed: last[dispatchIDs]}
+	set := map[string]int64{eventsKeyed: last[eventIDs], messagesKeyed: last[messageIDs]}
 	for of, n := range last {
 		known, err := readNumber(ctx, to, `SELECT coalesce(sum(value), 0) FROM counters WHERE name IN (`+counted[of]+`)`)
 		if err != nil {

@@ -228,7 +228,7 @@ func (c *copyRows) Err() error { return errors.Join(c.fail, c.err()) }
 
 // sequenceNames are those of the schema.
 var sequenceNames = [sequenceCount]string{
-	eventIDs: "event_numbers", dispatchIDs: "dispatch_numbers", rejectedIDs: "rejected_numbers", runIDs: "run_numbers", outgoingIDs: "outgoing_numbers",
+	eventIDs: "event_numbers", messageIDs: "message_numbers", rejectedIDs: "rejected_numbers", runIDs: "run_numbers", outgoingIDs: "outgoing_numbers",
 }
 
 // number has the sequences go on behind what was given.

@@ -180,12 +180,12 @@ func (done *Transferred) compare(ctx context.Context, q querier, t *ledgerTable,
 
 // counted are the counters that grow with a sequence. What a file keeps under numbersPrefix is how far its numbers were ahead of them
 // when it was made of another engine, which gives numbers in blocks: so a number is never given twice, also where all rows have left.
-var counted = [sequenceCount]string{eventIDs: `'events'`, dispatchIDs: `'dispatches', 'messages_of_uploads'`, rejectedIDs: `'requests_rejected'`, runIDs: `''`, outgoingIDs: `''`}
+var counted = [sequenceCount]string{eventIDs: `'events'`, messageIDs: `'messages', 'messages_of_uploads'`, rejectedIDs: `'requests_rejected'`, runIDs: `''`, outgoingIDs: `''`}
 
 // stored finds the newest number of each sequence that a row has.
 var stored = [sequenceCount]string{
 	eventIDs:    `SELECT coalesce(max(id), 0) AS n FROM events`,
-	dispatchIDs: `SELECT coalesce(max(id), 0) AS n FROM messages`,
+	messageIDs:  `SELECT coalesce(max(id), 0) AS n FROM messages`,
 	rejectedIDs: `SELECT coalesce(max(id), 0) AS n FROM rejected_requests`,
 	runIDs:      `SELECT coalesce(max(id), 0) AS n FROM runs`,
 	outgoingIDs: `SELECT coalesce(max(id), 0) AS n FROM webhooks_out`,

@@ -51,7 +51,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	ids := map[nudgewire.DispatchID]bool{}
+	ids := map[nudgewire.MessageID]bool{}
 	claim := func(s *store.Store, want int) {
 		t.Helper()
 		got, err := s.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "one", Now: benchNow.Add(240 * time.Hour), Lease: time.Minute, Authentication: want, Utility: want, Marketing: want})
@@ -60,7 +60,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 		}
 		for i := range got {
 			if ids[got[i].ID] {
-				t.Errorf("dispatch %d is claimed twice", got[i].ID)
+				t.Errorf("message %d is claimed twice", got[i].ID)
 			}
 			ids[got[i].ID] = true
 		}

@@ -39,7 +39,7 @@ type Report struct {
 	Runs       int                     `json:"runs"`           // campaigns begun by hand
 	Slots      int                     `json:"slots"`          // of the job that fires each minute
 	Uploads    int                     `json:"uploads"`
-	States     map[nudgewire.State]int `json:"states"` // of all dispatches at the end
+	States     map[nudgewire.State]int `json:"states"` // of all messages at the end
 	Violations []string                `json:"violations"`
 }
 
@@ -54,7 +54,7 @@ func (r *round) unfinished(ctx context.Context) (what string, err error) {
 	if err != nil {
 		return "", err
 	}
-	waiting, err := r.daemons[0].dispatches(ctx, nudgewire.StateWaiting)
+	waiting, err := r.daemons[0].messages(ctx, nudgewire.StateWaiting)
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +82,7 @@ func (r *round) unfinished(ctx context.Context) (what string, err error) {
 	}
 	for i := range waiting {
 		if d := &waiting[i]; what != "" && left <= 3 && !r.held[d.ID] {
-			what += fmt.Sprintf("; dispatch %d, step %d, due %s: %s", d.ID, d.Step, d.DueAt.Format(time.TimeOnly), d.Reason)
+			what += fmt.Sprintf("; message %d, step %d, due %s: %s", d.ID, d.Step, d.DueAt.Format(time.TimeOnly), d.Reason)
 		}
 	}
 	return what, nil
@@ -110,8 +110,8 @@ func slotsOf(ctx context.Context, s *store.Store) (map[string]int, error) {
 const soon = 3 * time.Second
 
 // heldBack are those of what waits that a rule put off until then or later, and the steps behind them.
-func heldBack(waiting []store.DispatchStory, then time.Time) map[nudgewire.DispatchID]bool {
-	held := map[nudgewire.DispatchID]bool{}
+func heldBack(waiting []store.MessageStory, then time.Time) map[nudgewire.MessageID]bool {
+	held := map[nudgewire.MessageID]bool{}
 	for i := range waiting {
 		d := &waiting[i]
 		n := len(d.Verdicts)
@@ -123,7 +123,7 @@ func heldBack(waiting []store.DispatchStory, then time.Time) map[nudgewire.Dispa
 		trigger, key string
 		phone        nudgewire.Phone
 	}
-	of := func(d *store.DispatchStory) matter { return matter{d.Trigger, d.Key, d.Phone} }
+	of := func(d *store.MessageStory) matter { return matter{d.Trigger, d.Key, d.Phone} }
 	first := map[matter]int{}
 	for i := range waiting {
 		if d := &waiting[i]; held[d.ID] && d.Step > 0 && (first[of(d)] == 0 || d.Step < first[of(d)]) {
@@ -138,23 +138,23 @@ func heldBack(waiting []store.DispatchStory, then time.Time) map[nudgewire.Dispa
 	return held
 }
 
-// mayLack reports whether a dispatch need not have been taken: it may have been, or a rule put it off until after the end.
-func (r *round) mayLack(d *nudgewire.Dispatch) bool {
+// mayLack reports whether a message need not have been taken: it may have been, or a rule put it off until after the end.
+func (r *round) mayLack(d *nudgewire.Message) bool {
 	return d.State == nudgewire.StateInDoubt || d.State == nudgewire.StateWaiting && r.held[d.ID]
 }
 
 // audit holds the ledger, the shop's memory and the service's against each other.
 func (r *round) audit(ctx context.Context) error {
-	rows, err := r.daemons[0].dispatches(ctx, "")
+	rows, err := r.daemons[0].messages(ctx, "")
 	if err != nil {
 		return err
 	}
-	ledger := map[call]*nudgewire.Dispatch{}
+	ledger := map[call]*nudgewire.Message{}
 	r.report.States = map[nudgewire.State]int{}
-	r.claimed = map[nudgewire.DispatchID]time.Time{}
-	all := []*nudgewire.Dispatch{}
+	r.claimed = map[nudgewire.MessageID]time.Time{}
+	all := []*nudgewire.Message{}
 	for i := range rows {
-		d := &rows[i].Dispatch
+		d := &rows[i].Message
 		all = append(all, d)
 		r.claimed[d.ID] = rows[i].ClaimedAt
 		c := callOf(d)
@@ -162,13 +162,13 @@ func (r *round) audit(ctx context.Context) error {
 		case other == nil || unsent(other):
 			ledger[c] = d
 		case !unsent(d): // what was cancelled or dropped may be queued anew by another event
-			r.violate("%s: dispatches %d and %d for one matter", c, other.ID, d.ID)
+			r.violate("%s: messages %d and %d for one matter", c, other.ID, d.ID)
 		}
 		if d.State == nudgewire.StateInDoubt {
 			r.report.InDoubt++
 			if !r.service.saw(c, time.Time{}) {
 				r.report.Unasked++
-				r.Say("dispatch %d, attempt %d of %s, claimed %s, is in doubt, and no request for it arrived: %s", d.ID, d.Attempt, d.Owner, rows[i].ClaimedAt.Format("15:04:05.000"), d.Reason)
+				r.Say("message %d, attempt %d of %s, claimed %s, is in doubt, and no request for it arrived: %s", d.ID, d.Attempt, d.Owner, rows[i].ClaimedAt.Format("15:04:05.000"), d.Reason)
 			}
 		}
 	}
@@ -206,18 +206,18 @@ func (r *round) audit(ctx context.Context) error {
 	return r.auditLogs()
 }
 
-// unsent reports whether a dispatch ended without a call that may have been taken.
-func unsent(d *nudgewire.Dispatch) bool {
+// unsent reports whether a message ended without a call that may have been taken.
+func unsent(d *nudgewire.Message) bool {
 	return d.State == nudgewire.StateCancelled || d.State == nudgewire.StateDropped
 }
 
-func callOf(d *nudgewire.Dispatch) call { return call{string(d.Phone), d.Send.Template} }
+func callOf(d *nudgewire.Message) call { return call{string(d.Phone), d.Send.Template} }
 
 func (c call) String() string { return c.template + " to " + mask.Number(c.phone) }
 
 // auditReminder: at most once, not after the order or the block, and not without a reason
 // missing.
-func (r *round) auditReminder(c *customer, d *nudgewire.Dispatch) {
+func (r *round) auditReminder(c *customer, d *nudgewire.Message) {
 	taken := r.service.accepted(call{c.phone(), reminder})
 	r.auditTaken(c, reminder, d, taken, 1)
 	switch {
@@ -225,12 +225,12 @@ func (r *round) auditReminder(c *customer, d *nudgewire.Dispatch) {
 	case d == nil:
 		r.violate("customer %d: left a cart, and no reminder was queued", c.number)
 	case !r.mayLack(d):
-		r.violate("customer %d: the reminder is missing: dispatch %d is %s: %s", c.number, d.ID, d.State, d.Reason)
+		r.violate("customer %d: the reminder is missing: message %d is %s: %s", c.number, d.ID, d.State, d.Reason)
 	}
 }
 
 // auditThanks: once for each order; as often as most says where it is sent again in doubt.
-func (r *round) auditThanks(c *customer, d *nudgewire.Dispatch, template string, most int) {
+func (r *round) auditThanks(c *customer, d *nudgewire.Message, template string, most int) {
 	taken := r.service.accepted(call{c.phone(), template})
 	r.auditTaken(c, template, d, taken, most)
 	_, blocked := r.blocked[c.phone()]
@@ -239,36 +239,36 @@ func (r *round) auditThanks(c *customer, d *nudgewire.Dispatch, template string,
 	case d == nil:
 		r.violate("customer %d: ordered, and no %s was queued", c.number, template)
 	case !r.mayLack(d):
-		r.violate("customer %d: %s is missing: dispatch %d is %s: %s", c.number, template, d.ID, d.State, d.Reason)
+		r.violate("customer %d: %s is missing: message %d is %s: %s", c.number, template, d.ID, d.State, d.Reason)
 	}
 }
 
 // auditTaken holds the ledger's word on a message against the service's.
-func (r *round) auditTaken(c *customer, template string, d *nudgewire.Dispatch, taken []time.Time, most int) {
+func (r *round) auditTaken(c *customer, template string, d *nudgewire.Message, taken []time.Time, most int) {
 	r.report.Messages += len(taken)
 	if len(taken) > most {
 		r.violate("customer %d: %s was taken %d times", c.number, template, len(taken))
 	}
 	if d == nil {
 		if len(taken) > 0 {
-			r.violate("customer %d: %s was taken, and the ledger has no dispatch", c.number, template)
+			r.violate("customer %d: %s was taken, and the ledger has no message", c.number, template)
 		}
 		return
 	}
 	switch d.State {
 	case nudgewire.StateAccepted:
 		if len(taken) == 0 {
-			r.violate("customer %d: dispatch %d is accepted, and the service never took it", c.number, d.ID)
+			r.violate("customer %d: message %d is accepted, and the service never took it", c.number, d.ID)
 		}
 	case nudgewire.StateInDoubt: // taken or not
 	default:
 		if len(taken) > 0 {
-			r.violate("customer %d: dispatch %d is %s (%s), and the service took it", c.number, d.ID, d.State, d.Reason)
+			r.violate("customer %d: message %d is %s (%s), and the service took it", c.number, d.ID, d.State, d.Reason)
 		}
 	}
 }
 
-func idOf(d *nudgewire.Dispatch) nudgewire.DispatchID {
+func idOf(d *nudgewire.Message) nudgewire.MessageID {
 	if d == nil {
 		return 0
 	}

@@ -17,7 +17,7 @@ import (
 // against the times of arrival, with grace.
 
 // auditRules holds the arrivals of one customer against what its phone may get.
-func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
+func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Message) {
 	type arrival struct {
 		template string
 		at       time.Time
@@ -38,7 +38,7 @@ func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
 	for i, one := range all {
 		d := ledger[call{c.phone(), one.template}]
 		if since, quiet := r.nights.quietFor(c.east(), one.claimed); quiet {
-			r.violate("customer %d: %s was claimed %s after quiet hours had begun (dispatch %d)", c.number, one.template, since, idOf(d))
+			r.violate("customer %d: %s was claimed %s after quiet hours had begun (message %d)", c.number, one.template, since, idOf(d))
 		}
 		before := 0
 		for _, other := range all[:i] {
@@ -49,9 +49,9 @@ func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
 			}
 		}
 		if most := perContact; before >= most || one.template == extra && before >= perExtra {
-			r.violate("customer %d: %s is more than the limit: %d were claimed within %s before it (dispatch %d)", c.number, one.template, before, limitWindow, idOf(d))
+			r.violate("customer %d: %s is more than the limit: %d were claimed within %s before it (message %d)", c.number, one.template, before, limitWindow, idOf(d))
 		}
-		what := fmt.Sprintf("customer %d: %s (dispatch %d)", c.number, one.template, idOf(d))
+		what := fmt.Sprintf("customer %d: %s (message %d)", c.number, one.template, idOf(d))
 		if !stop.answered.IsZero() {
 			r.auditEnd(what, "STOP was answered", span{stop.answered, c.start.begun}, one.claimed, one.at)
 		}
@@ -69,8 +69,8 @@ func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Dispatch) {
 	}
 }
 
-// claimedAt is when a message was claimed that came at a time; that time where the ledger has no dispatch, which auditTaken tells.
-func (r *round) claimedAt(d *nudgewire.Dispatch, came time.Time) time.Time {
+// claimedAt is when a message was claimed that came at a time; that time where the ledger has no message, which auditTaken tells.
+func (r *round) claimedAt(d *nudgewire.Message, came time.Time) time.Time {
 	if d == nil {
 		return came
 	}
@@ -88,15 +88,15 @@ func (r *round) auditEnd(what, ended string, s span, claimed, came time.Time) {
 }
 
 // auditSequence: each step in its place, none after a stop, and none is missing whose conditions held.
-func (r *round) auditSequence(c *customer, ledger map[call]*nudgewire.Dispatch) {
-	var of [3]*nudgewire.Dispatch
+func (r *round) auditSequence(c *customer, ledger map[call]*nudgewire.Message) {
+	var of [3]*nudgewire.Message
 	var taken [3][]time.Time
 	var last time.Time // when the step before came
 	for i, template := range steps {
 		of[i], taken[i] = ledger[call{c.phone(), template}], r.service.accepted(call{c.phone(), template})
 		for _, at := range taken[i] {
 			if stopped := c.written.answered; !stopped.IsZero() {
-				r.auditEnd(fmt.Sprintf("customer %d: step %d (dispatch %d)", c.number, i+1, idOf(of[i])), "the reply that stops it", span{from: stopped}, r.claimedAt(of[i], at), at)
+				r.auditEnd(fmt.Sprintf("customer %d: step %d (message %d)", c.number, i+1, idOf(of[i])), "the reply that stops it", span{from: stopped}, r.claimedAt(of[i], at), at)
 			}
 			if at.Before(last) {
 				r.violate("customer %d: step %d came before the one before it", c.number, i+1)
@@ -126,7 +126,7 @@ func (r *round) auditSequence(c *customer, ledger map[call]*nudgewire.Dispatch) 
 			r.violate("customer %d: step %d was not queued", c.number, i+1)
 		case i == 1 && doubtful(0), i == 2 && !doubtful(0) && !doubtful(1):
 		default:
-			r.violate("customer %d: step %d is missing: dispatch %d is %s: %s", c.number, i+1, of[i].ID, of[i].State, of[i].Reason)
+			r.violate("customer %d: step %d is missing: message %d is %s: %s", c.number, i+1, of[i].ID, of[i].State, of[i].Reason)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (r *round) excused(c *customer) bool {
 }
 
 // auditOffer: it came, or the reason says why not; and no window of its rate had more than it has room for.
-func (r *round) auditOffer(ctx context.Context, c *customer, d *nudgewire.Dispatch) error {
+func (r *round) auditOffer(ctx context.Context, c *customer, d *nudgewire.Message) error {
 	taken := r.service.accepted(call{c.phone(), offer})
 	doubtful, err := r.wasInDoubt(ctx, d)
 	if err != nil {
@@ -151,13 +151,13 @@ func (r *round) auditOffer(ctx context.Context, c *customer, d *nudgewire.Dispat
 	}
 	r.auditTaken(c, offer, d, taken, 1)
 	if c.price() == "229.00" && !c.cart.answered.IsZero() && len(taken) == 0 && !r.excused(c) && (d == nil || !r.mayLack(d)) {
-		r.violate("customer %d: the offer is missing (dispatch %d)", c.number, idOf(d))
+		r.violate("customer %d: the offer is missing (message %d)", c.number, idOf(d))
 	}
 	return nil
 }
 
-// wasInDoubt reports whether an attempt of a dispatch may have been taken.
-func (r *round) wasInDoubt(ctx context.Context, d *nudgewire.Dispatch) (was bool, err error) {
+// wasInDoubt reports whether an attempt of a message may have been taken.
+func (r *round) wasInDoubt(ctx context.Context, d *nudgewire.Message) (was bool, err error) {
 	if d == nil {
 		return false, nil
 	}
@@ -166,7 +166,7 @@ func (r *round) wasInDoubt(ctx context.Context, d *nudgewire.Dispatch) (was bool
 		return false, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	story, err := s.DispatchStory(ctx, d.ID)
+	story, err := s.MessageStory(ctx, d.ID)
 	return slices.ContainsFunc(story.Attempts, func(a nudgewire.Attempt) bool { return a.State == nudgewire.StateInDoubt }), err
 }
 
@@ -206,22 +206,22 @@ func (r *round) auditPace() {
 const perSecond = 20
 
 // auditHalts: nothing was claimed while everything was halted.
-func (r *round) auditHalts(all []*nudgewire.Dispatch) {
+func (r *round) auditHalts(all []*nudgewire.Message) {
 	for _, d := range all {
 		for _, s := range r.halts {
 			if at := r.claimed[d.ID]; s.holds(at) {
-				r.violate("dispatch %d was claimed %s after everything was halted", d.ID, at.Sub(s.from))
+				r.violate("message %d was claimed %s after everything was halted", d.ID, at.Sub(s.from))
 			}
 		}
 	}
 }
 
 // auditReasons: whatever did not leave says why.
-func (r *round) auditReasons(all []*nudgewire.Dispatch) {
+func (r *round) auditReasons(all []*nudgewire.Message) {
 	for _, d := range all {
 		r.report.States[d.State]++
 		if d.State != nudgewire.StateAccepted && d.Reason == "" {
-			r.violate("dispatch %d is %s, and does not say why", d.ID, d.State)
+			r.violate("message %d is %s, and does not say why", d.ID, d.State)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestAuditsBite(t *testing.T) {
 	tests := map[string]struct {
 		customer customer
 		taken    taken
-		ledger   map[string]*nudgewire.Dispatch
+		ledger   map[string]*nudgewire.Message
 		silent   []span
 		claimed  map[string]float64 // by template, seconds; where the message came else
 		want     string             // within the only violation; "" for none
@@ -47,44 +47,44 @@ func TestAuditsBite(t *testing.T) {
 		"a step after the reply":   {customer: customer{plan: writes, written: done(10)}, taken: taken{"first": {at(5)}, "second": {at(13)}}, want: "was claimed 3s after the reply"},
 		"a step past a doubt": {
 			customer: customer{number: 4}, taken: taken{"second": {at(5)}},
-			ledger: map[string]*nudgewire.Dispatch{"first": {ID: 1, State: nudgewire.StateInDoubt}}, want: "step 1 is in doubt",
+			ledger: map[string]*nudgewire.Message{"first": {ID: 1, State: nudgewire.StateInDoubt}}, want: "step 1 is in doubt",
 		},
 		"the third without a doubt": {
 			customer: customer{number: 4}, taken: taken{"first": {at(3)}, "second": {at(5)}, "third": {at(7)}},
-			ledger: map[string]*nudgewire.Dispatch{"first": {ID: 1, State: nudgewire.StateAccepted}}, want: "nothing was in doubt",
+			ledger: map[string]*nudgewire.Message{"first": {ID: 1, State: nudgewire.StateAccepted}}, want: "nothing was in doubt",
 		},
 		"a step is missing": {customer: customer{number: 4, cart: done(0)}, taken: taken{"second": {at(3)}, "third": {at(4)}}, want: "step 1 was not queued"},
 		"a step was dropped": {
 			customer: customer{number: 4, cart: done(0)}, taken: taken{"first": {at(3)}},
-			ledger: map[string]*nudgewire.Dispatch{
+			ledger: map[string]*nudgewire.Message{
 				"first": {ID: 1, State: nudgewire.StateAccepted}, "second": {ID: 2, State: nudgewire.StateDropped, Reason: "for fun"},
 				"third": {ID: 3, State: nudgewire.StateCancelled, Reason: "its conditions"},
 			},
-			want: "step 2 is missing: dispatch 2 is dropped: for fun",
+			want: "step 2 is missing: message 2 is dropped: for fun",
 		},
 		"a step is held by a rule": {
 			customer: customer{number: 4, cart: done(0)},
-			ledger:   map[string]*nudgewire.Dispatch{"first": {ID: 77, State: nudgewire.StateWaiting}},
+			ledger:   map[string]*nudgewire.Message{"first": {ID: 77, State: nudgewire.StateWaiting}},
 		},
 		"a step waits for nothing": {
 			customer: customer{number: 4, cart: done(0)}, taken: taken{"second": {at(3)}, "third": {at(4)}},
-			ledger: map[string]*nudgewire.Dispatch{"first": {ID: 1, State: nudgewire.StateWaiting}, "second": {ID: 2, State: nudgewire.StateInDoubt}},
-			want:   "step 1 is missing: dispatch 1 is waiting",
+			ledger: map[string]*nudgewire.Message{"first": {ID: 1, State: nudgewire.StateWaiting}, "second": {ID: 2, State: nudgewire.StateInDoubt}},
+			want:   "step 1 is missing: message 1 is waiting",
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := &tt.customer
 			r := madeUp(c)
-			r.silent, r.held = tt.silent, map[nudgewire.DispatchID]bool{77: true}
-			ledger := map[call]*nudgewire.Dispatch{}
+			r.silent, r.held = tt.silent, map[nudgewire.MessageID]bool{77: true}
+			ledger := map[call]*nudgewire.Message{}
 			for template, times := range tt.taken {
 				r.service.taken[call{c.phone(), template}] = times
 			}
-			r.claimed = map[nudgewire.DispatchID]time.Time{}
+			r.claimed = map[nudgewire.MessageID]time.Time{}
 			for template, seconds := range tt.claimed {
 				r.claimed[9] = at(seconds)
-				ledger[call{c.phone(), template}] = &nudgewire.Dispatch{ID: 9, State: nudgewire.StateAccepted}
+				ledger[call{c.phone(), template}] = &nudgewire.Message{ID: 9, State: nudgewire.StateAccepted}
 			}
 			for template, d := range tt.ledger {
 				r.claimed[d.ID] = at(-60) // when is not what these are about
@@ -126,8 +126,8 @@ func TestAuditsBite(t *testing.T) {
 	t.Run("while everything was halted", func(t *testing.T) {
 		for seconds, want := range map[float64]string{9.99: "", 10.01: "was claimed 10ms after everything was halted", 13.01: ""} {
 			r := madeUp(&customer{})
-			r.halts, r.claimed = []span{{at(10), at(13)}}, map[nudgewire.DispatchID]time.Time{1: at(seconds)}
-			r.auditHalts([]*nudgewire.Dispatch{{ID: 1}})
+			r.halts, r.claimed = []span{{at(10), at(13)}}, map[nudgewire.MessageID]time.Time{1: at(seconds)}
+			r.auditHalts([]*nudgewire.Message{{ID: 1}})
 			expect(t, r, want)
 		}
 	})
@@ -135,10 +135,10 @@ func TestAuditsBite(t *testing.T) {
 		for seconds, want := range map[float64]string{59.999: "", 60: "after quiet hours had begun", 119.999: "after quiet hours had begun", 120: ""} { // 12:01 is one of the odd minutes
 			c := &customer{number: 1}
 			r := madeUp(c)
-			r.claimed = map[nudgewire.DispatchID]time.Time{1: at(seconds)}
+			r.claimed = map[nudgewire.MessageID]time.Time{1: at(seconds)}
 			r.nights = nightsOf(began, time.Minute)
 			r.service.taken[call{c.phone(), reminder}] = []time.Time{at(seconds + 5)} // it waited for the rate
-			r.auditRules(c, map[call]*nudgewire.Dispatch{{c.phone(), reminder}: {ID: 1}})
+			r.auditRules(c, map[call]*nudgewire.Message{{c.phone(), reminder}: {ID: 1}})
 			expect(t, r, want)
 		}
 	})
@@ -146,14 +146,14 @@ func TestAuditsBite(t *testing.T) {
 		verdict := func(action nudgewire.VerdictAction, until time.Time) []store.Verdict {
 			return []store.Verdict{{Verdict: nudgewire.Verdict{Action: action, Until: until}}}
 		}
-		held := heldBack([]store.DispatchStory{
-			{Dispatch: nudgewire.Dispatch{ID: 1, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(9))},
-			{Dispatch: nudgewire.Dispatch{ID: 2, DueAt: at(9)}},
-			{Dispatch: nudgewire.Dispatch{ID: 3, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(4))},
-			{Dispatch: nudgewire.Dispatch{ID: 4, DueAt: at(2)}, Verdicts: verdict(nudgewire.DeferSend, at(2))},
-			{Dispatch: nudgewire.Dispatch{ID: 5, Key: "5", Step: 1, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(9))},
-			{Dispatch: nudgewire.Dispatch{ID: 6, Key: "5", Step: 2, DueAt: at(9)}},
-			{Dispatch: nudgewire.Dispatch{ID: 7, Key: "7", Step: 2, DueAt: at(9)}},
+		held := heldBack([]store.MessageStory{
+			{Message: nudgewire.Message{ID: 1, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(9))},
+			{Message: nudgewire.Message{ID: 2, DueAt: at(9)}},
+			{Message: nudgewire.Message{ID: 3, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(4))},
+			{Message: nudgewire.Message{ID: 4, DueAt: at(2)}, Verdicts: verdict(nudgewire.DeferSend, at(2))},
+			{Message: nudgewire.Message{ID: 5, Key: "5", Step: 1, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(9))},
+			{Message: nudgewire.Message{ID: 6, Key: "5", Step: 2, DueAt: at(9)}},
+			{Message: nudgewire.Message{ID: 7, Key: "7", Step: 2, DueAt: at(9)}},
 		}, at(5))
 		if len(held) != 3 || !held[1] || !held[5] || !held[6] {
 			t.Errorf("held: %v", held)

@@ -185,24 +185,24 @@ func (r *round) kill(ctx context.Context) error {
 		r.Say("SIGKILL of %s", filepath.Base(d.folder))
 		return d.start(ctx)
 	}
-	claimed, err := d.dispatches(ctx, nudgewire.StateSending)
+	claimed, err := d.messages(ctx, nudgewire.StateSending)
 	if err != nil {
 		return err
 	}
 	if err := d.start(ctx); err != nil {
 		return err
 	}
-	after, err := d.dispatches(ctx, nudgewire.StateInDoubt)
+	after, err := d.messages(ctx, nudgewire.StateInDoubt)
 	if err != nil {
 		return err
 	}
-	held := map[nudgewire.DispatchID]bool{}
+	held := map[nudgewire.MessageID]bool{}
 	for i := range claimed {
 		held[claimed[i].ID] = true
 	}
 	doubts, unseen := 0, 0
 	for i := range after {
-		d := &after[i].Dispatch
+		d := &after[i].Message
 		if !held[d.ID] {
 			continue
 		}

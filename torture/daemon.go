@@ -139,15 +139,15 @@ func (d *daemon) ledger(ctx context.Context) (*store.Store, error) {
 	return store.Open(ctx, store.Options{DSN: d.storage, ReadOnly: true})
 }
 
-// dispatches reads every dispatch in a state; all of them for no state.
-func (d *daemon) dispatches(ctx context.Context, state nudgewire.State) (out []store.DispatchStory, err error) {
+// messages reads every message in a state; all of them for no state.
+func (d *daemon) messages(ctx context.Context, state nudgewire.State) (out []store.MessageStory, err error) {
 	s, err := d.ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	for before := nudgewire.DispatchID(0); ; {
-		rows, err := s.Dispatches(ctx, store.DispatchFilter{State: state, Limit: 1000, Before: before})
+	for before := nudgewire.MessageID(0); ; {
+		rows, err := s.Messages(ctx, store.MessageFilter{State: state, Limit: 1000, Before: before})
 		if err != nil || len(rows) == 0 {
 			return out, err
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/sandbox"
 )
 
-// A call is what one dispatch asks of the service: customers have a phone each.
+// A call is what one message asks of the service: customers have a phone each.
 type call struct{ phone, template string }
 
 // A service is the sandbox behind a listener that can go away, with a memory of every

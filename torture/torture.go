@@ -53,12 +53,12 @@ type round struct {
 	blocked  map[string]time.Time // phone: when the command had answered
 	settings settings             // of the config as it stands in the file
 	nights   nights
-	ready    time.Time                          // all daemons took webhooks
-	mended   time.Time                          // nothing broke any more
-	halts    []span                             // when everything was halted
-	silent   []span                             // when extra had been turned off or removed
-	held     map[nudgewire.DispatchID]bool      // that a rule had put off when the round ended
-	claimed  map[nudgewire.DispatchID]time.Time // for the last time
+	ready    time.Time                         // all daemons took webhooks
+	mended   time.Time                         // nothing broke any more
+	halts    []span                            // when everything was halted
+	silent   []span                            // when extra had been turned off or removed
+	held     map[nudgewire.MessageID]bool      // that a rule had put off when the round ended
+	claimed  map[nudgewire.MessageID]time.Time // for the last time
 }
 
 // Run plays one round and reports what it found. An error means that the round itself

@@ -55,7 +55,7 @@ func (t *Tracker) ask(ctx, working context.Context, m *nudgewire.Message, seat *
 		return nudgewire.Poll{}, false
 	}
 	t.counts.polls.Add(1)
-	status, err := (*t.api.Load()).MessageStatus(working, string(m.ID))
+	status, err := (*t.api.Load()).MessageStatus(working, string(m.ServiceID))
 	if err == nil {
 		t.learn(began, nil)
 		return t.next(m, &status), true
@@ -162,7 +162,7 @@ func (t *Tracker) note(m *nudgewire.Message, poll *nudgewire.Poll) {
 
 func (t *Tracker) about(m *nudgewire.Message, more ...zap.Field) []zap.Field {
 	fields := append([]zap.Field{
-		zap.Int64("dispatch", int64(m.DispatchID)), zap.String("message_id", string(m.ID)),
+		zap.Int64("message", int64(m.ID)), zap.String("message_id", string(m.ServiceID)),
 		zap.String("phone", m.Phone.Masked()),
 	}, more...)
 	if request := t.Request(m); request != "" {

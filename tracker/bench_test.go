@@ -43,7 +43,7 @@ func (*endless) MessageStatus(context.Context, string) (apiclient.Status, error)
 // BenchmarkOverhead is the tracker's own cost of one poll at 64 calls at a time.
 func BenchmarkOverhead(b *testing.B) {
 	e := &endless{done: make(chan struct{}), row: nudgewire.Message{
-		DispatchID: 1, ID: "1", Phone: phone, Status: nudgewire.StatusQueued, AcceptedAt: time.Now(),
+		ID: 1, ServiceID: "1", Phone: phone, Status: nudgewire.StatusQueued, AcceptedAt: time.Now(),
 	}}
 	e.left.Store(int64(b.N))
 	tracker := New(Options{Store: e, API: e, Budget: pace.NewBudget(0), Concurrency: 64})

@@ -5,7 +5,7 @@
 // that brings nothing readable says nothing about the message and is repeated; only the
 // service's own word, or the end of tracking.give_up, ends a message.
 //
-// It sends nothing and never changes a dispatch.
+// It sends nothing and never changes a message.
 //
 // Before here: package sender, which recorded the message with its acceptance. After here:
 // the store, for people to read.

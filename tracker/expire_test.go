@@ -42,7 +42,7 @@ func TestMessagesExpireByTheClock(t *testing.T) {
 				}
 				// One that is in hand at the time is free when its lease ends.
 				pass(2*time.Second + r.Lease)
-				unasked := map[nudgewire.DispatchID]bool{}
+				unasked := map[nudgewire.MessageID]bool{}
 				for id, m := range store.rows {
 					want := nudgewire.StatusExpired
 					if id == 7 {

@@ -22,7 +22,7 @@ const phone nudgewire.Phone = "447700900123"
 // memory is a Store.
 type memory struct {
 	mu     sync.Mutex
-	rows   map[nudgewire.DispatchID]*nudgewire.Message
+	rows   map[nudgewire.MessageID]*nudgewire.Message
 	claims []int // rows of each claim that got any
 	asked  int   // claims and looks ahead
 
@@ -34,7 +34,7 @@ type memory struct {
 }
 
 func newMemory(n int) *memory {
-	m := &memory{rows: make(map[nudgewire.DispatchID]*nudgewire.Message)}
+	m := &memory{rows: make(map[nudgewire.MessageID]*nudgewire.Message)}
 	for range n {
 		m.add(nudgewire.Message{})
 	}
@@ -42,17 +42,17 @@ func newMemory(n int) *memory {
 }
 
 // add stores a message accepted now and due for its first look.
-func (m *memory) add(row nudgewire.Message) nudgewire.DispatchID {
+func (m *memory) add(row nudgewire.Message) nudgewire.MessageID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	row.DispatchID = nudgewire.DispatchID(len(m.rows) + 1)
-	row.ID = nudgewire.MessageID(fmt.Sprint(row.DispatchID))
+	row.ID = nudgewire.MessageID(len(m.rows) + 1)
+	row.ServiceID = nudgewire.ServiceID(fmt.Sprint(row.ID))
 	row.Phone, row.Status, row.AcceptedAt = phone, nudgewire.StatusAccepted, time.Now()
 	if row.NextPollAt.IsZero() {
 		row.NextPollAt = time.Now()
 	}
-	m.rows[row.DispatchID] = &row
-	return row.DispatchID
+	m.rows[row.ID] = &row
+	return row.ID
 }
 
 func (m *memory) ClaimPolls(_ context.Context, now time.Time, lease time.Duration, n int) ([]nudgewire.Message, error) {
@@ -75,7 +75,7 @@ func (m *memory) ClaimPolls(_ context.Context, now time.Time, lease time.Duratio
 		if c := a.NextPollAt.Compare(b.NextPollAt); c != 0 {
 			return c
 		}
-		return int(a.DispatchID - b.DispatchID)
+		return int(a.ID - b.ID)
 	})
 	var got []nudgewire.Message
 	for _, row := range due[:min(n, len(due))] {
@@ -97,7 +97,7 @@ func (m *memory) FinishPoll(_ context.Context, p nudgewire.Poll) error {
 			return err
 		}
 	}
-	row := m.rows[p.DispatchID]
+	row := m.rows[p.MessageID]
 	row.Polls++
 	if p.Status != "" {
 		row.Status, row.Error = p.Status, p.Error
@@ -133,7 +133,7 @@ func (m *memory) NextPoll(context.Context) (time.Time, bool, error) {
 	return next, !next.IsZero(), nil
 }
 
-func (m *memory) row(id nudgewire.DispatchID) nudgewire.Message {
+func (m *memory) row(id nudgewire.MessageID) nudgewire.Message {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return *m.rows[id]

@@ -243,9 +243,9 @@ func TestAStop(t *testing.T) {
 				if s := r.Stats(); s.Unreadable != 0 || s.Lost != 0 || r.Budget.State().Cuts != 0 {
 					t.Errorf("looks that we cut ourselves count as trouble: %+v", s)
 				}
-				for id := range nudgewire.DispatchID(100) {
+				for id := range nudgewire.MessageID(100) {
 					if m := r.store.row(id + 1); !m.Final && m.NextPollAt.After(time.Now().Add(r.Lease)) {
-						t.Fatalf("message %d is due again at %v", m.DispatchID, m.NextPollAt)
+						t.Fatalf("message %d is due again at %v", m.ID, m.NextPollAt)
 					}
 				}
 			})

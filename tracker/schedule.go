@@ -66,7 +66,7 @@ func (p Plan) First(accepted time.Time, jitter float64) time.Time {
 // back, and what was delivered does not fail. Words that the API document does not know are
 // kept as they came.
 func (p Plan) Next(m *nudgewire.Message, now time.Time, answer *apiclient.Status, jitter float64) nudgewire.Poll {
-	poll := nudgewire.Poll{DispatchID: m.DispatchID, At: now}
+	poll := nudgewire.Poll{MessageID: m.ID, At: now}
 	status := m.Status
 	if answer != nil {
 		poll.Status = furthest(m.Status, nudgewire.Status(answer.Status))

@@ -21,7 +21,7 @@ var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func plan() Plan { return Plan{}.withDefaults() }
 
 func message(s nudgewire.Status) *nudgewire.Message {
-	return &nudgewire.Message{DispatchID: 7, ID: "42", Phone: phone, Status: s, AcceptedAt: epoch, StatusAt: epoch}
+	return &nudgewire.Message{ID: 7, ServiceID: "42", Phone: phone, Status: s, AcceptedAt: epoch, StatusAt: epoch}
 }
 
 func TestWhatALookBrings(t *testing.T) {
@@ -38,7 +38,7 @@ func TestWhatALookBrings(t *testing.T) {
 		was    nudgewire.Status
 		age    time.Duration
 		answer *apiclient.Status
-		want   nudgewire.Poll // without DispatchID and At
+		want   nudgewire.Poll // without MessageID and At
 		next   time.Duration  // of NextPollAt, from acceptance; 0 for none
 	}{
 		"queued: on to the next time of the list":                {plan(), accepted, 5 * time.Second, says("queued"), nudgewire.Poll{Status: queued}, 15 * time.Second},
@@ -89,7 +89,7 @@ func TestWhatALookBrings(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			now := epoch.Add(tt.age)
-			tt.want.DispatchID, tt.want.At = 7, now
+			tt.want.MessageID, tt.want.At = 7, now
 			if tt.next != 0 {
 				tt.want.NextPollAt = epoch.Add(tt.next)
 			}

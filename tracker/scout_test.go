@@ -77,7 +77,7 @@ func TestScoutsTakeATenthOfTheRateAtTheMost(t *testing.T) {
 					o.Plan.Schedule = []time.Duration{8 * time.Second}
 				})
 				for range 10 * 100 { // of every hundredth of a second
-					m := nudgewire.Message{ID: "1", DispatchID: 1, AcceptedAt: time.Now(), Status: nudgewire.StatusAccepted}
+					m := nudgewire.Message{ServiceID: "1", ID: 1, AcceptedAt: time.Now(), Status: nudgewire.StatusAccepted}
 					r.Scout(&m)
 					time.Sleep(10 * time.Millisecond)
 				}
@@ -94,7 +94,7 @@ func TestNothingElseIsAScout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(0), &service{}, nil)
 		r.Scout(&nudgewire.Message{AcceptedAt: time.Now()}) // the service named no id
-		r.Scout(&nudgewire.Message{ID: "1", AcceptedAt: time.Now(), Final: true})
+		r.Scout(&nudgewire.Message{ServiceID: "1", AcceptedAt: time.Now(), Final: true})
 		pass(4 * time.Second)
 		if n := len(r.service.made()); n != 0 {
 			t.Errorf("%d looks", n)

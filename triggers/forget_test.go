@@ -26,7 +26,7 @@ func TestWhoseVariablesAreKept(t *testing.T) {
 			r := reminder()
 			r.Category, r.Keep, r.If = tt.category, tt.keep, []string{tt.holds}
 			plan := compiled(t, shops, r).Match(aCart(t), noon)
-			if send := plan.Proposals[0].Dispatch.Send.Forget; plan.Forgets != tt.forgets || send != tt.send {
+			if send := plan.Proposals[0].Message.Send.Forget; plan.Forgets != tt.forgets || send != tt.send {
 				t.Errorf("the plan forgets: %v, its send: %v", plan.Forgets, send)
 			}
 		})
@@ -66,7 +66,7 @@ func TestAForgottenEventIsNowhereInItsDecisions(t *testing.T) {
 	if got := strings.Join(said, "|"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if v := plan.Proposals[0].Dispatch.Send.Variables; len(v) == 0 || v[0] != "Ann" {
+	if v := plan.Proposals[0].Message.Send.Variables; len(v) == 0 || v[0] != "Ann" {
 		t.Errorf("what is sent is %v", v)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Match holds the event against every rule that listens to it. Each leaves at least one proposal,
-// in the order of the config: Planned with the dispatch as it would be stored, Cancelling,
+// in the order of the config: Planned with the message as it would be stored, Cancelling,
 // Shadowed, or Skipped with the reason. A rule that both cancels and plans on an event
 // cancels first. The event must not change afterwards: the plan has a copy that shares its slices.
 func (s *Set) Match(e *nudgewire.Event, now time.Time) nudgewire.Plan {
@@ -153,7 +153,7 @@ func (m *matching) plan(r *rule) nudgewire.Proposal {
 	if trouble != "" {
 		return skipped(w, trouble)
 	}
-	w.Dispatch, w.Guessed = m.dispatch(r, key, send, due, expires), m.guessed(&r.send)
+	w.Message, w.Guessed = m.message(r, key, send, due, expires), m.guessed(&r.send)
 	w.Decision.Outcome = nudgewire.Planned
 	if r.Mode == Shadow {
 		w.Decision.Outcome = nudgewire.Shadowed
@@ -192,10 +192,10 @@ func bursts(kind string) bool {
 	return strings.HasSuffix(kind, ".updated") && !slices.Contains(families, familyOf(kind))
 }
 
-func (m *matching) dispatch(r *rule, key string, send nudgewire.Send, due, expires time.Time) nudgewire.Dispatch {
+func (m *matching) message(r *rule, key string, send nudgewire.Send, due, expires time.Time) nudgewire.Message {
 	send.Forget = r.forget
 	contact := &m.event.Contact
-	return nudgewire.Dispatch{
+	return nudgewire.Message{
 		Trigger: r.Name, Key: key, Phone: contact.Phone, SentAs: contact.SentAs, Category: r.category, Send: send,
 		State: nudgewire.StateWaiting, DueAt: due, ExpiresAt: expires,
 		CreatedAt: m.now, UpdatedAt: m.now, Config: m.version, Zone: contact.Timezone, Account: m.accountOf(r),
@@ -220,7 +220,7 @@ func whyNot(c nudgewire.Clause) string {
 
 // cancel appends what the rule cancels because of the event: one proposal for each key it may have,
 // which is one unless "on" names several sorts of event. An event that the rule also plans on is
-// not remembered, or it would cancel the dispatch that it queues itself.
+// not remembered, or it would cancel the message that it queues itself.
 func (m *matching) cancel(proposals []nudgewire.Proposal, l listener) []nudgewire.Proposal {
 	r, w := l.rule, m.proposal(l.rule)
 	w.Decision.Outcome = nudgewire.Cancelling

@@ -26,7 +26,7 @@ func TestAnAbandonedCartQueuesAReminder(t *testing.T) {
 			},
 		},
 		Correlation: nudgewire.Correlation{Trigger: "abandoned-cart", Key: "cart-1", Phone: "447700900123"},
-		Dispatch: nudgewire.Dispatch{
+		Message: nudgewire.Message{
 			Trigger: "abandoned-cart", Key: "cart-1", Phone: "447700900123", Category: nudgewire.Marketing,
 			Send: nudgewire.Send{
 				Template: "cart_reminder", Language: "en",
@@ -288,7 +288,7 @@ func TestWhenAMessageFallsDue(t *testing.T) {
 			if len(plan.Proposals) != 1 || plan.Proposals[0].Decision.Outcome != nudgewire.Planned {
 				t.Fatalf("not planned: %s", verdicts(plan))
 			}
-			enqueue := plan.Proposals[0].Dispatch
+			enqueue := plan.Proposals[0].Message
 			var expires time.Time
 			if tt.lifetime > 0 {
 				expires = tt.due.Add(tt.lifetime)
@@ -337,7 +337,7 @@ func TestWhatASenderWritesIsNeverATemplate(t *testing.T) {
 	e.Cart.Items[0].Title = "Mug\r\n\tblue     and   \u202ewhite\u0000"
 	plan := compiled(t, shops, reminder()).Match(e, noon)
 	want := []string{`{{ contact.phone }} {{raw.code | default: "x"}}`, "Mug blue and white", "https://shop.example/cart/1"}
-	if diff := cmp.Diff(want, plan.Proposals[0].Dispatch.Send.Variables); diff != "" {
+	if diff := cmp.Diff(want, plan.Proposals[0].Message.Send.Variables); diff != "" {
 		t.Errorf("variables (-want +got):\n%s", diff)
 	}
 }
@@ -345,7 +345,7 @@ func TestWhatASenderWritesIsNeverATemplate(t *testing.T) {
 func TestAVariableIsCutAtItsBound(t *testing.T) {
 	e := aCart(t)
 	e.Contact.FirstName = strings.Repeat("ü", 2000)
-	got := compiled(t, shops, reminder()).Match(e, noon).Proposals[0].Dispatch.Send.Variables[0]
+	got := compiled(t, shops, reminder()).Match(e, noon).Proposals[0].Message.Send.Variables[0]
 	if want := strings.Repeat("ü", expressions.MaxVariable-1) + "…"; got != want {
 		t.Errorf("got %d characters ending in %q", len([]rune(got)), got[len(got)-6:])
 	}

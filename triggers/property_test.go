@@ -36,10 +36,10 @@ func TestMatchIsDeterministicAndLeavesTheEventAlone(t *testing.T) {
 		for _, w := range first.Proposals {
 			switch w.Decision.Outcome {
 			case nudgewire.Planned:
-				if w.Dispatch.Phone == "" || w.Dispatch.DueAt.Before(noon) || w.Dispatch.Category == "" {
-					r.Fatalf("a plan that cannot be carried out: %+v", w.Dispatch)
+				if w.Message.Phone == "" || w.Message.DueAt.Before(noon) || w.Message.Category == "" {
+					r.Fatalf("a plan that cannot be carried out: %+v", w.Message)
 				}
-				for _, v := range w.Dispatch.Send.Variables {
+				for _, v := range w.Message.Send.Variables {
 					if v == "" || v != plain.OneLine(v) || utf8.RuneCountInString(v) > expressions.MaxVariable {
 						r.Fatalf("a variable that the network rejects: %q", v)
 					}

@@ -8,7 +8,7 @@ import (
 )
 
 // Replan is what the trigger of that name would have proposed because of a stored event, had it been then what it is now:
-// Planned with the dispatch, or Skipped with the reason. Everything that counts from now counts from
+// Planned with the message, or Skipped with the reason. Everything that counts from now counts from
 // when the event reached us, so that a long wait makes no event too old. The event must be whole.
 func (s *Set) Replan(name string, e *nudgewire.Event) nudgewire.Proposal {
 	for _, r := range s.rules {

@@ -53,7 +53,7 @@ func TestWhatIsReplannedIsJudgedAsOfItsEvent(t *testing.T) {
 	e := aCart(t)
 	e.ReceivedAt, e.OccurredAt = noon.AddDate(0, 0, -3), noon.AddDate(0, 0, -3)
 	p := set.Replan(r.Name, e)
-	if p.Decision.Outcome != nudgewire.Planned || !p.Dispatch.DueAt.Equal(e.OccurredAt.Add(r.Wait.For)) {
+	if p.Decision.Outcome != nudgewire.Planned || !p.Message.DueAt.Equal(e.OccurredAt.Add(r.Wait.For)) {
 		t.Errorf("%+v", p.Decision)
 	}
 	e.Kind = "cart.vanished"

@@ -209,7 +209,7 @@ func TestATextIsSentWhereTheServiceTakesTexts(t *testing.T) {
 	env := shops
 	env.TextAllowed, env.Category = true, nudgewire.Utility
 	r := Rule{Name: "t", On: []string{"shopify.cart.updated"}, Send: Send{Text: "Hi {{ customer.first_name }},\n\nyour cart waits."}}
-	enqueue := compiled(t, env, r).Match(aCart(t), noon).Proposals[0].Dispatch
+	enqueue := compiled(t, env, r).Match(aCart(t), noon).Proposals[0].Message
 	if want := "Hi Ann,\n\nyour cart waits."; enqueue.Send.Text != want || enqueue.Category != nudgewire.Utility || enqueue.ExpiresAt.Sub(enqueue.DueAt) != 24*time.Hour {
 		t.Errorf("got %+v", enqueue)
 	}

@@ -14,9 +14,9 @@ import (
 // store calls it inside the commit that stores the event, and does what it answers. It is pure; the
 // only time it knows is the proposal's own.
 //
-// For a planned proposal the questions come in this order: was the key cancelled, does a dispatch
+// For a planned proposal the questions come in this order: was the key cancelled, does a message
 // of it still wait (on_repeat), was one sent already (cooldown). Waiting comes before sent, because
-// a waiting dispatch was allowed when it was planned: it is sent in any case, and better with fresh
+// a waiting message was allowed when it was planned: it is sent in any case, and better with fresh
 // content.
 func Settle(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 	switch w.Decision.Outcome {
@@ -49,28 +49,28 @@ func settlePlanned(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement
 	if len(w.Steps) > 0 {
 		return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: sequenceWords(&w)}
 	}
-	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: w.Dispatch.Send.What() + " " + dueWords(w.Dispatch.DueAt, w.Decision.At)}
+	return nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: w.Message.Send.What() + " " + dueWords(w.Message.DueAt, w.Decision.At)}
 }
 
 func skip(format string, args ...any) nudgewire.Settlement {
 	return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: fmt.Sprintf(format, args...)}
 }
 
-// settleRepeat settles a proposal whose correlation key has a dispatch that still waits.
+// settleRepeat settles a proposal whose correlation key has a message that still waits.
 func settleRepeat(w nudgewire.Proposal, waiting nudgewire.Waiting) nudgewire.Settlement {
 	if w.OnRepeat.Mode == nudgewire.Ignore {
-		return skip("already waiting (dispatch %d, due %s); on_repeat: ignore", waiting.ID, units.Stamp(waiting.DueAt))
+		return skip("already waiting (message %d, due %s); on_repeat: ignore", waiting.ID, units.Stamp(waiting.DueAt))
 	}
 	if !waiting.EventAt.IsZero() && w.EventAt.Before(waiting.EventAt) {
-		return skip("dispatch %d waits with newer content: its event happened at %s, this one before it at %s", waiting.ID, units.Stamp(waiting.EventAt), units.Stamp(w.EventAt))
+		return skip("message %d waits with newer content: its event happened at %s, this one before it at %s", waiting.ID, units.Stamp(waiting.EventAt), units.Stamp(w.EventAt))
 	}
-	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: waiting.ID, DueAt: w.Dispatch.DueAt}
+	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: waiting.ID, DueAt: w.Message.DueAt}
 	if bound := boundOf(w, waiting); bound != "" {
 		s.DueAt = waiting.DueAt
-		s.Reason = fmt.Sprintf("dispatch %d takes this event's content; its timer stays at %s: %s", waiting.ID, units.Stamp(waiting.DueAt), bound)
+		s.Reason = fmt.Sprintf("message %d takes this event's content; its timer stays at %s: %s", waiting.ID, units.Stamp(waiting.DueAt), bound)
 		return s
 	}
-	s.Reason = fmt.Sprintf("dispatch %d takes this event's content and waits anew, until %s", waiting.ID, units.Stamp(s.DueAt))
+	s.Reason = fmt.Sprintf("message %d takes this event's content and waits anew, until %s", waiting.ID, units.Stamp(s.DueAt))
 	return s
 }
 
@@ -91,7 +91,7 @@ func inCooldown(w nudgewire.Proposal, last *nudgewire.Sent) string {
 	if last == nil {
 		return ""
 	}
-	was := fmt.Sprintf("dispatch %d for %s %s at %s", last.ID, correlationWords(w.Correlation), sentWords(last.State), units.Stamp(last.At))
+	was := fmt.Sprintf("message %d for %s %s at %s", last.ID, correlationWords(w.Correlation), sentWords(last.State), units.Stamp(last.At))
 	switch w.Cooldown.Mode {
 	case nudgewire.CooldownOnce:
 		return was + "; cooldown: once"
@@ -112,11 +112,11 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 			continue
 		}
 		if (w.Correlation.Ordered() || one.ByPerson) && one.EventAt.After(w.EventAt) {
-			kept = append(kept, fmt.Sprintf("dispatch %d", one.ID))
+			kept = append(kept, fmt.Sprintf("message %d", one.ID))
 			continue
 		}
 		s.Cancel = append(s.Cancel, one.ID)
-		ended = append(ended, fmt.Sprintf("dispatch %d (due %s)", one.ID, units.Stamp(one.DueAt)))
+		ended = append(ended, fmt.Sprintf("message %d (due %s)", one.ID, units.Stamp(one.DueAt)))
 	}
 	var open []string
 	for _, one := range f.Open {
@@ -140,7 +140,7 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 		says = append(says, strings.Join(kept, ", ")+" stays: its event happened later")
 	}
 	if f.Last != nil && f.Last.State == nudgewire.StateAccepted && len(ended) == 0 {
-		says = append(says, fmt.Sprintf("dispatch %d %s at %s", f.Last.ID, sentWords(f.Last.State), units.Stamp(f.Last.At)))
+		says = append(says, fmt.Sprintf("message %d %s at %s", f.Last.ID, sentWords(f.Last.State), units.Stamp(f.Last.At)))
 	}
 	if s.RecordTombstone {
 		says = append(says, "remembered until "+units.Stamp(w.Forget))
@@ -149,14 +149,14 @@ func settleCancelling(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlem
 	return s
 }
 
-// openWords says what a cancelling event means for a dispatch that does not wait, "" for nothing
+// openWords says what a cancelling event means for a message that does not wait, "" for nothing
 // that is worth reporting.
 func openWords(o nudgewire.Open) string {
 	switch o.State {
 	case nudgewire.StateSending:
-		return fmt.Sprintf("dispatch %d is being sent: it is cancelled if the service does not take it", o.ID)
+		return fmt.Sprintf("message %d is being sent: it is cancelled if the service does not take it", o.ID)
 	case nudgewire.StateInDoubt:
-		return fmt.Sprintf("dispatch %d is in doubt, it may have arrived: it is not sent again", o.ID)
+		return fmt.Sprintf("message %d is in doubt, it may have arrived: it is not sent again", o.ID)
 	default:
 		return ""
 	}

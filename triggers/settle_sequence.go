@@ -20,10 +20,10 @@ func settleSequence(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlemen
 	waiting := waitingOf(f)
 	first := waiting[0]
 	if w.OnRepeat.Mode == nudgewire.Ignore {
-		return skip("already waiting (%s, due %s); on_repeat: ignore", dispatchWords(first), units.Stamp(first.DueAt))
+		return skip("already waiting (%s, due %s); on_repeat: ignore", messageWords(first), units.Stamp(first.DueAt))
 	}
 	if !first.EventAt.IsZero() && w.EventAt.Before(first.EventAt) {
-		return skip("%s waits with newer content: its event happened at %s, this one before it at %s", dispatchWords(first), units.Stamp(first.EventAt), units.Stamp(w.EventAt))
+		return skip("%s waits with newer content: its event happened at %s, this one before it at %s", messageWords(first), units.Stamp(first.EventAt), units.Stamp(w.EventAt))
 	}
 	bound := boundOf(w, first)
 	if len(w.Steps) == 0 {
@@ -39,7 +39,7 @@ func settleSequence(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlemen
 	}
 	var says []string
 	for i := range w.Steps {
-		d := &w.Steps[i].Dispatch
+		d := &w.Steps[i].Message
 		at := slices.IndexFunc(waiting, func(one nudgewire.Waiting) bool { return max(one.Step, 1) == d.Step })
 		switch {
 		case at >= 0:
@@ -48,7 +48,7 @@ func settleSequence(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlemen
 				due = waiting[at].DueAt
 			}
 			s.Renew = append(s.Renew, nudgewire.Renewal{Step: i, ID: waiting[at].ID, DueAt: due})
-			says = append(says, fmt.Sprintf("step %d (dispatch %d) is due %s", d.Step, waiting[at].ID, units.Stamp(due)))
+			says = append(says, fmt.Sprintf("step %d (message %d) is due %s", d.Step, waiting[at].ID, units.Stamp(due)))
 		case !slices.Contains(had, d.Step):
 			s.Renew = append(s.Renew, nudgewire.Renewal{Step: i, DueAt: d.DueAt})
 			says = append(says, fmt.Sprintf("step %d is added, due %s", d.Step, units.Stamp(d.DueAt)))
@@ -58,11 +58,11 @@ func settleSequence(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlemen
 	for _, one := range waiting {
 		if one.Step > of {
 			s.Cancel = append(s.Cancel, one.ID)
-			says = append(says, fmt.Sprintf("step %d (dispatch %d) is cancelled: the trigger has it no more", one.Step, one.ID))
+			says = append(says, fmt.Sprintf("step %d (message %d) is cancelled: the trigger has it no more", one.Step, one.ID))
 		}
 	}
 	if len(s.Renew) == 0 {
-		return skip("%s waits, and nothing of this event is for it: %s", dispatchWords(first), strings.Join(w.LeftOut, "; "))
+		return skip("%s waits, and nothing of this event is for it: %s", messageWords(first), strings.Join(w.LeftOut, "; "))
 	}
 	s.Reason = "what waits takes this event's content: " + strings.Join(append(says, w.LeftOut...), "; ")
 	if bound != "" {
@@ -76,21 +76,21 @@ func settleSequence(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlemen
 func settleShortened(w nudgewire.Proposal, waiting []nudgewire.Waiting, bound string) nudgewire.Settlement {
 	first := waiting[0]
 	if first.Step > 1 {
-		return skip("%s waits, of a sequence whose first step has left; it goes on as it was planned", dispatchWords(first))
+		return skip("%s waits, of a sequence whose first step has left; it goes on as it was planned", messageWords(first))
 	}
-	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: first.ID, DueAt: w.Dispatch.DueAt}
+	s := nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: first.ID, DueAt: w.Message.DueAt}
 	if bound != "" {
 		s.DueAt = first.DueAt
 	}
-	s.Reason = fmt.Sprintf("dispatch %d takes this event's content and waits until %s", first.ID, units.Stamp(s.DueAt))
+	s.Reason = fmt.Sprintf("message %d takes this event's content and waits until %s", first.ID, units.Stamp(s.DueAt))
 	for _, one := range waiting[1:] {
 		s.Cancel = append(s.Cancel, one.ID)
-		s.Reason += fmt.Sprintf("; step %d (dispatch %d) is cancelled: the trigger has it no more", one.Step, one.ID)
+		s.Reason += fmt.Sprintf("; step %d (message %d) is cancelled: the trigger has it no more", one.Step, one.ID)
 	}
 	return s
 }
 
-// waitingOf is what waits of the newest sequence, in the order of its steps; the newest dispatch alone
+// waitingOf is what waits of the newest sequence, in the order of its steps; the newest message alone
 // where that is no step.
 func waitingOf(f nudgewire.Facts) []nudgewire.Waiting {
 	if f.Sequence == nil {
@@ -106,10 +106,10 @@ func waitingOf(f nudgewire.Facts) []nudgewire.Waiting {
 	return found
 }
 
-// dispatchWords name a dispatch that waits.
-func dispatchWords(one nudgewire.Waiting) string {
+// messageWords name a message that waits.
+func messageWords(one nudgewire.Waiting) string {
 	if one.Step == 0 {
-		return fmt.Sprintf("dispatch %d", one.ID)
+		return fmt.Sprintf("message %d", one.ID)
 	}
-	return fmt.Sprintf("dispatch %d, step %d,", one.ID, one.Step)
+	return fmt.Sprintf("message %d, step %d,", one.ID, one.Step)
 }

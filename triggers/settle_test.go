@@ -15,7 +15,7 @@ func proposed() nudgewire.Proposal {
 	return nudgewire.Proposal{
 		Decision:    nudgewire.Decision{Trigger: "abandoned-cart", Outcome: nudgewire.Planned, Key: "cart-1", At: noon},
 		Correlation: nudgewire.Correlation{Trigger: "abandoned-cart", Key: "cart-1", Phone: "447700900123"},
-		Dispatch:    nudgewire.Dispatch{Trigger: "abandoned-cart", DueAt: noon.Add(45 * time.Minute), Send: nudgewire.Send{Template: "cart_reminder"}},
+		Message:     nudgewire.Message{Trigger: "abandoned-cart", DueAt: noon.Add(45 * time.Minute), Send: nudgewire.Send{Template: "cart_reminder"}},
 		OnRepeat:    nudgewire.OnRepeat{Mode: nudgewire.Restart},
 		Cooldown:    nudgewire.Cooldown{Mode: nudgewire.CooldownOnce},
 		EventAt:     noon,
@@ -24,7 +24,7 @@ func proposed() nudgewire.Proposal {
 
 func cancelling() nudgewire.Proposal {
 	w := proposed()
-	w.Decision.Outcome, w.Dispatch, w.Forget = nudgewire.Cancelling, nudgewire.Dispatch{}, noon.Add(24*time.Hour)
+	w.Decision.Outcome, w.Message, w.Forget = nudgewire.Cancelling, nudgewire.Message{}, noon.Add(24*time.Hour)
 	return w
 }
 
@@ -44,7 +44,7 @@ func TestSettle(t *testing.T) {
 			want:     nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: `template "cart_reminder" due 2026-11-27 12:45:00 UTC (in 45m)`},
 		},
 		"without a wait it is due at once": {
-			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.Dispatch.DueAt = noon },
+			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.Message.DueAt = noon },
 			want: nudgewire.Settlement{Outcome: nudgewire.Planned, Insert: true, Reason: `template "cart_reminder" due at once`},
 		},
 		"an order that came first cancels": {
@@ -73,27 +73,27 @@ func TestSettle(t *testing.T) {
 		},
 		"a second event restarts what waits": {
 			proposal: proposed(), facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 7, DueAt: noon.Add(45 * time.Minute), Reason: "dispatch 7 takes this event's content and waits anew, until 2026-11-27 12:45:00 UTC"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 7, DueAt: noon.Add(45 * time.Minute), Reason: "message 7 takes this event's content and waits anew, until 2026-11-27 12:45:00 UTC"},
 		},
 		"of several the newest is restarted": {
 			proposal: proposed(), facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{{ID: 2}, waiting}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 7, DueAt: noon.Add(45 * time.Minute), Reason: "dispatch 7 takes this event's content and waits anew, until 2026-11-27 12:45:00 UTC"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 7, DueAt: noon.Add(45 * time.Minute), Reason: "message 7 takes this event's content and waits anew, until 2026-11-27 12:45:00 UTC"},
 		},
 		"beyond the most restarts the timer stays": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.OnRepeat.Max = 3 }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 7, DueAt: waiting.DueAt, Reason: "dispatch 7 takes this event's content; its timer stays at 2026-11-27 12:05:00 UTC: it was restarted 3 times, the most that on_repeat allows"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 7, DueAt: waiting.DueAt, Reason: "message 7 takes this event's content; its timer stays at 2026-11-27 12:05:00 UTC: it was restarted 3 times, the most that on_repeat allows"},
 		},
 		"beyond the time for restarts the timer stays": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.OnRepeat.Within = 30 * time.Minute }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 7, DueAt: waiting.DueAt, Reason: "dispatch 7 takes this event's content; its timer stays at 2026-11-27 12:05:00 UTC: its first event came more than 30m ago, the longest that on_repeat allows"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 7, DueAt: waiting.DueAt, Reason: "message 7 takes this event's content; its timer stays at 2026-11-27 12:05:00 UTC: its first event came more than 30m ago, the longest that on_repeat allows"},
 		},
 		"an older event does not overwrite newer content": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.EventAt = noon.Add(-time.Hour) }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 7 waits with newer content: its event happened at 2026-11-27 11:19:00 UTC, this one before it at 2026-11-27 11:00:00 UTC"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "message 7 waits with newer content: its event happened at 2026-11-27 11:19:00 UTC, this one before it at 2026-11-27 11:00:00 UTC"},
 		},
 		"on_repeat: ignore lets the first one stand": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.OnRepeat.Mode = nudgewire.Ignore }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "already waiting (dispatch 7, due 2026-11-27 12:05:00 UTC); on_repeat: ignore"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "already waiting (message 7, due 2026-11-27 12:05:00 UTC); on_repeat: ignore"},
 		},
 		"on_repeat: parallel queues another": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) { w.OnRepeat.Mode = nudgewire.Parallel }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
@@ -101,7 +101,7 @@ func TestSettle(t *testing.T) {
 		},
 		"once is once": {
 			proposal: proposed(), facts: nudgewire.Facts{Last: sent},
-			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 was accepted at 2026-11-26 12:00:00 UTC; cooldown: once"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "message 5 for key cart-1 was accepted at 2026-11-26 12:00:00 UTC; cooldown: once"},
 		},
 		"a cooldown says when it ends": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) {
@@ -109,7 +109,7 @@ func TestSettle(t *testing.T) {
 				w.Cooldown = nudgewire.Cooldown{Mode: nudgewire.CooldownFor, For: 72 * time.Hour}
 			},
 			facts: nudgewire.Facts{Last: sent},
-			want:  nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for this phone was accepted at 2026-11-26 12:00:00 UTC; cooldown: 3d ends 2026-11-29 12:00:00 UTC"},
+			want:  nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "message 5 for this phone was accepted at 2026-11-26 12:00:00 UTC; cooldown: 3d ends 2026-11-29 12:00:00 UTC"},
 		},
 		"a cooldown that has ended plans": {
 			proposal: proposed(), with: func(w *nudgewire.Proposal) {
@@ -124,17 +124,17 @@ func TestSettle(t *testing.T) {
 		},
 		"what was in doubt and let be may have arrived": {
 			proposal: proposed(), facts: nudgewire.Facts{Last: &nudgewire.Sent{ID: 5, State: nudgewire.StateDropped, At: noon}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 may have arrived and was let be; sent at 2026-11-27 12:00:00 UTC; cooldown: once"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "message 5 for key cart-1 may have arrived and was let be; sent at 2026-11-27 12:00:00 UTC; cooldown: once"},
 		},
 		"what is in doubt may have arrived": {
 			proposal: proposed(), facts: nudgewire.Facts{Last: &nudgewire.Sent{ID: 5, State: nudgewire.StateInDoubt, At: noon}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "dispatch 5 for key cart-1 is in doubt, it may have arrived; sent at 2026-11-27 12:00:00 UTC; cooldown: once"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "message 5 for key cart-1 is in doubt, it may have arrived; sent at 2026-11-27 12:00:00 UTC; cooldown: once"},
 		},
 		"cancelling ends all that wait and is remembered": {
 			proposal: cancelling(), facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{{ID: 2, DueAt: noon}, waiting}},
 			want: nudgewire.Settlement{
-				Outcome: nudgewire.Cancelling, Cancel: []nudgewire.DispatchID{2, 7}, RecordTombstone: true,
-				Reason: "cancels dispatch 2 (due 2026-11-27 12:00:00 UTC), dispatch 7 (due 2026-11-27 12:05:00 UTC); remembered until 2026-11-28 12:00:00 UTC",
+				Outcome: nudgewire.Cancelling, Cancel: []nudgewire.MessageID{2, 7}, RecordTombstone: true,
+				Reason: "cancels message 2 (due 2026-11-27 12:00:00 UTC), message 7 (due 2026-11-27 12:05:00 UTC); remembered until 2026-11-28 12:00:00 UTC",
 			},
 		},
 		"cancelling before anything waits is remembered": {
@@ -143,35 +143,35 @@ func TestSettle(t *testing.T) {
 		},
 		"cancelling too late says what was sent": {
 			proposal: cancelling(), facts: nudgewire.Facts{Last: sent},
-			want: nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: true, Reason: "nothing waits for key cart-1; dispatch 5 was accepted at 2026-11-26 12:00:00 UTC; remembered until 2026-11-28 12:00:00 UTC"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: true, Reason: "nothing waits for key cart-1; message 5 was accepted at 2026-11-26 12:00:00 UTC; remembered until 2026-11-28 12:00:00 UTC"},
 		},
 		"cancelling what is being sent, in doubt, or was rejected calls it off": {
 			proposal: cancelling(), facts: nudgewire.Facts{Last: &nudgewire.Sent{ID: 8, State: nudgewire.StateSending, At: noon}, Open: []nudgewire.Open{
 				{ID: 6, State: nudgewire.StateRejected}, {ID: 7, State: nudgewire.StateInDoubt}, {ID: 8, State: nudgewire.StateSending}, {ID: 9, State: nudgewire.StateDropped},
 			}},
 			want: nudgewire.Settlement{
-				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.DispatchID{6, 7, 8, 9}, RecordTombstone: true,
-				Reason: "dispatch 7 is in doubt, it may have arrived: it is not sent again; dispatch 8 is being sent: it is cancelled if the service does not take it; remembered until 2026-11-28 12:00:00 UTC",
+				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.MessageID{6, 7, 8, 9}, RecordTombstone: true,
+				Reason: "message 7 is in doubt, it may have arrived: it is not sent again; message 8 is being sent: it is cancelled if the service does not take it; remembered until 2026-11-28 12:00:00 UTC",
 			},
 		},
 		"an event that plans, too, calls off as well though it is not remembered": {
 			proposal: cancelling(), with: func(w *nudgewire.Proposal) { w.Forget = time.Time{} }, facts: nudgewire.Facts{Open: []nudgewire.Open{{ID: 8, State: nudgewire.StateSending}}},
 			want: nudgewire.Settlement{
-				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.DispatchID{8},
-				Reason: "dispatch 8 is being sent: it is cancelled if the service does not take it",
+				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.MessageID{8},
+				Reason: "message 8 is being sent: it is cancelled if the service does not take it",
 			},
 		},
 		"calling off by phone spares what happened later": {
 			proposal: cancelling(), with: func(w *nudgewire.Proposal) { byPhone(w); w.EventAt = noon.Add(-time.Hour) },
 			facts: nudgewire.Facts{Open: []nudgewire.Open{{ID: 8, State: nudgewire.StateSending, EventAt: noon}, {ID: 9, State: nudgewire.StateSending, EventAt: noon.Add(-2 * time.Hour)}}},
 			want: nudgewire.Settlement{
-				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.DispatchID{9}, RecordTombstone: true,
-				Reason: "dispatch 9 is being sent: it is cancelled if the service does not take it; remembered until 2026-11-28 12:00:00 UTC",
+				Outcome: nudgewire.Cancelling, CallOff: []nudgewire.MessageID{9}, RecordTombstone: true,
+				Reason: "message 9 is being sent: it is cancelled if the service does not take it; remembered until 2026-11-28 12:00:00 UTC",
 			},
 		},
 		"cancelling by phone spares what happened later": {
 			proposal: cancelling(), with: func(w *nudgewire.Proposal) { byPhone(w); w.EventAt = noon.Add(-time.Hour) }, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
-			want: nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: true, Reason: "nothing waits for this phone; dispatch 7 stays: its event happened later; remembered until 2026-11-28 12:00:00 UTC"},
+			want: nudgewire.Settlement{Outcome: nudgewire.Cancelling, RecordTombstone: true, Reason: "nothing waits for this phone; message 7 stays: its event happened later; remembered until 2026-11-28 12:00:00 UTC"},
 		},
 		"what is skipped stays skipped": {
 			proposal: nudgewire.Proposal{Decision: nudgewire.Decision{Outcome: nudgewire.Skipped, Reason: "no"}}, facts: nudgewire.Facts{Waiting: []nudgewire.Waiting{waiting}},
@@ -202,7 +202,7 @@ func drawProposal(t *rapid.T) nudgewire.Proposal {
 	w := proposed()
 	w.Decision.Outcome = rapid.SampledFrom([]nudgewire.Outcome{nudgewire.Planned, nudgewire.Cancelling, nudgewire.Skipped, nudgewire.Shadowed}).Draw(t, "outcome")
 	w.Correlation.Key = rapid.SampledFrom([]string{"cart-1", ""}).Draw(t, "key")
-	w.EventAt, w.Dispatch.DueAt, w.Forget = drawTime(t, "event"), drawTime(t, "due"), drawTime(t, "forget")
+	w.EventAt, w.Message.DueAt, w.Forget = drawTime(t, "event"), drawTime(t, "due"), drawTime(t, "forget")
 	w.OnRepeat = nudgewire.OnRepeat{
 		Mode: rapid.SampledFrom([]nudgewire.RepeatMode{nudgewire.Restart, nudgewire.Ignore, nudgewire.Parallel}).Draw(t, "again"),
 		Max:  rapid.IntRange(0, 3).Draw(t, "max"), Within: time.Duration(rapid.IntRange(0, 48).Draw(t, "within")) * time.Hour,
@@ -217,7 +217,7 @@ func drawProposal(t *rapid.T) nudgewire.Proposal {
 func drawFacts(t *rapid.T) (f nudgewire.Facts) {
 	for i := range rapid.IntRange(0, 3).Draw(t, "waiting") {
 		f.Waiting = append(f.Waiting, nudgewire.Waiting{
-			ID: nudgewire.DispatchID(10 + i), DueAt: drawTime(t, "waiting due"), CreatedAt: drawTime(t, "created"),
+			ID: nudgewire.MessageID(10 + i), DueAt: drawTime(t, "waiting due"), CreatedAt: drawTime(t, "created"),
 			EventAt: drawTime(t, "waiting event"), Restarts: rapid.IntRange(0, 4).Draw(t, "restarts"),
 		})
 	}
@@ -267,7 +267,7 @@ func TestASettlementDoesOneThing(t *testing.T) {
 // A store in miniature, to see that a history of events keeps the promises.
 type miniature struct {
 	facts     nudgewire.Facts
-	next      nudgewire.DispatchID
+	next      nudgewire.MessageID
 	cancelled bool
 }
 
@@ -289,7 +289,7 @@ func (l *miniature) apply(w nudgewire.Proposal, s nudgewire.Settlement) {
 	l.facts.Waiting = keep
 	if s.Insert {
 		l.next++
-		l.facts.Waiting = append(l.facts.Waiting, nudgewire.Waiting{ID: l.next, DueAt: w.Dispatch.DueAt, CreatedAt: w.Decision.At, EventAt: w.EventAt})
+		l.facts.Waiting = append(l.facts.Waiting, nudgewire.Waiting{ID: l.next, DueAt: w.Message.DueAt, CreatedAt: w.Decision.At, EventAt: w.EventAt})
 	}
 	if s.RecordTombstone {
 		l.cancelled = true

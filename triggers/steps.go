@@ -97,7 +97,7 @@ func (b *builder) stepCondition(r *rule, path, text string, later bool) {
 	}
 }
 
-// wordsOfPrevious are all words that a member of previous may be: the states of a dispatch, and the status of
+// wordsOfPrevious are all words that a member of previous may be: the states of a message, and the status of
 // its message once the service took it; the classes of its words.
 var wordsOfPrevious = func() map[string][]string {
 	all := map[string][]string{}
@@ -140,16 +140,16 @@ func (m *matching) sequence(r *rule, w nudgewire.Proposal) nudgewire.Proposal {
 			w.LeftOut = append(w.LeftOut, fmt.Sprintf("step %d is left out: %s", i+1, trouble))
 			continue
 		}
-		d := m.dispatch(r, w.Correlation.Key, send, due, expires)
+		d := m.message(r, w.Correlation.Key, send, due, expires)
 		d.Step = i + 1
 		w.Steps = append(w.Steps, nudgewire.PlannedStep{
-			Dispatch: d, Rule: nudgewire.StepRule{Of: len(r.steps), If: s.texts, Wait: s.delay.String()},
+			Message: d, Rule: nudgewire.StepRule{Of: len(r.steps), If: s.texts, Wait: s.delay.String()},
 		})
 	}
 	if len(w.Steps) == 0 {
 		return skipped(w, strings.Join(w.LeftOut, "; "))
 	}
-	w.Dispatch, w.Guessed = w.Steps[0].Dispatch, m.guessed(&r.steps[w.Steps[0].Dispatch.Step-1].send)
+	w.Message, w.Guessed = w.Steps[0].Message, m.guessed(&r.steps[w.Steps[0].Message.Step-1].send)
 	w.Decision.Outcome = nudgewire.Planned
 	if r.Mode == Shadow {
 		w.Decision.Outcome = nudgewire.Shadowed
@@ -162,7 +162,7 @@ func (m *matching) sequence(r *rule, w nudgewire.Proposal) nudgewire.Proposal {
 func sequenceWords(w *nudgewire.Proposal) string {
 	var says []string
 	for i := range w.Steps {
-		d := &w.Steps[i].Dispatch
+		d := &w.Steps[i].Message
 		says = append(says, fmt.Sprintf("%s: %s %s", StepWords(d.Step, w.Steps[i].Rule.Of), d.Send.What(), dueWords(d.DueAt, w.Decision.At)))
 	}
 	return strings.Join(append(says, w.LeftOut...), "; ")

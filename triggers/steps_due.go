@@ -29,9 +29,9 @@ const (
 	slackMost = time.Minute
 )
 
-// Step decides about a dispatch that is a step of a sequence, just before it would be sent. A rule that
+// Step decides about a message that is a step of a sequence, just before it would be sent. A rule that
 // cannot be read any more sends nothing.
-func (s *Set) Step(d *nudgewire.Dispatch, f *nudgewire.StepFacts, now time.Time) nudgewire.StepVerdict {
+func (s *Set) Step(d *nudgewire.Message, f *nudgewire.StepFacts, now time.Time) nudgewire.StepVerdict {
 	name := StepWords(d.Step, f.Rule.Of)
 	wait, err := parseDelay(f.Rule.Wait)
 	if err != nil {
@@ -67,10 +67,10 @@ func (s *Set) Step(d *nudgewire.Dispatch, f *nudgewire.StepFacts, now time.Time)
 // asksOfPayload reports whether a name of a condition is about what an event carried.
 func asksOfPayload(name string) bool { return name != "previous" && name != "now" && name != "event" }
 
-func (s *Set) stepDecided(d *nudgewire.Dispatch, now time.Time, o nudgewire.Outcome, reason string, clauses []nudgewire.Clause) nudgewire.StepVerdict {
+func (s *Set) stepDecided(d *nudgewire.Message, now time.Time, o nudgewire.Outcome, reason string, clauses []nudgewire.Clause) nudgewire.StepVerdict {
 	v := nudgewire.StepVerdict{Decision: &nudgewire.Decision{
 		EventID: d.EventID, Trigger: d.Trigger, Outcome: o, Reason: reason, Clauses: clauses, Key: d.Key,
-		DispatchID: d.ID, Config: d.Config, At: now.UTC(),
+		MessageID: d.ID, Config: d.Config, At: now.UTC(),
 	}}
 	if o == nudgewire.Skipped {
 		v.Verdict = nudgewire.Verdict{Action: nudgewire.DropSend, Rule: "if", Reason: reason}

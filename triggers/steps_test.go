@@ -39,7 +39,7 @@ func TestEveryStepIsPlannedWithItsTime(t *testing.T) {
 		t.Fatalf("%s with %d steps", w.Decision.Outcome, len(w.Steps))
 	}
 	for i, s := range w.Steps {
-		d := s.Dispatch
+		d := s.Message
 		if d.Step != want[i].step || !d.DueAt.Equal(want[i].due) || d.Send.What() != want[i].what || s.Rule.Wait != want[i].wait ||
 			s.Rule.Of != 3 || len(s.Rule.If) != want[i].any || d.ExpiresAt.Sub(d.DueAt) != 6*time.Hour || d.Key != "cart-1" {
 			t.Errorf("step %d is %+v with %+v", i+1, d, s.Rule)
@@ -55,10 +55,10 @@ func TestAStepThatCannotBeFilledInIsLeftOut(t *testing.T) {
 	r := three()
 	r.Steps[0].Send.Variables = []string{"{{ cart.items[7].title }}"}
 	w := compiled(t, shops, r).Match(aCart(t), noon).Proposals[0]
-	if len(w.Steps) != 2 || w.Steps[0].Dispatch.Step != 2 || w.Dispatch.Step != 2 || len(w.LeftOut) != 1 {
+	if len(w.Steps) != 2 || w.Steps[0].Message.Step != 2 || w.Message.Step != 2 || len(w.LeftOut) != 1 {
 		t.Fatalf("%d steps, left out %q", len(w.Steps), w.LeftOut)
 	}
-	if due := w.Steps[0].Dispatch.DueAt; !due.Equal(noon.Add(24*time.Hour + 44*time.Minute)) {
+	if due := w.Steps[0].Message.DueAt; !due.Equal(noon.Add(24*time.Hour + 44*time.Minute)) {
 		t.Errorf("the second step is due %s", due)
 	}
 	for i := range r.Steps {
@@ -82,7 +82,7 @@ func TestShadowTellsOfEveryStep(t *testing.T) {
 func TestAStepsDecisionAtItsDueMoment(t *testing.T) {
 	set := compiled(t, shops, three())
 	due := noon.Add(48 * time.Hour)
-	d := &nudgewire.Dispatch{ID: 9, EventID: 4, Trigger: "abandoned-cart", Key: "cart-1", Step: 2, DueAt: due}
+	d := &nudgewire.Message{ID: 9, EventID: 4, Trigger: "abandoned-cart", Key: "cart-1", Step: 2, DueAt: due}
 	sent := func(ago time.Duration) *nudgewire.StepBefore {
 		return &nudgewire.StepBefore{Step: 1, State: nudgewire.StateAccepted, DueAt: due.Add(-24 * time.Hour), EndedAt: due.Add(-ago)}
 	}
@@ -144,7 +144,7 @@ func TestAStepsDecisionAtItsDueMoment(t *testing.T) {
 				if got.Decision != nil {
 					t.Errorf("it says %+v", got.Decision)
 				}
-			case got.Decision == nil || got.Decision.Outcome != tt.saying || got.Decision.DispatchID != 9 || got.Decision.EventID != 4:
+			case got.Decision == nil || got.Decision.Outcome != tt.saying || got.Decision.MessageID != 9 || got.Decision.EventID != 4:
 				t.Errorf("it says %+v, want %s", got.Decision, tt.saying)
 			}
 		})
@@ -156,7 +156,7 @@ func TestAStepsDecisionAtItsDueMoment(t *testing.T) {
 // nothing says nothing.
 func TestAStepThatAsksAboutWhatIsGone(t *testing.T) {
 	set := compiled(t, shops, three())
-	d := &nudgewire.Dispatch{ID: 9, EventID: 4, Trigger: "abandoned-cart", Key: "cart-1", Step: 2, DueAt: noon}
+	d := &nudgewire.Message{ID: 9, EventID: 4, Trigger: "abandoned-cart", Key: "cart-1", Step: 2, DueAt: noon}
 	gone := &nudgewire.Event{ID: 4, Connector: "shopify", Kind: "cart.updated", Cleared: true}
 	for condition, want := range map[string]string{
 		"cart.total < 50":             "step 2 of 3: cart.total < 50 asks about what is not kept any more (retention.payloads)",
@@ -229,29 +229,29 @@ func TestSettleSequence(t *testing.T) {
 		}
 		return compiled(t, shops, r).Match(aCart(t), noon).Proposals[0]
 	}
-	wait := func(id nudgewire.DispatchID, step int) nudgewire.Waiting {
+	wait := func(id nudgewire.MessageID, step int) nudgewire.Waiting {
 		return nudgewire.Waiting{ID: id, Step: step, DueAt: noon.Add(time.Duration(step) * time.Hour), CreatedAt: noon.Add(-time.Hour), EventAt: noon.Add(-time.Hour)}
 	}
 	sequence := func(steps ...int) *nudgewire.Sequence {
 		s := &nudgewire.Sequence{ID: 11}
 		for _, step := range steps {
-			s.Steps = append(s.Steps, nudgewire.SequenceStep{ID: nudgewire.DispatchID(10 + step), Step: step})
+			s.Steps = append(s.Steps, nudgewire.SequenceStep{ID: nudgewire.MessageID(10 + step), Step: step})
 		}
 		return s
 	}
-	renewed := func(s nudgewire.Settlement) (ids []nudgewire.DispatchID) {
+	renewed := func(s nudgewire.Settlement) (ids []nudgewire.MessageID) {
 		for _, r := range s.Renew {
 			ids = append(ids, r.ID)
 		}
 		return ids
 	}
-	type ids = []nudgewire.DispatchID
+	type ids = []nudgewire.MessageID
 	for name, tt := range map[string]struct {
 		change  func(*Rule)
 		facts   nudgewire.Facts
 		outcome nudgewire.Outcome
 		renew   ids
-		restart nudgewire.DispatchID
+		restart nudgewire.MessageID
 		cancel  ids
 		reason  string
 	}{
@@ -270,7 +270,7 @@ func TestSettleSequence(t *testing.T) {
 		"ignored": {
 			change:  func(r *Rule) { r.OnRepeat.Mode = nudgewire.Ignore },
 			facts:   nudgewire.Facts{Waiting: []nudgewire.Waiting{wait(12, 2), wait(13, 3)}, Sequence: sequence(1, 2, 3)},
-			outcome: nudgewire.Skipped, reason: "already waiting (dispatch 12, step 2,",
+			outcome: nudgewire.Skipped, reason: "already waiting (message 12, step 2,",
 		},
 		"the trigger has a step more": {
 			facts:   nudgewire.Facts{Waiting: []nudgewire.Waiting{wait(12, 2)}, Sequence: sequence(1, 2)},

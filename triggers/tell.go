@@ -74,7 +74,7 @@ func (s *Set) tell(r *rule) (out []Sentence) {
 	} else {
 		say("steps", "%s", r.stepsWords(s))
 	}
-	d := nudgewire.Dispatch{Category: r.category}
+	d := nudgewire.Message{Category: r.category}
 	switch d.InDoubt(r.OnDoubt) {
 	case nudgewire.DoubtResend:
 		say("on_doubt", "If nobody knows whether the service took it, it is sent again, three times at the most.")

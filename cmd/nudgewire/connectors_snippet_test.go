@@ -93,8 +93,8 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 					switch {
 					case w.Decision.Outcome == nudgewire.Planned:
 						t.Errorf("%s: what was pasted sends", got.Events[0].Ref())
-					case w.Decision.Outcome == nudgewire.Shadowed && w.Dispatch.DueAt.Sub(req.Now) < 5*time.Minute:
-						t.Errorf("%s: it is due %s after the event", got.Events[0].Ref(), w.Dispatch.DueAt.Sub(req.Now))
+					case w.Decision.Outcome == nudgewire.Shadowed && w.Message.DueAt.Sub(req.Now) < 5*time.Minute:
+						t.Errorf("%s: it is due %s after the event", got.Events[0].Ref(), w.Message.DueAt.Sub(req.Now))
 					case w.Decision.Outcome == nudgewire.Shadowed && w.Correlation.Key == "" && w.Cooldown.Mode != nudgewire.CooldownFor:
 						t.Errorf("%s: a second event sends a second message", got.Events[0].Ref())
 					}

@@ -127,15 +127,15 @@ tracking: {poll: [1s]}
 	counts, inDoubt := c.ledger()
 	for state := range counts {
 		if state != nudgewire.StateAccepted && state != nudgewire.StateInDoubt {
-			t.Errorf("%d dispatches are %s", counts[state], state)
+			t.Errorf("%d messages are %s", counts[state], state)
 		}
 	}
-	t.Logf("dispatches by state: %v", counts)
+	t.Logf("messages by state: %v", counts)
 	missing := 0
 	for i := range crashPosts {
 		switch n := service.Accepted(crashPhone(i)[1:]); {
 		case n > 1:
-			t.Errorf("dispatch of webhook %d was accepted %d times", i, n)
+			t.Errorf("message of webhook %d was accepted %d times", i, n)
 		case n == 0 && !inDoubt[nudgewire.Phone(crashPhone(i)[1:])]:
 			t.Errorf("webhook %d never reached the service and is not in doubt", i)
 		case n == 0:
@@ -267,14 +267,14 @@ func (c *crash) settled() {
 	c.t.Fatal("the daemon did not get done")
 }
 
-// ledger counts dispatches by state and names the phones of those in doubt.
+// ledger counts messages by state and names the phones of those in doubt.
 func (c *crash) ledger() (map[nudgewire.State]int, map[nudgewire.Phone]bool) {
 	c.t.Helper()
 	s := c.open()
 	defer s.Close()
 	counts, inDoubt := map[nudgewire.State]int{}, map[nudgewire.Phone]bool{}
-	for before := nudgewire.DispatchID(0); ; {
-		rows, err := s.Dispatches(c.t.Context(), store.DispatchFilter{Limit: 1000, Before: before})
+	for before := nudgewire.MessageID(0); ; {
+		rows, err := s.Messages(c.t.Context(), store.MessageFilter{Limit: 1000, Before: before})
 		if err != nil {
 			c.t.Fatal(err)
 		}

@@ -20,21 +20,21 @@ type narrator struct {
 
 	mu    sync.Mutex
 	quiet bool
-	names map[nudgewire.DispatchID]string
-	seen  map[nudgewire.DispatchID]nudgewire.Status
+	names map[nudgewire.MessageID]string
+	seen  map[nudgewire.MessageID]nudgewire.Status
 	runs  map[nudgewire.RunID]nudgewire.Run
 	parts map[nudgewire.RunID][]nudgewire.Part // those whose upload has ended
-	held  map[nudgewire.DispatchID]string      // what rules said last
+	held  map[nudgewire.MessageID]string       // what rules said last
 }
 
 func newNarrator(c *cli) *narrator {
 	return &narrator{
 		c: c, start: time.Now(),
-		names: map[nudgewire.DispatchID]string{},
-		seen:  map[nudgewire.DispatchID]nudgewire.Status{},
+		names: map[nudgewire.MessageID]string{},
+		seen:  map[nudgewire.MessageID]nudgewire.Status{},
 		runs:  map[nudgewire.RunID]nudgewire.Run{},
 		parts: map[nudgewire.RunID][]nudgewire.Part{},
-		held:  map[nudgewire.DispatchID]string{},
+		held:  map[nudgewire.MessageID]string{},
 	}
 }
 
@@ -79,7 +79,7 @@ func (n *narrator) accepted(p nudgewire.Plan, r nudgewire.Receipt) {
 	who := p.Event.Contact.FirstName
 	for _, d := range r.Decisions {
 		n.say("nudgewire", "35", "  %s %s: %s", d.Trigger, d.Outcome, d.Reason)
-		for _, id := range append([]nudgewire.DispatchID{d.DispatchID}, d.Later...) {
+		for _, id := range append([]nudgewire.MessageID{d.MessageID}, d.Later...) {
 			n.names[id] = who
 		}
 	}
@@ -94,9 +94,9 @@ func (n *narrator) turnedAway(r nudgewire.RejectedRequest) {
 func (n *narrator) finished(a nudgewire.Attempt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	text := fmt.Sprintf("dispatch %d to %s: %s", a.DispatchID, n.names[a.DispatchID], a.State)
+	text := fmt.Sprintf("message %d to %s: %s", a.MessageID, n.names[a.MessageID], a.State)
 	if a.Message != nil && a.Message.Tracked() {
-		text += ", message_id " + string(a.Message.ID)
+		text += ", message_id " + string(a.Message.ServiceID)
 	}
 	n.say("service", "34", "%s", withReason(text, a.Reason))
 }
@@ -104,10 +104,10 @@ func (n *narrator) finished(a nudgewire.Attempt) {
 func (n *narrator) polled(p nudgewire.Poll) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if p.Status == "" || n.seen[p.DispatchID] == p.Status {
+	if p.Status == "" || n.seen[p.MessageID] == p.Status {
 		return
 	}
-	n.seen[p.DispatchID] = p.Status
+	n.seen[p.MessageID] = p.Status
 	color := "34"
 	switch p.Status {
 	case nudgewire.StatusDelivered, nudgewire.StatusRead:
@@ -116,7 +116,7 @@ func (n *narrator) polled(p nudgewire.Poll) {
 		color = "31"
 	default:
 	}
-	n.say("service", color, "%s", withReason(fmt.Sprintf("dispatch %d to %s: %s", p.DispatchID, n.names[p.DispatchID], p.Status), p.Error))
+	n.say("service", color, "%s", withReason(fmt.Sprintf("message %d to %s: %s", p.MessageID, n.names[p.MessageID], p.Status), p.Error))
 }
 
 // watch tells what rules say to messages that fall due, until ctx is done.
@@ -153,7 +153,7 @@ func (n *narrator) judged(m *server.MessageView) {
 	if m.State == nudgewire.StateWaiting {
 		word = "held back until " + n.c.clock(m.DueAt)
 	}
-	n.say("nudgewire", "33", "  dispatch %d to %s: %s", m.ID, n.names[m.ID], withReason(word, m.Reason))
+	n.say("nudgewire", "33", "  message %d to %s: %s", m.ID, n.names[m.ID], withReason(word, m.Reason))
 }
 
 // totals prints what the ledger counted.
@@ -167,7 +167,7 @@ func (c *cli) totals(s server.StatusView, optedOut int) {
 	c.say("  %s stored, %d delivered twice and stored once, %s rejected\n",
 		units.Count(n("events"), "event"), n("events_duplicate"), units.Count(n("requests_rejected"), "request"))
 	c.say("  %s delivered, %d failed, %d cancelled by an order or a reply, %d not queued\n",
-		units.Count(n("messages_delivered"), "message"), n("messages_failed"), n("dispatches_cancelled", "decisions_cancelled"), n("decisions_skipped"))
+		units.Count(n("messages_delivered"), "message"), n("messages_failed"), n("messages_cancelled", "decisions_cancelled"), n("decisions_skipped"))
 	rules := map[string]int64{}
 	for _, r := range s.Rules {
 		rules[r.Rule] += r.Times

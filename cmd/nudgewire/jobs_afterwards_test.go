@@ -95,7 +95,7 @@ tracking: {poll: [1s]}
 	says(exitFailed, "jobs retry 1 --only in_doubt --yes", "run 1 was delivered message by message: what is in doubt is settled one by one")
 	says(exitUsage, "jobs retry 1 --only all", `--only "all": want retriable or in_doubt`)
 	says(exitNothing, "jobs retry 77 --yes", "there is no such run")
-	says(0, "why +447700900101", "run 1 of winback for", "row 2 of "+filepath.Join(c.folder, "list.csv"), "on the list of csv", "failed: the network said no", "sent again as dispatch 3", "sent again for dispatch 1, which did not reach the phone")
+	says(0, "why +447700900101", "run 1 of winback for", "row 2 of "+filepath.Join(c.folder, "list.csv"), "on the list of csv", "failed: the network said no", "sent again as message 3", "sent again for message 1, which did not reach the phone")
 
 	says(0, "messages show 3", "because of  run 2, row 2 of "+filepath.Join(c.folder, "list.csv"))
 	says(0, "why 12", "run 1 of winback for", "row 3 of "+filepath.Join(c.folder, "list.csv"), "excluded: the phone is too short for GB")

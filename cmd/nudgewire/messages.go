@@ -45,7 +45,7 @@ func (c *cli) messagesList() *cobra.Command {
 					}
 					return m.What + ", " + triggers.StepWords(m.Step, m.Steps)
 				}
-				head := "DISPATCH | DUE | TRIGGER | PHONE | WHAT | STATUS | WHY"
+				head := "MESSAGE | DUE | TRIGGER | PHONE | WHAT | STATUS | WHY"
 				return c.cut(list(c, rows, fail(exitNothing, "", "no messages"), head, func(m server.MessageView) []string {
 					return []string{
 						strconv.FormatInt(int64(m.ID), 10), c.clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), what(m), stands(m), orDash(reasonOf(m)),
@@ -82,7 +82,7 @@ func reasonOf(m server.MessageView) string {
 
 func (c *cli) messagesShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "One message with its attempts; ID is the dispatch's number or the service's message_id", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "One message with its attempts; ID is the message's number or the service's message_id", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.asking(cmd.Context(), func(ask *server.Client) error {
 				m, err := ask.Message(cmd.Context(), args[0])
@@ -134,8 +134,8 @@ func (c *cli) tellDecided(m server.MessageView) {
 	}
 }
 
-func dispatchID(text string) (nudgewire.DispatchID, error) {
-	return number[nudgewire.DispatchID](text, "a dispatch's number", `"nudgewire messages list" shows the numbers`)
+func messageID(text string) (nudgewire.MessageID, error) {
+	return number[nudgewire.MessageID](text, "a message's number", `"nudgewire messages list" shows the numbers`)
 }
 
 // number reads a number from 1 of what the words name.
@@ -169,7 +169,7 @@ and ends them. What is being sent at that moment is not ended.`,
 				}
 				return c.many(cmd, r, dryRun, func(n int64) string { return "Cancel " + units.Count(n, "message") + "?" }, "cancelled", (*server.Client).CancelMany)
 			}
-			id, err := dispatchID(args[0])
+			id, err := messageID(args[0])
 			if err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ Without a number it is about all in doubt that match the flags: it counts them b
 			} else if bulk {
 				return c.resolveMany(cmd, &f, nudgewire.Resolution(as), reason, dryRun)
 			}
-			id, err := dispatchID(args[0])
+			id, err := messageID(args[0])
 			if err != nil {
 				return err
 			}
@@ -222,7 +222,7 @@ Without a number it is about all in doubt that match the flags: it counts them b
 			switch how {
 			case nudgewire.ResolveAccepted, nudgewire.ResolveDrop:
 			case nudgewire.ResolveResend:
-				if err := c.confirm(fmt.Sprintf("Send dispatch %d again? If it did arrive, the person gets it twice.", id)); err != nil {
+				if err := c.confirm(fmt.Sprintf("Send message %d again? If it did arrive, the person gets it twice.", id)); err != nil {
 					return err
 				}
 			default:

@@ -52,7 +52,7 @@ func (c *cli) send() *cobra.Command {
 				c.say("would send %s to %s as %s%s; nothing was stored\n", m.What, m.To(), m.Category, by)
 				return nil
 			}
-			c.say("dispatch %d: %s to %s\n", m.ID, m.What, m.To())
+			c.say("message %d: %s to %s\n", m.ID, m.What, m.To())
 			c.note(`follow it with "nudgewire messages show %d"`, m.ID)
 			return nil
 		},

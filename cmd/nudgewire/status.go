@@ -187,15 +187,15 @@ var totalGroups = []struct {
 		{"decisions_blocked", "opted out"},
 		{"decisions_allowed", "opted in again"},
 	}},
-	{"dispatches", []struct{ counter, word string }{
-		{"dispatches_accepted", "accepted"},
-		{"dispatches_rejected", "rejected"},
-		{"dispatches_in_doubt", "came in doubt"},
-		{"dispatches_cancelled", "cancelled"},
-		{"dispatches_dropped", "dropped"},
+	{"messages", []struct{ counter, word string }{
+		{"messages_accepted", "accepted"},
+		{"messages_rejected", "rejected"},
+		{"messages_in_doubt", "came in doubt"},
+		{"messages_cancelled", "cancelled"},
+		{"messages_dropped", "dropped"},
 		{"attempts_again", "attempts again"},
 	}},
-	{"messages", []struct{ counter, word string }{
+	{"statuses", []struct{ counter, word string }{
 		{"messages_delivered", "delivered"},
 		{"messages_read", "read"},
 		{"messages_failed", "failed"},

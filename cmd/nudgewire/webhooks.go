@@ -56,7 +56,7 @@ receiver that knows an id already can pass over it. It counts them and asks. Wha
 They are kept as long as retention.webhooks_out says.`,
 		Example: "  nudgewire webhooks replay crm --given-up\n  nudgewire webhooks replay crm --since 6h --dry-run\n  nudgewire webhooks replay crm --message 1042",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := server.ReplayRequest{Receiver: args[0], Message: nudgewire.DispatchID(message), GivenUp: givenUp, DryRun: true}
+			in := server.ReplayRequest{Receiver: args[0], Message: nudgewire.MessageID(message), GivenUp: givenUp, DryRun: true}
 			var err error
 			switch {
 			case since == "" && !cmd.Flags().Changed("message") && !givenUp:

@@ -117,13 +117,13 @@ func (c *cli) tellRow(s server.StoryView) {
 		c.say("  %s: %s\n", c.paint(c.out, "33", "excluded"), r.Excluded)
 	}
 	if r.RetryOf != 0 {
-		c.say("  sent again for dispatch %d, which did not reach the phone\n", r.RetryOf)
+		c.say("  sent again for message %d, which did not reach the phone\n", r.RetryOf)
 	}
 	for _, m := range s.Messages {
 		c.tellMessage(m, "  ")
 	}
 	if r.RetriedAs != 0 {
-		c.say("  sent again as dispatch %d\n", r.RetriedAs)
+		c.say("  sent again as message %d\n", r.RetriedAs)
 	}
 }
 
@@ -185,7 +185,7 @@ func (c *cli) tellClause(cl nudgewire.Clause) {
 
 // tellMessage prints the life of one message as lines of time and fact.
 func (c *cli) tellMessage(m server.MessageView, margin string) {
-	head := fmt.Sprintf("dispatch %d  %s to %s for %s", m.ID, m.What, m.To(), m.Trigger)
+	head := fmt.Sprintf("message %d  %s to %s for %s", m.ID, m.What, m.To(), m.Trigger)
 	if m.Step > 0 {
 		head += ", " + triggers.StepWords(m.Step, m.Steps)
 	}

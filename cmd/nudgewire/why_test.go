@@ -37,7 +37,7 @@ func TestAPersonsWordIsToldAsTheirs(t *testing.T) {
 func TestTheClassOfTheServicesWordsIsTold(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	m := server.MessageView{
-		ID: 27, What: `template "offer"`, Phone: "447700900123", Trigger: "offer", State: nudgewire.StateAccepted, MessageID: "9", AcceptedAt: &at, UpdatedAt: at,
+		ID: 27, What: `template "offer"`, Phone: "447700900123", Trigger: "offer", State: nudgewire.StateAccepted, ServiceID: "9", AcceptedAt: &at, UpdatedAt: at,
 		Attempts: []server.AttemptView{
 			{Number: 1, At: at, State: nudgewire.StateWaiting, Words: "frequency cap", Class: nudgewire.ErrorRecipientLimit},
 			{Number: 2, At: at, State: nudgewire.StateWaiting, Words: "busy"},

@@ -40,7 +40,7 @@ type Options[T any] struct {
 	Workers int   // for those and for items whose outcome is being stored
 	Jitter  func() float64
 	Log     *zap.Logger
-	What    string // what is claimed, for the log: "dispatches"
+	What    string // what is claimed, for the log: "messages"
 }
 
 // Halt is trouble that keeps claims of some lanes back. Once Until has come, one item of them at a time is claimed to see

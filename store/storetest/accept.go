@@ -76,7 +76,7 @@ func (s suite) accept(t *testing.T) {
 		for i := range want {
 			want[i].EventID = r.EventID
 		}
-		want[0].DispatchID = 1
+		want[0].MessageID = 1
 		want[2].At = noon // the store's clock, where the decision has no time
 		same(t, "receipt", want, r.Decisions)
 		got, err := l.Decisions(l.ctx, r.EventID)
@@ -85,7 +85,7 @@ func (s suite) accept(t *testing.T) {
 		}
 		same(t, "decisions", want, got)
 	})
-	t.Run("200 copies at once are one event and one dispatch", func(t *testing.T) {
+	t.Run("200 copies at once are one event and one message", func(t *testing.T) {
 		l := s.open(t)
 		var fresh, wrong atomic.Int64
 		together(200, func(int) {
@@ -100,7 +100,7 @@ func (s suite) accept(t *testing.T) {
 		if fresh.Load() != 1 || wrong.Load() != 0 {
 			t.Errorf("%d were taken as fresh, %d went wrong", fresh.Load(), wrong.Load())
 		}
-		l.totals(map[string]int64{"events": 1, "events_duplicate": 199, "dispatches": 1, "decisions_planned": 1})
+		l.totals(map[string]int64{"events": 1, "events_duplicate": 199, "messages": 1, "decisions_planned": 1})
 	})
 	t.Run("a copy inside one request is a duplicate of the first", func(t *testing.T) {
 		l := s.open(t)
@@ -182,10 +182,10 @@ func (s suite) accept(t *testing.T) {
 		_, err = l.Accept(l.ctx, []nudgewire.Plan{cart("1", received(time.Time{}))})
 		wantErr(t, err, "event shop.cart.updated does not say when it was received")
 		_, err = l.Accept(l.ctx, []nudgewire.Plan{cart("1", due(time.Time{}))})
-		wantErr(t, err, "event shop.cart.updated, trigger remind: a dispatch without a due time")
+		wantErr(t, err, "event shop.cart.updated, trigger remind: a message without a due time")
 		l.totals(map[string]int64{"events": 0})
 	})
-	t.Run("whoever waits for due dispatches is told the earliest", func(t *testing.T) {
+	t.Run("whoever waits for due messages is told the earliest", func(t *testing.T) {
 		l := s.open(t)
 		if _, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1", due(noon.Add(time.Hour))), cart("2", due(noon.Add(time.Minute))), cart("3", due(noon.Add(24*time.Hour)))}); err != nil {
 			t.Fatal(err)

@@ -12,13 +12,13 @@ import (
 func account(name string) change {
 	return func(p *nudgewire.Plan) {
 		for i := range p.Proposals {
-			p.Proposals[i].Dispatch.Account = name
+			p.Proposals[i].Message.Account = name
 		}
 	}
 }
 
 // claimFor claims what is due of an account.
-func (l *ledger) claimFor(name string, at time.Time) (ids []nudgewire.DispatchID, got []nudgewire.Dispatch) {
+func (l *ledger) claimFor(name string, at time.Time) (ids []nudgewire.MessageID, got []nudgewire.Message) {
 	l.t.Helper()
 	got, err := l.Account(name, 0).Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Authentication: 9, Utility: 9, Marketing: 9})
 	if err != nil {
@@ -26,29 +26,29 @@ func (l *ledger) claimFor(name string, at time.Time) (ids []nudgewire.DispatchID
 	}
 	for i := range got {
 		if ids = append(ids, got[i].ID); got[i].Account != name {
-			l.t.Errorf("dispatch %d of account %q was claimed for %q", got[i].ID, got[i].Account, name)
+			l.t.Errorf("message %d of account %q was claimed for %q", got[i].ID, got[i].Account, name)
 		}
 	}
 	return ids, got
 }
 
 // pollsOf claims the messages of an account that are to be asked about.
-func (l *ledger) pollsOf(name string, at time.Time) (ids []nudgewire.DispatchID) {
+func (l *ledger) pollsOf(name string, at time.Time) (ids []nudgewire.MessageID) {
 	l.t.Helper()
 	got, err := l.Account(name, 0).ClaimPolls(l.ctx, at, time.Minute, 9)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	for i := range got {
-		if ids = append(ids, got[i].DispatchID); got[i].Account != name {
-			l.t.Errorf("message %d of account %q is asked about at %q", got[i].DispatchID, got[i].Account, name)
+		if ids = append(ids, got[i].ID); got[i].Account != name {
+			l.t.Errorf("message %d of account %q is asked about at %q", got[i].ID, got[i].Account, name)
 		}
 	}
 	return ids
 }
 
 // acceptedAt ends a claim with a message of the same id that every account gives.
-func (l *ledger) acceptedAt(d nudgewire.Dispatch) {
+func (l *ledger) acceptedAt(d nudgewire.Message) {
 	l.t.Helper()
 	a := attempt(d, nudgewire.StateAccepted)
 	a.Message.Account = d.Account
@@ -67,9 +67,9 @@ func (s suite) accounts(t *testing.T) {
 		later := l.enqueue("3", account("brand-b"), dueLater)
 		urgent := l.enqueue("4", account("brand-b"), category(nudgewire.Utility))
 		got, _ := l.claimFor("brand-b", due)
-		same(t, "of brand-b", []nudgewire.DispatchID{urgent, b}, got)
+		same(t, "of brand-b", []nudgewire.MessageID{urgent, b}, got)
 		got, _ = l.claimFor("", due)
-		same(t, "of api", []nudgewire.DispatchID{a}, got)
+		same(t, "of api", []nudgewire.MessageID{a}, got)
 		if at, ok, err := l.Account("", 0).NextDue(l.ctx); ok || err != nil {
 			t.Errorf("api waits for %v (%v)", at, err)
 		}
@@ -82,7 +82,7 @@ func (s suite) accounts(t *testing.T) {
 			}
 		}
 		got, _ = l.claimFor("brand-b", due.Add(time.Minute))
-		same(t, "later", []nudgewire.DispatchID{later}, got)
+		same(t, "later", []nudgewire.MessageID{later}, got)
 	})
 	t.Run("what one account's claims passed does not hide another's rows", func(t *testing.T) {
 		l := s.open(t)
@@ -97,9 +97,9 @@ func (s suite) accounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, _ := l.claimFor("brand-b", due)
-		same(t, "of brand-b", []nudgewire.DispatchID{b}, got)
+		same(t, "of brand-b", []nudgewire.MessageID{b}, got)
 		got, _ = l.claimFor("", due)
-		same(t, "of api", []nudgewire.DispatchID{a}, got)
+		same(t, "of api", []nudgewire.MessageID{a}, got)
 	})
 	t.Run("those who wait are woken by account", func(t *testing.T) {
 		l := s.open(t)
@@ -123,16 +123,16 @@ func (s suite) accounts(t *testing.T) {
 			l.acceptedAt(got[0]) // both with the same id
 		}
 		at := due.Add(time.Minute)
-		for name, want := range map[string]nudgewire.DispatchID{"": 1, "brand-b": 2} {
+		for name, want := range map[string]nudgewire.MessageID{"": 1, "brand-b": 2} {
 			next, ok, err := l.Account(name, 0).NextPoll(l.ctx)
 			if !ok || err != nil || !next.Equal(due.Add(6*time.Second)) {
 				t.Errorf("NextPoll of %q = %v, %v, %v", name, next, ok, err)
 			}
-			same(t, "asked at "+name, []nudgewire.DispatchID{want}, l.pollsOf(name, at))
+			same(t, "asked at "+name, []nudgewire.MessageID{want}, l.pollsOf(name, at))
 		}
-		same(t, "of an account that sent nothing", []nudgewire.DispatchID(nil), l.pollsOf("brand-c", at.Add(time.Hour)))
-		for id := range nudgewire.DispatchID(2) {
-			if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id + 1, At: at, NextPollAt: at}); err != nil {
+		same(t, "of an account that sent nothing", []nudgewire.MessageID(nil), l.pollsOf("brand-c", at.Add(time.Hour)))
+		for id := range nudgewire.MessageID(2) {
+			if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, At: at, NextPollAt: at}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -159,14 +159,14 @@ func (s suite) accounts(t *testing.T) {
 		if m, err := l.Message(l.ctx, got[2].ID); err != nil || m.Account != "brand-b" {
 			t.Errorf("%+v, %v", m, err)
 		}
-		if _, _, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: due}); err != nil {
+		if _, _, err := l.Retry(l.ctx, store.Retry{Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: due}); err != nil {
 			t.Fatal(err)
 		}
 		if ids, _ := l.claimFor("", due.Add(time.Hour)); len(ids) > 0 {
 			t.Errorf("api sends %v", ids)
 		}
 		ids, _ := l.claimFor("brand-b", due.Add(time.Minute))
-		same(t, "sent again", []nudgewire.DispatchID{got[0].ID, 4}, ids)
+		same(t, "sent again", []nudgewire.MessageID{got[0].ID, 4}, ids)
 	})
 	t.Run("what the service could not pay for goes again by the same account", func(t *testing.T) {
 		l := s.open(t)
@@ -175,7 +175,7 @@ func (s suite) accounts(t *testing.T) {
 		l.acceptedAt(got[0])
 		l.failed(got[0].ID, due.Add(time.Minute), nudgewire.ErrorNoPoints)
 		ids, _ := l.claimFor("brand-b", due.Add(time.Hour))
-		same(t, "sent again", []nudgewire.DispatchID{2}, ids)
+		same(t, "sent again", []nudgewire.MessageID{2}, ids)
 	})
 	t.Run("a run and all that comes of it are of its account", func(t *testing.T) {
 		l := s.open(t)
@@ -189,8 +189,8 @@ func (s suite) accounts(t *testing.T) {
 			t.Errorf("the run is of account %q", got.Account)
 		}
 		l.accept(r, 1, numbers(1, 2), nil)
-		same(t, "asked at api", []nudgewire.DispatchID(nil), l.pollsOf("", noon.Add(time.Hour)))
-		same(t, "asked at brand-b", []nudgewire.DispatchID{1, 2}, l.pollsOf("brand-b", noon.Add(time.Hour)))
+		same(t, "asked at api", []nudgewire.MessageID(nil), l.pollsOf("", noon.Add(time.Hour)))
+		same(t, "asked at brand-b", []nudgewire.MessageID{1, 2}, l.pollsOf("brand-b", noon.Add(time.Hour)))
 	})
 	t.Run("a restart leaves each row to its account", func(t *testing.T) {
 		l := s.open(t)
@@ -202,15 +202,15 @@ func (s suite) accounts(t *testing.T) {
 		if _, err := l.RescueClaims(l.ctx, due, "node:2:def"); err != nil {
 			t.Fatal(err)
 		}
-		for name, id := range map[string]nudgewire.DispatchID{"": 1, "brand-b": 2} {
-			if d := l.dispatch(id); d.Account != name || d.State != nudgewire.StateInDoubt {
-				t.Errorf("dispatch %d is %s of account %q", id, d.State, d.Account)
+		for name, id := range map[string]nudgewire.MessageID{"": 1, "brand-b": 2} {
+			if d := l.message(id); d.Account != name || d.State != nudgewire.StateInDoubt {
+				t.Errorf("message %d is %s of account %q", id, d.State, d.Account)
 			}
 			if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
 				t.Fatal(err)
 			}
-			got, _ := l.claimFor(name, l.dispatch(id).DueAt)
-			same(t, "sent again by "+name, []nudgewire.DispatchID{id}, got)
+			got, _ := l.claimFor(name, l.message(id).DueAt)
+			same(t, "sent again by "+name, []nudgewire.MessageID{id}, got)
 		}
 	})
 	t.Run("what waits for an account that is gone is paused, and says so", func(t *testing.T) {

@@ -38,10 +38,10 @@ func (l *ledger) sevenRowsOf(slot string) nudgewire.Run {
 	}
 	got := l.mustClaim(noon, 5)
 	for i, d := range got {
-		a := nudgewire.Attempt{DispatchID: d.ID, Owner: owner, Number: 1, At: noon, Reason: "the test's words"}
+		a := nudgewire.Attempt{MessageID: d.ID, Owner: owner, Number: 1, At: noon, Reason: "the test's words"}
 		switch i {
 		case 0, 1:
-			a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(100 + i))}
+			a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ServiceID: nudgewire.ServiceID(fmt.Sprint(100 + i))}
 		case 2:
 			a.State, a.Words, a.Class = nudgewire.StateRejected, "the service's words", nudgewire.ErrorPermanent
 		case 3:
@@ -54,11 +54,11 @@ func (l *ledger) sevenRowsOf(slot string) nudgewire.Run {
 		}
 	}
 	for i, status := range []nudgewire.Status{nudgewire.StatusFailed, nudgewire.StatusDelivered} {
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: got[i].ID, Status: status, Error: "insufficient points", At: noon, NextPollAt: noon.Add(time.Hour)}); err != nil {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: got[i].ID, Status: status, Error: "insufficient points", At: noon, NextPollAt: noon.Add(time.Hour)}); err != nil {
 			l.t.Fatal(err)
 		}
 	}
-	if err := l.CancelDispatch(l.ctx, got[0].ID+5, "by hand"); err != nil {
+	if err := l.CancelMessage(l.ctx, got[0].ID+5, "by hand"); err != nil {
 		l.t.Fatal(err)
 	}
 	return l.mustSet(r, nudgewire.RunDone)
@@ -79,11 +79,11 @@ func (l *ledger) retryUntil(of nudgewire.Run, slot string, until time.Time) nudg
 	return l.mustStart(r)
 }
 
-// toGoAgain are the dispatches of rows that may go again, and the number of the last row.
-func (l *ledger) toGoAgain(run nudgewire.RunID, after int64, limit int) (ids []nudgewire.DispatchID, last int64, err error) {
+// toGoAgain are the messages of rows that may go again, and the number of the last row.
+func (l *ledger) toGoAgain(run nudgewire.RunID, after int64, limit int) (ids []nudgewire.MessageID, last int64, err error) {
 	rows, err := l.RowsToGoAgain(l.ctx, run, after, limit, func(*nudgewire.RunRow) bool { return true })
 	for i := range rows {
-		ids, last = append(ids, rows[i].Dispatch.ID), rows[i].Number
+		ids, last = append(ids, rows[i].Message.ID), rows[i].Number
 	}
 	return ids, last, err
 }
@@ -121,7 +121,7 @@ func (s suite) enqueueRetries(t *testing.T) {
 		t.Errorf("the service said %q, want %q", said, want)
 	}
 	// Whoever asks for all of them gets those that may go: the ledger decides.
-	all := []nudgewire.DispatchID{ids[0], ids[0] + 1, ids[1], ids[1] + 1, rest[0], rest[0] + 1, rest[0] + 2, 9999}
+	all := []nudgewire.MessageID{ids[0], ids[0] + 1, ids[1], ids[1] + 1, rest[0], rest[0] + 1, rest[0] + 2, 9999}
 	later := noon.Add(time.Hour)
 	total, err := l.EnqueueRetries(l.ctx, again.ID, all, later)
 	if err != nil || total != 3 {
@@ -131,12 +131,12 @@ func (s suite) enqueueRetries(t *testing.T) {
 		t.Errorf("a second time %d rows are queued, %v", total, err)
 	}
 	for i, r := range l.rows(again.ID, 0) {
-		of := l.dispatch(all[[]int{0, 2, 4}[i]])
-		want := nudgewire.Dispatch{
-			ID: r.Dispatch.ID, Run: again.ID, Trigger: of.Trigger, Key: nudgewire.RowKey(again.ID, int64(i+1)), Phone: of.Phone, Category: of.Category, Send: of.Send,
+		of := l.message(all[[]int{0, 2, 4}[i]])
+		want := nudgewire.Message{
+			ID: r.Message.ID, Run: again.ID, Trigger: of.Trigger, Key: nudgewire.RowKey(again.ID, int64(i+1)), Phone: of.Phone, Category: of.Category, Send: of.Send,
 			State: nudgewire.StateWaiting, DueAt: later, ExpiresAt: later.Add(time.Hour), CreatedAt: later, UpdatedAt: later, Config: "v1",
 		}
-		same(t, "dispatch", want, l.dispatch(r.Dispatch.ID))
+		same(t, "message", want, l.message(r.Message.ID))
 		if r.RetryOf != of.ID || r.Number != int64(i+1) {
 			t.Errorf("row %d takes the place of %d, want %d", r.Number, r.RetryOf, of.ID)
 		}
@@ -148,7 +148,7 @@ func (s suite) enqueueRetries(t *testing.T) {
 	// What failed again is retried from the new run, and from there alone.
 	for _, d := range l.mustClaim(later, 2) {
 		if d.EventID == 0 && d.DueAt.Equal(later) {
-			if err := l.Finish(l.ctx, nudgewire.Attempt{DispatchID: d.ID, Owner: owner, Number: 1, State: nudgewire.StateRejected, At: later}); err != nil {
+			if err := l.Finish(l.ctx, nudgewire.Attempt{MessageID: d.ID, Owner: owner, Number: 1, State: nudgewire.StateRejected, At: later}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -170,11 +170,11 @@ func (s suite) enqueueRetries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range l.rows(third.ID, 0) {
-		if !r.Dispatch.ExpiresAt.Equal(third.RetryUntil) {
-			t.Errorf("a row of a retry until %s expires at %s", third.RetryUntil, r.Dispatch.ExpiresAt)
+		if !r.Message.ExpiresAt.Equal(third.RetryUntil) {
+			t.Errorf("a row of a retry until %s expires at %s", third.RetryUntil, r.Message.ExpiresAt)
 		}
 		for _, before := range l.rows(failed.ID, 0) {
-			if before.Dispatch.ID == r.RetryOf {
+			if before.Message.ID == r.RetryOf {
 				l.readAs(r, old.ID, before.RetryOf)
 			}
 		}
@@ -186,7 +186,7 @@ func (s suite) enqueueRetries(t *testing.T) {
 	}
 	for _, id := range twice {
 		if run, number, err := l.ReadRow(l.ctx, id); err != nil || run != old.ID || number == 0 {
-			t.Errorf("dispatch %d was read as row %d of run %d, %v", id, number, run, err)
+			t.Errorf("message %d was read as row %d of run %d, %v", id, number, run, err)
 		}
 	}
 	again = third
@@ -199,11 +199,11 @@ func (s suite) enqueueRetries(t *testing.T) {
 	}
 }
 
-// readAs checks that a row knows the row that it was at first: the one of that dispatch in that run.
-func (l *ledger) readAs(r nudgewire.RunRow, run nudgewire.RunID, of nudgewire.DispatchID) {
+// readAs checks that a row knows the row that it was at first: the one of that message in that run.
+func (l *ledger) readAs(r nudgewire.RunRow, run nudgewire.RunID, of nudgewire.MessageID) {
 	l.t.Helper()
 	for _, first := range l.rows(run, 0) {
-		if first.Dispatch.ID != of {
+		if first.Message.ID != of {
 			continue
 		}
 		if first.ReadBy != run || first.ReadNumber != first.Number {
@@ -214,7 +214,7 @@ func (l *ledger) readAs(r nudgewire.RunRow, run nudgewire.RunID, of nudgewire.Di
 		}
 		return
 	}
-	l.t.Errorf("dispatch %d is no row of run %d", of, run)
+	l.t.Errorf("message %d is no row of run %d", of, run)
 }
 
 func (s suite) enqueueRetriesTogether(t *testing.T) {
@@ -265,10 +265,7 @@ func (s suite) runRows(t *testing.T) {
 	}
 	var got []end
 	for i := range rows {
-		one := end{number: rows[i].Number, state: rows[i].Dispatch.State, doubted: len(rows[i].Doubted), blocked: rows[i].Blocked}
-		if rows[i].Message != nil {
-			one.status = rows[i].Message.Status
-		}
+		one := end{number: rows[i].Number, state: rows[i].Message.State, status: rows[i].Message.Status, doubted: len(rows[i].Doubted), blocked: rows[i].Blocked}
 		one.may, _ = rows[i].MayGoAgain()
 		got = append(got, one)
 	}
@@ -299,14 +296,14 @@ func (s suite) runRows(t *testing.T) {
 		t.Errorf("a reader that has enough: %v", err)
 	}
 	for i := range rows {
-		run, number, ok, err := l.RowOf(l.ctx, rows[i].Dispatch.ID)
+		run, number, ok, err := l.RowOf(l.ctx, rows[i].Message.ID)
 		if err != nil || !ok || run != r.ID || number != rows[i].Number {
-			t.Errorf("dispatch %d is row %d of run %d (%v), %v", rows[i].Dispatch.ID, number, run, ok, err)
+			t.Errorf("message %d is row %d of run %d (%v), %v", rows[i].Message.ID, number, run, ok, err)
 		}
 	}
 	ofEvent := l.enqueue("cart-1")
 	if _, _, ok, err := l.RowOf(l.ctx, ofEvent); ok || err != nil {
-		t.Errorf("a dispatch of an event is a row: %v, %v", ok, err)
+		t.Errorf("a message of an event is a row: %v, %v", ok, err)
 	}
 }
 
@@ -342,12 +339,12 @@ func (s suite) phoneRows(t *testing.T) {
 	if none, err := l.PhoneRows(l.ctx, "447700900199", 0); err != nil || len(none) != 0 {
 		t.Errorf("another phone: %+v, %v", none, err)
 	}
-	listed, err := l.Dispatches(l.ctx, store.DispatchFilter{Phone: phone})
+	listed, err := l.Messages(l.ctx, store.MessageFilter{Phone: phone})
 	if err != nil || len(listed) != 2 {
-		t.Errorf("%d dispatches listed for the phone, %v", len(listed), err)
+		t.Errorf("%d messages listed for the phone, %v", len(listed), err)
 	}
-	if nothing, err := l.Dispatches(l.ctx, store.DispatchFilter{ID: -1}); err != nil || len(nothing) != 0 {
-		t.Errorf("a number that nothing has finds %d dispatches, %v", len(nothing), err)
+	if nothing, err := l.Messages(l.ctx, store.MessageFilter{ID: -1}); err != nil || len(nothing) != 0 {
+		t.Errorf("a number that nothing has finds %d messages, %v", len(nothing), err)
 	}
 }
 
@@ -494,7 +491,7 @@ func (s suite) messagesOfPart(t *testing.T) {
 		}
 	}
 	got, err := l.MessagesOfPart(l.ctx, r.ID, 1)
-	if err != nil || len(got) != 2 || got["447700900101"].ID != "901" || got["447700900103"].ID != "903" || got["447700900103"].Status != nudgewire.StatusAccepted {
+	if err != nil || len(got) != 2 || got["447700900101"].ServiceID != "901" || got["447700900103"].ServiceID != "903" || got["447700900103"].Status != nudgewire.StatusAccepted {
 		t.Errorf("part 1: %+v, %v", got, err)
 	}
 	if got, err := l.MessagesOfPart(l.ctx, r.ID, 2); err != nil || len(got) != 0 {

@@ -29,11 +29,11 @@ func (s suite) attention(t *testing.T) {
 			l.at(noon.Add(time.Duration(i) * time.Hour))
 			l.mustFinish(l.claimed(key), nudgewire.StateInDoubt)
 		}
-		id := l.message("followed")
+		id := l.followed("followed")
 		l.at(noon)
 		due := func(at time.Time, category nudgewire.Category) change {
 			return func(p *nudgewire.Plan) {
-				p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category = at, category
+				p.Proposals[0].Message.DueAt, p.Proposals[0].Message.Category = at, category
 			}
 		}
 		l.enqueue("late", due(noon.Add(-time.Hour), nudgewire.Marketing))
@@ -41,17 +41,17 @@ func (s suite) attention(t *testing.T) {
 		l.enqueue("code", due(noon.Add(time.Minute), nudgewire.Utility))
 		a := look(l)
 		same(t, "in doubt", int64(2), a.InDoubt.Count)
-		if first, second := l.dispatch(1).UpdatedAt, l.dispatch(2).UpdatedAt; !a.InDoubt.Since.Equal(first) || second.Before(first) {
+		if first, second := l.message(1).UpdatedAt, l.message(2).UpdatedAt; !a.InDoubt.Since.Equal(first) || second.Before(first) {
 			t.Errorf("in doubt since %v, want %v", a.InDoubt.Since, first)
 		}
 		next := a.Next[""]
 		same(t, "marketing", noon.Add(-time.Hour), next.Marketing.UTC())
 		same(t, "urgent", noon.Add(time.Minute), next.Urgent.UTC())
-		m, err := l.DispatchStory(l.ctx, id)
+		m, err := l.MessageStory(l.ctx, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "poll", m.Message.NextPollAt.UTC(), next.Poll.UTC())
+		same(t, "poll", m.NextPollAt.UTC(), next.Poll.UTC())
 
 		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, At: noon})
 		if next = look(l).Next[""]; !next.Marketing.IsZero() || !next.Urgent.IsZero() {

@@ -15,24 +15,24 @@ func (s suite) back(t *testing.T) {
 	ways := map[string]struct {
 		category nudgewire.Category
 		doubtful bool // the phone may have it
-		returns  func(t *testing.T, l *ledger, d nudgewire.Dispatch)
+		returns  func(t *testing.T, l *ledger, d nudgewire.Message)
 	}{
-		"put off by the sender": {nudgewire.Marketing, false, func(_ *testing.T, l *ledger, d nudgewire.Dispatch) {
+		"put off by the sender": {nudgewire.Marketing, false, func(_ *testing.T, l *ledger, d nudgewire.Message) {
 			l.mustFinish(d, nudgewire.StateWaiting)
 		}},
-		"sent again in doubt by the sender": {nudgewire.Authentication, true, func(t *testing.T, l *ledger, d nudgewire.Dispatch) {
+		"sent again in doubt by the sender": {nudgewire.Authentication, true, func(t *testing.T, l *ledger, d nudgewire.Message) {
 			a := attempt(d, nudgewire.StateWaiting)
 			a.Doubtful, a.Reason = true, "no answer"
 			if err := l.Finish(l.ctx, a); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		"claimed and not called for, after a crash": {nudgewire.Marketing, false, func(t *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"claimed and not called for, after a crash": {nudgewire.Marketing, false, func(t *testing.T, l *ledger, _ nudgewire.Message) {
 			if n, err := l.RescueClaims(l.ctx, at, "a new owner"); err != nil || n.Unsent != 1 {
 				t.Fatal(n, err)
 			}
 		}},
-		"sent again after a crash": {nudgewire.Authentication, true, func(t *testing.T, l *ledger, d nudgewire.Dispatch) {
+		"sent again after a crash": {nudgewire.Authentication, true, func(t *testing.T, l *ledger, d nudgewire.Message) {
 			if err := l.BeginCall(0, d.ID, d.Attempt); err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +40,7 @@ func (s suite) back(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		}},
-		"sent again by a person": {nudgewire.Marketing, false, func(t *testing.T, l *ledger, d nudgewire.Dispatch) {
+		"sent again by a person": {nudgewire.Marketing, false, func(t *testing.T, l *ledger, d nudgewire.Message) {
 			if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "by hand"); err != nil {
 				t.Fatal(err)
 			}
@@ -48,42 +48,42 @@ func (s suite) back(t *testing.T) {
 	}
 	const by = "cancelled by shop.order.created (event 2)"
 	meanwhile := map[string]struct {
-		happens func(t *testing.T, l *ledger, d nudgewire.Dispatch)
+		happens func(t *testing.T, l *ledger, d nudgewire.Message)
 		want    nudgewire.State // of what surely did not arrive
 		why     string
 	}{
-		"nothing":   {func(*testing.T, *ledger, nudgewire.Dispatch) {}, nudgewire.StateWaiting, ""},
-		"its order": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("1")) }, nudgewire.StateCancelled, by},
-		"its order, which is forgotten": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"nothing":   {func(*testing.T, *ledger, nudgewire.Message) {}, nudgewire.StateWaiting, ""},
+		"its order": {func(_ *testing.T, l *ledger, _ nudgewire.Message) { l.mustAccept(order("1")) }, nudgewire.StateCancelled, by},
+		"its order, which is forgotten": {func(_ *testing.T, l *ledger, _ nudgewire.Message) {
 			l.mustAccept(order("1"))
 			l.at(noon.Add(48 * time.Hour))
 		}, nudgewire.StateCancelled, by},
-		"its order, which is not remembered at all": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"its order, which is not remembered at all": {func(_ *testing.T, l *ledger, _ nudgewire.Message) {
 			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Proposals[0].Forget = time.Time{} }))
 		}, nudgewire.StateCancelled, by},
-		"two orders": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"two orders": {func(_ *testing.T, l *ledger, _ nudgewire.Message) {
 			l.mustAccept(order("1"))
 			l.mustAccept(order("1", dedupe("second")))
 		}, nudgewire.StateCancelled, by},
-		"an order of the phone without a key": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"an order of the phone without a key": {func(_ *testing.T, l *ledger, _ nudgewire.Message) {
 			l.mustAccept(order("", dedupe("o")))
 		}, nudgewire.StateCancelled, by},
-		"an order of the phone from before its cart": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"an order of the phone from before its cart": {func(_ *testing.T, l *ledger, _ nudgewire.Message) {
 			l.mustAccept(order("", dedupe("o"), func(p *nudgewire.Plan) { p.Proposals[0].EventAt = noon.Add(-time.Hour) }))
 		}, nudgewire.StateWaiting, ""},
-		"an order of another cart": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("2")) }, nudgewire.StateWaiting, ""},
-		"an order of another phone": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"an order of another cart": {func(_ *testing.T, l *ledger, _ nudgewire.Message) { l.mustAccept(order("2")) }, nudgewire.StateWaiting, ""},
+		"an order of another phone": {func(_ *testing.T, l *ledger, _ nudgewire.Message) {
 			l.mustAccept(order("", dedupe("o"), phone("447700900999")))
 		}, nudgewire.StateWaiting, ""},
-		"an order for another trigger": {func(_ *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"an order for another trigger": {func(_ *testing.T, l *ledger, _ nudgewire.Message) {
 			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Proposals[0].Correlation.Trigger = "other" }))
 		}, nudgewire.StateWaiting, ""},
-		"its contact was blocked": {func(t *testing.T, l *ledger, d nudgewire.Dispatch) {
+		"its contact was blocked": {func(t *testing.T, l *ledger, d nudgewire.Message) {
 			if _, err := l.Block(l.ctx, []store.Block{{Phone: d.Phone, Reason: "asked for it"}}); err != nil {
 				t.Fatal(err)
 			}
 		}, nudgewire.StateDropped, "the contact is blocked: asked for it"},
-		"everything was halted": {func(t *testing.T, l *ledger, _ nudgewire.Dispatch) {
+		"everything was halted": {func(t *testing.T, l *ledger, _ nudgewire.Message) {
 			if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func (s suite) back(t *testing.T) {
 				}
 				m.happens(t, l, d)
 				w.returns(t, l, d)
-				want, got := m.want, l.dispatch(d.ID)
+				want, got := m.want, l.message(d.ID)
 				if want == nudgewire.StateDropped && w.category == nudgewire.Authentication {
 					want = nudgewire.StateWaiting // a code that is asked for by logging in comes all the same
 				}
@@ -131,7 +131,7 @@ func (s suite) back(t *testing.T) {
 		d := l.claimed("1")
 		l.mustFinish(d, nudgewire.StateWaiting)
 		l.mustAccept(order("1"))
-		if got := l.dispatch(d.ID); got.State != nudgewire.StateCancelled || got.Reason != by {
+		if got := l.message(d.ID); got.State != nudgewire.StateCancelled || got.Reason != by {
 			t.Errorf("%s: %s", got.State, got.Reason)
 		}
 	})
@@ -141,7 +141,7 @@ func (s suite) back(t *testing.T) {
 			d := l.claimed("1")
 			l.mustAccept(order("1"))
 			l.mustFinish(d, state)
-			if got := l.dispatch(d.ID); got.State != state {
+			if got := l.message(d.ID); got.State != state {
 				t.Errorf("%s, want %s", got.State, state)
 			}
 		}
@@ -156,7 +156,7 @@ func (s suite) back(t *testing.T) {
 		if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "by hand"); err != nil {
 			t.Fatal(err)
 		}
-		if got := l.dispatch(d.ID); got.State != nudgewire.StateCancelled || got.Reason != by+"; by hand" {
+		if got := l.message(d.ID); got.State != nudgewire.StateCancelled || got.Reason != by+"; by hand" {
 			t.Errorf("%s: %s", got.State, got.Reason)
 		}
 	})

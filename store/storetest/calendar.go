@@ -15,9 +15,9 @@ func (s suite) calendar(t *testing.T) {
 		l.enqueue(fmt.Sprint(i), due(noon.Add(at)))
 	}
 	l.enqueue("urgent", due(noon.Add(25*time.Hour)), category(nudgewire.Authentication))
-	l.enqueue("of an account", due(noon.Add(25*time.Hour)), func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Account = "second" })
+	l.enqueue("of an account", due(noon.Add(25*time.Hour)), func(p *nudgewire.Plan) { p.Proposals[0].Message.Account = "second" })
 	l.mustFinish(l.mustClaim(noon.Add(time.Hour), 1)[0], nudgewire.StateAccepted)
-	if err := l.CancelDispatch(l.ctx, 3, "by hand"); err != nil {
+	if err := l.CancelMessage(l.ctx, 3, "by hand"); err != nil {
 		t.Fatal(err)
 	}
 	days := []store.DueDay{{From: noon, Until: noon.Add(day)}, {From: noon.Add(day), Until: noon.Add(2 * day)}, {From: noon.Add(2 * day), Until: noon.Add(3 * day)}}

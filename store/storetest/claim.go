@@ -19,20 +19,20 @@ func (s suite) claim(t *testing.T) {
 		}
 		at := noon.Add(time.Hour)
 		got := l.mustClaim(at, 5)
-		want := nudgewire.Dispatch{
+		want := nudgewire.Message{
 			ID: id, EventID: 1, Trigger: "remind", Key: "1", Phone: "447700900123", Category: nudgewire.Marketing,
 			Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", "1"}}, State: nudgewire.StateSending,
 			DueAt: at, ExpiresAt: noon.Add(7 * time.Hour), CreatedAt: noon, UpdatedAt: at, Attempt: 1,
 			Owner: owner, LeaseEnds: at.Add(time.Minute), Config: "v1",
 		}
-		same(t, "claimed", []nudgewire.Dispatch{want}, got)
-		same(t, "stored", want, l.dispatch(id))
+		same(t, "claimed", []nudgewire.Message{want}, got)
+		same(t, "stored", want, l.message(id))
 		if got := l.mustClaim(at, 5); len(got) != 0 {
 			t.Errorf("claimed twice: %+v", got)
 		}
 		l.totals(map[string]int64{"attempts": 1})
 	})
-	t.Run("many claimers get each dispatch once", func(t *testing.T) {
+	t.Run("many claimers get each message once", func(t *testing.T) {
 		l := s.open(t)
 		const n = 300
 		plans := make([]nudgewire.Plan, n)
@@ -55,7 +55,7 @@ func (s suite) claim(t *testing.T) {
 				}
 				for _, d := range got {
 					if by, loaded := taken.LoadOrStore(d.ID, i); loaded {
-						t.Errorf("dispatch %d went to %v and %d", d.ID, by, i)
+						t.Errorf("message %d went to %v and %d", d.ID, by, i)
 					}
 					count.Add(1)
 				}
@@ -99,11 +99,11 @@ func (s suite) claim(t *testing.T) {
 		if len(got) != 1 || got[0].ID != live {
 			t.Fatalf("claimed %+v", got)
 		}
-		d := l.dispatch(1)
+		d := l.message(1)
 		if d.State != nudgewire.StateDropped || d.Reason != "expired at 2026-03-02 12:01:00 UTC, before it could be sent" || d.Attempt != 0 {
 			t.Errorf("%s after %d attempts: %s", d.State, d.Attempt, d.Reason)
 		}
-		l.totals(map[string]int64{"dispatches_dropped": 20, "attempts": 1})
+		l.totals(map[string]int64{"messages_dropped": 20, "attempts": 1})
 	})
 	t.Run("what was cancelled is never claimed", func(t *testing.T) {
 		l := s.open(t)

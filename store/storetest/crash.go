@@ -18,7 +18,7 @@ import (
 // childDSN is set for the process that the crash test kills.
 const childDSN = "NUDGEWIRE_STORETEST_CHILD"
 
-// child stores events and claims dispatches from many goroutines until it is killed. It
+// child stores events and claims messages from many goroutines until it is killed. It
 // prints "stored KEY" and "claimed ID" only after the store answered, so that its parent
 // knows what must have survived.
 func child(dsn string) {
@@ -66,7 +66,7 @@ func (s suite) crash(t *testing.T) {
 					t.Errorf("event %s was lost", key)
 				}
 			}
-			sending, err := l.Dispatches(l.ctx, store.DispatchFilter{State: nudgewire.StateSending, Limit: 1 << 20})
+			sending, err := l.Messages(l.ctx, store.MessageFilter{State: nudgewire.StateSending, Limit: 1 << 20})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,8 +75,8 @@ func (s suite) crash(t *testing.T) {
 				t.Errorf("%+v claims recovered of %d stored and %d acknowledged (%v)", n, len(sending), len(before.claimed), err)
 			}
 			for _, id := range before.claimed {
-				if d := l.dispatch(id); d.State != nudgewire.StateInDoubt {
-					t.Errorf("dispatch %d had been claimed and is %s", id, d.State)
+				if d := l.message(id); d.State != nudgewire.StateInDoubt {
+					t.Errorf("message %d had been claimed and is %s", id, d.State)
 				}
 			}
 			l.recount()
@@ -91,7 +91,7 @@ func (s suite) crash(t *testing.T) {
 
 type acknowledged struct {
 	stored  []string
-	claimed []nudgewire.DispatchID
+	claimed []nudgewire.MessageID
 }
 
 // kill runs a child over dsn, kills it after it acknowledged n things, and returns them all.
@@ -109,7 +109,7 @@ func kill(t *testing.T, dsn, root string, n int) (a acknowledged) {
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var id nudgewire.DispatchID
+		var id nudgewire.MessageID
 		switch word, rest, _ := strings.Cut(lines.Text(), " "); word {
 		case "stored":
 			a.stored = append(a.stored, rest)
@@ -142,11 +142,11 @@ func (l *ledger) recount() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	dispatches, err := l.Dispatches(l.ctx, store.DispatchFilter{Limit: 1 << 20})
+	messages, err := l.Messages(l.ctx, store.MessageFilter{Limit: 1 << 20})
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	want := map[string]int64{"events": int64(len(events)), "dispatches": int64(len(dispatches))}
+	want := map[string]int64{"events": int64(len(events)), "messages": int64(len(messages))}
 	live := store.Counts{}
 	for _, o := range []nudgewire.Outcome{nudgewire.Planned, nudgewire.Restarted, nudgewire.Skipped, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Shadowed} {
 		want["decisions_"+string(o)] = 0
@@ -156,10 +156,10 @@ func (l *ledger) recount() {
 			want["decisions_"+string(d.Outcome)]++
 		}
 	}
-	for _, name := range []string{"dispatches_accepted", "dispatches_rejected", "dispatches_cancelled", "dispatches_dropped", "messages", "attempts"} {
+	for _, name := range []string{"messages_accepted", "messages_rejected", "messages_cancelled", "messages_dropped", "attempts"} {
 		want[name] = 0
 	}
-	for _, d := range dispatches {
+	for _, d := range messages {
 		want["attempts"] += int64(d.Attempt)
 		switch d.State {
 		case nudgewire.StateWaiting:
@@ -169,17 +169,14 @@ func (l *ledger) recount() {
 		case nudgewire.StateInDoubt:
 			live.InDoubt++
 		default:
-			want["dispatches_"+string(d.State)]++
+			want["messages_"+string(d.State)]++
 		}
-		if d.Message != nil {
-			want["messages"]++
-			if !d.Message.Final {
-				live.Tracking++
-			}
+		if d.Status != "" && !d.Final {
+			live.Tracking++
 		}
 	}
 	l.totals(want)
-	l.rehour(events, dispatches)
+	l.rehour(events, messages)
 	got, err := l.Counts(l.ctx)
 	if err != nil {
 		l.t.Fatal(err)

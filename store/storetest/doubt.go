@@ -13,14 +13,14 @@ import (
 // after an answer that was lost and after a crash; and that it counts as sent from then on, also where it is let be.
 func (s suite) doubts(t *testing.T) {
 	at := noon.Add(time.Hour) // when a cart is due
-	lost := map[string]func(*ledger, nudgewire.Dispatch){
-		"after a crash": func(l *ledger, _ nudgewire.Dispatch) {
+	lost := map[string]func(*ledger, nudgewire.Message){
+		"after a crash": func(l *ledger, _ nudgewire.Message) {
 			n, err := l.RescueClaims(l.ctx, at.Add(time.Second), "after the crash")
 			if err != nil || n.Doubtful != 1 {
 				l.t.Fatalf("RescueClaims says %+v (%v)", n, err)
 			}
 		},
-		"after an answer that was lost": func(l *ledger, d nudgewire.Dispatch) {
+		"after an answer that was lost": func(l *ledger, d nudgewire.Message) {
 			a := attempt(d, nudgewire.StateInDoubt)
 			switch {
 			case d.ResendsInDoubt(l.doubt, a.At):
@@ -42,7 +42,7 @@ func (s suite) doubts(t *testing.T) {
 				l.inDoubt(rule)
 				d := l.claimed("1")
 				lose(l, d)
-				d = l.dispatch(d.ID)
+				d = l.message(d.ID)
 				if d.State != want || d.Reason == "" {
 					t.Fatalf("%s: %q", d.State, d.Reason)
 				}
@@ -55,7 +55,7 @@ func (s suite) doubts(t *testing.T) {
 					t.Errorf("the same key again is told of %+v", last)
 				}
 				l.ruleBy(atMost{n: 1, within: time.Hour})
-				same(t, "a limit lets go", []nudgewire.DispatchID(nil), l.ids(at.Add(time.Minute)))
+				same(t, "a limit lets go", []nudgewire.MessageID(nil), l.ids(at.Add(time.Minute)))
 				l.recount()
 			})
 		}
@@ -66,12 +66,12 @@ func (s suite) doubts(t *testing.T) {
 			for range 3 {
 				got := l.mustClaim(at, 1)
 				if len(got) != 1 {
-					t.Fatalf("claimed %+v; it is %+v", got, l.dispatch(id))
+					t.Fatalf("claimed %+v; it is %+v", got, l.message(id))
 				}
 				lose(l, got[0])
 				at = at.Add(2 * time.Second)
 			}
-			d := l.dispatch(id)
+			d := l.message(id)
 			if d.State != nudgewire.StateInDoubt || d.Attempt != 3 {
 				t.Errorf("%s after %d attempts", d.State, d.Attempt)
 			}
@@ -83,7 +83,7 @@ func (s suite) doubts(t *testing.T) {
 		d := l.claimed("1")
 		lost["after a crash"](l, d)
 		l.inDoubt(nudgewire.DoubtDrop)
-		same(t, "held still", nudgewire.StateInDoubt, l.dispatch(d.ID).State)
+		same(t, "held still", nudgewire.StateInDoubt, l.message(d.ID).State)
 		if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveDrop, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -92,13 +92,13 @@ func (s suite) doubts(t *testing.T) {
 			t.Errorf("the same key again is told of %+v", last)
 		}
 	})
-	ends := map[string]func(*ledger, nudgewire.DispatchID){
-		"it expires": func(l *ledger, _ nudgewire.DispatchID) {
+	ends := map[string]func(*ledger, nudgewire.MessageID){
+		"it expires": func(l *ledger, _ nudgewire.MessageID) {
 			same(l.t, "claimed past its expiry", 0, len(l.ids(noon.Add(48*time.Hour))))
 		},
-		"it is cancelled": func(l *ledger, _ nudgewire.DispatchID) { l.mustAccept(order("1")) },
-		"a person calls it off": func(l *ledger, id nudgewire.DispatchID) {
-			if err := l.CancelDispatch(l.ctx, id, ""); err != nil {
+		"it is cancelled": func(l *ledger, _ nudgewire.MessageID) { l.mustAccept(order("1")) },
+		"a person calls it off": func(l *ledger, id nudgewire.MessageID) {
+			if err := l.CancelMessage(l.ctx, id, ""); err != nil {
 				l.t.Fatal(err)
 			}
 		},
@@ -110,13 +110,13 @@ func (s suite) doubts(t *testing.T) {
 				l.inDoubt(nudgewire.DoubtResend)
 				d := l.claimed("1", expires(noon.Add(24*time.Hour)))
 				lose(l, d)
-				same(t, "sent again", nudgewire.StateWaiting, l.dispatch(d.ID).State)
+				same(t, "sent again", nudgewire.StateWaiting, l.message(d.ID).State)
 				end(l, d.ID)
-				if got := l.dispatch(d.ID).State; got != nudgewire.StateDropped && got != nudgewire.StateCancelled {
+				if got := l.message(d.ID).State; got != nudgewire.StateDropped && got != nudgewire.StateCancelled {
 					t.Fatalf("it is %s", got)
 				}
 				same(t, "the attempt", nudgewire.StateInDoubt, l.story(d.ID).Attempts[0].State)
-				went, _, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{State: l.dispatch(d.ID).State}, Now: noon.Add(49 * time.Hour)})
+				went, _, err := l.Retry(l.ctx, store.Retry{Filter: store.MessageFilter{State: l.message(d.ID).State}, Now: noon.Add(49 * time.Hour)})
 				if err != nil || len(went) > 0 {
 					t.Errorf("retry sends it once more: %+v (%v)", went, err)
 				}
@@ -126,7 +126,7 @@ func (s suite) doubts(t *testing.T) {
 				}
 				other := l.enqueue("2", due(noon.Add(time.Hour)), expires(noon.Add(1000*time.Hour)))
 				l.ruleBy(atMost{n: 1, within: 72 * time.Hour})
-				same(t, "a limit lets go", []nudgewire.DispatchID(nil), l.ids(noon.Add(50*time.Hour)))
+				same(t, "a limit lets go", []nudgewire.MessageID(nil), l.ids(noon.Add(50*time.Hour)))
 				same(t, "what it keeps back", 1, len(l.story(other).Verdicts))
 				l.recount()
 			})
@@ -147,7 +147,7 @@ func (s suite) doubts(t *testing.T) {
 					}
 					l.ruleBy(rules)
 					l.enqueue("2", phone("447700900999"))
-					same(t, string(rule)+": another contact goes", []nudgewire.DispatchID(nil), l.ids(at.Add(time.Minute)))
+					same(t, string(rule)+": another contact goes", []nudgewire.MessageID(nil), l.ids(at.Add(time.Minute)))
 				}
 			})
 		}
@@ -160,7 +160,7 @@ func (s suite) doubts(t *testing.T) {
 			t.Errorf("the same key again is told of %+v", last)
 		}
 		l.ruleBy(atMost{n: 1, within: time.Hour})
-		same(t, "a limit lets go", []nudgewire.DispatchID{again}, l.ids(at.Add(time.Minute)))
+		same(t, "a limit lets go", []nudgewire.MessageID{again}, l.ids(at.Add(time.Minute)))
 	})
 	t.Run("what was called off or blocked meanwhile is held, not sent again", func(t *testing.T) {
 		l := s.open(t)
@@ -168,7 +168,7 @@ func (s suite) doubts(t *testing.T) {
 		d := l.claimed("1")
 		l.mustAccept(order("1"))
 		lost["after a crash"](l, d)
-		same(t, "after its order", nudgewire.StateInDoubt, l.dispatch(d.ID).State)
+		same(t, "after its order", nudgewire.StateInDoubt, l.message(d.ID).State)
 		if n := len(l.ids(at.Add(time.Minute))); n != 0 {
 			t.Errorf("%d go", n)
 		}

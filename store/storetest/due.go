@@ -19,14 +19,14 @@ type atMost struct {
 	asked  *[]nudgewire.DueFacts
 }
 
-func (r atMost) Needs(d *nudgewire.Dispatch) (n nudgewire.DueNeeds) {
+func (r atMost) Needs(d *nudgewire.Message) (n nudgewire.DueNeeds) {
 	if d.Category == nudgewire.Marketing && r.within > 0 {
 		n.Sends = r.within
 	}
 	return n
 }
 
-func (r atMost) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) (v nudgewire.Verdict) {
+func (r atMost) Decide(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) (v nudgewire.Verdict) {
 	if r.asked != nil {
 		told := *f
 		told.Sends = append([]nudgewire.PastSend(nil), f.Sends...)
@@ -55,10 +55,10 @@ func nightUntil(morning time.Time) func(time.Time) (time.Time, bool) {
 	return func(now time.Time) (time.Time, bool) { return morning, now.Before(morning) }
 }
 
-// story is a dispatch with all that became of it.
-func (l *ledger) story(id nudgewire.DispatchID) store.DispatchStory {
+// story is a message with all that became of it.
+func (l *ledger) story(id nudgewire.MessageID) store.MessageStory {
 	l.t.Helper()
-	d, err := l.DispatchStory(l.ctx, id)
+	d, err := l.MessageStory(l.ctx, id)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func (l *ledger) story(id nudgewire.DispatchID) store.DispatchStory {
 }
 
 // ids are those of what a claim gets.
-func (l *ledger) ids(at time.Time) (ids []nudgewire.DispatchID) {
+func (l *ledger) ids(at time.Time) (ids []nudgewire.MessageID) {
 	l.t.Helper()
 	for _, d := range l.mustClaim(at, 99) {
 		ids = append(ids, d.ID)
@@ -83,18 +83,18 @@ func (s suite) dueRules(t *testing.T) {
 			l.enqueue(fmt.Sprint(i), trigger(fmt.Sprint("t", i%3)), expires(at.Add(time.Hour)))
 		}
 		other := l.enqueue("of another phone", phone("447700900999"))
-		same(t, "claimed", []nudgewire.DispatchID{1, 2, other}, l.ids(at))
+		same(t, "claimed", []nudgewire.MessageID{1, 2, other}, l.ids(at))
 		same(t, "claimed again", 0, len(l.ids(at.Add(time.Minute))))
 		d := l.story(3)
 		until := at.Add(24*time.Hour + time.Microsecond)
-		want := nudgewire.Dispatch{
+		want := nudgewire.Message{
 			ID: 3, EventID: 3, Trigger: "t2", Key: "2", Phone: "447700900123", Category: nudgewire.Marketing,
 			Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", "2"}}, State: nudgewire.StateWaiting,
 			Reason: "2 within 24h0m0s, and no more than 2 may be",
 			// Its expiry moves along, or what a rule puts off would be lost by it.
 			DueAt: until, ExpiresAt: until.Add(time.Hour), CreatedAt: noon, UpdatedAt: at, Config: "v1",
 		}
-		same(t, "stored", want, d.Dispatch)
+		same(t, "stored", want, d.Message)
 		verdict := nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "limit", Reason: want.Reason, Until: until}
 		same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
 		counts, err := l.VerdictCounts(l.ctx)
@@ -107,7 +107,7 @@ func (s suite) dueRules(t *testing.T) {
 		if err != nil || !ok || !next.Equal(until) {
 			t.Errorf("next due %s, %v, %v", next, ok, err)
 		}
-		same(t, "claimed a day later", []nudgewire.DispatchID{3, 4}, l.ids(until))
+		same(t, "claimed a day later", []nudgewire.MessageID{3, 4}, l.ids(until))
 		same(t, "first due", at, l.firstDue(5))
 		l.recount()
 	})
@@ -116,17 +116,17 @@ func (s suite) dueRules(t *testing.T) {
 		l.ruleBy(atMost{within: time.Hour})
 		id := l.enqueue("1")
 		urgent := l.enqueue("2", category(nudgewire.Utility))
-		same(t, "claimed", []nudgewire.DispatchID{urgent}, l.ids(at))
+		same(t, "claimed", []nudgewire.MessageID{urgent}, l.ids(at))
 		d := l.story(id)
 		if d.State != nudgewire.StateDropped || d.Reason != "1 within 1h0m0s, and no more than 0 may be" || d.Attempt != 0 {
 			t.Errorf("%s after %d attempts: %s", d.State, d.Attempt, d.Reason)
 		}
 		verdict := nudgewire.Verdict{Action: nudgewire.DropSend, Rule: "limit", Reason: d.Reason}
 		same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
-		l.totals(map[string]int64{"dispatches_dropped": 1, "attempts": 1})
+		l.totals(map[string]int64{"messages_dropped": 1, "attempts": 1})
 		l.recount()
 	})
-	t.Run("the same again is one row, and no dispatch fills the table", func(t *testing.T) {
+	t.Run("the same again is one row, and no message fills the table", func(t *testing.T) {
 		l := s.open(t)
 		id := l.enqueue("1")
 		morning := at.Add(time.Hour)
@@ -157,11 +157,11 @@ func (s suite) dueRules(t *testing.T) {
 		night, due, morning := at.Add(time.Hour), at.Add(2*time.Hour), at.Add(3*time.Hour)
 		l.ruleBy(atMost{quiet: nightUntil(night)})
 		same(t, "claimed", 0, len(l.ids(at)))
-		was := l.story(id).Dispatch
-		n, err := l.Replan(l.ctx, was.Trigger, was.Config, func(d *nudgewire.Dispatch, _ func() (nudgewire.Event, error)) (store.Replanned, error) {
+		was := l.story(id).Message
+		n, err := l.Replan(l.ctx, was.Trigger, was.Config, func(d *nudgewire.Message, _ func() (nudgewire.Event, error)) (store.Replanned, error) {
 			to := *d
 			to.Config, to.Reason, to.DueAt = "edited", "planned anew", due
-			return store.Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned}, Dispatch: to}}, nil
+			return store.Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned}, Message: to}}, nil
 		})
 		if err != nil || n.Anew != 1 {
 			t.Fatalf("%+v planned anew (%v)", n, err)
@@ -208,19 +208,19 @@ func (s suite) dueRules(t *testing.T) {
 		id := l.enqueue("1")
 		same(t, "claimed", 0, len(l.ids(at)))
 		same(t, "asked about again", int64(1), <-reviewed)
-		same(t, "claimed by the rules of now", []nudgewire.DispatchID{id}, l.ids(time.Now()))
+		same(t, "claimed by the rules of now", []nudgewire.MessageID{id}, l.ids(time.Now()))
 	})
 	t.Run("a rule that names the past does not hold a claim up", func(t *testing.T) {
 		l := s.open(t)
 		l.ruleBy(atMost{quiet: func(now time.Time) (time.Time, bool) { return now.Add(-time.Hour), true }})
 		id := l.enqueue("1")
 		same(t, "claimed", 0, len(l.ids(at)))
-		same(t, "due", at.Add(time.Second), l.dispatch(id).DueAt)
+		same(t, "due", at.Add(time.Second), l.message(id).DueAt)
 	})
 }
 
-// firstDue is when the rules are told that a dispatch was due before it was put off.
-func (l *ledger) firstDue(id nudgewire.DispatchID) time.Time {
+// firstDue is when the rules are told that a message was due before it was put off.
+func (l *ledger) firstDue(id nudgewire.MessageID) time.Time {
 	l.t.Helper()
 	var asked []nudgewire.DueFacts
 	l.mu.Lock()
@@ -228,7 +228,7 @@ func (l *ledger) firstDue(id nudgewire.DispatchID) time.Time {
 	l.mu.Unlock()
 	defer l.ruleBy(before)
 	l.ruleBy(atMost{quiet: nightUntil(noon.AddDate(1, 0, 0)), asked: &asked})
-	l.ids(l.dispatch(id).DueAt)
+	l.ids(l.message(id).DueAt)
 	if len(asked) == 0 {
 		l.t.Fatal("nothing was asked")
 	}
@@ -291,7 +291,7 @@ func (s suite) filesCount(t *testing.T) {
 			l.enqueue("1", phone(there))
 			other := l.enqueue("2", phone("447700900125"))
 			got := l.ids(noon.Add(time.Hour))
-			if want := map[bool][]nudgewire.DispatchID{true: {other}, false: {1, other}}[one.counts]; len(got) != len(want) || got[len(got)-1] != other {
+			if want := map[bool][]nudgewire.MessageID{true: {other}, false: {1, other}}[one.counts]; len(got) != len(want) || got[len(got)-1] != other {
 				t.Fatalf("claimed %v, want %v", got, want)
 			}
 			if one.counts {
@@ -319,7 +319,7 @@ func (s suite) filesCount(t *testing.T) {
 		}
 		free := l.enqueue("free", phone("447800000000"))
 		start = time.Now()
-		same(t, "claimed", []nudgewire.DispatchID{free}, l.ids(noon.Add(time.Hour)))
+		same(t, "claimed", []nudgewire.MessageID{free}, l.ids(noon.Add(time.Hour)))
 		t.Logf("350,000 rows stored in %s, 101 asked about in %s", noted, time.Since(start))
 	})
 }

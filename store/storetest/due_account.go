@@ -15,14 +15,14 @@ type unique struct {
 	asked  *[]nudgewire.DueFacts
 }
 
-func (u unique) Needs(d *nudgewire.Dispatch) (n nudgewire.DueNeeds) {
+func (u unique) Needs(d *nudgewire.Message) (n nudgewire.DueNeeds) {
 	if d.Category == nudgewire.Marketing {
 		n.Account = u.within
 	}
 	return n
 }
 
-func (u unique) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) (v nudgewire.Verdict) {
+func (u unique) Decide(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) (v nudgewire.Verdict) {
 	if d.Category != nudgewire.Marketing {
 		return v
 	}
@@ -58,17 +58,17 @@ func (s suite) accountContacts(t *testing.T) {
 		}
 		// Reached are 0, 2, 3, 4, 5; so 1 and 6 are new and have room, and 7 has none.
 		got := l.ids(at.Add(time.Minute))
-		same(t, "claimed", []nudgewire.DispatchID{6, 7, 8, 9, 10, 11, 12}, got)
+		same(t, "claimed", []nudgewire.MessageID{6, 7, 8, 9, 10, 11, 12}, got)
 		if d := l.story(13); len(d.Verdicts) != 1 || d.Verdicts[0].Reason != "7 contacts" {
 			t.Errorf("the eighth: %+v", d)
 		}
 		ids, _ := l.claimFor("other", at.Add(time.Minute))
-		same(t, "of the other account", []nudgewire.DispatchID{other}, ids)
+		same(t, "of the other account", []nudgewire.MessageID{other}, ids)
 		// The file was not taken: two contacts have room, and 4 and 5 were sent to meanwhile.
 		l.endPart(p, nudgewire.PartRejected)
 		same(t, "after the file was rejected", 0, len(l.ids(at.Add(11*time.Minute))))
 		for _, id := range got {
-			l.mustFinish(l.dispatch(id), nudgewire.StateRejected) // nobody was reached
+			l.mustFinish(l.message(id), nudgewire.StateRejected) // nobody was reached
 		}
 		same(t, "after seven were rejected", 3, len(l.ids(at.Add(21*time.Minute))))
 	})
@@ -80,12 +80,12 @@ func (s suite) accountContacts(t *testing.T) {
 		l.mustFinish(l.claimed("1", person(1)), nudgewire.StateAccepted)
 		l.enqueue("2", person(2))
 		l.enqueue("3", person(1))
-		same(t, "the same contact may be written to again", []nudgewire.DispatchID{3}, l.ids(at.Add(time.Minute)))
+		same(t, "the same contact may be written to again", []nudgewire.MessageID{3}, l.ids(at.Add(time.Minute)))
 		l = reopenAfter(t, l)
 		l.ruleBy(rules)
 		same(t, "after a restart", 0, len(l.ids(at.Add(30*time.Minute))))
-		l.mustFinish(l.dispatch(3), nudgewire.StateRejected)
-		same(t, "after an hour and a minute", []nudgewire.DispatchID{2}, l.ids(at.Add(62*time.Minute)))
+		l.mustFinish(l.message(3), nudgewire.StateRejected)
+		same(t, "after an hour and a minute", []nudgewire.MessageID{2}, l.ids(at.Add(62*time.Minute)))
 		for i, want := range []nudgewire.DueFacts{{New: true}, {Contacts: 1, New: true}, {Contacts: 1}, {Contacts: 1, New: true}, {New: true}} {
 			asked[i].FirstDue = time.Time{}
 			same(t, fmt.Sprint("asked ", i), want, asked[i])
@@ -148,6 +148,6 @@ func (s suite) accountContacts(t *testing.T) {
 		same(t, "another file", nudgewire.PartWaiting, claim(2, ask(at.Add(time.Minute), 5, phones(8, 9))).State)
 		l.endPart(p, nudgewire.PartRejected)
 		same(t, "the other file, then", nudgewire.PartUploading, claim(3, ask(at.Add(2*time.Minute), 5, phones(8, 11))).State)
-		same(t, "a message to one on it", []nudgewire.DispatchID{late}, l.ids(at.Add(11*time.Minute)))
+		same(t, "a message to one on it", []nudgewire.MessageID{late}, l.ids(at.Add(11*time.Minute)))
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// dueMeetings is a dispatch that a rule put off, and what a rule counts, beside everything else that may happen.
+// dueMeetings is a message that a rule put off, and what a rule counts, beside everything else that may happen.
 func (s suite) dueMeetings(t *testing.T) {
 	at, morning := noon.Add(time.Hour), noon.Add(9*time.Hour)
-	deferred := func(t *testing.T, changes ...change) (*ledger, nudgewire.DispatchID) {
+	deferred := func(t *testing.T, changes ...change) (*ledger, nudgewire.MessageID) {
 		t.Helper()
 		l := s.open(t)
 		l.ruleBy(atMost{quiet: nightUntil(morning)})
@@ -23,29 +23,29 @@ func (s suite) dueMeetings(t *testing.T) {
 		same(t, "claimed in quiet hours", 0, len(l.ids(at)))
 		return l, id
 	}
-	state := func(l *ledger, id nudgewire.DispatchID, want nudgewire.State) {
+	state := func(l *ledger, id nudgewire.MessageID, want nudgewire.State) {
 		l.t.Helper()
-		if d := l.dispatch(id); d.State != want {
-			l.t.Errorf("dispatch %d is %s (%s), want %s", id, d.State, d.Reason, want)
+		if d := l.message(id); d.State != want {
+			l.t.Errorf("message %d is %s (%s), want %s", id, d.State, d.Reason, want)
 		}
 		l.recount()
 	}
 	ends := map[string]struct {
-		end  func(*ledger, nudgewire.DispatchID)
+		end  func(*ledger, nudgewire.MessageID)
 		want nudgewire.State
 	}{
-		"a cancelling event": {func(l *ledger, _ nudgewire.DispatchID) { l.mustAccept(order("1")) }, nudgewire.StateCancelled},
-		"a person": {func(l *ledger, id nudgewire.DispatchID) {
-			if err := l.CancelDispatch(l.ctx, id, ""); err != nil {
+		"a cancelling event": {func(l *ledger, _ nudgewire.MessageID) { l.mustAccept(order("1")) }, nudgewire.StateCancelled},
+		"a person": {func(l *ledger, id nudgewire.MessageID) {
+			if err := l.CancelMessage(l.ctx, id, ""); err != nil {
 				l.t.Error(err)
 			}
 		}, nudgewire.StateCancelled},
-		"a person, in bulk": {func(l *ledger, _ nudgewire.DispatchID) {
-			if n, err := l.CancelAll(l.ctx, store.DispatchFilter{DueBefore: morning.Add(time.Second)}, "by hand"); n != 1 || err != nil {
+		"a person, in bulk": {func(l *ledger, _ nudgewire.MessageID) {
+			if n, err := l.CancelAll(l.ctx, store.MessageFilter{DueBefore: morning.Add(time.Second)}, "by hand"); n != 1 || err != nil {
 				l.t.Errorf("%d cancelled, %v", n, err)
 			}
 		}, nudgewire.StateCancelled},
-		"a block": {func(l *ledger, _ nudgewire.DispatchID) { l.person("447700900123") }, nudgewire.StateDropped},
+		"a block": {func(l *ledger, _ nudgewire.MessageID) { l.person("447700900123") }, nudgewire.StateDropped},
 	}
 	for name, one := range ends {
 		t.Run("deferred, then ended by "+name, func(t *testing.T) {
@@ -83,8 +83,8 @@ func (s suite) dueMeetings(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, "claimed when let go", 0, len(l.ids(morning)))
-			same(t, "put off until", later, l.dispatch(id).DueAt)
-			same(t, "claimed later", []nudgewire.DispatchID{id}, l.ids(later))
+			same(t, "put off until", later, l.message(id).DueAt)
+			same(t, "claimed later", []nudgewire.MessageID{id}, l.ids(later))
 		})
 	}
 	t.Run("deferred over a restart", func(t *testing.T) {
@@ -101,12 +101,12 @@ func (s suite) dueMeetings(t *testing.T) {
 		l.at(at.Add(time.Minute))
 		l.ruleBy(nil)
 		l.review(1)
-		d := l.dispatch(id)
+		d := l.message(id)
 		same(t, "due", at.Add(time.Minute), d.DueAt)
 		same(t, "lives", 4*time.Hour, d.ExpiresAt.Sub(d.DueAt))
 		l.ruleBy(atMost{quiet: nightUntil(morning.Add(time.Hour))})
 		same(t, "claimed", 0, len(l.ids(at.Add(time.Minute))))
-		d = l.dispatch(id)
+		d = l.message(id)
 		same(t, "due by the other rule", morning.Add(time.Hour), d.DueAt)
 		same(t, "lives", 4*time.Hour, d.ExpiresAt.Sub(d.DueAt))
 	})
@@ -115,7 +115,7 @@ func (s suite) dueMeetings(t *testing.T) {
 		got := l.mustClaim(morning, 9)
 		l.mustFinish(got[0], nudgewire.StateWaiting) // the service said: later
 		l.review(0)
-		if d := l.dispatch(id); !d.DueAt.After(morning) {
+		if d := l.message(id); !d.DueAt.After(morning) {
 			t.Errorf("due %s", d.DueAt)
 		}
 	})
@@ -128,7 +128,7 @@ func (s suite) dueMeetings(t *testing.T) {
 		l, id := deferred(t)
 		l.settleBy(modelSettle)
 		l.mustAccept(cart("1", dedupe("again"), due(at.Add(time.Hour))))
-		same(t, "due", at.Add(time.Hour), l.dispatch(id).DueAt)
+		same(t, "due", at.Add(time.Hour), l.message(id).DueAt)
 		l.review(0)
 		same(t, "claimed in quiet hours", 0, len(l.ids(at.Add(time.Hour))))
 		same(t, "first due", at.Add(time.Hour), l.firstDue(id))
@@ -148,17 +148,17 @@ func (s suite) dueMeetings(t *testing.T) {
 	})
 	t.Run("a retry does not shorten for how long it may be put off", func(t *testing.T) {
 		l, id := deferred(t)
-		until := func() time.Time { d := l.dispatch(id); return l.firstDue(id).Add(d.ExpiresAt.Sub(d.DueAt)) }
+		until := func() time.Time { d := l.message(id); return l.firstDue(id).Add(d.ExpiresAt.Sub(d.DueAt)) }
 		before := until()
 		l, id = deferred(t)
 		for range 3 {
-			got := l.mustClaim(l.dispatch(id).DueAt, 1)
+			got := l.mustClaim(l.message(id).DueAt, 1)
 			if len(got) != 1 {
 				t.Fatalf("claimed %+v", got)
 			}
 			l.mustFinish(got[0], nudgewire.StateWaiting)
 		}
-		if d := l.dispatch(id); !d.DueAt.After(morning) || !d.ExpiresAt.Equal(morning.Add(4*time.Hour)) {
+		if d := l.message(id); !d.DueAt.After(morning) || !d.ExpiresAt.Equal(morning.Add(4*time.Hour)) {
 			t.Errorf("due %s, expires %s", d.DueAt, d.ExpiresAt)
 		}
 		same(t, "it may be put off until", before, until())
@@ -175,7 +175,7 @@ func (s suite) dueMeetings(t *testing.T) {
 		if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "due", resolved, l.dispatch(id).DueAt)
+		same(t, "due", resolved, l.message(id).DueAt)
 		same(t, "put off before", time.Time{}, l.firstDue(id))
 	})
 	t.Run("what a limit counts", func(t *testing.T) { s.counted(t, at) })
@@ -187,38 +187,38 @@ func first(n int64, _ error) int64 { return n }
 // counted holds a limit of one against what became of the message before.
 func (s suite) counted(t *testing.T, at time.Time) {
 	befores := map[string]struct {
-		before func(*ledger, nudgewire.Dispatch)
+		before func(*ledger, nudgewire.Message)
 		goes   bool
 	}{
-		"is being sent":     {func(*ledger, nudgewire.Dispatch) {}, false},
-		"accepted":          {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateAccepted) }, false},
-		"in doubt":          {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateInDoubt) }, false},
-		"rejected":          {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateRejected) }, true},
-		"to be tried again": {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateWaiting) }, true},
-		"failed on the way": {func(l *ledger, d nudgewire.Dispatch) {
+		"is being sent":     {func(*ledger, nudgewire.Message) {}, false},
+		"accepted":          {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateAccepted) }, false},
+		"in doubt":          {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateInDoubt) }, false},
+		"rejected":          {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateRejected) }, true},
+		"to be tried again": {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateWaiting) }, true},
+		"failed on the way": {func(l *ledger, d nudgewire.Message) {
 			l.mustFinish(d, nudgewire.StateAccepted)
 			l.failed(d.ID, at, nudgewire.ErrorPermanent)
 		}, true},
-		"failed, and goes again": {func(l *ledger, d nudgewire.Dispatch) {
+		"failed, and goes again": {func(l *ledger, d nudgewire.Message) {
 			l.mustFinish(d, nudgewire.StateAccepted)
 			l.failed(d.ID, at, nudgewire.ErrorNoPoints)
 			if got := l.ids(at.Add(time.Second)); len(got) != 1 {
 				l.t.Errorf("claimed %v", got)
 			}
 		}, false},
-		"in doubt, and a person says it arrived": {func(l *ledger, d nudgewire.Dispatch) {
+		"in doubt, and a person says it arrived": {func(l *ledger, d nudgewire.Message) {
 			l.mustFinish(d, nudgewire.StateInDoubt)
 			if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveAccepted, ""); err != nil {
 				l.t.Error(err)
 			}
 		}, false},
-		"in doubt, and a person lets it be": {func(l *ledger, d nudgewire.Dispatch) {
+		"in doubt, and a person lets it be": {func(l *ledger, d nudgewire.Message) {
 			l.mustFinish(d, nudgewire.StateInDoubt)
 			if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveDrop, ""); err != nil {
 				l.t.Error(err)
 			}
 		}, false}, // it may have arrived all the same
-		"a shadow": {func(l *ledger, d nudgewire.Dispatch) {
+		"a shadow": {func(l *ledger, d nudgewire.Message) {
 			l.mustFinish(d, nudgewire.StateRejected)
 			l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
 				return nudgewire.Settlement{Outcome: nudgewire.Shadowed}

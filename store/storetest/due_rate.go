@@ -15,11 +15,11 @@ type paced struct {
 	drops nudgewire.Phone // to it nothing goes, which uses no room
 }
 
-func (r paced) Needs(d *nudgewire.Dispatch) nudgewire.DueNeeds {
+func (r paced) Needs(d *nudgewire.Message) nudgewire.DueNeeds {
 	return nudgewire.DueNeeds{Window: r.most[d.Trigger] > 0}
 }
 
-func (r paced) Decide(d *nudgewire.Dispatch, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
+func (r paced) Decide(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	if d.Phone == r.drops {
 		return nudgewire.Verdict{Action: nudgewire.DropSend, Rule: "consent", Reason: "not given"}
 	}
@@ -49,14 +49,14 @@ func (s suite) rates(t *testing.T) {
 			l.enqueue(fmt.Sprint(i+1), trigger("cart"))
 		}
 		free := l.enqueue("free", trigger("order"))
-		same(t, "claimed", []nudgewire.DispatchID{2, 3, 4, free}, l.ids(at))
-		same(t, "dropped", nudgewire.StateDropped, l.dispatch(dropped).State)
+		same(t, "claimed", []nudgewire.MessageID{2, 3, 4, free}, l.ids(at))
+		same(t, "dropped", nudgewire.StateDropped, l.message(dropped).State)
 		d := l.story(5)
 		if d.Reason != "3 of 3" || !d.DueAt.Equal(at.Add(time.Hour)) || len(d.Verdicts) != 1 || d.Verdicts[0].Rule != "rate" {
-			t.Errorf("deferred: %+v, %+v", d.Dispatch, d.Verdicts)
+			t.Errorf("deferred: %+v, %+v", d.Message, d.Verdicts)
 		}
 		// One that is rejected stays counted: at no moment do more leave.
-		l.mustFinish(l.dispatch(2), nudgewire.StateRejected)
+		l.mustFinish(l.message(2), nudgewire.StateRejected)
 		l.enqueue("late", trigger("cart"))
 		same(t, "in the same window", 0, len(l.ids(at.Add(59*time.Minute))))
 		l = reopenAfter(t, l)
@@ -79,7 +79,7 @@ func (s suite) rates(t *testing.T) {
 		if err := l.Finish(l.ctx, again); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "the next has the last room", []nudgewire.DispatchID{2}, l.ids(at))
+		same(t, "the next has the last room", []nudgewire.MessageID{2}, l.ids(at))
 		same(t, "the retry has none", 0, len(l.ids(at.Add(time.Minute))))
 		if d := l.story(1); len(d.Verdicts) != 1 || d.Verdicts[0].Rule != "rate" || !d.DueAt.Equal(at.Add(time.Hour)) {
 			t.Errorf("the retry: %+v", d)

@@ -10,16 +10,16 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// refused ends a claimed dispatch with the service's words.
-func (l *ledger) refused(d nudgewire.Dispatch, state nudgewire.State, class nudgewire.ErrorClass, words string, at time.Time) {
+// refused ends a claimed message with the service's words.
+func (l *ledger) refused(d nudgewire.Message, state nudgewire.State, class nudgewire.ErrorClass, words string, at time.Time) {
 	l.t.Helper()
-	a := nudgewire.Attempt{DispatchID: d.ID, Owner: owner, Number: d.Attempt, State: state, Reason: "refused: " + words, Words: words, Class: class, At: at}
+	a := nudgewire.Attempt{MessageID: d.ID, Owner: owner, Number: d.Attempt, State: state, Reason: "refused: " + words, Words: words, Class: class, At: at}
 	if state == nudgewire.StateWaiting {
 		a.RetryAt = d.DueAt
 	}
 	if state == nudgewire.StateAccepted {
 		a.Reason = ""
-		a.Message = &nudgewire.Message{DispatchID: d.ID, ID: nudgewire.MessageID(fmt.Sprint(1000 + d.ID)), Status: nudgewire.StatusAccepted, NextPollAt: at}
+		a.Message = &nudgewire.Message{ID: d.ID, ServiceID: nudgewire.ServiceID(fmt.Sprint(1000 + d.ID)), Status: nudgewire.StatusAccepted, NextPollAt: at}
 	}
 	if err := l.Finish(l.ctx, a); err != nil {
 		l.t.Fatal(err)
@@ -27,9 +27,9 @@ func (l *ledger) refused(d nudgewire.Dispatch, state nudgewire.State, class nudg
 }
 
 // says is what the service says of a message when it is asked.
-func (l *ledger) says(id nudgewire.DispatchID, status nudgewire.Status, class nudgewire.ErrorClass, words string, at time.Time) {
+func (l *ledger) says(id nudgewire.MessageID, status nudgewire.Status, class nudgewire.ErrorClass, words string, at time.Time) {
 	l.t.Helper()
-	p := nudgewire.Poll{DispatchID: id, Status: status, Error: words, Class: class, At: at, NextPollAt: at.Add(time.Minute)}
+	p := nudgewire.Poll{MessageID: id, Status: status, Error: words, Class: class, At: at, NextPollAt: at.Add(time.Minute)}
 	if err := l.FinishPoll(l.ctx, p); err != nil {
 		l.t.Fatal(err)
 	}
@@ -55,17 +55,17 @@ func (s suite) errorTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []store.ErrorText{
-			{Text: "error 131049: no", Sample: "error 131049: no", Failed: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Dispatch: d.ID},
-			{Text: "error 131050: no", Sample: "error 131050: no", Rejected: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Dispatch: e.ID},
-			{Text: "flow token # for +# expired", Sample: "flow  token x29 for +4477****12 expired", Rejected: 3, First: at, Last: at, Dispatch: 3},
+			{Text: "error 131049: no", Sample: "error 131049: no", Failed: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Message: d.ID},
+			{Text: "error 131050: no", Sample: "error 131050: no", Rejected: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Message: e.ID},
+			{Text: "flow token # for +# expired", Sample: "flow  token x29 for +4477****12 expired", Rejected: 3, First: at, Last: at, Message: 3},
 		}
 		same(t, "texts", want, got)
-		for class, want := range map[string][]nudgewire.DispatchID{"recipient_limit": {e.ID}, "unknown": {d.ID, 3, 2, 1}, "template": nil} {
-			rows, err := l.Dispatches(l.ctx, store.DispatchFilter{Class: class})
+		for class, want := range map[string][]nudgewire.MessageID{"recipient_limit": {e.ID}, "unknown": {d.ID, 3, 2, 1}, "template": nil} {
+			rows, err := l.Messages(l.ctx, store.MessageFilter{Class: class})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var ids []nudgewire.DispatchID
+			var ids []nudgewire.MessageID
 			for i := range rows {
 				ids = append(ids, rows[i].ID)
 			}
@@ -75,17 +75,17 @@ func (s suite) errorTexts(t *testing.T) {
 		if err != nil || len(got) != 1 {
 			t.Errorf("since a while, at most one: %v, %v", got, err)
 		}
-		story, err := l.DispatchStory(l.ctx, e.ID)
+		story, err := l.MessageStory(l.ctx, e.ID)
 		if err != nil || len(story.Attempts) != 1 || story.Attempts[0].Class != nudgewire.ErrorRecipientLimit || story.Attempts[0].Words != "error 131050: no" {
 			t.Errorf("the attempt: %+v, %v", story.Attempts, err)
 		}
-		if story, err = l.DispatchStory(l.ctx, d.ID); err != nil || story.Message == nil || story.Message.ErrorClass != "" {
+		if story, err = l.MessageStory(l.ctx, d.ID); err != nil || story.Status == "" || story.ErrorClass != "" {
 			t.Errorf("the message: %+v, %v", story.Message, err)
 		}
 	})
 	t.Run("no code that was sent stays in a text", func(t *testing.T) {
 		l := s.open(t)
-		d := l.claimed("1", func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Send.Forget = true })
+		d := l.claimed("1", func(p *nudgewire.Plan) { p.Proposals[0].Message.Send.Forget = true })
 		l.refused(d, nudgewire.StateAccepted, "", "", at)
 		l.says(d.ID, nudgewire.StatusFailed, "", "your code is 734912, but nobody is there", at)
 		got, err := l.ErrorTexts(l.ctx, time.Time{}, 0)
@@ -107,7 +107,7 @@ func (s suite) retryByClass(t *testing.T) {
 	order := func(now time.Time, dry bool) (went, stayed []store.Tally) {
 		t.Helper()
 		went, stayed, err := l.Retry(l.ctx, store.Retry{
-			Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: now, DryRun: dry, Ended: now.Add(-time.Hour), Expires: 6 * time.Hour,
+			Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: now, DryRun: dry, Ended: now.Add(-time.Hour), Expires: 6 * time.Hour,
 			OfClass: func(words string, _ nudgewire.ErrorClass) (bool, nudgewire.ErrorClass) {
 				return rules.Class(words) == nudgewire.ErrorRetry, rules.Class(words)
 			},
@@ -128,7 +128,7 @@ func (s suite) retryByClass(t *testing.T) {
 		same(t, "goes", []store.Tally{{Words: "was rejected by the service: refused: gateway is busy", N: 1}}, went)
 		same(t, "stays", []store.Tally{{Words: "is of class permanent", N: 1}}, stayed)
 	}
-	if again := l.dispatch(3); again.State != nudgewire.StateWaiting || !again.ExpiresAt.Equal(late.Add(6*time.Hour)) {
+	if again := l.message(3); again.State != nudgewire.StateWaiting || !again.ExpiresAt.Equal(late.Add(6*time.Hour)) {
 		t.Errorf("%+v", again)
 	}
 }
@@ -195,7 +195,7 @@ func (s suite) serviceBlocks(t *testing.T) {
 					t.Errorf("blocked: %q, want %q", got, c.want)
 				}
 				l.mustClaim(at, 9)
-				if state := l.dispatch(waiting).State; (state == nudgewire.StateDropped) != (c.want != "") {
+				if state := l.message(waiting).State; (state == nudgewire.StateDropped) != (c.want != "") {
 					t.Errorf("what waits is %s", state)
 				}
 			})
@@ -207,7 +207,7 @@ func (s suite) serviceBlocks(t *testing.T) {
 func (s suite) templatePauses(t *testing.T) {
 	at := noon.Add(2 * time.Hour)
 	const words = "template reminder is paused"
-	other := func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Send.Template = "other" }
+	other := func(p *nudgewire.Plan) { p.Proposals[0].Message.Send.Template = "other" }
 	paused := func(l *ledger) (out []string) {
 		t.Helper()
 		all, err := l.Holds(l.ctx)
@@ -221,7 +221,7 @@ func (s suite) templatePauses(t *testing.T) {
 		}
 		return out
 	}
-	probe := func(l *ledger, at time.Time) (ids []nudgewire.DispatchID) {
+	probe := func(l *ledger, at time.Time) (ids []nudgewire.MessageID) {
 		t.Helper()
 		l.at(at)
 		got, err := l.ProbeHolds(l.ctx, at)
@@ -233,13 +233,13 @@ func (s suite) templatePauses(t *testing.T) {
 		}
 		return ids
 	}
-	ids := func(ds []nudgewire.Dispatch) (out []nudgewire.DispatchID) {
+	ids := func(ds []nudgewire.Message) (out []nudgewire.MessageID) {
 		for _, d := range ds {
 			out = append(out, d.ID)
 		}
 		return out
 	}
-	open := func(t *testing.T) (l *ledger, inHand, asWell nudgewire.Dispatch) {
+	open := func(t *testing.T) (l *ledger, inHand, asWell nudgewire.Message) {
 		l = s.open(t)
 		l.at(at)
 		for i := range 5 { // 1 to 5
@@ -259,28 +259,28 @@ func (s suite) templatePauses(t *testing.T) {
 		// What was on its way when the pause began makes it no longer.
 		l.refused(second, nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, at)
 		same(t, "paused still", []string{"reminder for 3h0m0s, probe 0"}, paused(l))
-		same(t, "others go", []nudgewire.DispatchID{6}, ids(l.mustClaim(at, 9)))
-		same(t, "no probe before its time", []nudgewire.DispatchID{}, probe(l, at.Add(3*time.Hour-time.Second)))
+		same(t, "others go", []nudgewire.MessageID{6}, ids(l.mustClaim(at, 9)))
+		same(t, "no probe before its time", []nudgewire.MessageID{}, probe(l, at.Add(3*time.Hour-time.Second)))
 
 		late := at.Add(3 * time.Hour)
-		same(t, "probe", []nudgewire.DispatchID{1}, probe(l, late))
-		same(t, "one probe at a time", []nudgewire.DispatchID{}, probe(l, late.Add(time.Minute)))
+		same(t, "probe", []nudgewire.MessageID{1}, probe(l, late))
+		same(t, "one probe at a time", []nudgewire.MessageID{}, probe(l, late.Add(time.Minute)))
 		got := l.mustClaim(late, 9)
-		same(t, "the probe alone goes", []nudgewire.DispatchID{1}, ids(got))
+		same(t, "the probe alone goes", []nudgewire.MessageID{1}, ids(got))
 		if _, is := l.Held(&got[0]); is {
 			t.Error("the probe is halted at the last look")
 		}
 		l.refused(got[0], nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, late)
 		same(t, "twice as long", []string{"reminder for 9h0m0s, probe 0"}, paused(l))
-		same(t, "nothing goes", []nudgewire.DispatchID{}, ids(l.mustClaim(late, 9)))
+		same(t, "nothing goes", []nudgewire.MessageID{}, ids(l.mustClaim(late, 9)))
 
 		late = at.Add(9 * time.Hour)
-		same(t, "probe again", []nudgewire.DispatchID{1}, probe(l, late))
+		same(t, "probe again", []nudgewire.MessageID{1}, probe(l, late))
 		got = l.mustClaim(late, 9)
 		l.refused(got[0], nudgewire.StateAccepted, "", "", late)
 		same(t, "lifted", []string{}, paused(l))
 		got = l.mustClaim(late, 9)
-		same(t, "the rest goes", []nudgewire.DispatchID{2, 3, 4, 5}, ids(got))
+		same(t, "the rest goes", []nudgewire.MessageID{2, 3, 4, 5}, ids(got))
 
 		// Soon after, it is taken for the same trouble.
 		l.refused(got[0], nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, late.Add(time.Hour))
@@ -290,26 +290,26 @@ func (s suite) templatePauses(t *testing.T) {
 		l, _, second := open(t)
 		l.refused(second, nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, at)
 		late := at.Add(3 * time.Hour)
-		same(t, "probe", []nudgewire.DispatchID{1}, probe(l, late))
-		if err := l.CancelDispatch(l.ctx, 1, ""); err != nil {
+		same(t, "probe", []nudgewire.MessageID{1}, probe(l, late))
+		if err := l.CancelMessage(l.ctx, 1, ""); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "next probe", []nudgewire.DispatchID{2}, probe(l, late))
+		same(t, "next probe", []nudgewire.MessageID{2}, probe(l, late))
 		got := l.mustClaim(late, 9)
 		l.refused(got[0], nudgewire.StateRejected, nudgewire.ErrorPermanent, "invalid phone", late)
-		same(t, "the one after", []nudgewire.DispatchID{3}, probe(l, late))
+		same(t, "the one after", []nudgewire.MessageID{3}, probe(l, late))
 	})
 	t.Run("a halt by a person holds the probe, too", func(t *testing.T) {
 		l, _, second := open(t)
 		l.refused(second, nudgewire.StateWaiting, nudgewire.ErrorTemplate, words, at)
 		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "reminder"})
 		late := at.Add(3 * time.Hour)
-		same(t, "no probe", []nudgewire.DispatchID{}, probe(l, late))
+		same(t, "no probe", []nudgewire.MessageID{}, probe(l, late))
 		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "reminder", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "the pause stays", []string{"reminder for 3h0m0s, probe 0"}, paused(l))
-		same(t, "probe", []nudgewire.DispatchID{1}, probe(l, late))
+		same(t, "probe", []nudgewire.MessageID{1}, probe(l, late))
 	})
 	t.Run("a person lifts it", func(t *testing.T) {
 		l, _, second := open(t)
@@ -341,11 +341,11 @@ func (s suite) templatePauses(t *testing.T) {
 		if m, err := l.Message(l.ctx, 1); err != nil || m.ErrorClass != nudgewire.ErrorTemplate {
 			t.Errorf("what failed: %+v, %v", m, err)
 		}
-		if again := l.dispatch(6); again.Key != "0" || again.State != nudgewire.StateWaiting {
+		if again := l.message(6); again.Key != "0" || again.State != nudgewire.StateWaiting {
 			t.Errorf("what goes again: %+v", again)
 		}
 		late := at.Add(3 * time.Hour)
-		same(t, "probe", []nudgewire.DispatchID{4}, probe(l, late))
+		same(t, "probe", []nudgewire.MessageID{4}, probe(l, late))
 		got = l.mustClaim(late, 9)
 		l.refused(got[0], nudgewire.StateAccepted, "", "", late)
 		same(t, "an acceptance does not tell", 1, len(paused(l)))

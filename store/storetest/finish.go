@@ -10,12 +10,12 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// attempt is how a claimed dispatch ended, a second after the claim.
-func attempt(d nudgewire.Dispatch, state nudgewire.State) nudgewire.Attempt {
-	a := nudgewire.Attempt{DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: state, At: d.UpdatedAt.Add(time.Second)}
+// attempt is how a claimed message ended, a second after the claim.
+func attempt(d nudgewire.Message, state nudgewire.State) nudgewire.Attempt {
+	a := nudgewire.Attempt{MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: state, At: d.UpdatedAt.Add(time.Second)}
 	switch state {
 	case nudgewire.StateAccepted:
-		a.Message = &nudgewire.Message{ID: "90071992547409931", Phone: d.Phone, Category: d.Category, NextPollAt: a.At.Add(5 * time.Second)}
+		a.Message = &nudgewire.Message{ServiceID: "90071992547409931", Phone: d.Phone, Category: d.Category, NextPollAt: a.At.Add(5 * time.Second)}
 	case nudgewire.StateWaiting:
 		a.Reason, a.RetryAt = "429 slow down", a.At.Add(time.Minute)
 	default:
@@ -24,7 +24,7 @@ func attempt(d nudgewire.Dispatch, state nudgewire.State) nudgewire.Attempt {
 	return a
 }
 
-func (l *ledger) mustFinish(d nudgewire.Dispatch, state nudgewire.State) nudgewire.Attempt {
+func (l *ledger) mustFinish(d nudgewire.Message, state nudgewire.State) nudgewire.Attempt {
 	l.t.Helper()
 	a := attempt(d, state)
 	if err := l.Finish(l.ctx, a); err != nil {
@@ -33,18 +33,18 @@ func (l *ledger) mustFinish(d nudgewire.Dispatch, state nudgewire.State) nudgewi
 	return a
 }
 
-// claimed stores a dispatch and claims it.
-func (l *ledger) claimed(key string, changes ...change) nudgewire.Dispatch {
+// claimed stores a message and claims it.
+func (l *ledger) claimed(key string, changes ...change) nudgewire.Message {
 	l.t.Helper()
 	return l.claimedAt(noon.Add(time.Hour), key, changes...)
 }
 
-func (l *ledger) claimedAt(at time.Time, key string, changes ...change) nudgewire.Dispatch {
+func (l *ledger) claimedAt(at time.Time, key string, changes ...change) nudgewire.Message {
 	l.t.Helper()
 	id := l.enqueue(key, changes...)
 	got := l.mustClaim(at, 1)
 	if len(got) != 1 || got[0].ID != id {
-		l.t.Fatalf("claimed %+v, not dispatch %d: %+v", got, id, l.dispatch(id))
+		l.t.Fatalf("claimed %+v, not message %d: %+v", got, id, l.message(id))
 	}
 	return got[0]
 }
@@ -54,25 +54,20 @@ func (s suite) finish(t *testing.T) {
 		l := s.open(t)
 		d := l.claimed("1")
 		a := l.mustFinish(d, nudgewire.StateAccepted)
-		got := l.dispatch(d.ID)
+		got := l.message(d.ID)
 		if got.State != nudgewire.StateAccepted || got.Reason != "" || got.Owner != "" || !got.LeaseEnds.IsZero() || !got.UpdatedAt.Equal(a.At) {
-			t.Errorf("dispatch %+v", got)
+			t.Errorf("message %+v", got)
 		}
-		m, err := l.Message(l.ctx, d.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := nudgewire.Message{
-			DispatchID: d.ID, ID: "90071992547409931", Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusAccepted,
-			AcceptedAt: a.At, StatusAt: a.At, NextPollAt: a.At.Add(5 * time.Second),
-		}
-		same(t, "message", want, m)
+		want := got
+		want.ServiceID, want.Status, want.Final = "90071992547409931", nudgewire.StatusAccepted, false
+		want.AcceptedAt, want.StatusAt, want.NextPollAt = a.At, a.At, a.At.Add(5*time.Second)
+		same(t, "message", want, got)
 		same(t, "OnPoll", want.NextPollAt, l.lastCall(&l.poll))
 		attempts, err := l.Attempts(l.ctx, d.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, "attempts", []nudgewire.Attempt{{DispatchID: d.ID, Number: 1, State: nudgewire.StateAccepted, At: a.At}}, attempts)
+		same(t, "attempts", []nudgewire.Attempt{{MessageID: d.ID, Number: 1, State: nudgewire.StateAccepted, At: a.At}}, attempts)
 	})
 	t.Run("acceptance without a message id is kept with the answer and cannot be followed", func(t *testing.T) {
 		l := s.open(t)
@@ -82,13 +77,11 @@ func (s suite) finish(t *testing.T) {
 		if err := l.Finish(l.ctx, a); err != nil {
 			t.Fatal(err)
 		}
-		m, err := l.Message(l.ctx, d.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "message", nudgewire.Message{
-			DispatchID: d.ID, Phone: d.Phone, Category: d.Category, Status: nudgewire.StatusUntracked, AcceptedAt: a.At, StatusAt: a.At, Final: true,
-		}, m)
+		m := l.message(d.ID)
+		want := m
+		want.ServiceID, want.Status, want.Final = "", nudgewire.StatusUntracked, true
+		want.AcceptedAt, want.StatusAt, want.NextPollAt = a.At, a.At, time.Time{}
+		same(t, "message", want, m)
 		l.totals(map[string]int64{"messages_untracked": 1})
 		got, err := l.Attempts(l.ctx, d.ID)
 		if err != nil {
@@ -104,7 +97,7 @@ func (s suite) finish(t *testing.T) {
 				l := s.open(t)
 				d := l.claimed("1")
 				a := l.mustFinish(d, state)
-				got := l.dispatch(d.ID)
+				got := l.message(d.ID)
 				if got.State != state || got.Reason != a.Reason {
 					t.Errorf("%s: %s", got.State, got.Reason)
 				}
@@ -113,8 +106,8 @@ func (s suite) finish(t *testing.T) {
 					t.Fatal(err)
 				}
 				same(t, "attempts", []nudgewire.Attempt{a}, attempts)
-				if _, err := l.Message(l.ctx, d.ID); !errors.Is(err, nudgewire.ErrNotFound) {
-					t.Errorf("it has a message (%v)", err)
+				if got := l.message(d.ID); got.Status != "" {
+					t.Errorf("it has a status: %s", got.Status)
 				}
 			})
 		}
@@ -133,7 +126,7 @@ func (s suite) finish(t *testing.T) {
 			if err := l.Finish(l.ctx, a); err != nil {
 				t.Fatal(err)
 			}
-			same(t, string(state), words, l.dispatch(d.ID).Reason)
+			same(t, string(state), words, l.message(d.ID).Reason)
 		}
 	})
 	t.Run("put off, it is claimed again later as the next attempt", func(t *testing.T) {
@@ -158,9 +151,9 @@ func (s suite) finish(t *testing.T) {
 		tests := map[string]func(*ledger, *nudgewire.Attempt){
 			"another owner":       func(_ *ledger, a *nudgewire.Attempt) { a.Owner = "somebody else" },
 			"another attempt":     func(_ *ledger, a *nudgewire.Attempt) { a.Number = 2 },
-			"no such dispatch":    func(_ *ledger, a *nudgewire.Attempt) { a.DispatchID = 99 },
-			"it said so before":   func(l *ledger, a *nudgewire.Attempt) { l.mustFinish(l.dispatch(a.DispatchID), nudgewire.StateRejected) },
-			"put off by itself":   func(l *ledger, a *nudgewire.Attempt) { l.mustFinish(l.dispatch(a.DispatchID), nudgewire.StateWaiting) },
+			"no such message":     func(_ *ledger, a *nudgewire.Attempt) { a.MessageID = 99 },
+			"it said so before":   func(l *ledger, a *nudgewire.Attempt) { l.mustFinish(l.message(a.MessageID), nudgewire.StateRejected) },
+			"put off by itself":   func(l *ledger, a *nudgewire.Attempt) { l.mustFinish(l.message(a.MessageID), nudgewire.StateWaiting) },
 			"doubtful, and again": func(l *ledger, a *nudgewire.Attempt) { l.lapse(); a.State, a.Message = nudgewire.StateInDoubt, nil },
 			"late, and not definite": func(l *ledger, a *nudgewire.Attempt) {
 				l.lapse()
@@ -168,7 +161,7 @@ func (s suite) finish(t *testing.T) {
 			},
 			"resolved by a person": func(l *ledger, a *nudgewire.Attempt) {
 				l.lapse()
-				if err := l.Resolve(l.ctx, a.DispatchID, nudgewire.ResolveDrop, "enough"); err != nil {
+				if err := l.Resolve(l.ctx, a.MessageID, nudgewire.ResolveDrop, "enough"); err != nil {
 					l.t.Fatal(err)
 				}
 			},
@@ -179,14 +172,14 @@ func (s suite) finish(t *testing.T) {
 				d := l.claimed("1")
 				a := attempt(d, nudgewire.StateAccepted)
 				meanwhile(l, &a)
-				before := l.dispatch(d.ID)
+				before := l.message(d.ID)
 				err := l.Finish(l.ctx, a)
 				if !errors.Is(err, nudgewire.ErrClaimLost) {
 					t.Errorf("error %v", err)
 				}
-				same(t, "dispatch", before, l.dispatch(d.ID))
-				if _, err := l.Message(l.ctx, d.ID); !errors.Is(err, nudgewire.ErrNotFound) {
-					t.Errorf("it has a message (%v)", err)
+				same(t, "message", before, l.message(d.ID))
+				if got := l.message(d.ID); got.Status != "" {
+					t.Errorf("it has a status: %s", got.Status)
 				}
 			})
 		}
@@ -200,7 +193,7 @@ func (s suite) finish(t *testing.T) {
 					l.lapse()
 					d.UpdatedAt = noon.Add(2 * time.Hour)
 					l.mustFinish(d, state)
-					if got := l.dispatch(d.ID); got.State != state {
+					if got := l.message(d.ID); got.State != state {
 						t.Errorf("it is %s", got.State)
 					}
 					if got := l.mustClaim(noon.Add(9*time.Hour), 9); len(got) != 0 {
@@ -229,7 +222,7 @@ func (s suite) finish(t *testing.T) {
 	})
 	t.Run("what surely was not taken waits again, although its claim had lapsed", func(t *testing.T) {
 		l := s.open(t)
-		late := func(key string, changes ...change) (nudgewire.Dispatch, nudgewire.Attempt) {
+		late := func(key string, changes ...change) (nudgewire.Message, nudgewire.Attempt) {
 			d := l.claimed(key, append(changes, category(nudgewire.Marketing))...)
 			a := attempt(d, nudgewire.StateWaiting)
 			a.RetryAt, a.At = noon.Add(3*time.Hour), noon.Add(2*time.Hour)
@@ -241,7 +234,7 @@ func (s suite) finish(t *testing.T) {
 		resolved, resolves := late("4")
 		off, offs := late("5")
 		blocked, blocks := late("6", phone("447700900106"))
-		_, codes := late("7", func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Send.Forget = true })
+		_, codes := late("7", func(p *nudgewire.Plan) { p.Proposals[0].Message.Send.Forget = true })
 		l.lapse()
 		doubtful.Doubtful = true
 		if err := l.Resolve(l.ctx, dropped.ID, nudgewire.ResolveDrop, "by hand"); err != nil {
@@ -256,27 +249,27 @@ func (s suite) finish(t *testing.T) {
 		}
 		for _, lost := range []nudgewire.Attempt{doubtful, drops, resolves, codes} {
 			if err := l.Finish(l.ctx, lost); !errors.Is(err, nudgewire.ErrClaimLost) {
-				t.Errorf("dispatch %d: %v", lost.DispatchID, err)
+				t.Errorf("message %d: %v", lost.MessageID, err)
 			}
 		}
 		for _, heard := range []nudgewire.Attempt{backs, offs, blocks} {
 			if err := l.Finish(l.ctx, heard); err != nil {
-				t.Errorf("dispatch %d: %v", heard.DispatchID, err)
+				t.Errorf("message %d: %v", heard.MessageID, err)
 			}
 		}
-		for d, want := range map[nudgewire.DispatchID]nudgewire.State{
+		for d, want := range map[nudgewire.MessageID]nudgewire.State{
 			back.ID: nudgewire.StateWaiting, off.ID: nudgewire.StateCancelled, blocked.ID: nudgewire.StateDropped,
-			codes.DispatchID: nudgewire.StateInDoubt, doubtful.DispatchID: nudgewire.StateInDoubt,
+			codes.MessageID: nudgewire.StateInDoubt, doubtful.MessageID: nudgewire.StateInDoubt,
 		} {
-			if got := l.dispatch(d); got.State != want {
-				t.Errorf("dispatch %d is %s: %s", d, got.State, got.Reason)
+			if got := l.message(d); got.State != want {
+				t.Errorf("message %d is %s: %s", d, got.State, got.Reason)
 			}
 		}
 		attempts, err := l.Attempts(l.ctx, back.ID)
 		if err != nil || len(attempts) != 1 || attempts[0].State != nudgewire.StateWaiting {
 			t.Errorf("attempts %+v (%v): one in doubt would count as sent", attempts, err)
 		}
-		if got := l.dispatch(back.ID); !got.DueAt.Equal(noon.Add(3 * time.Hour)) {
+		if got := l.message(back.ID); !got.DueAt.Equal(noon.Add(3 * time.Hour)) {
 			t.Errorf("it is due %s", got.DueAt)
 		}
 	})
@@ -307,9 +300,9 @@ func (s suite) finish(t *testing.T) {
 		l := s.open(t)
 		d := l.claimed("1")
 		tests := map[string]func(*nudgewire.Attempt){
-			`finish dispatch 1: no attempt ends as "cancelled"`:                   func(a *nudgewire.Attempt) { a.State = nudgewire.StateCancelled },
-			`finish dispatch 1: needs the claim's owner and number, and the time`: func(a *nudgewire.Attempt) { a.Owner = "" },
-			`finish: only an accepted dispatch has a message`:                     func(a *nudgewire.Attempt) { a.State = nudgewire.StateRejected },
+			`finish message 1: no attempt ends as "cancelled"`:                   func(a *nudgewire.Attempt) { a.State = nudgewire.StateCancelled },
+			`finish message 1: needs the claim's owner and number, and the time`: func(a *nudgewire.Attempt) { a.Owner = "" },
+			`finish: only an accepted message has a message`:                     func(a *nudgewire.Attempt) { a.State = nudgewire.StateRejected },
 		}
 		for words, change := range tests {
 			a := attempt(d, nudgewire.StateAccepted)
@@ -390,7 +383,7 @@ func (s suite) abandon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := l.dispatch(id)
+			d := l.message(id)
 			if d.State != tt.want || d.Reason != tt.words {
 				t.Errorf("%s: %s", d.State, d.Reason)
 			}
@@ -421,25 +414,25 @@ func (s suite) abandon(t *testing.T) {
 }
 
 func (s suite) people(t *testing.T) {
-	t.Run("a waiting dispatch is cancelled with the reason", func(t *testing.T) {
+	t.Run("a waiting message is cancelled with the reason", func(t *testing.T) {
 		l := s.open(t)
 		id := l.enqueue("1")
-		if err := l.CancelDispatch(l.ctx, id, "by hand: wrong list"); err != nil {
+		if err := l.CancelMessage(l.ctx, id, "by hand: wrong list"); err != nil {
 			t.Fatal(err)
 		}
-		d := l.dispatch(id)
+		d := l.message(id)
 		if d.State != nudgewire.StateCancelled || d.Reason != "by hand: wrong list" {
 			t.Errorf("%s: %s", d.State, d.Reason)
 		}
 	})
 	t.Run("what does not wait cannot be cancelled", func(t *testing.T) {
 		l := s.open(t)
-		wantErr(t, l.CancelDispatch(l.ctx, 7, ""), "dispatch 7: not found")
+		wantErr(t, l.CancelMessage(l.ctx, 7, ""), "message 7: not found")
 		d := l.claimed("1")
-		wantErr(t, l.CancelDispatch(l.ctx, d.ID, ""), "dispatch 1 is being sent at this moment (sending); this needs one that is waiting")
+		wantErr(t, l.CancelMessage(l.ctx, d.ID, ""), "message 1 is being sent at this moment (sending); this needs one that is waiting")
 		l.mustFinish(d, nudgewire.StateAccepted)
-		err := l.CancelDispatch(l.ctx, d.ID, "")
-		wantErr(t, err, "dispatch 1 was accepted by the service already (accepted); this needs one that is waiting")
+		err := l.CancelMessage(l.ctx, d.ID, "")
+		wantErr(t, err, "message 1 was accepted by the service already (accepted); this needs one that is waiting")
 		var state *store.StateError
 		if !errors.As(err, &state) || state.ID != d.ID || state.State != nudgewire.StateAccepted || state.Want != nudgewire.StateWaiting {
 			t.Errorf("%#v", state)
@@ -461,14 +454,13 @@ func (s suite) people(t *testing.T) {
 				if err := l.Resolve(l.ctx, d.ID, resolution, "she called"); err != nil {
 					t.Fatal(err)
 				}
-				got := l.dispatch(d.ID)
+				got := l.message(d.ID)
 				if got.State != want || got.Reason != "she called" {
 					t.Errorf("%s: %s", got.State, got.Reason)
 				}
 				l.totals(map[string]int64{"messages_untracked": 0}) // a person's word is no answer of the service
-				_, err := l.Message(l.ctx, d.ID)
-				if has := err == nil; has != (want == nudgewire.StateAccepted) {
-					t.Errorf("message: %v", err)
+				if has := got.Status != ""; has != (want == nudgewire.StateAccepted) {
+					t.Errorf("status %q", got.Status)
 				}
 				if resolution != nudgewire.ResolveResend {
 					return
@@ -483,9 +475,9 @@ func (s suite) people(t *testing.T) {
 	t.Run("only doubt can be resolved, and only as one of three", func(t *testing.T) {
 		l := s.open(t)
 		id := l.enqueue("1")
-		wantErr(t, l.Resolve(l.ctx, id, nudgewire.ResolveDrop, ""), "dispatch 1 still waits for its time (waiting); this needs one that is in_doubt")
-		wantErr(t, l.Resolve(l.ctx, 9, nudgewire.ResolveDrop, ""), "dispatch 9: not found")
-		wantErr(t, l.Resolve(l.ctx, id, "maybe", ""), `resolve dispatch 1: unknown resolution "maybe"; want accepted, resend or drop`)
+		wantErr(t, l.Resolve(l.ctx, id, nudgewire.ResolveDrop, ""), "message 1 still waits for its time (waiting); this needs one that is in_doubt")
+		wantErr(t, l.Resolve(l.ctx, 9, nudgewire.ResolveDrop, ""), "message 9: not found")
+		wantErr(t, l.Resolve(l.ctx, id, "maybe", ""), `resolve message 1: unknown resolution "maybe"; want accepted, resend or drop`)
 	})
 }
 
@@ -515,24 +507,24 @@ func (s suite) lateWords(t *testing.T) {
 					l.mustAccept(order("1"))
 				}
 				l.lapse()
-				same(t, "after the lapse", nudgewire.StateInDoubt, l.dispatch(d.ID).State)
+				same(t, "after the lapse", nudgewire.StateInDoubt, l.message(d.ID).State)
 				if off.after {
 					l.mustAccept(order("1"))
 				}
-				before := l.dispatch(d.ID)
+				before := l.message(d.ID)
 				d.UpdatedAt = noon.Add(2 * time.Hour)
 				err := l.Finish(l.ctx, attempt(d, c.word))
 				if c.becomes == "" {
 					if !errors.Is(err, nudgewire.ErrClaimLost) {
 						t.Errorf("error %v", err)
 					}
-					same(t, "dispatch", before, l.dispatch(d.ID))
+					same(t, "message", before, l.message(d.ID))
 					return
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				same(t, "state", c.becomes, l.dispatch(d.ID).State)
+				same(t, "state", c.becomes, l.message(d.ID).State)
 				l.recount()
 			})
 		}

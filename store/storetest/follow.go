@@ -54,12 +54,12 @@ func (s suite) follow(t *testing.T) {
 			t.Fatalf("%d messages are asked about, %v", len(got), err)
 		}
 		want := nudgewire.Message{
-			DispatchID: 2, ID: "7", Phone: "447700900101", Category: nudgewire.Marketing, Status: nudgewire.StatusAccepted,
+			ID: 2, ServiceID: "7", Phone: "447700900101", Category: nudgewire.Marketing, Status: nudgewire.StatusAccepted,
 			AcceptedAt: noon, StatusAt: noon, NextPollAt: noon.Add(time.Hour + time.Minute),
 		}
 		same(t, "message", want, got[1])
-		if got[0].ID != "9007199254740993" || got[0].Phone != "" {
-			t.Errorf("the first is %s to %q: whose it is, nobody said", got[0].ID, got[0].Phone)
+		if got[0].ServiceID != "9007199254740993" || got[0].Phone != "" {
+			t.Errorf("the first is %s to %q: whose it is, nobody said", got[0].ServiceID, got[0].Phone)
 		}
 		l.mu.Lock()
 		woken := l.poll
@@ -67,15 +67,15 @@ func (s suite) follow(t *testing.T) {
 		if len(woken) == 0 || !woken[0].Equal(noon.Add(time.Second)) {
 			t.Errorf("the tracker is woken for %v", woken)
 		}
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 2, Status: nudgewire.StatusDelivered, Final: true, At: noon.Add(time.Hour)}); err != nil {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 2, Status: nudgewire.StatusDelivered, Final: true, At: noon.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "messages", map[string]int64{"accepted": 1, "delivered": 1}, l.runMessages(r.ID))
 		if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 2, Ended: 1, Arrived: 1}) {
 			t.Errorf("%+v, %v", s, err)
 		}
-		l.totals(map[string]int64{"messages": 2, "messages_of_uploads": 2, "messages_delivered": 1, "polls": 1})
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 2, Status: nudgewire.StatusRead, Final: true, At: noon.Add(2 * time.Hour)}); err != nil {
+		l.totals(map[string]int64{"messages_of_uploads": 2, "messages_delivered": 1, "polls": 1})
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 2, Status: nudgewire.StatusRead, Final: true, At: noon.Add(2 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 2, Ended: 1, Arrived: 1, Read: 1}) {
@@ -96,41 +96,41 @@ func (s suite) follow(t *testing.T) {
 		}
 		l.accept(r, 1, numbers(100, 3), nil)
 		l.accept(r, 2, numbers(200, 2), []string{"447700900101", "447700900102"})
-		m, err := l.DispatchStory(l.ctx, 4)
-		if err != nil || m.Message.ID != "102" || m.Dispatch.Run != r.ID || m.Part != 1 || m.Trigger != "winback" || m.State != nudgewire.StateAccepted {
+		m, err := l.MessageStory(l.ctx, 4)
+		if err != nil || m.ServiceID != "102" || m.Message.Run != r.ID || m.Part != 1 || m.Trigger != "winback" || m.State != nudgewire.StateAccepted {
 			t.Errorf("number 4 is %+v, %v", m, err)
 		}
-		if _, err := l.DispatchStory(l.ctx, 7); !errors.Is(err, nudgewire.ErrNotFound) {
+		if _, err := l.MessageStory(l.ctx, 7); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("number 7: %v", err)
 		}
-		if m, err := l.MessageByID(l.ctx, "200"); err != nil || m.DispatchID != 5 {
+		if m, err := l.MessageByServiceID(l.ctx, "200"); err != nil || m.ID != 5 {
 			t.Errorf("by the service's id: %+v, %v", m, err)
 		}
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 3, Status: nudgewire.StatusFailed, Error: "no such phone", At: noon.Add(time.Hour)}); err != nil {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 3, Status: nudgewire.StatusFailed, Error: "no such phone", At: noon.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		lists := map[string]struct {
-			filter store.DispatchFilter
-			want   []nudgewire.DispatchID
+			filter store.MessageFilter
+			want   []nudgewire.MessageID
 		}{
-			"all":                {store.DispatchFilter{}, []nudgewire.DispatchID{6, 5, 4, 3, 2, 1}},
-			"the newest":         {store.DispatchFilter{Limit: 3}, []nudgewire.DispatchID{6, 5, 4}},
-			"the next page":      {store.DispatchFilter{Limit: 2, Before: 4}, []nudgewire.DispatchID{3, 2}},
-			"failed":             {store.DispatchFilter{Status: nudgewire.StatusFailed}, []nudgewire.DispatchID{3}},
-			"accepted by state":  {store.DispatchFilter{State: nudgewire.StateAccepted, Limit: 1}, []nudgewire.DispatchID{6}},
-			"waiting":            {store.DispatchFilter{State: nudgewire.StateWaiting}, []nudgewire.DispatchID{1}},
-			"of an event":        {store.DispatchFilter{EventID: 1}, nil},
-			"of the job":         {store.DispatchFilter{Trigger: "winback", Limit: 1}, []nudgewire.DispatchID{6}},
-			"of another":         {store.DispatchFilter{Trigger: "birthday"}, nil},
-			"of a phone":         {store.DispatchFilter{Phone: "447700900101", Status: nudgewire.StatusAccepted}, []nudgewire.DispatchID{5}},
-			"since a later time": {store.DispatchFilter{Since: noon.Add(time.Minute)}, nil},
+			"all":                {store.MessageFilter{}, []nudgewire.MessageID{6, 5, 4, 3, 2, 1}},
+			"the newest":         {store.MessageFilter{Limit: 3}, []nudgewire.MessageID{6, 5, 4}},
+			"the next page":      {store.MessageFilter{Limit: 2, Before: 4}, []nudgewire.MessageID{3, 2}},
+			"failed":             {store.MessageFilter{Status: nudgewire.StatusFailed}, []nudgewire.MessageID{3}},
+			"accepted by state":  {store.MessageFilter{State: nudgewire.StateAccepted, Limit: 1}, []nudgewire.MessageID{6}},
+			"waiting":            {store.MessageFilter{State: nudgewire.StateWaiting}, []nudgewire.MessageID{1}},
+			"of an event":        {store.MessageFilter{EventID: 1}, nil},
+			"of the job":         {store.MessageFilter{Trigger: "winback", Limit: 1}, []nudgewire.MessageID{6}},
+			"of another":         {store.MessageFilter{Trigger: "birthday"}, nil},
+			"of a phone":         {store.MessageFilter{Phone: "447700900101", Status: nudgewire.StatusAccepted}, []nudgewire.MessageID{5}},
+			"since a later time": {store.MessageFilter{Since: noon.Add(time.Minute)}, nil},
 		}
 		for name, tt := range lists {
-			found, err := l.Dispatches(l.ctx, tt.filter)
+			found, err := l.Messages(l.ctx, tt.filter)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			var got []nudgewire.DispatchID
+			var got []nudgewire.MessageID
 			for _, m := range found {
 				got = append(got, m.ID)
 			}
@@ -157,13 +157,13 @@ func (s suite) follow(t *testing.T) {
 			}
 		})
 		same(t, "messages", map[string]int64{"accepted": n}, again.runMessages(r.ID))
-		var newest nudgewire.DispatchID
+		var newest nudgewire.MessageID
 		for _, id := range []string{"1", "2048", "2049", "5000"} {
-			m, err := again.MessageByID(again.ctx, nudgewire.MessageID(id))
-			if err != nil || m.DispatchID <= newest {
-				t.Errorf("message %s has number %d, %v", id, m.DispatchID, err)
+			m, err := again.MessageByServiceID(again.ctx, nudgewire.ServiceID(id))
+			if err != nil || m.ID <= newest {
+				t.Errorf("message %s has number %d, %v", id, m.ID, err)
 			}
-			newest = m.DispatchID
+			newest = m.ID
 		}
 		if p := again.part(r.ID, 1); p.MessageIDs != nil || p.Followed != n {
 			t.Errorf("the part keeps %d ids, %d are followed", len(p.MessageIDs), p.Followed)
@@ -173,7 +173,7 @@ func (s suite) follow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := last.mustClaim(noon, 1); d[0].ID <= newest {
-			t.Errorf("the next dispatch is number %d", d[0].ID)
+			t.Errorf("the next message is number %d", d[0].ID)
 		}
 	})
 	t.Run("an upload that was not accepted has no messages", func(t *testing.T) {

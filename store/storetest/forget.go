@@ -22,15 +22,15 @@ func code(p *nudgewire.Plan) {
 	p.Event.Unread = []string{`amount is "` + secret + `", which is no amount`}
 	w := &p.Proposals[0]
 	w.Decision.Clauses = []nudgewire.Clause{{Text: "raw.code != nil", Held: true, Values: []nudgewire.Value{{Name: "raw.code", Value: secret}}}}
-	w.Dispatch.Category = nudgewire.Authentication
-	w.Dispatch.Send = nudgewire.Send{Template: "login_code", Language: "en", Variables: []string{secret}, Forget: true}
+	w.Message.Category = nudgewire.Authentication
+	w.Message.Send = nudgewire.Send{Template: "login_code", Language: "en", Variables: []string{secret}, Forget: true}
 }
 
 // mute fails when anything that people read says the secret.
-func (l *ledger) mute(id nudgewire.DispatchID) nudgewire.Dispatch {
+func (l *ledger) mute(id nudgewire.MessageID) nudgewire.Message {
 	l.t.Helper()
-	d := l.dispatch(id)
-	told, err := l.DispatchStory(l.ctx, id)
+	d := l.message(id)
+	told, err := l.MessageStory(l.ctx, id)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -48,23 +48,23 @@ func (l *ledger) mute(id nudgewire.DispatchID) nudgewire.Dispatch {
 func (s suite) forget(t *testing.T) {
 	ends := map[string]struct {
 		change change
-		end    func(*ledger, nudgewire.Dispatch)
+		end    func(*ledger, nudgewire.Message)
 		want   nudgewire.State
 	}{
-		"accepted":              {nil, func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateAccepted) }, nudgewire.StateAccepted},
-		"rejected":              {nil, func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateRejected) }, nudgewire.StateRejected},
-		"dropped":               {nil, func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateDropped) }, nudgewire.StateDropped},
-		"in doubt":              {nil, func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateInDoubt) }, nudgewire.StateInDoubt},
-		"in doubt by its lease": {category(nudgewire.Utility), func(l *ledger, _ nudgewire.Dispatch) { l.lapse() }, nudgewire.StateInDoubt},
-		"called off": {nil, func(l *ledger, d nudgewire.Dispatch) {
+		"accepted":              {nil, func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateAccepted) }, nudgewire.StateAccepted},
+		"rejected":              {nil, func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateRejected) }, nudgewire.StateRejected},
+		"dropped":               {nil, func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateDropped) }, nudgewire.StateDropped},
+		"in doubt":              {nil, func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateInDoubt) }, nudgewire.StateInDoubt},
+		"in doubt by its lease": {category(nudgewire.Utility), func(l *ledger, _ nudgewire.Message) { l.lapse() }, nudgewire.StateInDoubt},
+		"called off": {nil, func(l *ledger, d nudgewire.Message) {
 			l.mustAccept(order("1"))
 			l.mustFinish(d, nudgewire.StateWaiting)
 		}, nudgewire.StateCancelled},
-		"blocked": {category(nudgewire.Utility), func(l *ledger, d nudgewire.Dispatch) {
+		"blocked": {category(nudgewire.Utility), func(l *ledger, d nudgewire.Message) {
 			l.person(d.Phone)
 			l.mustFinish(d, nudgewire.StateWaiting)
 		}, nudgewire.StateDropped},
-		"taken after all": {category(nudgewire.Utility), func(l *ledger, d nudgewire.Dispatch) {
+		"taken after all": {category(nudgewire.Utility), func(l *ledger, d nudgewire.Message) {
 			l.lapse()
 			l.mustFinish(d, nudgewire.StateAccepted)
 		}, nudgewire.StateAccepted},
@@ -93,14 +93,14 @@ func (s suite) forget(t *testing.T) {
 		l := s.open(t)
 		cancelled, expired := l.enqueue("1", code), l.enqueue("2", code, expires(noon.Add(time.Minute)))
 		event := l.enqueue("3", code)
-		if err := l.CancelDispatch(l.ctx, cancelled, ""); err != nil {
+		if err := l.CancelMessage(l.ctx, cancelled, ""); err != nil {
 			t.Fatal(err)
 		}
 		l.mustAccept(order("3"))
 		l.mustClaim(noon.Add(time.Hour), 5)
-		for _, id := range []nudgewire.DispatchID{cancelled, expired, event} {
+		for _, id := range []nudgewire.MessageID{cancelled, expired, event} {
 			if d := l.mute(id); !d.Forgotten() {
-				t.Errorf("dispatch %d is %s", id, d.State)
+				t.Errorf("message %d is %s", id, d.State)
 			}
 		}
 	})
@@ -128,9 +128,9 @@ func (s suite) forget(t *testing.T) {
 		l := s.open(t)
 		d := l.claimed("1", code)
 		l.mustFinish(d, nudgewire.StateInDoubt)
-		wantErr(t, l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, ""), fmt.Sprintf("dispatch %d: its variables are not kept (keep_variables: false), so it cannot be sent again; "+
+		wantErr(t, l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, ""), fmt.Sprintf("message %d: its variables are not kept (keep_variables: false), so it cannot be sent again; "+
 			"resolve it as accepted or drop, and have the sender make a new one", d.ID))
-		all := store.DispatchFilter{}
+		all := store.MessageFilter{}
 		if n, err := l.ResolveAll(l.ctx, all, nudgewire.ResolveResend, "again"); n != 0 || err != nil {
 			t.Errorf("%d resent, %v", n, err)
 		}
@@ -146,7 +146,7 @@ func (s suite) forget(t *testing.T) {
 		d := l.claimed("1", code, category(nudgewire.Utility))
 		l.mustFinish(d, nudgewire.StateRejected)
 		went, stayed, err := l.Retry(l.ctx, store.Retry{
-			Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: noon.Add(2 * time.Hour),
+			Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: noon.Add(2 * time.Hour),
 		})
 		if err != nil || len(went) != 0 || len(stayed) != 1 || stayed[0].Words != "said what is kept no more (keep_variables: false)" {
 			t.Errorf("went %v, stayed %v, %v", went, stayed, err)
@@ -161,7 +161,7 @@ func (s suite) forget(t *testing.T) {
 		l.mustAccept(cart("1", dedupe("again")))
 		got := l.mustClaim(noon.Add(time.Hour), 1)
 		l.mustFinish(got[0], nudgewire.StateRejected)
-		if d := l.dispatch(id); len(d.Send.Variables) != 2 || d.Forgotten() {
+		if d := l.message(id); len(d.Send.Variables) != 2 || d.Forgotten() {
 			t.Errorf("a message that is kept: %+v", d)
 		}
 	})
@@ -178,7 +178,7 @@ func (s suite) forget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := l.mute(r.Decisions[0].DispatchID); d.EventID != id {
+		if d := l.mute(r.Decisions[0].MessageID); d.EventID != id {
 			t.Errorf("%+v", d)
 		}
 	})

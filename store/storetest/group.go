@@ -67,7 +67,7 @@ func (s suite) group(t *testing.T) {
 			}
 			go func() {
 				got, err := l.Accept(l.ctx, []nudgewire.Plan{cart(fmt.Sprint(i), trigger(name))})
-				if err == nil && (got[0].Duplicate || len(got[0].Decisions) != 1 || got[0].Decisions[0].DispatchID == 0) {
+				if err == nil && (got[0].Duplicate || len(got[0].Decisions) != 1 || got[0].Decisions[0].MessageID == 0) {
 					err = fmt.Errorf("receipt %+v", got[0])
 				}
 				results <- err
@@ -87,7 +87,7 @@ func (s suite) group(t *testing.T) {
 		if err := <-g.done; err != nil {
 			t.Error(err)
 		}
-		l.totals(map[string]int64{"events": n, "dispatches": n, "decisions_planned": n})
+		l.totals(map[string]int64{"events": n, "messages": n, "decisions_planned": n})
 		rows, err := l.Events(l.ctx, store.EventFilter{Limit: 1000})
 		if err != nil || len(rows) != n {
 			t.Errorf("%d events (%v)", len(rows), err)

@@ -49,7 +49,7 @@ func (l *ledger) halted() (out []string) {
 	return out
 }
 
-// byState counts the dispatches of a run.
+// byState counts the messages of a run.
 func (l *ledger) byState(run nudgewire.RunID) map[string]int64 {
 	l.t.Helper()
 	by, err := l.RunMessages(l.ctx, run)
@@ -184,7 +184,7 @@ func (s suite) hold(t *testing.T) {
 				t.Errorf("%d rows ended, %v", n, err)
 			}
 			same(t, "rows", map[string]int64{"cancelled": 5}, l.byState(r.ID))
-			same(t, "reason", "as the test says", l.dispatch(1).Reason)
+			same(t, "reason", "as the test says", l.message(1).Reason)
 			same(t, "halts", []string{}, l.halted())
 		}
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 func template(name string) change {
-	return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Send.Template = name }
+	return func(p *nudgewire.Plan) { p.Proposals[0].Message.Send.Template = name }
 }
 
 func (s suite) halts(t *testing.T) {
@@ -84,7 +84,7 @@ func (s suite) halts(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.mustClaim(noon.Add(time.Hour), 9)
-		same(t, "state", nudgewire.StateDropped, l.dispatch(id).State)
+		same(t, "state", nudgewire.StateDropped, l.message(id).State)
 	})
 	t.Run("a name is known while something of it is unsent", s.unsent)
 	t.Run("a run is kept back by its job, its template, or everything", func(t *testing.T) {
@@ -156,7 +156,7 @@ func (s suite) halts(t *testing.T) {
 		d := l.claimed("i", due(noon.Add(2*time.Second)))
 		l.mustFinish(d, nudgewire.StateWaiting)
 		same(t, "what is tried again", "i", keys(noon.Add(2*time.Hour)))
-		same(t, "what has expired in its midst", nudgewire.StateDropped, l.dispatch(id).State)
+		same(t, "what has expired in its midst", nudgewire.StateDropped, l.message(id).State)
 		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
@@ -181,12 +181,12 @@ func (s suite) blocksHold(t *testing.T) {
 	}
 	l.close()
 	l = reopen(t, dsn)
-	var got []nudgewire.DispatchID
+	var got []nudgewire.MessageID
 	for _, d := range l.mustClaim(noon.Add(time.Minute), 9) {
 		got = append(got, d.ID)
 	}
-	same(t, "claimed", []nudgewire.DispatchID{code, other}, got)
-	d := l.dispatch(blocked)
+	same(t, "claimed", []nudgewire.MessageID{code, other}, got)
+	d := l.message(blocked)
 	same(t, "state", nudgewire.StateDropped, d.State)
 	same(t, "reason", "the contact is blocked: asked for it", d.Reason)
 
@@ -202,11 +202,11 @@ func (s suite) blocksHold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l.totals(map[string]int64{"dispatches_dropped": 1})
+	l.totals(map[string]int64{"messages_dropped": 1})
 }
 
 // factsOf are those of the look just before a call.
-func (l *ledger) factsOf(d *nudgewire.Dispatch) nudgewire.DueFacts {
+func (l *ledger) factsOf(d *nudgewire.Message) nudgewire.DueFacts {
 	l.t.Helper()
 	f, err := l.FactsOf(l.ctx, d)
 	if err != nil {
@@ -227,7 +227,7 @@ func (s suite) unsent(t *testing.T) {
 		return found
 	}
 	id := l.enqueue("a", due(noon), template("offer"))
-	var held nudgewire.Dispatch
+	var held nudgewire.Message
 	for _, stage := range []struct {
 		state nudgewire.State
 		reach func()
@@ -243,7 +243,7 @@ func (s suite) unsent(t *testing.T) {
 		}, false},
 	} {
 		stage.reach()
-		same(t, "state", stage.state, l.dispatch(id).State)
+		same(t, "state", stage.state, l.message(id).State)
 		for _, name := range []struct {
 			scope nudgewire.HoldScope
 			name  string

@@ -35,7 +35,7 @@ func (l *ledger) counted(q store.HourQuery) (out []string) {
 var everything = store.HourQuery{By: store.ByHour, Names: true, Details: true, Countries: true, Classes: true}
 
 // rehour compares what the counts by the hour say with the rows themselves.
-func (l *ledger) rehour(events []store.EventRow, dispatches []store.DispatchStory) {
+func (l *ledger) rehour(events []store.EventRow, messages []store.MessageStory) {
 	l.t.Helper()
 	want := map[string]int64{}
 	for _, e := range events {
@@ -44,13 +44,13 @@ func (l *ledger) rehour(events []store.EventRow, dispatches []store.DispatchStor
 			want["decision "+string(d.Outcome)]++
 		}
 	}
-	for _, d := range dispatches {
+	for _, d := range messages {
 		want["queued"]++
 		switch d.State {
 		case nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateCancelled, nudgewire.StateDropped:
 			want[string(d.State)]++
 		}
-		if m := d.Message; m != nil {
+		if m := &d.Message; m.Status != "" {
 			for what, is := range map[string]bool{
 				"delivered": !m.DeliveredAt.IsZero() || !m.ReadAt.IsZero(), "read": !m.ReadAt.IsZero(), "failed": !m.FailedAt.IsZero(),
 				"expired": m.Status == nudgewire.StatusExpired,
@@ -144,7 +144,7 @@ func (s suite) hours(t *testing.T) {
 		}
 		other := l.uploading("2", 1)
 		l.accept(other, 1, []string{"7", "8"}, []string{"447700900101", "5511999990000"})
-		all, err := l.Dispatches(l.ctx, store.DispatchFilter{State: nudgewire.StateAccepted})
+		all, err := l.Messages(l.ctx, store.MessageFilter{State: nudgewire.StateAccepted})
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%d messages of the upload, %v", len(all), err)
 		}
@@ -228,9 +228,9 @@ func (s suite) hours(t *testing.T) {
 }
 
 // seen is an answer about a message.
-func (l *ledger) seen(id nudgewire.DispatchID, p nudgewire.Poll) {
+func (l *ledger) seen(id nudgewire.MessageID, p nudgewire.Poll) {
 	l.t.Helper()
-	p.DispatchID = id
+	p.MessageID = id
 	if !p.Final {
 		p.NextPollAt = p.At.Add(time.Minute)
 	}

@@ -131,11 +131,11 @@ func (s suite) lookups(t *testing.T) {
 		id := l.mustAccept(later("a")).EventID
 		p := l.claimLookups(noon, 1)[0]
 		r, err := l.Complete(l.ctx, p, found(p.Event))
-		if err != nil || r.EventID != id || len(r.Decisions) != 1 || r.Decisions[0].DispatchID == 0 {
+		if err != nil || r.EventID != id || len(r.Decisions) != 1 || r.Decisions[0].MessageID == 0 {
 			t.Fatalf("completed %+v (%v)", r, err)
 		}
-		if d := l.dispatch(r.Decisions[0].DispatchID); d.EventID != id || d.Phone != "447700900123" || d.State != nudgewire.StateWaiting {
-			t.Errorf("dispatch %+v", d)
+		if d := l.message(r.Decisions[0].MessageID); d.EventID != id || d.Phone != "447700900123" || d.State != nudgewire.StateWaiting {
+			t.Errorf("message %+v", d)
 		}
 		row := l.eventRow(id)
 		if row.Lookup != nil || row.Contact.Phone != "447700900123" || row.Contact.PhoneProblem != "" || row.Contact.FirstName != "Ada" ||
@@ -152,7 +152,7 @@ func (s suite) lookups(t *testing.T) {
 		if _, err := l.Complete(l.ctx, p, found(p.Event)); !errors.Is(err, nudgewire.ErrClaimLost) {
 			t.Errorf("completed twice: %v", err)
 		}
-		l.totals(map[string]int64{"events": 1, "decisions_planned": 1, "dispatches": 1})
+		l.totals(map[string]int64{"events": 1, "decisions_planned": 1, "messages": 1})
 		if !l.mustAccept(later("a")).Duplicate {
 			t.Error("its dedupe key was forgotten")
 		}
@@ -169,7 +169,7 @@ func (s suite) lookups(t *testing.T) {
 		if _, err := l.Complete(l.ctx, now, found(now.Event)); err != nil {
 			t.Error(err)
 		}
-		l.totals(map[string]int64{"dispatches": 1})
+		l.totals(map[string]int64{"messages": 1})
 	})
 	t.Run("a look-up that is put off is due then, with its reason", func(t *testing.T) {
 		l := s.open(t)
@@ -203,7 +203,7 @@ func (s suite) lookups(t *testing.T) {
 		now := order("a", phone(""))
 		now.Later = true
 		r := l.mustAccept(now)
-		if len(r.Decisions) != 1 || l.dispatch(reminder).State != nudgewire.StateCancelled {
+		if len(r.Decisions) != 1 || l.message(reminder).State != nudgewire.StateCancelled {
 			t.Fatalf("receipt %+v", r)
 		}
 		p := l.claimLookups(noon, 1)[0]
@@ -211,7 +211,7 @@ func (s suite) lookups(t *testing.T) {
 		plan.Event = p.Event
 		plan.Event.Contact.Phone = "447700900123"
 		thanks := cart("t").Proposals[0]
-		thanks.Decision.Trigger, thanks.Correlation.Trigger, thanks.Dispatch.Trigger = "thanks", "thanks", "thanks"
+		thanks.Decision.Trigger, thanks.Correlation.Trigger, thanks.Message.Trigger = "thanks", "thanks", "thanks"
 		plan.Proposals = append(plan.Proposals, thanks)
 		if r, err := l.Complete(l.ctx, p, plan); err != nil || len(r.Decisions) != 1 || r.Decisions[0].Trigger != "thanks" {
 			t.Fatalf("completed %+v (%v)", r, err)

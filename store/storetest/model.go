@@ -13,11 +13,11 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// The model is the ledger as simply as it can be said: a list of dispatches and the law of
+// The model is the ledger as simply as it can be said: a list of messages and the law of
 // their states. Random orders go to both, and both must tell the same.
 
-type modelDispatch struct {
-	id       nudgewire.DispatchID
+type modelMessage struct {
+	id       nudgewire.MessageID
 	key      string
 	state    nudgewire.State
 	category nudgewire.Category
@@ -36,7 +36,7 @@ type modelDispatch struct {
 
 type model struct {
 	l      *ledger
-	rows   []*modelDispatch // by number: a slow machine leaves numbers out
+	rows   []*modelMessage // by number: a slow machine leaves numbers out
 	events map[string]nudgewire.EventID
 	now    time.Time
 	owner  string
@@ -46,7 +46,7 @@ type model struct {
 // modelSettle restarts what waits, and cancels what an order names.
 func modelSettle(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 	if w.Decision.Outcome == nudgewire.Planned && len(f.Waiting) > 0 {
-		return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: w.Dispatch.DueAt}
+		return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: w.Message.DueAt}
 	}
 	return insert(w, f)
 }
@@ -77,9 +77,9 @@ var (
 	modelCategories = rapid.SampledFrom([]nudgewire.Category{nudgewire.Marketing, nudgewire.Utility, nudgewire.Authentication})
 )
 
-// waiting is the oldest dispatch of a correlation key that waits; there are several when one was put
+// waiting is the oldest message of a correlation key that waits; there are several when one was put
 // off or is sent again while a later event queued another.
-func (m *model) waiting(key string) *modelDispatch {
+func (m *model) waiting(key string) *modelMessage {
 	for _, d := range m.rows {
 		if d.key == key && d.state == nudgewire.StateWaiting {
 			return d
@@ -98,7 +98,7 @@ func (m *model) cart(t *rapid.T) {
 	due := m.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "wait")) * time.Hour)
 	category := modelCategories.Draw(t, "category")
 	p := cart(key, dedupe(event), func(p *nudgewire.Plan) {
-		p.Proposals[0].Dispatch.DueAt, p.Proposals[0].Dispatch.Category, p.Proposals[0].Dispatch.ExpiresAt = due, category, due.Add(2*time.Hour)
+		p.Proposals[0].Message.DueAt, p.Proposals[0].Message.Category, p.Proposals[0].Message.ExpiresAt = due, category, due.Add(2*time.Hour)
 	})
 	got, fresh := m.accept(t, event, p)
 	if !fresh {
@@ -110,7 +110,7 @@ func (m *model) cart(t *rapid.T) {
 		d.restarts++
 		return
 	}
-	m.rows = append(m.rows, &modelDispatch{id: got.Decisions[0].DispatchID, key: key, state: nudgewire.StateWaiting, category: category, due: due, expires: due.Add(2 * time.Hour)})
+	m.rows = append(m.rows, &modelMessage{id: got.Decisions[0].MessageID, key: key, state: nudgewire.StateWaiting, category: category, due: due, expires: due.Add(2 * time.Hour)})
 }
 
 func (m *model) order(t *rapid.T) {
@@ -126,7 +126,7 @@ func (m *model) order(t *rapid.T) {
 }
 
 // back makes d wait again, or ends it where an order came meanwhile.
-func (d *modelDispatch) back(due, expires time.Time, doubtful bool) {
+func (d *modelMessage) back(due, expires time.Time, doubtful bool) {
 	if doubtful {
 		d.tries++
 	}
@@ -159,7 +159,7 @@ func (m *model) claim(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claimed := map[nudgewire.DispatchID]bool{}
+	claimed := map[nudgewire.MessageID]bool{}
 	for _, d := range got {
 		claimed[d.ID] = true
 	}
@@ -167,7 +167,7 @@ func (m *model) claim(t *rapid.T) {
 		id := d.id
 		isDue := d.state == nudgewire.StateWaiting && !d.due.After(m.now)
 		if live := isDue && d.expires.After(m.now); claimed[id] != live {
-			t.Fatalf("dispatch %d claimed: %v, model %+v", id, claimed[id], d)
+			t.Fatalf("message %d claimed: %v, model %+v", id, claimed[id], d)
 		}
 		if !isDue {
 			continue
@@ -188,11 +188,11 @@ func (m *model) claim(t *rapid.T) {
 	}
 }
 
-func (m *model) pick(t *rapid.T) (nudgewire.DispatchID, *modelDispatch) {
+func (m *model) pick(t *rapid.T) (nudgewire.MessageID, *modelMessage) {
 	if len(m.rows) == 0 {
-		t.Skip("no dispatch yet")
+		t.Skip("no message yet")
 	}
-	i := rapid.IntRange(0, len(m.rows)-1).Draw(t, "dispatch")
+	i := rapid.IntRange(0, len(m.rows)-1).Draw(t, "message")
 	return m.rows[i].id, m.rows[i]
 }
 
@@ -203,7 +203,7 @@ func (m *model) finish(t *rapid.T) {
 	}).Draw(t, "state")
 	number := max(1, d.attempt-rapid.IntRange(0, 1).Draw(t, "stale by"))
 	by := rapid.SampledFrom([]string{m.owner, "run 1"}).Draw(t, "owner")
-	a := attempt(nudgewire.Dispatch{ID: id, Owner: by, Attempt: number, Phone: "447700900123", Category: d.category, UpdatedAt: m.now}, state)
+	a := attempt(nudgewire.Message{ID: id, Owner: by, Attempt: number, Phone: "447700900123", Category: d.category, UpdatedAt: m.now}, state)
 	err := m.l.Finish(m.l.ctx, a)
 
 	ours := d.owner == by && d.attempt == number && number > 0
@@ -212,12 +212,12 @@ func (m *model) finish(t *rapid.T) {
 		state == nudgewire.StateWaiting && d.state == nudgewire.StateInDoubt // surely not taken, which ends the doubt
 	if !ours || (d.state != nudgewire.StateSending && !late) {
 		if !errors.Is(err, nudgewire.ErrClaimLost) {
-			t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+			t.Fatalf("message %d: %v, model %+v", id, err, d)
 		}
 		return
 	}
 	if err != nil {
-		t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+		t.Fatalf("message %d: %v, model %+v", id, err, d)
 	}
 	d.state = state
 	if state == nudgewire.StateWaiting {
@@ -262,9 +262,9 @@ func (m *model) abandon(t *rapid.T) {
 
 func (m *model) cancel(t *rapid.T) {
 	id, d := m.pick(t)
-	err := m.l.CancelDispatch(m.l.ctx, id, "by hand")
+	err := m.l.CancelMessage(m.l.ctx, id, "by hand")
 	if ok := d.state == nudgewire.StateWaiting; ok != (err == nil) {
-		t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+		t.Fatalf("message %d: %v, model %+v", id, err, d)
 	}
 	if err == nil {
 		d.state = nudgewire.StateCancelled
@@ -276,7 +276,7 @@ func (m *model) resolve(t *rapid.T) {
 	r := rapid.SampledFrom([]nudgewire.Resolution{nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop}).Draw(t, "resolution")
 	err := m.l.Resolve(m.l.ctx, id, r, "by hand")
 	if ok := d.state == nudgewire.StateInDoubt; ok != (err == nil) {
-		t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+		t.Fatalf("message %d: %v, model %+v", id, err, d)
 	}
 	if err != nil {
 		return
@@ -295,9 +295,9 @@ func (m *model) poll(t *rapid.T) {
 	id, d := m.pick(t)
 	status := rapid.SampledFrom([]nudgewire.Status{"", "queued", "sent", "delivered", "read", "failed", "odd"}).Draw(t, "status")
 	final := rapid.Bool().Draw(t, "final")
-	err := m.l.FinishPoll(m.l.ctx, nudgewire.Poll{DispatchID: id, Status: status, Final: final, At: m.now, NextPollAt: m.now.Add(time.Hour)})
+	err := m.l.FinishPoll(m.l.ctx, nudgewire.Poll{MessageID: id, Status: status, Final: final, At: m.now, NextPollAt: m.now.Add(time.Hour)})
 	if has := d.status != ""; has != (err == nil) {
-		t.Fatalf("dispatch %d: %v, model %+v", id, err, d)
+		t.Fatalf("message %d: %v, model %+v", id, err, d)
 	}
 	if err != nil {
 		return
@@ -319,27 +319,22 @@ func (m *model) later(t *rapid.T) {
 
 // compare reads all that the store holds and holds it against the model.
 func (m *model) compare(t *rapid.T) {
-	rows, err := m.l.Dispatches(m.l.ctx, store.DispatchFilter{Limit: 1 << 20})
+	rows, err := m.l.Messages(m.l.ctx, store.MessageFilter{Limit: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(rows) != len(m.rows) {
-		t.Fatalf("%d dispatches, model %d", len(rows), len(m.rows))
+		t.Fatalf("%d messages, model %d", len(rows), len(m.rows))
 	}
 	for _, got := range rows {
-		i := slices.IndexFunc(m.rows, func(d *modelDispatch) bool { return d.id == got.ID })
+		i := slices.IndexFunc(m.rows, func(d *modelMessage) bool { return d.id == got.ID })
 		if i < 0 {
-			t.Fatalf("dispatch %d is not in the model", got.ID)
+			t.Fatalf("message %d is not in the model", got.ID)
 		}
 		want := m.rows[i]
-		var status nudgewire.Status
-		var final bool
-		if got.Message != nil {
-			status, final = got.Message.Status, got.Message.Final
-		}
 		if got.State != want.state || got.Attempt != want.attempt || got.Restarts != want.restarts || got.Key != want.key ||
-			!got.DueAt.Equal(want.due) || !got.ExpiresAt.Equal(want.expires) || status != want.status || final != want.final {
-			t.Fatalf("dispatch %+v, message %q final %v\nmodel %+v", got.Dispatch, status, final, want)
+			!got.DueAt.Equal(want.due) || !got.ExpiresAt.Equal(want.expires) || got.Status != want.status || got.Final != want.final {
+			t.Fatalf("message %+v\nmodel %+v", got.Message, want)
 		}
 	}
 	m.l.recount()

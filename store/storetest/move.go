@@ -126,7 +126,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 			t.Fatal(err)
 		}
 	}
-	l.tell("crm", "message.*", "dispatch.*", "run.*")
+	l.tell("crm", "message.*", "run.*")
 	must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "former", Name: "later"}}))
 	// What is a hundred days old when the data moves.
 	must(l.SaveConfig(l.ctx, "v1", "api: {}", noon))
@@ -135,7 +135,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 		d := l.claimed(fmt.Sprint("old ", i), phone(movedPhone(i)))
 		l.mustFinish(d, nudgewire.StateAccepted)
 		if i > 0 {
-			must(l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: d.ID, Status: nudgewire.StatusDelivered, Final: true, At: noon.Add(time.Hour)}))
+			must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: d.ID, Status: nudgewire.StatusDelivered, Final: true, At: noon.Add(time.Hour)}))
 		}
 	}
 	l.mustFinish(l.claimed("refused"), nudgewire.StateRejected)
@@ -159,7 +159,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 	// A restoration that was reviewed.
 	l = reopen(t, m.Restored(t, l.dsn))
 	l.settleBy(modelSettle)
-	l.tell("crm", "message.*", "dispatch.*", "run.*")
+	l.tell("crm", "message.*", "run.*")
 	l.at(movedAt.Add(-day))
 	must(l.PrepareReview(l.ctx, movedAt.Add(-day), true))
 	_, err = l.EndReview(l.ctx, time.Time{})
@@ -168,7 +168,7 @@ func fillAll(t *testing.T, m Move) *ledger {
 
 	// What ended.
 	now := movedAt.Add(-2 * time.Hour)
-	ended := func(key string, state nudgewire.State, changes ...change) nudgewire.Dispatch {
+	ended := func(key string, state nudgewire.State, changes ...change) nudgewire.Message {
 		changes = append(changes, happened(now), due(now))
 		d := l.claimedAt(movedAt.Add(-time.Hour), key, changes...)
 		if state != "" {
@@ -180,11 +180,11 @@ func fillAll(t *testing.T, m Move) *ledger {
 		ended(fmt.Sprint("ended ", i), state, phone(movedPhone(i)))
 	}
 	delivered := ended("delivered", nudgewire.StateAccepted, phone(movedPhone(4)))
-	must(l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: delivered.ID, Status: nudgewire.StatusDelivered, Final: true, At: movedAt}))
+	must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: delivered.ID, Status: nudgewire.StatusDelivered, Final: true, At: movedAt}))
 	failed := ended("failed", nudgewire.StateAccepted, phone(movedPhone(5)))
 	l.says(failed.ID, nudgewire.StatusFailed, nudgewire.ErrorRecipientLimit, "error 131049: no", movedAt)
 	must(l.Resolve(l.ctx, ended("resolved", nudgewire.StateInDoubt, phone(movedPhone(4))).ID, nudgewire.ResolveAccepted, "it is in the service's list"))
-	must(l.CancelDispatch(l.ctx, l.enqueue("cancelled", happened(now), phone(movedPhone(6)), due(movedAt.Add(time.Hour))), "by hand"))
+	must(l.CancelMessage(l.ctx, l.enqueue("cancelled", happened(now), phone(movedPhone(6)), due(movedAt.Add(time.Hour))), "by hand"))
 	ended("with é and 🧵", nudgewire.StateAccepted, phone(movedPhone(7)))
 
 	// What is under way: claimed, called off while it was claimed, tried again, deferred, steps, a code that is not kept.
@@ -305,14 +305,14 @@ func (l *ledger) tellAll() map[string]any {
 		consents, err := l.Consents(l.ctx, p, "", 100)
 		tell("consents of "+string(p), consents, err)
 	}
-	dispatches, err := l.Dispatches(l.ctx, store.DispatchFilter{Limit: manyRows})
-	tell("dispatches", dispatches, err)
-	for i := range dispatches {
-		d := &dispatches[i]
+	messages, err := l.Messages(l.ctx, store.MessageFilter{Limit: manyRows})
+	tell("messages", messages, err)
+	for i := range messages {
+		d := &messages[i]
 		attempts, err := l.Attempts(l.ctx, d.ID)
 		tell(fmt.Sprint("attempts of ", d.ID), attempts, err)
 		if d.Step > 0 {
-			facts, err := l.StepFacts(l.ctx, &d.Dispatch)
+			facts, err := l.StepFacts(l.ctx, &d.Message)
 			tell(fmt.Sprint("step ", d.ID), facts, err)
 		}
 	}
@@ -423,7 +423,7 @@ func (l *ledger) aDay(random *rand.Rand) (decided []string) {
 		for _, r := range all {
 			out += fmt.Sprint(name(r.EventID), " again ", r.Duplicate)
 			for _, d := range r.Decisions {
-				out += fmt.Sprintf("; %s %s %q %s %v", d.Trigger, d.Outcome, words(d.Reason), name(d.DispatchID), d.Clauses)
+				out += fmt.Sprintf("; %s %s %q %s %v", d.Trigger, d.Outcome, words(d.Reason), name(d.MessageID), d.Clauses)
 			}
 		}
 		return out
@@ -432,7 +432,7 @@ func (l *ledger) aDay(random *rand.Rand) (decided []string) {
 		decided = append(decided, fmt.Sprintf("%s: %+v, %v", what, v, err))
 	}
 	old := []string{"old 1", "waits for years", "ended 2", "delivered", "claimed", "called off", "again", "tombstone", "steps", "code", "deferred", "paced"}
-	l.tell("crm", "message.*", "dispatch.*", "run.*")
+	l.tell("crm", "message.*", "run.*")
 	for step := range 24 * 3 {
 		now := movedAt.Add(time.Duration(step) * 20 * time.Minute)
 		l.at(now)
@@ -474,10 +474,10 @@ func (l *ledger) aDay(random *rand.Rand) (decided []string) {
 		}
 		polls, err := l.ClaimPolls(l.ctx, now, time.Minute, 2)
 		for _, m := range polls {
-			note("poll", fmt.Sprint(name(m.DispatchID), m.ID, m.Phone, m.Status), err)
+			note("poll", fmt.Sprint(name(m.ID), m.ServiceID, m.Phone, m.Status), err)
 			status := []nudgewire.Status{nudgewire.StatusSent, nudgewire.StatusDelivered, nudgewire.StatusFailed}[random.IntN(3)]
-			p := nudgewire.Poll{DispatchID: m.DispatchID, Status: status, Final: status != nudgewire.StatusSent, At: now, NextPollAt: now.Add(time.Hour)}
-			note("status "+string(status), name(m.DispatchID), l.FinishPoll(l.ctx, p))
+			p := nudgewire.Poll{MessageID: m.ID, Status: status, Final: status != nudgewire.StatusSent, At: now, NextPollAt: now.Add(time.Hour)}
+			note("status "+string(status), name(m.ID), l.FinishPoll(l.ctx, p))
 		}
 		out, err := l.ClaimOutgoing(l.ctx, "crm", now, time.Minute, 3)
 		for _, o := range out {
@@ -495,8 +495,8 @@ func (l *ledger) aDay(random *rand.Rand) (decided []string) {
 			note("a slot", won, err)
 		}
 	}
-	dispatches, err := l.Dispatches(l.ctx, store.DispatchFilter{Limit: manyRows})
-	for _, d := range slices.Backward(dispatches) {
+	messages, err := l.Messages(l.ctx, store.MessageFilter{Limit: manyRows})
+	for _, d := range slices.Backward(messages) {
 		note("in the end", fmt.Sprint(name(d.ID), d.Key, d.Trigger, d.State, words(d.Reason), d.DueAt.UTC(), d.Attempt, d.Restarts), err)
 	}
 	counts, err := l.Counts(l.ctx)
@@ -535,7 +535,7 @@ func (l *ledger) deliverMany(n int) {
 				a := attempt(got[i], nudgewire.StateAccepted)
 				a.At = at
 				note(l.Finish(l.ctx, a))
-				note(l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: got[i].ID, Status: nudgewire.StatusDelivered, Final: true, At: at}))
+				note(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: got[i].ID, Status: nudgewire.StatusDelivered, Final: true, At: at}))
 			})
 			done += len(got)
 		}

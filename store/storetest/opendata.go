@@ -75,18 +75,18 @@ func (l *ledger) smallShop() {
 	thanks := func(p *nudgewire.Plan) {
 		w := &p.Proposals[0]
 		p.Event.Kind = "order.created"
-		w.Decision.Trigger, w.Correlation.Trigger, w.Dispatch.Trigger = "thanks", "thanks", "thanks"
-		w.Dispatch.Category, w.Dispatch.Send.Template, w.Dispatch.DueAt = nudgewire.Utility, "order_update", p.Event.ReceivedAt
+		w.Decision.Trigger, w.Correlation.Trigger, w.Message.Trigger = "thanks", "thanks", "thanks"
+		w.Message.Category, w.Message.Send.Template, w.Message.DueAt = nudgewire.Utility, "order_update", p.Event.ReceivedAt
 	}
 	at := func(when time.Time) change {
 		return func(p *nudgewire.Plan) {
 			p.Event.ReceivedAt, p.Event.OccurredAt = when, when
-			p.Proposals[0].Decision.At, p.Proposals[0].EventAt, p.Proposals[0].Dispatch.DueAt = when, when, when.Add(time.Hour)
+			p.Proposals[0].Decision.At, p.Proposals[0].EventAt, p.Proposals[0].Message.DueAt = when, when, when.Add(time.Hour)
 			l.at(when)
 		}
 	}
-	poll := func(id nudgewire.DispatchID, status nudgewire.Status, class nudgewire.ErrorClass, when time.Time) {
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, Status: status, Class: class, At: when, NextPollAt: when.Add(time.Hour)}); err != nil {
+	poll := func(id nudgewire.MessageID, status nudgewire.Status, class nudgewire.ErrorClass, when time.Time) {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: status, Class: class, At: when, NextPollAt: when.Add(time.Hour)}); err != nil {
 			l.t.Fatal(err)
 		}
 	}
@@ -94,18 +94,18 @@ func (l *ledger) smallShop() {
 	noonNext := noon.Add(24 * time.Hour)
 
 	a := l.mustFinish(l.claimedAt(noon.Add(time.Hour), "cart-7", at(noon), phone(ana)), nudgewire.StateAccepted)
-	poll(a.DispatchID, nudgewire.StatusDelivered, "", a.At.Add(5*time.Second))
+	poll(a.MessageID, nudgewire.StatusDelivered, "", a.At.Add(5*time.Second))
 	b := l.mustFinish(l.claimedAt(noon.Add(2*time.Hour), "1001", at(noon.Add(2*time.Hour)), phone(ben), thanks), nudgewire.StateAccepted)
-	poll(b.DispatchID, nudgewire.StatusFailed, nudgewire.ErrorPermanent, b.At.Add(time.Minute))
+	poll(b.MessageID, nudgewire.StatusFailed, nudgewire.ErrorPermanent, b.At.Add(time.Minute))
 	l.mustFinish(l.claimedAt(noonNext, "1002", at(noonNext), phone(cyd), thanks), nudgewire.StateInDoubt)
 	c := l.mustFinish(l.claimedAt(noonNext.Add(time.Minute), "1003", at(noonNext.Add(time.Minute)), phone(ana), thanks), nudgewire.StateAccepted)
-	poll(c.DispatchID, nudgewire.StatusRead, "", c.At.Add(time.Minute))
+	poll(c.MessageID, nudgewire.StatusRead, "", c.At.Add(time.Minute))
 	l.enqueue("cart-8", at(noonNext.Add(2*time.Minute)), phone(cyd))
 	l.enqueue("cart-9", at(noonNext.Add(3*time.Minute)), phone(ben))
 	l.mustAccept(order("cart-9", at(noonNext.Add(4*time.Minute)), phone(ben)))
 
 	skipped := cart("cart-10", at(noonNext.Add(5*time.Minute)), phone(ana))
-	skipped.Proposals[0].Decision.Outcome, skipped.Proposals[0].Dispatch = nudgewire.Skipped, nudgewire.Dispatch{}
+	skipped.Proposals[0].Decision.Outcome, skipped.Proposals[0].Message = nudgewire.Skipped, nudgewire.Message{}
 	l.settleBy(func(w nudgewire.Proposal, _ nudgewire.Facts) nudgewire.Settlement {
 		return nudgewire.Settlement{Outcome: w.Decision.Outcome}
 	})

@@ -85,7 +85,7 @@ func (s suite) optOuts(t *testing.T) {
 		if len(got) != 1 || got[0].ID != code {
 			t.Errorf("claimed %+v", got)
 		}
-		same(t, "what waited", nudgewire.StateDropped, l.dispatch(waits).State)
+		same(t, "what waited", nudgewire.StateDropped, l.message(waits).State)
 		list, err := l.Blocks(l.ctx, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -91,27 +91,27 @@ func (s suite) outgoing(t *testing.T) {
 
 	t.Run("a life of a message is told in its order, to each receiver what it wants", func(t *testing.T) {
 		l := s.open(t)
-		l.tell("crm", "dispatch.*", "message.*", "decision.planned")
+		l.tell("crm", "message.*", "decision.planned")
 		l.tell("lake", "message.delivered")
 		d := l.claimed("1")
 		l.mustFinish(d, nudgewire.StateAccepted)
 		for _, status := range []nudgewire.Status{"sent", "sent", "delivered", "queued"} {
-			p := nudgewire.Poll{DispatchID: d.ID, Status: status, At: noon.Add(time.Hour), NextPollAt: at}
+			p := nudgewire.Poll{MessageID: d.ID, Status: status, At: noon.Add(time.Hour), NextPollAt: at}
 			if err := l.FinishPoll(l.ctx, p); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: d.ID, Status: "read", At: noon.Add(time.Hour), Final: true}); err != nil {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: d.ID, Status: "read", At: noon.Add(time.Hour), Final: true}); err != nil {
 			t.Fatal(err)
 		}
 		all := l.allOutgoing("crm", at)
-		same(t, "kinds", []string{"dispatch.waiting", "decision.planned", "dispatch.accepted", "message.accepted", "message.sent", "message.delivered", "message.read"}, kindsOf(all))
+		same(t, "kinds", []string{"message.waiting", "decision.planned", "message.accepted", "message.sent", "message.delivered", "message.read"}, kindsOf(all))
 		for i, o := range all {
 			if o.Change.Message != d.ID || o.Change.Phone != d.Phone || o.Change.Trigger != d.Trigger || o.Change.Event != d.EventID {
 				t.Errorf("change %d: %+v", i, o.Change)
 			}
 		}
-		if m := all[3].Change; m.MessageID == "" || m.Status != nudgewire.StatusAccepted || m.State != "" {
+		if m := all[2].Change; m.MessageID == "" || m.Status != nudgewire.StatusAccepted || m.State != "" {
 			t.Errorf("message: %+v", m)
 		}
 		same(t, "kinds of the other", []string{"message.delivered"}, kindsOf(l.allOutgoing("lake", at)))
@@ -119,12 +119,12 @@ func (s suite) outgoing(t *testing.T) {
 
 	t.Run("a delivery that fails holds back those of its message, and no other", func(t *testing.T) {
 		l := s.open(t)
-		l.tell("crm", "dispatch.*")
+		l.tell("crm", "message.*")
 		one, two := l.claimed("1", person(1)), l.claimed("2", person(2))
 		l.mustFinish(one, nudgewire.StateRejected)
 		l.mustFinish(two, nudgewire.StateRejected)
 		first := l.outgoing("crm", at, 9)
-		same(t, "first", []string{"dispatch.waiting", "dispatch.waiting"}, kindsOf(first))
+		same(t, "first", []string{"message.waiting", "message.waiting"}, kindsOf(first))
 		l.endOutgoing(first[0], untold, at, at.Add(time.Hour))
 		l.endOutgoing(first[1], delivered, at, time.Time{})
 		next := l.outgoing("crm", at, 9)
@@ -144,12 +144,12 @@ func (s suite) outgoing(t *testing.T) {
 		}
 		// Given up: what comes after it goes.
 		l.endOutgoing(late[0], givenUp, at.Add(time.Hour), time.Time{})
-		same(t, "the rest", []string{"dispatch.rejected"}, kindsOf(l.allOutgoing("crm", at.Add(time.Hour))))
+		same(t, "the rest", []string{"message.rejected"}, kindsOf(l.allOutgoing("crm", at.Add(time.Hour))))
 	})
 
 	t.Run("what a dead process had in hand is due again when its lease ends, and its late end does not count", func(t *testing.T) {
 		l := s.open(t)
-		l.tell("crm", "dispatch.waiting")
+		l.tell("crm", "message.waiting")
 		l.enqueue("1")
 		first := l.outgoing("crm", at, 9)
 		if got := l.outgoing("crm", at.Add(30*time.Second), 9); len(first) != 1 || len(got) != 0 {
@@ -169,18 +169,18 @@ func (s suite) outgoing(t *testing.T) {
 
 	t.Run("in doubt, then resolved; cancelled, dropped, a run that ends", func(t *testing.T) {
 		l := s.open(t)
-		l.tell("crm", "dispatch.in_doubt", "dispatch.accepted", "dispatch.cancelled", "message.untracked", "run.*")
+		l.tell("crm", "message.in_doubt", "message.cancelled", "message.untracked", "run.*")
 		d := l.claimed("1", person(1))
 		l.mustFinish(d, nudgewire.StateInDoubt)
 		if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveAccepted, "seen on the phone"); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.CancelDispatch(l.ctx, l.enqueue("2", person(2)), "by Ann"); err != nil {
+		if err := l.CancelMessage(l.ctx, l.enqueue("2", person(2)), "by Ann"); err != nil {
 			t.Fatal(err)
 		}
 		r := l.mustSet(l.mustStart(aRun("newsletter", "2026-03-02 12:00")), nudgewire.RunSkipped)
 		all := l.allOutgoing("crm", at)
-		same(t, "kinds", []string{"dispatch.in_doubt", "dispatch.cancelled", "run.skipped", "dispatch.accepted", "message.untracked"}, kindsOf(all))
+		same(t, "kinds", []string{"message.in_doubt", "message.cancelled", "run.skipped", "message.untracked"}, kindsOf(all))
 		if c := all[2].Change; c.Run != r.ID || c.Job != "newsletter" || c.State != "skipped" {
 			t.Errorf("run: %+v", c)
 		}
@@ -191,7 +191,7 @@ func (s suite) outgoing(t *testing.T) {
 
 	t.Run("replay sends again what ended, in its order, and counts first", func(t *testing.T) {
 		l := s.open(t)
-		l.tell("crm", "dispatch.*")
+		l.tell("crm", "message.*")
 		d := l.claimed("1", person(1))
 		l.mustFinish(d, nudgewire.StateRejected)
 		l.enqueue("2", person(2))
@@ -229,7 +229,7 @@ func (s suite) outgoing(t *testing.T) {
 			t.Fatalf("what waits was counted: %d, %v", n, err)
 		}
 		again := l.allOutgoing("crm", at)
-		if len(again) != 3 || again[0].Kind != "dispatch.waiting" {
+		if len(again) != 3 || again[0].Kind != "message.waiting" {
 			t.Fatalf("%+v", again)
 		}
 		same(t, "ids", len(ids(first)), len(ids(again)))
@@ -237,7 +237,7 @@ func (s suite) outgoing(t *testing.T) {
 
 	t.Run("how it goes with a receiver", func(t *testing.T) {
 		l := s.open(t)
-		l.tell("crm", "dispatch.waiting")
+		l.tell("crm", "message.waiting")
 		l.enqueue("1", person(1))
 		l.enqueue("2", person(2))
 		got := l.outgoing("crm", at, 9)
@@ -261,8 +261,8 @@ func (s suite) outgoing(t *testing.T) {
 
 	t.Run("retention removes what ended, and what nobody takes", func(t *testing.T) {
 		l := s.open(t)
-		l.tell("crm", "dispatch.waiting")
-		l.tell("gone", "dispatch.waiting")
+		l.tell("crm", "message.waiting")
+		l.tell("gone", "message.waiting")
 		l.enqueue("1", person(1))
 		l.allOutgoing("crm", at)
 		for _, step := range []struct {

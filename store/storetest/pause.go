@@ -51,7 +51,7 @@ func (s suite) pauses(t *testing.T) {
 		pause(t, l, map[string]string{"remin": "is off"})
 		same(t, "another trigger", 1, len(l.mustClaim(later, 9)))
 		pause(t, l, off)
-		row := nudgewire.Dispatch{Trigger: "remind"}
+		row := nudgewire.Message{Trigger: "remind"}
 		if h, halted := l.Held(&row); halted {
 			t.Errorf("a row of a job is held by %s", h.What())
 		}
@@ -83,8 +83,8 @@ func (s suite) pauses(t *testing.T) {
 		pause(t, l, off)
 		l.mustAccept(order("a"))
 		l.mustClaim(noon.Add(time.Hour), 9)
-		same(t, "ordered", nudgewire.StateCancelled, l.dispatch(a).State)
-		same(t, "expired", nudgewire.StateDropped, l.dispatch(b).State)
+		same(t, "ordered", nudgewire.StateCancelled, l.message(a).State)
+		same(t, "expired", nudgewire.StateDropped, l.message(b).State)
 	})
 	t.Run("a person releases it until the trigger sends again", func(t *testing.T) {
 		dsn := s.fresh(t)
@@ -137,7 +137,7 @@ func (s suite) pauses(t *testing.T) {
 		l.enqueue("e", due(noon), template("other"))
 		sending := l.mustClaim(noon, 1)[0]
 		pause(t, l, off)
-		f := store.DispatchFilter{State: nudgewire.StateWaiting, Trigger: "remind", Template: "offer", DueBefore: noon.Add(time.Minute)}
+		f := store.MessageFilter{State: nudgewire.StateWaiting, Trigger: "remind", Template: "offer", DueBefore: noon.Add(time.Minute)}
 		found, err := l.TallyByTrigger(l.ctx, f)
 		if err != nil {
 			t.Fatal(err)
@@ -148,10 +148,10 @@ func (s suite) pauses(t *testing.T) {
 				t.Errorf("cancelled %d, %v; want %d", n, err, want)
 			}
 		}
-		same(t, "what was being sent", nudgewire.StateSending, l.dispatch(sending.ID).State)
+		same(t, "what was being sent", nudgewire.StateSending, l.message(sending.ID).State)
 		if n, err := l.WaitingOf(l.ctx, "remind"); n != 2 || err != nil {
 			t.Errorf("%d still wait, %v; want the one due later and that of another template", n, err)
 		}
-		l.totals(map[string]int64{"dispatches_cancelled": 2})
+		l.totals(map[string]int64{"messages_cancelled": 2})
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// message stores an accepted message whose first look is due at once.
-func (l *ledger) message(key string) nudgewire.DispatchID {
+// followed stores an accepted message whose first look is due at once.
+func (l *ledger) followed(key string) nudgewire.MessageID {
 	l.t.Helper()
 	d := l.claimed(key)
 	a := attempt(d, nudgewire.StateAccepted)
@@ -26,26 +26,26 @@ func (s suite) polls(t *testing.T) {
 	t.Run("due messages are claimed once, longest waiting first, and again after the lease", func(t *testing.T) {
 		l := s.open(t)
 		for i := range 3 {
-			l.message(fmt.Sprint(i))
+			l.followed(fmt.Sprint(i))
 		}
-		claim := func(at time.Time, n int) (ids []nudgewire.DispatchID) {
+		claim := func(at time.Time, n int) (ids []nudgewire.MessageID) {
 			got, err := l.ClaimPolls(l.ctx, at, time.Minute, n)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, m := range got {
-				ids = append(ids, m.DispatchID)
+				ids = append(ids, m.ID)
 				if !m.NextPollAt.Equal(at.Add(time.Minute)) {
 					t.Errorf("next poll %v", m.NextPollAt)
 				}
 			}
 			return ids
 		}
-		same(t, "none", []nudgewire.DispatchID{}, claim(noon, 9))
-		same(t, "two", []nudgewire.DispatchID{1, 2}, claim(start, 2))
-		same(t, "the third", []nudgewire.DispatchID{3}, claim(start, 2))
-		same(t, "all claimed", []nudgewire.DispatchID{}, claim(start, 2))
-		same(t, "lapsed", []nudgewire.DispatchID{1, 2, 3}, claim(start.Add(time.Minute), 9))
+		same(t, "none", []nudgewire.MessageID{}, claim(noon, 9))
+		same(t, "two", []nudgewire.MessageID{1, 2}, claim(start, 2))
+		same(t, "the third", []nudgewire.MessageID{3}, claim(start, 2))
+		same(t, "all claimed", []nudgewire.MessageID{}, claim(start, 2))
+		same(t, "lapsed", []nudgewire.MessageID{1, 2, 3}, claim(start.Add(time.Minute), 9))
 		at, ok, err := l.NextPoll(l.ctx)
 		if err != nil || !ok || !at.Equal(start.Add(2*time.Minute)) {
 			t.Errorf("NextPoll = %v, %v, %v", at, ok, err)
@@ -79,12 +79,12 @@ func (s suite) polls(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			l := s.open(t)
-			id := l.message("1")
+			id := l.followed("1")
 			first := map[nudgewire.Status]time.Time{}
 			var at time.Time
 			for i, k := range tt.looks {
 				at = start.Add(time.Duration(i) * time.Minute)
-				p := nudgewire.Poll{DispatchID: id, Status: k.status, Final: k.final, At: at, NextPollAt: at.Add(time.Hour)}
+				p := nudgewire.Poll{MessageID: id, Status: k.status, Final: k.final, At: at, NextPollAt: at.Add(time.Hour)}
 				if err := l.FinishPoll(l.ctx, p); err != nil {
 					t.Fatal(err)
 				}
@@ -120,9 +120,9 @@ func (s suite) polls(t *testing.T) {
 	}
 	t.Run("the reason and the service's time are kept", func(t *testing.T) {
 		l := s.open(t)
-		id := l.message("1")
+		id := l.followed("1")
 		told := start.Add(-time.Minute)
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, Status: nudgewire.StatusFailed, Error: "no such number", ToldAt: told, Final: true, At: start}); err != nil {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "no such number", ToldAt: told, Final: true, At: start}); err != nil {
 			t.Fatal(err)
 		}
 		m, err := l.Message(l.ctx, id)
@@ -133,12 +133,12 @@ func (s suite) polls(t *testing.T) {
 	})
 	t.Run("a poll of no message, or without a time, is refused", func(t *testing.T) {
 		l := s.open(t)
-		err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 4, At: noon, NextPollAt: noon})
-		wantErr(t, err, "poll of dispatch 4: not found")
+		err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 4, At: noon, NextPollAt: noon})
+		wantErr(t, err, "poll of message 4: not found")
 		if !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Error("not ErrNotFound")
 		}
-		wantErr(t, l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 4, At: noon}), "poll of dispatch 4: needs its time, and the next one unless it is final")
+		wantErr(t, l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 4, At: noon}), "poll of message 4: needs its time, and the next one unless it is final")
 		_, err = l.ClaimPolls(l.ctx, noon, 0, 1)
 		wantErr(t, err, "claim polls: needs a lease")
 	})
@@ -149,42 +149,42 @@ func (s suite) polls(t *testing.T) {
 func (s suite) overdue(t *testing.T) {
 	l := s.open(t)
 	a := l.mustFinish(l.claimed("1"), nudgewire.StateAccepted)
-	id, at := a.DispatchID, a.At
-	listed := func(now, accepted time.Time) (ids []nudgewire.DispatchID) {
+	id, at := a.MessageID, a.At
+	listed := func(now, accepted time.Time) (ids []nudgewire.MessageID) {
 		t.Helper()
 		got, err := l.OverduePolls(l.ctx, now, accepted, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range got {
-			ids = append(ids, got[i].DispatchID)
+			ids = append(ids, got[i].ID)
 		}
 		return ids
 	}
-	none := []nudgewire.DispatchID(nil)
+	none := []nudgewire.MessageID(nil)
 	due := a.Message.NextPollAt
 	same(t, "before anybody asked", none, listed(due, at))
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, At: due, NextPollAt: due}); err != nil {
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, At: due, NextPollAt: due}); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "before it is due", none, listed(due.Add(-time.Second), at))
 	same(t, "while it is young", none, listed(due, at.Add(-time.Second)))
-	same(t, "due and old", []nudgewire.DispatchID{id}, listed(due, at))
+	same(t, "due and old", []nudgewire.MessageID{id}, listed(due, at))
 
 	l.enqueue("2", account("gone"))
 	_, claims := l.claimFor("gone", noon.Add(time.Hour))
 	b := attempt(claims[0], nudgewire.StateAccepted)
-	b.Message.ID, b.Message.NextPollAt = "77", due
+	b.Message.ServiceID, b.Message.NextPollAt = "77", due
 	if err := l.Finish(l.ctx, b); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "of an account that left the config, too", []nudgewire.DispatchID{id, b.DispatchID}, listed(due, b.At))
+	same(t, "of an account that left the config, too", []nudgewire.MessageID{id, b.MessageID}, listed(due, b.At))
 
 	if _, err := l.ClaimPolls(l.ctx, due, time.Minute, 1); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "while it is asked about", []nudgewire.DispatchID{b.DispatchID}, listed(due, at))
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, Status: nudgewire.StatusExpired, Final: true, Unasked: true, At: due}); err != nil {
+	same(t, "while it is asked about", []nudgewire.MessageID{b.MessageID}, listed(due, at))
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusExpired, Final: true, Unasked: true, At: due}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := l.Message(l.ctx, id)

@@ -17,7 +17,7 @@ func (s suite) reads(t *testing.T) {
 	// Ten minutes apart: two phones in turn; the fourth has no phone, the fifth no trigger.
 	for i := range 12 {
 		p := cart(fmt.Sprint(i), received(noon.Add(time.Duration(i)*10*time.Minute)), phone([]nudgewire.Phone{ana, ben}[i%2]))
-		p.Proposals[0].Dispatch.CreatedAt = p.Event.ReceivedAt
+		p.Proposals[0].Message.CreatedAt = p.Event.ReceivedAt
 		switch i {
 		case 3:
 			p.Event.Contact = nudgewire.Contact{PhoneProblem: "too short"}
@@ -78,53 +78,53 @@ func (s suite) reads(t *testing.T) {
 	l.mustFinish(sent[0], nudgewire.StateAccepted)
 	l.mustFinish(sent[1], nudgewire.StateRejected)
 	l.mustFinish(sent[2], nudgewire.StateInDoubt)
-	if err := l.CancelDispatch(l.ctx, 10, "by hand"); err != nil {
+	if err := l.CancelMessage(l.ctx, 10, "by hand"); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("lists of dispatches", func(t *testing.T) {
+	t.Run("lists of messages", func(t *testing.T) {
 		tests := map[string]struct {
-			filter store.DispatchFilter
-			want   []nudgewire.DispatchID
+			filter store.MessageFilter
+			want   []nudgewire.MessageID
 		}{
-			"are newest first":    {store.DispatchFilter{Limit: 3}, []nudgewire.DispatchID{10, 9, 8}},
-			"go on before one":    {store.DispatchFilter{Limit: 2, Before: 9}, []nudgewire.DispatchID{8, 7}},
-			"go down to one":      {store.DispatchFilter{DownTo: 9}, []nudgewire.DispatchID{10, 9}},
-			"look at some":        {store.DispatchFilter{State: nudgewire.StateAccepted, Before: 10, DownTo: 2}, nil},
-			"are waiting":         {store.DispatchFilter{State: nudgewire.StateWaiting, Limit: 2}, []nudgewire.DispatchID{9, 8}},
-			"are accepted":        {store.DispatchFilter{State: nudgewire.StateAccepted}, []nudgewire.DispatchID{1}},
-			"are rejected":        {store.DispatchFilter{State: nudgewire.StateRejected}, []nudgewire.DispatchID{2}},
-			"are in doubt":        {store.DispatchFilter{State: nudgewire.StateInDoubt}, []nudgewire.DispatchID{3}},
-			"are cancelled":       {store.DispatchFilter{State: nudgewire.StateCancelled}, []nudgewire.DispatchID{10}},
-			"are being sent":      {store.DispatchFilter{State: nudgewire.StateSending}, nil},
-			"have a status":       {store.DispatchFilter{Status: nudgewire.StatusAccepted}, []nudgewire.DispatchID{1}},
-			"have another status": {store.DispatchFilter{Status: nudgewire.StatusFailed}, nil},
-			"have an odd status":  {store.DispatchFilter{Status: "it's odd"}, nil},
-			"are of a trigger":    {store.DispatchFilter{Trigger: "remind", Limit: 1}, []nudgewire.DispatchID{10}},
-			"are of no trigger":   {store.DispatchFilter{Trigger: "other"}, nil},
-			"are of an event":     {store.DispatchFilter{EventID: 6}, []nudgewire.DispatchID{4}},
-			"are of no event":     {store.DispatchFilter{EventID: 5}, nil},
-			"are of a phone":      {store.DispatchFilter{Phone: ben}, []nudgewire.DispatchID{10, 8, 6, 4, 2}},
-			"begin at a time":     {store.DispatchFilter{Since: noon.Add(100 * time.Minute)}, []nudgewire.DispatchID{10, 9}},
+			"are newest first":    {store.MessageFilter{Limit: 3}, []nudgewire.MessageID{10, 9, 8}},
+			"go on before one":    {store.MessageFilter{Limit: 2, Before: 9}, []nudgewire.MessageID{8, 7}},
+			"go down to one":      {store.MessageFilter{DownTo: 9}, []nudgewire.MessageID{10, 9}},
+			"look at some":        {store.MessageFilter{State: nudgewire.StateAccepted, Before: 10, DownTo: 2}, nil},
+			"are waiting":         {store.MessageFilter{State: nudgewire.StateWaiting, Limit: 2}, []nudgewire.MessageID{9, 8}},
+			"are accepted":        {store.MessageFilter{State: nudgewire.StateAccepted}, []nudgewire.MessageID{1}},
+			"are rejected":        {store.MessageFilter{State: nudgewire.StateRejected}, []nudgewire.MessageID{2}},
+			"are in doubt":        {store.MessageFilter{State: nudgewire.StateInDoubt}, []nudgewire.MessageID{3}},
+			"are cancelled":       {store.MessageFilter{State: nudgewire.StateCancelled}, []nudgewire.MessageID{10}},
+			"are being sent":      {store.MessageFilter{State: nudgewire.StateSending}, nil},
+			"have a status":       {store.MessageFilter{Status: nudgewire.StatusAccepted}, []nudgewire.MessageID{1}},
+			"have another status": {store.MessageFilter{Status: nudgewire.StatusFailed}, nil},
+			"have an odd status":  {store.MessageFilter{Status: "it's odd"}, nil},
+			"are of a trigger":    {store.MessageFilter{Trigger: "remind", Limit: 1}, []nudgewire.MessageID{10}},
+			"are of no trigger":   {store.MessageFilter{Trigger: "other"}, nil},
+			"are of an event":     {store.MessageFilter{EventID: 6}, []nudgewire.MessageID{4}},
+			"are of no event":     {store.MessageFilter{EventID: 5}, nil},
+			"are of a phone":      {store.MessageFilter{Phone: ben}, []nudgewire.MessageID{10, 8, 6, 4, 2}},
+			"begin at a time":     {store.MessageFilter{Since: noon.Add(100 * time.Minute)}, []nudgewire.MessageID{10, 9}},
 		}
 		for name, tt := range tests {
 			t.Run(name, func(t *testing.T) {
-				rows, err := l.Dispatches(l.ctx, tt.filter)
+				rows, err := l.Messages(l.ctx, tt.filter)
 				if err != nil {
 					t.Fatal(err)
 				}
-				var got []nudgewire.DispatchID
+				var got []nudgewire.MessageID
 				for _, r := range rows {
 					got = append(got, r.ID)
 				}
-				same(t, "dispatches", tt.want, got)
+				same(t, "messages", tt.want, got)
 			})
 		}
-		_, err := l.Dispatches(l.ctx, store.DispatchFilter{State: "x' OR '1'='1"})
-		wantErr(t, err, `list dispatches: unknown state "x' OR '1'='1"`)
+		_, err := l.Messages(l.ctx, store.MessageFilter{State: "x' OR '1'='1"})
+		wantErr(t, err, `list messages: unknown state "x' OR '1'='1"`)
 	})
 	t.Run("a message by the id that the service gave it", func(t *testing.T) {
-		m, err := l.MessageByID(l.ctx, "90071992547409931")
-		if err != nil || m.DispatchID != 1 {
+		m, err := l.MessageByServiceID(l.ctx, "90071992547409931")
+		if err != nil || m.ID != 1 {
 			t.Errorf("by the service's id: %+v (%v)", m, err)
 		}
 	})
@@ -144,7 +144,7 @@ func (s suite) reads(t *testing.T) {
 			for _, d := range s.Decisions {
 				one.Outcomes = append(one.Outcomes, d.Outcome)
 			}
-			for _, d := range s.Dispatches {
+			for _, d := range s.Messages {
 				one.Messages = append(one.Messages, d.State)
 			}
 			got = append(got, one)
@@ -158,8 +158,8 @@ func (s suite) reads(t *testing.T) {
 			{9, planned, waiting},
 			{11, planned, waiting},
 		}, got)
-		first, second := stories[0].Dispatches[0], stories[1].Dispatches[0]
-		if first.Message == nil || first.Message.ID != "90071992547409931" || len(second.Attempts) != 1 || second.Message != nil {
+		first, second := stories[0].Messages[0], stories[1].Messages[0]
+		if first.Status == "" || first.ServiceID != "90071992547409931" || len(second.Attempts) != 1 || second.Status != "" {
 			t.Errorf("ends: %+v, %+v", first, second)
 		}
 		if stories, err = l.Story(l.ctx, ana, 2); err != nil || len(stories) != 2 || stories[1].ID != 11 {
@@ -171,7 +171,7 @@ func (s suite) reads(t *testing.T) {
 	})
 	t.Run("an event's story has the payload", func(t *testing.T) {
 		story, err := l.EventStory(l.ctx, 2)
-		if err != nil || string(story.Payload) != `{"cart":"1"}` || len(story.Dispatches) != 1 || story.Dispatches[0].State != nudgewire.StateRejected {
+		if err != nil || string(story.Payload) != `{"cart":"1"}` || len(story.Messages) != 1 || story.Messages[0].State != nudgewire.StateRejected {
 			t.Errorf("%+v (%v)", story, err)
 		}
 	})
@@ -187,11 +187,10 @@ func (s suite) reads(t *testing.T) {
 	})
 	t.Run("what is not there is not found", func(t *testing.T) {
 		tests := map[string]func() error{
-			"event 99: not found":               func() error { _, err := l.Event(l.ctx, 99); return err },
-			"dispatch 99: not found":            func() error { _, err := l.Dispatch(l.ctx, 99); return err },
-			"message of dispatch 99: not found": func() error { _, err := l.Message(l.ctx, 99); return err },
-			"message 99: not found":             func() error { _, err := l.MessageByID(l.ctx, "99"); return err },
-			"message : not found":               func() error { _, err := l.MessageByID(l.ctx, ""); return err },
+			"event 99: not found":      func() error { _, err := l.Event(l.ctx, 99); return err },
+			"message 99: not found":    func() error { _, err := l.Message(l.ctx, 99); return err },
+			"message_id 99: not found": func() error { _, err := l.MessageByServiceID(l.ctx, "99"); return err },
+			"message_id : not found":   func() error { _, err := l.MessageByServiceID(l.ctx, ""); return err },
 		}
 		for words, read := range tests {
 			err := read()
@@ -206,13 +205,13 @@ func (s suite) reads(t *testing.T) {
 	})
 	t.Run("a message is found by the status that it has, on its way and at its end", func(t *testing.T) {
 		way := []nudgewire.Status{nudgewire.StatusAccepted, nudgewire.StatusQueued, "on a truck", nudgewire.StatusSent, nudgewire.StatusDelivered, nudgewire.StatusRead}
-		find := func(id nudgewire.DispatchID, is nudgewire.Status) {
+		find := func(id nudgewire.MessageID, is nudgewire.Status) {
 			for _, status := range append(way, nudgewire.StatusFailed, nudgewire.StatusExpired) {
-				rows, err := l.Dispatches(l.ctx, store.DispatchFilter{Status: status, Trigger: "remind"})
+				rows, err := l.Messages(l.ctx, store.MessageFilter{Status: status, Trigger: "remind"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				found := slices.ContainsFunc(rows, func(d store.DispatchStory) bool { return d.ID == id })
+				found := slices.ContainsFunc(rows, func(d store.MessageStory) bool { return d.ID == id })
 				if found != (status == is) {
 					t.Errorf("message %d is %s; among those %s: %v", id, is, status, found)
 				}
@@ -220,7 +219,7 @@ func (s suite) reads(t *testing.T) {
 		}
 		find(1, nudgewire.StatusAccepted)
 		for _, status := range way[1:] {
-			if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 1, Status: status, At: at, NextPollAt: at.Add(time.Hour)}); err != nil {
+			if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 1, Status: status, At: at, NextPollAt: at.Add(time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
 			find(1, status)
@@ -228,7 +227,7 @@ func (s suite) reads(t *testing.T) {
 		for _, status := range []nudgewire.Status{nudgewire.StatusFailed, nudgewire.StatusExpired} {
 			d := l.mustClaim(at, 1)[0]
 			l.mustFinish(d, nudgewire.StateAccepted)
-			if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: d.ID, Status: status, Final: true, At: at}); err != nil {
+			if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: d.ID, Status: status, Final: true, At: at}); err != nil {
 				t.Fatal(err)
 			}
 			find(d.ID, status)
@@ -303,7 +302,7 @@ func (s suite) configs(t *testing.T) {
 	}
 	t.Run("years of retention remove none, since what is open names one for as long as it is open", func(t *testing.T) {
 		l := s.open(t)
-		d := l.dispatch(l.enqueue("1"))
+		d := l.message(l.enqueue("1"))
 		r := l.handedOver("1", 1)
 		for _, version := range []string{d.Config, r.Config, "unused"} {
 			if err := l.SaveConfig(l.ctx, version, "api: {}", noon); err != nil {
@@ -312,7 +311,7 @@ func (s suite) configs(t *testing.T) {
 		}
 		l.mustSet(r, nudgewire.RunPaused)
 		l.retain(4000)
-		same(t, "what waits", nudgewire.StateWaiting, l.dispatch(d.ID).State)
+		same(t, "what waits", nudgewire.StateWaiting, l.message(d.ID).State)
 		for _, version := range []string{d.Config, r.Config, "unused"} {
 			if text, err := l.Config(l.ctx, version); err != nil || text != "api: {}" {
 				t.Errorf("config %q: %q, %v", version, text, err)
@@ -336,7 +335,7 @@ func (s suite) life(t *testing.T) {
 		if r := again.mustAccept(cart("2")); r.EventID <= last || again.lastFacts().Tombstone == nil {
 			t.Errorf("event %d, facts %+v", r.EventID, again.lastFacts())
 		}
-		if got := again.dispatch(d.ID); got.State != nudgewire.StateSending {
+		if got := again.message(d.ID); got.State != nudgewire.StateSending {
 			t.Errorf("the claim is %s", got.State)
 		}
 		again.mustFinish(d, nudgewire.StateAccepted) // the claim's owner is the same, so it still holds
@@ -357,7 +356,7 @@ func (s suite) life(t *testing.T) {
 		if rows, err := r.Events(l.ctx, store.EventFilter{}); err != nil || len(rows) != 2 {
 			t.Errorf("%d events (%v)", len(rows), err)
 		}
-		wantErr(t, r.CancelDispatch(l.ctx, 1, ""), "dispatch 1: the store is open for reading only")
+		wantErr(t, r.CancelMessage(l.ctx, 1, ""), "message 1: the store is open for reading only")
 		if err := r.Ping(l.ctx); err != nil {
 			t.Error(err)
 		}

@@ -60,8 +60,8 @@ func (s suite) redactions(t *testing.T) {
 	other := func(p *nudgewire.Plan) { p.Event.Connector = "crm" }
 	t.Run("its contacts get no marketing, whatever it comes by; codes and utility go, and so does everybody else", func(t *testing.T) {
 		l := s.open(t)
-		held := []nudgewire.DispatchID{l.enqueue("1"), l.enqueue("2", other)} // the same contact, also by another connector
-		goes := []nudgewire.DispatchID{
+		held := []nudgewire.MessageID{l.enqueue("1"), l.enqueue("2", other)} // the same contact, also by another connector
+		goes := []nudgewire.MessageID{
 			l.enqueue("3", category(nudgewire.Utility)), l.enqueue("4", category(nudgewire.Authentication)), l.enqueue("5", phone(ben), other),
 		}
 		receipt := l.redact("shop", "r1", noon)
@@ -71,13 +71,13 @@ func (s suite) redactions(t *testing.T) {
 		if orders, err := l.Erasures(l.ctx); err != nil || len(orders) > 0 {
 			t.Errorf("it is carried out by nobody: %+v, %v", orders, err)
 		}
-		got := map[nudgewire.DispatchID]bool{}
+		got := map[nudgewire.MessageID]bool{}
 		for _, id := range l.ids(at) {
 			got[id] = true
 		}
 		for _, id := range goes {
 			if !got[id] {
-				t.Errorf("%d did not go: %+v", id, l.dispatch(id))
+				t.Errorf("%d did not go: %+v", id, l.message(id))
 			}
 		}
 		for _, id := range held {
@@ -125,7 +125,7 @@ func (s suite) redactions(t *testing.T) {
 		if _, err := l.ReviewDeferred(l.ctx); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "sent", []nudgewire.DispatchID{id}, l.ids(at.Add(time.Minute)))
+		same(t, "sent", []nudgewire.MessageID{id}, l.ids(at.Add(time.Minute)))
 		if all, err := l.Redactions(l.ctx); len(all) > 0 || err != nil {
 			t.Errorf("open: %+v, %v", all, err)
 		}
@@ -164,12 +164,12 @@ func (s suite) redactions(t *testing.T) {
 		id := l.enqueue("1", expires(at.Add(90*time.Minute)))
 		l.redact("shop", "r1", noon)
 		for _, now := range []time.Duration{0, 30 * time.Minute, time.Hour, 85 * time.Minute} {
-			if got := l.ids(at.Add(now)); len(got) > 0 || l.dispatch(id).State != nudgewire.StateWaiting {
-				t.Errorf("after %s: %v, %+v", now, got, l.dispatch(id))
+			if got := l.ids(at.Add(now)); len(got) > 0 || l.message(id).State != nudgewire.StateWaiting {
+				t.Errorf("after %s: %v, %+v", now, got, l.message(id))
 			}
 		}
-		if got := l.ids(at.Add(90 * time.Minute)); len(got) > 0 || l.dispatch(id).State != nudgewire.StateDropped {
-			t.Errorf("past its end: %v, %+v", got, l.dispatch(id))
+		if got := l.ids(at.Add(90 * time.Minute)); len(got) > 0 || l.message(id).State != nudgewire.StateDropped {
+			t.Errorf("past its end: %v, %+v", got, l.message(id))
 		}
 	})
 	t.Run("an order by hand to forget all that came by it answers the request", func(t *testing.T) {
@@ -208,7 +208,7 @@ func (s suite) redactions(t *testing.T) {
 	})
 }
 
-func phonesOf(all []nudgewire.Dispatch) (out []nudgewire.Phone) {
+func phonesOf(all []nudgewire.Message) (out []nudgewire.Phone) {
 	for i := range all {
 		out = append(out, all[i].Phone)
 	}

@@ -11,16 +11,16 @@ import (
 // byTrigger, template, campaign and texts change who sends a cart, and what it asks for.
 func byTrigger(name string) change {
 	return func(p *nudgewire.Plan) {
-		p.Proposals[0].Decision.Trigger, p.Proposals[0].Correlation.Trigger, p.Proposals[0].Dispatch.Trigger = name, name, name
+		p.Proposals[0].Decision.Trigger, p.Proposals[0].Correlation.Trigger, p.Proposals[0].Message.Trigger = name, name, name
 	}
 }
 
 func sends(s nudgewire.Send) change {
-	return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Send = s }
+	return func(p *nudgewire.Plan) { p.Proposals[0].Message.Send = s }
 }
 
 // refuse is a call of a claim that the service refused once more.
-func (l *ledger) refuse(d nudgewire.Dispatch, what nudgewire.Refused, at time.Time) {
+func (l *ledger) refuse(d nudgewire.Message, what nudgewire.Refused, at time.Time) {
 	l.t.Helper()
 	a := attempt(d, nudgewire.StateWaiting)
 	a.Refused, a.Called, a.RetryAt, a.At, a.Words = what, true, d.DueAt, at, "no such template"
@@ -88,13 +88,13 @@ func (s suite) refusedSends(t *testing.T) {
 	t.Run("a pause lengthens by its probe, which is the newest of those that were never tried", func(t *testing.T) {
 		l := s.open(t)
 		l.at(at)
-		var ids []nudgewire.DispatchID
+		var ids []nudgewire.MessageID
 		for i := range 6 {
 			ids = append(ids, l.enqueue(fmt.Sprint(i), byTrigger("a"), due(noon.Add(time.Duration(i)*time.Second)), phone(nudgewire.Phone(fmt.Sprint(447700900100+i)))))
 		}
 		first := l.mustClaim(at, 1)[0]
 		l.refuse(first, nudgewire.RefusedOrigin, at)
-		for i, want := range []nudgewire.DispatchID{ids[5], ids[4], ids[3]} {
+		for i, want := range []nudgewire.MessageID{ids[5], ids[4], ids[3]} {
 			pause := l.SendHolds()[0]
 			if wait := pause.Until.Sub(at); wait != 5*time.Second<<i {
 				t.Fatalf("pause %d lasts %v", i, wait)
@@ -147,7 +147,7 @@ func (s suite) refusedSends(t *testing.T) {
 		l := s.open(t)
 		l.at(at)
 		for _, account := range []string{"", "brand"} {
-			l.enqueue("of "+account, byTrigger("a"), func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Account = account })
+			l.enqueue("of "+account, byTrigger("a"), func(p *nudgewire.Plan) { p.Proposals[0].Message.Account = account })
 		}
 		got, err := l.Account("brand", 0).Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Marketing: 1})
 		if err != nil || len(got) != 1 {
@@ -157,7 +157,7 @@ func (s suite) refusedSends(t *testing.T) {
 		if n := len(l.mustClaim(at, 9)); n != 1 {
 			t.Errorf("%d of the other account go", n)
 		}
-		row := nudgewire.Dispatch{ID: 1, Trigger: "winback", Key: nudgewire.RowKey(7, 1), Send: nudgewire.Send{Template: "cart"}}
+		row := nudgewire.Message{ID: 1, Trigger: "winback", Key: nudgewire.RowKey(7, 1), Send: nudgewire.Send{Template: "cart"}}
 		for run, want := range map[nudgewire.RunID]bool{7: true, 8: false} {
 			h := nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldService, Name: "cart", Part: "run 7"}
 			if row.Key = nudgewire.RowKey(run, 1); h.Stops(&row) != want {
@@ -229,7 +229,7 @@ func (s suite) probesClaimed(t *testing.T) {
 				t.Fatal("finish")
 			}
 		}
-		if d := l.dispatch(id); d.Attempt != 4 || d.Tries != 2 {
+		if d := l.message(id); d.Attempt != 4 || d.Tries != 2 {
 			t.Errorf("%d claims and %d tries", d.Attempt, d.Tries)
 		}
 	})

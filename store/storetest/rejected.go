@@ -34,7 +34,7 @@ func (s suite) rejected(t *testing.T) {
 	d := l.claimed("e")
 	l.mustFinish(d, nudgewire.StateAccepted)
 	for range 2 { // told twice, it failed once
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: d.ID, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, At: noon}); err != nil {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: d.ID, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, At: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}

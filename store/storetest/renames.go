@@ -25,7 +25,7 @@ func (s suite) renames(t *testing.T) {
 		return func(p *nudgewire.Plan) {
 			trigger(name)(p)
 			p.Proposals[0].Cooldown.Mode = nudgewire.CooldownOnce
-			p.Proposals[0].Dispatch.Trigger = name
+			p.Proposals[0].Message.Trigger = name
 		}
 	}
 	const other = nudgewire.Phone("447700900999")
@@ -58,15 +58,15 @@ func (s suite) renames(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.renamed()
-			same(t, "trigger", "nudge", l.dispatch(id).Trigger)
+			same(t, "trigger", "nudge", l.message(id).Trigger)
 			same(t, "claimed while it is halted", 0, len(l.mustClaim(noon.Add(time.Hour), 5)))
 			l.mustAccept(cart(key, named("nudge"), dedupe("again")))
 			if w := l.lastFacts().Waiting; len(w) != 1 || w[0].ID != id {
 				t.Errorf("waiting: %+v", w)
 			}
 			l.mustAccept(order(key, named("nudge")))
-			same(t, "state", nudgewire.StateCancelled, l.dispatch(id).State)
-			same(t, "state of another's", nudgewire.StateWaiting, l.dispatch(far).State)
+			same(t, "state", nudgewire.StateCancelled, l.message(id).State)
+			same(t, "state of another's", nudgewire.StateWaiting, l.message(far).State)
 			if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "nudge", Kind: nudgewire.HoldHalt}); err != nil {
 				t.Fatal(err)
 			}

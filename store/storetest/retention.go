@@ -69,7 +69,7 @@ func (s suite) retention(t *testing.T) {
 		id := l.enqueue("c1")
 		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, At: noon})
 		l.retain(1000)
-		d := l.dispatch(id)
+		d := l.message(id)
 		same(t, "state", nudgewire.StateWaiting, d.State)
 		if e, err := l.Event(l.ctx, d.EventID); err != nil || e.Cleared {
 			t.Errorf("its event: cleared %v, %v", e.Cleared, err)
@@ -82,8 +82,8 @@ func (s suite) retention(t *testing.T) {
 		l.retain(1000)
 		same(t, "while they are asked about", map[string]int64{"accepted": 3}, l.runMessages(r.ID))
 		l.at(noon)
-		for id := range nudgewire.DispatchID(2) {
-			if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id + 1, Status: nudgewire.StatusDelivered, Final: true, At: noon}); err != nil {
+		for id := range nudgewire.MessageID(2) {
+			if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, Status: nudgewire.StatusDelivered, Final: true, At: noon}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -97,7 +97,7 @@ func (s suite) retention(t *testing.T) {
 		const phone, hidden = "447700900321", "4477******21"
 		r := l.uploading("1", 2)
 		l.accept(r, 1, numbers(100, 2), []string{phone, phone})
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: 1, Status: nudgewire.StatusFailed, Error: "no such number " + phone, Final: true, At: noon}); err != nil {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 1, Status: nudgewire.StatusFailed, Error: "no such number " + phone, Final: true, At: noon}); err != nil {
 			t.Fatal(err)
 		}
 		rows := l.handedOver("2", 1)
@@ -108,14 +108,14 @@ func (s suite) retention(t *testing.T) {
 		l.mustFinish(caused, nudgewire.StateRejected)
 		phonesOf := func() (all []nudgewire.Phone) {
 			t.Helper()
-			for _, id := range []nudgewire.DispatchID{row.ID, caused.ID} {
-				d, err := l.Dispatch(l.ctx, id)
+			for _, id := range []nudgewire.MessageID{row.ID, caused.ID} {
+				d, err := l.Message(l.ctx, id)
 				if err != nil {
 					t.Fatal(err)
 				}
 				all = append(all, d.Phone)
 			}
-			for id := range nudgewire.DispatchID(2) {
+			for id := range nudgewire.MessageID(2) {
 				m, err := l.Message(l.ctx, id+1)
 				if err != nil {
 					t.Fatal(err)
@@ -151,14 +151,14 @@ func (s suite) retention(t *testing.T) {
 			t.Errorf("%q (%v)", m.Error, err)
 		}
 		for _, who := range []nudgewire.Phone{row.Phone, caused.Phone} {
-			if found, err := l.Dispatches(l.ctx, store.DispatchFilter{Phone: who}); err != nil || len(found) != 0 {
+			if found, err := l.Messages(l.ctx, store.MessageFilter{Phone: who}); err != nil || len(found) != 0 {
 				t.Errorf("%d are found by a phone that is masked (%v)", len(found), err)
 			}
 		}
-		if found, err := l.Dispatches(l.ctx, store.DispatchFilter{Phone: phone}); err != nil || len(found) != 1 {
+		if found, err := l.Messages(l.ctx, store.MessageFilter{Phone: phone}); err != nil || len(found) != 1 {
 			t.Errorf("%d of the upload are found (%v)", len(found), err)
 		}
-		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: noon.Add(182 * day)})
+		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: noon.Add(182 * day)})
 		if err != nil || len(went) != 0 || len(stayed) != 1 || !strings.Contains(stayed[0].Words, "retention.phones") {
 			t.Errorf("went %v, stayed %v, %v", went, stayed, err)
 		}
@@ -177,7 +177,7 @@ func (s suite) retention(t *testing.T) {
 		}
 		later := noon.Add(300 * day)
 		l.at(later)
-		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: later})
+		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: later})
 		if err != nil || len(went) != 1 {
 			t.Fatalf("went %v, stayed %v, %v", went, stayed, err)
 		}
@@ -192,12 +192,12 @@ func (s suite) retention(t *testing.T) {
 		}
 		l.retain(690)
 		story, err := l.EventStory(l.ctx, first.EventID)
-		if err != nil || len(story.Dispatches) != 2 {
-			t.Errorf("390 days after the successor's end: %d messages, %v", len(story.Dispatches), err)
+		if err != nil || len(story.Messages) != 2 {
+			t.Errorf("390 days after the successor's end: %d messages, %v", len(story.Messages), err)
 		}
 		l.retain(702)
-		for _, id := range []nudgewire.DispatchID{first.ID, got[0].ID} { // without the second, the first could be sent once more
-			if _, err := l.Dispatch(l.ctx, id); !errors.Is(err, nudgewire.ErrNotFound) {
+		for _, id := range []nudgewire.MessageID{first.ID, got[0].ID} { // without the second, the first could be sent once more
+			if _, err := l.Message(l.ctx, id); !errors.Is(err, nudgewire.ErrNotFound) {
 				t.Errorf("402 days after the successor's end message %d is there: %v", id, err)
 			}
 		}
@@ -209,7 +209,7 @@ func (s suite) retention(t *testing.T) {
 		l := s.open(t)
 		d := l.claimed("c1")
 		l.mustFinish(d, nudgewire.StateRejected)
-		l.enqueue("waits", func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.DueAt = noon.AddDate(9, 0, 0) })
+		l.enqueue("waits", func(p *nudgewire.Plan) { p.Proposals[0].Message.DueAt = noon.AddDate(9, 0, 0) })
 		l.retain(100)
 		if err := l.Forget(l.ctx, []nudgewire.Phone{d.Phone}, "by hand"); err != nil {
 			t.Fatal(err)

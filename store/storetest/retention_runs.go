@@ -139,8 +139,8 @@ func (s suite) retentionOfRuns(t *testing.T) {
 		l.accept(r, 1, numbers(100, 2), nil)
 		l.accept(r, 2, numbers(200, 1), nil)
 		r = l.mustSet(r, nudgewire.RunDone)
-		for id := range nudgewire.DispatchID(3) {
-			if err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id + 1, Status: nudgewire.StatusDelivered, Final: true, At: noon}); err != nil {
+		for id := range nudgewire.MessageID(3) {
+			if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, Status: nudgewire.StatusDelivered, Final: true, At: noon}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -190,7 +190,7 @@ func (s suite) runs(t *testing.T) {
 		window := func(now time.Time, waiting int64) nudgewire.RateWindow {
 			return nudgewire.RateWindow{Job: "winback", Most: 3, From: now.Add(time.Microsecond - time.Hour), Now: now, Waiting: waiting}
 		}
-		take := func(first int64, rows []nudgewire.Dispatch, w nudgewire.RateWindow, want int, since time.Time) {
+		take := func(first int64, rows []nudgewire.Message, w nudgewire.RateWindow, want int, since time.Time) {
 			t.Helper()
 			done, at, err := l.EnqueueAtRate(l.ctx, r.ID, first, rows, w)
 			if err != nil || done != want || !at.Equal(since) {
@@ -492,10 +492,10 @@ func reopenAfter(t testing.TB, l *ledger) *ledger {
 	return reopen(t, l.dsn)
 }
 
-// rowsOf are dispatches of a run's rows.
-func rowsOf(run nudgewire.RunID, first int64, n int) (out []nudgewire.Dispatch) {
+// rowsOf are messages of a run's rows.
+func rowsOf(run nudgewire.RunID, first int64, n int) (out []nudgewire.Message) {
 	for i := range int64(n) {
-		out = append(out, nudgewire.Dispatch{
+		out = append(out, nudgewire.Message{
 			Trigger: "winback", Key: fmt.Sprintf("run %d row %d", run, first+i), Phone: nudgewire.Phone(fmt.Sprintf("4479111%05d", first+i)),
 			Category: nudgewire.Marketing, Send: nudgewire.Send{Template: "winback", Language: "en", Variables: []string{"Ana"}},
 			State: nudgewire.StateWaiting, DueAt: noon, CreatedAt: noon, UpdatedAt: noon, ExpiresAt: noon.Add(time.Hour), Config: "v1",
@@ -518,7 +518,7 @@ func (s suite) enqueue(t *testing.T) {
 		}
 		got := l.mustClaim(noon, 100)
 		if len(got) != 30 {
-			t.Fatalf("%d dispatches, want 30", len(got))
+			t.Fatalf("%d messages, want 30", len(got))
 		}
 		seen := map[string]bool{}
 		for _, d := range got {
@@ -530,8 +530,8 @@ func (s suite) enqueue(t *testing.T) {
 		want := rowsOf(r.ID, 1, 1)[0]
 		want.Run = r.ID
 		want.ID, want.State, want.Attempt, want.Owner, want.LeaseEnds = got[0].ID, nudgewire.StateSending, 1, owner, noon.Add(time.Minute)
-		same(t, "dispatch", want, got[0])
-		l.totals(map[string]int64{"dispatches": 30})
+		same(t, "message", want, got[0])
+		l.totals(map[string]int64{"messages": 30})
 	})
 	t.Run("rows of two runs are apart", func(t *testing.T) {
 		l := s.open(t)
@@ -565,9 +565,9 @@ func (s suite) enqueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, d := range l.mustClaim(noon, 3) {
-			a := nudgewire.Attempt{DispatchID: d.ID, Owner: owner, Number: 1, State: nudgewire.StateRejected, Reason: "no such phone", At: noon}
+			a := nudgewire.Attempt{MessageID: d.ID, Owner: owner, Number: 1, State: nudgewire.StateRejected, Reason: "no such phone", At: noon}
 			if i > 0 {
-				a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ID: nudgewire.MessageID(fmt.Sprint(100 + i)), Status: nudgewire.StatusAccepted}
+				a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ServiceID: nudgewire.ServiceID(fmt.Sprint(100 + i)), Status: nudgewire.StatusAccepted}
 			}
 			if err := l.Finish(l.ctx, a); err != nil {
 				t.Fatal(err)

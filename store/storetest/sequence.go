@@ -16,8 +16,8 @@ func stepped(n int) change {
 	return func(p *nudgewire.Plan) {
 		w := &p.Proposals[0]
 		for i := range n {
-			one := nudgewire.PlannedStep{Dispatch: w.Dispatch, Rule: nudgewire.StepRule{Of: n, Wait: "1h"}}
-			one.Dispatch.Step, one.Dispatch.DueAt = i+1, w.Dispatch.DueAt.Add(time.Duration(i)*time.Hour)
+			one := nudgewire.PlannedStep{Message: w.Message, Rule: nudgewire.StepRule{Of: n, Wait: "1h"}}
+			one.Message.Step, one.Message.DueAt = i+1, w.Message.DueAt.Add(time.Duration(i)*time.Hour)
 			if i > 0 {
 				one.Rule.If = []string{`previous.status != "failed"`}
 			}
@@ -26,23 +26,23 @@ func stepped(n int) change {
 	}
 }
 
-// sequence stores a sequence of three and returns its dispatches.
-func (l *ledger) sequence(key string, changes ...change) (ids [3]nudgewire.DispatchID) {
+// sequence stores a sequence of three and returns its messages.
+func (l *ledger) sequence(key string, changes ...change) (ids [3]nudgewire.MessageID) {
 	l.t.Helper()
 	first := l.enqueue(key, append([]change{stepped(3)}, changes...)...)
 	for i := range ids {
-		ids[i] = first + nudgewire.DispatchID(i)
-		if d := l.dispatch(ids[i]); d.Step != i+1 {
-			l.t.Fatalf("dispatch %d is step %d", d.ID, d.Step)
+		ids[i] = first + nudgewire.MessageID(i)
+		if d := l.message(ids[i]); d.Step != i+1 {
+			l.t.Fatalf("message %d is step %d", d.ID, d.Step)
 		}
 	}
 	return ids
 }
 
 // stepFacts are those of a stored step.
-func (l *ledger) stepFacts(id nudgewire.DispatchID) nudgewire.StepFacts {
+func (l *ledger) stepFacts(id nudgewire.MessageID) nudgewire.StepFacts {
 	l.t.Helper()
-	d := l.dispatch(id)
+	d := l.message(id)
 	f, err := l.StepFacts(l.ctx, &d)
 	if err != nil {
 		l.t.Fatal(err)
@@ -50,9 +50,9 @@ func (l *ledger) stepFacts(id nudgewire.DispatchID) nudgewire.StepFacts {
 	return f
 }
 
-func (l *ledger) states(ids ...nudgewire.DispatchID) (out []nudgewire.State) {
+func (l *ledger) states(ids ...nudgewire.MessageID) (out []nudgewire.State) {
 	for _, id := range ids {
-		out = append(out, l.dispatch(id).State)
+		out = append(out, l.message(id).State)
 	}
 	return out
 }
@@ -87,7 +87,7 @@ func (s suite) sequences(t *testing.T) {
 	})
 	t.Run("what is no step has no facts of a step", func(t *testing.T) {
 		l := s.open(t)
-		d := l.dispatch(l.enqueue("1"))
+		d := l.message(l.enqueue("1"))
 		if _, err := l.StepFacts(l.ctx, &d); !errors.Is(err, nudgewire.ErrNotFound) {
 			t.Errorf("%v", err)
 		}
@@ -95,18 +95,18 @@ func (s suite) sequences(t *testing.T) {
 	t.Run("a step is told what became of the one before", func(t *testing.T) {
 		end := at.Add(time.Second)
 		tests := map[string]struct {
-			end  func(*ledger, nudgewire.Dispatch)
+			end  func(*ledger, nudgewire.Message)
 			want nudgewire.StepBefore
 			was  nudgewire.Previous
 		}{
-			"it is being sent": {func(*ledger, nudgewire.Dispatch) {}, nudgewire.StepBefore{State: isSending, DueAt: at}, nudgewire.Previous{Status: "sending"}},
+			"it is being sent": {func(*ledger, nudgewire.Message) {}, nudgewire.StepBefore{State: isSending, DueAt: at}, nudgewire.Previous{Status: "sending"}},
 			"it was accepted": {
-				func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, isAccepted) },
+				func(l *ledger, d nudgewire.Message) { l.mustFinish(d, isAccepted) },
 				nudgewire.StepBefore{State: isAccepted, DueAt: at, EndedAt: end},
 				nudgewire.Previous{Status: "accepted", SentAt: end},
 			},
 			"its message failed": {
-				func(l *ledger, d nudgewire.Dispatch) {
+				func(l *ledger, d nudgewire.Message) {
 					l.mustFinish(d, isAccepted)
 					l.says(d.ID, nudgewire.StatusFailed, nudgewire.ErrorPermanent, "invalid phone", end.Add(time.Minute))
 				},
@@ -114,19 +114,19 @@ func (s suite) sequences(t *testing.T) {
 				nudgewire.Previous{Status: "failed", ErrorClass: "permanent", SentAt: end},
 			},
 			"it was rejected": {
-				func(l *ledger, d nudgewire.Dispatch) {
+				func(l *ledger, d nudgewire.Message) {
 					l.refused(d, nudgewire.StateRejected, nudgewire.ErrorOptOut, "has opted out", end)
 				},
 				nudgewire.StepBefore{State: nudgewire.StateRejected, DueAt: at, EndedAt: end},
 				nudgewire.Previous{Status: "rejected", ErrorClass: "opt_out"},
 			},
 			"it is in doubt": {
-				func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateInDoubt) },
+				func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateInDoubt) },
 				nudgewire.StepBefore{State: nudgewire.StateInDoubt, DueAt: at, EndedAt: at},
 				nudgewire.Previous{Status: "in_doubt", SentAt: at},
 			},
 			"it waits again": {
-				func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, isWaiting) },
+				func(l *ledger, d nudgewire.Message) { l.mustFinish(d, isWaiting) },
 				nudgewire.StepBefore{State: isWaiting, DueAt: end.Add(time.Minute)},
 				nudgewire.Previous{Status: "waiting"},
 			},
@@ -160,7 +160,7 @@ func (s suite) sequences(t *testing.T) {
 		second := l.mustClaim(at.Add(time.Hour), 1)[0]
 		a := attempt(second, isDropped)
 		a.Decision = &nudgewire.Decision{
-			EventID: second.EventID, Trigger: "remind", Outcome: nudgewire.Skipped, Reason: "step 2 of 3 was not wanted", Key: "1", DispatchID: second.ID, Config: "v1", At: a.At,
+			EventID: second.EventID, Trigger: "remind", Outcome: nudgewire.Skipped, Reason: "step 2 of 3 was not wanted", Key: "1", MessageID: second.ID, Config: "v1", At: a.At,
 		}
 		if err := l.Finish(l.ctx, a); err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func (s suite) sequences(t *testing.T) {
 		same(t, "previous", "accepted", f.Previous.Status)
 		story := l.eventRow(second.EventID)
 		last := story.Decisions[len(story.Decisions)-1]
-		if last.Reason != a.Decision.Reason || last.Outcome != nudgewire.Skipped || last.DispatchID != second.ID {
+		if last.Reason != a.Decision.Reason || last.Outcome != nudgewire.Skipped || last.MessageID != second.ID {
 			t.Errorf("the event's newest decision: %+v", last)
 		}
 		l.recount()
@@ -179,13 +179,13 @@ func (s suite) sequences(t *testing.T) {
 		l := s.open(t)
 		ids := l.sequence("1", func(p *nudgewire.Plan) {
 			for i := range p.Proposals[0].Steps {
-				d := &p.Proposals[0].Steps[i].Dispatch
+				d := &p.Proposals[0].Steps[i].Message
 				d.ExpiresAt = d.DueAt.Add(30 * time.Minute)
 			}
 		})
 		second := l.mustClaim(at.Add(time.Hour), 2)[0]
 		if second.ID != ids[1] { // the first is past its expiry and was dropped on the way
-			t.Fatalf("claimed dispatch %d", second.ID)
+			t.Fatalf("claimed message %d", second.ID)
 		}
 		a := attempt(second, isWaiting)
 		a.RetryAt, a.PutOff = second.DueAt.Add(3*time.Hour), true
@@ -233,14 +233,14 @@ func (s suite) sequences(t *testing.T) {
 		})
 		l.mustAccept(cart("1", stepped(4), dedupe("again"), func(p *nudgewire.Plan) {
 			for i := range p.Proposals[0].Steps {
-				p.Proposals[0].Steps[i].Dispatch.Send.Variables = []string{"new"}
+				p.Proposals[0].Steps[i].Message.Send.Variables = []string{"new"}
 			}
 		}))
 		fourth := ids[2] + 1
 		same(t, "states", []nudgewire.State{isAccepted, isWaiting, isCancelled, isWaiting}, l.states(ids[0], ids[1], ids[2], fourth))
 		d := l.story(ids[1])
 		if !d.DueAt.Equal(later) || d.Send.Variables[0] != "new" || d.Rule.Of != 4 || d.Restarts != 1 {
-			t.Errorf("renewed: %+v of %+v", d.Dispatch, d.Rule)
+			t.Errorf("renewed: %+v of %+v", d.Message, d.Rule)
 		}
 		if f := l.stepFacts(fourth); f.Before == nil || f.Before.Step != 3 {
 			t.Errorf("the new one follows %+v", f.Before)
@@ -291,11 +291,11 @@ func (s suite) sequences(t *testing.T) {
 		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.CancelDispatch(l.ctx, ids[1], ""); err != nil {
+		if err := l.CancelMessage(l.ctx, ids[1], ""); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "states", []nudgewire.State{isWaiting, isCancelled, isWaiting}, l.states(ids[:]...))
-		same(t, "claimed", []nudgewire.DispatchID{ids[0], ids[2]}, l.ids(at.Add(9*time.Hour)))
+		same(t, "claimed", []nudgewire.MessageID{ids[0], ids[2]}, l.ids(at.Add(9*time.Hour)))
 		same(t, "previous of the third", "cancelled", l.stepFacts(ids[2]).Previous.Status)
 	})
 }
@@ -349,5 +349,5 @@ func (s suite) templatePausesLast(t *testing.T) {
 	}
 	restart(late)
 	same(t, "lifted for good", 0, len(l.SendHolds()))
-	same(t, "it goes", []nudgewire.DispatchID{second}, l.ids(late.Add(time.Hour)))
+	same(t, "it goes", []nudgewire.MessageID{second}, l.ids(late.Add(time.Hour)))
 }

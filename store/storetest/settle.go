@@ -15,11 +15,11 @@ func (s suite) settle(t *testing.T) {
 		for _, o := range []nudgewire.Outcome{nudgewire.Skipped, nudgewire.Shadowed} {
 			p := cart(string(o))
 			p.Proposals[0].Decision.Outcome = o
-			if d := l.mustAccept(p).Decisions[0]; d.Outcome != o || d.DispatchID != 0 {
+			if d := l.mustAccept(p).Decisions[0]; d.Outcome != o || d.MessageID != 0 {
 				t.Errorf("%+v", d)
 			}
 		}
-		l.totals(map[string]int64{"dispatches": 0, "decisions_skipped": 1, "decisions_shadowed": 1})
+		l.totals(map[string]int64{"messages": 0, "decisions_skipped": 1, "decisions_shadowed": 1})
 	})
 	t.Run("the settlement's words become the decision's", func(t *testing.T) {
 		l := s.open(t)
@@ -27,7 +27,7 @@ func (s suite) settle(t *testing.T) {
 			return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "once only"}
 		})
 		d := l.mustAccept(cart("1")).Decisions[0]
-		if d.Outcome != nudgewire.Skipped || d.Reason != "once only" || d.DispatchID != 0 {
+		if d.Outcome != nudgewire.Skipped || d.Reason != "once only" || d.MessageID != 0 {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -37,15 +37,15 @@ func (s suite) settle(t *testing.T) {
 		id := l.enqueue("1")
 		other := l.enqueue("2")
 		r := l.mustAccept(order("1"))
-		d := l.dispatch(id)
+		d := l.message(id)
 		if d.State != nudgewire.StateCancelled || d.Reason != "cancelled by shop.order.created (event 3)" {
 			t.Errorf("%s: %s", d.State, d.Reason)
 		}
-		if d := l.dispatch(other); d.State != nudgewire.StateWaiting {
+		if d := l.message(other); d.State != nudgewire.StateWaiting {
 			t.Errorf("the other cart's is %s", d.State)
 		}
 		same(t, "decision", nudgewire.Cancelling, r.Decisions[0].Outcome)
-		l.totals(map[string]int64{"dispatches_cancelled": 1, "decisions_cancelling": 1})
+		l.totals(map[string]int64{"messages_cancelled": 1, "decisions_cancelling": 1})
 	})
 	t.Run("an order that comes before its cart is remembered until told to forget", func(t *testing.T) {
 		l := s.open(t)
@@ -82,39 +82,39 @@ func (s suite) settle(t *testing.T) {
 			same(t, "tombstone", want, l.lastFacts().Tombstone)
 		}
 	})
-	t.Run("a restart renews the waiting dispatch in place", func(t *testing.T) {
+	t.Run("a restart renews the waiting message in place", func(t *testing.T) {
 		l := s.open(t)
 		id := l.enqueue("1", expires(noon.Add(7*time.Hour)))
 		l.settleBy(func(_ nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
 			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: f.Waiting[0].ID, DueAt: noon.Add(90 * time.Minute)}
 		})
 		p := cart("1", dedupe("again"), due(noon.Add(2*time.Hour)), expires(noon.Add(8*time.Hour)), phone("447700900999"))
-		p.Proposals[0].Dispatch.Config, p.Proposals[0].Dispatch.Send.Variables = "v2", []string{"Ana", "two mugs"}
+		p.Proposals[0].Message.Config, p.Proposals[0].Message.Send.Variables = "v2", []string{"Ana", "two mugs"}
 		l.at(noon.Add(time.Minute))
 		r := l.mustAccept(p)
-		if r.Decisions[0].Outcome != nudgewire.Restarted || r.Decisions[0].DispatchID != id {
+		if r.Decisions[0].Outcome != nudgewire.Restarted || r.Decisions[0].MessageID != id {
 			t.Errorf("decision %+v", r.Decisions[0])
 		}
-		want := nudgewire.Dispatch{
+		want := nudgewire.Message{
 			ID: id, EventID: r.EventID, Trigger: "remind", Key: "1", Phone: "447700900999", Category: nudgewire.Marketing,
-			Send: p.Proposals[0].Dispatch.Send, State: nudgewire.StateWaiting, DueAt: noon.Add(90 * time.Minute), ExpiresAt: noon.Add(450 * time.Minute),
+			Send: p.Proposals[0].Message.Send, State: nudgewire.StateWaiting, DueAt: noon.Add(90 * time.Minute), ExpiresAt: noon.Add(450 * time.Minute),
 			CreatedAt: noon, UpdatedAt: noon.Add(time.Minute), Restarts: 1, Config: "v2",
 		}
-		same(t, "dispatch", want, l.dispatch(id))
+		same(t, "message", want, l.message(id))
 		same(t, "OnDue", noon.Add(90*time.Minute), l.woken(noon.Add(90*time.Minute)))
-		l.totals(map[string]int64{"dispatches": 1, "decisions_restarted": 1})
+		l.totals(map[string]int64{"messages": 1, "decisions_restarted": 1})
 	})
-	t.Run("a settlement about a dispatch that does not wait stores nothing", func(t *testing.T) {
+	t.Run("a settlement about a message that does not wait stores nothing", func(t *testing.T) {
 		l := s.open(t)
 		id := l.enqueue("1")
 		l.mustClaim(noon.Add(time.Hour), 1)
 		for _, wrong := range []nudgewire.Settlement{
 			{Outcome: nudgewire.Restarted, Restart: id, DueAt: noon},
-			{Outcome: nudgewire.Cancelling, Cancel: []nudgewire.DispatchID{id}},
+			{Outcome: nudgewire.Cancelling, Cancel: []nudgewire.MessageID{id}},
 		} {
 			l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement { return wrong })
 			_, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1", dedupe("x"))})
-			if err == nil || !strings.HasSuffix(err.Error(), "settled, but dispatch 1 does not wait") {
+			if err == nil || !strings.HasSuffix(err.Error(), "settled, but message 1 does not wait") {
 				t.Errorf("error %v", err)
 			}
 		}
@@ -214,7 +214,7 @@ func (s suite) facts(t *testing.T) {
 		l.mustAccept(order("id", dedupe("o"), phone("447700900888")))
 		l.mustAccept(order("number", dedupe("p"), others("cart 2", "token"), phone("447700900888")))
 		for i, f := range l.facts {
-			if len(f.Waiting) != 1 || f.Waiting[0].ID != nudgewire.DispatchID(i+1) || f.Waiting[0].ByPerson {
+			if len(f.Waiting) != 1 || f.Waiting[0].ID != nudgewire.MessageID(i+1) || f.Waiting[0].ByPerson {
 				t.Errorf("order %d: waiting %+v", i+1, f.Waiting)
 			}
 		}
@@ -238,15 +238,15 @@ func (s suite) facts(t *testing.T) {
 	t.Run("facts show the newest that may have reached the phone", func(t *testing.T) {
 		at := noon.Add(2 * time.Hour)
 		tests := map[string]struct {
-			end  func(l *ledger, d nudgewire.Dispatch)
+			end  func(l *ledger, d nudgewire.Message)
 			want nudgewire.State // "" for none
 		}{
-			"being sent": {func(*ledger, nudgewire.Dispatch) {}, nudgewire.StateSending},
-			"accepted":   {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateAccepted) }, nudgewire.StateAccepted},
-			"in doubt":   {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateInDoubt) }, nudgewire.StateInDoubt},
-			"rejected":   {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateRejected) }, ""},
-			"dropped":    {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateDropped) }, ""},
-			"put off":    {func(l *ledger, d nudgewire.Dispatch) { l.mustFinish(d, nudgewire.StateWaiting) }, ""},
+			"being sent": {func(*ledger, nudgewire.Message) {}, nudgewire.StateSending},
+			"accepted":   {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateAccepted) }, nudgewire.StateAccepted},
+			"in doubt":   {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateInDoubt) }, nudgewire.StateInDoubt},
+			"rejected":   {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateRejected) }, ""},
+			"dropped":    {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateDropped) }, ""},
+			"put off":    {func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateWaiting) }, ""},
 		}
 		for name, tt := range tests {
 			t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ func spelled(digits string) change {
 	return func(p *nudgewire.Plan) {
 		of, sentAs := nudgewire.PhoneOf(digits)
 		phone(of)(p)
-		p.Event.Contact.SentAs, p.Proposals[0].Dispatch.SentAs = sentAs, sentAs
+		p.Event.Contact.SentAs, p.Proposals[0].Message.SentAs = sentAs, sentAs
 	}
 }
 
@@ -24,13 +24,13 @@ func (s suite) spellings(t *testing.T) {
 
 	t.Run("whoever sends it gets it, again too, and receivers are told", func(t *testing.T) {
 		l := s.open(t)
-		l.tell("crm", "dispatch.accepted", "decision.planned", "message.accepted")
+		l.tell("crm", "decision.planned", "message.rejected", "message.accepted")
 		d := l.claimed("1", spelled(withOne))
 		if d.Phone != mexico || d.To() != withOne {
 			t.Fatalf("goes to %s of %s", d.To(), d.Phone)
 		}
 		l.mustFinish(d, nudgewire.StateRejected)
-		if _, _, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{State: nudgewire.StateRejected}, Now: due}); err != nil {
+		if _, _, err := l.Retry(l.ctx, store.Retry{Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: due}); err != nil {
 			t.Fatal(err)
 		}
 		again := l.mustClaim(due, 1)[0]
@@ -39,7 +39,7 @@ func (s suite) spellings(t *testing.T) {
 		}
 		l.mustFinish(again, nudgewire.StateAccepted)
 		told := l.allOutgoing("crm", due)
-		same(t, "told", []string{"decision.planned", "dispatch.accepted", "message.accepted"}, kindsOf(told))
+		same(t, "told", []string{"decision.planned", "message.accepted", "message.rejected"}, kindsOf(told))
 		for _, o := range told {
 			if o.Change.Phone != mexico || o.Change.SentAs != withOne {
 				t.Errorf("%s is about %s, sent as %q", o.Kind, o.Change.Phone, o.Change.SentAs)
@@ -59,7 +59,7 @@ func (s suite) spellings(t *testing.T) {
 		})
 		for i, digits := range []string{string(mexico), withOne, "447700900123"} {
 			l.mustAccept(cart("1", dedupe(digits), spelled(digits)))
-			if d := l.dispatch(id); d.To() != digits || d.Restarts != i+1 {
+			if d := l.message(id); d.To() != digits || d.Restarts != i+1 {
 				t.Errorf("after %d restarts it goes to %s, want %s", d.Restarts, d.To(), digits)
 			}
 		}
@@ -83,7 +83,7 @@ func (s suite) spellings(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, run := range []nudgewire.RunID{r.ID, again.ID} {
-			if d := l.rows(run, 0)[0].Dispatch; d.Phone != mexico || d.To() != withOne {
+			if d := l.rows(run, 0)[0].Message; d.Phone != mexico || d.To() != withOne {
 				t.Errorf("the row of run %d goes to %s of %s", run, d.To(), d.Phone)
 			}
 		}
@@ -116,7 +116,7 @@ func (s suite) spellings(t *testing.T) {
 				if err := how(l); err != nil {
 					t.Fatal(err)
 				}
-				if d = l.dispatch(d.ID); d.SentAs != "" || d.Phone == mexico {
+				if d = l.message(d.ID); d.SentAs != "" || d.Phone == mexico {
 					t.Errorf("the message is to %q, sent as %q", d.Phone, d.SentAs)
 				}
 				if e, err := l.Event(l.ctx, d.EventID); err != nil || e.Contact.SentAs != "" || e.Contact.Phone == mexico {

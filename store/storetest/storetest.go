@@ -223,7 +223,7 @@ func openWith(t testing.TB, dsn string, writers int) *ledger {
 
 		Due: func() nudgewire.DueRules { l.mu.Lock(); defer l.mu.Unlock(); return l.rules },
 
-		OnDoubt: func(*nudgewire.Dispatch) nudgewire.OnDoubt { l.mu.Lock(); defer l.mu.Unlock(); return l.doubt },
+		OnDoubt: func(*nudgewire.Message) nudgewire.OnDoubt { l.mu.Lock(); defer l.mu.Unlock(); return l.doubt },
 
 		Sends: func(trigger string) bool { return trigger != "switched off" },
 
@@ -320,7 +320,7 @@ func cart(key string, changes ...change) nudgewire.Plan {
 		Proposals: []nudgewire.Proposal{{
 			Decision:    nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Reason: "waits an hour", Key: key, Config: "v1", At: noon},
 			Correlation: nudgewire.Correlation{Trigger: "remind", Key: key, Phone: phone},
-			Dispatch: nudgewire.Dispatch{
+			Message: nudgewire.Message{
 				Trigger: "remind", Key: key, Phone: phone, Category: nudgewire.Marketing,
 				Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", key}}, DueAt: noon.Add(time.Hour), Config: "v1",
 			},
@@ -338,7 +338,7 @@ func order(key string, changes ...change) nudgewire.Plan {
 	p := cart(key)
 	p.Event.Kind, p.Event.DedupeKey = "order.created", "o-"+key
 	w := &p.Proposals[0]
-	w.Decision.Outcome, w.Decision.Reason, w.Dispatch, w.Forget = nudgewire.Cancelling, "ends what waits", nudgewire.Dispatch{}, noon.Add(24*time.Hour)
+	w.Decision.Outcome, w.Decision.Reason, w.Message, w.Forget = nudgewire.Cancelling, "ends what waits", nudgewire.Message{}, noon.Add(24*time.Hour)
 	for _, c := range changes {
 		c(&p)
 	}
@@ -349,21 +349,21 @@ func dedupe(key string) change { return func(p *nudgewire.Plan) { p.Event.Dedupe
 
 func content(key string) change { return func(p *nudgewire.Plan) { p.Event.ContentKey = key } }
 
-func due(at time.Time) change { return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.DueAt = at } }
+func due(at time.Time) change { return func(p *nudgewire.Plan) { p.Proposals[0].Message.DueAt = at } }
 
 func expires(at time.Time) change {
-	return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.ExpiresAt = at }
+	return func(p *nudgewire.Plan) { p.Proposals[0].Message.ExpiresAt = at }
 }
 
 func category(c nudgewire.Category) change {
-	return func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.Category = c }
+	return func(p *nudgewire.Plan) { p.Proposals[0].Message.Category = c }
 }
 
 func phone(n nudgewire.Phone) change {
 	return func(p *nudgewire.Plan) {
 		p.Event.Contact.Phone = n
 		for i := range p.Proposals {
-			p.Proposals[i].Correlation.Phone, p.Proposals[i].Dispatch.Phone = n, n
+			p.Proposals[i].Correlation.Phone, p.Proposals[i].Message.Phone = n, n
 		}
 	}
 }
@@ -380,16 +380,16 @@ func (l *ledger) mustAccept(p nudgewire.Plan) nudgewire.Receipt {
 	return got[0]
 }
 
-// queue stores a cart and returns the dispatch it queues.
-func (l *ledger) enqueue(key string, changes ...change) nudgewire.DispatchID {
+// queue stores a cart and returns the message it queues.
+func (l *ledger) enqueue(key string, changes ...change) nudgewire.MessageID {
 	l.t.Helper()
-	return l.mustAccept(cart(key, changes...)).Decisions[0].DispatchID
+	return l.mustAccept(cart(key, changes...)).Decisions[0].MessageID
 }
 
 const owner = "node:1:abc"
 
 // mustClaim claims up to n in each lane at a time.
-func (l *ledger) mustClaim(at time.Time, n int) []nudgewire.Dispatch {
+func (l *ledger) mustClaim(at time.Time, n int) []nudgewire.Message {
 	l.t.Helper()
 	got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Authentication: n, Utility: n, Marketing: n})
 	if err != nil {
@@ -398,10 +398,10 @@ func (l *ledger) mustClaim(at time.Time, n int) []nudgewire.Dispatch {
 	return got
 }
 
-// dispatch is a stored dispatch.
-func (l *ledger) dispatch(id nudgewire.DispatchID) nudgewire.Dispatch {
+// message is a stored message.
+func (l *ledger) message(id nudgewire.MessageID) nudgewire.Message {
 	l.t.Helper()
-	d, err := l.Dispatch(l.ctx, id)
+	d, err := l.Message(l.ctx, id)
 	if err != nil {
 		l.t.Fatal(err)
 	}

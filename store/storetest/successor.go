@@ -9,10 +9,10 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// failed tells that the message of a dispatch failed, for want of points or for a reason of its own.
-func (l *ledger) failed(id nudgewire.DispatchID, at time.Time, class nudgewire.ErrorClass) {
+// failed tells that a message failed, for want of points or for a reason of its own.
+func (l *ledger) failed(id nudgewire.MessageID, at time.Time, class nudgewire.ErrorClass) {
 	l.t.Helper()
-	err := l.FinishPoll(l.ctx, nudgewire.Poll{DispatchID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, Class: class, At: at})
+	err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, Class: class, At: at})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func (s suite) successors(t *testing.T) {
 	t.Run("of a run", func(t *testing.T) { s.successorsOfRuns(t) })
 	t.Run("what fails again goes again, once each time", func(t *testing.T) {
 		at, l := at, s.open(t)
-		first := l.message("1")
+		first := l.followed("1")
 		l.failed(first, at, nudgewire.ErrorNoPoints)
 		for i := range 3 { // the first times at once, and from the third on after a rest
 			if i == 2 {
@@ -50,9 +50,9 @@ func (s suite) successors(t *testing.T) {
 	})
 	t.Run("a person and the ledger make one successor", func(t *testing.T) {
 		l := s.open(t)
-		first := l.message("1")
+		first := l.followed("1")
 		l.failed(first, at, nudgewire.ErrorNoPoints)
-		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.DispatchFilter{Status: nudgewire.StatusFailed}, Now: at})
+		went, stayed, err := l.Retry(l.ctx, store.Retry{Filter: store.MessageFilter{Status: nudgewire.StatusFailed}, Now: at})
 		if err != nil || len(went) != 0 || len(stayed) != 1 || stayed[0].Words != "was sent again already" {
 			t.Errorf("%+v went, %+v stayed, %v", went, stayed, err)
 		}
@@ -74,9 +74,9 @@ func (s suite) successors(t *testing.T) {
 func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 	tests := map[string]struct {
 		changes []change
-		before  func(l *ledger, d nudgewire.Dispatch) // of the failure
-		kept    bool                                  // it failed for a reason of its own
-		after   func(l *ledger, d nudgewire.Dispatch)
+		before  func(l *ledger, d nudgewire.Message) // of the failure
+		kept    bool                                 // it failed for a reason of its own
+		after   func(l *ledger, d nudgewire.Message)
 		want    nudgewire.State // of the successor; "" for none
 	}{
 		"nothing happened":             {want: nudgewire.StateWaiting},
@@ -84,24 +84,24 @@ func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 		"a login code":                 {changes: []change{category(nudgewire.Authentication)}},
 		"what it said is kept no more": {changes: []change{code, category(nudgewire.Utility)}},
 		"its trigger is off":           {changes: []change{trigger("switched off")}},
-		"it expired meanwhile":         {changes: []change{func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.ExpiresAt = at }}},
-		"it expires later":             {changes: []change{func(p *nudgewire.Plan) { p.Proposals[0].Dispatch.ExpiresAt = at.Add(time.Second) }}, want: nudgewire.StateWaiting},
-		"its contact was blocked": {before: func(l *ledger, d nudgewire.Dispatch) {
+		"it expired meanwhile":         {changes: []change{func(p *nudgewire.Plan) { p.Proposals[0].Message.ExpiresAt = at }}},
+		"it expires later":             {changes: []change{func(p *nudgewire.Plan) { p.Proposals[0].Message.ExpiresAt = at.Add(time.Second) }}, want: nudgewire.StateWaiting},
+		"its contact was blocked": {before: func(l *ledger, d nudgewire.Message) {
 			if _, err := l.Block(l.ctx, []store.Block{{Phone: d.Phone}}); err != nil {
 				l.t.Fatal(err)
 			}
 		}},
-		"its order came before the failure": {before: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("1")) }},
-		"its order, which is not remembered, came before the failure": {before: func(l *ledger, _ nudgewire.Dispatch) {
+		"its order came before the failure": {before: func(l *ledger, _ nudgewire.Message) { l.mustAccept(order("1")) }},
+		"its order, which is not remembered, came before the failure": {before: func(l *ledger, _ nudgewire.Message) {
 			l.mustAccept(order("1", func(p *nudgewire.Plan) { p.Proposals[0].Forget = time.Time{} }))
 		}},
-		"its order came after the failure": {after: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("1")) }, want: nudgewire.StateCancelled},
-		"an order of its phone came after": {after: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("", dedupe("o"))) }, want: nudgewire.StateCancelled},
-		"an order of another cart":         {before: func(l *ledger, _ nudgewire.Dispatch) { l.mustAccept(order("2")) }, want: nudgewire.StateWaiting},
-		"everything is halted": {before: func(l *ledger, _ nudgewire.Dispatch) {
+		"its order came after the failure": {after: func(l *ledger, _ nudgewire.Message) { l.mustAccept(order("1")) }, want: nudgewire.StateCancelled},
+		"an order of its phone came after": {after: func(l *ledger, _ nudgewire.Message) { l.mustAccept(order("", dedupe("o"))) }, want: nudgewire.StateCancelled},
+		"an order of another cart":         {before: func(l *ledger, _ nudgewire.Message) { l.mustAccept(order("2")) }, want: nudgewire.StateWaiting},
+		"everything is halted": {before: func(l *ledger, _ nudgewire.Message) {
 			l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt})
 		}, want: nudgewire.StateWaiting},
-		"a later message of its matter waits by now": {before: func(l *ledger, _ nudgewire.Dispatch) { l.settleBy(refuse) }},
+		"a later message of its matter waits by now": {before: func(l *ledger, _ nudgewire.Message) { l.settleBy(refuse) }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -120,10 +120,10 @@ func (s suite) successorsOfEvents(t *testing.T, at time.Time) {
 			if tt.after != nil {
 				tt.after(l, d)
 			}
-			got, err := l.Dispatch(l.ctx, next)
+			got, err := l.Message(l.ctx, next)
 			if tt.want == "" {
 				if !errors.Is(err, nudgewire.ErrNotFound) {
-					t.Errorf("dispatch %d: %+v, %v", next, got, err)
+					t.Errorf("message %d: %+v, %v", next, got, err)
 				}
 				return
 			}
@@ -152,7 +152,7 @@ func (l *ledger) mustHalt(h nudgewire.Hold) {
 
 func (s suite) successorsOfRuns(t *testing.T) {
 	at := noon.Add(time.Minute)
-	taken := func(t *testing.T, n, claims int) (*ledger, nudgewire.Run, []nudgewire.Dispatch) {
+	taken := func(t *testing.T, n, claims int) (*ledger, nudgewire.Run, []nudgewire.Message) {
 		l := s.open(t)
 		r := l.handedOver("1", n)
 		got := l.mustClaim(noon, claims)
@@ -177,9 +177,9 @@ func (s suite) successorsOfRuns(t *testing.T) {
 		}
 		for i, row := range rows {
 			switch {
-			case i < 3 && row.RetriedAs != rows[6+i].Dispatch.ID:
+			case i < 3 && row.RetriedAs != rows[6+i].Message.ID:
 				t.Errorf("row %d went again as %d", row.Number, row.RetriedAs)
-			case i >= 6 && (row.RetryOf != rows[i-6].Dispatch.ID || row.ReadBy != r.ID || row.ReadNumber != int64(i-5) || row.Dispatch.Phone != rows[i-6].Dispatch.Phone):
+			case i >= 6 && (row.RetryOf != rows[i-6].Message.ID || row.ReadBy != r.ID || row.ReadNumber != int64(i-5) || row.Message.Phone != rows[i-6].Message.Phone):
 				t.Errorf("row %d stands for %d, read by %d as %d", row.Number, row.RetryOf, row.ReadBy, row.ReadNumber)
 			}
 		}
@@ -236,7 +236,7 @@ func (s suite) successorsOfRuns(t *testing.T) {
 		l.failed(got[1].ID, at, nudgewire.ErrorPermanent)
 		r = l.mustSet(r, nudgewire.RunDone)
 		again := l.retry(r, "retry 1 of run 1")
-		total, err := l.EnqueueRetries(l.ctx, again.ID, []nudgewire.DispatchID{got[0].ID, got[1].ID}, at)
+		total, err := l.EnqueueRetries(l.ctx, again.ID, []nudgewire.MessageID{got[0].ID, got[1].ID}, at)
 		if err != nil || total != 1 {
 			t.Errorf("%d rows are queued, %v", total, err)
 		}
@@ -246,7 +246,7 @@ func (s suite) successorsOfRuns(t *testing.T) {
 			l.mustFinish(d, nudgewire.StateAccepted)
 			l.failed(d.ID, at, nudgewire.ErrorNoPoints)
 		}
-		if total, err = l.EnqueueRetries(l.ctx, again.ID, []nudgewire.DispatchID{got[0].ID, got[1].ID}, at); err != nil || total != 1 || len(due) != 2 {
+		if total, err = l.EnqueueRetries(l.ctx, again.ID, []nudgewire.MessageID{got[0].ID, got[1].ID}, at); err != nil || total != 1 || len(due) != 2 {
 			t.Errorf("%d rows are queued of %d that were claimed, %v", total, len(due), err)
 		}
 		same(t, "of the retry", map[string]int64{"failed": 1, "waiting": 1}, l.byState(again.ID))

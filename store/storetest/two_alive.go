@@ -10,7 +10,7 @@ import (
 // nodeLives is what one node does with the claims of another.
 func (p pair) nodeLives(t *testing.T) {
 	const mine, theirs = "a:1:x", "b:1:y"
-	claim := func(l *ledger, owner, key string) nudgewire.Dispatch {
+	claim := func(l *ledger, owner, key string) nudgewire.Message {
 		t.Helper()
 		l.enqueue(key)
 		got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: noon.Add(time.Hour), Lease: time.Hour, Marketing: 1})
@@ -34,7 +34,7 @@ func (p pair) nodeLives(t *testing.T) {
 		if n := rescue(b, theirs); n != (nudgewire.Rescued{}) {
 			t.Errorf("%+v were ended", n)
 		}
-		if got := b.dispatch(d.ID); got.State != nudgewire.StateSending || got.Owner != mine {
+		if got := b.message(d.ID); got.State != nudgewire.StateSending || got.Owner != mine {
 			t.Errorf("it is %s of %q: %s", got.State, got.Owner, got.Reason)
 		}
 		a.mustFinish(d, nudgewire.StateAccepted)
@@ -61,7 +61,7 @@ func (p pair) nodeLives(t *testing.T) {
 		if n := rescue(b, theirs); n != (nudgewire.Rescued{Doubtful: 1}) {
 			t.Errorf("%+v were ended", n)
 		}
-		if got := b.dispatch(d.ID); got.State != nudgewire.StateInDoubt {
+		if got := b.message(d.ID); got.State != nudgewire.StateInDoubt {
 			t.Errorf("it is %s: %s", got.State, got.Reason)
 		}
 	})
@@ -77,7 +77,7 @@ func (p pair) nodeLives(t *testing.T) {
 		if n := rescue(again, "a:2:z"); n != (nudgewire.Rescued{Doubtful: 1, Unsent: 1}) {
 			t.Errorf("%+v were ended", n)
 		}
-		if got := again.dispatch(waiting.ID); got.State != nudgewire.StateWaiting {
+		if got := again.message(waiting.ID); got.State != nudgewire.StateWaiting {
 			t.Errorf("what was not called for is %s: %s", got.State, got.Reason)
 		}
 	})

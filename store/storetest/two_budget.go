@@ -32,7 +32,7 @@ func (p sharing) two(t testing.TB) (a, b *ledger) {
 }
 
 // both claims by both nodes at once, ten times, and gives what they got.
-func both(t *testing.T, at time.Time, nodes ...*ledger) (got []nudgewire.Dispatch) {
+func both(t *testing.T, at time.Time, nodes ...*ledger) (got []nudgewire.Message) {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -69,7 +69,7 @@ func (p sharing) limits(t *testing.T) {
 		got := both(t, at, a, b)
 		same(t, "claimed by both", 7, len(got))
 		for i := range got {
-			a.mustFinish(a.dispatch(got[i].ID), nudgewire.StateAccepted)
+			a.mustFinish(a.message(got[i].ID), nudgewire.StateAccepted)
 		}
 		same(t, "once they were sent", 0, len(both(t, at.Add(11*time.Minute), a, b)))
 	})

@@ -53,7 +53,7 @@ func (p pair) cancelMeets(t *testing.T) {
 	same(t, "rows", map[string]int64{"cancelled": 6}, b.byState(r.ID))
 	same(t, "claimed at last", 0, len(both(t, soon, a, b)))
 	until(t, "both let go of it", func() bool { return len(a.halted())+len(b.halted()) == 0 })
-	a.totals(map[string]int64{"dispatches": 6, "dispatches_cancelled": 6})
+	a.totals(map[string]int64{"messages": 6, "messages_cancelled": 6})
 }
 
 func (p pair) replanMeets(t *testing.T) {
@@ -63,13 +63,13 @@ func (p pair) replanMeets(t *testing.T) {
 	for i := range n {
 		a.enqueue(fmt.Sprint(i), phone(nudgewire.Phone(fmt.Sprintf("4477009%05d", i))))
 	}
-	edit := func(d *nudgewire.Dispatch, _ func() (nudgewire.Event, error)) (store.Replanned, error) {
+	edit := func(d *nudgewire.Message, _ func() (nudgewire.Event, error)) (store.Replanned, error) {
 		to := *d
 		to.Config, to.Reason, to.Send.Template = "v2", "planned anew", "edited"
-		return store.Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned}, Dispatch: to}}, nil
+		return store.Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned}, Message: to}}, nil
 	}
 	var anew atomic.Int64
-	claimed := make([][]nudgewire.Dispatch, 4)
+	claimed := make([][]nudgewire.Message, 4)
 	together(4, func(i int) {
 		l := []*ledger{a, b}[i%2]
 		if i < 2 {
@@ -88,22 +88,22 @@ func (p pair) replanMeets(t *testing.T) {
 			claimed[i] = append(claimed[i], got...)
 		}
 	})
-	sent := map[nudgewire.DispatchID]bool{}
+	sent := map[nudgewire.MessageID]bool{}
 	old := int64(0)
 	for _, some := range append(claimed, both(t, at, a, b)) {
 		for _, d := range some {
 			if sent[d.ID] {
-				t.Errorf("dispatch %d is sent twice", d.ID)
+				t.Errorf("message %d is sent twice", d.ID)
 			}
 			sent[d.ID] = true
 			if d.Config == "v1" {
 				old++
 			}
 			if want := map[string]string{"v1": "reminder", "v2": "edited"}[d.Config]; d.Send.Template != want {
-				t.Errorf("dispatch %d of %s is sent with %q", d.ID, d.Config, d.Send.Template)
+				t.Errorf("message %d of %s is sent with %q", d.ID, d.Config, d.Send.Template)
 			}
-			if is := a.dispatch(d.ID); is.Config != d.Config || is.Send.Template != d.Send.Template {
-				t.Errorf("dispatch %d was sent as of %s, and is told as of %s", d.ID, d.Config, is.Config)
+			if is := a.message(d.ID); is.Config != d.Config || is.Send.Template != d.Send.Template {
+				t.Errorf("message %d was sent as of %s, and is told as of %s", d.ID, d.Config, is.Config)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (p pair) nightMeets(t *testing.T) {
 		a.enqueue(fmt.Sprint(i), phone(nudgewire.Phone(fmt.Sprintf("4477009%05d", i%10))))
 	}
 	same(t, "claimed in the night", 0, len(both(t, at, a, b)))
-	for id := range nudgewire.DispatchID(20) {
+	for id := range nudgewire.MessageID(20) {
 		if d := b.story(id + 1); len(d.Verdicts) != 1 || d.Verdicts[0].Times != 1 || !d.DueAt.Equal(morning) {
 			t.Fatalf("put off %+v, due %s", d.Verdicts, d.DueAt)
 		}

@@ -27,7 +27,7 @@ func (p pair) nodeWrites(t *testing.T) {
 				}
 			}
 		})
-		a.totals(map[string]int64{"events": 400, "dispatches": 400})
+		a.totals(map[string]int64{"events": 400, "messages": 400})
 	})
 	t.Run("a webhook that comes to both is stored once, owes one message, and one claims it", func(t *testing.T) {
 		a, b := p.two(t)
@@ -56,9 +56,9 @@ func (p pair) nodeWrites(t *testing.T) {
 				t.Errorf("%d say that they stored it", first)
 			}
 		}
-		a.totals(map[string]int64{"events": 30, "dispatches": 30})
+		a.totals(map[string]int64{"events": 30, "messages": 30})
 		var mu sync.Mutex
-		claims := map[nudgewire.DispatchID]int{}
+		claims := map[nudgewire.MessageID]int{}
 		together(8, func(n int) {
 			l := []*ledger{a, b}[n%2]
 			for range 10 {
@@ -75,7 +75,7 @@ func (p pair) nodeWrites(t *testing.T) {
 		})
 		for id, n := range claims {
 			if n != 1 {
-				t.Errorf("dispatch %d was claimed %d times", id, n)
+				t.Errorf("message %d was claimed %d times", id, n)
 			}
 		}
 		if len(claims) != 30 {
@@ -97,7 +97,7 @@ func (p pair) nodeWrites(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if got := a.dispatch(d.ID); got.State != nudgewire.StateCancelled {
+			if got := a.message(d.ID); got.State != nudgewire.StateCancelled {
 				t.Fatalf("it is %s: %s", got.State, got.Reason)
 			}
 		}

@@ -15,7 +15,7 @@ func (p pair) nodeRenames(t *testing.T) {
 		return func(p *nudgewire.Plan) {
 			trigger(name)(p)
 			p.Proposals[0].Cooldown.Mode = nudgewire.CooldownOnce
-			p.Proposals[0].Dispatch.Trigger = name
+			p.Proposals[0].Message.Trigger = name
 		}
 	}
 	a, b := p.two(t)

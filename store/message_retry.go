@@ -12,7 +12,7 @@ import (
 // A Retry asks for messages that events caused and that surely did not reach the phone to be sent
 // once more.
 type Retry struct {
-	Filter DispatchFilter // State rejected or dropped, or Status failed
+	Filter MessageFilter // State rejected or dropped, or Status failed
 	Now    time.Time
 	DryRun bool
 
@@ -23,9 +23,9 @@ type Retry struct {
 	Expires time.Duration // what is not sent within that is dropped; 0 is as long as it had at first
 }
 
-// Retry queues each message that matches once more, as a dispatch of its own with a fresh expiry, and
+// Retry queues each message that matches once more, as a message of its own with a fresh expiry, and
 // counts what went and what did not by why, most first. The rules are those of rows of runs
-// (RunRow.MayGoAgain) and the table that holds each dispatch to one successor is theirs, so nothing
+// (RunRow.MayGoAgain) and the table that holds each message to one successor is theirs, so nothing
 // goes twice however often it is asked for. Beyond that it must still make sense: its trigger sends,
 // no event cancelled it, and no later message of it waits or went.
 func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err error) {
@@ -35,8 +35,8 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 		goes bool
 		why  string
 	}
-	ends := map[nudgewire.DispatchID]end{} // by number: a batch that is undone runs again
-	_, err = s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) {
+	ends := map[nudgewire.MessageID]end{} // by number: a batch that is undone runs again
+	_, err = s.changeAll(ctx, f, func(t *tx, d *nudgewire.Message) (bool, error) {
 		if s.settle == nil {
 			return false, errors.New("the store was opened without Options.Settle")
 		}
@@ -61,8 +61,8 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 	return went, stayed, wrap(err, "retry messages")
 }
 
-// again queues a dispatch once more by a person's order, or says why not.
-func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why string, err error) {
+// again queues a message once more by a person's order, or says why not.
+func (t *tx) again(id nudgewire.MessageID, q *Retry, s *Store) (goes bool, why string, err error) {
 	if why, err := t.notMeant(id, q); err != nil || why != "" {
 		return false, why, err
 	}
@@ -85,12 +85,12 @@ func (t *tx) again(id nudgewire.DispatchID, q *Retry, s *Store) (goes bool, why 
 }
 
 // What the service said last: of an attempt, or of the message that it took.
-var lastWordsSQL = statementOf(`SELECT updated_at, coalesce((SELECT a.words FROM attempts a WHERE a.dispatch_id = ?1 ORDER BY a.number DESC LIMIT 1), ''),
-			coalesce((SELECT a.error_class FROM attempts a WHERE a.dispatch_id = ?1 ORDER BY a.number DESC LIMIT 1), '') FROM messages WHERE id = ?1 AND status = ''
+var lastWordsSQL = statementOf(`SELECT updated_at, coalesce((SELECT a.words FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), ''),
+			coalesce((SELECT a.error_class FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), '') FROM messages WHERE id = ?1 AND status = ''
 		UNION ALL SELECT status_at, error, error_class FROM messages WHERE id = ?1 AND status <> ''`)
 
 // notMeant says why an order is not about a message, "" where it is.
-func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error) {
+func (t *tx) notMeant(id nudgewire.MessageID, q *Retry) (why string, err error) {
 	if q.OfClass == nil && q.Ended.IsZero() {
 		return "", nil
 	}
@@ -116,8 +116,8 @@ func (t *tx) notMeant(id nudgewire.DispatchID, q *Retry) (why string, err error)
 }
 
 var (
-	retryStepSQL = statementOf(`INSERT INTO steps (dispatch_id, sequence, steps, conditions, wait, passed)
-		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE dispatch_id = ?1`)
+	retryStepSQL = statementOf(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed)
+		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE message = ?1`)
 	enqueueRetrySQL = statementOf(`INSERT INTO messages (id, replaces, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state,
 			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as)
 		SELECT ?2, id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, 'waiting',
@@ -127,7 +127,7 @@ var (
 
 // enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says
 // what is against it.
-func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Time, s *Store, dry bool) (against string, err error) {
+func (t *tx) enqueueEventRetry(d *nudgewire.Message, now, due, expires time.Time, s *Store, dry bool) (against string, err error) {
 	if d.Trigger != nudgewire.ByHand && !s.sendsBy(d.Trigger) {
 		return "its trigger does not send by the present config", nil
 	}
@@ -138,7 +138,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 	proposal := nudgewire.Proposal{
 		Decision:    nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned, At: now},
 		Correlation: nudgewire.Correlation{Trigger: d.Trigger, Key: d.Key, Phone: d.Phone},
-		Dispatch:    nudgewire.Dispatch{DueAt: now}, EventAt: moment(eventAt),
+		Message:     nudgewire.Message{DueAt: now}, EventAt: moment(eventAt),
 		OnRepeat: nudgewire.OnRepeat{Mode: nudgewire.Ignore}, Cooldown: nudgewire.Cooldown{Mode: nudgewire.CooldownOnce},
 	}
 	var ready readyProposal
@@ -164,7 +164,7 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 	if dry {
 		return "", nil
 	}
-	next, err := t.allocate(dispatchIDs)
+	next, err := t.allocate(messageIDs)
 	if err != nil {
 		return "", err
 	}
@@ -179,13 +179,13 @@ func (t *tx) enqueueEventRetry(d *nudgewire.Dispatch, now, due, expires time.Tim
 	return "", t.queued(next, &ready, proposal.Correlation, d, micro(due))
 }
 
-// withRetries adds to the numbers of dispatches those that took their places.
-func (s *Store) withRetries(ctx context.Context, ids []nudgewire.DispatchID) ([]nudgewire.DispatchID, error) {
+// withRetries adds to the numbers of messages those that took their places.
+func (s *Store) withRetries(ctx context.Context, ids []nudgewire.MessageID) ([]nudgewire.MessageID, error) {
 	for from := 0; from < len(ids); {
 		some := ids[from:min(len(ids), from+perList)]
 		from += len(some)
 		err := s.rows(ctx, `SELECT id FROM messages WHERE replaces > 0 AND replaces IN `+in(some), nil, func(r *row) error {
-			if id := nudgewire.DispatchID(r.int()); !slices.Contains(ids, id) {
+			if id := nudgewire.MessageID(r.int()); !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 			return nil

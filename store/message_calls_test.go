@@ -88,9 +88,9 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 			if r.ID, _, err = s.StartRun(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
-			rows := make([]nudgewire.Dispatch, claims)
+			rows := make([]nudgewire.Message, claims)
 			for i := range rows {
-				rows[i] = nudgewire.Dispatch{
+				rows[i] = nudgewire.Message{
 					Trigger: "winback", Key: nudgewire.RowKey(r.ID, int64(i+1)), Phone: nudgewire.Phone(fmt.Sprintf("4477009001%02d", i)),
 					Category: nudgewire.Marketing, DueAt: at, Send: nudgewire.Send{Template: "t", Language: "en"},
 				}
@@ -110,7 +110,7 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 				if i > 0 {
 					continue
 				}
-				if err := s.Finish(t.Context(), nudgewire.Attempt{DispatchID: got[0].ID, Owner: dead, Number: 1, State: nudgewire.StateRejected, At: at}); err != nil {
+				if err := s.Finish(t.Context(), nudgewire.Attempt{MessageID: got[0].ID, Owner: dead, Number: 1, State: nudgewire.StateRejected, At: at}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -137,7 +137,7 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			doubt, err := s.Dispatch(t.Context(), 2)
+			doubt, err := s.Message(t.Context(), 2)
 			if err != nil || doubt.State != nudgewire.StateInDoubt || strings.Contains(doubt.Reason, "the daemon ended during the call of attempt 1;") != (want.Unsent > 0) {
 				t.Errorf("%s: %s (%v)", doubt.State, doubt.Reason, err)
 			}
@@ -169,7 +169,7 @@ func BenchmarkBeginCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := 0; b.Loop(); i++ {
-		if err := s.BeginCall(i%64, nudgewire.DispatchID(i), 1); err != nil {
+		if err := s.BeginCall(i%64, nudgewire.MessageID(i), 1); err != nil {
 			b.Fatal(err)
 		}
 	}

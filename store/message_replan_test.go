@@ -11,14 +11,14 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// inBatches are events with a dispatch each that waits for an hour, planned by config v1.
+// inBatches are events with a message each that waits for an hour, planned by config v1.
 func inBatches(t *testing.T, s *Store, n int) (now time.Time) {
 	t.Helper()
 	now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	plans := make([]nudgewire.Plan, n)
 	for i := range plans {
 		plans[i] = testPlan(strconv.Itoa(i))
-		d := &plans[i].Proposals[0].Dispatch
+		d := &plans[i].Proposals[0].Message
 		d.DueAt, d.ExpiresAt, d.Config = now.Add(time.Hour), now.Add(25*time.Hour), "v1"
 	}
 	for len(plans) > 0 {
@@ -37,14 +37,14 @@ func TestPlanningAnewGoesOnWhereItStopped(t *testing.T) {
 	now := inBatches(t, s, 450)
 	stop := errors.New("stopped")
 	asked := 0
-	decide := func(most int) func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (Replanned, error) {
-		return func(d *nudgewire.Dispatch, event func() (nudgewire.Event, error)) (Replanned, error) {
+	decide := func(most int) func(*nudgewire.Message, func() (nudgewire.Event, error)) (Replanned, error) {
+		return func(d *nudgewire.Message, event func() (nudgewire.Event, error)) (Replanned, error) {
 			if asked++; asked > most {
 				return Replanned{}, stop
 			}
 			e, err := event()
 			if err != nil || e.ID != d.EventID || e.Kind != "cart.updated" {
-				t.Fatalf("the event of dispatch %d: %+v (%v)", d.ID, e, err)
+				t.Fatalf("the event of message %d: %+v (%v)", d.ID, e, err)
 			}
 			switch d.ID % 3 {
 			case 0:
@@ -54,7 +54,7 @@ func TestPlanningAnewGoesOnWhereItStopped(t *testing.T) {
 			}
 			return Replanned{Anew: &nudgewire.Proposal{
 				Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned},
-				Dispatch: nudgewire.Dispatch{
+				Message: nudgewire.Message{
 					Category: nudgewire.Utility, Send: nudgewire.Send{Text: "news"}, Reason: "planned anew", Config: "v2",
 					DueAt: now.Add(time.Minute), ExpiresAt: now.Add(2 * time.Hour), Zone: "Europe/London",
 				},
@@ -78,14 +78,14 @@ func TestPlanningAnewGoesOnWhereItStopped(t *testing.T) {
 			t.Errorf("waits: %+v", waits)
 		}
 	}
-	all, err := s.Dispatches(t.Context(), DispatchFilter{Limit: 1000})
+	all, err := s.Messages(t.Context(), MessageFilter{Limit: 1000})
 	failIf(t, err)
 	for _, d := range all {
 		anew := d.Config == "v2"
 		if anew && (d.Send.Text != "news" || d.Category != nudgewire.Utility || !d.DueAt.Equal(now.Add(time.Minute)) || !d.ExpiresAt.Equal(now.Add(2*time.Hour)) ||
 			d.Reason != "planned anew" || d.Zone != "Europe/London" || d.Restarts != 0) ||
 			!anew && (d.Send.Text != "hello" || !d.DueAt.Equal(now.Add(time.Hour))) {
-			t.Fatalf("dispatch %d is %+v", d.ID, d.Dispatch)
+			t.Fatalf("message %d is %+v", d.ID, d.Message)
 		}
 	}
 	// They are found at their new time, in their new lane.
@@ -102,11 +102,11 @@ func TestWhatMovedOnIsNotPlannedAnew(t *testing.T) {
 			_, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "o", Now: now.Add(2 * time.Hour), Lease: time.Minute, Marketing: 1})
 			return err
 		},
-		"cancelled": func(ctx context.Context, s *Store, _ time.Time) error { return s.CancelDispatch(ctx, 1, "by hand") },
+		"cancelled": func(ctx context.Context, s *Store, _ time.Time) error { return s.CancelMessage(ctx, 1, "by hand") },
 		"restarted": func(ctx context.Context, s *Store, now time.Time) error {
 			plan := testPlan("0")
 			plan.Event.DedupeKey = "again"
-			plan.Proposals[0].Dispatch.Config, plan.Proposals[0].Dispatch.DueAt = "v2", now.Add(3*time.Hour)
+			plan.Proposals[0].Message.Config, plan.Proposals[0].Message.DueAt = "v2", now.Add(3*time.Hour)
 			s.settle = func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
 				return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: 1}
 			}
@@ -118,13 +118,13 @@ func TestWhatMovedOnIsNotPlannedAnew(t *testing.T) {
 			s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 			s.settle = planAll
 			now := inBatches(t, s, 1)
-			n, err := s.Replan(t.Context(), "remind", "v1", func(d *nudgewire.Dispatch, _ func() (nudgewire.Event, error)) (Replanned, error) {
+			n, err := s.Replan(t.Context(), "remind", "v1", func(d *nudgewire.Message, _ func() (nudgewire.Event, error)) (Replanned, error) {
 				return Replanned{Cancel: "the rule changed"}, moves(t.Context(), s, now)
 			})
 			if err != nil || n != (Replans{}) {
 				t.Errorf("%+v (%v)", n, err)
 			}
-			d, err := s.Dispatch(t.Context(), 1)
+			d, err := s.Message(t.Context(), 1)
 			if failIf(t, err); d.Reason == "the rule changed" {
 				t.Errorf("it is %s: %s", d.State, d.Reason)
 			}

@@ -64,9 +64,9 @@ func (t *tx) freeLookups(now time.Time, owner string) error {
 }
 
 func (t *tx) abandon(now time.Time, owner string) (n nudgewire.Rescued, err error) {
-	var held []nudgewire.Dispatch
+	var held []nudgewire.Message
 	err = t.peers.sending(t, owner, micro(now), func(r *row) error {
-		d, _ := scanDispatch(r)
+		d, _ := scanMessage(r)
 		held = append(held, d)
 		return nil
 	})
@@ -104,16 +104,16 @@ func (t *tx) abandon(now time.Time, owner string) (n nudgewire.Rescued, err erro
 			err = t.lapse(d, now, owner, calls != nil)
 		}
 		if err != nil {
-			return n, fmt.Errorf("dispatch %d: %w", d.ID, err)
+			return n, fmt.Errorf("message %d: %w", d.ID, err)
 		}
 	}
 	return n, nil
 }
 
 // unsent gives back a claim whose call had not begun.
-func (t *tx) unsent(d *nudgewire.Dispatch, now time.Time) error {
+func (t *tx) unsent(d *nudgewire.Message, now time.Time) error {
 	held, err := t.finishWaiting(&nudgewire.Attempt{
-		DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateWaiting, RetryAt: d.DueAt, At: now,
+		MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateWaiting, RetryAt: d.DueAt, At: now,
 		Reason: fmt.Sprintf("not sent: the daemon ended before the call of attempt %d began", d.Attempt),
 	}, d)
 	if err == nil && !held {
@@ -126,7 +126,7 @@ var lapseSQL = statementOf(`UPDATE messages SET state = ?4, reason = ?2, updated
 		WHERE id = ?1 AND state{{checked}} = 'sending'`)
 
 // lapse ends a claim that may have been sent; known says that its call had surely begun.
-func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known bool) error {
+func (t *tx) lapse(d *nudgewire.Message, now time.Time, owner string, known bool) error {
 	reason := fmt.Sprintf("the daemon ended with attempt %d claimed, and whether its call had begun is not known; it may have been sent", d.Attempt)
 	switch {
 	case known:
@@ -135,7 +135,7 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 		reason = fmt.Sprintf("attempt %d had no outcome within its lease; it may have been sent", d.Attempt)
 	}
 	a := nudgewire.Attempt{
-		DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateInDoubt, Reason: reason, At: now,
+		MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateInDoubt, Reason: reason, At: now,
 	}
 	if err := t.insertAttempt(&a); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (t *tx) lapse(d *nudgewire.Dispatch, now time.Time, owner string, known boo
 		if t.counts[stateCounts[state]]++; state == nudgewire.StateDropped {
 			t.peers.reached(d.Account, d.Phone, micro(now))
 		}
-		p := partyOfDispatch(d)
+		p := partyOfMessage(d)
 		t.noteState(d.ID, &p, state, reason, "")
 		return t.put(lapseSQL, int64(d.ID), reason, micro(now), string(state))
 	}

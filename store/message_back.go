@@ -8,12 +8,12 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A dispatch that is being sent, or is in doubt, cannot be cancelled: its message may be on its way.
+// A message that is being sent, or is in doubt, cannot be cancelled: its message may be on its way.
 // What a cancelling event says about it is kept in its row (called_off), and every way back to waiting leads
 // through putBack, which looks there first: in the same commit, so that the event came before and is
-// met, or comes after and finds a dispatch that waits.
+// met, or comes after and finds a message that waits.
 
-// A comeback is what a dispatch would wait with again.
+// A comeback is what a message would wait with again.
 type comeback struct {
 	reason       string
 	due, expires int64
@@ -25,10 +25,10 @@ type comeback struct {
 	keepOwner    bool                 // a late answer of the last attempt may still come before the next claim
 }
 
-// meanwhile is what a dispatch becomes instead of waiting for what happened since it waited last:
+// meanwhile is what a message becomes instead of waiting for what happened since it waited last:
 // cancelled when an event called it off, dropped when its contact is blocked. Both ways back ask it:
 // putBack, and a successor's (mayGoAgain).
-func (t *tx) meanwhile(d *nudgewire.Dispatch) (state nudgewire.State, why string, err error) {
+func (t *tx) meanwhile(d *nudgewire.Message) (state nudgewire.State, why string, err error) {
 	if why, err = t.calledOff(d.ID); err != nil || why != "" {
 		return nudgewire.StateCancelled, why, err
 	}
@@ -45,10 +45,10 @@ var putBackSQL = statementOf(`UPDATE messages SET state = ?2, reason = ?3, due_a
 			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END, tries = tries + ?11
 		WHERE id = ?1 AND state{{checked}} = ?8 AND attempt = ?9`)
 
-// putBack makes a dispatch wait again and says what it is from then on: waiting; cancelled when an
+// putBack makes a message wait again and says what it is from then on: waiting; cancelled when an
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
-func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error) {
+func (t *tx) putBack(d *nudgewire.Message, c comeback) (nudgewire.State, error) {
 	reason := c.reason
 	state, why, err := t.meanwhile(d)
 	if err != nil {
@@ -76,10 +76,10 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 	}
 	n, err := t.exec(putBackSQL, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), flag(c.anew), flag(c.called || c.doubtful))
 	if err == nil && n == 0 {
-		err = fmt.Errorf("dispatch %d: %w", d.ID, nudgewire.ErrClaimLost)
+		err = fmt.Errorf("message %d: %w", d.ID, nudgewire.ErrClaimLost)
 	}
 	d.State, d.Reason = state, reason
-	p := partyOfDispatch(d)
+	p := partyOfMessage(d)
 	t.noteState(d.ID, &p, state, reason, c.class)
 	return state, err
 }
@@ -87,16 +87,16 @@ func (t *tx) putBack(d *nudgewire.Dispatch, c comeback) (nudgewire.State, error)
 // The first event that calls it off is the one that is told.
 var callOffSQL = statementOf(`UPDATE messages SET called_off = ?2 WHERE id = ?1 AND called_off = ''`)
 
-// callOff notes that a cancelling event means a dispatch that does not wait at present.
-func (t *tx) callOff(id nudgewire.DispatchID, reason string) error {
+// callOff notes that a cancelling event means a message that does not wait at present.
+func (t *tx) callOff(id nudgewire.MessageID, reason string) error {
 	t.off = append(t.off, calledOff{id, reason})
 	return t.put(callOffSQL, int64(id), reason)
 }
 
 var calledOffSQL = statementOf(`SELECT called_off FROM messages WHERE id = ?1`)
 
-// calledOff says which event called a dispatch off, "" for none.
-func (t *tx) calledOff(id nudgewire.DispatchID) (why string, err error) {
+// calledOff says which event called a message off, "" for none.
+func (t *tx) calledOff(id nudgewire.MessageID) (why string, err error) {
 	err = t.query(calledOffSQL, func(r *row) error { why = r.text(); return nil }, int64(id))
 	return why, err
 }
@@ -107,7 +107,7 @@ func byEvent(e *nudgewire.Event, id nudgewire.EventID) string {
 }
 
 type calledOff struct {
-	id  nudgewire.DispatchID
+	id  nudgewire.MessageID
 	why string
 }
 
@@ -115,7 +115,7 @@ type calledOff struct {
 // about to call finds his own.
 type recentOff struct {
 	mu             sync.RWMutex
-	newest, before map[nudgewire.DispatchID]string // a full newest becomes before
+	newest, before map[nudgewire.MessageID]string // a full newest becomes before
 }
 
 const maxRecentOff = 8192
@@ -128,13 +128,13 @@ func (r *recentOff) add(all []calledOff) {
 	defer r.mu.Unlock()
 	for _, one := range all {
 		if r.newest == nil || len(r.newest) >= maxRecentOff {
-			r.newest, r.before = map[nudgewire.DispatchID]string{}, r.newest
+			r.newest, r.before = map[nudgewire.MessageID]string{}, r.newest
 		}
 		r.newest[one.id] = cmp.Or(r.newest[one.id], r.before[one.id], one.why)
 	}
 }
 
-func (r *recentOff) why(id nudgewire.DispatchID) string {
+func (r *recentOff) why(id nudgewire.MessageID) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return cmp.Or(r.newest[id], r.before[id])

@@ -9,7 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// A PlannedBy is how many dispatches of a trigger wait that were planned under one config.
+// A PlannedBy is how many messages of a trigger wait that were planned under one config.
 type PlannedBy struct {
 	Trigger string
 	Config  string // its version
@@ -26,20 +26,20 @@ func (s *Store) WaitingByConfig(ctx context.Context) (out []PlannedBy, err error
 	return out, wrap(err, "count what waits by config")
 }
 
-// A Replanned is what becomes of a dispatch whose rule was edited: the first that is set. With none it stays as it is.
+// A Replanned is what becomes of a message whose rule was edited: the first that is set. With none it stays as it is.
 type Replanned struct {
 	Cancel string              // it is cancelled, for this reason
-	Anew   *nudgewire.Proposal // it takes this content and these times, or those of its only step; the dispatch's Reason says why
+	Anew   *nudgewire.Proposal // it takes this content and these times, or those of its only step; the message's Reason says why
 }
 
-// Replans counts what became of dispatches.
+// Replans counts what became of messages.
 type Replans struct{ Anew, Cancelled, Kept int64 }
 
 // Replan decides anew about what waits of a trigger and was planned under one config. decide is asked about each outside
 // of any commit, so it may be asked about one that leaves meanwhile; event reads the event that it was planned because
 // of. What was changed before an error stays changed, and carries the new config: doing it again
 // goes on with the rest.
-func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(d *nudgewire.Dispatch, event func() (nudgewire.Event, error)) (Replanned, error)) (n Replans, err error) {
+func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(d *nudgewire.Message, event func() (nudgewire.Event, error)) (Replanned, error)) (n Replans, err error) {
 	// All numbers at once, eight bytes each: to look for the next page would walk all that waits again.
 	ids, err := list(ctx, s, `SELECT id FROM messages WHERE `+stateCondition(nudgewire.StateWaiting)+` AND event_id <> 0 AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
 		[]any{trigger, config}, number[int64])
@@ -56,13 +56,13 @@ func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(
 
 // A replan is one change, worked out before its commit.
 type replan struct {
-	was   nudgewire.Dispatch
+	was   nudgewire.Message
 	to    Replanned
 	ready readyProposal
 }
 
-func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgewire.Dispatch, func() (nudgewire.Event, error)) (Replanned, error)) (n Replans, err error) {
-	found, err := list(ctx, s, `SELECT `+dispatchColumns+` FROM messages WHERE id IN `+in(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownDispatch)
+func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgewire.Message, func() (nudgewire.Event, error)) (Replanned, error)) (n Replans, err error) {
+	found, err := list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE id IN `+in(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownMessage)
 	var changes []replan
 	var kept int64
 	for i := 0; err == nil && i < len(found); i++ {
@@ -70,7 +70,7 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgew
 		c.to, err = decide(&c.was, func() (nudgewire.Event, error) { return s.Event(ctx, c.was.EventID) })
 		switch {
 		case err != nil:
-			err = fmt.Errorf("dispatch %d: %w", c.was.ID, err)
+			err = fmt.Errorf("message %d: %w", c.was.ID, err)
 		case c.to == Replanned{}:
 			kept++
 		default:
@@ -90,7 +90,7 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*nudgew
 		n = Replans{Kept: kept} // a batch that is undone runs again
 		for i := range changes {
 			if err := t.replan(&changes[i], &n); err != nil {
-				return fmt.Errorf("dispatch %d: %w", changes[i].was.ID, err)
+				return fmt.Errorf("message %d: %w", changes[i].was.ID, err)
 			}
 		}
 		return nil
@@ -102,11 +102,11 @@ var replanSQL = statementOf(`UPDATE messages SET category = ?2, send = ?3, reaso
 			config = ?7, updated_at = ?8, ended_send = ?9, zone = ?10, account = ?11, first_due_at = 0, owner = ''
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-// replan carries out one change, unless the dispatch moved on since it was worked out: it was claimed, ended, or
+// replan carries out one change, unless the message moved on since it was worked out: it was claimed, ended, or
 // took the content of another event.
 func (t *tx) replan(c *replan, n *Replans) error {
-	var d nudgewire.Dispatch
-	if err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, int64(c.was.ID)); err != nil {
+	var d nudgewire.Message
+	if err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, int64(c.was.ID)); err != nil {
 		return err
 	}
 	if d.State != nudgewire.StateWaiting || d.EventID != c.was.EventID || d.Config != c.was.Config || d.Attempt != c.was.Attempt {
@@ -117,7 +117,7 @@ func (t *tx) replan(c *replan, n *Replans) error {
 		return t.cancelOne(&d, c.to.Cancel)
 	}
 	n.Anew++
-	to := &c.to.Anew.Dispatch
+	to := &c.to.Anew.Message
 	t.leavesDue(to.Account, micro(to.DueAt))
 	what := c.ready.readySend
 	if len(c.ready.steps) > 0 {

@@ -14,12 +14,12 @@ import (
 // does not hold up what is in time.
 const maxPassedPerClaim = 512
 
-// Claim takes due dispatches, the most urgent lane first and each by due time. It is the durable intent: when it
+// Claim takes due messages, the most urgent lane first and each by due time. It is the durable intent: when it
 // returns, the rows are on disk as sending, with their owner, the number of the attempt and
 // the end of the lease, and no other claim gets them. What is past its expiry, and
 // what is queued to a blocked contact, is dropped on the way, in the same commit, and what Options.Due
 // says shall wait or end does that. What is halted is not taken and keeps its due time.
-func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Dispatch, error) {
+func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewire.Message, error) {
 	if q.Owner == "" || q.Lease <= 0 {
 		return nil, errors.New("claim: needs an owner and a lease")
 	}
@@ -43,9 +43,9 @@ func (s *Store) Claim(ctx context.Context, q nudgewire.ClaimRequest) ([]nudgewir
 	return s.readable(ctx, got)
 }
 
-// ClaimProbe is Claim of at most one dispatch, which shows whether the service is well again. What failed last is asked for last: it may be
+// ClaimProbe is Claim of at most one message, which shows whether the service is well again. What failed last is asked for last: it may be
 // what is at fault.
-func (s *Store) ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Dispatch, error) {
+func (s *Store) ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nudgewire.Message, error) {
 	q := nudgewire.ClaimRequest{Owner: p.Owner, Account: p.Account, Now: p.Now, Lease: p.Lease}
 	if q.Owner == "" || q.Lease <= 0 {
 		return nil, errors.New("claim a probe: needs an owner and a lease")
@@ -78,7 +78,7 @@ func (s *Store) ClaimProbe(ctx context.Context, p nudgewire.ProbeRequest) ([]nud
 // mostContents is how many contents that failed are passed over.
 const mostContents = 4
 
-// others are dispatches for other phones, with other contents, and not tried yet. Empty texts are all.
+// others are messages for other phones, with other contents, and not tried yet. Empty texts are all.
 type others struct {
 	phones string // each between two commas
 	marks  [mostContents]string
@@ -103,27 +103,27 @@ func othersThan(p *nudgewire.ProbeRequest) []others {
 	return []others{fresh, {phones: o.phones, fresh: true}, o, {phones: o.phones}, {}}
 }
 
-// claimed is a dispatch with what to send still encoded, and what is looked at before it is claimed.
+// claimed is a message with what to send still encoded, and what is looked at before it is claimed.
 type claimed struct {
-	nudgewire.Dispatch
+	nudgewire.Message
 	send  string
 	facts nudgewire.DueFacts // what is known of it before it is claimed
 }
 
 // readable decodes what to send. A row that cannot be read is given up here, or it would
 // come first in every claim to come.
-func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispatch, error) {
-	out := make([]nudgewire.Dispatch, 0, len(got))
+func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Message, error) {
+	out := make([]nudgewire.Message, 0, len(got))
 	var errs []error
 	for i := range got {
-		d := &got[i].Dispatch
+		d := &got[i].Message
 		err := decodeSend(d, got[i].send)
 		if err == nil {
 			out = append(out, *d)
 			continue
 		}
 		errs = append(errs, s.Finish(context.WithoutCancel(ctx), nudgewire.Attempt{
-			DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateDropped, Reason: err.Error(), At: d.UpdatedAt,
+			MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: nudgewire.StateDropped, Reason: err.Error(), At: d.UpdatedAt,
 		}))
 	}
 	if err := errors.Join(errs...); err != nil && len(out) == 0 {
@@ -134,10 +134,10 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]nudgewire.Dispat
 
 var (
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	dueSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+	dueSQL = statementOf(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
-	dueProbeSQL = statementOf(`SELECT ` + dispatchColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+	dueProbeSQL = statementOf(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
 			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
@@ -146,7 +146,7 @@ var (
 		WHERE id IN (` + marks(4) + `)`)
 )
 
-// claim appends up to n claimed dispatches of one lane to got; for a probe of those that other means.
+// claim appends up to n claimed messages of one lane to got; for a probe of those that other means.
 func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
 	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
 	var open map[string]int64 // requests to forget; only marketing is asked about
@@ -160,8 +160,8 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
 		ask, from := want-len(got), len(got)
 		each := func(r *row) error {
-			d, send := scanDispatch(r)
-			one := claimed{Dispatch: d, send: send, facts: nudgewire.DueFacts{FirstDue: r.time()}}
+			d, send := scanMessage(r)
+			one := claimed{Message: d, send: send, facts: nudgewire.DueFacts{FirstDue: r.time()}}
 			if block, blocked := strings.CutPrefix(r.text(), "="); blocked {
 				one.facts.Blocked = blockedWords(block)
 			}
@@ -197,7 +197,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 			}
 			v, err := rules.mayGo(t, d, got[from:])
 			if err != nil {
-				return nil, fmt.Errorf("dispatch %d: %w", d.ID, err)
+				return nil, fmt.Errorf("message %d: %w", d.ID, err)
 			}
 			if v.Action != nudgewire.AllowSend {
 				passes = append(passes, pass{*d, v})
@@ -254,7 +254,7 @@ var dropSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, u
 
 func (t *tx) drop(d *claimed, reason string, now time.Time) error {
 	t.counts[countDropped]++
-	p := partyOfDispatch(&d.Dispatch)
+	p := partyOfMessage(&d.Message)
 	t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
 	return t.put(dropSQL, int64(d.ID), reason, micro(now))
 }

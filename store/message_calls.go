@@ -30,7 +30,7 @@ import (
 const (
 	callsHead  = 512 // bytes: a line with what it is, one with the owner, one with the boot; zeros
 	callsMagic = "nudgewire calls begun 1"
-	callSlot   = 16        // bytes: dispatch 8, attempt 4, checksum of both 4
+	callSlot   = 16        // bytes: message 8, attempt 4, checksum of both 4
 	callsSize  = 256 << 10 // made at once, so that no disk is too full for a slot later
 )
 
@@ -52,14 +52,14 @@ const CallSlots = (callsSize-callsHead)/callSlot - 1
 
 // A begun call is what a slot holds.
 type begun struct {
-	id      nudgewire.DispatchID
+	id      nudgewire.MessageID
 	attempt int
 }
 
 // An upload has no slot of its own: its row says that it may be under way. The last one is noted all the same, so that a
 // database from before it is known for a copy (see instance.go). It stands there as a negative number.
 func uploadCall(run nudgewire.RunID, part, attempt int) begun {
-	return begun{nudgewire.DispatchID(-(int64(run)<<partBits | int64(part))), attempt}
+	return begun{nudgewire.MessageID(-(int64(run)<<partBits | int64(part))), attempt}
 }
 
 // partBits is how many bits of that number the part has.
@@ -73,7 +73,7 @@ func (b begun) upload() (run, part int64, is bool) {
 // BeginCall notes that the call for a claim is about to begin; slot is the caller's own, counted from
 // 0, and free because the outcome of the last call that was noted there is on disk. No call may be
 // made when it fails.
-func (s *Store) BeginCall(slot int, id nudgewire.DispatchID, attempt int) error {
+func (s *Store) BeginCall(slot int, id nudgewire.MessageID, attempt int) error {
 	if err := s.beat.check(); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (c *calls) left(owner string) (all map[begun]bool, known bool) {
 
 // readCall reads a slot; id 0 is an empty one.
 func readCall(slot []byte) (one begun, whole bool) {
-	one = begun{nudgewire.DispatchID(binary.NativeEndian.Uint64(slot)), int(binary.NativeEndian.Uint32(slot[8:]))}
+	one = begun{nudgewire.MessageID(binary.NativeEndian.Uint64(slot)), int(binary.NativeEndian.Uint32(slot[8:]))}
 	return one, binary.NativeEndian.Uint32(slot[12:]) == crc32.ChecksumIEEE(slot[:12])
 }
 
@@ -233,8 +233,8 @@ func (t *tx) callsLeft(owner string) (all map[begun]bool, known bool, err error)
 	}
 	for one := range all {
 		var attempt int
-		err := t.query(dispatchSQL, func(r *row) error {
-			d, _ := scanDispatch(r)
+		err := t.query(messageSQL, func(r *row) error {
+			d, _ := scanMessage(r)
 			attempt = d.Attempt
 			return r.err
 		}, int64(one.id))

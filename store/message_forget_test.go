@@ -40,7 +40,7 @@ func TestCodesLeaveNoBytesBehind(t *testing.T) {
 					{Text: "raw.code != nil", Held: true, Values: []nudgewire.Value{{Name: "raw.code", Value: said}}},
 				}},
 				Correlation: nudgewire.Correlation{Trigger: "code", Key: key, Phone: phone}, EventAt: now,
-				Dispatch: nudgewire.Dispatch{
+				Message: nudgewire.Message{
 					Trigger: "code", Key: key, Phone: phone, Category: nudgewire.Authentication, DueAt: now, ExpiresAt: now.Add(time.Hour),
 					Send: nudgewire.Send{Template: "login_code", Language: "en", Variables: []string{said}, Forget: forget},
 				},
@@ -67,9 +67,9 @@ func TestCodesLeaveNoBytesBehind(t *testing.T) {
 		}
 		n += len(got)
 		for i, d := range got {
-			a := nudgewire.Attempt{DispatchID: d.ID, Owner: d.Owner, Number: d.Attempt, At: now, State: nudgewire.StateRejected, Reason: "no such phone"}
+			a := nudgewire.Attempt{MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, At: now, State: nudgewire.StateRejected, Reason: "no such phone"}
 			if i%2 == 0 {
-				a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ID: "1", NextPollAt: now}
+				a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ServiceID: "1", NextPollAt: now}
 			}
 			if err := s.Finish(t.Context(), a); err != nil {
 				t.Fatal(err)

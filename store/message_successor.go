@@ -9,7 +9,7 @@ import (
 
 // A message that the service took, and that failed for no lasting reason of its own (ErrorClass.GoesAgain), was
 // not sent and is queued once more, due after a rest: by the rules of what a person sends again (RunRow.MayGoAgain), the table that holds each
-// dispatch to one successor, and in the commit that knows of the failure, so that a crash loses none and
+// message to one successor, and in the commit that knows of the failure, so that a crash loses none and
 // makes none twice. It waits like any other, while sending is halted, and until the expiry that
 // the message had at first; a limit of the contact's puts that off as well, where nobody named it.
 
@@ -20,8 +20,8 @@ var pointsRest = rest{time.Minute, time.Hour}
 // pointsChances is how many times a message fails for points before it rests.
 const pointsChances = 3
 
-// succeed queues the message of a dispatch once more that failed at at with words of that class, if nothing is against it.
-func (t *tx) succeed(id nudgewire.DispatchID, class nudgewire.ErrorClass, at time.Time, s *Store) error {
+// succeed queues a message once more that failed at at with words of that class, if nothing is against it.
+func (t *tx) succeed(id nudgewire.MessageID, class nudgewire.ErrorClass, at time.Time, s *Store) error {
 	d, send, _, err := t.mayGoAgain(id)
 	if err != nil || d == nil {
 		return err
@@ -63,5 +63,5 @@ func (t *tx) succeed(id nudgewire.DispatchID, class nudgewire.ErrorClass, at tim
 // sendsBy reports whether the present config sends by a trigger.
 func (s *Store) sendsBy(trigger string) bool { return s.sending == nil || s.sending(trigger) }
 
-// ownExpiry reports whether the present config names when a dispatch expires.
-func (s *Store) ownExpiry(d *nudgewire.Dispatch) bool { return s.expiry == nil || s.expiry(d) }
+// ownExpiry reports whether the present config names when a message expires.
+func (s *Store) ownExpiry(d *nudgewire.Message) bool { return s.expiry == nil || s.expiry(d) }

@@ -28,7 +28,7 @@ func TestARowThatCannotBeReadDoesNotHoldUpTheOthers(t *testing.T) {
 	if err := s.reads.QueryRowContext(t.Context(), `SELECT state, reason FROM messages WHERE id = 1`).Scan(&state, &reason); err != nil {
 		t.Fatal(err)
 	}
-	if state != "dropped" || reason != "dispatch 1: what to send: unexpected end of JSON input" {
+	if state != "dropped" || reason != "message 1: what to send: unexpected end of JSON input" {
 		t.Errorf("it is %s: %s", state, reason)
 	}
 }

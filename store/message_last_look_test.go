@@ -15,7 +15,7 @@ import (
 func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
 	ctx := t.Context()
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	row := nudgewire.Dispatch{Trigger: "winback", Key: nudgewire.RowKey(1, 1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
+	row := nudgewire.Message{Trigger: "winback", Key: nudgewire.RowKey(1, 1), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
 	var s *Store
 	woken, halted := 0, false
 	s, err := Open(ctx, Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db"), OnDue: func(string, time.Time) {
@@ -34,7 +34,7 @@ func TestTheLastLookKnowsOfAnEndWhenTheSenderIsWoken(t *testing.T) {
 	if r.ID, _, err = s.StartRun(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Enqueue(ctx, r.ID, 1, []nudgewire.Dispatch{row}); err != nil {
+	if err := s.Enqueue(ctx, r.ID, 1, []nudgewire.Message{row}); err != nil {
 		t.Fatal(err)
 	}
 	become := func(state nudgewire.RunState) error {
@@ -87,15 +87,15 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 		if r.ID, _, err = s.StartRun(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		rows := make([]nudgewire.Dispatch, 50)
+		rows := make([]nudgewire.Message, 50)
 		for i := range rows {
-			rows[i] = nudgewire.Dispatch{Trigger: "winback", Key: nudgewire.RowKey(r.ID, int64(i+1)), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
+			rows[i] = nudgewire.Message{Trigger: "winback", Key: nudgewire.RowKey(r.ID, int64(i+1)), Phone: "447700900123", Category: nudgewire.Marketing, DueAt: at}
 		}
 		if err := s.Enqueue(ctx, r.ID, 1, rows); err != nil {
 			t.Fatal(err)
 		}
 		var returned atomic.Bool
-		claims := make(chan []nudgewire.Dispatch)
+		claims := make(chan []nudgewire.Message)
 		go func() {
 			defer close(claims)
 			for {
@@ -113,7 +113,7 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 				claims <- got
 			}
 		}()
-		var held []nudgewire.Dispatch
+		var held []nudgewire.Message
 		paused := make(chan error, 1)
 		for got := range claims {
 			if held = append(held, got...); len(held) == 5 {
@@ -141,8 +141,8 @@ func TestAPauseBesideClaimsHoldsEachRow(t *testing.T) {
 func TestTheLastLookAsksOnlyWhileBlocksAreFresh(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	ctx := t.Context()
-	claimed := &nudgewire.Dispatch{Phone: "447700900101", Category: nudgewire.Marketing, UpdatedAt: time.Now()}
-	look := func(d *nudgewire.Dispatch) string {
+	claimed := &nudgewire.Message{Phone: "447700900101", Category: nudgewire.Marketing, UpdatedAt: time.Now()}
+	look := func(d *nudgewire.Message) string {
 		t.Helper()
 		f, err := s.FactsOf(ctx, d)
 		if err != nil {

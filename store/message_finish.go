@@ -18,7 +18,7 @@ const maxAnswer = 4 << 10
 // only while the attempt's owner and number still hold the claim; else nothing is changed
 // and the error is ErrClaimLost.
 //
-// One exception: a claim that lapsed meanwhile (its dispatch is in doubt, or waits to be sent
+// One exception: a claim that lapsed meanwhile (its message is in doubt, or waits to be sent
 // again) is still settled by a definite late answer of the same attempt, accepted or
 // rejected, because knowing is better than doubt and keeps a second send from leaving. So does one
 // in doubt wait again where the same attempt was surely not taken.
@@ -27,16 +27,16 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 		return err
 	}
 	var err error
-	if pause, probed := s.holdProbedBy(a.DispatchID); probed || a.Class == nudgewire.ErrorTemplate || a.Refused != "" {
+	if pause, probed := s.holdProbedBy(a.MessageID); probed || a.Class == nudgewire.ErrorTemplate || a.Refused != "" {
 		err = s.finishAndPause(ctx, &a, pause, func(t *tx) error {
 			lost, err := t.finishAll([]*nudgewire.Attempt{&a})
 			return cmp.Or(err, lost[0])
 		})
 	} else {
-		err = s.writeSet(ctx, laneWork, s.finishes, int64(a.DispatchID), &a)
+		err = s.writeSet(ctx, laneWork, s.finishes, int64(a.MessageID), &a)
 	}
 	if err != nil {
-		return fmt.Errorf("finish dispatch %d, attempt %d: %w", a.DispatchID, a.Number, err)
+		return fmt.Errorf("finish message %d, attempt %d: %w", a.MessageID, a.Number, err)
 	}
 	return observe(nil, s.observer.Finished, a)
 }
@@ -44,7 +44,7 @@ func (s *Store) Finish(ctx context.Context, a nudgewire.Attempt) error {
 // checkAttempt refuses what no sender may say, and gives silent outcomes words.
 func checkAttempt(a *nudgewire.Attempt) error {
 	if a.Owner == "" || a.Number < 1 || a.At.IsZero() {
-		return fmt.Errorf("finish dispatch %d: needs the claim's owner and number, and the time", a.DispatchID)
+		return fmt.Errorf("finish message %d: needs the claim's owner and number, and the time", a.MessageID)
 	}
 	a.Answer = cut(a.Answer, maxAnswer)
 	var words string
@@ -57,13 +57,13 @@ func checkAttempt(a *nudgewire.Attempt) error {
 	case nudgewire.StateDropped:
 		words = "given up by the sender"
 	default:
-		return fmt.Errorf("finish dispatch %d: no attempt ends as %q", a.DispatchID, a.State)
+		return fmt.Errorf("finish message %d: no attempt ends as %q", a.MessageID, a.State)
 	}
 	if a.Reason == "" {
 		a.Reason = words
 	}
 	if a.Message != nil && a.State != nudgewire.StateAccepted {
-		return errors.New("finish: only an accepted dispatch has a message")
+		return errors.New("finish: only an accepted message has a message")
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ const endCall = `UPDATE messages SET state = ?4, reason = ?5, updated_at = ?6, l
 		accepted_at = ?11, status_at = ?12, told_at = ?13, next_poll_at = ?14, polls = ?15, sent_at = ?16, delivered_at = ?17, read_at = ?18, failed_at = ?19`
 
 var (
-	// An owner stays on a dispatch in doubt, so that the late answer of the same attempt is known.
+	// An owner stays on a message in doubt, so that the late answer of the same attempt is known.
 	finishSQL = statementOf(endCall + `
 		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
 	finishLateSQL = statementOf(endCall + `
@@ -85,7 +85,7 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 	lost = make([]error, len(all))
 	of := make([]*party, len(all)) // nil of what is not held
 	messages := make([]nudgewire.Message, len(all))
-	waits := make([]nudgewire.Dispatch, len(all))
+	waits := make([]nudgewire.Message, len(all))
 	var ended, late, again []int
 	for i, a := range all {
 		messages[i] = accepted(a)
@@ -99,7 +99,7 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 		args := make([][]any, len(some))
 		for n, i := range some {
 			a := all[i]
-			args[n] = append([]any{int64(a.DispatchID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At)}, serviceArgs(&messages[i])...)
+			args[n] = append([]any{int64(a.MessageID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At)}, serviceArgs(&messages[i])...)
 		}
 		return t.queryMany(s, args, func(n int, r *row) error {
 			p := scanParty(r)
@@ -120,9 +120,9 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 	}
 	ids := make([][]any, len(again))
 	for n, i := range again {
-		ids[n] = []any{int64(all[i].DispatchID)}
+		ids[n] = []any{int64(all[i].MessageID)}
 	}
-	err = t.queryMany(dispatchSQL, ids, func(n int, r *row) error { waits[again[n]], _ = scanDispatch(r); return r.err })
+	err = t.queryMany(messageSQL, ids, func(n int, r *row) error { waits[again[n]], _ = scanMessage(r); return r.err })
 	for i, a := range all {
 		if err != nil {
 			return lost, err
@@ -148,14 +148,14 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 // finished writes what follows from the end of a claim, but for one that waits again. m is what the service took.
 func (t *tx) finished(a *nudgewire.Attempt, p *party, m *nudgewire.Message) error {
 	t.counts[stateCounts[a.State]]++
-	t.noteState(a.DispatchID, p, a.State, a.Reason, a.Class)
+	t.noteState(a.MessageID, p, a.State, a.Reason, a.Class)
 	if a.State == nudgewire.StateRejected {
 		t.countRejection(string(a.State), a.Reason)
 	}
 	plain := a.State == nudgewire.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {
 		ended := *a
-		if a.Doubtful { // the dispatch is dropped, and what was lost is the attempt's answer: it may never go again
+		if a.Doubtful { // the message is dropped, and what was lost is the attempt's answer: it may never go again
 			ended.State = nudgewire.StateInDoubt
 			t.peers.reached(p.account, p.phone, micro(a.At))
 		}
@@ -178,8 +178,8 @@ func (t *tx) finished(a *nudgewire.Attempt, p *party, m *nudgewire.Message) erro
 	return nil
 }
 
-// finishWaiting records a claim whose dispatch waits again, if nothing keeps it from that. held is false where it was lost.
-func (t *tx) finishWaiting(a *nudgewire.Attempt, d *nudgewire.Dispatch) (held bool, err error) {
+// finishWaiting records a claim whose message waits again, if nothing keeps it from that. held is false where it was lost.
+func (t *tx) finishWaiting(a *nudgewire.Attempt, d *nudgewire.Message) (held bool, err error) {
 	late := d.State == nudgewire.StateInDoubt && !a.Doubtful && !d.Forgotten() // what is not kept cannot be sent any more
 	held = d.State == nudgewire.StateSending && d.Owner == a.Owner && d.Attempt == a.Number
 	if late && d.Attempt == a.Number { // it was not in doubt after all, and must not count as sent
@@ -203,7 +203,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt, d *nudgewire.Dispatch) (held bo
 		return false, err
 	}
 	ended := *a
-	if a.Doubtful { // it waits again, and this attempt stays in doubt: whatever ends the dispatch, the phone may have it
+	if a.Doubtful { // it waits again, and this attempt stays in doubt: whatever ends the message, the phone may have it
 		ended.State, ended.Reason = nudgewire.StateInDoubt, d.Reason
 		t.peers.reached(d.Account, d.Phone, micro(a.At))
 	}
@@ -222,11 +222,11 @@ var stateCounts = map[nudgewire.State]counter{
 	nudgewire.StateDropped:   countDropped,
 }
 
-var insertAttemptSQL = statementOf(`INSERT INTO attempts (dispatch_id, number, state, owner, reason, answer, retry_at, at, words, error_class)
+var insertAttemptSQL = statementOf(`INSERT INTO attempts (message, number, state, owner, reason, answer, retry_at, at, words, error_class)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
 
 func (t *tx) insertAttempt(a *nudgewire.Attempt) error {
-	err := t.put(insertAttemptSQL, int64(a.DispatchID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At), a.Words, string(a.Class))
+	err := t.put(insertAttemptSQL, int64(a.MessageID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At), a.Words, string(a.Class))
 	if err != nil {
 		return fmt.Errorf("attempt %d: %w", a.Number, err)
 	}
@@ -242,14 +242,14 @@ func accepted(a *nudgewire.Attempt) (m nudgewire.Message) {
 	if a.Message != nil {
 		m = *a.Message
 	}
-	m.DispatchID = a.DispatchID
+	m.ID, m.Reason = a.MessageID, a.Reason
 	return begin(m, a.At)
 }
 
 // serviceArgs are serviceColumns of a message.
 func serviceArgs(m *nudgewire.Message) []any {
 	return []any{
-		string(m.ID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls),
+		string(m.ServiceID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls),
 		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt),
 	}
 }
@@ -257,7 +257,6 @@ func serviceArgs(m *nudgewire.Message) []any {
 // taken makes a message known that the service took.
 func (t *tx) taken(m *nudgewire.Message, p *party) {
 	m.Phone, m.Account = p.phone, p.account
-	t.counts[countMessages]++
 	t.countSeen(nudgewire.Message{}, *m)
 	t.countNews(newsOf(&nudgewire.Message{}, m), p, m, m.StatusAt)
 	t.noteStatus(m)

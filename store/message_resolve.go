@@ -8,42 +8,42 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// CancelDispatch ends a dispatch that waits, by a person's order. Errors: ErrNotFound, or a
+// CancelMessage ends a message that waits, by a person's order. Errors: ErrNotFound, or a
 // *StateError when it does not wait any more.
-func (s *Store) CancelDispatch(ctx context.Context, id nudgewire.DispatchID, reason string) error {
+func (s *Store) CancelMessage(ctx context.Context, id nudgewire.MessageID, reason string) error {
 	if reason == "" {
 		reason = "cancelled by hand"
 	}
-	return s.order(ctx, id, nudgewire.StateWaiting, func(t *tx, d *nudgewire.Dispatch) error { return t.cancelOne(d, reason) })
+	return s.order(ctx, id, nudgewire.StateWaiting, func(t *tx, d *nudgewire.Message) error { return t.cancelOne(d, reason) })
 }
 
 var cancelSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-func (t *tx) cancelOne(d *nudgewire.Dispatch, reason string) error {
+func (t *tx) cancelOne(d *nudgewire.Message, reason string) error {
 	t.counts[countCancelled]++
 	n, err := t.exec(cancelSQL, int64(d.ID), reason, t.at)
 	if n > 0 {
-		p := partyOfDispatch(d)
+		p := partyOfMessage(d)
 		t.noteState(d.ID, &p, nudgewire.StateCancelled, reason, "")
 	}
 	return err
 }
 
-// Resolve settles a dispatch in doubt by a person's order: it did arrive, it shall be sent
+// Resolve settles a message in doubt by a person's order: it did arrive, it shall be sent
 // again, or it is let be. One that is sent again is due at once and gets as long until its expiry
 // as it had at first. Errors: ErrNotFound, or a *StateError when it is not in doubt.
-func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewire.Resolution, reason string) error {
+func (s *Store) Resolve(ctx context.Context, id nudgewire.MessageID, r nudgewire.Resolution, reason string) error {
 	switch r {
 	case nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop:
 	default:
-		return fmt.Errorf("resolve dispatch %d: unknown resolution %q; want %s, %s or %s",
+		return fmt.Errorf("resolve message %d: unknown resolution %q; want %s, %s or %s",
 			id, r, nudgewire.ResolveAccepted, nudgewire.ResolveResend, nudgewire.ResolveDrop)
 	}
 	if reason == "" {
 		reason = "resolved by hand: " + string(r)
 	}
-	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Dispatch) error {
+	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Message) error {
 		done, err := t.resolveOne(d, r, reason)
 		if err == nil && !done {
 			err = unchanged{ErrForgotten}
@@ -52,11 +52,11 @@ func (s *Store) Resolve(ctx context.Context, id nudgewire.DispatchID, r nudgewir
 	})
 }
 
-// ResolveAll is Resolve for all dispatches in doubt that match, and says how many there were. It
+// ResolveAll is Resolve for all messages in doubt that match, and says how many there were. It
 // leaves out those that cannot be sent again.
-func (s *Store) ResolveAll(ctx context.Context, f DispatchFilter, r nudgewire.Resolution, reason string) (int64, error) {
+func (s *Store) ResolveAll(ctx context.Context, f MessageFilter, r nudgewire.Resolution, reason string) (int64, error) {
 	f.State = nudgewire.StateInDoubt
-	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return t.resolveOne(d, r, reason) })
+	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Message) (bool, error) { return t.resolveOne(d, r, reason) })
 	return n, wrap(err, "resolve messages")
 }
 
@@ -64,20 +64,20 @@ var (
 	dropDoubtSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
 	arrivedSQL   = statementOf(`UPDATE messages SET state = 'accepted', reason = ?2, updated_at = ?3, status = 'untracked', accepted_at = ?3, status_at = ?3
 		WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
-	resolutionSQL = statementOf(`INSERT INTO resolutions (dispatch_id, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (dispatch_id, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`)
+	resolutionSQL = statementOf(`INSERT INTO resolutions (message, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (message, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`)
 )
 
 // resolveOne carries out the order; done is false where it cannot be, because what was to be
 // sent is not kept.
-func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason string) (done bool, err error) {
+func (t *tx) resolveOne(d *nudgewire.Message, r nudgewire.Resolution, reason string) (done bool, err error) {
 	if r == nudgewire.ResolveResend && d.Forgotten() {
 		return false, nil
 	}
 	if err := t.put(resolutionSQL, int64(d.ID), t.at, string(r), reason); err != nil {
 		return false, err
 	}
-	p := partyOfDispatch(d)
+	p := partyOfMessage(d)
 	switch r {
 	case nudgewire.ResolveResend:
 		expires := d.ExpiresAt
@@ -88,7 +88,7 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 	case nudgewire.ResolveAccepted:
 		t.counts[countAccepted]++
 		t.noteState(d.ID, &p, nudgewire.StateAccepted, reason, "")
-		m := begin(nudgewire.Message{DispatchID: d.ID}, moment(t.at))
+		m := begin(nudgewire.Message{ID: d.ID, Reason: reason}, moment(t.at))
 		t.taken(&m, &p)
 		err = t.put(arrivedSQL, int64(d.ID), reason, t.at)
 	default:
@@ -100,11 +100,11 @@ func (t *tx) resolveOne(d *nudgewire.Dispatch, r nudgewire.Resolution, reason st
 	return err == nil, err
 }
 
-// order carries out what a person decided about a dispatch, if it is still in the state that needs it.
-func (s *Store) order(ctx context.Context, id nudgewire.DispatchID, want nudgewire.State, do func(*tx, *nudgewire.Dispatch) error) error {
+// order carries out what a person decided about a message, if it is still in the state that needs it.
+func (s *Store) order(ctx context.Context, id nudgewire.MessageID, want nudgewire.State, do func(*tx, *nudgewire.Message) error) error {
 	err := s.write(ctx, laneWork, func(t *tx) error {
-		var found nudgewire.Dispatch
-		err := t.query(dispatchSQL, func(r *row) error { found, _ = scanDispatch(r); return nil }, int64(id))
+		var found nudgewire.Message
+		err := t.query(messageSQL, func(r *row) error { found, _ = scanMessage(r); return nil }, int64(id))
 		switch {
 		case err != nil:
 			return err
@@ -118,5 +118,5 @@ func (s *Store) order(ctx context.Context, id nudgewire.DispatchID, want nudgewi
 	if wrong, ok := errors.AsType[*StateError](err); ok {
 		return wrong
 	}
-	return wrap(err, "dispatch %d", id)
+	return wrap(err, "message %d", id)
 }

@@ -97,10 +97,10 @@ func (a *atDue) readFacts(t *tx, found []claimed) error {
 	var phones []*sentTo
 	for i := range found {
 		d := &found[i]
-		if duerules.MayGo(nil, &d.Dispatch, &d.facts, a.now).Action != nudgewire.AllowSend {
+		if duerules.MayGo(nil, &d.Message, &d.facts, a.now).Action != nudgewire.AllowSend {
 			continue
 		}
-		needs := a.rules.Needs(&d.Dispatch)
+		needs := a.rules.Needs(&d.Message)
 		if needs.Consent {
 			asked, contacts = append(asked, d), append(contacts, []any{string(d.Phone)})
 		}
@@ -129,7 +129,7 @@ func (a *atDue) lock(t *tx, found []claimed) (busy map[nudgewire.Phone]bool, err
 	reach := false
 	t.locked = t.locked[:0]
 	for i := range found {
-		d := &found[i].Dispatch
+		d := &found[i].Message
 		needs := a.rules.Needs(d)
 		if needs.Account > 0 && !reach {
 			reach, t.locked = true, append(t.locked, reachLock(d.Account, a.hash))
@@ -194,13 +194,13 @@ func (a *atDue) lockPhones(t *tx, phones []*sentTo) (busy map[nudgewire.Phone]bo
 // mayGo asks whether a row that is due goes, and takes it into account where it does. allowed are the rows before it that go, and that are not
 // stored as that yet. What the rules need is read only where nothing else keeps the row back.
 func (a *atDue) mayGo(t *tx, d *claimed, allowed []claimed) (v nudgewire.Verdict, err error) {
-	if v = duerules.MayGo(nil, &d.Dispatch, &d.facts, a.now); v.Action != nudgewire.AllowSend || a.rules == nil {
+	if v = duerules.MayGo(nil, &d.Message, &d.facts, a.now); v.Action != nudgewire.AllowSend || a.rules == nil {
 		return v, nil
 	}
 	if err = a.facts(t, d, allowed); err != nil {
 		return v, err
 	}
-	if v = duerules.MayGo(a.rules, &d.Dispatch, &d.facts, a.now); v.Action != nudgewire.AllowSend {
+	if v = duerules.MayGo(a.rules, &d.Message, &d.facts, a.now); v.Action != nudgewire.AllowSend {
 		return v, nil
 	}
 	if to := a.phones[d.Phone]; to != nil && to.known {
@@ -229,7 +229,7 @@ func (a *atDue) pass(t *tx, p *pass) error {
 		}
 		return err
 	}
-	return fmt.Errorf("dispatch %d: a claim does not know what %q means", p.ID, v.Action)
+	return fmt.Errorf("message %d: a claim does not know what %q means", p.ID, v.Action)
 }
 
 // begins is the send of a row that goes now.
@@ -239,7 +239,7 @@ func (a *atDue) begins(d *claimed) nudgewire.PastSend {
 
 // facts reads what the rules need to decide about d.
 func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (err error) {
-	needs := a.rules.Needs(&d.Dispatch)
+	needs := a.rules.Needs(&d.Message)
 	if needs.Sends > 0 {
 		d.facts.Sends = a.phones[d.Phone].sends
 	}
@@ -353,24 +353,24 @@ func (t *tx) deferUntil(d *claimed, v *nudgewire.Verdict, now time.Time) error {
 	return t.recordVerdict(d.ID, v, micro(now))
 }
 
-// maxVerdicts is how many rows a dispatch gets; what is said beyond that takes the place of the newest.
+// maxVerdicts is how many rows a message gets; what is said beyond that takes the place of the newest.
 const maxVerdicts = 50
 
 // recordVerdict keeps what a rule said, and counts it.
-func (t *tx) recordVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64) error {
+func (t *tx) recordVerdict(id nudgewire.MessageID, v *nudgewire.Verdict, at int64) error {
 	t.countNamed(verdictPrefix + v.Rule + "/" + string(v.Action))
 	return t.keepVerdict(id, v, at)
 }
 
 var (
-	verdictSQL       = statementOf(`SELECT number, rule, action, until_at FROM verdicts WHERE dispatch_id = ?1 ORDER BY number DESC LIMIT 1`)
-	insertVerdictSQL = statementOf(`INSERT INTO verdicts (dispatch_id, number, rule, action, reason, until_at, at, last_at, times)
+	verdictSQL       = statementOf(`SELECT number, rule, action, until_at FROM verdicts WHERE message = ?1 ORDER BY number DESC LIMIT 1`)
+	insertVerdictSQL = statementOf(`INSERT INTO verdicts (message, number, rule, action, reason, until_at, at, last_at, times)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1)`)
 	repeatVerdictSQL = statementOf(`UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
-		WHERE dispatch_id = ?1 AND number = ?2`)
+		WHERE message = ?1 AND number = ?2`)
 )
 
-// A newestVerdict is the last that was said to a dispatch, but for its reason.
+// A newestVerdict is the last that was said to a message, but for its reason.
 type newestVerdict struct {
 	number int64 // 0 for none
 	nudgewire.Verdict
@@ -382,8 +382,8 @@ func scanNewestVerdict(r *row) (v newestVerdict) {
 	return v
 }
 
-// keepVerdict keeps what was said to a dispatch, beside its reason, which the next rule overwrites.
-func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64) error {
+// keepVerdict keeps what was said to a message, beside its reason, which the next rule overwrites.
+func (t *tx) keepVerdict(id nudgewire.MessageID, v *nudgewire.Verdict, at int64) error {
 	newest, known := t.foreseen.verdicts[int64(id)]
 	var err error
 	if !known {
@@ -400,7 +400,7 @@ func (t *tx) keepVerdict(id nudgewire.DispatchID, v *nudgewire.Verdict, at int64
 	return wrap(err, "verdict")
 }
 
-// maxLookedAt bounds the dispatches of one phone that are looked at, the newest first. The order of their numbers is
+// maxLookedAt bounds the messages of one phone that are looked at, the newest first. The order of their numbers is
 // not that of their sends: one that waited for months has an old number and a new send. So a look does not end
 // where the sends are too old; it goes on to this bound, far beyond what anybody is sent.
 const maxLookedAt = maxOfPhone
@@ -450,7 +450,7 @@ func (t *tx) pastMessages(phones []*sentTo, each func(to *sentTo, c *nudgewire.C
 		rows = append(rows, []any{string(to.phone), to.since, int64(maxLookedAt)})
 	}
 	tell := func(to *sentTo, r *row) error {
-		c := nudgewire.Contacted{ID: nudgewire.DispatchID(r.int()), Phone: to.phone, At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()}
+		c := nudgewire.Contacted{ID: nudgewire.MessageID(r.int()), Phone: to.phone, At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()}
 		c.Run = nudgewire.RunID(r.int())
 		each(to, &c)
 		return r.err
@@ -485,7 +485,7 @@ func (t *tx) nameTrigger(name string) error {
 	return wrap(err, "name of a trigger")
 }
 
-// A Verdict is what a rule said to a dispatch when it was due.
+// A Verdict is what a rule said to a message when it was due.
 type Verdict struct {
 	nudgewire.Verdict
 	At     time.Time // for the first time
@@ -493,11 +493,11 @@ type Verdict struct {
 	Times  int64     // that it was said
 }
 
-// addVerdicts fills in what rules said to each dispatch.
-func (s *Store) addVerdicts(ctx context.Context, ids []nudgewire.DispatchID, at map[nudgewire.DispatchID]*DispatchStory) error {
-	return s.rows(ctx, `SELECT dispatch_id, rule, action, reason, until_at, at, last_at, times FROM verdicts
-		WHERE dispatch_id IN `+in(ids)+` ORDER BY dispatch_id, number`, nil, func(r *row) error {
-		d := at[nudgewire.DispatchID(r.int())]
+// addVerdicts fills in what rules said to each message.
+func (s *Store) addVerdicts(ctx context.Context, ids []nudgewire.MessageID, at map[nudgewire.MessageID]*MessageStory) error {
+	return s.rows(ctx, `SELECT message, rule, action, reason, until_at, at, last_at, times FROM verdicts
+		WHERE message IN `+in(ids)+` ORDER BY message, number`, nil, func(r *row) error {
+		d := at[nudgewire.MessageID(r.int())]
 		d.Verdicts = append(d.Verdicts, Verdict{
 			Verdict: nudgewire.Verdict{Rule: r.text(), Action: nudgewire.VerdictAction(r.text()), Reason: r.text(), Until: r.time()},
 			At:      r.time(), LastAt: r.time(), Times: r.int(),
@@ -564,21 +564,21 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 
 const deferredRows = `SELECT id FROM messages WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
 
-// wasSent is the condition on a dispatch that its message was sent since ?2, is being sent, or may have been, also where
+// wasSent is the condition on a message that its message was sent since ?2, is being sent, or may have been, also where
 // it was let be or cancelled then: one that is known to have failed did not reach the phone.
 var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + wasLetBe("messages") + `) AND status <> 'failed'`
 
-// wasLetBe is the condition on a dispatch that nobody will send it any more although it may have reached the phone.
-func wasLetBe(dispatch string) string {
-	return `((` + dispatch + `.state = 'dropped' OR ` + dispatch + `.state = 'cancelled') AND ` + hadDoubt(dispatch) + `)`
+// wasLetBe is the condition on a message that nobody will send it any more although it may have reached the phone.
+func wasLetBe(message string) string {
+	return `((` + message + `.state = 'dropped' OR ` + message + `.state = 'cancelled') AND ` + hadDoubt(message) + `)`
 }
 
-// hadDoubt is the condition on a dispatch that one of its attempts may have been taken.
-func hadDoubt(dispatch string) string {
-	return `EXISTS (SELECT 1 FROM attempts a WHERE a.dispatch_id = ` + dispatch + `.id AND a.state = 'in_doubt')`
+// hadDoubt is the condition on a message that one of its attempts may have been taken.
+func hadDoubt(message string) string {
+	return `EXISTS (SELECT 1 FROM attempts a WHERE a.message = ` + message + `.id AND a.state = 'in_doubt')`
 }
 
-// letBe are columns of the dispatches d that nobody will send any more although they may have reached the phone, so far as
+// letBe are columns of the messages d that nobody will send any more although they may have reached the phone, so far as
 // and says: each state by itself, because only so the index of what was not sent leads there.
 func letBe(columns, and string) string {
 	of := func(state string) string {
@@ -587,6 +587,6 @@ func letBe(columns, and string) string {
 	return of("dropped") + ` UNION ALL ` + of("cancelled")
 }
 
-// onlyDeferred is the condition on a dispatch that it waits for nothing but what a rule said.
+// onlyDeferred is the condition on a message that it waits for nothing but what a rule said.
 const onlyDeferred = `state = 'waiting' AND first_due_at > 0
-	AND due_at IN (SELECT until_at FROM verdicts WHERE dispatch_id = messages.id AND action = 'deferred')`
+	AND due_at IN (SELECT until_at FROM verdicts WHERE message = messages.id AND action = 'deferred')`

@@ -7,27 +7,27 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-// perBulk is how many dispatches of an order about many share one commit, so that others get
+// perBulk is how many messages of an order about many share one commit, so that others get
 // their turn between.
 const perBulk = 200
 
-// A Tally is how many dispatches have something in common.
+// A Tally is how many messages have something in common.
 type Tally struct {
 	Words string
 	N     int64
 }
 
-// TallyByTrigger counts the dispatches that match by their trigger or job, most first.
-func (s *Store) TallyByTrigger(ctx context.Context, f DispatchFilter) ([]Tally, error) {
+// TallyByTrigger counts the messages that match by their trigger or job, most first.
+func (s *Store) TallyByTrigger(ctx context.Context, f MessageFilter) ([]Tally, error) {
 	return s.tally(ctx, f, "trigger_name")
 }
 
-// TallyByReason counts the dispatches that match by why they are in their state, most first.
-func (s *Store) TallyByReason(ctx context.Context, f DispatchFilter) ([]Tally, error) {
+// TallyByReason counts the messages that match by why they are in their state, most first.
+func (s *Store) TallyByReason(ctx context.Context, f MessageFilter) ([]Tally, error) {
 	return s.tally(ctx, f, "reason")
 }
 
-func (s *Store) tally(ctx context.Context, f DispatchFilter, by string) (out []Tally, err error) {
+func (s *Store) tally(ctx context.Context, f MessageFilter, by string) (out []Tally, err error) {
 	q, err := s.where(ctx, f)
 	if err == nil {
 		out, err = list(ctx, s, q.sql(by+", count(*)", "messages", "", 0)+" GROUP BY 1 ORDER BY 2 DESC, 1", q.args,
@@ -37,16 +37,16 @@ func (s *Store) tally(ctx context.Context, f DispatchFilter, by string) (out []T
 }
 
 // CancelAll ends what waits and matches, by a person's order, and says how many there were.
-func (s *Store) CancelAll(ctx context.Context, f DispatchFilter, reason string) (int64, error) {
+func (s *Store) CancelAll(ctx context.Context, f MessageFilter, reason string) (int64, error) {
 	f.State = nudgewire.StateWaiting
-	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Dispatch) (bool, error) { return true, t.cancelOne(d, reason) })
+	n, err := s.changeAll(ctx, f, func(t *tx, d *nudgewire.Message) (bool, error) { return true, t.cancelOne(d, reason) })
 	return n, wrap(err, "cancel messages")
 }
 
-// changeAll carries out a person's order about every dispatch that matches and is still in the
+// changeAll carries out a person's order about every message that matches and is still in the
 // state that the order needs when its turn comes, and says how many do reports. What was changed
 // before an error stays changed: doing it again does no harm.
-func (s *Store) changeAll(ctx context.Context, f DispatchFilter, do func(*tx, *nudgewire.Dispatch) (bool, error)) (n int64, err error) {
+func (s *Store) changeAll(ctx context.Context, f MessageFilter, do func(*tx, *nudgewire.Message) (bool, error)) (n int64, err error) {
 	q, err := s.where(ctx, f)
 	if err != nil {
 		return 0, err
@@ -64,8 +64,8 @@ func (s *Store) changeAll(ctx context.Context, f DispatchFilter, do func(*tx, *n
 		err = s.write(ctx, laneWork, func(t *tx) error {
 			changed = 0 // a batch that is undone runs again
 			for _, id := range ids {
-				var d nudgewire.Dispatch
-				err := t.query(dispatchSQL, func(r *row) error { d, _ = scanDispatch(r); return r.err }, id)
+				var d nudgewire.Message
+				err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, id)
 				if err == nil && d.ID != 0 && (f.State == "" || d.State == f.State) {
 					var done bool
 					if done, err = do(t, &d); done {
@@ -73,7 +73,7 @@ func (s *Store) changeAll(ctx context.Context, f DispatchFilter, do func(*tx, *n
 					}
 				}
 				if err != nil {
-					return fmt.Errorf("dispatch %d: %w", id, err)
+					return fmt.Errorf("message %d: %w", id, err)
 				}
 			}
 			return nil
