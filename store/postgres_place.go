@@ -50,16 +50,17 @@ func askPlace(ctx context.Context, conn *pgx.Conn) (p place, synced, flushed int
 // settle compares where a connection has led with where the data lives. Data that is a copy, or may lack what was confirmed,
 // begins a review before anything is written.
 func (s *Store) settlePlace(ctx context.Context, conn *pgx.Conn) (err error) {
+	before := s.beat.flushed.Load() // before it is asked: a beat may know more by the time that it has answered
 	found, synced, flushed, err := askPlace(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("where the data lives: %w", err)
 	}
 	conn.PgConn().CustomData()[timelineKey] = found.timeline
 	known := s.place.Load()
-	if known != nil && *known == found && flushed >= s.beat.flushed.Load() {
+	if known != nil && *known == found && flushed >= before {
 		return nil
 	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.movePlace(ctx, tx, known, found, synced, flushed) })
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return s.movePlace(ctx, tx, known, found, synced, flushed < before) })
 	if err == nil {
 		err = s.loadRestoration(ctx)
 	}
@@ -74,7 +75,8 @@ func (s *Store) settlePlace(ctx context.Context, conn *pgx.Conn) (err error) {
 	return nil
 }
 
-func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *place, found place, synced, flushed int64) error {
+// movePlace notes where the data lives now. back says that the server's log is shorter than it was.
+func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *place, found place, synced int64, back bool) error {
 	tag, err := tx.Exec(ctx, `INSERT INTO place (one, system, base, timeline, synced) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`, found.system, found.base, found.timeline, synced)
 	if err != nil || tag.RowsAffected() == 1 { // of this data nobody has said before where it lives
 		return err
@@ -88,7 +90,7 @@ func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *place, found pl
 	switch {
 	case was.base != found.base || was.system != found.system && was.system != "" && found.system != "":
 		how = "it was restored into another database, or another server has it now"
-	case known != nil && flushed < s.beat.flushed.Load():
+	case known != nil && back:
 		how = "the database server was put back to what it had before"
 	case was.timeline != found.timeline && (known == nil || wasSynced == 0):
 		how = "a standby took over, or the database server was restored to a point in time, and it need not have all that was confirmed"
