@@ -199,6 +199,13 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 			if _, err := h.ask.ResolvePart(t.Context(), r.ID, 1, server.PartWord{As: as}); err == nil || err.Error() != fmt.Sprintf("part 1 of run %d is accepted, not in doubt", r.ID) {
 				t.Errorf("a second word: %v", err)
 			}
+			for _, group := range []string{"job", "template", "country"} {
+				v, err := h.ask.Report(t.Context(), server.ReportQuery{Group: group, Job: "winback"})
+				uploaded := server.Stages{Uploaded: r.Parts[0].Rows}
+				if err != nil || r.Parts[0].Rows == 0 || v.Total != uploaded || len(v.Rows) != 1 || v.Rows[0].Stages != uploaded {
+					t.Errorf("the report by %s: %+v and %+v, %v, want %d uploaded", group, v.Total, v.Rows, err, r.Parts[0].Rows)
+				}
+			}
 		})
 	}
 }

@@ -133,6 +133,7 @@ func funnel(of *server.Stages) []stage {
 	out := []stage{
 		{Name: "Events", Words: "webhooks that were stored", Link: "/events", N: of.Events},
 		{Name: "Queued", Words: "messages that were planned", Link: "/messages", N: of.Queued},
+		{Name: "Uploaded", Words: "rows in files that the service took, and named no messages for", Link: "/jobs", N: of.Uploaded},
 		{Name: "Sent", Words: "messages that the service took", Link: "/messages?state=accepted", N: of.Accepted},
 		{Name: "Delivered", Words: "reached the phone", Link: "/messages?state=delivered", N: of.Delivered},
 		{Name: "Read", Words: "were opened", Link: "/messages?state=read", N: of.Read},
@@ -150,7 +151,7 @@ func funnel(of *server.Stages) []stage {
 		if s.N > 0 {
 			s.Width = max(s.Width, 4)
 		}
-		if i >= 3 && i <= 5 && of.Accepted > 0 {
+		if i >= 4 && i <= 6 && of.Accepted > 0 {
 			s.Percent = int(100 * s.N / of.Accepted)
 		}
 	}

@@ -199,8 +199,8 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	}
 	v.Plots = []plot{
 		{
-			ID: "sent", Title: "Messages that were sent, by trigger and job", Kind: "stack", Labels: labels, CSV: csvOf(&v.Stretch, "trigger"),
-			Series: seriesOf(at, func(s *server.Stages) int64 { return s.Accepted }, &by[0], &by[1]),
+			ID: "sent", Title: "Messages that were sent or uploaded, by trigger and job", Kind: "stack", Labels: labels, CSV: csvOf(&v.Stretch, "trigger"),
+			Series: seriesOf(at, (*server.Stages).Sent, &by[0], &by[1]),
 			Empty:  "No message was sent in this time.",
 		},
 		{
@@ -291,7 +291,7 @@ func (c *Console) todayAndBefore(ctx context.Context, now time.Time) (today, bef
 		v, err := c.Ask.Report(ctx, server.ReportQuery{Since: from, Until: from.AddDate(0, 0, 1), By: "hour", OnlyRows: true})
 		d = dayByHour{from.Format("Monday 2 Jan"), make([]int64, 24)}
 		for i := range v.Rows {
-			d.hours[v.Rows[i].At.In(now.Location()).Hour()] += v.Rows[i].Accepted
+			d.hours[v.Rows[i].At.In(now.Location()).Hour()] += v.Rows[i].Sent()
 		}
 		return d, err
 	}
@@ -357,7 +357,7 @@ func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
 	for i := range v.Rows {
 		at := v.Rows[i].At.In(now.Location())
 		cell := &h.Rows[(int(at.Weekday())+6)%7].Hours[at.Hour()]
-		cell.N += v.Rows[i].Accepted
+		cell.N += v.Rows[i].Sent()
 		h.Most = max(h.Most, cell.N)
 	}
 	for _, row := range h.Rows {

@@ -37,7 +37,7 @@ func (c *counting) Calendar(context.Context) ([]server.DueDayView, error) {
 func (c *counting) Report(_ context.Context, q server.ReportQuery) (server.ReportView, error) {
 	c.asked = append(c.asked, q)
 	v := server.ReportView{
-		Since: q.Since, CountedSince: q.Since, Total: server.Stages{Events: 900, Queued: 400, Accepted: 200, Delivered: 150, Read: 50, Failed: 10},
+		Since: q.Since, CountedSince: q.Since, Total: server.Stages{Events: 900, Queued: 400, Accepted: 200, Uploaded: 7654, Delivered: 150, Read: 50, Failed: 10},
 		Failures: []server.FailureCount{{State: "failed", Class: "unknown", Messages: 10}},
 		Arrivals: server.ArrivalsView{Messages: 150, P50: 4, P95: 400, Classes: []server.ArrivalView{{UpTo: 1}, {UpTo: 5, Messages: 150}, {}}},
 	}
@@ -51,10 +51,14 @@ func (c *counting) Report(_ context.Context, q server.ReportQuery) (server.Repor
 	case "connector":
 		groups = []string{"shop"}
 	case "job":
-		groups = nil
+		groups = []string{"winback"}
 	}
 	for i, g := range groups {
-		v.Rows = append(v.Rows, server.ReportRow{At: q.Since, Group: g, Stages: server.Stages{Accepted: int64(30 - i), Events: 5}})
+		of := server.Stages{Accepted: int64(30 - i), Events: 5}
+		if q.Group == "job" {
+			of = server.Stages{Uploaded: 40}
+		}
+		v.Rows = append(v.Rows, server.ReportRow{At: q.Since, Group: g, Stages: of})
 	}
 	return v, nil
 }
@@ -92,11 +96,11 @@ func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
 	for _, s := range sent.Series {
 		names += fmt.Sprintf("%s=%d/%d ", s.Name, s.Values[0], s.Color)
 	}
-	if want := "<script>alert(1)</script>=30/1 b=29/2 c=28/3 d=27/4 e=26/5 2 others=49/0 "; names != want || sent.Kind != "stack" || len(sent.Labels) != 30 || sent.Labels[29] != "24 Nov" {
+	if want := "winback=40/1 <script>alert(1)</script>=30/2 b=29/3 c=28/4 d=27/5 3 others=75/0 "; names != want || sent.Kind != "stack" || len(sent.Labels) != 30 || sent.Labels[29] != "24 Nov" {
 		t.Errorf("series %q of %d times up to %s, want %q", names, len(sent.Labels), sent.Labels[29], want)
 	}
 	for _, want := range []string{
-		"75&nbsp;%", "words that no rule knows", "4.0 s", "7 min", "more than 10,000", `href="/report.csv?group=trigger&amp;range=30d"`, `<details class="numbers">`,
+		"75&nbsp;%", "7,654", "words that no rule knows", "4.0 s", "7 min", "more than 10,000", `href="/report.csv?group=trigger&amp;range=30d"`, `<details class="numbers">`,
 		`hx-get="/?range=30d"`, "Today against the same day last week",
 	} {
 		if !strings.Contains(body, want) {

@@ -69,6 +69,7 @@ type Stages struct {
 	Decisions  int64 `json:"decisions"`  // that triggers made
 	Queued     int64 `json:"queued"`
 	Accepted   int64 `json:"accepted"` // by the service: they were sent
+	Uploaded   int64 `json:"uploaded"` // rows in files that the service took without naming messages
 	Delivered  int64 `json:"delivered"`
 	Read       int64 `json:"read"`
 	Failed     int64 `json:"failed"`   // after they were accepted
@@ -82,13 +83,19 @@ type Stages struct {
 func (s *Stages) add(what string, n int64) {
 	into := map[string]*int64{
 		"event": &s.Events, "duplicate": &s.Duplicates, "refused": &s.Refused, "decision": &s.Decisions, "queued": &s.Queued,
-		"accepted": &s.Accepted, "delivered": &s.Delivered, "read": &s.Read, "failed": &s.Failed, "rejected": &s.Rejected,
+		"accepted": &s.Accepted, "uploaded": &s.Uploaded, "delivered": &s.Delivered, "read": &s.Read, "failed": &s.Failed, "rejected": &s.Rejected,
 		"in_doubt": &s.InDoubt, "cancelled": &s.Cancelled, "dropped": &s.Dropped, "expired": &s.Expired,
 	}[what]
 	if into != nil {
 		*into += n
 	}
 }
+
+// Sent is how many were given to the service, one by one or in files.
+func (s *Stages) Sent() int64 { return s.Accepted + s.Uploaded }
+
+// size is what rows of one time are put in order by.
+func (s *Stages) size() int64 { return s.Queued + s.Sent() + s.Events }
 
 // A ReportRow is a time, or a group, or a group in a time.
 type ReportRow struct {
@@ -343,13 +350,13 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 		rows[at].add(one.What, one.N)
 	}
 	slices.SortFunc(rows, func(a, b ReportRow) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.Queued+b.Accepted+b.Events, a.Queued+a.Accepted+a.Events), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Group, b.Group))
 	})
 	return rows, nil
 }
 
 // messageCounts are the counts that have a template and a country.
-var messageCounts = []string{"queued", "accepted", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired"}
+var messageCounts = []string{"queued", "accepted", "uploaded", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired"}
 
 // SecondsWords are seconds for people: "4 s", "3 min".
 func SecondsWords(seconds float64) string {

@@ -21,6 +21,7 @@ var ReportColumns = []ReportColumn{
 	{"decisions", func(s *Stages) int64 { return s.Decisions }},
 	{"queued", func(s *Stages) int64 { return s.Queued }},
 	{"accepted", func(s *Stages) int64 { return s.Accepted }},
+	{"uploaded", func(s *Stages) int64 { return s.Uploaded }},
 	{"delivered", func(s *Stages) int64 { return s.Delivered }},
 	{"read", func(s *Stages) int64 { return s.Read }},
 	{"failed", func(s *Stages) int64 { return s.Failed }},

@@ -94,6 +94,7 @@ const (
 	hourDecision  = "decision"
 	hourQueued    = "queued"
 	hourAgain     = "again" // it waits once more
+	hourUploaded  = "uploaded"
 	hourDelivered = string(nudgewire.StatusDelivered)
 	hourRead      = string(nudgewire.StatusRead)
 	hourFailed    = string(nudgewire.StatusFailed)
@@ -162,6 +163,14 @@ func (t *tx) countState(p *party, state nudgewire.State, class nudgewire.ErrorCl
 		what = hourAgain
 	}
 	t.countMessage(p, what, string(class))
+}
+
+// countUploaded counts the rows on a file that the service took, without those that its answer named: these are
+// messages. Rows have no country here: webhooks would wait while the phones of a whole file are read.
+func (t *tx) countUploaded(r *nudgewire.Run, rows, named int64) {
+	if n := rows - named; n > 0 {
+		t.countHour(hourKey{about: aboutJob, what: hourUploaded, name: r.Job, detail: r.CampaignName}, n)
+	}
 }
 
 // news are what counts say of a message that changed. Whatever is read has arrived, though nobody said so before.

@@ -231,7 +231,8 @@ var finishPartSQL = statementOf(`UPDATE parts SET state = ?4, reason = ?5, retry
 // would come for it any more.
 //
 // The messages of an accepted part are followed from then on: p.MessageIDs are kept in the same
-// commit, as messages as far as followAtOnce goes; FollowRest goes on with the others.
+// commit, as messages as far as followAtOnce goes; FollowRest goes on with the others. Its other
+// rows are counted as uploaded.
 func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 	if p.State != nudgewire.PartAccepted {
 		p.MessageIDs, p.Phones = nil, nil
@@ -244,6 +245,10 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		return fmt.Errorf("finish part %d of run %d: %w", p.Number, p.RunID, err)
 	}
 	err = s.write(ctx, laneWork, func(t *tx) error {
+		r, err := t.run(p.RunID) // before its part, as everybody locks them
+		if err != nil {
+			return err
+		}
 		old, err := t.part(p.RunID, p.Number)
 		if err != nil {
 			return err
@@ -257,16 +262,11 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		if err != nil {
 			return err
 		}
-		follows := len(p.MessageIDs) > 0
-		if p.State != nudgewire.PartWaiting && !follows {
-			return nil
-		}
-		r, err := t.run(p.RunID)
 		switch {
-		case err != nil:
-		case follows:
+		case p.State == nudgewire.PartAccepted:
+			t.countUploaded(&r, old.Rows, int64(len(p.MessageIDs)))
 			_, err = t.follow(&r, &p, s.first)
-		case r.State == nudgewire.RunCancelled:
+		case p.State == nudgewire.PartWaiting && r.State == nudgewire.RunCancelled:
 			err = t.put(cancelPartsSQL, int64(p.RunID), r.Reason, t.at)
 		}
 		return err

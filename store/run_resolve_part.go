@@ -40,6 +40,9 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		if err := t.put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
 			return err
 		}
+		if p.State == nudgewire.PartAccepted {
+			t.countUploaded(&old, part.Rows, 0)
+		}
 		switch {
 		case stays:
 		case r.State == nudgewire.RunUploading:

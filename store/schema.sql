@@ -805,7 +805,7 @@ CREATE TABLE counters{{postgres only}}_kept{{end}} (
 
 -- What happened in each hour, as counts that are added to; see commit_hours.go. hour is hours since 1970 UTC. about is connector,
 -- trigger or job, and name is its name. what is what happened; detail is the kind of an event, the outcome of a decision, or the template
--- of a message. class is the class of an error, or how long a message took to arrive. writer keeps those who write at the same time
+-- of a message, which of a row that was uploaded is its campaign. class is the class of an error, or how long a message took to arrive. writer keeps those who write at the same time
 -- apart: a reader adds them up.
 CREATE TABLE hourly_counts (
 	hour    BIGINT NOT NULL CHECK (hour > 0),

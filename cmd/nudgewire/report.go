@@ -18,7 +18,8 @@ func (c *cli) report() *cobra.Command {
 		Use: "report", Short: "What was queued, sent, delivered, read and failed, by day, trigger, template or country", Args: cobra.NoArgs,
 		Long: `report counts what happened in a time: the last seven days, unless --since and --until say otherwise. Days are those of
 defaults.timezone. Each number says how often something happened in that time, and not what became later of what began in it, so a
-report of yesterday stays as it is. Behind the rows stand why messages were not sent or failed, how long they took to arrive, and
+report of yesterday stays as it is. "uploaded" are rows of lists in files that the service took without naming their messages, so
+nobody can say whether they arrived. Behind the rows stand why messages were not sent or failed, how long they took to arrive, and
 the same time a week before.`,
 		Example: "  nudgewire report\n  nudgewire report --since 24h --by hour\n  nudgewire report --since 2026-11-01 --until 2026-12-01 --group template --csv > november.csv",
 		RunE: func(cmd *cobra.Command, _ []string) error {

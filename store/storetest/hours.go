@@ -160,8 +160,10 @@ func (s suite) hours(t *testing.T) {
 			"02 12:00 job delivered " + of + "/GB/02 1",
 			"02 12:00 job in_doubt winback/winback/GG/ 1",
 			"02 12:00 job queued winback/winback/GG/ 3",
+			"02 12:00 job uploaded " + of + "// 8",
 		}, l.counted(everything))
 	})
+	t.Run("rows of a file that the service took are counted once, whoever says so, without those that are messages", s.hoursOfFiles)
 	t.Run("days are those of a zone, whatever its clock does", func(t *testing.T) {
 		l := s.open(t)
 		zone, err := time.LoadLocation("America/New_York")
@@ -225,6 +227,108 @@ func (s suite) hours(t *testing.T) {
 		}
 		same(t, "counts", 300+1+50+1+2, len(all))
 	})
+}
+
+func (s suite) hoursOfFiles(t *testing.T) {
+	const rows = 10 // of each part
+	// uploaded is how many rows are counted.
+	uploaded := func(l *ledger) (n int64) {
+		all, err := l.Hours(l.ctx, store.HourQuery{From: noon.Add(-day), Until: noon.Add(day), About: "job", Name: "winback", What: []string{"uploaded"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range all {
+			n += c.N
+		}
+		return n
+	}
+	ends := func(state nudgewire.PartState) func(*ledger, nudgewire.Run, nudgewire.Part) {
+		return func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, state) }
+	}
+	says := func(l *ledger, p nudgewire.Part, state nudgewire.PartState) {
+		p.State, p.Reason, p.Resolved = state, "by Ann", "by Ann"
+		r := l.run(p.RunID)
+		if err := l.ResolvePart(l.ctx, r.State, r, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	named := func(n int) func(*ledger, nudgewire.Run, nudgewire.Part) {
+		return func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
+			p.MessageIDs = numbers(100, n)
+			l.endPart(p, nudgewire.PartAccepted)
+		}
+	}
+	for name, one := range map[string]struct {
+		then func(*ledger, nudgewire.Run, nudgewire.Part)
+		want int64
+	}{
+		"accepted":                        {ends(nudgewire.PartAccepted), rows},
+		"rejected":                        {ends(nudgewire.PartRejected), 0},
+		"in doubt":                        {ends(nudgewire.PartInDoubt), 0},
+		"waiting again":                   {ends(nudgewire.PartWaiting), 0},
+		"the answer names some":           {named(4), rows - 4},
+		"the answer names all":            {named(rows), 0},
+		"the answer names more than went": {named(rows + 2), 0},
+		"told twice": {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
+			moved(t, "the second time", l.FinishPart(l.ctx, l.endPart(p, nudgewire.PartAccepted)))
+		}, rows},
+		"in doubt, then its late answer": {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
+			l.endPart(l.endPart(p, nudgewire.PartInDoubt), nudgewire.PartAccepted)
+		}, rows},
+		"in doubt, then a person's word, then its late answer": {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
+			p = l.endPart(p, nudgewire.PartInDoubt)
+			says(l, p, nudgewire.PartAccepted)
+			p.State = nudgewire.PartAccepted
+			moved(t, "the late answer", l.FinishPart(l.ctx, p))
+		}, rows},
+		"in doubt, then a person's word and its late answer at once": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
+			p = l.endPart(p, nudgewire.PartInDoubt)
+			p.State, p.Resolved = nudgewire.PartAccepted, "by Ann"
+			r = l.run(r.ID)
+			var errs [2]error
+			together(2, func(i int) {
+				if i == 0 {
+					errs[i] = l.ResolvePart(l.ctx, r.State, r, p)
+					return
+				}
+				errs[i] = l.FinishPart(l.ctx, p)
+			})
+			if first := errs[0] == nil; first == (errs[1] == nil) {
+				t.Errorf("the word: %v; the answer: %v", errs[0], errs[1])
+			}
+		}, rows},
+		"in doubt, sent again by a person's word, and accepted": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
+			says(l, l.endPart(p, nudgewire.PartInDoubt), nudgewire.PartWaiting)
+			p, err := l.claim(r.ID, 1, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.endPart(p, nudgewire.PartAccepted)
+		}, rows},
+		"accepted after its run was cancelled": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
+			l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
+			l.endPart(p, nudgewire.PartAccepted)
+		}, rows},
+		"in doubt, its run cancelled, then a person's word": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
+			p = l.endPart(p, nudgewire.PartInDoubt)
+			l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
+			says(l, p, nudgewire.PartAccepted)
+		}, rows},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			r := l.uploading("1", 2)
+			if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
+				t.Fatal(err)
+			}
+			p, err := l.claim(r.ID, 1, noon)
+			if err != nil || p.Rows != rows {
+				t.Fatalf("part %+v, %v", p, err)
+			}
+			one.then(l, r, p)
+			same(t, "rows that were uploaded", one.want, uploaded(l))
+		})
+	}
 }
 
 // seen is an answer about a message.
