@@ -22,7 +22,7 @@ import (
 )
 
 // Each account of the service has rooms of its own: a client, a budget, a sender and a tracker. Nothing of
-// what they learn of the service is shared, so the trouble of one account cannot reach another (decision 40).
+// what they learn of the service is shared, so the trouble of one account cannot reach another (decision 4).
 
 // An account is one account of the service with its rooms.
 type account struct {

@@ -11,7 +11,7 @@
 // the connector allows it, follows no redirect to another host, and uses no proxy: the address
 // that is checked is the one that is called. It writes nothing to anybody's CRM, and shows
 // neither tokens nor answers in its words. Access tokens live in memory. A refresh token that a
-// provider gives in place of the configured one is kept in the store (decision 28).
+// provider gives in place of the configured one is kept in the store (decision 12).
 //
 // Before here: package server, which stores the event. After here: package sender.
 package enricher

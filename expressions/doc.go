@@ -8,7 +8,7 @@
 // parsed as an expression or a template.
 //
 // The parser is that of expr-lang/expr. Names, types and evaluation are ours; compile.go and
-// decision 4 say why.
+// decision 11 say why.
 //
 // Read in this order:
 //

@@ -10,7 +10,7 @@ import (
 
 // Rooms that call one account of the service work on its rows alone: what waits for an account, and what
 // it was sent by, says so by its column account. So a halt, an empty budget or a slow answer of one account
-// never keeps rows of another from being claimed (decision 40).
+// never keeps rows of another from being claimed (decision 4).
 
 // EveryAccount is what Options.OnDue is told where something of any account may be due. No account has
 // that name.

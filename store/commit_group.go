@@ -76,7 +76,7 @@ type waiting struct {
 
 // A groupCommit lets callers share commits: each queues an op and waits, and a flusher takes all
 // that waits, runs it as one transaction, and meanwhile the next batch gathers. It never waits for
-// company: who comes alone is committed at once (decision 17). There is one flusher for each runner. Where there are many,
+// company: who comes alone is committed at once (decision 1). There is one flusher for each runner. Where there are many,
 // the first alone runs what is of no set, one after the other in the order in which it came, and events have batches of their own:
 // they lock keys and then rows, and what has rows already would wait for their keys in a circle.
 //

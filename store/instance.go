@@ -19,7 +19,7 @@ import (
 
 // A database that was restored, or put back from a copy, does not know what was sent after the copy was made. So it has to know
 // that it is one. Each start gives it a new token, which stands in the database and in a small file beside it, with the number
-// that the system gave the database's file (decision 42). It is a copy
+// that the system gave the database's file (decision 21). It is a copy
 //
 //   - where that file is missing, or has another token: the copy is from before the last start, or came without the file;
 //   - where the database's file has another number: it was copied with the folder;

@@ -25,7 +25,7 @@ import (
 // just before the call, and used again only once the outcome of that call is on disk. So the slots
 // hold exactly the calls that may be under way. The file is mapped, as SQLite maps the index of its
 // log, and never synced: it must survive the process, not the machine, and its head says of which
-// process and which boot of the machine it tells (decision 18).
+// process and which boot of the machine it tells (decision 4).
 
 const (
 	callsHead  = 512 // bytes: a line with what it is, one with the owner, one with the boot; zeros

@@ -13,7 +13,7 @@ import (
 
 // Where many processes write, each says again and again that it lives, in a row with the end of its lease, by the clock of the
 // database. An owner without such a row, or whose lease has ended, is dead: others end what it had claimed. So a process
-// that could not say so for nearly as long as its lease begins no call any more (decision 56).
+// that could not say so for nearly as long as its lease begins no call any more (decision 5).
 const (
 	nodeLease = 10 * time.Second
 	nodeBeat  = 2 * time.Second

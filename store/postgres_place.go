@@ -12,7 +12,7 @@ import (
 
 // A database that was restored does not know what was sent after the copy was made, and a standby that took over may lack commits that
 // were confirmed. So the data has a row with the place where it lives, and each connection that writes compares it before it does
-// anything else (decision 63).
+// anything else (decision 21).
 
 // A place is where data of a PostgreSQL server lives.
 type place struct {

@@ -13,7 +13,7 @@ import (
 
 // A Restoration is one finding that this data is a copy of what it was (instance.go). Whoever had the data after the copy was
 // made may have sent what waits in it. So what was due until the finding is in doubt from the first start on, before anything
-// else may change its due time; runs that were open are paused; and nothing is sent until a person has reviewed it (decision 42).
+// else may change its due time; runs that were open are paused; and nothing is sent until a person has reviewed it (decision 21).
 type Restoration struct {
 	ID       int64
 	How      string    // why it is known for a copy, as a sentence

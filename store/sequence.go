@@ -10,7 +10,7 @@ import (
 )
 
 // A trigger with steps stores a message for each of them when its event comes, and beside it what is
-// asked of it when it falls due (decision 35). All of them have the correlation key of the trigger, so what
+// asked of it when it falls due (decision 3). All of them have the correlation key of the trigger, so what
 // cancels, blocks, halts or pauses a message does so to what is left of a sequence with no rule of its
 // own.
 

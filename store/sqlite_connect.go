@@ -32,7 +32,7 @@ var (
 		"PRAGMA journal_size_limit = 67108864",
 		"PRAGMA cache_size = -8192", // after each commit SQLite may walk all of it: with 32 MB commits took a tenth longer
 		"PRAGMA temp_store = MEMORY",
-		"PRAGMA secure_delete = ON", // what is emptied (docs/decisions/0021) is overwritten
+		"PRAGMA secure_delete = ON", // what is emptied (docs/decisions/0017) is overwritten
 	}
 	readerSetup = []string{
 		"PRAGMA busy_timeout = 10000",
