@@ -156,15 +156,6 @@ func (t *tx) countMessage(p *party, what, class string) {
 	t.countHour(hourKey{p.about, what, p.name, p.template, p.country, class}, 1)
 }
 
-// countState counts what a message became, when it was something before.
-func (t *tx) countState(p *party, state nudgewire.State, class nudgewire.ErrorClass) {
-	what := string(state)
-	if state == nudgewire.StateWaiting {
-		what = hourAgain
-	}
-	t.countMessage(p, what, string(class))
-}
-
 // countUploaded counts the rows on a file that the service took, without those that its answer named: these are
 // messages. Rows have no country here: webhooks would wait while the phones of a whole file are read.
 func (t *tx) countUploaded(r *nudgewire.Run, rows, named int64) {

@@ -292,14 +292,12 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 			return d, err
 		}
 	}
-	c, known := outcomeCounts[d.Outcome]
+	_, known := outcomeCounts[d.Outcome]
 	queueing := d.Outcome == nudgewire.Planned || d.Outcome == nudgewire.Restarted
 	if !known || queueing && d.MessageID == 0 {
 		return d, fmt.Errorf("no decision is %q with message %d", d.Outcome, d.MessageID)
 	}
-	t.counts[c]++
-	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
-	t.noteDecision(&d, &p.plan.Event.Contact)
+	t.decided(&d, &p.plan.Event.Contact)
 	return d, nil
 }
 
@@ -336,8 +334,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 			return 0, nil, fmt.Errorf("cancel message %d: %w", c, err)
 		}
 		t.foreseen.forget(c)
-		t.counts[countCancelled]++
-		t.noteState(c, &d.party, nudgewire.StateCancelled, byEvent(e, id), "")
+		t.messageState(c, &d.party, nudgewire.StateCancelled, byEvent(e, id), "")
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {
@@ -399,9 +396,8 @@ func (t *tx) insertMessage(proposal *nudgewire.Proposal, ready *readyProposal, w
 
 // queued makes a new message known, by its key and by its phone.
 func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d *nudgewire.Message, due int64) error {
-	t.counts[countMessages]++
 	p := partyOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
-	t.noteQueued(nudgewire.MessageID(id), &p, "")
+	t.messageQueued(nudgewire.MessageID(id), &p, "")
 	if !t.triggers[of.Trigger] {
 		if err := t.nameTrigger(of.Trigger); err != nil {
 			return err

@@ -60,16 +60,13 @@ func (t *tx) putBack(d *nudgewire.Message, c comeback) (nudgewire.State, error) 
 		if t.leavesDue(d.Account, c.due); c.keepOwner {
 			keepOwner = 1
 		}
-		t.counts[countRetries]++
 	case c.doubtful:
 		state, reason, keepOwner = nudgewire.StateInDoubt, c.reason+"; not sent again: "+why, 1
-		t.counts[countInDoubt]++
 	default:
 		reason = why
 		if c.reason != "" {
 			reason += "; " + c.reason
 		}
-		t.counts[stateCounts[state]]++
 	}
 	if state != nudgewire.StateWaiting {
 		c.due, c.expires = micro(d.DueAt), micro(d.ExpiresAt)
@@ -80,7 +77,7 @@ func (t *tx) putBack(d *nudgewire.Message, c comeback) (nudgewire.State, error) 
 	}
 	d.State, d.Reason = state, reason
 	p := partyOfMessage(d)
-	t.noteState(d.ID, &p, state, reason, c.class)
+	t.messageState(d.ID, &p, state, reason, c.class)
 	return state, err
 }
 

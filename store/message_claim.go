@@ -253,9 +253,8 @@ var dropSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, u
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 func (t *tx) drop(d *claimed, reason string, now time.Time) error {
-	t.counts[countDropped]++
 	p := partyOfMessage(&d.Message)
-	t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
+	t.messageState(d.ID, &p, nudgewire.StateDropped, reason, "")
 	return t.put(dropSQL, int64(d.ID), reason, micro(now))
 }
 

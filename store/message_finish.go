@@ -147,11 +147,7 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 
 // finished writes what follows from the end of a claim, but for one that waits again. m is what the service took.
 func (t *tx) finished(a *nudgewire.Attempt, p *party, m *nudgewire.Message) error {
-	t.counts[stateCounts[a.State]]++
-	t.noteState(a.MessageID, p, a.State, a.Reason, a.Class)
-	if a.State == nudgewire.StateRejected {
-		t.countRejection(string(a.State), a.Reason)
-	}
+	t.messageState(a.MessageID, p, a.State, a.Reason, a.Class)
 	plain := a.State == nudgewire.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {
 		ended := *a
@@ -213,15 +209,6 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt, d *nudgewire.Message) (held boo
 	return true, t.insertAttempt(&ended)
 }
 
-var stateCounts = map[nudgewire.State]counter{
-	nudgewire.StateWaiting:   countRetries,
-	nudgewire.StateAccepted:  countAccepted,
-	nudgewire.StateRejected:  countRejected,
-	nudgewire.StateInDoubt:   countInDoubt,
-	nudgewire.StateCancelled: countCancelled,
-	nudgewire.StateDropped:   countDropped,
-}
-
 var insertAttemptSQL = statementOf(`INSERT INTO attempts (message, number, state, owner, reason, answer, retry_at, at, words, error_class)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
 
@@ -257,11 +244,8 @@ func serviceArgs(m *nudgewire.Message) []any {
 // taken makes a message known that the service took.
 func (t *tx) taken(m *nudgewire.Message, p *party) {
 	m.Phone, m.Account = p.phone, p.account
-	t.countSeen(nudgewire.Message{}, *m)
-	t.countNews(newsOf(&nudgewire.Message{}, m), p, m, m.StatusAt)
-	t.noteStatus(m)
+	t.messageStatus(&nudgewire.Message{}, m, p, m.StatusAt)
 	t.peers.reached(m.Account, m.Phone, micro(m.AcceptedAt))
-	t.leavesPoll(m.Account, micro(m.NextPollAt))
 }
 
 // cut shortens s to at most n bytes of whole characters.

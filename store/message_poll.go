@@ -85,7 +85,7 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err error) {
 	lost = make([]error, len(all))
 	before, after := make([]nudgewire.Message, len(all)), make([]nudgewire.Message, len(all))
-	is, of := make([]news, len(all)), make([]party, len(all))
+	of := make([]party, len(all))
 	ids := make([][]any, len(all))
 	for i, p := range all {
 		ids[i] = []any{int64(p.MessageID)}
@@ -99,7 +99,7 @@ func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err err
 			continue
 		}
 		after[i] = follow(before[i], *p)
-		if is[i] = newsOf(&before[i], &after[i]); is[i] != (news{}) {
+		if newsOf(&before[i], &after[i]) != (news{}) {
 			told, places = append(told, ids[i]), append(places, i)
 		}
 	}
@@ -110,25 +110,17 @@ func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err err
 		if err == nil && before[i].Status == "" {
 			lost[i] = unchanged{nudgewire.ErrNotFound}
 		} else if err == nil {
-			err = t.finishPoll(s, p, &before[i], &after[i], is[i], &of[i])
+			err = t.finishPoll(s, p, &before[i], &after[i], &of[i])
 		}
 	}
 	return lost, err
 }
 
-func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, before, m *nudgewire.Message, is news, of *party) error {
+func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, before, m *nudgewire.Message, of *party) error {
 	if !p.Unasked {
 		t.counts[countPolls]++
 	}
-	t.countSeen(*before, *m)
-	t.countNews(is, of, m, p.At)
-	if m.Status != before.Status {
-		t.noteStatus(m)
-	}
-	if failedNow(before, m) {
-		t.countRejection(string(nudgewire.StatusFailed), m.Error)
-	}
-	t.leavesPoll(m.Account, micro(m.NextPollAt))
+	t.messageStatus(before, m, of, p.At)
 	err := t.put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
 		micro(m.NextPollAt), int64(m.Polls), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
 	if err == nil && failedNow(before, m) {

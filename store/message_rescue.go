@@ -146,11 +146,11 @@ func (t *tx) lapse(d *nudgewire.Message, now time.Time, owner string, known bool
 		if d.InDoubt(rule) == nudgewire.DoubtDrop {
 			state, reason = nudgewire.StateDropped, reason+"; it is let be, as on_doubt says"
 		}
-		if t.counts[stateCounts[state]]++; state == nudgewire.StateDropped {
+		if state == nudgewire.StateDropped {
 			t.peers.reached(d.Account, d.Phone, micro(now))
 		}
 		p := partyOfMessage(d)
-		t.noteState(d.ID, &p, state, reason, "")
+		t.messageState(d.ID, &p, state, reason, "")
 		return t.put(lapseSQL, int64(d.ID), reason, micro(now), string(state))
 	}
 	t.peers.reached(d.Account, d.Phone, micro(now))

@@ -21,11 +21,10 @@ var cancelSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 func (t *tx) cancelOne(d *nudgewire.Message, reason string) error {
-	t.counts[countCancelled]++
 	n, err := t.exec(cancelSQL, int64(d.ID), reason, t.at)
 	if n > 0 {
 		p := partyOfMessage(d)
-		t.noteState(d.ID, &p, nudgewire.StateCancelled, reason, "")
+		t.messageState(d.ID, &p, nudgewire.StateCancelled, reason, "")
 	}
 	return err
 }
@@ -86,15 +85,13 @@ func (t *tx) resolveOne(d *nudgewire.Message, r nudgewire.Resolution, reason str
 		}
 		_, err = t.putBack(d, comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at, anew: true, keepOwner: true})
 	case nudgewire.ResolveAccepted:
-		t.counts[countAccepted]++
-		t.noteState(d.ID, &p, nudgewire.StateAccepted, reason, "")
+		t.messageState(d.ID, &p, nudgewire.StateAccepted, reason, "")
 		m := begin(nudgewire.Message{ID: d.ID, Reason: reason}, moment(t.at))
 		t.taken(&m, &p)
 		err = t.put(arrivedSQL, int64(d.ID), reason, t.at)
 	default:
-		t.counts[countDropped]++
 		t.peers.reached(d.Account, d.Phone, t.at)
-		t.noteState(d.ID, &p, nudgewire.StateDropped, reason, "")
+		t.messageState(d.ID, &p, nudgewire.StateDropped, reason, "")
 		err = t.put(dropDoubtSQL, int64(d.ID), reason, t.at)
 	}
 	return err == nil, err

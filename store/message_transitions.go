@@ -96,7 +96,7 @@ func seen(m nudgewire.Message, s nudgewire.Status, at time.Time) nudgewire.Messa
 }
 
 // countSeen counts what is new in a message.
-func (t *tx) countSeen(before, after nudgewire.Message) {
+func (t *tx) countSeen(before, after *nudgewire.Message) {
 	for _, c := range []struct {
 		is  bool
 		was bool

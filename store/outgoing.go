@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,60 +32,6 @@ func (t *tx) note(about, word string, change nudgewire.Change, filled bool) {
 	if to := t.tells(about, word); len(to) > 0 {
 		t.noted = append(t.noted, noted{to, about + "." + word, change, filled})
 	}
-}
-
-// noteState counts what a message became, and notes it where no status tells it.
-func (t *tx) noteState(id nudgewire.MessageID, p *party, state nudgewire.State, reason string, class nudgewire.ErrorClass) {
-	t.countState(p, state, class)
-	if nudgewire.ToldState(state) {
-		t.note(nudgewire.AboutMessage, string(state), nudgewire.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
-	}
-}
-
-// noteStatus notes where a message stands from now on.
-func (t *tx) noteStatus(m *nudgewire.Message) {
-	word := string(m.Status)
-	if !slices.Contains(nudgewire.Statuses, m.Status) {
-		word = nudgewire.OtherStatus
-	}
-	t.note(nudgewire.AboutMessage, word, nudgewire.Change{
-		Message: m.ID, MessageID: m.ServiceID, Phone: m.Phone, Account: m.Account, Status: m.Status, Reason: cmp.Or(m.Error, m.Reason), ErrorClass: m.ErrorClass,
-	}, false)
-}
-
-// noteRun notes the end of a run.
-func (t *tx) noteRun(r *nudgewire.Run, before nudgewire.RunState) {
-	if r.State == before || !r.State.Final() {
-		return
-	}
-	t.note(nudgewire.AboutRun, string(r.State), nudgewire.Change{
-		Run: r.ID, Job: r.Job, Account: r.Account, State: string(r.State), Reason: r.Reason, Rows: r.Tally.Kept,
-	}, true)
-}
-
-// noteDecision notes what a trigger said to an event about that contact.
-func (t *tx) noteDecision(d *nudgewire.Decision, c *nudgewire.Contact) {
-	t.note(nudgewire.AboutDecision, string(d.Outcome), nudgewire.Change{
-		Message: d.MessageID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
-	}, c.Phone != "")
-}
-
-// noteQueued notes and counts a message that is new.
-func (t *tx) noteQueued(id nudgewire.MessageID, p *party, reason string) {
-	t.countMessage(p, hourQueued, "")
-	t.note(nudgewire.AboutMessage, string(nudgewire.StateWaiting), nudgewire.Change{Message: id, State: string(nudgewire.StateWaiting), Reason: reason}, false)
-}
-
-var rowsWaitingSQL = statementOf(`SELECT id, ` + partyColumns + ` FROM messages WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`)
-
-// noteRows notes that the rows of a run which wait between two numbers end.
-func (t *tx) noteRows(first, past int64, state nudgewire.State, reason string) error {
-	return t.query(rowsWaitingSQL, func(r *row) error {
-		id := nudgewire.MessageID(r.int())
-		p := scanParty(r)
-		t.noteState(id, &p, state, reason, "")
-		return r.err
-	}, first, past)
 }
 
 var insertOutgoingSQL = statementOf(`INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)

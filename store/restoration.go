@@ -294,9 +294,8 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err e
 	if err := t.insertAttempt(&a); err != nil {
 		return "", err
 	}
-	t.counts[countInDoubt]++
 	p := partyOfMessage(&d)
-	t.noteState(d.ID, &p, nudgewire.StateInDoubt, a.Reason, "")
+	t.messageState(d.ID, &p, nudgewire.StateInDoubt, a.Reason, "")
 	err = t.put(doubtRestoredSQL, id, a.Reason, t.at, int64(a.Number), a.Owner)
 	return d.State, err
 }

@@ -53,7 +53,7 @@ func (s *Store) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewi
 		id, won = nudgewire.RunID(n), true
 		made := r
 		made.ID = id
-		t.noteRun(&made, "")
+		t.runState(&made, "")
 		for i := range parts {
 			if err := t.insertPart(id, &parts[i]); err != nil {
 				return fmt.Errorf("part %d: %w", parts[i].Number, err)
@@ -161,7 +161,7 @@ func (s *Store) ApproveRun(ctx context.Context, id nudgewire.RunID, approve func
 		if err != nil {
 			return err
 		}
-		t.noteRun(&r, was)
+		t.runState(&r, was)
 		return t.holdRows(&r, was)
 	})
 	return observe(wrap(err, "approve run %d", id), s.observer.Run, r)
@@ -204,7 +204,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 		if err := t.put(updateRunSQL, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
 		}
-		t.noteRun(&r, old.State)
+		t.runState(&r, old.State)
 		if r.State == nudgewire.RunCancelled {
 			if err := t.put(cancelPartsSQL, int64(r.ID), r.Reason, t.at); err != nil {
 				return err

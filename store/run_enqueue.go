@@ -130,9 +130,8 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Mess
 		err := t.enqueueRow(id+int64(i), &rows[i], sends[i], 0)
 		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
 			err = t.put(dropSQL, id+int64(i), rows[i].Reason, t.at)
-			t.counts[countDropped]++
 			p := partyOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
-			t.noteState(nudgewire.MessageID(id+int64(i)), &p, nudgewire.StateDropped, rows[i].Reason, "")
+			t.messageState(nudgewire.MessageID(id+int64(i)), &p, nudgewire.StateDropped, rows[i].Reason, "")
 		}
 		if err != nil {
 			return fmt.Errorf("row %d: %w", first+int64(i), err)
@@ -152,9 +151,8 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Message, send string, replaces nu
 		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces)); err != nil {
 		return err
 	}
-	t.counts[countMessages]++
 	p := partyOf(0, d.Trigger, sendsTemplate(send), d.Phone)
-	t.noteQueued(nudgewire.MessageID(id), &p, d.Reason)
+	t.messageQueued(nudgewire.MessageID(id), &p, d.Reason)
 	t.leavesDue(d.Account, due)
 	return nil
 }
@@ -259,11 +257,10 @@ func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason stri
 		}
 		var ended int64
 		err = s.write(ctx, laneWork, func(t *tx) (err error) {
-			if err := t.noteRows(one.message, one.message+one.count, nudgewire.StateCancelled, reason); err != nil {
+			if err := t.rowsState(one.message, one.message+one.count, nudgewire.StateCancelled, reason); err != nil {
 				return err
 			}
 			ended, err = t.exec(cancelRowsSQL, one.message, one.message+one.count, reason, t.at)
-			t.counts[countCancelled] += ended
 			return err
 		})
 		n += ended

@@ -48,7 +48,7 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		case r.State == nudgewire.RunUploading:
 			err = t.put(reopenRunSQL, int64(r.ID), r.Reason)
 		default:
-			t.noteRun(&r, old.State)
+			t.runState(&r, old.State)
 			err = t.put(endAnewSQL, int64(r.ID), string(r.State), r.Reason)
 		}
 		return err

@@ -123,9 +123,7 @@ func (t *tx) sayOfStep(d *nudgewire.Decision) error {
 	if err == nil && d.Outcome == nudgewire.Skipped {
 		err = t.put(passStepSQL, int64(d.MessageID))
 	}
-	t.counts[outcomeCounts[d.Outcome]]++
-	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
-	t.noteDecision(d, &nudgewire.Contact{})
+	t.decided(d, &nudgewire.Contact{})
 	return wrap(err, "decision of a step")
 }
 
