@@ -88,6 +88,14 @@ func (t *tx) runState(r *nudgewire.Run, before nudgewire.RunState) {
 	}, true)
 }
 
+// partUploaded says that the service took a file of a run. Its rows are counted, without those that its answer named: these are
+// messages. Rows have no country here: webhooks would wait while the phones of a whole file are read.
+func (t *tx) partUploaded(r *nudgewire.Run, rows, named int64) {
+	if n := rows - named; n > 0 {
+		t.countHour(hourKey{about: aboutJob, what: hourUploaded, name: r.Job, detail: r.CampaignName}, n)
+	}
+}
+
 // decided says what a trigger said to an event about that contact.
 func (t *tx) decided(d *nudgewire.Decision, c *nudgewire.Contact) {
 	t.counts[outcomeCounts[d.Outcome]]++

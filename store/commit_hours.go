@@ -156,14 +156,6 @@ func (t *tx) countMessage(p *party, what, class string) {
 	t.countHour(hourKey{p.about, what, p.name, p.template, p.country, class}, 1)
 }
 
-// countUploaded counts the rows on a file that the service took, without those that its answer named: these are
-// messages. Rows have no country here: webhooks would wait while the phones of a whole file are read.
-func (t *tx) countUploaded(r *nudgewire.Run, rows, named int64) {
-	if n := rows - named; n > 0 {
-		t.countHour(hourKey{about: aboutJob, what: hourUploaded, name: r.Job, detail: r.CampaignName}, n)
-	}
-}
-
 // news are what counts say of a message that changed. Whatever is read has arrived, though nobody said so before.
 type news struct{ arrived, read, failed, expired bool }
 

@@ -264,7 +264,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		}
 		switch {
 		case p.State == nudgewire.PartAccepted:
-			t.countUploaded(&r, old.Rows, int64(len(p.MessageIDs)))
+			t.partUploaded(&r, old.Rows, int64(len(p.MessageIDs)))
 			_, err = t.follow(&r, &p, s.first)
 		case p.State == nudgewire.PartWaiting && r.State == nudgewire.RunCancelled:
 			err = t.put(cancelPartsSQL, int64(p.RunID), r.Reason, t.at)

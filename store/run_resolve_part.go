@@ -41,7 +41,7 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 			return err
 		}
 		if p.State == nudgewire.PartAccepted {
-			t.countUploaded(&old, part.Rows, 0)
+			t.partUploaded(&old, part.Rows, 0)
 		}
 		switch {
 		case stays:
