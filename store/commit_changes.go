@@ -66,18 +66,6 @@ func (t *tx) messageStatus(before, after *nudgewire.Message, p *party, at time.T
 	}, false)
 }
 
-var rowsWaitingSQL = statementOf(`SELECT id, ` + partyColumns + ` FROM messages WHERE id >= ?1 AND id < ?2 AND state = 'waiting' ORDER BY id`)
-
-// rowsState says that the rows of a run which wait between two numbers end.
-func (t *tx) rowsState(first, past int64, state nudgewire.State, reason string) error {
-	return t.query(rowsWaitingSQL, func(r *row) error {
-		id := nudgewire.MessageID(r.int())
-		p := scanParty(r)
-		t.messageState(id, &p, state, reason, "")
-		return r.err
-	}, first, past)
-}
-
 // runState says that a run ended, if it did not before.
 func (t *tx) runState(r *nudgewire.Run, before nudgewire.RunState) {
 	if r.State == before || !r.State.Final() {

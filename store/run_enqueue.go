@@ -236,8 +236,8 @@ func (s *Store) Backlog(ctx context.Context, run nudgewire.RunID) (waiting int64
 	return waiting, wrap(err, "backlog of run %d", run)
 }
 
-var cancelRowsSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = ''
-		WHERE id >= ?1 AND id < ?2 AND state = 'waiting'`)
+var cancelRowsSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + endSend + `
+		WHERE id >= ?1 AND id < ?2 AND state = 'waiting' RETURNING id, ` + partyColumns)
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
 // get their turn, and says how many there were. Doing it again does no harm. A run that is cancelled
@@ -256,12 +256,14 @@ func (s *Store) CancelRows(ctx context.Context, run nudgewire.RunID, reason stri
 			break
 		}
 		var ended int64
-		err = s.write(ctx, laneWork, func(t *tx) (err error) {
-			if err := t.rowsState(one.message, one.message+one.count, nudgewire.StateCancelled, reason); err != nil {
-				return err
-			}
-			ended, err = t.exec(cancelRowsSQL, one.message, one.message+one.count, reason, t.at)
-			return err
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			ended = 0
+			return t.query(cancelRowsSQL, func(r *row) error {
+				id, p := nudgewire.MessageID(r.int()), scanParty(r)
+				t.messageState(id, &p, nudgewire.StateCancelled, reason, "")
+				ended++
+				return r.err
+			}, one.message, one.message+one.count, reason, t.at)
 		})
 		n += ended
 	}
