@@ -61,7 +61,7 @@ func TestADatabaseServerThatGoesAndComesBack(t *testing.T) {
 			if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
 				t.Errorf("answered %d, Retry-After %q; want 503 and when to come again", res.StatusCode, res.Header.Get("Retry-After"))
 			}
-			if took := time.Since(began); took > 25*time.Second {
+			if took := time.Since(began); took > 2*time.Minute {
 				t.Errorf("the answer took %s", took)
 			}
 			h.eventually("the log tells", func() bool { return lines.FilterMessage("webhooks are rejected and nothing is sent").Len() > 0 })
