@@ -22,14 +22,9 @@ var meant = map[string]string{
 	"triggers.*.frequency_cap": "limit", "triggers.*.throttle": "limit", "triggers.*.dnd": "quiet_hours", "defaults.dnd": "quiet_hours", "triggers.*.send_window": "quiet_hours, when nothing is sent",
 	"triggers.*.delay": "wait", "triggers.*.filter": "if", "triggers.*.filters": "if", "triggers.*.when": "if", "triggers.*.condition": "if",
 	"triggers.*.conditions": "if", "triggers.*.where": "if", "triggers.*.event": "on", "triggers.*.events": "on", "triggers.*.trigger": "on",
-	"triggers.*.unless": "if: not (…)", "triggers.*.cancel": "cancel_on",
+	"triggers.*.unless": "if: not (…)", "triggers.*.every": "cooldown", "triggers.*.cancel": "cancel_on",
 	"triggers.*.message": "send", "triggers.*.action": "send", "triggers.*.template": "send: {template: …}", "triggers.*.enabled": "mode: live or mode: off",
 	"jobs.*.schedule": "cron", "jobs.*.skip": "exclude", "jobs.*.source.http.pages.most": "max", "jobs.*.query": "source: {query: …}", "jobs.*.template": "send: {template: …}", "jobs.*.enabled": "mode: live or mode: off",
-}
-
-// renamed is what keys of earlier builds are called now, wherever they are written.
-var renamed = map[string]string{
-	"again": "on_repeat", "every": "cooldown", "remember": "remember_cancel", "complete_at": "final_status", "refuse_if": "reject_if",
 }
 
 // elsewhere is where keys belong that stand at the top of the file.
@@ -44,9 +39,6 @@ func unknownKey(path, key string) (msg, hint string) {
 		return "unknown key", "it belongs under defaults, or under a trigger"
 	case len(segments) == 3 && segments[0] == "triggers" && key == "true":
 		return "unknown key", `a tool turned on: into true:; write "on": in quotes, so that it stays`
-	}
-	if now, is := renamed[key]; is {
-		return "was renamed", "write " + now
 	}
 	for pattern, here := range meant {
 		if matches(strings.Split(pattern, "."), segments) {
