@@ -9,8 +9,8 @@ import (
 // A MessageID is the row number of a stored message, from 1.
 type MessageID int64
 
-// A Message is one message queued to one phone because of one event and one trigger. It is
-// stored in the same commit as its event and claimed by one sender at a time.
+// A Message goes to one phone because of one event and one trigger, one row of a list, or one order by hand. It is one row from
+// planned to read: stored in the same commit as what it is planned by, and claimed by one sender at a time.
 type Message struct {
 	ID      MessageID
 	EventID EventID
@@ -57,7 +57,7 @@ type Message struct {
 }
 
 // To is the number that the service is asked to send to: in the spelling that the shop gave.
-func (d *Message) To() string { return d.Phone.Spelled(d.SentAs) }
+func (m *Message) To() string { return m.Phone.Spelled(m.SentAs) }
 
 // Send is what to ask of the messaging service: exactly one of Template, Campaign and Text.
 type Send struct {
@@ -119,11 +119,11 @@ type Header struct {
 }
 
 // Origin is what has the message sent: "run 12", or "trigger reminder".
-func (d *Message) Origin() string {
-	if run, ok := RunOfKey(d.Key); ok && d.EventID == 0 {
+func (m *Message) Origin() string {
+	if run, ok := RunOfKey(m.Key); ok && m.EventID == 0 {
 		return "run " + strconv.FormatInt(int64(run), 10)
 	}
-	return "trigger " + d.Trigger
+	return "trigger " + m.Trigger
 }
 
 // A Category is the messaging network's class of a message; it decides the lane it travels
@@ -197,11 +197,11 @@ const (
 )
 
 // InDoubt is the rule for a message whose trigger says rule.
-func (d *Message) InDoubt(rule OnDoubt) OnDoubt {
+func (m *Message) InDoubt(rule OnDoubt) OnDoubt {
 	switch {
 	case rule != "":
 		return rule
-	case d.Category.ResendsInDoubt():
+	case m.Category.ResendsInDoubt():
 		return DoubtResend
 	default:
 		return DoubtHold
@@ -209,9 +209,9 @@ func (d *Message) InDoubt(rule OnDoubt) OnDoubt {
 }
 
 // SaysResend is what has a message sent again in doubt, for people.
-func (d *Message) SaysResend(rule OnDoubt) string {
+func (m *Message) SaysResend(rule OnDoubt) string {
 	if rule == "" {
-		return "its category (" + string(d.Category) + ")"
+		return "its category (" + string(m.Category) + ")"
 	}
 	return "on_doubt"
 }
@@ -219,13 +219,13 @@ func (d *Message) SaysResend(rule OnDoubt) string {
 // ResendsInDoubt reports whether the message is sent again by itself at the given time although the try in hand
 // may have been taken: its trigger's rule or its category has it so, it was not tried three
 // times, and it has not expired by then.
-func (d *Message) ResendsInDoubt(rule OnDoubt, at time.Time) bool {
-	return d.InDoubt(rule) == DoubtResend && d.Tries+1 < maxAttemptsInDoubt && (d.ExpiresAt.IsZero() || at.Before(d.ExpiresAt))
+func (m *Message) ResendsInDoubt(rule OnDoubt, at time.Time) bool {
+	return m.InDoubt(rule) == DoubtResend && m.Tries+1 < maxAttemptsInDoubt && (m.ExpiresAt.IsZero() || at.Before(m.ExpiresAt))
 }
 
 // Forgotten reports whether what the message said is kept no more, so that it cannot be sent again.
-func (d *Message) Forgotten() bool {
-	return d.Send.Forget && d.State != StateWaiting && d.State != StateSending
+func (m *Message) Forgotten() bool {
+	return m.Send.Forget && m.State != StateWaiting && m.State != StateSending
 }
 
 // Final reports whether no one leaves the state.

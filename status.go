@@ -9,7 +9,7 @@ import "time"
 type ServiceID string
 
 // Tracked reports whether the service gave an id to ask by.
-func (m Message) Tracked() bool { return m.ServiceID != "" }
+func (m *Message) Tracked() bool { return m.ServiceID != "" }
 
 // A Status is where the service says a message stands; other words than these are kept as
 // they came and polled on.

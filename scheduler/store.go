@@ -133,7 +133,7 @@ type RowStore interface {
 	// most limit of them.
 	RowsToGoAgain(ctx context.Context, id nudgewire.RunID, after int64, limit int, meant func(*nudgewire.RunRow) bool) ([]nudgewire.RunRow, error)
 
-	// EnqueueRetries queues the messages of these messages once more, as rows of the run. One that may
+	// EnqueueRetries queues these messages once more, as rows of the run. One that may
 	// not go again any more, or did already, is passed over. total is how many rows the run queues
 	// then.
 	EnqueueRetries(ctx context.Context, id nudgewire.RunID, of []nudgewire.MessageID, now time.Time) (total int64, err error)

@@ -183,7 +183,7 @@ func TestWhatWaitsAgainIsSentAgainAtItsTime(t *testing.T) {
 	})
 }
 
-func TestTheMessageOfAnAcceptedMessage(t *testing.T) {
+func TestWhatTheServiceTook(t *testing.T) {
 	tests := map[string]struct {
 		answer apiclient.Answer
 		want   nudgewire.Message // what the service said

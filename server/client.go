@@ -264,12 +264,12 @@ func (c *Client) RejectedRequests(ctx context.Context, q ListQuery) ([]RejectedR
 	return get[[]RejectedRequestView](ctx, c, "/requests/rejected", q.Values())
 }
 
-// Messages lists messages with their messages, newest first.
+// Messages lists messages, newest first.
 func (c *Client) Messages(ctx context.Context, q ListQuery) ([]MessageView, error) {
 	return get[[]MessageView](ctx, c, "/messages", q.Values())
 }
 
-// Message is one message with its attempts. id is the message's number, or the service's
+// Message is one message with its attempts. id is our number, or the service's
 // message_id.
 func (c *Client) Message(ctx context.Context, id string) (MessageView, error) {
 	return get[MessageView](ctx, c, "/messages/"+url.PathEscape(id), nil)

@@ -563,7 +563,9 @@ func plainMessageView(d *nudgewire.Message, attempts []nudgewire.Attempt) Messag
 	for _, a := range attempts {
 		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason, Class: a.Class})
 	}
-	v.follow(d)
+	v.ServiceID, v.Status, v.Error, v.Class, v.Polls = d.ServiceID, d.Status, d.Error, d.ErrorClass, d.Polls
+	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(d.AcceptedAt), optional(d.SentAt), optional(d.DeliveredAt)
+	v.ReadAt, v.FailedAt, v.NextPollAt = optional(d.ReadAt), optional(d.FailedAt), optional(d.NextPollAt)
 	return v
 }
 
@@ -585,11 +587,4 @@ func messageView(d *store.MessageStory) MessageView {
 		v.Verdicts = append(v.Verdicts, one)
 	}
 	return v
-}
-
-// follow fills in what the service says of a message.
-func (v *MessageView) follow(m *nudgewire.Message) {
-	v.ServiceID, v.Status, v.Error, v.Class, v.Polls = m.ServiceID, m.Status, m.Error, m.ErrorClass, m.Polls
-	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
-	v.ReadAt, v.FailedAt, v.NextPollAt = optional(m.ReadAt), optional(m.FailedAt), optional(m.NextPollAt)
 }

@@ -32,7 +32,7 @@ const (
 	countCancelled
 	countDropped
 	countUntracked
-	countFollowed // messages without a message, which have a number of the same sequence
+	countFollowed // messages that the answers to uploads named, which have a number of the same sequence
 	countPolls
 	countSent
 	countDelivered

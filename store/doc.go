@@ -1,4 +1,4 @@
-// Package store keeps everything that the daemon promises to remember: events, decisions, messages, messages, runs,
+// Package store keeps everything that the daemon promises to remember: events, decisions, messages, runs,
 // rejected requests. Every method that writes returns only once its commit is on disk. It decides nothing: whether an
 // event queues a message is settled by Options.Settle (package triggers) inside the commit, and what to do after a
 // failed send is the sender's decision. The store holds each of them to the states of docs/states.md, which the

@@ -564,7 +564,7 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 
 const deferredRows = `SELECT id FROM messages WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
 
-// wasSent is the condition on a message that its message was sent since ?2, is being sent, or may have been, also where
+// wasSent is the condition on a message that it was sent since ?2, is being sent, or may have been, also where
 // it was let be or cancelled then: one that is known to have failed did not reach the phone.
 var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + wasLetBe("messages") + `) AND status <> 'failed'`
 

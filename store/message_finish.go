@@ -63,7 +63,7 @@ func checkAttempt(a *nudgewire.Attempt) error {
 		a.Reason = words
 	}
 	if a.Message != nil && a.State != nudgewire.StateAccepted {
-		return errors.New("finish: only an accepted message has a message")
+		return errors.New("finish: only an accepted attempt has what the service took")
 	}
 	return nil
 }

@@ -302,7 +302,7 @@ func (s suite) finish(t *testing.T) {
 		tests := map[string]func(*nudgewire.Attempt){
 			`finish message 1: no attempt ends as "cancelled"`:                   func(a *nudgewire.Attempt) { a.State = nudgewire.StateCancelled },
 			`finish message 1: needs the claim's owner and number, and the time`: func(a *nudgewire.Attempt) { a.Owner = "" },
-			`finish: only an accepted message has a message`:                     func(a *nudgewire.Attempt) { a.State = nudgewire.StateRejected },
+			`finish: only an accepted attempt has what the service took`:         func(a *nudgewire.Attempt) { a.State = nudgewire.StateRejected },
 		}
 		for words, change := range tests {
 			a := attempt(d, nudgewire.StateAccepted)
