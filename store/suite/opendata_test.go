@@ -14,7 +14,7 @@ import (
 )
 
 // dataPage is the page whose questions are asked here.
-const dataPage = "../docs/data.md"
+const dataPage = "../../docs/data.md"
 
 // question is a heading of the page, its SQL, and the answer that the page shows.
 var question = regexp.MustCompile("(?s)\n### (\\d+\\. [^\n]+)\n\n```sql\n(.*?)```\n\n```text\n(.*?)```")
