@@ -1,6 +1,7 @@
 package nudgewire
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -31,8 +32,15 @@ type DueFacts struct {
 
 	// Claimed says that it has been claimed: its consent was asked about then, and it counts in the limits and rates already.
 	Claimed bool
+	// File says that it is a row of a file: quiet hours and the room of the account are asked about the file as a whole.
+	File bool
+	// Begun says that it is a file of a list that was begun: it is only put off.
+	Begun   bool
 	Service string   // why the service takes nothing of its account or lane now; "" where it does
 	Step    *Verdict // what is said of a step of a sequence; nil for another message, and where all else has to let it go first
+
+	Messaged *Contacted    // the newest message to its contact within Within, for another reason than its run; nil for none
+	Within   time.Duration // what its job excludes by (exclude.messaged_within)
 
 	Sends    []PastSend // to the same phone, whatever the trigger or job, the newest first
 	Contacts int        // different phones that were sent to by this account
@@ -65,11 +73,12 @@ const (
 	ConsentWithdrawn Consent = "withdrawn"
 )
 
-// A Verdict is what DueRules answer. The zero value lets the message go.
+// A Verdict is what duerules.MayGo answers. The zero value lets the message go.
 type Verdict struct {
 	Action VerdictAction
 	Rule   string    // what decided: one of DueReasons
 	Reason string    // one sentence for people, with the numbers that decided
+	Common string    // what Reason has in common with those of other contacts, for counts; "" for all of it
 	Until  time.Time // for DeferSend: when it falls due again
 	Window time.Time // for AllowSend: when the window of the trigger's rate began in which it goes; zero for no rate
 }
@@ -81,6 +90,7 @@ const (
 	RuleHold       = "hold"
 	RuleBlock      = "block"
 	RuleRedaction  = "redaction"
+	RuleExclude    = "exclude"
 	RuleConfig     = "config"
 	RuleConsent    = "consent"
 	RuleQuietHours = "quiet_hours"
@@ -107,6 +117,7 @@ var DueReasons = []DueReason{
 	{Rule: RuleHold, Held: true},
 	{Rule: RuleBlock, Never: true},
 	{Rule: RuleRedaction, Never: true, Later: true, Kept: true},
+	{Rule: RuleExclude, Never: true},
 	{Rule: RuleConfig, Later: true, Kept: true},
 	{Rule: RuleConsent, Never: true, Kept: true},
 	{Rule: RuleQuietHours, Never: true, Later: true, Kept: true},
@@ -115,6 +126,17 @@ var DueReasons = []DueReason{
 	{Rule: RuleRate, Never: true, Later: true, Kept: true},
 	{Rule: RuleService, Held: true},
 	{Rule: RuleStep, Never: true, Later: true},
+}
+
+// Counted is what counts of many contacts say.
+func (v *Verdict) Counted() string { return cmp.Or(v.Common, v.Reason) }
+
+// BlockedWords say that a contact is blocked, with the reason where there is one.
+func BlockedWords(reason string) string {
+	if reason == "" {
+		return "the contact is blocked"
+	}
+	return "the contact is blocked: " + reason
 }
 
 // Kept reports whether what was said stays with the message, for people.

@@ -17,7 +17,7 @@ import (
 // forecast, and nothing is fired or changed.
 func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) server.Jobs {
 	s := scheduler.New(scheduler.Options{
-		Store: st, Excluder: scheduler.NewHistory(st), Owner: "nobody", Now: now,
+		Store: st, Facts: scheduler.NewHistory(st), Owner: "nobody", Now: now,
 		Prices: func(account string) scheduler.Prices { return pricesOf(cfg, account) }, Rate: func(account string) float64 { return rateOf(cfg, account) },
 		Rules: func() *duerules.Rules { return cfg.Due }, Errors: func() *nudgewire.ErrorRules { return cfg.Errors },
 	})
@@ -28,7 +28,7 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 // newJobs is the scheduler of the daemon.
 func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 	s := scheduler.New(scheduler.Options{
-		Store: a.store, Line: a.line, Excluder: scheduler.NewHistory(a.store),
+		Store: a.store, Line: a.line, Facts: scheduler.NewHistory(a.store),
 		Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
 		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
 		Restored: func() (time.Time, bool) {

@@ -221,7 +221,7 @@ func TestWhoMayHaveToBeForgottenIsOnNoFile(t *testing.T) {
 			h.mustTake(h.law("shop/redact", nil))
 			r := h.fire("winback")
 			if more == byCSV {
-				if rows, _ := h.why(phone(1)); len(rows) != 1 || !strings.Contains(rows[0], "excluded: the contact may have to be forgotten: a person has to decide about all that came by shopify") || r.Tally.Kept != 1 {
+				if rows, _ := h.why(phone(1)); len(rows) != 1 || !strings.Contains(rows[0], "excluded: all that came by shopify is asked to be forgotten, and a person has to decide") || r.Tally.Kept != 1 {
 					t.Errorf("%q; %+v", rows, r.Tally)
 				}
 				return

@@ -21,7 +21,8 @@ type question struct {
 // Decide implements nudgewire.DueRules, for MayGo. The rules are asked in the order of the design, and the first that
 // holds the message back answers: consent, quiet hours, limits, the account's limit, the
 // trigger's rate, which only what the others let go uses. Of two policies that hold for it the stricter answers. What is
-// put off is asked about again when it falls due, by the rules of then. What is claimed already has only quiet hours to meet.
+// put off is asked about again when it falls due, by the rules of then. What is claimed already has only quiet hours to meet, and a row of
+// a file all but these.
 func (r *Rules) Decide(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Time) nudgewire.Verdict {
 	b := r.of(d)
 	if b.unknown != "" {
@@ -39,7 +40,7 @@ func (r *Rules) Decide(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Tim
 	for p := range b.all {
 		v = stricter(v, r.askPolicy(p, &q))
 	}
-	if v.Action != nudgewire.AllowSend || f.Claimed {
+	if v.Action != nudgewire.AllowSend || f.Claimed || f.File {
 		return v
 	}
 	if v := r.by(d).ask(q); v.Action != nudgewire.AllowSend || !paced {
@@ -61,6 +62,9 @@ func (r *Rules) askPolicy(p *policy, q *question) nudgewire.Verdict {
 	quiet, limited := p.quietFor(d.Category), p.back(d.Category) > 0 && !q.facts.Claimed
 	if v := p.askConsent(q); v.Action != nudgewire.AllowSend {
 		return v
+	}
+	if q.facts.File {
+		quiet = nil
 	}
 	if q.quiet = quiet; quiet != nil || limited {
 		q.zones = r.zonesOf(d, quiet, q.now)
@@ -116,7 +120,11 @@ func (r *Rules) zonesOf(d *nudgewire.Message, quiet *quiet, now time.Time) []*ho
 func (q question) putOff(rule, why string, until time.Time, maxDefer time.Duration) nudgewire.Verdict {
 	if q.quiet != nil {
 		free, ok := q.quiet.rule.Free(until, q.zones)
-		if !ok {
+		switch {
+		case ok:
+		case q.facts.Begun:
+			free = until.Add(24 * time.Hour) // check warns of hours that never end; a later config may have others
+		default:
 			return dropped(rule, why+"; and quiet hours leave no time to send it")
 		}
 		until = free

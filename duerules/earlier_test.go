@@ -56,8 +56,8 @@ func TestANameThatLeftTheConfig(t *testing.T) {
 			if v.Rule == "config" && (!strings.Contains(v.Reason, "old is gone from the config") || !v.Until.After(at)) {
 				t.Errorf("%s: %q until %s", name, v.Reason, v.Until)
 			}
-			if event == 0 && (tt.rule == "config") != (r.List("old", tt.config, nudgewire.Marketing).Unknown() != "") {
-				t.Errorf("%s: of a list %q", name, r.List("old", tt.config, nudgewire.Marketing).Unknown())
+			if file := duerules.MayGo(r, d, &nudgewire.DueFacts{Claimed: true, Begun: true}, at); (tt.rule == "config") != (file.Rule == "config") {
+				t.Errorf("%s: a file of it %+v", name, file)
 			}
 		}
 	}

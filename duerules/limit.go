@@ -62,10 +62,13 @@ func (l *limit) ask(q question) nudgewire.Verdict {
 		return nudgewire.Verdict{}
 	case l.Most == 0:
 		return dropped(nudgewire.RuleLimit, l.none())
-	case l.drop:
-		return dropped(nudgewire.RuleLimit, l.words(full, q))
 	}
-	return q.putOff(nudgewire.RuleLimit, l.words(full, q), until, l.maxDefer)
+	v := dropped(nudgewire.RuleLimit, l.words(full, q))
+	if !l.drop {
+		v = q.putOff(nudgewire.RuleLimit, v.Reason, until, l.maxDefer)
+	}
+	v.Common = "the contact is over its limit"
+	return v
 }
 
 // none is what a limit of nothing says.

@@ -2,6 +2,7 @@ package duerules
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,9 @@ func drawn(t *rapid.T) (r *Rules, d *nudgewire.Message, f *nudgewire.DueFacts, n
 	text := func(name string) string { return rapid.SampledFrom([]string{"", "", "", name}).Draw(t, name) }
 	now = time.Date(2026, 3, 2, rapid.IntRange(0, 23).Draw(t, "hour"), 30, 0, 0, time.UTC)
 	keys := Keys{QuietHours: QuietHours{Set: true, Windows: []hours.Window{{From: 21 * 60, To: 9 * 60, Days: hours.Days(127)}}}}
+	if rapid.Bool().Draw(t, "drops") {
+		keys.QuietHours.OnHit = Drop
+	}
 	if rapid.Bool().Draw(t, "limited") {
 		keys.Limit.All = []Limit{{Count: units.Limit{Most: int64(rapid.IntRange(1, 2).Draw(t, "most")), Per: 24 * time.Hour}}}
 	}
@@ -42,6 +46,9 @@ func drawn(t *rapid.T) (r *Rules, d *nudgewire.Message, f *nudgewire.DueFacts, n
 		Contacts: rapid.IntRange(0, 4).Draw(t, "contacts"), New: rapid.Bool().Draw(t, "new"),
 		Consent: rapid.SampledFrom([]nudgewire.Consent{"", nudgewire.ConsentGiven, nudgewire.ConsentWithdrawn}).Draw(t, "agreed"),
 	}
+	if d.EventID == 0 && rapid.IntRange(0, 3).Draw(t, "messaged") == 0 {
+		f.Messaged, f.Within = &nudgewire.Contacted{Trigger: "cart", At: now.Add(-time.Hour)}, 24*time.Hour
+	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "sends") {
 		f.Sends = append(f.Sends, nudgewire.PastSend{At: now.Add(-time.Duration(i+1) * time.Hour), Category: nudgewire.Marketing})
 	}
@@ -61,18 +68,13 @@ func TestEverybodyWhoAsksGetsOneAnswer(t *testing.T) {
 		if again := MayGo(r, d, f, now); again != whole || f.Held != before.Held || len(f.Sends) != len(before.Sends) {
 			t.Fatalf("asked twice: %+v, %+v", whole, again)
 		}
-		i := -1
-		for n, reason := range nudgewire.DueReasons {
-			if reason.Rule == whole.Rule {
-				i = n
-			}
-		}
+		i := order(whole)
 		if whole.Action == nudgewire.AllowSend {
 			if whole.Rule != "" || whole.Reason != "" {
 				t.Fatalf("it goes, because of %+v", whole)
 			}
 		} else {
-			if i < 0 {
+			if i == len(nudgewire.DueReasons) {
 				t.Fatalf("%+v is none of the reasons", whole)
 			}
 			of := nudgewire.DueReasons[i]
@@ -101,25 +103,62 @@ func TestEverybodyWhoAsksGetsOneAnswer(t *testing.T) {
 	})
 }
 
-// A row of a list meets what a message of a job meets, but for quiet hours, which are the list's, and the account's limit, which is asked
-// about a whole part.
-func TestARowOfAListIsAskedAsAMessageIs(t *testing.T) {
+// A list that leaves in files asks in three steps: its file about quiet hours, each row, and the account about the room for all of them. Together
+// they say what a message of the job is told, and the reason is the same.
+func TestAFileAndItsRowsAreAskedAsMessagesAre(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, d, f, now := drawn(t)
-		d.EventID, d.Category, d.ExpiresAt, d.Phone, d.Zone, d.Config = 0, nudgewire.Marketing, time.Time{}, "447700900123", "", "v1"
-		f.Contacts, f.Service, f.Step, f.FirstDue = 0, "", nil, d.DueAt
-		noQuiet := New(time.UTC, Account{})
-		noQuiet.Earlier = r.Earlier
-		if p := r.jobs["a"]; p != nil {
-			own := *p
-			own.quiet = nil
-			noQuiet.jobs["a"] = &own
+		d.EventID, d.ExpiresAt = 0, time.Time{}
+		f.Service, f.Step, f.FirstDue = "", nil, d.DueAt
+		message := MayGo(r, d, f, now)
+
+		onFile := *f
+		onFile.File = true
+		row := MayGo(r, d, &onFile, now)
+		file := MayGo(r, d, &nudgewire.DueFacts{Claimed: true, FirstDue: d.DueAt}, now)
+		room := nudgewire.Verdict{}
+		if reach := r.Reach("", d.Category); !reach.IsZero() && f.New && int64(f.Contacts) >= reach.Most() {
+			room = nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: nudgewire.RuleAccount, Reason: reach.Why(int64(f.Contacts))}
 		}
-		row := noQuiet.List(d.Trigger, "v1", d.Category).MayGo(d.Phone, f, d.DueAt, now)
-		if message := MayGo(noQuiet, d, f, now); row != message {
-			t.Fatalf("a row: %+v; a message: %+v", row, message)
+		want := row
+		switch {
+		case order(row) < order(file): // a rule before quiet hours says no
+		case file.Action != nudgewire.AllowSend:
+			want = file
+		case row.Action == nudgewire.AllowSend:
+			want = room
+		}
+		if message.Rule == nudgewire.RuleRedaction { // which a list does not wait for
+			if row.Rule != message.Rule || row.Action != nudgewire.DropSend || row.Reason != message.Reason {
+				t.Fatalf("a message: %+v; a row: %+v", message, row)
+			}
+			return
+		}
+		if message.Rule == nudgewire.RuleLimit || message.Rule == nudgewire.RuleAccount {
+			// What quiet hours make of the time until then, a file asks when its turn comes.
+			words, _, _ := strings.Cut(message.Reason, "; next at ")
+			if message.Rule != want.Rule || !strings.HasPrefix(want.Reason, words) {
+				t.Fatalf("a message: %+v; a file, its rows and its account: %+v", message, want)
+			}
+			return
+		}
+		if message != want {
+			t.Fatalf("a message: %+v; a file, its rows and its account: %+v (%+v, %+v)", message, want, row, file)
+		}
+		// Of a list that was begun nothing is lost to quiet hours.
+		begun := MayGo(r, d, &nudgewire.DueFacts{Claimed: true, Begun: true, FirstDue: d.DueAt}, now)
+		if begun.Action == nudgewire.DropSend || (begun.Action == nudgewire.AllowSend) != (file.Action == nudgewire.AllowSend) || begun.Action == nudgewire.DeferSend && !begun.Until.After(now) {
+			t.Fatalf("a file of a list that was begun: %+v; of another: %+v", begun, file)
 		}
 	})
+}
+
+// order is the place of a verdict's rule among the reasons; that of what lets go is behind all.
+func order(v nudgewire.Verdict) int {
+	if i := slices.IndexFunc(nudgewire.DueReasons, func(r nudgewire.DueReason) bool { return r.Rule == v.Rule }); i >= 0 {
+		return i
+	}
+	return len(nudgewire.DueReasons)
 }
 
 // The page of states says of each reason what the list says.

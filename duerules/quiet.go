@@ -25,7 +25,10 @@ func (r *quiet) ask(q question) nudgewire.Verdict {
 		return nudgewire.Verdict{}
 	}
 	why := fmt.Sprintf("quiet hours are %s, and it is %s", &r.rule, q.now.In(in.Location()).Format("Mon 15:04")+" in "+in.String())
-	if r.drop {
+	switch {
+	case q.facts.Begun:
+		return q.putOff(nudgewire.RuleQuietHours, why, q.now, 0)
+	case r.drop:
 		return dropped(nudgewire.RuleQuietHours, why)
 	}
 	return q.putOff(nudgewire.RuleQuietHours, why, q.now, r.maxDefer)

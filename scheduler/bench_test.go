@@ -100,7 +100,7 @@ func buildInto(tb testing.TB, job *Compiled, to string) (nudgewire.Tally, time.D
 		}
 	}()
 	up := &service{}
-	s := New(Options{Store: st, Owner: "bench", Line: func(string) Line { return Line{Uploader: up} }, Excluder: NewHistory(st)})
+	s := New(Options{Store: st, Owner: "bench", Line: func(string) Line { return Line{Uploader: up} }, Facts: NewHistory(st)})
 	s.Use([]*Compiled{job})
 	id, err := s.RunNow(tb.Context(), job, begin, HandOrder{})
 	for err == nil {

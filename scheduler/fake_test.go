@@ -532,7 +532,7 @@ func (b *book) RowsToGoAgain(_ context.Context, id nudgewire.RunID, after int64,
 	for n := after + 1; n <= b.runs[id-1].Tally.Kept && len(rows) < 2; n++ {
 		if b.again[n] {
 			d := b.queued[id][n]
-			d.ID = nudgewire.MessageID(n)
+			d.ID, d.Phone = nudgewire.MessageID(n), cmp.Or(d.Phone, "447911100000")
 			if row := (nudgewire.RunRow{Run: id, Number: n, Message: d, Words: b.words[n]}); meant(&row) {
 				rows = append(rows, row)
 			}

@@ -65,7 +65,7 @@ func TestTheColumnOfThePhoneIsProposed(t *testing.T) {
 	}
 	l.rows[3][1] = "ask"
 	job := jobOf(t, l, Job{Columns: columns("var_1", "Order")})
-	b := &building{job: job, now: monday}
+	b := &building{job: job, mayGo: everybody, now: monday}
 	err := b.run(t.Context())
 	if _, hint := words(err); hint != `write columns: {phone: "Billing Phone"}; 29 of the first 30 of its cells are phones` {
 		t.Errorf("%v: %q", err, hint)

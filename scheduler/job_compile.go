@@ -83,11 +83,6 @@ func (c *Compiled) Schedule() *Schedule {
 	return c.schedule
 }
 
-// filesOfMarketing reports whether rows leave in files of marketing.
-func (c *Compiled) filesOfMarketing() bool {
-	return c.Deliver == nudgewire.DeliverCSV && c.category == nudgewire.Marketing
-}
-
 // Noun is the job as the rest of the program speaks of it.
 func (c *Compiled) Noun(now time.Time) nudgewire.Job {
 	j := nudgewire.Job{

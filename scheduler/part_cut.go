@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -24,56 +23,12 @@ import (
 // forgottenPhone stands in a message of a row whose contact was forgotten.
 const forgottenPhone nudgewire.Phone = "00000000000"
 
-// An Ask says of each phone why it may not get it by now, or not yet, as Excluder.Excluded does. It is asked for up
-// to 512 phones at a time.
-type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error)
+// An Ask says of each phone whether it may get it by now. It is asked for up to 512 phones at a time.
+type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]answer, error)
 
-// ask says who may not be sent to, as the job has it now.
-func (w *working) ask(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
-	return w.excluded(ctx, &w.run, w.brakes(), phones)
-}
-
-// excluded says why contacts are excluded from what leaves of a run, or goes again of it: they are
-// blocked by now, or were messaged for another reason than this run within the time that the job
-// names. What a run is, it says itself: its job may deliver otherwise by now.
-func (s *Scheduler) excluded(ctx context.Context, r *nudgewire.Run, job *Compiled, phones []nudgewire.Phone) ([]Why, error) {
-	if s.Excluder == nil {
-		return make([]Why, len(phones)), nil
-	}
-	if job == nil {
-		return nil, unknownRules(r)
-	}
-	q := Question{Now: s.Now(), Of: r.ID, Within: job.Exclude.MessagedWithin.D(), Consent: s.needsConsent(r, job), Marketing: listsMarketing(r)}
-	if r.Deliver == nudgewire.DeliverCSV { // else the claim of each message asks
-		list := s.rules().List(r.Job, r.Config, r.Category)
-		if list.Unknown() != "" {
-			return nil, unknownRules(r)
-		}
-		q.Back = list.Back()
-		q.Limits = func(phone nudgewire.Phone, sends []nudgewire.PastSend) nudgewire.Verdict {
-			// Blocks and consent are asked by the Excluder, which has the words of those who know.
-			return list.MayGo(phone, &nudgewire.DueFacts{Consent: nudgewire.ConsentGiven, Sends: sends, FirstDue: r.DueAt}, r.DueAt, q.Now)
-		}
-	}
-	answers, err := s.Excluder.Excluded(ctx, phones, q)
-	if err == nil && len(answers) != len(phones) {
-		err = fmt.Errorf("%d answers for %d phones", len(answers), len(phones))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ask who must not be sent to: %w", err)
-	}
-	return answers, nil
-}
-
-// needsConsent reports whether those on a list are excluded whose consent is not recorded. What goes as messages of
-// its own, whose categories may differ, is asked about when each falls due.
-func (s *Scheduler) needsConsent(r *nudgewire.Run, job *Compiled) bool {
-	return listsMarketing(r) && (job.Consent == duerules.ConsentRequired || s.rules().List(r.Job, r.Config, r.Category).Consent())
-}
-
-// listsMarketing reports whether a run leaves in files of marketing.
-func listsMarketing(r *nudgewire.Run) bool {
-	return r.Deliver == nudgewire.DeliverCSV && r.Category == nudgewire.Marketing
+// ask says who may be sent to, as the job has it now.
+func (w *working) ask(ctx context.Context, phones []nudgewire.Phone) ([]answer, error) {
+	return w.mayGo(ctx, &w.run, w.brakes(), phones, nil)
 }
 
 // errFull ends the reading of rows once a file has no room for more.
@@ -154,15 +109,11 @@ func (c *cutting) batch(ctx context.Context) error {
 	var lost []lostRow
 	c.going, c.large = c.going[:0], c.large[:0]
 	for i, row := range c.some {
-		why := answers[i]
-		if row.Phone == "" {
-			why = Why{Reason: "was forgotten"}
-		}
-		if why.Reason == "" {
+		if v := &answers[i]; v.Action == nudgewire.AllowSend {
 			c.going = append(c.going, row)
-			continue
+		} else {
+			lost = append(lost, lostRow{row, KindContact, v.Counted(), v.Reason, v.Until})
 		}
-		lost = append(lost, lostRow{row, KindContact, "the contact " + why.Reason, why.whole(), why.Until})
 	}
 	err = c.enc.write(len(c.going), func(i int) contactRow {
 		return contactRow{c.going[i].Phone.Spelled(c.going[i].Given), c.going[i].Cells}

@@ -17,11 +17,11 @@ import (
 
 // sieve leaves out the phones that end so.
 func sieve(ends ...string) Ask {
-	return func(_ context.Context, phones []nudgewire.Phone) ([]Why, error) {
-		out := make([]Why, len(phones))
+	return func(_ context.Context, phones []nudgewire.Phone) ([]answer, error) {
+		out := make([]answer, len(phones))
 		for i, p := range phones {
 			if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(string(p), end) }) {
-				out[i].Reason = "is blocked"
+				out[i].Verdict = nudgewire.Verdict{Action: nudgewire.DropSend, Reason: "the contact is blocked"}
 			}
 		}
 		return out, nil
@@ -97,14 +97,14 @@ func TestAPartTakesTheRowsThatMayGo(t *testing.T) {
 	}
 	s.rows[699].Phone = "" // it was forgotten
 	until := monday.Add(time.Hour)
-	ask := func(_ context.Context, phones []nudgewire.Phone) ([]Why, error) {
-		out := make([]Why, len(phones))
+	ask := func(_ context.Context, phones []nudgewire.Phone) ([]answer, error) {
+		out := make([]answer, len(phones))
 		for i, p := range phones {
 			switch {
 			case strings.HasSuffix(string(p), "00"):
-				out[i] = Why{Reason: "is over its limit", By: "2 of 2", Until: until}
-			case strings.HasSuffix(string(p), "99"):
-				out[i].Reason = "is blocked"
+				out[i].Verdict = nudgewire.Verdict{Action: nudgewire.DeferSend, Reason: "2 of 2 were sent", Common: "the contact is over its limit", Until: until}
+			case p == "", strings.HasSuffix(string(p), "99"):
+				out[i].Verdict = nudgewire.Verdict{Action: nudgewire.DropSend, Reason: "the contact is blocked"}
 			}
 		}
 		return out, nil
@@ -131,7 +131,7 @@ func TestAPartTakesTheRowsThatMayGo(t *testing.T) {
 	if all := c.taken.And(c.left); all.Count() != c.taken.Count()+c.left.Count() || all.Count()+int64(len(gone)) != 2000 {
 		t.Errorf("%d on it, %d left, %d gone", c.taken.Count(), c.left.Count(), len(gone))
 	}
-	if at, why := c.free(); !at.Equal(until) || why != "the contact is over its limit, 2 of 2" {
+	if at, why := c.free(); !at.Equal(until) || why != "2 of 2 were sent" {
 		t.Errorf("it goes at %s: %q", at, why)
 	}
 	for _, n := range c.notes() {

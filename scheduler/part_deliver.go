@@ -525,14 +525,14 @@ func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.
 		phones[i] = rows[i].Phone
 		w.due(&rows[i])
 	}
-	answers, err := w.ask(ctx, phones)
+	answers, err := w.mayGo(ctx, &w.run, w.brakes(), phones, func(i int) nudgewire.Category { return rows[i].Category })
 	if err != nil {
 		return 0, since, err
 	}
-	for i, why := range answers {
-		if why.Reason != "" {
-			rows[i].State, rows[i].Reason = nudgewire.StateDropped, why.whole()
-			if why.Forgotten {
+	for i := range answers {
+		if v := &answers[i]; v.never() {
+			rows[i].State, rows[i].Reason = nudgewire.StateDropped, v.Reason
+			if v.forgotten {
 				rows[i].Phone, rows[i].SentAs = forgottenPhone, ""
 			}
 		}

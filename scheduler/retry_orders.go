@@ -41,8 +41,8 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 		if job == nil {
 			return again, unknownRules(&r)
 		}
-		notes, err := again.Recheck(ctx, s.Store, func(ctx context.Context, phones []nudgewire.Phone) ([]Why, error) {
-			return s.excluded(ctx, &r, job, phones)
+		notes, err := again.Recheck(ctx, s.Store, func(ctx context.Context, phones []nudgewire.Phone) ([]answer, error) {
+			return s.mayGo(ctx, &r, job, phones, nil)
 		}, job.MaxSize, nil)
 		if err == nil && write {
 			err = s.Store.NoteRows(ctx, again.Parts[0].List, notes)
@@ -64,12 +64,12 @@ func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOr
 	left = &Remaining{Order: what, At: now, Rules: s.errorRules(), Prices: s.prices(r.Account)}
 	var some []nudgewire.RunRow
 	flush := func() error {
-		answers, err := s.excluded(ctx, &r, s.brakesOf(&r), phonesOfRows(some))
+		answers, err := s.mayGoAgain(ctx, &r, s.brakesOf(&r), some)
 		for i := range some {
 			if err != nil {
 				return err
 			}
-			left.Add(&some[i], answers[i])
+			left.Add(&some[i], &answers[i].Verdict)
 		}
 		some = some[:0]
 		return ctx.Err()

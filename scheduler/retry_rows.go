@@ -24,8 +24,8 @@ type Remaining struct {
 	files        fileNames
 }
 
-// Add takes the next row, and why its contact is excluded by now.
-func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
+// Add takes the next row, and whether it may go by now.
+func (l *Remaining) Add(r *nudgewire.RunRow, now *nudgewire.Verdict) {
 	l.rows++
 	l.files.see(r.Position.File)
 	may, why := r.MayGoAgain()
@@ -33,8 +33,8 @@ func (l *Remaining) Add(r *nudgewire.RunRow, excluded Why) {
 		l.stay.add(KindMessage, "the message "+kept, position{r.Position, int(l.rows)})
 		return
 	}
-	if may && excluded.Reason != "" {
-		l.stay.add(KindContact, "the contact "+excluded.Reason, position{r.Position, int(l.rows)})
+	if may && now.Action == nudgewire.DropSend {
+		l.stay.add(KindContact, now.Counted(), position{r.Position, int(l.rows)})
 		return
 	}
 	if may {
@@ -125,14 +125,14 @@ func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int
 	if err != nil {
 		return 0, 0, full, err
 	}
-	answers, err := w.ask(ctx, phonesOfRows(rows))
+	answers, err := w.mayGoAgain(ctx, &w.run, w.brakes(), rows)
 	if err != nil {
 		return 0, 0, full, err
 	}
 	var of []nudgewire.MessageID
 	var numbers []int64
 	for i := range rows {
-		if last = rows[i].Number; answers[i].Reason == "" {
+		if last = rows[i].Number; !answers[i].never() {
 			of, numbers = append(of, rows[i].Message.ID), append(numbers, rows[i].Number)
 		}
 	}
@@ -150,12 +150,13 @@ func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int
 	return last, total, full, err
 }
 
-func phonesOfRows(rows []nudgewire.RunRow) []nudgewire.Phone {
+// mayGoAgain is mayGo of rows that were messages.
+func (s *Scheduler) mayGoAgain(ctx context.Context, r *nudgewire.Run, job *Compiled, rows []nudgewire.RunRow) ([]answer, error) {
 	phones := make([]nudgewire.Phone, len(rows))
 	for i := range rows {
 		phones[i] = rows[i].Message.Phone
 	}
-	return phones
+	return s.mayGo(ctx, r, job, phones, func(i int) nudgewire.Category { return rows[i].Message.Category })
 }
 
 // endRetry ends a run that sent rows again. There may be fewer than were counted before.

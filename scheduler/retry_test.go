@@ -17,10 +17,10 @@ import (
 // skipsAll says of every phone that it was messaged.
 type skipsAll struct{}
 
-func (skipsAll) Excluded(_ context.Context, phones []nudgewire.Phone, _ Question) ([]Why, error) {
-	out := make([]Why, len(phones))
+func (skipsAll) About(_ context.Context, phones []nudgewire.Phone, _ Question) ([]Known, error) {
+	out := make([]Known, len(phones))
 	for i := range out {
-		out[i].Reason = "was messaged 2 days ago"
+		out[i].Messaged = &nudgewire.Contacted{Trigger: "cart", At: monday}
 	}
 	return out, nil
 }
@@ -43,7 +43,7 @@ func TestARunWhoseGoodRowsAreAllSkippedIsDone(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := begin(t, jobOf(t, listSource{header: header, rows: tt.rows}, Job{Cron: "0 10 * * *"}))
-			d.Excluder = skipsAll{}
+			d.Facts = skipsAll{}
 			fireDue(t, d)
 			if r := d.the(t); r.State != tt.state || r.Reason != tt.reason {
 				t.Errorf("%s %q, want %s %q", r.State, r.Reason, tt.state, tt.reason)
@@ -161,7 +161,7 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 		return nudgewire.Marketing
 	}
 	for i, s := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateRejected, nudgewire.StateDropped} {
-		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Position: nudgewire.Position{Row: int64(i + 2)}, Message: nudgewire.Message{State: s, Phone: "447911100000", Reason: "no points", Category: category(s)}}, Why{})
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Position: nudgewire.Position{Row: int64(i + 2)}, Message: nudgewire.Message{State: s, Phone: "447911100000", Reason: "no points", Category: category(s)}}, &nudgewire.Verdict{})
 	}
 	got, err := left.Retry(run, "Ann", 1, monday)
 	if err != nil {
@@ -185,7 +185,7 @@ func TestRowsAreCountedBeforeTheyGoAgain(t *testing.T) {
 		t.Errorf("the new run is %+v", got.Run)
 	}
 	var none Remaining
-	none.Add(&nudgewire.RunRow{Number: 1, Message: nudgewire.Message{State: nudgewire.StateWaiting}}, Why{})
+	none.Add(&nudgewire.RunRow{Number: 1, Message: nudgewire.Message{State: nudgewire.StateWaiting}}, &nudgewire.Verdict{})
 	_, err = none.Retry(run, "Ann", 1, monday)
 	if want := "run 12 has nothing that can be sent again | its one row cannot: the message is still on its way"; hinted(err) != want {
 		t.Errorf("nothing left: %s", hinted(err))
@@ -196,10 +196,10 @@ func TestRowsOfSomeClassesAreCounted(t *testing.T) {
 	run := nudgewire.Run{ID: 12, Job: "winback", State: nudgewire.RunDone, Deliver: nudgewire.DeliverPerMessage}
 	left := Remaining{Order: RetryOrder{Classes: "no_points,unknown"}, At: monday}
 	for i, words := range []string{"insufficient points", "recipient has opted out", "what is this", ""} {
-		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Words: words, Position: nudgewire.Position{Row: int64(i + 2)}, Message: nudgewire.Message{State: nudgewire.StateRejected}}, Why{})
+		left.Add(&nudgewire.RunRow{Number: int64(i + 1), Words: words, Position: nudgewire.Position{Row: int64(i + 2)}, Message: nudgewire.Message{State: nudgewire.StateRejected}}, &nudgewire.Verdict{})
 	}
 	// What no rule of today knows counts by the class that it had.
-	left.Add(&nudgewire.RunRow{Number: 5, Words: "gone", Class: nudgewire.ErrorPermanent, Position: nudgewire.Position{Row: 6}, Message: nudgewire.Message{State: nudgewire.StateRejected}}, Why{})
+	left.Add(&nudgewire.RunRow{Number: 5, Words: "gone", Class: nudgewire.ErrorPermanent, Position: nudgewire.Position{Row: 6}, Message: nudgewire.Message{State: nudgewire.StateRejected}}, &nudgewire.Verdict{})
 	got, err := left.Retry(run, "Ann", 1, monday)
 	if err != nil {
 		t.Fatal(err)
@@ -432,7 +432,7 @@ func TestRowsRestBeforeTheyGoAgain(t *testing.T) {
 					Number: 1, Words: words, Message: nudgewire.Message{State: nudgewire.StateAccepted, UpdatedAt: monday.Add(-30 * time.Hour), Status: nudgewire.StatusFailed, StatusAt: monday.Add(-ago)},
 				}
 				left := Remaining{Order: tt.order, At: monday, Rules: rules}
-				left.Add(row, Why{})
+				left.Add(row, &nudgewire.Verdict{})
 				again, err := left.Retry(run, "Ann", 1, monday)
 				if err != nil {
 					continue

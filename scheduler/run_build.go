@@ -22,46 +22,7 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// An Excluder knows who must not be sent to.
-type Excluder interface {
-	// Excluded says for each phone why it is excluded. It is asked for up to 512 phones at a time.
-	Excluded(ctx context.Context, phones []nudgewire.Phone, q Question) ([]Why, error)
-}
-
-// A Question is what makes a contact one that must not be sent to. Who is blocked always is.
-type Question struct {
-	Within time.Duration // Exclude.MessagedWithin; 0 for none
-	// Consent is whether only those may be sent to whose consent to messages of marketing is recorded.
-	Consent bool
-	// Marketing is whether they go out as a file of marketing, so that those who may have to be forgotten are left out.
-	Marketing bool
-	Now       time.Time // what Within is counted back from
-	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
-	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
-	Of nudgewire.RunID
-	// Limits is what limits say to a contact by what was sent to it in the time Back; 0 for no limit.
-	Back   time.Duration
-	Limits func(phone nudgewire.Phone, sends []nudgewire.PastSend) nudgewire.Verdict
-}
-
-// A Why is why a contact is excluded. The zero value is one that is not.
-type Why struct {
-	Reason string // as a sentence's end: "is blocked", "was messaged within 7d"
-	By     string // what messaged it, and when: "by run 7 of weekly on 2026-05-04 10:00 UTC"; "" for a block
-
-	Until     time.Time // when it may get it; zero for never
-	Forgotten bool      // its phone is kept nowhere, and not with the row either
-}
-
-// whole is the reason with what caused it.
-func (w Why) whole() string {
-	if w.By == "" {
-		return "the contact " + w.Reason
-	}
-	return "the contact " + w.Reason + ", " + w.By
-}
-
-// batchRows is how many rows travel together: one question to the Excluder, one hand-over to
+// batchRows is how many rows travel together: one question to Facts, one hand-over to
 // the writer.
 const batchRows = 512
 
@@ -128,13 +89,12 @@ const maxPreviews = 10
 
 // A building is one reading of a source.
 type building struct {
-	job      *Compiled
-	now      time.Time
-	store    func(rows []nudgewire.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
-	excluder Excluder                             // nil for none
-	consent  bool                                 // of each contact is asked for
-	prices   Prices                               // nil for none
-	tick     func(rows, kept int64) error         // after each batch; an error ends the building
+	job    *Compiled
+	now    time.Time
+	store  func(rows []nudgewire.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
+	mayGo  func(ctx context.Context, phones []nudgewire.Phone, of func(i int) nudgewire.Category) ([]answer, error)
+	prices Prices                       // nil for none
+	tick   func(rows, kept int64) error // after each batch; an error ends the building
 
 	reasons   excludedReasons
 	unknown   excludedReasons // rows that go although no plan knows their phone, by plan
@@ -451,24 +411,21 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 	to.vars = append(to.vars, vars...)
 }
 
-// exclude takes those away who must not be sent to.
+// exclude takes those away who may never be sent to. Who may later is asked about again when the row's turn comes.
 func (b *building) exclude(ctx context.Context, one *batch) error {
-	if b.excluder == nil || len(one.phones) == 0 {
+	if len(one.phones) == 0 {
 		return nil
 	}
-	answers, err := b.excluder.Excluded(ctx, one.phones, Question{Within: b.job.Exclude.MessagedWithin.D(), Consent: b.consent, Marketing: b.job.filesOfMarketing(), Now: b.now})
+	answers, err := b.mayGo(ctx, one.phones, func(i int) nudgewire.Category { return b.category(one, i) })
 	if err != nil {
-		return fmt.Errorf("ask who must not be sent to: %w", err)
-	}
-	if len(answers) != len(one.phones) {
-		return fmt.Errorf("ask who must not be sent to: %d answers for %d phones", len(answers), len(one.phones))
+		return err
 	}
 	to := 0
-	for i, why := range answers {
-		if why.Reason != "" {
-			b.reasons.add(KindContact, "the contact "+why.Reason, one.position(i))
-			left := nudgewire.ListRow{Position: one.position(i).Position, Reason: why.whole(), Given: one.raw[i], Phone: one.phones[i]}
-			if why.Forgotten {
+	for i := range answers {
+		if v := &answers[i]; v.never() {
+			b.reasons.add(KindContact, v.Counted(), one.position(i))
+			left := nudgewire.ListRow{Position: one.position(i).Position, Reason: v.Reason, Given: one.raw[i], Phone: one.phones[i]}
+			if v.forgotten {
 				left.Given, left.Phone = "", ""
 			}
 			one.left = append(one.left, left)
@@ -504,14 +461,17 @@ func (b *building) look(one *batch) {
 	if b.prices == nil {
 		return
 	}
-	own := b.job.columns.place(fieldCategory)
 	for i, p := range one.phones {
-		category := b.job.category
-		if own >= 0 {
-			category = nudgewire.Category(one.vars[i*one.width+own])
-		}
-		b.tally.Points = decimal(b.tally.Points + b.prices.Of(category, string(p)))
+		b.tally.Points = decimal(b.tally.Points + b.prices.Of(b.category(one, i), string(p)))
 	}
+}
+
+// category is that of a row.
+func (b *building) category(one *batch, i int) nudgewire.Category {
+	if own := b.job.columns.place(fieldCategory); own >= 0 {
+		return nudgewire.Category(one.vars[i*one.width+own])
+	}
+	return b.job.category
 }
 
 // decimal takes away what a sum of binary fractions has beside its decimals: 0.1 three times is 0.3.

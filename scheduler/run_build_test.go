@@ -19,10 +19,16 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
+// everybody may go.
+func everybody(_ context.Context, phones []nudgewire.Phone, _ func(int) nudgewire.Category) ([]answer, error) {
+	return make([]answer, len(phones)), nil
+}
+
 // built reads the list of a job.
-func built(t interface{ Fatal(args ...any) }, job *Compiled, excluder Excluder) (*shelf, *building) {
+func built(t interface{ Fatal(args ...any) }, job *Compiled, facts Facts) (*shelf, *building) {
 	s := &shelf{}
-	b := &building{job: job, now: monday, excluder: excluder, store: func(rows []nudgewire.ListRow) error {
+	asked := New(Options{Facts: facts, Now: func() time.Time { return monday }}).asked(nudgewire.Run{Deliver: job.Deliver, Category: job.category}, job)
+	b := &building{job: job, now: monday, mayGo: asked, store: func(rows []nudgewire.ListRow) error {
 		for _, row := range rows {
 			row.Cells = slices.Clone(row.Cells)
 			s.rows = append(s.rows, row)
@@ -106,26 +112,29 @@ func line(cells []string) string {
 	return b.String()
 }
 
-// blocked leaves out the phones it names.
-type blocked map[nudgewire.Phone]string
+// facts are of the phones it names.
+type facts map[nudgewire.Phone]nudgewire.DueFacts
 
-func (b blocked) Excluded(_ context.Context, phones []nudgewire.Phone, q Question) ([]Why, error) {
+func (f facts) About(_ context.Context, phones []nudgewire.Phone, q Question) ([]Known, error) {
 	if len(phones) > 512 || q.Within != 7*24*time.Hour {
 		return nil, fmt.Errorf("asked for %d phones within %s", len(phones), q.Within)
 	}
-	reasons := make([]Why, len(phones))
+	known := make([]Known, len(phones))
 	for i, p := range phones {
-		reasons[i].Reason = b[p]
+		known[i].DueFacts = f[p]
 	}
-	return reasons, nil
+	return known, nil
 }
 
 func TestWhoMustNotBeSentToIsLeftOut(t *testing.T) {
 	job := jobOf(t, people(2000), Job{Exclude: Exclude{MessagedWithin: units.Duration(7 * 24 * time.Hour)}})
-	_, b := built(t, job, blocked{"447911100000": "is blocked", "447911100511": "was messaged 2 days ago", "447911101999": "is blocked"})
+	_, b := built(t, job, facts{
+		"447911100000": {Blocked: nudgewire.BlockedWords("asked by phone")}, "447911101999": {Blocked: nudgewire.BlockedWords("opted out")},
+		"447911100511": {Messaged: &nudgewire.Contacted{Trigger: "cart", At: monday}},
+	})
 	want := []nudgewire.Excluded{
 		{Kind: KindContact, Reason: "the contact is blocked", Count: 2, First: 2},
-		{Kind: KindContact, Reason: "the contact was messaged 2 days ago", Count: 1, First: 513},
+		{Kind: KindContact, Reason: "the contact was messaged within 7d", Count: 1, First: 513},
 	}
 	if diff := cmp.Diff(want, b.tally.Excluded); diff != "" || b.tally.Kept != 1997 {
 		t.Errorf("%d kept (-want +got):\n%s", b.tally.Kept, diff)

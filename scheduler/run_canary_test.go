@@ -295,7 +295,7 @@ func TestWhoIsBlockedIsNoReasonToCutTheCanaryTwice(t *testing.T) {
 	d.settle(t)
 	d.revive()
 	d.open("three")
-	d.Excluder = who
+	d.Facts = who
 	d.settle(t)
 	if got, r := rowsOf(d), d.the(t); r.State != nudgewire.RunDone || !slices.Equal(got, []int{20, 78}) {
 		t.Errorf("%s %q: uploads of %v rows", r.State, r.Reason, got)

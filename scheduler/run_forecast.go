@@ -39,7 +39,8 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		return f, err
 	}
 	m := newMeter(nudgewire.Run{Job: job.Name, State: nudgewire.RunBuilding}, last, progress, s.Now)
-	b := &building{job: job, now: now, excluder: s.Excluder, consent: s.needsConsent(&nudgewire.Run{Job: job.Name, Config: job.Version, Deliver: job.Deliver, Category: job.category}, job), prices: s.prices(job.account()), tick: func(rows, kept int64) error {
+	r := nudgewire.Run{Job: job.Name, Config: job.Version, Account: job.account(), Deliver: job.Deliver, Category: job.category, DueAt: now}
+	b := &building{job: job, now: now, mayGo: s.asked(r, job), prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
 	}}

@@ -18,26 +18,28 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// A register is an Excluder: who is in it by now is excluded.
+// A register is Facts: what it has of a contact by now is known.
 type register struct {
 	mu  sync.Mutex
-	who map[nudgewire.Phone]Why
+	who map[nudgewire.Phone]Known
 }
 
-func (r *register) block(phones ...nudgewire.Phone) { r.set(Why{Reason: "is blocked"}, phones...) }
+func (r *register) block(phones ...nudgewire.Phone) {
+	r.set(nudgewire.DueFacts{Blocked: nudgewire.BlockedWords("")}, phones...)
+}
 
-func (r *register) set(why Why, phones ...nudgewire.Phone) {
+func (r *register) set(facts nudgewire.DueFacts, phones ...nudgewire.Phone) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range phones {
-		r.who[p] = why
+		r.who[p] = Known{DueFacts: facts}
 	}
 }
 
-func (r *register) Excluded(_ context.Context, phones []nudgewire.Phone, _ Question) ([]Why, error) {
+func (r *register) About(_ context.Context, phones []nudgewire.Phone, _ Question) ([]Known, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make([]Why, len(phones))
+	out := make([]Known, len(phones))
 	for i, p := range phones {
 		out[i] = r.who[p]
 	}
@@ -46,8 +48,8 @@ func (r *register) Excluded(_ context.Context, phones []nudgewire.Phone, _ Quest
 
 // withRegister has a desk ask a register.
 func withRegister(d *desk) *register {
-	r := &register{who: map[nudgewire.Phone]Why{}}
-	d.Excluder = r
+	r := &register{who: map[nudgewire.Phone]Known{}}
+	d.Facts = r
 	return r
 }
 
@@ -102,9 +104,9 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			fireDue(t, d)
 			block()
 			d.revive()
-			who := d.Excluder
+			who := d.Facts
 			d.open("two")
-			d.Excluder = who
+			d.Facts = who
 		},
 		"after a recheck that a crash cut off": func(t *testing.T, d *desk, block func()) {
 			d.all()[0].Guard = Guard{ApproveOver: 1}
@@ -116,9 +118,9 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			d.crashAt = "NoteRows"
 			d.settle(t)
 			d.revive()
-			who := d.Excluder
+			who := d.Facts
 			d.open("two")
-			d.Excluder = who
+			d.Facts = who
 		},
 		"before a part in doubt goes again": func(t *testing.T, d *desk, block func()) {
 			d.service.answer = func(int) error { return lost }
@@ -182,10 +184,10 @@ func TestAPartMayLoseAllItsRows(t *testing.T) {
 // Rows that are handed over one by one are asked about in the batch in which they are, and one that may not
 // get it is dropped with the reason: it has its number, and is not asked about twice.
 func TestARowThatMayNotGoIsDroppedWhenItIsHandedOver(t *testing.T) {
-	d := begin(t, perMessage(t, 3, Job{Guard: Guard{ApproveOver: 1}}))
+	d := begin(t, perMessage(t, 3, Job{Guard: Guard{ApproveOver: 1}, Exclude: Exclude{MessagedWithin: units.Duration(7 * 24 * time.Hour)}}))
 	who := withRegister(d)
 	fireDue(t, d)
-	who.set(Why{Reason: "was messaged within 7d", By: "by run 7 of weekly on 2026-05-04 09:00 UTC"}, "447911100001")
+	who.set(nudgewire.DueFacts{Messaged: &nudgewire.Contacted{Run: 7, Trigger: "weekly", At: time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)}}, "447911100001")
 	if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,14 @@ func (s *Scheduler) rules() *duerules.Rules {
 	return s.Rules()
 }
 
+// dueRules are rules for duerules.MayGo.
+func (s *Scheduler) dueRules() nudgewire.DueRules {
+	if r := s.rules(); r != nil {
+		return r
+	}
+	return nil
+}
+
 // Rows that are sent one by one are decided about one by one, where they are claimed, on the clock of each
 // contact. A file leaves whole, so it obeys the quiet hours on the clock of its job.
 
@@ -27,11 +35,16 @@ func (w *working) quietAtFirst() string {
 	if w.job.Deliver != nudgewire.DeliverCSV || w.run.State != nudgewire.RunPlanned {
 		return ""
 	}
-	v := w.rules().List(w.run.Job, w.run.Config, w.job.category).At(w.job.zone, w.run.DueAt, w.Now())
-	if v.Action != nudgewire.DropSend {
-		return ""
+	if v := w.fileMayGo(w.job.category, w.job.zone, false); v.Action == nudgewire.DropSend {
+		return v.Reason
 	}
-	return v.Reason
+	return ""
+}
+
+// fileMayGo asks about a file of the run as a whole, on the clock of a zone. Consent and limits are asked for each row of it.
+func (w *working) fileMayGo(c nudgewire.Category, zone *time.Location, begun bool) nudgewire.Verdict {
+	file := nudgewire.Message{Trigger: w.run.Job, Account: w.run.Account, Category: c, Config: w.run.Config, Zone: zone.String(), DueAt: w.run.DueAt}
+	return duerules.MayGo(w.dueRules(), &file, &nudgewire.DueFacts{Claimed: true, Begun: begun, FirstDue: w.run.DueAt}, w.Now())
 }
 
 // quietHours waits until the files of the run may leave, and says so in its row. A reload that changes the
@@ -60,7 +73,10 @@ func (w *working) quietHours(ctx context.Context) error {
 
 // quietUntil is when the quiet hours of now end; zero outside of them.
 func (w *working) quietUntil() time.Time {
-	return w.rules().List(w.run.Job, w.run.Config, w.run.Category).Free(w.brakes().zone, w.Now())
+	if v := w.fileMayGo(w.run.Category, w.brakes().zone, true); v.Rule == nudgewire.RuleQuietHours {
+		return v.Until
+	}
+	return time.Time{}
 }
 
 // waits notes with the run what it waits for, until when, and why where that has numbers; "" for nothing.

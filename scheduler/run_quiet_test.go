@@ -242,16 +242,14 @@ func limited(t testing.TB, text string, edit func(*duerules.Limit)) *duerules.Ru
 	return r
 }
 
-// A counter is an Excluder that knows what was sent to each.
+// A counter is Facts that know what was sent to each.
 type counter map[nudgewire.Phone][]nudgewire.PastSend
 
-func (c counter) Excluded(_ context.Context, phones []nudgewire.Phone, q Question) ([]Why, error) {
-	out := make([]Why, len(phones))
+func (c counter) About(_ context.Context, phones []nudgewire.Phone, q Question) ([]Known, error) {
+	out := make([]Known, len(phones))
 	for i, p := range phones {
-		if q.Back > 0 {
-			if v := q.Limits(p, c[p]); v.Action != nudgewire.AllowSend {
-				out[i] = Why{Reason: "is over its limit", By: v.Reason, Until: v.Until}
-			}
+		if q.Of != 0 && q.Needs.Sends > 0 { // the list is read before they are sent
+			out[i].Sends = c[p]
 		}
 	}
 	return out, nil
@@ -264,7 +262,7 @@ func TestWhoIsOverTheLimitIsTakenOffTheFile(t *testing.T) {
 	d := begin(t, jobOf(t, people(4), Job{Cron: "0 10 * * *"}))
 	rules := limited(t, "2 per 24h", func(l *duerules.Limit) { l.OnHit = duerules.Drop })
 	d.Rules = func() *duerules.Rules { return rules }
-	d.Excluder = counter{
+	d.Facts = counter{
 		"447911100000": {sent(time.Hour, nudgewire.Marketing), sent(2*time.Hour, nudgewire.Marketing)},
 		"447911100001": {sent(time.Hour, nudgewire.Marketing), sent(25*time.Hour, nudgewire.Marketing)},
 		"447911100002": {sent(time.Hour, nudgewire.Marketing), sent(2*time.Hour, nudgewire.Utility)},
@@ -278,7 +276,7 @@ func TestWhoIsOverTheLimitIsTakenOffTheFile(t *testing.T) {
 		t.Errorf("excluded: %+v", r.Tally.Excluded)
 	}
 	why := d.reasons(r.ID)
-	if want := []string{"the contact is over its limit, 2 of 2 per 24h were sent to this contact: at 2026-05-04 10:00 by cart, at 2026-05-04 09:00 by cart"}; !slices.Equal(why, want) {
+	if want := []string{"2 of 2 per 24h were sent to this contact: at 2026-05-04 10:00 by cart, at 2026-05-04 09:00 by cart"}; !slices.Equal(why, want) {
 		t.Errorf("listed: %q", why)
 	}
 }

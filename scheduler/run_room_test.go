@@ -235,7 +235,7 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 	t.Run("who is blocked meanwhile", func(t *testing.T) {
 		d, _ := full(t, Job{})
 		who := withRegister(d)
-		d.Excluder = who
+		d.Facts = who
 		whileFull(d, func(nudgewire.Run) { who.block("447911100003") })
 		fireDue(t, d)
 		if got := d.service.phones(t); len(got) != 9 || slices.Contains(got, "447911100003") {

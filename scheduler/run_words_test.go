@@ -15,7 +15,7 @@ import (
 // tried builds a job's list as a forecast does.
 func tried(t *testing.T, j *Compiled) (nudgewire.Tally, error) {
 	t.Helper()
-	b := &building{job: j, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	b := &building{job: j, mayGo: everybody, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 	err := b.run(t.Context())
 	return b.tally, err
 }
@@ -55,7 +55,7 @@ func TestPhonesThatMayBeOfAnotherCountry(t *testing.T) {
 		}},
 	} {
 		j := jobOf(t, rows, Job{Country: "US", Phones: tt.phones})
-		b := &building{job: j, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+		b := &building{job: j, mayGo: everybody, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 		if err := b.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}

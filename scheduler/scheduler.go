@@ -25,11 +25,11 @@ const (
 
 // Options say what a Scheduler works with.
 type Options struct {
-	Store    Store
-	Line     func(account string) Line // how uploads of an account leave
-	Excluder Excluder                  // nil excludes nobody
-	Owner    string                    // signs the claims; it must differ between processes, and between two runs of one
-	Log      *zap.Logger
+	Store Store
+	Line  func(account string) Line // how uploads of an account leave
+	Facts Facts                     // nil knows nothing that keeps a contact from a message
+	Owner string                    // signs the claims; it must differ between processes, and between two runs of one
+	Log   *zap.Logger
 
 	// Prices is the price table of an account; it gives nil where there is none, and nil is no table at all.
 	Prices func(account string) Prices

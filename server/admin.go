@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -653,11 +654,9 @@ func (a admin) canLeave(ctx context.Context, in *SendRequest, phone nudgewire.Ph
 	if in.Send.Text != "" && !texts {
 		return rejectf(http.StatusConflict, "set api.text_path to the path of the service's text endpoint, and reload", "plain texts cannot be sent: their endpoint is not known")
 	}
-	if in.Category == nudgewire.Authentication {
-		return nil
-	}
 	blocked, err := a.Store.Blocked(ctx, []nudgewire.Phone{phone})
-	if err != nil || !blocked[phone] {
+	asked := nudgewire.Message{Trigger: nudgewire.ByHand, Phone: phone, Category: in.Category}
+	if v := duerules.MayGo(nil, &asked, &nudgewire.DueFacts{Blocked: blocked[phone]}, a.Now()); err != nil || v.Action == nudgewire.AllowSend {
 		return err
 	}
 	return rejectf(http.StatusConflict, "nudgewire contacts allow "+string(phone), "the contact %s is blocked: nothing but codes is sent to it", phone.Masked())

@@ -81,26 +81,6 @@ func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err erro
 	return reason, found, err
 }
 
-// barred says why a due message is dropped for a block of its phone, "" when it is not. A
-// code that the person asks for by logging in comes all the same.
-func (t *tx) barred(d *nudgewire.Message) (why string, err error) {
-	if !d.Category.Blockable() {
-		return "", nil
-	}
-	reason, found, err := t.blocked(d.Phone)
-	if err != nil || !found {
-		return "", err
-	}
-	return blockedWords(reason), nil
-}
-
-func blockedWords(reason string) string {
-	if reason == "" {
-		return "the contact is blocked"
-	}
-	return "the contact is blocked: " + reason
-}
-
 // clockSlack is how far the clock may be put back between a claim and a block without FactsOf
 // taking the block for older than the claim.
 const clockSlack = int64(time.Minute / time.Microsecond)
@@ -116,17 +96,9 @@ func (s *Store) FactsOf(ctx context.Context, d *nudgewire.Message) (f nudgewire.
 	if !d.Category.Blockable() || s.writer.lastBlock.Load()+clockSlack < micro(d.UpdatedAt) {
 		return f, nil
 	}
-	err = s.rows(ctx, `SELECT reason FROM blocks WHERE phone = ?1`, []any{string(d.Phone)}, func(r *row) error {
-		f.Blocked = blockedWords(r.text())
-		return nil
-	})
-	if err == nil && f.Blocked == "" {
-		var gone map[nudgewire.Phone]int64
-		if gone, err = s.forgottenOf(ctx, []nudgewire.Phone{d.Phone}); gone[d.Phone] > 0 {
-			f.Blocked = blockedWords(forgottenWords)
-		}
-	}
-	return f, wrap(err, "ask whether %s is blocked", d.Phone.Masked())
+	blocked, err := s.Blocked(ctx, []nudgewire.Phone{d.Phone})
+	f.Blocked = blocked[d.Phone]
+	return f, wrap(err, "the last look at a message to %s", d.Phone.Masked())
 }
 
 // Allow ends the block of a phone; ErrNotFound when there was none.
@@ -191,13 +163,13 @@ func (s *Store) BlockOf(ctx context.Context, phone nudgewire.Phone) (b Block, fo
 	return b, found, nil
 }
 
-// Blocked is which of the phones are blocked.
-func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error) {
-	out := map[nudgewire.Phone]bool{}
+// Blocked is which of the phones are blocked, those of contacts that were forgotten among them, and why, as a sentence.
+func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error) {
+	out := map[nudgewire.Phone]string{}
 	for some := range slices.Chunk(phones, perList) {
 		list, args := listOf(some)
-		err := s.rows(ctx, `SELECT phone FROM blocks WHERE phone IN (`+list+`)`, args, func(r *row) error {
-			out[r.phone()] = true
+		err := s.rows(ctx, `SELECT phone, reason FROM blocks WHERE phone IN (`+list+`)`, args, func(r *row) error {
+			out[r.phone()] = nudgewire.BlockedWords(r.text())
 			return nil
 		})
 		if err != nil {
@@ -206,7 +178,9 @@ func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudg
 	}
 	gone, err := s.forgottenOf(ctx, phones)
 	for p := range gone {
-		out[p] = true
+		if out[p] == "" {
+			out[p] = nudgewire.BlockedWords(forgottenWords)
+		}
 	}
 	return out, err
 }

@@ -107,13 +107,13 @@ func scanConsent(r *row) (nudgewire.ConsentRecord, error) {
 	}, r.err
 }
 
-// Agreed is which of the phones agreed to messages of marketing.
-func (s *Store) Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error) {
-	out := map[nudgewire.Phone]bool{}
+// Agreed is what the phones said of messages of marketing.
+func (s *Store) Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]nudgewire.Consent, error) {
+	out := map[nudgewire.Phone]nudgewire.Consent{}
 	for some := range slices.Chunk(phones, perList) {
 		in, args := listOf(some)
-		err := s.rows(ctx, `SELECT phone FROM consents WHERE channel = 'phone' AND category = 'marketing' AND consent = 'given' AND phone IN (`+in+`)`, args, func(r *row) error {
-			out[r.phone()] = true
+		err := s.rows(ctx, `SELECT phone, consent FROM consents WHERE channel = 'phone' AND category = 'marketing' AND phone IN (`+in+`)`, args, func(r *row) error {
+			out[r.phone()] = nudgewire.Consent(r.text())
 			return nil
 		})
 		if err != nil {

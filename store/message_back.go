@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
 )
 
 // A message that is being sent, or is in doubt, cannot be cancelled: its message may be on its way.
@@ -29,13 +30,21 @@ type comeback struct {
 // cancelled when an event called it off, dropped when its contact is blocked. Both ways back ask it:
 // putBack, and a successor's (mayGoAgain).
 func (t *tx) meanwhile(d *nudgewire.Message) (state nudgewire.State, why string, err error) {
-	if why, err = t.calledOff(d.ID); err != nil || why != "" {
-		return nudgewire.StateCancelled, why, err
+	var f nudgewire.DueFacts
+	if f.CalledOff, err = t.calledOff(d.ID); err == nil {
+		var reason string
+		var blocked bool
+		if reason, blocked, err = t.blocked(d.Phone); blocked {
+			f.Blocked = nudgewire.BlockedWords(reason)
+		}
 	}
-	if why, err = t.barred(d); err != nil || why != "" {
-		return nudgewire.StateDropped, why, err
+	switch v := duerules.MayGo(nil, &nudgewire.Message{Category: d.Category}, &f, moment(t.at)); { // its time it is asked when it is due again
+	case v.Rule == nudgewire.RuleCancelled:
+		return nudgewire.StateCancelled, v.Reason, err
+	case v.Action == nudgewire.DropSend:
+		return nudgewire.StateDropped, v.Reason, err
 	}
-	return nudgewire.StateWaiting, "", nil
+	return nudgewire.StateWaiting, "", err
 }
 
 // Nobody comes back to wait but by this. A message that a rule put off may be put off for its life in all, counted from when it first

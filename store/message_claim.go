@@ -163,7 +163,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 			d, send := scanMessage(r)
 			one := claimed{Message: d, send: send, facts: nudgewire.DueFacts{FirstDue: r.time()}}
 			if block, blocked := strings.CutPrefix(r.text(), "="); blocked {
-				one.facts.Blocked = blockedWords(block)
+				one.facts.Blocked = nudgewire.BlockedWords(block)
 			}
 			got = append(got, one)
 			return r.err

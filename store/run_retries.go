@@ -148,9 +148,7 @@ func (t *tx) wholeRow(id nudgewire.MessageID) (one nudgewire.RunRow, send string
 		err = t.query(retriedSQL, func(r *row) error { one.RetriedAs = nudgewire.MessageID(r.int()); return nil }, int64(id))
 	}
 	if err == nil {
-		var why string
-		why, err = t.barred(&one.Message)
-		one.Blocked = why != ""
+		_, one.Blocked, err = t.blocked(one.Message.Phone)
 	}
 	return one, send, err
 }

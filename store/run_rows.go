@@ -54,7 +54,7 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 			return nil
 		})
 	}
-	var blocked map[nudgewire.Phone]bool
+	var blocked map[nudgewire.Phone]string
 	if err == nil {
 		blocked, err = s.Blocked(ctx, phones)
 	}
@@ -68,7 +68,7 @@ func (s *Store) rowsOfRange(ctx context.Context, run nudgewire.RunID, one rowRan
 		if m := &list[i].Message; m.Status != "" {
 			list[i].Words, list[i].Class = m.Error, m.ErrorClass
 		}
-		list[i].Blocked = blocked[list[i].Message.Phone]
+		list[i].Blocked = blocked[list[i].Message.Phone] != ""
 		list[i].ReadBy, list[i].ReadNumber = run, list[i].Number
 		if list[i].RetryOf != 0 {
 			if list[i].ReadBy, list[i].ReadNumber, err = s.readRow(ctx, list[i].RetryOf, readBy); err != nil {

@@ -1,0 +1,236 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/duerules"
+)
+
+// Facts knows what may keep contacts of lists from getting a message.
+type Facts interface {
+	// About says what is known of each phone. It is asked for up to 512 phones at a time.
+	About(ctx context.Context, phones []nudgewire.Phone, q Question) ([]Known, error)
+}
+
+// Known is what is known of one contact, for duerules.MayGo.
+type Known struct {
+	nudgewire.DueFacts
+	Forgotten bool // its phone is kept nowhere, and not with the row either
+}
+
+// A Question says what has to be known of contacts beside who is blocked.
+type Question struct {
+	Now        time.Time          // what Within and Needs.Sends are counted back from
+	Within     time.Duration      // Exclude.MessagedWithin; 0 for none
+	Needs      nudgewire.DueNeeds // of the rules
+	Forgetting bool               // who may have to be forgotten
+	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
+	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
+	Of nudgewire.RunID
+}
+
+// An answer is what duerules.MayGo says to a row of a list.
+type answer struct {
+	nudgewire.Verdict
+	forgotten bool
+}
+
+// never reports that the row may never go.
+func (a *answer) never() bool { return a.Action == nudgewire.DropSend }
+
+// forgotten is the answer to a row whose contact was forgotten.
+var forgotten = answer{nudgewire.Verdict{Action: nudgewire.DropSend, Rule: nudgewire.RuleBlock, Reason: nudgewire.BlockedWords("it was forgotten")}, true}
+
+// mayGo asks about contacts on the list of a run, as the job has it now: of a list that leaves in files with the rules of the config, and of one that
+// leaves message by message without them, because the claim of each asks them. of is the category of each, where a row has its own; nil for that of
+// the run. What a run is, it says itself: its job may deliver otherwise by now.
+func (s *Scheduler) mayGo(ctx context.Context, r *nudgewire.Run, job *Compiled, phones []nudgewire.Phone, of func(i int) nudgewire.Category) ([]answer, error) {
+	if job == nil {
+		return nil, unknownRules(r)
+	}
+	d := nudgewire.Message{Trigger: r.Job, Account: r.Account, Category: r.Category, Config: r.Config, DueAt: r.DueAt}
+	q := Question{Now: s.Now(), Of: r.ID, Within: job.Exclude.MessagedWithin.D()}
+	var rules nudgewire.DueRules
+	if r.Deliver == nudgewire.DeliverCSV {
+		if rules, q.Forgetting = s.dueRules(), r.Category == nudgewire.Marketing; rules != nil {
+			q.Needs = rules.Needs(&d)
+		}
+	}
+	known := make([]Known, len(phones))
+	if s.Facts != nil {
+		var err error
+		if known, err = s.Facts.About(ctx, phones, q); err == nil && len(known) != len(phones) {
+			err = fmt.Errorf("%d answers for %d phones", len(known), len(phones))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ask who must not be sent to: %w", err)
+		}
+	}
+	answers := make([]answer, len(phones))
+	for i, phone := range phones {
+		k := &known[i]
+		if phone == "" || phone == forgottenPhone {
+			answers[i] = forgotten
+			continue
+		}
+		if d.Phone = phone; of != nil {
+			d.Category = of(i)
+		}
+		k.File, k.Within, k.FirstDue = true, q.Within, r.DueAt
+		answers[i] = answer{duerules.MayGo(rules, &d, &k.DueFacts, q.Now), k.Forgotten}
+		if answers[i].Rule == nudgewire.RuleConfig {
+			return nil, unknownRules(r)
+		}
+	}
+	return answers, nil
+}
+
+// asked is mayGo while a list is read.
+func (s *Scheduler) asked(r nudgewire.Run, job *Compiled) func(context.Context, []nudgewire.Phone, func(int) nudgewire.Category) ([]answer, error) {
+	r.ID = 0 // it has sent nothing
+	return func(ctx context.Context, phones []nudgewire.Phone, of func(int) nudgewire.Category) ([]answer, error) {
+		return s.mayGo(ctx, &r, job, phones, of)
+	}
+}
+
+// A HistoryStore is what a History needs of package store.
+type HistoryStore interface {
+	// Blocked says which of the phones are blocked, those of contacts that were forgotten among them, and why.
+	Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error)
+	// Agreed says what the phones said of messages of marketing; nothing of one that said nothing.
+	Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]nudgewire.Consent, error)
+	// Forgotten says which of the phones are of contacts that were forgotten.
+	Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error)
+	// Redacting says which of the phones came by a connector all of which is asked to be forgotten, and by which.
+	Redacting(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error)
+	// Family are a run, the runs that it repeats, and those that repeat it.
+	Family(ctx context.Context, id nudgewire.RunID) ([]nudgewire.RunID, error)
+	// RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken
+	// since then.
+	RowsTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) ([]nudgewire.Contacted, error)
+	// SentTo are the messages that were sent to these phones since then, are being sent, or may have been sent.
+	SentTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) ([]nudgewire.Contacted, error)
+	// FilesTo are the files with these phones that left since then, or may have.
+	FilesTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) ([]nudgewire.Contacted, error)
+}
+
+// A History is the Facts of everyday: it knows who is blocked, and who was messaged of late, message
+// by message or by a file that was uploaded.
+type History struct{ store HistoryStore }
+
+// NewHistory makes a History.
+func NewHistory(store HistoryStore) *History { return &History{store} }
+
+// About implements Facts.
+func (h *History) About(ctx context.Context, phones []nudgewire.Phone, q Question) ([]Known, error) {
+	blocked, err := h.store.Blocked(ctx, phones)
+	if err != nil {
+		return nil, err
+	}
+	gone, err := h.store.Forgotten(ctx, phones)
+	if err != nil {
+		return nil, err
+	}
+	var agreed map[nudgewire.Phone]nudgewire.Consent
+	if q.Needs.Consent {
+		if agreed, err = h.store.Agreed(ctx, phones); err != nil {
+			return nil, err
+		}
+	}
+	var redacting map[nudgewire.Phone]string
+	if q.Forgetting {
+		if redacting, err = h.store.Redacting(ctx, phones); err != nil {
+			return nil, err
+		}
+	}
+	var last map[nudgewire.Phone]nudgewire.Contacted
+	var sends map[nudgewire.Phone][]nudgewire.PastSend
+	if q.Within > 0 || q.Needs.Sends > 0 {
+		if last, sends, err = h.messaged(ctx, phones, q); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]Known, len(phones))
+	for i, p := range phones {
+		k := &out[i]
+		k.Forgotten, k.Blocked, k.Forgetting, k.Consent, k.Sends = gone[p], blocked[p], redacting[p], agreed[p], sends[p]
+		if by, ok := last[p]; ok {
+			k.Messaged = &by
+		}
+	}
+	return out, nil
+}
+
+// messaged is the newest message to each of the phones that counts against it, and all that was sent to
+// each, the newest first, for its limits.
+func (h *History) messaged(ctx context.Context, phones []nudgewire.Phone, q Question) (last map[nudgewire.Phone]nudgewire.Contacted, sends map[nudgewire.Phone][]nudgewire.PastSend, err error) {
+	var own []nudgewire.RunID
+	var rows []nudgewire.Contacted
+	if q.Of != 0 {
+		own, err = h.store.Family(ctx, q.Of)
+		if err == nil && q.Within > 0 {
+			// A row of another run that waits to be sent will be: of two runs the first has it.
+			rows, err = h.store.RowsTo(ctx, phones, q.Now.Add(-q.Within))
+		}
+	}
+	var found []nudgewire.Contacted
+	if err == nil {
+		found, err = h.found(ctx, phones, q)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	last = map[nudgewire.Phone]nudgewire.Contacted{}
+	for _, c := range slices.Concat(rows, found) {
+		if before, known := last[c.Phone]; q.Within == 0 || c.At.Before(q.Now.Add(-q.Within)) || slices.Contains(own, c.Run) || known && !before.At.Before(c.At) {
+			continue
+		}
+		last[c.Phone] = c
+	}
+	if q.Needs.Sends > 0 {
+		sends = sendsOf(found, own, q.Now.Add(-q.Needs.Sends))
+	}
+	return last, sends, nil
+}
+
+// sendsOf are the sends to each phone, the newest first. What the own run sent does not count: it was
+// counted when it was to leave. A message that the answer to an upload named is the row of its file.
+func sendsOf(found []nudgewire.Contacted, own []nudgewire.RunID, since time.Time) map[nudgewire.Phone][]nudgewire.PastSend {
+	type row struct {
+		phone nudgewire.Phone
+		run   nudgewire.RunID
+	}
+	files, seen := map[row]bool{}, map[nudgewire.MessageID]bool{}
+	for _, c := range found {
+		if c.ID == 0 {
+			files[row{c.Phone, c.Run}] = true
+		}
+	}
+	sends := map[nudgewire.Phone][]nudgewire.PastSend{}
+	for _, c := range found {
+		twice := c.ID != 0 && (seen[c.ID] || files[row{c.Phone, c.Run}])
+		if seen[c.ID] = true; twice || c.At.Before(since) || slices.Contains(own, c.Run) {
+			continue
+		}
+		sends[c.Phone] = append(sends[c.Phone], nudgewire.PastSend{At: c.At, Category: c.Category, Trigger: c.Trigger})
+	}
+	for _, of := range sends {
+		slices.SortFunc(of, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })
+	}
+	return sends
+}
+
+// found is everything that is known to have been sent to the phones, or may have been.
+func (h *History) found(ctx context.Context, phones []nudgewire.Phone, q Question) ([]nudgewire.Contacted, error) {
+	since := q.Now.Add(-max(q.Within, q.Needs.Sends))
+	found, err := h.store.SentTo(ctx, phones, since)
+	if err != nil {
+		return nil, err
+	}
+	files, err := h.store.FilesTo(ctx, phones, since)
+	return append(found, files...), err
+}
