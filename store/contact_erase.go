@@ -186,14 +186,10 @@ func (e *eraser) listsInUse(ctx context.Context) (waits string, err error) {
 		if err != nil || waits != "" {
 			break
 		}
-		err = e.rows(ctx, `SELECT p.run_id, r.job, p.ranges, l.number FROM list_rows l JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id
+		err = e.rows(ctx, `SELECT p.run_id, r.job FROM list_rows l JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+hasRow("l.number")+`
 			WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.state = 'uploading'`, []any{phone}, func(r *row) error {
-			id, job := r.int(), r.text()
-			ranges, err := decodeRanges(r.blob())
-			if ranges.Has(r.int()) {
-				waits = fmt.Sprintf("a file of run %d of %s, which is being sent", id, job)
-			}
-			return err
+			waits = fmt.Sprintf("a file of run %d of %s, which is being sent", r.int(), r.text())
+			return r.err
 		})
 	}
 	return waits, err

@@ -2,11 +2,12 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -186,18 +187,20 @@ func (s *Store) LeftOutRows(ctx context.Context, run nudgewire.RunID, each func(
 }
 
 // The reads of rows by what they name, which must not walk a list: commit_plan_test.go holds them to it.
-const (
+var (
 	rowsByPhone = `SELECT ` + listColumns + ` FROM list_rows WHERE phone = ?1 AND phone <> '' ORDER BY run_id DESC, number LIMIT ?2`
 	rowsByGiven = `SELECT ` + listColumns + ` FROM list_rows WHERE given = ?1 AND phone = '' AND given <> '' ORDER BY run_id DESC, number LIMIT ?2`
 	rowPlace    = `SELECT line, file FROM list_rows WHERE run_id = ?1 AND number = ?2`
 	partsOfList = `SELECT ` + partColumns + ` FROM parts WHERE list_id = ?1 ORDER BY run_id, number`
+	newestWith  = `SELECT p.` + strings.ReplaceAll(partColumns, ", ", ", p.") + ` FROM parts p JOIN part_rows x ON ` + hasRow("?2") + `
+		WHERE p.list_id = ?1 ORDER BY p.run_id DESC, p.number DESC LIMIT 1`
 )
 
 // A ListRowStory is a row of a list with the run that it is of, and the newest part that has it.
 type ListRowStory struct {
 	nudgewire.ListRow
 	Of   nudgewire.Run  // that sends it: of one that went again not the one that read it
-	Part nudgewire.Part // Number is 0 where none has it
+	Part nudgewire.Part // without its rows; Number is 0 where none has it
 }
 
 // ListRowsOf tells of the rows of lists with a phone, the newest run first, at most limit; where phone is "" of those whose phone cannot be
@@ -208,19 +211,17 @@ func (s *Store) ListRowsOf(ctx context.Context, phone nudgewire.Phone, text stri
 		query, arg = rowsByGiven, text
 	}
 	rows, err := list(ctx, s, query, []any{arg, int64(limit)}, scanListRow)
-	parts, runs := map[nudgewire.RunID][]nudgewire.Part{}, map[nudgewire.RunID]nudgewire.Run{}
+	runs := map[nudgewire.RunID]nudgewire.Run{}
 	for i := 0; err == nil && i < len(rows); i++ {
 		one := ListRowStory{ListRow: rows[i]}
-		all, known := parts[one.Run]
-		if !known && one.Number > 0 {
-			if all, err = s.PartsOfList(ctx, one.Run); err != nil {
-				break
-			}
-			parts[one.Run] = all
-		}
 		of := one.Run
-		if p := NewestWith(all, one.Number); p != nil {
-			one.Part, of = *p, p.RunID
+		err = s.rows(ctx, newestWith, []any{int64(one.Run), one.Number}, func(r *row) (err error) {
+			one.Part, err = scanPart(r)
+			of = one.Part.RunID
+			return err
+		})
+		if err != nil {
+			break
 		}
 		r, known := runs[of]
 		if !known {
@@ -257,91 +258,41 @@ func (s *Store) RowPlace(ctx context.Context, run nudgewire.RunID, number int64)
 
 // FilesTo are the files with these phones that left since then, or may have.
 func (s *Store) FilesTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) (out []nudgewire.Contacted, err error) {
-	type file struct {
-		nudgewire.Contacted
-		list   nudgewire.RunID
-		ranges nudgewire.RowRanges
-	}
-	files := map[nudgewire.RunID][]file{}
-	err = s.rows(ctx, `SELECT p.list_id, p.ranges, p.run_id, r.job, r.category, p.claimed_at FROM parts p JOIN runs r ON r.id = p.run_id
-		WHERE p.claimed_at >= ?1 AND p.claimed_at > 0 AND `+mayHaveArrived, []any{micro(since)}, func(r *row) error {
-		f := file{list: nudgewire.RunID(r.int())}
-		f.ranges, _ = decodeRanges(r.blob())
-		f.Run, f.Trigger, f.Category, f.At = nudgewire.RunID(r.int()), r.text(), nudgewire.Category(r.text()), r.time()
-		files[f.list] = append(files[f.list], f)
-		return r.err
-	})
-	if len(files) == 0 {
-		return nil, wrap(err, "files to phones")
-	}
 	for some := range slices.Chunk(phones, perList) {
 		if err != nil {
 			break
 		}
 		in, args := listOf(some)
-		err = s.rows(ctx, `SELECT phone, run_id, number FROM list_rows WHERE phone <> '' AND number > 0 AND phone IN (`+in+`)`, args, func(r *row) error {
-			phone, of, number := r.phone(), nudgewire.RunID(r.int()), r.int()
-			for _, f := range files[of] {
-				if f.Phone = phone; f.ranges.Has(number) && !slices.Contains(out, f.Contacted) {
-					out = append(out, f.Contacted)
-				}
-			}
+		args = append(args, micro(since))
+		err = s.rows(ctx, `SELECT DISTINCT l.phone, p.run_id, r.job, r.category, p.claimed_at FROM list_rows l
+			JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+hasRow("l.number")+`
+			WHERE l.phone <> '' AND l.number > 0 AND l.phone IN (`+in+`) AND p.claimed_at > 0 AND p.claimed_at >= ?`+strconv.Itoa(len(args))+` AND `+mayHaveArrived, args, func(r *row) error {
+			out = append(out, nudgewire.Contacted{Phone: r.phone(), Run: nudgewire.RunID(r.int()), Trigger: r.text(), Category: nudgewire.Category(r.text()), At: r.time()})
 			return r.err
 		})
 	}
 	return out, wrap(err, "files to phones")
 }
 
+// hasRow is the condition on the rows x of a part p that it has the row of its list with that number. Ranges of a part do not meet, so one is asked.
+func hasRow(number string) string {
+	return `x.run_id = p.run_id AND x.part = p.number AND x.last_row >= ` + number + ` AND x.first_row =
+		(SELECT max(y.first_row) FROM part_rows y WHERE y.run_id = p.run_id AND y.part = p.number AND y.first_row <= ` + number + `)`
+}
+
 // mayHaveArrived is the condition on a part p that those on it got its file, or may have.
 const mayHaveArrived = `(p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`
 
-var pastPartsSQL = statementOf(`SELECT p.claimed_at, r.category, r.job, p.ranges, l.number, p.run_id, p.number FROM list_rows l
-		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id
+var pastPartsSQL = statementOf(`SELECT DISTINCT p.run_id, p.number, p.claimed_at, r.category, r.job FROM list_rows l
+		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON ` + hasRow("l.number") + `
 		WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + mayHaveArrived)
 
 // pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been: once for a file, however
 // often the phone stands on it.
 func (t *tx) pastParts(phone nudgewire.Phone, since int64, each func(nudgewire.PastSend)) error {
-	told := map[[2]int64]bool{}
 	return t.query(pastPartsSQL, func(r *row) error {
-		send := nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()}
-		ranges, err := decodeRanges(r.blob())
-		on := ranges.Has(r.int())
-		if file := [2]int64{r.int(), r.int()}; on && !told[file] {
-			told[file] = true
-			each(send)
-		}
-		return errors.Join(err, r.err)
+		_, _ = r.int(), r.int()
+		each(nudgewire.PastSend{At: r.time(), Category: nudgewire.Category(r.text()), Trigger: r.text()})
+		return r.err
 	}, string(phone), max(since, 1))
-}
-
-// encodeRanges writes the numbers as differences: those of a list of a million rows of which each tenth waits take 200 kB.
-func encodeRanges(rs nudgewire.RowRanges) []byte {
-	out, last := make([]byte, 0, 4*len(rs)+4), int64(0)
-	for _, r := range rs {
-		out = binary.AppendUvarint(out, uint64(r.First-last))
-		out = binary.AppendUvarint(out, uint64(r.Last-r.First))
-		last = r.Last
-	}
-	return out
-}
-
-func decodeRanges(text []byte) (rs nudgewire.RowRanges, err error) {
-	last := int64(0)
-	for len(text) > 0 {
-		first, n := binary.Uvarint(text)
-		if n <= 0 {
-			return rs, errors.New("the ranges of a part cannot be read")
-		}
-		text = text[n:]
-		more, n := binary.Uvarint(text)
-		if n <= 0 {
-			return rs, errors.New("the ranges of a part cannot be read")
-		}
-		text = text[n:]
-		r := nudgewire.RowRange{First: last + int64(first)}
-		r.Last = r.First + int64(more)
-		rs, last = append(rs, r), r.Last
-	}
-	return rs, nil
 }

@@ -86,9 +86,39 @@ func (s *Store) LastSent(ctx context.Context, job string) (r nudgewire.Run, ok b
 func (s *Store) Parts(ctx context.Context, run nudgewire.RunID) (out []nudgewire.Part, err error) {
 	out, err = list(ctx, s, `SELECT `+partColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, scanPart)
 	if err == nil {
+		err = s.addPartRows(ctx, out)
+	}
+	if err == nil {
 		err = s.addFollowed(ctx, run, out)
 	}
 	return out, wrap(err, "parts of run %d", run)
+}
+
+// partRows are the rows of the parts of a run. commit_plan_test.go holds it to its index.
+const partRows = `SELECT part, first_row, last_row FROM part_rows WHERE run_id = ?1 ORDER BY part, first_row`
+
+// addPartRows says which rows parts have, which are in the order of their runs and numbers.
+func (s *Store) addPartRows(ctx context.Context, parts []nudgewire.Part) error {
+	for i := 0; i < len(parts); {
+		run := parts[i].RunID
+		err := s.rows(ctx, partRows, []any{int64(run)}, func(r *row) error {
+			number, one := int(r.int()), nudgewire.RowRange{First: r.int(), Last: r.int()}
+			for i < len(parts) && parts[i].RunID == run && parts[i].Number < number {
+				i++
+			}
+			if i < len(parts) && parts[i].RunID == run && parts[i].Number == number {
+				parts[i].Ranges = append(parts[i].Ranges, one)
+			}
+			return r.err
+		})
+		if err != nil {
+			return err
+		}
+		for i < len(parts) && parts[i].RunID == run {
+			i++
+		}
+	}
+	return nil
 }
 
 // BlankedRuns are the newest runs of which it is not known any more which rows they excluded, though some were, the newest first.

@@ -37,12 +37,14 @@ var (
 		AND first_row IN (SELECT first_row FROM run_rows WHERE run_id = ?1 ORDER BY first_row LIMIT 200)`)
 	dropSomeFollowedSQL = statementOf(`DELETE FROM run_messages WHERE run_id = ?1
 		AND message IN (SELECT message FROM run_messages WHERE run_id = ?1 ORDER BY part, first_id LIMIT 200)`)
+	dropSomePartRowsSQL = statementOf(`DELETE FROM part_rows WHERE run_id = ?1
+		AND (part, first_row) IN (SELECT part, first_row FROM part_rows WHERE run_id = ?1 ORDER BY part, first_row LIMIT 200)`)
 	dropSomePartsSQL = statementOf(`DELETE FROM parts WHERE run_id = ?1
 		AND number IN (SELECT number FROM parts WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
 )
 
 // runRows are what belongs to a run and goes before it.
-var runRows = []*statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartsSQL}
+var runRows = []*statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartRowsSQL, dropSomePartsSQL}
 
 // RowsKept is how long the phones of rows and their parts are kept at the least: a limit looks back no more than 90 days.
 const RowsKept = 100 * 24 * time.Hour

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -167,12 +168,15 @@ func (s *Store) ApproveRun(ctx context.Context, id nudgewire.RunID, approve func
 	return observe(wrap(err, "approve run %d", id), s.observer.Run, r)
 }
 
-var dropPartsSQL = statementOf(`DELETE FROM parts WHERE run_id = ?1`)
+var (
+	dropPartsSQL       = statementOf(`DELETE FROM parts WHERE run_id = ?1`)
+	dropRowsOfPartsSQL = statementOf(`DELETE FROM part_rows WHERE run_id = ?1`)
+)
 
 // SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
 func (s *Store) SaveParts(ctx context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
 	return s.changeRun(ctx, by, r, []nudgewire.RunState{nudgewire.RunBuilding}, func(t *tx) error {
-		if err := t.put(dropPartsSQL, int64(r.ID)); err != nil {
+		if err := errors.Join(t.put(dropPartsSQL, int64(r.ID)), t.put(dropRowsOfPartsSQL, int64(r.ID))); err != nil {
 			return err
 		}
 		for i := range parts {

@@ -11,7 +11,7 @@ import (
 )
 
 var insertPartSQL = statementOf(`INSERT INTO parts (` + partColumns + `)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`)
 
 func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
 	ids, err := encodeIDs(p)
@@ -22,8 +22,30 @@ func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
 	if list == 0 {
 		list = run
 	}
-	return t.put(insertPartSQL, int64(run), int64(p.Number), int64(list), encodeRanges(p.Ranges), p.Rows, p.Bytes, p.SHA256, string(p.State), p.Reason,
+	err = t.put(insertPartSQL, int64(run), int64(p.Number), int64(list), p.Rows, p.Bytes, p.SHA256, string(p.State), p.Reason,
 		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Resolved)
+	if err != nil {
+		return err
+	}
+	return t.setPartRows(run, p.Number, p.Ranges)
+}
+
+var (
+	dropPartRowsSQL = statementOf(`DELETE FROM part_rows WHERE run_id = ?1 AND part = ?2`)
+	addPartRowsSQL  = statementOf(`INSERT INTO part_rows (run_id, part, first_row, last_row) VALUES (?1, ?2, ?3, ?4)`)
+)
+
+// setPartRows says which rows a part has from now on.
+func (t *tx) setPartRows(run nudgewire.RunID, number int, rows nudgewire.RowRanges) error {
+	if err := t.put(dropPartRowsSQL, int64(run), int64(number)); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if err := t.put(addPartRowsSQL, int64(run), int64(number), r.First, r.Last); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // encodeIDs keeps message ids as JSON, each with a space and its phone where that is known;
@@ -65,6 +87,7 @@ func decodeIDs(p *nudgewire.Part, text string) error {
 
 var partSQL = statementOf(`SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`)
 
+// part is a part without its rows.
 func (t *tx) part(run nudgewire.RunID, number int) (p nudgewire.Part, err error) {
 	err = t.query(partSQL, func(r *row) (err error) { p, err = scanPart(r); return err }, int64(run), int64(number))
 	return p, err
@@ -107,14 +130,14 @@ func (s *Store) Point(ctx context.Context) (p nudgewire.Point, err error) {
 
 var (
 	blockedSinceSQL = statementOf(`SELECT l.number FROM blocks b JOIN list_rows l ON l.phone = b.phone AND l.phone <> '' AND l.run_id = ?2 WHERE b.at >= ?1`)
-	claimPartSQL    = statementOf(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, ranges = ?5, row_count = ?6, bytes = ?7, sha256 = ?8, retry_at = 0
+	claimPartSQL    = statementOf(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, retry_at = 0
 		WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
 	newestPartSQL = statementOf(`SELECT coalesce(max(number), 0) FROM parts WHERE run_id = ?1`)
 )
 
 // ClaimPart is the durable intent to upload a part as it was cut: it becomes uploading with the rows, bytes and hash of this attempt, and
 // what found no place becomes a part of its own. ErrMoved where the part does not wait, or its run is not uploading and the owner's.
-// claimed is false, and nothing has changed, where somebody on it may not get it any more, or not all have room, or something else changed since its
+// claimed is false, nothing has changed, and p has no rows, where somebody on it may not get it any more, or not all have room, or something else changed since its
 // point: then it is cut anew.
 func (s *Store) ClaimPart(ctx context.Context, c nudgewire.PartClaim) (p nudgewire.Part, claimed bool, err error) {
 	var asked *roomAsked
@@ -142,7 +165,10 @@ func (s *Store) ClaimPart(ctx context.Context, c nudgewire.PartClaim) (p nudgewi
 		p.Attempt++
 		r.Tally = c.Tally
 		t.peers.filesCount(true)
-		err = t.put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), micro(c.At), encodeRanges(p.Ranges), p.Rows, p.Bytes, p.SHA256)
+		err = t.put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), micro(c.At), p.Rows, p.Bytes, p.SHA256)
+		if err == nil {
+			err = t.setPartRows(p.RunID, p.Number, p.Ranges)
+		}
 		if err == nil {
 			err = t.leave(&p, c.Left)
 		}
@@ -197,8 +223,8 @@ func (t *tx) leave(of *nudgewire.Part, rows nudgewire.RowRanges) error {
 }
 
 var (
-	emptyPartSQL = statementOf(`UPDATE parts SET state = 'excluded', reason = ?3, ranges = ?4, row_count = 0, retry_at = 0, updated_at = ?5 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
-	deferPartSQL = statementOf(`UPDATE parts SET reason = ?3, ranges = ?4, row_count = ?5, retry_at = ?6, updated_at = ?7 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+	emptyPartSQL = statementOf(`UPDATE parts SET state = 'excluded', reason = ?3, row_count = 0, retry_at = 0, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+	deferPartSQL = statementOf(`UPDATE parts SET reason = ?3, row_count = ?4, retry_at = ?5, updated_at = ?6 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
 )
 
 // ReplacePart stores a part that waits, of which nobody may go now: without those who may never, until when the others wait, or as excluded where
@@ -208,16 +234,19 @@ func (s *Store) ReplacePart(ctx context.Context, owner string, r nudgewire.Run, 
 		var n int64
 		switch p.State {
 		case nudgewire.PartExcluded:
-			n, err = t.exec(emptyPartSQL, int64(r.ID), int64(p.Number), p.Reason, encodeRanges(nil), micro(p.UpdatedAt))
+			n, err = t.exec(emptyPartSQL, int64(r.ID), int64(p.Number), p.Reason, micro(p.UpdatedAt))
 		case nudgewire.PartWaiting:
-			n, err = t.exec(deferPartSQL, int64(r.ID), int64(p.Number), p.Reason, encodeRanges(p.Ranges), p.Ranges.Count(), micro(p.RetryAt), micro(p.UpdatedAt))
+			n, err = t.exec(deferPartSQL, int64(r.ID), int64(p.Number), p.Reason, p.Ranges.Count(), micro(p.RetryAt), micro(p.UpdatedAt))
 		default:
 			return fmt.Errorf("part %d: it cannot become %s", p.Number, p.State)
 		}
-		if err == nil && n == 0 {
-			err = nudgewire.ErrMoved
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return nudgewire.ErrMoved
 		}
-		return err
+		return t.setPartRows(r.ID, p.Number, p.Ranges)
 	})
 }
 
@@ -275,14 +304,11 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 }
 
 // partColumns are in the order in which scanPart reads them.
-const partColumns = `run_id, number, list_id, ranges, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved`
+const partColumns = `run_id, number, list_id, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved`
 
-// scanPart reads partColumns.
+// scanPart reads partColumns: a part without its rows.
 func scanPart(r *row) (p nudgewire.Part, err error) {
 	p = nudgewire.Part{RunID: nudgewire.RunID(r.int()), Number: int(r.int()), List: nudgewire.RunID(r.int())}
-	if p.Ranges, err = decodeRanges(r.blob()); err != nil {
-		return p, fmt.Errorf("part %d of run %d: %w", p.Number, p.RunID, err)
-	}
 	p.Rows, p.Bytes, p.SHA256, p.State, p.Reason = r.int(), r.int(), r.text(), nudgewire.PartState(r.text()), r.text()
 	p.Attempt, p.RetryAt, p.CampaignID = int(r.int()), r.time(), r.text()
 	ids := r.text()

@@ -162,5 +162,8 @@ func (s *Store) RetriesOf(ctx context.Context, run nudgewire.RunID) (n int, err 
 // PartsOfList are the parts of all runs that send rows of a list, the oldest run first.
 func (s *Store) PartsOfList(ctx context.Context, of nudgewire.RunID) (out []nudgewire.Part, err error) {
 	out, err = list(ctx, s, partsOfList, []any{int64(of)}, scanPart)
+	if err == nil {
+		err = s.addPartRows(ctx, out)
+	}
 	return out, wrap(err, "parts of the list of run %d", of)
 }

@@ -386,14 +386,13 @@ CREATE INDEX runs_ended ON runs (ended_at) WHERE ended_at > 0;
 -- The newest run of a job, which stays whatever its age.
 CREATE INDEX runs_of_job ON runs (job, id);
 
--- One CSV file of a run, stored with its rows, bytes and hash before the first upload.
+-- One CSV file of a run, stored with its rows (part_rows), bytes and hash before the first upload.
 CREATE TABLE parts (
 	run_id      BIGINT NOT NULL,
 	number      BIGINT NOT NULL CHECK (number > 0),
 	-- The run that read its rows: of a run that sends another's again it is that one.
 	list_id     BIGINT NOT NULL CHECK (list_id > 0),
-	-- Which rows: the numbers of the first and the last of each range, as differences (varint). Until a part is cut those that it may take.
-	ranges      {{blob}} NOT NULL,
+	-- Of its rows, which part_rows names.
 	row_count   BIGINT NOT NULL CHECK (row_count >= 0),
 	-- Of the file of the newest attempt; 0 and '' before the first.
 	bytes       BIGINT NOT NULL CHECK (bytes >= 0),
@@ -424,6 +423,16 @@ CREATE INDEX parts_doubt ON parts (updated_at) WHERE state = 'in_doubt';
 CREATE INDEX parts_list ON parts (list_id, run_id, number);
 CREATE INDEX parts_claimed ON parts (claimed_at) WHERE claimed_at > 0;
 
+-- Which rows of its list a part has, from one number to another: those on the file of its newest attempt; of one that waits for its turn those
+-- that it may take. A row is in one part of a run at the most, and in those of the runs that send it again.
+CREATE TABLE part_rows (
+	run_id    BIGINT NOT NULL,
+	part      BIGINT NOT NULL,
+	first_row BIGINT NOT NULL CHECK (first_row > 0),
+	last_row  BIGINT NOT NULL CHECK (last_row >= first_row),
+	PRIMARY KEY (run_id, part, first_row)
+) {{clustered}};
+
 -- Rows of a run that are queued as messages: row first_row + n is the message with the number message + n.
 -- One commit hands out its numbers without a gap, so a range stands for hundreds of rows.
 CREATE TABLE run_rows (
@@ -451,7 +460,7 @@ CREATE TABLE run_messages (
 CREATE INDEX run_messages_message ON run_messages (message);
 
 -- The rows of lists. number counts those that may go, from 1; those that were excluded when the list was read have numbers below 0. A row
--- that goes in a file has no state here: it is that of the newest part whose ranges have it. One that is sent by itself is a message once it
+-- that goes in a file has no state here: it is that of the newest part that has it (part_rows). One that is sent by itself is a message once it
 -- is handed over (run_rows).
 CREATE TABLE list_rows (
 	run_id     BIGINT NOT NULL CHECK (run_id > 0),
@@ -865,13 +874,22 @@ CREATE VIEW v_runs AS
 		{{time r.due_at}} AS due_at, {{time r.created_at}} AS created_at, {{time r.started_at}} AS started_at, {{time r.ended_at}} AS ended_at
 	FROM runs r;
 
--- Rows of lists. number is below 0 for one that was excluded when the list was read; left_out says of any other that it did not go. message is that of a
--- row that was handed over; of a row in a file the state is that of its part, which jobs export names.
+-- Rows of lists. number is below 0 for one that was excluded when the list was read. part is the newest part that has the row, of the run part_run; message is that
+-- of a row that was handed over. state is that of the part or of the message, else of the row itself: excluded, waiting, or cancelled with its run.
 CREATE VIEW v_rows AS
-	SELECT l.run_id AS run, l.number, l.line AS "row", {{masked l.phone}} AS phone, CASE WHEN l.number < 0 THEN 1 ELSE 0 END AS excluded,
-		CASE WHEN l.number > 0 AND l.reason <> '' THEN 1 ELSE 0 END AS left_out, {{time l.wait_until}} AS wait_until,
-		(SELECT x.message + l.number - x.first_row FROM run_rows x WHERE x.run_id = l.run_id AND x.first_row <= l.number AND x.first_row + x.row_count > l.number) AS message
-	FROM list_rows l;
+	SELECT l.run_id AS run, l.number, l.line AS "row", {{masked l.phone}} AS phone,
+		CASE WHEN p.state <> '' THEN p.state WHEN x.message > 0 THEN (SELECT d.state FROM messages d WHERE d.id = x.message + l.number - x.first_row)
+			WHEN l.number < 0 OR l.reason <> '' THEN 'excluded' WHEN r.ended_at > 0 THEN 'cancelled' ELSE 'waiting' END AS state,
+		p.run_id AS part_run, p.number AS part, x.message + l.number - x.first_row AS message, {{time l.wait_until}} AS wait_until
+	FROM list_rows l
+	JOIN runs r ON r.id = l.run_id
+	LEFT JOIN {{sqlite only}}parts p ON p.list_id = l.run_id AND (p.run_id, p.number) = {{end}}{{postgres only}}LATERAL {{end}}(
+		SELECT q.run_id, q.number{{postgres only}}, q.state{{end}} FROM parts q JOIN part_rows w ON w.run_id = q.run_id AND w.part = q.number
+		WHERE q.list_id = l.run_id AND w.last_row >= l.number AND w.first_row =
+			(SELECT max(y.first_row) FROM part_rows y WHERE y.run_id = q.run_id AND y.part = q.number AND y.first_row <= l.number)
+		ORDER BY q.run_id DESC, q.number DESC LIMIT 1){{postgres only}} p ON true{{end}}
+	LEFT JOIN run_rows x ON x.run_id = l.run_id AND x.first_row + x.row_count > l.number AND x.first_row =
+		(SELECT max(z.first_row) FROM run_rows z WHERE z.run_id = l.run_id AND z.first_row <= l.number);
 
 -- ==== What only a database that many write to needs ====
 {{postgres only}}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -150,40 +149,33 @@ func (t *tx) firstCreated(at int64) (int64, error) {
 }
 
 var (
-	accountPartsSQL = statementOf(`SELECT p.list_id, p.ranges, p.claimed_at FROM parts p
+	accountPartsSQL = statementOf(`SELECT p.run_id, p.number, p.list_id, p.claimed_at FROM parts p
 		WHERE p.claimed_at >= ?1 AND p.claimed_at > 0 AND (SELECT r.account FROM runs r WHERE r.id = p.run_id) = ?2 AND ` + mayHaveArrived)
-	phonesOfRowsSQL = statementOf(`SELECT number, phone FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number <= ?3`)
+	phonesOfPartSQL = statementOf(`SELECT l.number, l.phone FROM part_rows x JOIN list_rows l ON l.run_id = ?3 AND l.number >= x.first_row AND l.number <= x.last_row
+		WHERE x.run_id = ?1 AND x.part = ?2`)
 )
 
 // readFiles adds who is on the files of the window. Who was forgotten counts on: as nobody, once for each row.
 func (t *tx) readFiles(c *contactSet, account string) error {
-	type file struct {
-		list, at int64
-		ranges   nudgewire.RowRanges
-	}
+	type file struct{ run, number, list, at int64 }
 	var files []file
 	err := t.query(accountPartsSQL, func(r *row) error {
-		f := file{list: r.int()}
-		ranges, err := decodeRanges(r.blob())
-		f.ranges, f.at = ranges, r.int()
-		files = append(files, f)
-		return errors.Join(err, r.err)
+		files = append(files, file{r.int(), r.int(), r.int(), r.int()})
+		return r.err
 	}, c.from, account)
 	for _, f := range files {
-		for _, in := range f.ranges {
-			if err != nil {
-				return err
-			}
-			err = t.query(phonesOfRowsSQL, func(r *row) error {
-				number, phone := r.int(), r.phone()
-				if phone == "" {
-					c.add(c.hash("nobody", strconv.FormatInt(f.list, 10), strconv.FormatInt(number, 10)), f.at)
-				} else {
-					c.add(contactHash(phone, c.hash), f.at)
-				}
-				return r.err
-			}, f.list, in.First, in.Last)
+		if err != nil {
+			return err
 		}
+		err = t.query(phonesOfPartSQL, func(r *row) error {
+			number, phone := r.int(), r.phone()
+			if phone == "" {
+				c.add(c.hash("nobody", strconv.FormatInt(f.list, 10), strconv.FormatInt(number, 10)), f.at)
+			} else {
+				c.add(contactHash(phone, c.hash), f.at)
+			}
+			return r.err
+		}, f.run, f.number, f.list)
 	}
 	c.filesRead = err == nil
 	slices.SortFunc(c.order, func(a, b reachedAt) int { return cmp.Compare(a.at, b.at) })

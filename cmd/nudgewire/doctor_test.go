@@ -205,9 +205,9 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 			category, expires, columns, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at)
 			VALUES (1, 'spring', '2026-11-21T10:00', 1, 'cron', 'csv', 'c', 'awaiting_approval', '500% of the last run', '', 'csv', 'Spring', 7, '', '',
 			'marketing', 0, '', '{}', 5, '', '', 0, 1, 1, 0)`,
-		`INSERT INTO parts (run_id, number, list_id, ranges, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids,
+		`INSERT INTO parts (run_id, number, list_id, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids,
 			answer, http_status, updated_at)
-			VALUES (1, 1, 1, x'0208', 5, 50, 'aa', 'in_doubt', 'the answer did not come', 1, 0, '', '', '', 0, 1)`,
+			VALUES (1, 1, 1, 5, 50, 'aa', 'in_doubt', 'the answer did not come', 1, 0, '', '', '', 0, 1)`,
 	)
 	code, out := w.run("doctor")
 	w.wants(

@@ -13,6 +13,7 @@ func (s suite) listRows(t *testing.T) {
 	t.Run("a part goes only as it was cut", func(t *testing.T) { s.cutAnew(t) })
 	t.Run("what finds no place is a part of its own", func(t *testing.T) { s.leftOfPart(t) })
 	t.Run("are found by their phone", func(t *testing.T) { s.rowsFound(t) })
+	t.Run("have the state of their newest part", func(t *testing.T) { s.rowStates(t) })
 	t.Run("go with age", func(t *testing.T) { s.rowsAge(t) })
 	t.Run("are forgotten", func(t *testing.T) { s.rowsForgotten(t) })
 }
@@ -110,6 +111,7 @@ func (s suite) cutAnew(t *testing.T) {
 			if err != nil || claimed != one.claimed || claimed != (p.State == nudgewire.PartUploading) {
 				t.Fatalf("claimed %v: %+v, %v", claimed, p, err)
 			}
+			p.Ranges = c.Part.Ranges // of one that was not claimed they are as they were
 			same(t, "part", p, l.part(r.ID, 1))
 		})
 	}
@@ -169,6 +171,70 @@ func (s suite) rowsFound(t *testing.T) {
 	if at, err := l.RowPlace(l.ctx, r.ID, 2); err != nil || at != (nudgewire.Position{Row: 3, File: "list.csv"}) {
 		t.Errorf("row 2 stands in %+v, %v", at, err)
 	}
+}
+
+// rowStates asks v_rows, as an analyst does.
+func (s suite) rowStates(t *testing.T) {
+	l := s.open(t)
+	db := l.rawSQL()
+	r := l.listed("1", []nudgewire.Phone{"447700900101"}, []nudgewire.Phone{"447700900102", "447700900103", "447700900104"})
+	states := func(what, want string) {
+		t.Helper()
+		same(t, what, "run | number | state | part_run | part | message\n"+want, table(t, db, `select run, number, state, part_run, part, message from v_rows order by run, number`))
+	}
+	states("before", "1 | 1 | waiting | 1 | 1 |\n1 | 2 | waiting | 1 | 2 |\n1 | 3 | waiting | 1 | 2 |\n1 | 4 | waiting | 1 | 2 |\n")
+
+	first, err := l.claim(r.ID, 1, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.NoteRows(l.ctx, r.ID, []nudgewire.RowNote{{Number: 3, Reason: "the contact is blocked"}}); err != nil {
+		t.Fatal(err)
+	}
+	c := l.cut(r.ID, 2, noon)
+	c.Part.Ranges, c.Left = nudgewire.RowRanges{{First: 2, Last: 2}}, nudgewire.RowRanges{{First: 4, Last: 4}}
+	second, claimed, err := l.ClaimPart(l.ctx, c)
+	if err != nil || !claimed {
+		t.Fatalf("claimed %v, %v", claimed, err)
+	}
+	states("while they leave", "1 | 1 | uploading | 1 | 1 |\n1 | 2 | uploading | 1 | 2 |\n1 | 3 | excluded |  |  |\n1 | 4 | waiting | 1 | 3 |\n")
+
+	l.endPart(first, nudgewire.PartAccepted)
+	l.endPart(second, nudgewire.PartRejected)
+	l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
+	again := aRun("winback", "retry 1 of run 1")
+	again.State, again.RetryOf, again.Owner, again.LeaseEnd = nudgewire.RunUploading, r.ID, owner, noon.Add(time.Hour)
+	id, _, err := l.StartRunOf(l.ctx, again, []nudgewire.Part{{Number: 1, List: r.ID, Ranges: second.Ranges, Rows: 1, State: nudgewire.PartWaiting, UpdatedAt: noon}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	states("of a retry", "1 | 1 | accepted | 1 | 1 |\n1 | 2 | waiting | 2 | 1 |\n1 | 3 | excluded |  |  |\n1 | 4 | cancelled | 1 | 3 |\n")
+	if _, err := l.claim(id, 1, noon); err != nil {
+		t.Fatal(err)
+	}
+	states("of a retry that leaves", "1 | 1 | accepted | 1 | 1 |\n1 | 2 | uploading | 2 | 1 |\n1 | 3 | excluded |  |  |\n1 | 4 | cancelled | 1 | 3 |\n")
+
+	t.Run("or of their message", func(t *testing.T) {
+		l := s.open(t)
+		r := l.mustStart(aRun("winback", "1"))
+		r.Owner, r.LeaseEnd, r.State = owner, noon.Add(time.Hour), nudgewire.RunBuilding
+		if err := l.SetRun(l.ctx, "", r, nudgewire.RunPlanned); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.AddRows(l.ctx, owner, r.ID, []nudgewire.ListRow{
+			{Number: 1, Phone: "447911100001"}, {Number: 2, Phone: "447911100002"}, {Number: 3, Phone: "447911100003"}, {Number: -1, Given: "12", Reason: "too short"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r = l.mustSet(r, nudgewire.RunUploading)
+		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 2)); err != nil {
+			t.Fatal(err)
+		}
+		l.mustFinish(l.mustClaim(noon, 1)[0], nudgewire.StateRejected)
+		l.mustSet(r, nudgewire.RunCancelled)
+		same(t, "rows", "number | state | message\n-1 | excluded |\n1 | rejected | 1\n2 | waiting | 2\n3 | cancelled |\n",
+			table(t, l.rawSQL(), `select number, state, message from v_rows order by number`))
+	})
 }
 
 func (s suite) rowsAge(t *testing.T) {
