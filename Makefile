@@ -42,7 +42,7 @@ lint:
 # The rooms that take longest are named first, so that none of them is left alone at the end, and what waits waits together.
 test:
 	@mkdir -p $(LOGS)
-	@go test -race -timeout 60m -parallel 4 -v ./store ./app ./cmd/nudgewire ./console/browser ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
+	@go test -race -timeout 60m -parallel 4 -v ./store ./store/suite ./app ./cmd/nudgewire ./console/browser ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
 		{ grep -E -B40 -A20 '^\s*--- FAIL' $(LOGS)/test.log | head -500 || true; grep -E -A60 '^panic|DATA RACE|build failed|^#' $(LOGS)/test.log | head -200 || true; exit 1; }
 	@if grep -E -A3 '^\s*--- SKIP' $(LOGS)/test.log > $(LOGS)/skipped.log && \
 		{ [ -n "$${CI:-}" ] || [ -d "$${NUDGEWIRE_PAYLOADS:-../shared/payloads}" ]; }; then \
@@ -70,7 +70,7 @@ bench:
 
 FUZZTIME ?= 30s
 fuzz:
-	RAPID_SEED=0 go test -count=1 $$(git grep -l 'rapid[.]Check' -- '*.go' | xargs -n1 dirname | sed 's,^,./,; s,/storetest$$,,' | sort -u)
+	RAPID_SEED=0 go test -count=1 $$(git grep -l 'rapid[.]Check' -- '*.go' | xargs -n1 dirname | sed 's,^,./,' | sort -u)
 	@for p in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done
 

@@ -16,7 +16,7 @@ var floors = map[string]int{
 	"app": 6, "torture": 6,
 	"config": 5, "metrics": 5, "console": 5,
 	"server": 4,
-	"sender": 3, "tracker": 3, "enricher": 3, "scheduler": 3, "alerts": 3, "outbox": 3, "sandbox": 3, "backup": 3, "store/storetest": 3,
+	"sender": 3, "tracker": 3, "enricher": 3, "scheduler": 3, "alerts": 3, "outbox": 3, "sandbox": 3, "backup": 3,
 	"triggers": 2, "store": 2, "connectors": 2,
 	"expressions": 1, "duerules": 1, "store/keyindex": 1,
 	"": 0, "apiclient": 0, "examples": 0,

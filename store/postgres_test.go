@@ -3,90 +3,28 @@
 package store_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/store"
-	"github.com/nudgewire/nudgewire/store/storetest"
 )
 
-// postgres is one server for all tests of this package; each has a database of its own.
-var postgres oneServer
+// databases are of one server for all tests of this package.
+var databases testserver.Databases
 
-type oneServer struct {
-	once   sync.Once
-	server *testserver.Postgres
-	err    error
-
-	mu   sync.Mutex
-	used []string // databases that a test has done with
-}
-
-func stopPostgres() error {
-	if postgres.server == nil {
-		return nil
-	}
-	return postgres.server.Close()
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(databases.Exit)) }
 
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	postgres.once.Do(func() {
-		postgres.server, postgres.err = testserver.StartPostgres(context.Background(), "fsync=off", "full_page_writes=off", "max_connections=200")
-	})
-	if errors.Is(postgres.err, testserver.ErrMissing) {
-		t.Skip(postgres.err)
-	}
-	if postgres.err != nil {
-		t.Fatal(postgres.err)
-	}
-	dsn, err := postgres.fresh(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		postgres.mu.Lock()
-		defer postgres.mu.Unlock()
-		postgres.used = append(postgres.used, dsn)
-	})
-	return dsn + "#" + t.TempDir()
+	return databases.New(t) + "#" + t.TempDir()
 }
-
-// fresh is an empty database: one that a test has done with, or a new one, which takes a hundred times as long to make.
-func (p *oneServer) fresh(ctx context.Context) (dsn string, err error) {
-	p.mu.Lock()
-	if n := len(p.used); n > 0 {
-		dsn, p.used = p.used[n-1], p.used[:n-1]
-	}
-	p.mu.Unlock()
-	if dsn == "" {
-		return p.server.NewDatabase(ctx)
-	}
-	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		return "", err
-	}
-	_, err = conn.Exec(ctx, `DO $$ DECLARE one record; BEGIN
-		FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'forgotten_key') LOOP
-			EXECUTE format('DELETE FROM %I', one.tablename);
-		END LOOP;
-		FOR one IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'public' AND sequencename LIKE '%_numbers' LOOP
-			EXECUTE format('ALTER SEQUENCE %I RESTART', one.sequencename);
-		END LOOP;
-	END $$`)
-	return dsn, errors.Join(err, conn.Close(ctx))
-}
-
-func TestPostgreSQL(t *testing.T) { storetest.Run(t, newDatabase) }
 
 // A server with little room for locks has large batches fall apart, and loses nobody's event.
 func TestAServerWithLittleRoomForLocks(t *testing.T) {
@@ -168,11 +106,4 @@ func openOn(t testing.TB, server *testserver.Postgres) *store.Store {
 		}
 	})
 	return s
-}
-
-func TestTwoNodesOnPostgreSQL(t *testing.T) {
-	storetest.RunTwo(t, newDatabase, func(t testing.TB, dsn string) string {
-		address, _, _ := strings.Cut(dsn, "#")
-		return address + "#" + t.TempDir()
-	})
 }

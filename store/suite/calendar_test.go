@@ -1,0 +1,28 @@
+package suite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func (s suite) calendar(t *testing.T) {
+	l := s.open(t)
+	for i, at := range []time.Duration{time.Hour, 2 * time.Hour, 26 * time.Hour, 27 * time.Hour, 28 * time.Hour, 10 * day} {
+		l.enqueue(fmt.Sprint(i), due(noon.Add(at)))
+	}
+	l.enqueue("urgent", due(noon.Add(25*time.Hour)), category(nudgewire.Authentication))
+	l.enqueue("of an account", due(noon.Add(25*time.Hour)), func(p *nudgewire.Plan) { p.Proposals[0].Message.Account = "second" })
+	l.mustFinish(l.mustClaim(noon.Add(time.Hour), 1)[0], nudgewire.StateAccepted)
+	if err := l.CancelMessage(l.ctx, 3, "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	days := []store.DueDay{{From: noon, Until: noon.Add(day)}, {From: noon.Add(day), Until: noon.Add(2 * day)}, {From: noon.Add(2 * day), Until: noon.Add(3 * day)}}
+	if err := l.DueDays(l.ctx, days); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "what waits, of all lanes and accounts", []int64{1, 4, 0}, []int64{days[0].Messages, days[1].Messages, days[2].Messages})
+}

@@ -1,0 +1,186 @@
+package suite
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// childDSN is set for the process that the crash test kills.
+const childDSN = "NUDGEWIRE_SUITE_CHILD"
+
+// child stores events and claims messages from many goroutines until it is killed. It
+// prints "stored KEY" and "claimed ID" only after the store answered, so that its parent
+// knows what must have survived.
+func child(dsn string) {
+	s, err := store.Open(context.Background(), store.Options{DSN: dsn, Settle: insert})
+	if err != nil {
+		fmt.Println("broken", err)
+		os.Exit(1)
+	}
+	ctx := context.Background()
+	for c := range 8 {
+		go func() {
+			for i := 0; ; i++ {
+				key := fmt.Sprintf("%d-%d", c, i)
+				if _, err := s.Accept(ctx, []nudgewire.Plan{cart(key, due(noon))}); err != nil {
+					fmt.Println("broken", err)
+					os.Exit(1)
+				}
+				fmt.Println("stored", key)
+			}
+		}()
+	}
+	for {
+		got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "child", Now: noon.Add(time.Minute), Lease: time.Hour, Marketing: 1})
+		if err != nil {
+			fmt.Println("broken", err)
+			os.Exit(1)
+		}
+		for _, d := range got {
+			fmt.Println("claimed", d.ID)
+		}
+	}
+}
+
+func (s suite) crash(t *testing.T) {
+	dsn := s.fresh(t)
+	root, _, _ := strings.Cut(t.Name(), "/")
+	for round := range 3 {
+		before := kill(t, dsn, root, 400)
+		t.Run(fmt.Sprintf("what was acknowledged survives kill number %d", round+1), func(t *testing.T) {
+			l := reopen(t, dsn)
+			defer l.close()
+			for _, key := range before.stored {
+				r := l.mustAccept(cart(key))
+				if !r.Duplicate {
+					t.Errorf("event %s was lost", key)
+				}
+			}
+			sending, err := l.Messages(l.ctx, store.MessageFilter{State: nudgewire.StateSending, Limit: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := l.RescueClaims(l.ctx, noon, owner)
+			if err != nil || n.Doubtful != len(sending) || n.Doubtful < len(before.claimed) {
+				t.Errorf("%+v claims recovered of %d stored and %d acknowledged (%v)", n, len(sending), len(before.claimed), err)
+			}
+			for _, id := range before.claimed {
+				if d := l.message(id); d.State != nudgewire.StateInDoubt {
+					t.Errorf("message %d had been claimed and is %s", id, d.State)
+				}
+			}
+			l.recount()
+			if err := l.Check(l.ctx); err != nil {
+				t.Error(err)
+			}
+			// The next child's keys must be new ones.
+			dsn = s.fresh(t)
+		})
+	}
+}
+
+type acknowledged struct {
+	stored  []string
+	claimed []nudgewire.MessageID
+}
+
+// kill runs a child over dsn, kills it after it acknowledged n things, and returns them all.
+func kill(t *testing.T, dsn, root string, n int) (a acknowledged) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+regexp.QuoteMeta(root)+"$")
+	cmd.Env = append(os.Environ(), childDSN+"="+dsn)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var id nudgewire.MessageID
+		switch word, rest, _ := strings.Cut(lines.Text(), " "); word {
+		case "stored":
+			a.stored = append(a.stored, rest)
+		case "claimed":
+			if _, err := fmt.Sscan(rest, &id); err == nil {
+				a.claimed = append(a.claimed, id)
+			}
+		default:
+			t.Errorf("child: %s", lines.Text())
+		}
+		if len(a.stored)+len(a.claimed) == n {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the child was not killed")
+	}
+	if len(a.stored) < 10 || len(a.claimed) < 10 {
+		t.Fatalf("the child did too little: %d stored, %d claimed", len(a.stored), len(a.claimed))
+	}
+	return a
+}
+
+// recount compares what the counters say with the rows themselves.
+func (l *ledger) recount() {
+	l.t.Helper()
+	events, err := l.Events(l.ctx, store.EventFilter{Limit: 1 << 20})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	messages, err := l.Messages(l.ctx, store.MessageFilter{Limit: 1 << 20})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	want := map[string]int64{"events": int64(len(events)), "messages": int64(len(messages))}
+	live := store.Counts{}
+	for _, o := range []nudgewire.Outcome{nudgewire.Planned, nudgewire.Restarted, nudgewire.Skipped, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Shadowed} {
+		want["decisions_"+string(o)] = 0
+	}
+	for _, e := range events {
+		for _, d := range e.Decisions {
+			want["decisions_"+string(d.Outcome)]++
+		}
+	}
+	for _, name := range []string{"messages_accepted", "messages_rejected", "messages_cancelled", "messages_dropped", "attempts"} {
+		want[name] = 0
+	}
+	for _, d := range messages {
+		want["attempts"] += int64(d.Attempt)
+		switch d.State {
+		case nudgewire.StateWaiting:
+			live.Waiting++
+		case nudgewire.StateSending:
+			live.Sending++
+		case nudgewire.StateInDoubt:
+			live.InDoubt++
+		default:
+			want["messages_"+string(d.State)]++
+		}
+		if d.Status != "" && !d.Final {
+			live.Tracking++
+		}
+	}
+	l.totals(want)
+	l.rehour(events, messages)
+	got, err := l.Counts(l.ctx)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	got.Totals, got.OldestDue, got.Deferred = nil, time.Time{}, 0
+	same(l.t, "live counts", live, got)
+}

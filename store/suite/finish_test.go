@@ -1,0 +1,237 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// attempt is how a claimed message ended, a second after the claim.
+func attempt(d nudgewire.Message, state nudgewire.State) nudgewire.Attempt {
+	a := nudgewire.Attempt{MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: state, At: d.UpdatedAt.Add(time.Second)}
+	switch state {
+	case nudgewire.StateAccepted:
+		a.Message = &nudgewire.Message{ServiceID: "90071992547409931", Phone: d.Phone, Category: d.Category, NextPollAt: a.At.Add(5 * time.Second)}
+	case nudgewire.StateWaiting:
+		a.Reason, a.RetryAt = "429 slow down", a.At.Add(time.Minute)
+	default:
+		a.Reason = "as the test says"
+	}
+	return a
+}
+
+func (l *ledger) mustFinish(d nudgewire.Message, state nudgewire.State) nudgewire.Attempt {
+	l.t.Helper()
+	a := attempt(d, state)
+	if err := l.Finish(l.ctx, a); err != nil {
+		l.t.Fatal(err)
+	}
+	return a
+}
+
+// claimed stores a message and claims it.
+func (l *ledger) claimed(key string, changes ...change) nudgewire.Message {
+	l.t.Helper()
+	return l.claimedAt(noon.Add(time.Hour), key, changes...)
+}
+
+func (l *ledger) claimedAt(at time.Time, key string, changes ...change) nudgewire.Message {
+	l.t.Helper()
+	id := l.enqueue(key, changes...)
+	got := l.mustClaim(at, 1)
+	if len(got) != 1 || got[0].ID != id {
+		l.t.Fatalf("claimed %+v, not message %d: %+v", got, id, l.message(id))
+	}
+	return got[0]
+}
+
+func (s suite) finish(t *testing.T) {
+	t.Run("acceptance stores the message in the same commit", s.acceptanceStoresTheMessageInTheSameCommit)
+	t.Run("acceptance without a message id is kept with the answer and cannot be followed", s.acceptanceWithoutAnIDCannotBeFollowed)
+	t.Run("each other end is kept with its words", s.eachOtherEndIsKeptWithItsWords)
+	t.Run("an end without words gets some", s.anEndWithoutWordsGetsSome)
+	t.Run("put off, it is claimed again later as the next attempt", s.whatIsPutOffIsClaimedAgainAsTheNextAttempt)
+	t.Run("only the holder of the claim is heard", s.onlyTheHolderOfTheClaimIsHeard)
+	t.Run("a definite late answer settles what lapsed", s.aDefiniteLateAnswerSettlesWhatLapsed)
+	t.Run("a late answer settles what a person said to send again", s.aLateAnswerSettlesWhatAPersonSaidToSendAgain)
+	t.Run("what surely was not taken waits again, although its claim had lapsed", s.whatSurelyWasNotTakenWaitsAgain)
+	t.Run("late words on a doubt", s.lateWords)
+	t.Run("a late answer to an attempt that was begun anew is not heard", s.aLateAnswerToAnAttemptBegunAnewIsNotHeard)
+	t.Run("a late answer to content that was renewed is not heard", s.aLateAnswerToRenewedContentIsNotHeard)
+	t.Run("what no sender may say is refused", s.whatNoSenderMaySayIsRefused)
+}
+
+func (s suite) acceptanceStoresTheMessageInTheSameCommit(t *testing.T) {
+	l := s.open(t)
+	d := l.claimed("1")
+	a := l.mustFinish(d, nudgewire.StateAccepted)
+	got := l.message(d.ID)
+	if got.State != nudgewire.StateAccepted || got.Reason != "" || got.Owner != "" || !got.LeaseEnds.IsZero() || !got.UpdatedAt.Equal(a.At) {
+		t.Errorf("message %+v", got)
+	}
+	want := got
+	want.ServiceID, want.Status, want.Final = "90071992547409931", nudgewire.StatusAccepted, false
+	want.AcceptedAt, want.StatusAt, want.NextPollAt = a.At, a.At, a.At.Add(5*time.Second)
+	same(t, "message", want, got)
+	same(t, "OnPoll", want.NextPollAt, l.lastCall(&l.poll))
+	attempts, err := l.Attempts(l.ctx, d.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "attempts", []nudgewire.Attempt{{MessageID: d.ID, Number: 1, State: nudgewire.StateAccepted, At: a.At}}, attempts)
+}
+
+func (s suite) acceptanceWithoutAnIDCannotBeFollowed(t *testing.T) {
+	l := s.open(t)
+	d := l.claimed("1")
+	a := attempt(d, nudgewire.StateAccepted)
+	a.Message, a.Answer = nil, `{"ok": true}`+strings.Repeat(" ", 5000)
+	if err := l.Finish(l.ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	m := l.message(d.ID)
+	want := m
+	want.ServiceID, want.Status, want.Final = "", nudgewire.StatusUntracked, true
+	want.AcceptedAt, want.StatusAt, want.NextPollAt = a.At, a.At, time.Time{}
+	same(t, "message", want, m)
+	l.totals(map[string]int64{"messages_untracked": 1})
+	got, err := l.Attempts(l.ctx, d.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || len(got[0].Answer) != 4096 || !strings.HasPrefix(got[0].Answer, `{"ok": true}`) {
+		t.Errorf("attempts %+v", got)
+	}
+}
+
+func (s suite) eachOtherEndIsKeptWithItsWords(t *testing.T) {
+	for _, state := range []nudgewire.State{nudgewire.StateRejected, nudgewire.StateInDoubt, nudgewire.StateDropped} {
+		t.Run(string(state), func(t *testing.T) {
+			l := s.open(t)
+			d := l.claimed("1")
+			a := l.mustFinish(d, state)
+			got := l.message(d.ID)
+			if got.State != state || got.Reason != a.Reason {
+				t.Errorf("%s: %s", got.State, got.Reason)
+			}
+			attempts, err := l.Attempts(l.ctx, d.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "attempts", []nudgewire.Attempt{a}, attempts)
+			if got := l.message(d.ID); got.Status != "" {
+				t.Errorf("it has a status: %s", got.Status)
+			}
+		})
+	}
+}
+
+func (s suite) anEndWithoutWordsGetsSome(t *testing.T) {
+	tests := map[nudgewire.State]string{
+		nudgewire.StateRejected: "the service gave no reason",
+		nudgewire.StateInDoubt:  "the answer did not come; it may have been sent",
+		nudgewire.StateDropped:  "given up by the sender",
+	}
+	for state, words := range tests {
+		l := s.open(t)
+		d := l.claimed("1")
+		a := attempt(d, state)
+		a.Reason = ""
+		if err := l.Finish(l.ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		same(t, string(state), words, l.message(d.ID).Reason)
+	}
+}
+
+func (s suite) whatIsPutOffIsClaimedAgainAsTheNextAttempt(t *testing.T) {
+	l := s.open(t)
+	d := l.claimed("1")
+	a := l.mustFinish(d, nudgewire.StateWaiting)
+	same(t, "OnDue", a.RetryAt, l.woken(a.RetryAt))
+	if got := l.mustClaim(a.RetryAt.Add(-time.Microsecond), 1); len(got) != 0 {
+		t.Error("claimed too early")
+	}
+	got := l.mustClaim(a.RetryAt, 1)
+	if len(got) != 1 || got[0].Attempt != 2 {
+		t.Fatalf("claimed %+v", got)
+	}
+	l.mustFinish(got[0], nudgewire.StateAccepted)
+	attempts, err := l.Attempts(l.ctx, d.ID)
+	if err != nil || len(attempts) != 2 || attempts[0].State != nudgewire.StateWaiting || attempts[1].State != nudgewire.StateAccepted {
+		t.Errorf("attempts %+v (%v)", attempts, err)
+	}
+}
+
+func (s suite) onlyTheHolderOfTheClaimIsHeard(t *testing.T) {
+	tests := map[string]func(*ledger, *nudgewire.Attempt){
+		"another owner":       func(_ *ledger, a *nudgewire.Attempt) { a.Owner = "somebody else" },
+		"another attempt":     func(_ *ledger, a *nudgewire.Attempt) { a.Number = 2 },
+		"no such message":     func(_ *ledger, a *nudgewire.Attempt) { a.MessageID = 99 },
+		"it said so before":   func(l *ledger, a *nudgewire.Attempt) { l.mustFinish(l.message(a.MessageID), nudgewire.StateRejected) },
+		"put off by itself":   func(l *ledger, a *nudgewire.Attempt) { l.mustFinish(l.message(a.MessageID), nudgewire.StateWaiting) },
+		"doubtful, and again": func(l *ledger, a *nudgewire.Attempt) { l.lapse(); a.State, a.Message = nudgewire.StateInDoubt, nil },
+		"late, and not definite": func(l *ledger, a *nudgewire.Attempt) {
+			l.lapse()
+			a.State, a.Message, a.Doubtful = nudgewire.StateWaiting, nil, true
+		},
+		"resolved by a person": func(l *ledger, a *nudgewire.Attempt) {
+			l.lapse()
+			if err := l.Resolve(l.ctx, a.MessageID, nudgewire.ResolveDrop, "enough"); err != nil {
+				l.t.Fatal(err)
+			}
+		},
+	}
+	for name, meanwhile := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			d := l.claimed("1")
+			a := attempt(d, nudgewire.StateAccepted)
+			meanwhile(l, &a)
+			before := l.message(d.ID)
+			err := l.Finish(l.ctx, a)
+			if !errors.Is(err, nudgewire.ErrClaimLost) {
+				t.Errorf("error %v", err)
+			}
+			same(t, "message", before, l.message(d.ID))
+			if got := l.message(d.ID); got.Status != "" {
+				t.Errorf("it has a status: %s", got.Status)
+			}
+		})
+	}
+}
+
+func (s suite) whatNoSenderMaySayIsRefused(t *testing.T) {
+	l := s.open(t)
+	d := l.claimed("1")
+	tests := map[string]func(*nudgewire.Attempt){
+		`finish message 1: no attempt ends as "cancelled"`:                   func(a *nudgewire.Attempt) { a.State = nudgewire.StateCancelled },
+		`finish message 1: needs the claim's owner and number, and the time`: func(a *nudgewire.Attempt) { a.Owner = "" },
+		`finish: only an accepted attempt has what the service took`:         func(a *nudgewire.Attempt) { a.State = nudgewire.StateRejected },
+	}
+	for words, change := range tests {
+		a := attempt(d, nudgewire.StateAccepted)
+		change(&a)
+		wantErr(t, l.Finish(l.ctx, a), words)
+	}
+}
+
+// refused ends a claimed message with the service's words.
+func (l *ledger) refused(d nudgewire.Message, state nudgewire.State, class nudgewire.ErrorClass, words string, at time.Time) {
+	l.t.Helper()
+	a := nudgewire.Attempt{MessageID: d.ID, Owner: owner, Number: d.Attempt, State: state, Reason: "refused: " + words, Words: words, Class: class, At: at}
+	if state == nudgewire.StateWaiting {
+		a.RetryAt = d.DueAt
+	}
+	if state == nudgewire.StateAccepted {
+		a.Reason = ""
+		a.Message = &nudgewire.Message{ID: d.ID, ServiceID: nudgewire.ServiceID(fmt.Sprint(1000 + d.ID)), Status: nudgewire.StatusAccepted, NextPollAt: at}
+	}
+	if err := l.Finish(l.ctx, a); err != nil {
+		l.t.Fatal(err)
+	}
+}

@@ -1,0 +1,331 @@
+package suite
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+func (s suite) listRows(t *testing.T) {
+	t.Run("are stored while their run is built, by whoever builds it", func(t *testing.T) { s.rowsStored(t) })
+	t.Run("a part goes only as it was cut", func(t *testing.T) { s.cutAnew(t) })
+	t.Run("what finds no place is a part of its own", func(t *testing.T) { s.leftOfPart(t) })
+	t.Run("are found by their phone", func(t *testing.T) { s.rowsFound(t) })
+	t.Run("have the state of their newest part", func(t *testing.T) { s.rowStates(t) })
+	t.Run("go with age", func(t *testing.T) { s.rowsAge(t) })
+	t.Run("are forgotten", func(t *testing.T) { s.rowsForgotten(t) })
+}
+
+// numbersOf are the numbers of the rows of a list in some ranges.
+func (l *ledger) numbersOf(id nudgewire.RunID, in ...nudgewire.RowRange) (out []int64) {
+	l.t.Helper()
+	err := l.ListRows(l.ctx, id, in, func(row *nudgewire.ListRow) error { out = append(out, row.Number); return nil })
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return out
+}
+
+func (s suite) rowsStored(t *testing.T) {
+	l := s.open(t)
+	r := l.mustStart(aRun("winback", "1"))
+	rows := []nudgewire.ListRow{
+		{Number: 1, Position: nudgewire.Position{Row: 2, File: "a.csv"}, Phone: "447700900101", Given: "07700900101", Cells: []string{"", `say "hi" <b>`, "Zoë\u2028"}},
+		{Number: -1, Position: nudgewire.Position{Row: 3, File: "a.csv"}, Given: "12", Reason: "the phone is too short for GB"},
+	}
+	moved(t, "before it is built", l.AddRows(l.ctx, owner, r.ID, rows))
+	r.State, r.Owner, r.LeaseEnd = nudgewire.RunBuilding, owner, noon.Add(time.Hour)
+	if err := l.SetRun(l.ctx, "", r, nudgewire.RunPlanned); err != nil {
+		t.Fatal(err)
+	}
+	moved(t, "another's", l.AddRows(l.ctx, "other", r.ID, rows))
+	if err := l.AddRows(l.ctx, owner, r.ID, rows); err != nil {
+		t.Fatal(err)
+	}
+	var got []nudgewire.ListRow
+	keep := func(row *nudgewire.ListRow) error { got = append(got, *row); return nil }
+	if err := l.ListRows(l.ctx, r.ID, nudgewire.RowRanges{{First: 1, Last: 9}}, keep); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.ExcludedRows(l.ctx, r.ID, keep); err != nil {
+		t.Fatal(err)
+	}
+	rows[0].Run, rows[1].Run = r.ID, r.ID
+	same(t, "rows", rows, got)
+	if err := l.DropRows(l.ctx, "other", r.ID, true); err != nil || len(l.numbersOf(r.ID, nudgewire.RowRange{First: 1, Last: 9})) != 1 {
+		t.Errorf("another removes them: %v", err)
+	}
+	if err := l.DropRows(l.ctx, owner, r.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	got = nil
+	if err := l.ExcludedRows(l.ctx, r.ID, keep); err != nil || len(got) != 1 || len(l.numbersOf(r.ID, nudgewire.RowRange{First: 1, Last: 9})) != 0 {
+		t.Errorf("excluded are left %v, %v", got, err)
+	}
+	built := l.listed("2", []nudgewire.Phone{"447700900101"})
+	if err := l.DropRows(l.ctx, owner, built.ID, true); err != nil || len(l.numbersOf(built.ID, nudgewire.RowRange{First: 1, Last: 9})) != 1 {
+		t.Errorf("those of a run that was built are gone: %v", err)
+	}
+}
+
+func (s suite) cutAnew(t *testing.T) {
+	const on, off = nudgewire.Phone("447700900101"), nudgewire.Phone("447700900999")
+	for name, one := range map[string]struct {
+		meets   func(l *ledger) error
+		claimed bool
+	}{
+		"nothing": {func(*ledger) error { return nil }, true},
+		"somebody on it is blocked": {func(l *ledger) error {
+			_, err := l.Block(l.ctx, []store.Block{{Phone: on, Source: "by hand"}})
+			return err
+		}, false},
+		"somebody else is blocked": {func(l *ledger) error {
+			_, err := l.Block(l.ctx, []store.Block{{Phone: off, Source: "by hand"}})
+			return err
+		}, true},
+		"somebody is forgotten": {func(l *ledger) error { return l.Forget(l.ctx, []nudgewire.Phone{on}, "by hand") }, false},
+		"another run's file leaves": {func(l *ledger) error {
+			_, err := l.claim(l.listed("2", []nudgewire.Phone{on}).ID, 1, time.Now())
+			return err
+		}, false},
+		"the account has room for nobody": {nil, false},
+		"its caller wants it no more":     {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			r := l.listed("1", []nudgewire.Phone{on, "447700900102"})
+			c := l.cut(r.ID, 1, noon)
+			switch {
+			case one.meets != nil:
+				if err := one.meets(l); err != nil {
+					t.Fatal(err)
+				}
+			case name == "its caller wants it no more":
+				c.Still = func() bool { return false }
+			default:
+				c.Room = &nudgewire.RoomQuestion{Now: noon, Per: time.Hour, Most: 1, Least: 1, Phones: []nudgewire.Phone{on, "447700900102"}}
+			}
+			p, claimed, err := l.ClaimPart(l.ctx, c)
+			if err != nil || claimed != one.claimed || claimed != (p.State == nudgewire.PartUploading) {
+				t.Fatalf("claimed %v: %+v, %v", claimed, p, err)
+			}
+			p.Ranges = c.Part.Ranges // of one that was not claimed they are as they were
+			same(t, "part", p, l.part(r.ID, 1))
+		})
+	}
+}
+
+func (s suite) leftOfPart(t *testing.T) {
+	l := s.open(t)
+	r := l.listed("1", []nudgewire.Phone{"447700900101", "447700900102", "447700900103", "447700900104", "447700900105"})
+	c := l.cut(r.ID, 1, noon)
+	c.Part.Ranges, c.Left = nudgewire.RowRanges{{First: 1, Last: 1}, {First: 3, Last: 4}}, nudgewire.RowRanges{{First: 5, Last: 5}}
+	c.Tally.Kept = 4
+	if err := l.NoteRows(l.ctx, r.ID, []nudgewire.RowNote{{Number: 2, Reason: "the contact is blocked"}, {Number: 5, Until: noon.Add(time.Hour)}}); err != nil {
+		t.Fatal(err)
+	}
+	p, claimed, err := l.ClaimPart(l.ctx, c)
+	if err != nil || !claimed || p.Rows != 3 || p.Attempt != 1 || p.SHA256 != "abc" || l.run(r.ID).Tally.Kept != 4 {
+		t.Fatalf("claimed %v: %+v, %v", claimed, p, err)
+	}
+	rest := l.part(r.ID, 2)
+	same(t, "rest", nudgewire.Part{RunID: r.ID, Number: 2, List: r.ID, Ranges: c.Left, Rows: 1, State: nudgewire.PartWaiting, UpdatedAt: noon}, rest)
+	var left []int64
+	if err := l.LeftOutRows(l.ctx, r.ID, func(row *nudgewire.ListRow) error { left = append(left, row.Number); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "left out", []int64{2}, left)
+	// Nobody on the rest may go now, then nobody ever.
+	rest.RetryAt, rest.Reason, rest.UpdatedAt = noon.Add(time.Hour), "over its limit", noon
+	if err := l.ReplacePart(l.ctx, owner, l.run(r.ID), rest); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "put off", rest, l.part(r.ID, 2))
+	rest.State, rest.RetryAt, rest.Reason, rest.Ranges, rest.Rows = nudgewire.PartExcluded, time.Time{}, "nobody is left", nil, 0
+	if err := l.ReplacePart(l.ctx, owner, l.run(r.ID), rest); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "excluded", rest, l.part(r.ID, 2))
+	moved(t, "once more", l.ReplacePart(l.ctx, owner, l.run(r.ID), rest))
+	again, err := l.PartsOfList(l.ctx, r.ID)
+	if err != nil || len(again) != 2 {
+		t.Errorf("%d parts, %v", len(again), err)
+	}
+}
+
+func (s suite) rowsFound(t *testing.T) {
+	l := s.open(t)
+	r := l.listed("1", []nudgewire.Phone{"447700900101", "447700900102"}, []nudgewire.Phone{"447700900101"})
+	if _, err := l.claim(r.ID, 2, noon); err != nil {
+		t.Fatal(err)
+	}
+	found, err := l.ListRowsOf(l.ctx, "447700900101", "", 50)
+	if err != nil || len(found) != 2 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if a, b := found[0], found[1]; a.Number != 1 || a.Part.Number != 1 || a.Part.State != nudgewire.PartWaiting || b.Number != 3 || b.Part.State != nudgewire.PartUploading || b.Of.ID != r.ID {
+		t.Errorf("%+v", found)
+	}
+	if at, err := l.RowPlace(l.ctx, r.ID, 2); err != nil || at != (nudgewire.Position{Row: 3, File: "list.csv"}) {
+		t.Errorf("row 2 stands in %+v, %v", at, err)
+	}
+}
+
+// rowStates asks v_rows, as an analyst does.
+func (s suite) rowStates(t *testing.T) {
+	l := s.open(t)
+	db := l.rawSQL()
+	r := l.listed("1", []nudgewire.Phone{"447700900101"}, []nudgewire.Phone{"447700900102", "447700900103", "447700900104"})
+	states := func(what, want string) {
+		t.Helper()
+		same(t, what, "run | number | state | part_run | part | message\n"+want, table(t, db, `select run, number, state, part_run, part, message from v_rows order by run, number`))
+	}
+	states("before", "1 | 1 | waiting | 1 | 1 |\n1 | 2 | waiting | 1 | 2 |\n1 | 3 | waiting | 1 | 2 |\n1 | 4 | waiting | 1 | 2 |\n")
+
+	first, err := l.claim(r.ID, 1, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.NoteRows(l.ctx, r.ID, []nudgewire.RowNote{{Number: 3, Reason: "the contact is blocked"}}); err != nil {
+		t.Fatal(err)
+	}
+	c := l.cut(r.ID, 2, noon)
+	c.Part.Ranges, c.Left = nudgewire.RowRanges{{First: 2, Last: 2}}, nudgewire.RowRanges{{First: 4, Last: 4}}
+	second, claimed, err := l.ClaimPart(l.ctx, c)
+	if err != nil || !claimed {
+		t.Fatalf("claimed %v, %v", claimed, err)
+	}
+	states("while they leave", "1 | 1 | uploading | 1 | 1 |\n1 | 2 | uploading | 1 | 2 |\n1 | 3 | excluded |  |  |\n1 | 4 | waiting | 1 | 3 |\n")
+
+	l.endPart(first, nudgewire.PartAccepted)
+	l.endPart(second, nudgewire.PartRejected)
+	l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
+	again := aRun("winback", "retry 1 of run 1")
+	again.State, again.RetryOf, again.Owner, again.LeaseEnd = nudgewire.RunUploading, r.ID, owner, noon.Add(time.Hour)
+	id, _, err := l.StartRunOf(l.ctx, again, []nudgewire.Part{{Number: 1, List: r.ID, Ranges: second.Ranges, Rows: 1, State: nudgewire.PartWaiting, UpdatedAt: noon}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	states("of a retry", "1 | 1 | accepted | 1 | 1 |\n1 | 2 | waiting | 2 | 1 |\n1 | 3 | excluded |  |  |\n1 | 4 | cancelled | 1 | 3 |\n")
+	if _, err := l.claim(id, 1, noon); err != nil {
+		t.Fatal(err)
+	}
+	states("of a retry that leaves", "1 | 1 | accepted | 1 | 1 |\n1 | 2 | uploading | 2 | 1 |\n1 | 3 | excluded |  |  |\n1 | 4 | cancelled | 1 | 3 |\n")
+
+	t.Run("or of their message", func(t *testing.T) {
+		l := s.open(t)
+		r := l.mustStart(aRun("winback", "1"))
+		r.Owner, r.LeaseEnd, r.State = owner, noon.Add(time.Hour), nudgewire.RunBuilding
+		if err := l.SetRun(l.ctx, "", r, nudgewire.RunPlanned); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.AddRows(l.ctx, owner, r.ID, []nudgewire.ListRow{
+			{Number: 1, Phone: "447911100001"}, {Number: 2, Phone: "447911100002"}, {Number: 3, Phone: "447911100003"}, {Number: -1, Given: "12", Reason: "too short"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r = l.mustSet(r, nudgewire.RunUploading)
+		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 2)); err != nil {
+			t.Fatal(err)
+		}
+		l.mustFinish(l.mustClaim(noon, 1)[0], nudgewire.StateRejected)
+		l.mustSet(r, nudgewire.RunCancelled)
+		same(t, "rows", "number | state | message\n-1 | excluded |\n1 | rejected | 1\n2 | waiting | 2\n3 | cancelled |\n",
+			table(t, l.rawSQL(), `select number, state, message from v_rows order by number`))
+	})
+}
+
+func (s suite) rowsAge(t *testing.T) {
+	l := s.open(t)
+	r := l.listed("1", []nudgewire.Phone{"447700900101", "447700900102"})
+	p, err := l.claim(r.ID, 1, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = l.endPart(p, nudgewire.PartInDoubt)
+	ended := l.run(r.ID)
+	ended.State, ended.Reason, ended.EndedAt, ended.Owner = nudgewire.RunPartial, "part 1 is in doubt", noon, ""
+	if err := l.SetRun(l.ctx, "", ended, nudgewire.RunUploading); err != nil {
+		t.Fatal(err)
+	}
+	keep := store.Retention{Lists: 30 * day, Phones: 180 * day}
+	retain := func(days int) (rows, cells int) {
+		t.Helper()
+		now := noon.Add(time.Duration(days) * day)
+		l.at(now)
+		if _, err := l.Retain(l.ctx, keep, now); err != nil {
+			t.Fatal(err)
+		}
+		err := l.ListRows(l.ctx, r.ID, nudgewire.RowRanges{{First: 1, Last: 9}}, func(row *nudgewire.ListRow) error {
+			rows, cells = rows+1, cells+len(row.Cells)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows, cells
+	}
+	if rows, cells := retain(31); rows != 2 || cells != 2 {
+		t.Errorf("of a part in doubt are left %d rows with %d cells", rows, cells)
+	}
+	next := l.run(r.ID)
+	next.State, next.Reason = nudgewire.RunDone, ""
+	p.State, p.Reason, p.Resolved = nudgewire.PartAccepted, "by Ann", "by Ann"
+	if err := l.ResolvePart(l.ctx, nudgewire.RunPartial, next, p); err != nil {
+		t.Fatal(err)
+	}
+	if rows, cells := retain(31); rows != 2 || cells != 0 || l.run(r.ID).BlankedAt.IsZero() || l.part(r.ID, 1).SHA256 != "abc" {
+		t.Errorf("after its age are left %d rows with %d cells", rows, cells)
+	}
+	if got, err := l.FilesTo(l.ctx, []nudgewire.Phone{"447700900101"}, noon.Add(-time.Hour)); err != nil || len(got) != 1 {
+		t.Errorf("who was on the file is forgotten: %v, %v", got, err)
+	}
+	if rows, _ := retain(99); rows != 2 {
+		t.Errorf("%d rows are left while limits look back", rows)
+	}
+	keep.Rows = 120 * day
+	if rows, _ := retain(101); rows != 2 {
+		t.Errorf("%d rows are left while a rule looks back", rows)
+	}
+	keep.Phones = 110 * day
+	if rows, _ := retain(111); rows != 0 || l.part(r.ID, 1).Rows != 2 {
+		t.Errorf("%d rows are left", rows)
+	}
+}
+
+func (s suite) rowsForgotten(t *testing.T) {
+	const gone = nudgewire.Phone("447700900101")
+	l := s.open(t)
+	r := l.listed("1", []nudgewire.Phone{gone, "447700900102"}, []nudgewire.Phone{gone})
+	p, err := l.claim(r.ID, 1, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Forget(l.ctx, []nudgewire.Phone{gone}, "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	orders, err := l.Erasures(l.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits, err := l.Erase(l.ctx, orders)
+	if want := "a file of run 1 of winback, which is being sent"; err != nil || waits != want {
+		t.Fatalf("it waits for %q, %v", waits, err)
+	}
+	l.endPart(p, nudgewire.PartAccepted)
+	if waits, err := l.Erase(l.ctx, orders); err != nil || waits != "" {
+		t.Fatalf("it waits for %q, %v", waits, err)
+	}
+	if found, err := l.ListRowsOf(l.ctx, gone, "", 50); err != nil || len(found) != 0 {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	same(t, "rows", []int64{1, 2, 3}, l.numbersOf(r.ID, nudgewire.RowRange{First: 1, Last: 9}))
+	if p := l.part(r.ID, 1); p.SHA256 != "abc" || p.Rows != 2 {
+		t.Errorf("the part is %+v", p)
+	}
+	if room, err := l.Room(l.ctx, nudgewire.RoomQuestion{Now: noon.Add(time.Minute), Per: time.Hour, Most: 5, Least: 1}); err != nil || room.Contacts != 2 {
+		t.Errorf("the account reached %d, %v", room.Contacts, err)
+	}
+}

@@ -1,0 +1,183 @@
+package suite
+
+import (
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/regular"
+	"github.com/nudgewire/nudgewire/store"
+)
+
+// dataPage is the page whose questions are asked here.
+const dataPage = "../../docs/data.md"
+
+// question is a heading of the page, its SQL, and the answer that the page shows.
+var question = regexp.MustCompile("(?s)\n### (\\d+\\. [^\n]+)\n\n```sql\n(.*?)```\n\n```text\n(.*?)```")
+
+// openData asks the questions of the page about open data, each by the SQL and with the answer of the page itself.
+func (s suite) openData(t *testing.T) {
+	page, err := regular.ReadSmall(dataPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := s.open(t)
+	l.smallShop()
+	db := l.rawSQL()
+	asked := question.FindAllStringSubmatch(string(page), -1)
+	if len(asked) != 10 {
+		t.Errorf("the page asks %d questions", len(asked))
+	}
+	for _, q := range asked {
+		t.Run(q[1], func(t *testing.T) { same(t, q[2], q[3], table(t, db, q[2])) })
+	}
+	t.Run("nothing personal", func(t *testing.T) {
+		for _, view := range []string{"v_messages", "v_events", "v_contacts", "v_runs", "v_rows"} {
+			if !strings.Contains(string(page), "\n| `"+view+"` |") {
+				t.Errorf("the page does not describe %s", view)
+			}
+			text := table(t, db, "select * from "+view)
+			for _, secret := range []string{"447700900123", "447700900145", "Ana", "cart-7", `{"`, "as the test says", "by hand"} {
+				if strings.Contains(text, secret) {
+					t.Errorf("%s shows %q:\n%s", view, secret, text)
+				}
+			}
+			columns, _, _ := strings.Cut(text, "\n")
+			for _, name := range strings.Split(columns, " | ") {
+				if !regexp.MustCompile("\n\\| `" + view + "` \\|[^\n]*`" + name + "`").Match(page) {
+					t.Errorf("the page does not name column %s of %s", name, view)
+				}
+			}
+		}
+	})
+	t.Run("phones are masked as the product masks them", func(t *testing.T) {
+		l := s.open(t)
+		db := l.rawSQL()
+		want := map[string]bool{}
+		for _, p := range []nudgewire.Phone{"44770", "44770090", "447700901", "4477009001", "447700900123", "123456789012345"} {
+			l.enqueue(string(p), phone(p))
+			want[p.Masked()] = true
+		}
+		for _, got := range strings.Split(strings.TrimSpace(table(t, db, "select phone from v_messages")), "\n")[1:] {
+			if !want[got] {
+				t.Errorf("a view shows %q, and the product %v", got, want)
+			}
+		}
+	})
+}
+
+// smallShop is two days of a shop: messages of each state, events that came to nothing, consents and a campaign.
+func (l *ledger) smallShop() {
+	thanks := func(p *nudgewire.Plan) {
+		w := &p.Proposals[0]
+		p.Event.Kind = "order.created"
+		w.Decision.Trigger, w.Correlation.Trigger, w.Message.Trigger = "thanks", "thanks", "thanks"
+		w.Message.Category, w.Message.Send.Template, w.Message.DueAt = nudgewire.Utility, "order_update", p.Event.ReceivedAt
+	}
+	at := func(when time.Time) change {
+		return func(p *nudgewire.Plan) {
+			p.Event.ReceivedAt, p.Event.OccurredAt = when, when
+			p.Proposals[0].Decision.At, p.Proposals[0].EventAt, p.Proposals[0].Message.DueAt = when, when, when.Add(time.Hour)
+			l.at(when)
+		}
+	}
+	poll := func(id nudgewire.MessageID, status nudgewire.Status, class nudgewire.ErrorClass, when time.Time) {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: status, Class: class, At: when, NextPollAt: when.Add(time.Hour)}); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	const ana, ben, cyd = nudgewire.Phone("447700900123"), nudgewire.Phone("447700900145"), nudgewire.Phone("4915112345678")
+	noonNext := noon.Add(24 * time.Hour)
+
+	a := l.mustFinish(l.claimedAt(noon.Add(time.Hour), "cart-7", at(noon), phone(ana)), nudgewire.StateAccepted)
+	poll(a.MessageID, nudgewire.StatusDelivered, "", a.At.Add(5*time.Second))
+	b := l.mustFinish(l.claimedAt(noon.Add(2*time.Hour), "1001", at(noon.Add(2*time.Hour)), phone(ben), thanks), nudgewire.StateAccepted)
+	poll(b.MessageID, nudgewire.StatusFailed, nudgewire.ErrorPermanent, b.At.Add(time.Minute))
+	l.mustFinish(l.claimedAt(noonNext, "1002", at(noonNext), phone(cyd), thanks), nudgewire.StateInDoubt)
+	c := l.mustFinish(l.claimedAt(noonNext.Add(time.Minute), "1003", at(noonNext.Add(time.Minute)), phone(ana), thanks), nudgewire.StateAccepted)
+	poll(c.MessageID, nudgewire.StatusRead, "", c.At.Add(time.Minute))
+	l.enqueue("cart-8", at(noonNext.Add(2*time.Minute)), phone(cyd))
+	l.enqueue("cart-9", at(noonNext.Add(3*time.Minute)), phone(ben))
+	l.mustAccept(order("cart-9", at(noonNext.Add(4*time.Minute)), phone(ben)))
+
+	skipped := cart("cart-10", at(noonNext.Add(5*time.Minute)), phone(ana))
+	skipped.Proposals[0].Decision.Outcome, skipped.Proposals[0].Message = nudgewire.Skipped, nudgewire.Message{}
+	l.settleBy(func(w nudgewire.Proposal, _ nudgewire.Facts) nudgewire.Settlement {
+		return nudgewire.Settlement{Outcome: w.Decision.Outcome}
+	})
+	l.mustAccept(skipped)
+	unheard := cart("lead-1", at(noonNext.Add(6*time.Minute)), phone(cyd))
+	unheard.Event.Connector, unheard.Event.Kind, unheard.Proposals = "crm", "form.submitted", nil
+	l.mustAccept(unheard)
+
+	if err := l.SaveConsents(l.ctx, []nudgewire.ConsentRecord{
+		{Phone: ana, Consent: nudgewire.ConsentGiven, At: noon, Source: "by hand"}, {Phone: ben, Consent: nudgewire.ConsentWithdrawn, At: noonNext, Source: "by hand"},
+	}); err != nil {
+		l.t.Fatal(err)
+	}
+	if _, err := l.Block(l.ctx, []store.Block{{Phone: ben, Reason: "as the test says", Source: "by hand"}}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.ended("2026-03-02 10:00", nudgewire.PartAccepted, nudgewire.PartInDoubt)
+}
+
+// rawSQL is the data as another program opens it.
+func (l *ledger) rawSQL() *sql.DB {
+	driver, address, _ := strings.Cut(l.dsn, ":")
+	switch driver {
+	case "sqlite":
+		driver, address = "sqlite3", "file:"+address+"?mode=ro"
+	default:
+		driver, address, _ = strings.Cut("pgx "+l.dsn, " ")
+		address, _, _ = strings.Cut(address, "#")
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// table is the answer to a question, a line for each row.
+func table(t testing.TB, db *sql.DB, query string) string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{strings.Join(names, " | ")}
+	for rows.Next() {
+		values, into := make([]any, len(names)), make([]any, len(names))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		cells := make([]string, len(names))
+		for i, v := range values {
+			switch v := v.(type) {
+			case nil:
+			case []byte:
+				cells[i] = string(v)
+			default:
+				cells[i] = fmt.Sprint(v)
+			}
+		}
+		lines = append(lines, strings.TrimRight(strings.Join(cells, " | "), " "))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

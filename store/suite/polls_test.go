@@ -1,0 +1,221 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+// followed stores an accepted message whose first look is due at once.
+func (l *ledger) followed(key string) nudgewire.MessageID {
+	l.t.Helper()
+	d := l.claimed(key)
+	a := attempt(d, nudgewire.StateAccepted)
+	a.Message.NextPollAt = a.At
+	if err := l.Finish(l.ctx, a); err != nil {
+		l.t.Fatal(err)
+	}
+	return d.ID
+}
+
+func (s suite) polls(t *testing.T) {
+	start := noon.Add(2 * time.Hour)
+	t.Run("due messages are claimed once, longest waiting first, and again after the lease", s.dueMessagesAreAskedAboutOnce)
+
+	type look struct {
+		status nudgewire.Status
+		final  bool
+	}
+	tests := map[string]struct {
+		looks []look
+		want  nudgewire.Status
+		final bool
+		seen  []nudgewire.Status // whose first-seen times are set
+	}{
+		"the usual way":                          {[]look{{"queued", false}, {"sent", false}, {"delivered", true}}, "delivered", true, []nudgewire.Status{"sent", "delivered"}},
+		"delivered becomes read":                 {[]look{{"delivered", true}, {"read", true}}, "read", true, []nudgewire.Status{"delivered", "read"}},
+		"delivered becomes nothing else":         {[]look{{"delivered", true}, {"failed", true}, {"sent", false}, {"odd", false}}, "delivered", true, []nudgewire.Status{"delivered"}},
+		"delivered and still followed":           {[]look{{"delivered", false}, {"sent", false}}, "delivered", false, []nudgewire.Status{"delivered"}},
+		"followed to read":                       {[]look{{"delivered", false}, {"delivered", false}, {"read", false}}, "read", true, []nudgewire.Status{"delivered", "read"}},
+		"delivered, then given up":               {[]look{{"delivered", false}, {"expired", true}}, "delivered", true, []nudgewire.Status{"delivered"}},
+		"failed is never left":                   {[]look{{"failed", true}, {"delivered", true}, {"read", true}}, "failed", true, []nudgewire.Status{"failed"}},
+		"read is never left":                     {[]look{{"read", true}, {"failed", true}}, "read", true, []nudgewire.Status{"read"}},
+		"expired is never left":                  {[]look{{"expired", true}, {"delivered", true}}, "expired", true, nil},
+		"any order is accepted before the end":   {[]look{{"sent", false}, {"queued", false}, {"sent", false}}, "sent", false, []nudgewire.Status{"sent"}},
+		"an unknown word is kept and followed":   {[]look{{"sent", false}, {"simmering", false}}, "simmering", false, []nudgewire.Status{"sent"}},
+		"a look that brings nothing changes not": {[]look{{"sent", false}, {"", false}}, "sent", false, []nudgewire.Status{"sent"}},
+		"failed is final whoever forgets to say": {[]look{{"failed", false}}, "failed", true, []nudgewire.Status{"failed"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			id := l.followed("1")
+			first := map[nudgewire.Status]time.Time{}
+			var at time.Time
+			for i, k := range tt.looks {
+				at = start.Add(time.Duration(i) * time.Minute)
+				p := nudgewire.Poll{MessageID: id, Status: k.status, Final: k.final, At: at, NextPollAt: at.Add(time.Hour)}
+				if err := l.FinishPoll(l.ctx, p); err != nil {
+					t.Fatal(err)
+				}
+				if _, known := first[k.status]; !known {
+					first[k.status] = at
+				}
+			}
+			m, err := l.Message(l.ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Status != tt.want || m.Final != tt.final || m.Polls != len(tt.looks) || m.NextPollAt.IsZero() != tt.final {
+				t.Errorf("message %+v", m)
+			}
+			if !tt.final && !m.NextPollAt.Equal(at.Add(time.Hour)) {
+				t.Errorf("next poll %v", m.NextPollAt)
+			}
+			want := map[nudgewire.Status]time.Time{}
+			for _, s := range tt.seen {
+				want[s] = first[s]
+			}
+			got := map[nudgewire.Status]time.Time{}
+			for s, at := range map[nudgewire.Status]time.Time{"sent": m.SentAt, "delivered": m.DeliveredAt, "read": m.ReadAt, "failed": m.FailedAt} {
+				if !at.IsZero() {
+					got[s] = at
+				}
+			}
+			same(t, "first seen", want, got)
+			if _, ok, err := l.NextPoll(l.ctx); ok == tt.final || err != nil {
+				t.Errorf("NextPoll finds something: %v (%v)", ok, err)
+			}
+		})
+	}
+	t.Run("the reason and the service's time are kept", s.theReasonAndTheServicesTimeAreKept)
+	t.Run("a poll of no message, or without a time, is refused", s.aPollOfNoMessageIsRefused)
+}
+
+func (s suite) dueMessagesAreAskedAboutOnce(t *testing.T) {
+	start := noon.Add(2 * time.Hour)
+	l := s.open(t)
+	for i := range 3 {
+		l.followed(fmt.Sprint(i))
+	}
+	claim := func(at time.Time, n int) (ids []nudgewire.MessageID) {
+		got, err := l.ClaimPolls(l.ctx, at, time.Minute, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range got {
+			ids = append(ids, m.ID)
+			if !m.NextPollAt.Equal(at.Add(time.Minute)) {
+				t.Errorf("next poll %v", m.NextPollAt)
+			}
+		}
+		return ids
+	}
+	same(t, "none", []nudgewire.MessageID{}, claim(noon, 9))
+	same(t, "two", []nudgewire.MessageID{1, 2}, claim(start, 2))
+	same(t, "the third", []nudgewire.MessageID{3}, claim(start, 2))
+	same(t, "all claimed", []nudgewire.MessageID{}, claim(start, 2))
+	same(t, "lapsed", []nudgewire.MessageID{1, 2, 3}, claim(start.Add(time.Minute), 9))
+	at, ok, err := l.NextPoll(l.ctx)
+	if err != nil || !ok || !at.Equal(start.Add(2*time.Minute)) {
+		t.Errorf("NextPoll = %v, %v, %v", at, ok, err)
+	}
+}
+
+func (s suite) theReasonAndTheServicesTimeAreKept(t *testing.T) {
+	start := noon.Add(2 * time.Hour)
+	l := s.open(t)
+	id := l.followed("1")
+	told := start.Add(-time.Minute)
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "no such number", ToldAt: told, Final: true, At: start}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := l.Message(l.ctx, id)
+	if err != nil || m.Error != "no such number" || !m.ToldAt.Equal(told) || !m.StatusAt.Equal(start) {
+		t.Errorf("message %+v (%v)", m, err)
+	}
+	l.totals(map[string]int64{"messages": 1, "messages_failed": 1, "polls": 1})
+}
+
+func (s suite) aPollOfNoMessageIsRefused(t *testing.T) {
+	l := s.open(t)
+	err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 4, At: noon, NextPollAt: noon})
+	wantErr(t, err, "poll of message 4: not found")
+	if !errors.Is(err, nudgewire.ErrNotFound) {
+		t.Error("not ErrNotFound")
+	}
+	wantErr(t, l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 4, At: noon}), "poll of message 4: needs its time, and the next one unless it is final")
+	_, err = l.ClaimPolls(l.ctx, noon, 0, 1)
+	wantErr(t, err, "claim polls: needs a lease")
+}
+
+// What is due and old is listed without an order of the service, and ends without counting as a look. What nobody has asked about is
+// listed only where nobody can.
+func (s suite) overdue(t *testing.T) {
+	l := s.open(t)
+	a := l.mustFinish(l.claimed("1"), nudgewire.StateAccepted)
+	id, at := a.MessageID, a.At
+	listed := func(now, accepted time.Time) (ids []nudgewire.MessageID) {
+		t.Helper()
+		got, err := l.OverduePolls(l.ctx, now, accepted, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			ids = append(ids, got[i].ID)
+		}
+		return ids
+	}
+	none := []nudgewire.MessageID(nil)
+	due := a.Message.NextPollAt
+	same(t, "before anybody asked", none, listed(due, at))
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, At: due, NextPollAt: due}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "before it is due", none, listed(due.Add(-time.Second), at))
+	same(t, "while it is young", none, listed(due, at.Add(-time.Second)))
+	same(t, "due and old", []nudgewire.MessageID{id}, listed(due, at))
+
+	l.enqueue("2", account("gone"))
+	_, claims := l.claimFor("gone", noon.Add(time.Hour))
+	b := attempt(claims[0], nudgewire.StateAccepted)
+	b.Message.ServiceID, b.Message.NextPollAt = "77", due
+	if err := l.Finish(l.ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "of an account that left the config, too", []nudgewire.MessageID{id, b.MessageID}, listed(due, b.At))
+
+	if _, err := l.ClaimPolls(l.ctx, due, time.Minute, 1); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "while it is asked about", []nudgewire.MessageID{b.MessageID}, listed(due, at))
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusExpired, Final: true, Unasked: true, At: due}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := l.Message(l.ctx, id)
+	if err != nil || m.Status != nudgewire.StatusExpired || m.Polls != 1 || !m.Final {
+		t.Errorf("%+v (%v)", m, err)
+	}
+	l.totals(map[string]int64{"polls": 1, "messages_expired": 1})
+}
+
+// says is what the service says of a message when it is asked.
+func (l *ledger) says(id nudgewire.MessageID, status nudgewire.Status, class nudgewire.ErrorClass, words string, at time.Time) {
+	l.t.Helper()
+	p := nudgewire.Poll{MessageID: id, Status: status, Error: words, Class: class, At: at, NextPollAt: at.Add(time.Minute)}
+	if err := l.FinishPoll(l.ctx, p); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// failed tells that a message failed, for want of points or for a reason of its own.
+func (l *ledger) failed(id nudgewire.MessageID, at time.Time, class nudgewire.ErrorClass) {
+	l.t.Helper()
+	err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, Class: class, At: at})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
