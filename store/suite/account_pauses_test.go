@@ -128,7 +128,7 @@ func (p pair) nodePauses(t *testing.T) {
 		other := b.Account("", 0).Pause(store.HeldSends, "w")
 		until(t, "the other has heard", func() bool { return other.Paused() != none })
 		same(t, "its try", true, b.swap(other, other.Paused(), refused(noon, 4)))
-		late := p.join(t, b)
+		late := join(t, b)
 		same(t, "a node that comes later", refused(noon, 4), late.Account("", 0).Pause(store.HeldSends, "w").Paused())
 	})
 }

@@ -9,14 +9,6 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-func account(name string) change {
-	return func(p *nudgewire.Plan) {
-		for i := range p.Proposals {
-			p.Proposals[i].Message.Account = name
-		}
-	}
-}
-
 // claimFor claims what is due of an account.
 func (l *ledger) claimFor(name string, at time.Time) (ids []nudgewire.MessageID, got []nudgewire.Message) {
 	l.t.Helper()
@@ -59,174 +51,197 @@ func (l *ledger) acceptedAt(d nudgewire.Message) {
 
 // accounts are worked on side by side and never meet.
 func (s suite) accounts(t *testing.T) {
-	dueLater := due(noon.Add(time.Hour + time.Minute))
-	due := noon.Add(time.Hour)
-	t.Run("a claim takes what waits for its account alone", func(t *testing.T) {
-		l := s.open(t)
-		a, b := l.enqueue("1"), l.enqueue("2", account("brand-b"))
-		later := l.enqueue("3", account("brand-b"), dueLater)
-		urgent := l.enqueue("4", account("brand-b"), category(nudgewire.Utility))
-		got, _ := l.claimFor("brand-b", due)
-		same(t, "of brand-b", []nudgewire.MessageID{urgent, b}, got)
-		got, _ = l.claimFor("", due)
-		same(t, "of api", []nudgewire.MessageID{a}, got)
-		if at, ok, err := l.Account("", 0).NextDue(l.ctx); ok || err != nil {
-			t.Errorf("api waits for %v (%v)", at, err)
+	t.Run("a claim takes what waits for its account alone", s.aClaimTakesWhatItsAccountHas)
+	t.Run("what one account's claims passed does not hide another's rows", s.aClaimOfOneAccountHidesNothingOfAnother)
+	t.Run("those who wait are woken by account", s.sendersAreWokenByAccount)
+	t.Run("a message is asked about at its own account, whatever its id", s.aMessageIsAskedAboutAtItsAccount)
+	t.Run("sent again, it is sent by the same account", s.aMessageThatGoesAgainKeepsItsAccount)
+	t.Run("what the service could not pay for goes again by the same account", s.whatWantedPointsGoesAgainByItsAccount)
+	t.Run("a run and all that comes of it are of its account", s.aRunIsOfItsAccount)
+	t.Run("a restart leaves each row to its account", s.aRestartLeavesEachRowToItsAccount)
+	t.Run("what waits for an account that is gone is paused, and says so", s.whatWaitsForAnAccountThatIsGoneIsPaused)
+}
+
+func (s suite) aClaimTakesWhatItsAccountHas(t *testing.T) {
+	dueAt := noon.Add(time.Hour)
+	l := s.open(t)
+	a, b := l.enqueue("1"), l.enqueue("2", account("brand-b"))
+	later := l.enqueue("3", account("brand-b"), due(dueAt.Add(time.Minute)))
+	urgent := l.enqueue("4", account("brand-b"), category(nudgewire.Utility))
+	got, _ := l.claimFor("brand-b", dueAt)
+	same(t, "of brand-b", []nudgewire.MessageID{urgent, b}, got)
+	got, _ = l.claimFor("", dueAt)
+	same(t, "of api", []nudgewire.MessageID{a}, got)
+	if at, ok, err := l.Account("", 0).NextDue(l.ctx); ok || err != nil {
+		t.Errorf("api waits for %v (%v)", at, err)
+	}
+	for what, next := range map[string]func() (time.Time, bool, error){
+		"brand-b": func() (time.Time, bool, error) { return l.Account("brand-b", 0).NextDue(l.ctx) },
+		"all":     func() (time.Time, bool, error) { return l.NextDue(l.ctx) },
+	} {
+		if at, ok, err := next(); !ok || err != nil || !at.Equal(dueAt.Add(time.Minute)) {
+			t.Errorf("NextDue of %s = %v, %v, %v", what, at, ok, err)
 		}
-		for what, next := range map[string]func() (time.Time, bool, error){
-			"brand-b": func() (time.Time, bool, error) { return l.Account("brand-b", 0).NextDue(l.ctx) },
-			"all":     func() (time.Time, bool, error) { return l.NextDue(l.ctx) },
-		} {
-			if at, ok, err := next(); !ok || err != nil || !at.Equal(due.Add(time.Minute)) {
-				t.Errorf("NextDue of %s = %v, %v, %v", what, at, ok, err)
-			}
+	}
+	got, _ = l.claimFor("brand-b", dueAt.Add(time.Minute))
+	same(t, "later", []nudgewire.MessageID{later}, got)
+}
+
+func (s suite) aClaimOfOneAccountHidesNothingOfAnother(t *testing.T) {
+	dueAt := noon.Add(time.Hour)
+	l := s.open(t)
+	l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind", Reason: "a test"})
+	a, b := l.enqueue("1"), l.enqueue("2", account("brand-b"))
+	for _, name := range []string{"", "brand-b"} {
+		if got, _ := l.claimFor(name, dueAt); len(got) > 0 {
+			t.Fatalf("claimed %v", got)
 		}
-		got, _ = l.claimFor("brand-b", due.Add(time.Minute))
-		same(t, "later", []nudgewire.MessageID{later}, got)
-	})
-	t.Run("what one account's claims passed does not hide another's rows", func(t *testing.T) {
-		l := s.open(t)
-		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind", Reason: "a test"})
-		a, b := l.enqueue("1"), l.enqueue("2", account("brand-b"))
-		for _, name := range []string{"", "brand-b"} {
-			if got, _ := l.claimFor(name, due); len(got) > 0 {
-				t.Fatalf("claimed %v", got)
-			}
+	}
+	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := l.claimFor("brand-b", dueAt)
+	same(t, "of brand-b", []nudgewire.MessageID{b}, got)
+	got, _ = l.claimFor("", dueAt)
+	same(t, "of api", []nudgewire.MessageID{a}, got)
+}
+
+func (s suite) sendersAreWokenByAccount(t *testing.T) {
+	dueAt := noon.Add(time.Hour)
+	l := s.open(t)
+	l.enqueue("1", account("brand-b"))
+	_, got := l.claimFor("brand-b", dueAt)
+	l.acceptedAt(got[0])
+	l.enqueue("2")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// A node may hear its own notice, which is for all accounts.
+	woken := slices.DeleteFunc(l.dueOf, func(name string) bool { return name == store.EveryAccount })
+	same(t, "woken for a send", []string{"brand-b", ""}, woken)
+	same(t, "woken for a look", []string{"brand-b"}, l.pollOf)
+}
+
+func (s suite) aMessageIsAskedAboutAtItsAccount(t *testing.T) {
+	dueAt := noon.Add(time.Hour)
+	l := s.open(t)
+	l.enqueue("1")
+	l.enqueue("2", account("brand-b"))
+	for _, name := range []string{"", "brand-b"} {
+		_, got := l.claimFor(name, dueAt)
+		l.acceptedAt(got[0]) // both with the same id
+	}
+	at := dueAt.Add(time.Minute)
+	for name, want := range map[string]nudgewire.MessageID{"": 1, "brand-b": 2} {
+		next, ok, err := l.Account(name, 0).NextPoll(l.ctx)
+		if !ok || err != nil || !next.Equal(dueAt.Add(6*time.Second)) {
+			t.Errorf("NextPoll of %q = %v, %v, %v", name, next, ok, err)
 		}
-		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
+		same(t, "asked at "+name, []nudgewire.MessageID{want}, l.pollsOf(name, at))
+	}
+	same(t, "of an account that sent nothing", []nudgewire.MessageID(nil), l.pollsOf("brand-c", at.Add(time.Hour)))
+	for id := range nudgewire.MessageID(2) {
+		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, At: at, NextPollAt: at}); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := l.claimFor("brand-b", due)
-		same(t, "of brand-b", []nudgewire.MessageID{b}, got)
-		got, _ = l.claimFor("", due)
-		same(t, "of api", []nudgewire.MessageID{a}, got)
-	})
-	t.Run("those who wait are woken by account", func(t *testing.T) {
-		l := s.open(t)
-		l.enqueue("1", account("brand-b"))
-		_, got := l.claimFor("brand-b", due)
-		l.acceptedAt(got[0])
-		l.enqueue("2")
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		// A node may hear its own notice, which is for all accounts.
-		woken := slices.DeleteFunc(l.dueOf, func(name string) bool { return name == store.EveryAccount })
-		same(t, "woken for a send", []string{"brand-b", ""}, woken)
-		same(t, "woken for a look", []string{"brand-b"}, l.pollOf)
-	})
-	t.Run("a message is asked about at its own account, whatever its id", func(t *testing.T) {
-		l := s.open(t)
-		l.enqueue("1")
-		l.enqueue("2", account("brand-b"))
-		for _, name := range []string{"", "brand-b"} {
-			_, got := l.claimFor(name, due)
-			l.acceptedAt(got[0]) // both with the same id
+	}
+	late, err := l.OverduePolls(l.ctx, at.Add(time.Hour), at.Add(time.Hour), 9)
+	if err != nil || len(late) != 2 {
+		t.Errorf("%d messages ran out of time, %v: want those of every account", len(late), err)
+	}
+}
+
+func (s suite) aMessageThatGoesAgainKeepsItsAccount(t *testing.T) {
+	dueAt := noon.Add(time.Hour)
+	l := s.open(t)
+	for _, key := range []string{"1", "2", "3"} {
+		l.enqueue(key, account("brand-b"))
+	}
+	_, got := l.claimFor("brand-b", dueAt)
+	l.mustFinish(got[0], nudgewire.StateInDoubt)
+	l.mustFinish(got[1], nudgewire.StateRejected)
+	l.mustFinish(got[2], nudgewire.StateInDoubt)
+	if err := l.Resolve(l.ctx, got[0].ID, nudgewire.ResolveResend, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Resolve(l.ctx, got[2].ID, nudgewire.ResolveAccepted, ""); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := l.Message(l.ctx, got[2].ID); err != nil || m.Account != "brand-b" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, _, err := l.Retry(l.ctx, store.Retry{Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: dueAt}); err != nil {
+		t.Fatal(err)
+	}
+	if ids, _ := l.claimFor("", dueAt.Add(time.Hour)); len(ids) > 0 {
+		t.Errorf("api sends %v", ids)
+	}
+	ids, _ := l.claimFor("brand-b", dueAt.Add(time.Minute))
+	same(t, "sent again", []nudgewire.MessageID{got[0].ID, 4}, ids)
+}
+
+func (s suite) whatWantedPointsGoesAgainByItsAccount(t *testing.T) {
+	dueAt := noon.Add(time.Hour)
+	l := s.open(t)
+	l.enqueue("1", account("brand-b"))
+	_, got := l.claimFor("brand-b", dueAt)
+	l.acceptedAt(got[0])
+	l.failed(got[0].ID, dueAt.Add(time.Minute), nudgewire.ErrorNoPoints)
+	ids, _ := l.claimFor("brand-b", dueAt.Add(time.Hour))
+	same(t, "sent again", []nudgewire.MessageID{2}, ids)
+}
+
+func (s suite) aRunIsOfItsAccount(t *testing.T) {
+	l := s.open(t)
+	one := aRun("winback", "1")
+	one.Account = "brand-b"
+	r := l.mustSet(l.mustStart(one), nudgewire.RunBuilding)
+	if r.State = nudgewire.RunUploading; l.SaveParts(l.ctx, "", r, parts(r.ID, 1)) != nil {
+		t.Fatal("save parts")
+	}
+	if got := l.run(r.ID); got.Account != "brand-b" {
+		t.Errorf("the run is of account %q", got.Account)
+	}
+	l.accept(r, 1, numbers(1, 2), nil)
+	same(t, "asked at api", []nudgewire.MessageID(nil), l.pollsOf("", noon.Add(time.Hour)))
+	same(t, "asked at brand-b", []nudgewire.MessageID{1, 2}, l.pollsOf("brand-b", noon.Add(time.Hour)))
+}
+
+func (s suite) aRestartLeavesEachRowToItsAccount(t *testing.T) {
+	dueAt := noon.Add(time.Hour)
+	l := s.open(t)
+	l.enqueue("1")
+	l.enqueue("2", account("brand-b"))
+	l.claimFor("", dueAt)
+	l.claimFor("brand-b", dueAt)
+	l = reopenAfter(t, l)
+	if _, err := l.RescueClaims(l.ctx, dueAt, "node:2:def"); err != nil {
+		t.Fatal(err)
+	}
+	for name, id := range map[string]nudgewire.MessageID{"": 1, "brand-b": 2} {
+		if d := l.message(id); d.Account != name || d.State != nudgewire.StateInDoubt {
+			t.Errorf("message %d is %s of account %q", id, d.State, d.Account)
 		}
-		at := due.Add(time.Minute)
-		for name, want := range map[string]nudgewire.MessageID{"": 1, "brand-b": 2} {
-			next, ok, err := l.Account(name, 0).NextPoll(l.ctx)
-			if !ok || err != nil || !next.Equal(due.Add(6*time.Second)) {
-				t.Errorf("NextPoll of %q = %v, %v, %v", name, next, ok, err)
-			}
-			same(t, "asked at "+name, []nudgewire.MessageID{want}, l.pollsOf(name, at))
-		}
-		same(t, "of an account that sent nothing", []nudgewire.MessageID(nil), l.pollsOf("brand-c", at.Add(time.Hour)))
-		for id := range nudgewire.MessageID(2) {
-			if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, At: at, NextPollAt: at}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		late, err := l.OverduePolls(l.ctx, at.Add(time.Hour), at.Add(time.Hour), 9)
-		if err != nil || len(late) != 2 {
-			t.Errorf("%d messages ran out of time, %v: want those of every account", len(late), err)
-		}
-	})
-	t.Run("sent again, it is sent by the same account", func(t *testing.T) {
-		l := s.open(t)
-		for _, key := range []string{"1", "2", "3"} {
-			l.enqueue(key, account("brand-b"))
-		}
-		_, got := l.claimFor("brand-b", due)
-		l.mustFinish(got[0], nudgewire.StateInDoubt)
-		l.mustFinish(got[1], nudgewire.StateRejected)
-		l.mustFinish(got[2], nudgewire.StateInDoubt)
-		if err := l.Resolve(l.ctx, got[0].ID, nudgewire.ResolveResend, ""); err != nil {
+		if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Resolve(l.ctx, got[2].ID, nudgewire.ResolveAccepted, ""); err != nil {
-			t.Fatal(err)
-		}
-		if m, err := l.Message(l.ctx, got[2].ID); err != nil || m.Account != "brand-b" {
-			t.Errorf("%+v, %v", m, err)
-		}
-		if _, _, err := l.Retry(l.ctx, store.Retry{Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: due}); err != nil {
-			t.Fatal(err)
-		}
-		if ids, _ := l.claimFor("", due.Add(time.Hour)); len(ids) > 0 {
-			t.Errorf("api sends %v", ids)
-		}
-		ids, _ := l.claimFor("brand-b", due.Add(time.Minute))
-		same(t, "sent again", []nudgewire.MessageID{got[0].ID, 4}, ids)
-	})
-	t.Run("what the service could not pay for goes again by the same account", func(t *testing.T) {
-		l := s.open(t)
-		l.enqueue("1", account("brand-b"))
-		_, got := l.claimFor("brand-b", due)
-		l.acceptedAt(got[0])
-		l.failed(got[0].ID, due.Add(time.Minute), nudgewire.ErrorNoPoints)
-		ids, _ := l.claimFor("brand-b", due.Add(time.Hour))
-		same(t, "sent again", []nudgewire.MessageID{2}, ids)
-	})
-	t.Run("a run and all that comes of it are of its account", func(t *testing.T) {
-		l := s.open(t)
-		one := aRun("winback", "1")
-		one.Account = "brand-b"
-		r := l.mustSet(l.mustStart(one), nudgewire.RunBuilding)
-		if r.State = nudgewire.RunUploading; l.SaveParts(l.ctx, "", r, parts(r.ID, 1)) != nil {
-			t.Fatal("save parts")
-		}
-		if got := l.run(r.ID); got.Account != "brand-b" {
-			t.Errorf("the run is of account %q", got.Account)
-		}
-		l.accept(r, 1, numbers(1, 2), nil)
-		same(t, "asked at api", []nudgewire.MessageID(nil), l.pollsOf("", noon.Add(time.Hour)))
-		same(t, "asked at brand-b", []nudgewire.MessageID{1, 2}, l.pollsOf("brand-b", noon.Add(time.Hour)))
-	})
-	t.Run("a restart leaves each row to its account", func(t *testing.T) {
-		l := s.open(t)
-		l.enqueue("1")
-		l.enqueue("2", account("brand-b"))
-		l.claimFor("", due)
-		l.claimFor("brand-b", due)
-		l = reopenAfter(t, l)
-		if _, err := l.RescueClaims(l.ctx, due, "node:2:def"); err != nil {
-			t.Fatal(err)
-		}
-		for name, id := range map[string]nudgewire.MessageID{"": 1, "brand-b": 2} {
-			if d := l.message(id); d.Account != name || d.State != nudgewire.StateInDoubt {
-				t.Errorf("message %d is %s of account %q", id, d.State, d.Account)
-			}
-			if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
-				t.Fatal(err)
-			}
-			got, _ := l.claimFor(name, l.message(id).DueAt)
-			same(t, "sent again by "+name, []nudgewire.MessageID{id}, got)
-		}
-	})
-	t.Run("what waits for an account that is gone is paused, and says so", func(t *testing.T) {
-		l := s.open(t)
-		if halts, err := l.Holds(l.ctx); err != nil || len(halts) > 0 {
-			t.Errorf("%+v, %v", halts, err)
-		}
-		l.enqueue("1", account("gone"))
-		halts, err := l.Holds(l.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "halts", []nudgewire.Hold{{Scope: nudgewire.ScopeAccount, Kind: nudgewire.HoldGone, Name: "gone", Reason: "is gone from the config"}}, halts)
-		same(t, "why", `account "gone" is gone from the config`, halts[0].Why())
-		if at, ok, err := l.NextDue(l.ctx); ok || err != nil {
-			t.Errorf("NextDue = %v, %v", at, err)
-		}
-	})
+		got, _ := l.claimFor(name, l.message(id).DueAt)
+		same(t, "sent again by "+name, []nudgewire.MessageID{id}, got)
+	}
+}
+
+func (s suite) whatWaitsForAnAccountThatIsGoneIsPaused(t *testing.T) {
+	l := s.open(t)
+	if halts, err := l.Holds(l.ctx); err != nil || len(halts) > 0 {
+		t.Errorf("%+v, %v", halts, err)
+	}
+	l.enqueue("1", account("gone"))
+	halts, err := l.Holds(l.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "halts", []nudgewire.Hold{{Scope: nudgewire.ScopeAccount, Kind: nudgewire.HoldGone, Name: "gone", Reason: "is gone from the config"}}, halts)
+	same(t, "why", `account "gone" is gone from the config`, halts[0].Why())
+	if at, ok, err := l.NextDue(l.ctx); ok || err != nil {
+		t.Errorf("NextDue = %v, %v", at, err)
+	}
 }

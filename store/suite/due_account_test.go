@@ -36,118 +36,125 @@ func (u unique) Decide(d *nudgewire.Message, f *nudgewire.DueFacts, now time.Tim
 }
 
 func (s suite) accountContacts(t *testing.T) {
+	t.Run("those of one claim, of messages and of files count once each, and a limit that is new knows them all", s.contactsOfAnAccountCountOnceEach)
+	t.Run("the window rolls, and the same is told after a restart", s.theWindowOfContactsRolls)
+	t.Run("a file is claimed while all on it have room", s.aFileIsClaimedWhileAllOnItHaveRoom)
+}
+
+func (s suite) contactsOfAnAccountCountOnceEach(t *testing.T) {
 	at := noon.Add(time.Hour)
-	person := func(i int) change { return phone(nudgewire.Phone(fmt.Sprintf("4477009%05d", i))) }
-	t.Run("those of one claim, of messages and of files count once each, and a limit that is new knows them all", func(t *testing.T) {
-		l := s.open(t)
-		// Before anybody asks: one accepted, one rejected, one in doubt, one urgent on its way, a file.
-		for i, state := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt} {
-			l.mustFinish(l.claimed(fmt.Sprint(i), person(i), due(noon.Add(time.Hour))), state)
+	l := s.open(t)
+	// Before anybody asks: one accepted, one rejected, one in doubt, one urgent on its way, a file.
+	for i, state := range []nudgewire.State{nudgewire.StateAccepted, nudgewire.StateRejected, nudgewire.StateInDoubt} {
+		l.mustFinish(l.claimed(fmt.Sprint(i), contact(i), due(noon.Add(time.Hour))), state)
+	}
+	l.enqueue("urgent", contact(3), category(nudgewire.Utility))
+	same(t, "urgent", 1, len(l.ids(at)))
+	r := l.listed("1", []nudgewire.Phone{"447700900000", "447700900004", "447700900005"})
+	p, err := l.claim(r.ID, 1, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := l.enqueue("of another account", contact(9), account("other"))
+	l.ruleBy(unique{most: 7, within: 24 * time.Hour})
+	for i := range 10 {
+		l.enqueue(fmt.Sprint("new ", i), contact(i))
+	}
+	// Reached are 0, 2, 3, 4, 5; so 1 and 6 are new and have room, and 7 has none.
+	got := l.ids(at.Add(time.Minute))
+	same(t, "claimed", []nudgewire.MessageID{6, 7, 8, 9, 10, 11, 12}, got)
+	if d := l.story(13); len(d.Verdicts) != 1 || d.Verdicts[0].Reason != "7 contacts" {
+		t.Errorf("the eighth: %+v", d)
+	}
+	ids, _ := l.claimFor("other", at.Add(time.Minute))
+	same(t, "of the other account", []nudgewire.MessageID{other}, ids)
+	// The file was not taken: two contacts have room, and 4 and 5 were sent to meanwhile.
+	l.endPart(p, nudgewire.PartRejected)
+	same(t, "after the file was rejected", 0, len(l.ids(at.Add(11*time.Minute))))
+	for _, id := range got {
+		l.mustFinish(l.message(id), nudgewire.StateRejected) // nobody was reached
+	}
+	same(t, "after seven were rejected", 3, len(l.ids(at.Add(21*time.Minute))))
+}
+
+func (s suite) theWindowOfContactsRolls(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	var asked []nudgewire.DueFacts
+	rules := unique{most: 1, within: time.Hour, asked: &asked}
+	l.ruleBy(rules)
+	l.mustFinish(l.claimed("1", contact(1)), nudgewire.StateAccepted)
+	l.enqueue("2", contact(2))
+	l.enqueue("3", contact(1))
+	same(t, "the same contact may be written to again", []nudgewire.MessageID{3}, l.ids(at.Add(time.Minute)))
+	l = reopenAfter(t, l)
+	l.ruleBy(rules)
+	same(t, "after a restart", 0, len(l.ids(at.Add(30*time.Minute))))
+	l.mustFinish(l.message(3), nudgewire.StateRejected)
+	same(t, "after an hour and a minute", []nudgewire.MessageID{2}, l.ids(at.Add(62*time.Minute)))
+	for i, want := range []nudgewire.DueFacts{{New: true}, {Contacts: 1, New: true}, {Contacts: 1}, {Contacts: 1, New: true}, {New: true}} {
+		asked[i].FirstDue = time.Time{}
+		same(t, fmt.Sprint("asked ", i), want, asked[i])
+	}
+}
+
+func (s suite) aFileIsClaimedWhileAllOnItHaveRoom(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	phones := func(from, to int) (out []nudgewire.Phone) {
+		for i := from; i < to; i++ {
+			out = append(out, nudgewire.Phone(fmt.Sprintf("4477009%05d", i)))
 		}
-		l.enqueue("urgent", person(3), category(nudgewire.Utility))
-		same(t, "urgent", 1, len(l.ids(at)))
-		r := l.listed("1", []nudgewire.Phone{"447700900000", "447700900004", "447700900005"})
-		p, err := l.claim(r.ID, 1, noon)
+		return out
+	}
+	r := l.listed("1", phones(1, 6), phones(8, 9), phones(8, 11))
+	ask := func(at time.Time, most int64, phones []nudgewire.Phone) nudgewire.RoomQuestion {
+		return nudgewire.RoomQuestion{Account: r.Account, Now: at, Per: 24 * time.Hour, Most: most, Least: 1, Phones: phones}
+	}
+	room := func(q nudgewire.RoomQuestion) nudgewire.Room {
+		t.Helper()
+		got, err := l.Room(l.ctx, q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := l.enqueue("of another account", person(9), account("other"))
-		l.ruleBy(unique{most: 7, within: 24 * time.Hour})
-		for i := range 10 {
-			l.enqueue(fmt.Sprint("new ", i), person(i))
+		return got
+	}
+	claim := func(part int, q nudgewire.RoomQuestion) nudgewire.Part {
+		t.Helper()
+		c := l.cut(r.ID, part, q.Now)
+		c.Room = &q
+		p, _, err := l.ClaimPart(l.ctx, c)
+		if err != nil {
+			t.Fatal(err)
 		}
-		// Reached are 0, 2, 3, 4, 5; so 1 and 6 are new and have room, and 7 has none.
-		got := l.ids(at.Add(time.Minute))
-		same(t, "claimed", []nudgewire.MessageID{6, 7, 8, 9, 10, 11, 12}, got)
-		if d := l.story(13); len(d.Verdicts) != 1 || d.Verdicts[0].Reason != "7 contacts" {
-			t.Errorf("the eighth: %+v", d)
-		}
-		ids, _ := l.claimFor("other", at.Add(time.Minute))
-		same(t, "of the other account", []nudgewire.MessageID{other}, ids)
-		// The file was not taken: two contacts have room, and 4 and 5 were sent to meanwhile.
-		l.endPart(p, nudgewire.PartRejected)
-		same(t, "after the file was rejected", 0, len(l.ids(at.Add(11*time.Minute))))
-		for _, id := range got {
-			l.mustFinish(l.message(id), nudgewire.StateRejected) // nobody was reached
-		}
-		same(t, "after seven were rejected", 3, len(l.ids(at.Add(21*time.Minute))))
-	})
-	t.Run("the window rolls, and the same is told after a restart", func(t *testing.T) {
-		l := s.open(t)
-		var asked []nudgewire.DueFacts
-		rules := unique{most: 1, within: time.Hour, asked: &asked}
-		l.ruleBy(rules)
-		l.mustFinish(l.claimed("1", person(1)), nudgewire.StateAccepted)
-		l.enqueue("2", person(2))
-		l.enqueue("3", person(1))
-		same(t, "the same contact may be written to again", []nudgewire.MessageID{3}, l.ids(at.Add(time.Minute)))
-		l = reopenAfter(t, l)
-		l.ruleBy(rules)
-		same(t, "after a restart", 0, len(l.ids(at.Add(30*time.Minute))))
-		l.mustFinish(l.message(3), nudgewire.StateRejected)
-		same(t, "after an hour and a minute", []nudgewire.MessageID{2}, l.ids(at.Add(62*time.Minute)))
-		for i, want := range []nudgewire.DueFacts{{New: true}, {Contacts: 1, New: true}, {Contacts: 1}, {Contacts: 1, New: true}, {New: true}} {
-			asked[i].FirstDue = time.Time{}
-			same(t, fmt.Sprint("asked ", i), want, asked[i])
-		}
-	})
-	t.Run("a file is claimed while all on it have room", func(t *testing.T) {
-		l := s.open(t)
-		phones := func(from, to int) (out []nudgewire.Phone) {
-			for i := from; i < to; i++ {
-				out = append(out, nudgewire.Phone(fmt.Sprintf("4477009%05d", i)))
-			}
-			return out
-		}
-		r := l.listed("1", phones(1, 6), phones(8, 9), phones(8, 11))
-		ask := func(at time.Time, most int64, phones []nudgewire.Phone) nudgewire.RoomQuestion {
-			return nudgewire.RoomQuestion{Account: r.Account, Now: at, Per: 24 * time.Hour, Most: most, Least: 1, Phones: phones}
-		}
-		room := func(q nudgewire.RoomQuestion) nudgewire.Room {
-			t.Helper()
-			got, err := l.Room(l.ctx, q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return got
-		}
-		claim := func(part int, q nudgewire.RoomQuestion) nudgewire.Part {
-			t.Helper()
-			c := l.cut(r.ID, part, q.Now)
-			c.Room = &q
-			p, _, err := l.ClaimPart(l.ctx, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
-		}
-		same(t, "nobody yet", nudgewire.Room{Fits: 5}, room(ask(noon, 5, phones(0, 5))))
-		same(t, "one too many", nudgewire.Room{Fits: 4}, room(ask(noon, 4, phones(0, 5))))
-		l.mustFinish(l.claimed("1", person(1)), nudgewire.StateAccepted) // an hour after noon
-		l.enqueue("urgent", person(2), category(nudgewire.Utility))
-		same(t, "urgent", 1, len(l.ids(at)))
-		same(t, "those that were reached need no room", nudgewire.Room{Contacts: 2, Fits: 3}, room(ask(at, 3, append(phones(1, 4), phones(1, 2)...)[:3])))
-		full := room(ask(at, 2, phones(1, 4)))
-		same(t, "who was reached has room beyond it", 2, full.Fits)
-		if leaves := at.Add(24 * time.Hour); full.Next.Before(leaves) || full.Next.After(leaves.Add(2*time.Minute)) {
-			t.Errorf("the next room is at %s, and the message leaves at %s", full.Next, leaves)
-		}
-		p := claim(1, ask(at, 4, phones(1, 6)))
-		if p.State != nudgewire.PartWaiting || p.Attempt != 0 {
-			t.Fatalf("a part with one too many is %+v", p)
-		}
-		same(t, "a part that was not claimed counts nobody", int64(2), room(ask(at, 4, nil)).Contacts)
-		if p = claim(1, ask(at, 5, phones(1, 6))); p.State != nudgewire.PartUploading {
-			t.Fatalf("a part with room is %+v", p)
-		}
-		same(t, "counted", nudgewire.Room{Contacts: 5}, nudgewire.Room{Contacts: room(ask(at, 5, phones(7, 8))).Contacts})
-		// A message and the other file find no room beside it, and do once it was not taken.
-		l.ruleBy(unique{most: 5, within: 24 * time.Hour})
-		late := l.enqueue("late", person(9))
-		same(t, "a message", 0, len(l.ids(at.Add(time.Minute))))
-		same(t, "another file", nudgewire.PartWaiting, claim(2, ask(at.Add(time.Minute), 5, phones(8, 9))).State)
-		l.endPart(p, nudgewire.PartRejected)
-		same(t, "the other file, then", nudgewire.PartUploading, claim(3, ask(at.Add(2*time.Minute), 5, phones(8, 11))).State)
-		same(t, "a message to one on it", []nudgewire.MessageID{late}, l.ids(at.Add(11*time.Minute)))
-	})
+		return p
+	}
+	same(t, "nobody yet", nudgewire.Room{Fits: 5}, room(ask(noon, 5, phones(0, 5))))
+	same(t, "one too many", nudgewire.Room{Fits: 4}, room(ask(noon, 4, phones(0, 5))))
+	l.mustFinish(l.claimed("1", contact(1)), nudgewire.StateAccepted) // an hour after noon
+	l.enqueue("urgent", contact(2), category(nudgewire.Utility))
+	same(t, "urgent", 1, len(l.ids(at)))
+	same(t, "those that were reached need no room", nudgewire.Room{Contacts: 2, Fits: 3}, room(ask(at, 3, append(phones(1, 4), phones(1, 2)...)[:3])))
+	full := room(ask(at, 2, phones(1, 4)))
+	same(t, "who was reached has room beyond it", 2, full.Fits)
+	if leaves := at.Add(24 * time.Hour); full.Next.Before(leaves) || full.Next.After(leaves.Add(2*time.Minute)) {
+		t.Errorf("the next room is at %s, and the message leaves at %s", full.Next, leaves)
+	}
+	p := claim(1, ask(at, 4, phones(1, 6)))
+	if p.State != nudgewire.PartWaiting || p.Attempt != 0 {
+		t.Fatalf("a part with one too many is %+v", p)
+	}
+	same(t, "a part that was not claimed counts nobody", int64(2), room(ask(at, 4, nil)).Contacts)
+	if p = claim(1, ask(at, 5, phones(1, 6))); p.State != nudgewire.PartUploading {
+		t.Fatalf("a part with room is %+v", p)
+	}
+	same(t, "counted", nudgewire.Room{Contacts: 5}, nudgewire.Room{Contacts: room(ask(at, 5, phones(7, 8))).Contacts})
+	// A message and the other file find no room beside it, and do once it was not taken.
+	l.ruleBy(unique{most: 5, within: 24 * time.Hour})
+	late := l.enqueue("late", contact(9))
+	same(t, "a message", 0, len(l.ids(at.Add(time.Minute))))
+	same(t, "another file", nudgewire.PartWaiting, claim(2, ask(at.Add(time.Minute), 5, phones(8, 9))).State)
+	l.endPart(p, nudgewire.PartRejected)
+	same(t, "the other file, then", nudgewire.PartUploading, claim(3, ask(at.Add(2*time.Minute), 5, phones(8, 11))).State)
+	same(t, "a message to one on it", []nudgewire.MessageID{late}, l.ids(at.Add(11*time.Minute)))
 }

@@ -12,24 +12,30 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
+// deferred is a message that was due an hour after noon, and that a rule puts off until nine hours after it.
+func (s suite) deferred(t *testing.T) (*ledger, nudgewire.MessageID) {
+	t.Helper()
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	l.ruleBy(atMost{quiet: nightUntil(noon.Add(9 * time.Hour))})
+	id := l.enqueue("1", expires(at.Add(4*time.Hour)))
+	same(t, "claimed in quiet hours", 0, len(l.ids(at)))
+	return l, id
+}
+
+// mustBe holds the state of a message, and that all counts agree.
+func (l *ledger) mustBe(id nudgewire.MessageID, want nudgewire.State) {
+	l.t.Helper()
+	if d := l.message(id); d.State != want {
+		l.t.Errorf("message %d is %s (%s), want %s", id, d.State, d.Reason, want)
+	}
+	l.recount()
+}
+
 // dueMeetings is a message that a rule put off, and what a rule counts, beside everything else that may happen.
 func (s suite) dueMeetings(t *testing.T) {
-	at, morning := noon.Add(time.Hour), noon.Add(9*time.Hour)
-	deferred := func(t *testing.T, changes ...change) (*ledger, nudgewire.MessageID) {
-		t.Helper()
-		l := s.open(t)
-		l.ruleBy(atMost{quiet: nightUntil(morning)})
-		id := l.enqueue("1", append([]change{expires(at.Add(4 * time.Hour))}, changes...)...)
-		same(t, "claimed in quiet hours", 0, len(l.ids(at)))
-		return l, id
-	}
-	state := func(l *ledger, id nudgewire.MessageID, want nudgewire.State) {
-		l.t.Helper()
-		if d := l.message(id); d.State != want {
-			l.t.Errorf("message %d is %s (%s), want %s", id, d.State, d.Reason, want)
-		}
-		l.recount()
-	}
+	at := noon.Add(time.Hour)
+	morning := noon.Add(9 * time.Hour)
 	ends := map[string]struct {
 		end  func(*ledger, nudgewire.MessageID)
 		want nudgewire.State
@@ -49,10 +55,10 @@ func (s suite) dueMeetings(t *testing.T) {
 	}
 	for name, one := range ends {
 		t.Run("deferred, then ended by "+name, func(t *testing.T) {
-			l, id := deferred(t)
+			l, id := s.deferred(t)
 			one.end(l, id)
 			same(t, "claimed in the morning", 0, len(l.ids(morning)))
-			state(l, id, one.want)
+			l.mustBe(id, one.want)
 			same(t, "asked about again", int64(0), first(l.ReviewDeferred(l.ctx)))
 		})
 	}
@@ -72,7 +78,7 @@ func (s suite) dueMeetings(t *testing.T) {
 	}
 	for name, one := range holds {
 		t.Run("deferred, and held by "+name, func(t *testing.T) {
-			l, id := deferred(t)
+			l, id := s.deferred(t)
 			if err := one.hold(l); err != nil {
 				t.Fatal(err)
 			}
@@ -87,99 +93,126 @@ func (s suite) dueMeetings(t *testing.T) {
 			same(t, "claimed later", []nudgewire.MessageID{id}, l.ids(later))
 		})
 	}
-	t.Run("deferred over a restart", func(t *testing.T) {
-		l, id := deferred(t)
-		l = reopenAfter(t, l)
-		next, ok, err := l.NextDue(l.ctx)
-		if err != nil || !ok || !next.Equal(morning) {
-			t.Errorf("next due %s, %v, %v", next, ok, err)
-		}
-		same(t, "first due", at, l.firstDue(id))
-	})
-	t.Run("a rule that is gone lets go at once, another one holds at once, and neither shortens a life", func(t *testing.T) {
-		l, id := deferred(t)
-		l.at(at.Add(time.Minute))
-		l.ruleBy(nil)
-		l.review(1)
-		d := l.message(id)
-		same(t, "due", at.Add(time.Minute), d.DueAt)
-		same(t, "lives", 4*time.Hour, d.ExpiresAt.Sub(d.DueAt))
-		l.ruleBy(atMost{quiet: nightUntil(morning.Add(time.Hour))})
-		same(t, "claimed", 0, len(l.ids(at.Add(time.Minute))))
-		d = l.message(id)
-		same(t, "due by the other rule", morning.Add(time.Hour), d.DueAt)
-		same(t, "lives", 4*time.Hour, d.ExpiresAt.Sub(d.DueAt))
-	})
-	t.Run("what waits for another reason is not asked about again", func(t *testing.T) {
-		l, id := deferred(t)
-		got := l.mustClaim(morning, 9)
-		l.mustFinish(got[0], nudgewire.StateWaiting) // the service said: later
-		l.review(0)
-		if d := l.message(id); !d.DueAt.After(morning) {
-			t.Errorf("due %s", d.DueAt)
-		}
-	})
-	t.Run("the daemon slept past its new expiry", func(t *testing.T) {
-		l, id := deferred(t)
-		same(t, "claimed", 0, len(l.ids(morning.Add(4*time.Hour))))
-		state(l, id, nudgewire.StateDropped)
-	})
-	t.Run("a later event takes its place, and is asked about anew", func(t *testing.T) {
-		l, id := deferred(t)
-		l.settleBy(modelSettle)
-		l.mustAccept(cart("1", dedupe("again"), due(at.Add(time.Hour))))
-		same(t, "due", at.Add(time.Hour), l.message(id).DueAt)
-		l.review(0)
-		same(t, "claimed in quiet hours", 0, len(l.ids(at.Add(time.Hour))))
-		same(t, "first due", at.Add(time.Hour), l.firstDue(id))
-	})
-	t.Run("a late answer of an earlier attempt settles it", func(t *testing.T) {
-		l := s.open(t)
-		d := l.claimed("1", category(nudgewire.Marketing))
-		l.mustFinish(d, nudgewire.StateInDoubt)
-		if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, ""); err != nil {
-			t.Fatal(err)
-		}
-		l.ruleBy(atMost{quiet: nightUntil(morning)})
-		same(t, "claimed", 0, len(l.ids(at.Add(time.Hour))))
-		l.mustFinish(d, nudgewire.StateAccepted)
-		state(l, d.ID, nudgewire.StateAccepted)
-		same(t, "claimed in the morning", 0, len(l.ids(morning)))
-	})
-	t.Run("a retry does not shorten for how long it may be put off", func(t *testing.T) {
-		l, id := deferred(t)
-		until := func() time.Time { d := l.message(id); return l.firstDue(id).Add(d.ExpiresAt.Sub(d.DueAt)) }
-		before := until()
-		l, id = deferred(t)
-		for range 3 {
-			got := l.mustClaim(l.message(id).DueAt, 1)
-			if len(got) != 1 {
-				t.Fatalf("claimed %+v", got)
-			}
-			l.mustFinish(got[0], nudgewire.StateWaiting)
-		}
-		if d := l.message(id); !d.DueAt.After(morning) || !d.ExpiresAt.Equal(morning.Add(4*time.Hour)) {
-			t.Errorf("due %s, expires %s", d.DueAt, d.ExpiresAt)
-		}
-		same(t, "it may be put off until", before, until())
-	})
-	t.Run("put off, then in doubt for days: sent again, it may be put off anew", func(t *testing.T) {
-		l, id := deferred(t)
-		got := l.mustClaim(morning, 1)
+	t.Run("deferred over a restart", s.deferredOverARestart)
+	t.Run("a rule that is gone lets go at once, another one holds at once, and neither shortens a life", s.aRuleThatIsGoneLetsGoAtOnce)
+	t.Run("what waits for another reason is not asked about again", s.whatWaitsForAnotherReasonIsNotAskedAboutAgain)
+	t.Run("the daemon slept past its new expiry", s.whatIsDeferredExpiresWhileTheDaemonSleeps)
+	t.Run("a later event takes its place, and is asked about anew", s.aLaterEventTakesThePlaceOfWhatIsDeferred)
+	t.Run("a late answer of an earlier attempt settles it", s.aLateAnswerSettlesWhatIsDeferred)
+	t.Run("a retry does not shorten for how long it may be put off", s.aRetryDoesNotShortenForHowLongARuleMayDefer)
+	t.Run("put off, then in doubt for days: sent again, it may be put off anew", s.whatWasDeferredAndInDoubtMayBeDeferredAnew)
+	t.Run("what a limit counts", func(t *testing.T) { s.counted(t, at) })
+	t.Run("two stores' worth of claims", s.interleaved)
+}
+
+func (s suite) deferredOverARestart(t *testing.T) {
+	morning := noon.Add(9 * time.Hour)
+	at := noon.Add(time.Hour)
+	l, id := s.deferred(t)
+	l = reopenAfter(t, l)
+	next, ok, err := l.NextDue(l.ctx)
+	if err != nil || !ok || !next.Equal(morning) {
+		t.Errorf("next due %s, %v, %v", next, ok, err)
+	}
+	same(t, "first due", at, l.firstDue(id))
+}
+
+func (s suite) aRuleThatIsGoneLetsGoAtOnce(t *testing.T) {
+	at := noon.Add(time.Hour)
+	morning := noon.Add(9 * time.Hour)
+	l, id := s.deferred(t)
+	l.at(at.Add(time.Minute))
+	l.ruleBy(nil)
+	l.review(1)
+	d := l.message(id)
+	same(t, "due", at.Add(time.Minute), d.DueAt)
+	same(t, "lives", 4*time.Hour, d.ExpiresAt.Sub(d.DueAt))
+	l.ruleBy(atMost{quiet: nightUntil(morning.Add(time.Hour))})
+	same(t, "claimed", 0, len(l.ids(at.Add(time.Minute))))
+	d = l.message(id)
+	same(t, "due by the other rule", morning.Add(time.Hour), d.DueAt)
+	same(t, "lives", 4*time.Hour, d.ExpiresAt.Sub(d.DueAt))
+}
+
+func (s suite) whatWaitsForAnotherReasonIsNotAskedAboutAgain(t *testing.T) {
+	morning := noon.Add(9 * time.Hour)
+	l, id := s.deferred(t)
+	got := l.mustClaim(morning, 9)
+	l.mustFinish(got[0], nudgewire.StateWaiting) // the service said: later
+	l.review(0)
+	if d := l.message(id); !d.DueAt.After(morning) {
+		t.Errorf("due %s", d.DueAt)
+	}
+}
+
+func (s suite) whatIsDeferredExpiresWhileTheDaemonSleeps(t *testing.T) {
+	morning := noon.Add(9 * time.Hour)
+	l, id := s.deferred(t)
+	same(t, "claimed", 0, len(l.ids(morning.Add(4*time.Hour))))
+	l.mustBe(id, nudgewire.StateDropped)
+}
+
+func (s suite) aLaterEventTakesThePlaceOfWhatIsDeferred(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l, id := s.deferred(t)
+	l.settleBy(modelSettle)
+	l.mustAccept(cart("1", dedupe("again"), due(at.Add(time.Hour))))
+	same(t, "due", at.Add(time.Hour), l.message(id).DueAt)
+	l.review(0)
+	same(t, "claimed in quiet hours", 0, len(l.ids(at.Add(time.Hour))))
+	same(t, "first due", at.Add(time.Hour), l.firstDue(id))
+}
+
+func (s suite) aLateAnswerSettlesWhatIsDeferred(t *testing.T) {
+	morning := noon.Add(9 * time.Hour)
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	d := l.claimed("1", category(nudgewire.Marketing))
+	l.mustFinish(d, nudgewire.StateInDoubt)
+	if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, ""); err != nil {
+		t.Fatal(err)
+	}
+	l.ruleBy(atMost{quiet: nightUntil(morning)})
+	same(t, "claimed", 0, len(l.ids(at.Add(time.Hour))))
+	l.mustFinish(d, nudgewire.StateAccepted)
+	l.mustBe(d.ID, nudgewire.StateAccepted)
+	same(t, "claimed in the morning", 0, len(l.ids(morning)))
+}
+
+func (s suite) aRetryDoesNotShortenForHowLongARuleMayDefer(t *testing.T) {
+	morning := noon.Add(9 * time.Hour)
+	l, id := s.deferred(t)
+	until := func() time.Time { d := l.message(id); return l.firstDue(id).Add(d.ExpiresAt.Sub(d.DueAt)) }
+	before := until()
+	l, id = s.deferred(t)
+	for range 3 {
+		got := l.mustClaim(l.message(id).DueAt, 1)
 		if len(got) != 1 {
 			t.Fatalf("claimed %+v", got)
 		}
-		l.mustFinish(got[0], nudgewire.StateInDoubt)
-		resolved := morning.AddDate(0, 0, 3)
-		l.at(resolved)
-		if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "due", resolved, l.message(id).DueAt)
-		same(t, "put off before", time.Time{}, l.firstDue(id))
-	})
-	t.Run("what a limit counts", func(t *testing.T) { s.counted(t, at) })
-	t.Run("two stores' worth of claims", s.interleaved)
+		l.mustFinish(got[0], nudgewire.StateWaiting)
+	}
+	if d := l.message(id); !d.DueAt.After(morning) || !d.ExpiresAt.Equal(morning.Add(4*time.Hour)) {
+		t.Errorf("due %s, expires %s", d.DueAt, d.ExpiresAt)
+	}
+	same(t, "it may be put off until", before, until())
+}
+
+func (s suite) whatWasDeferredAndInDoubtMayBeDeferredAnew(t *testing.T) {
+	morning := noon.Add(9 * time.Hour)
+	l, id := s.deferred(t)
+	got := l.mustClaim(morning, 1)
+	if len(got) != 1 {
+		t.Fatalf("claimed %+v", got)
+	}
+	l.mustFinish(got[0], nudgewire.StateInDoubt)
+	resolved := morning.AddDate(0, 0, 3)
+	l.at(resolved)
+	if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "due", resolved, l.message(id).DueAt)
+	same(t, "put off before", time.Time{}, l.firstDue(id))
 }
 
 func first(n int64, _ error) int64 { return n }

@@ -75,148 +75,165 @@ func (l *ledger) ids(at time.Time) (ids []nudgewire.MessageID) {
 }
 
 func (s suite) dueRules(t *testing.T) {
-	at := noon.Add(time.Hour) // when a cart is due
-	t.Run("many to one phone in one claim: no more than the limit go, the others wait and say why", func(t *testing.T) {
-		l := s.open(t)
-		l.ruleBy(atMost{n: 2, within: 24 * time.Hour})
-		for i := range 20 {
-			l.enqueue(fmt.Sprint(i), trigger(fmt.Sprint("t", i%3)), expires(at.Add(time.Hour)))
-		}
-		other := l.enqueue("of another phone", phone("447700900999"))
-		same(t, "claimed", []nudgewire.MessageID{1, 2, other}, l.ids(at))
-		same(t, "claimed again", 0, len(l.ids(at.Add(time.Minute))))
-		d := l.story(3)
-		until := at.Add(24*time.Hour + time.Microsecond)
-		want := nudgewire.Message{
-			ID: 3, EventID: 3, Trigger: "t2", Key: "2", Phone: "447700900123", Category: nudgewire.Marketing,
-			Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", "2"}}, State: nudgewire.StateWaiting,
-			Reason: "2 within 24h0m0s, and no more than 2 may be",
-			// Its expiry moves along, or what a rule puts off would be lost by it.
-			DueAt: until, ExpiresAt: until.Add(time.Hour), CreatedAt: noon, UpdatedAt: at, Config: "v1",
-		}
-		same(t, "stored", want, d.Message)
-		verdict := nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "limit", Reason: want.Reason, Until: until}
-		same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
-		counts, err := l.VerdictCounts(l.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "counts", []store.VerdictCount{{Rule: "limit", Action: nudgewire.DeferSend, N: 18}}, counts)
-		same(t, "the sender is woken for", until, l.woken(until))
-		next, ok, err := l.NextDue(l.ctx)
-		if err != nil || !ok || !next.Equal(until) {
-			t.Errorf("next due %s, %v, %v", next, ok, err)
-		}
-		same(t, "claimed a day later", []nudgewire.MessageID{3, 4}, l.ids(until))
-		same(t, "first due", at, l.firstDue(5))
-		l.recount()
-	})
-	t.Run("one that is dropped ends with the reason; what goes before it in the same claim counts", func(t *testing.T) {
-		l := s.open(t)
-		l.ruleBy(atMost{within: time.Hour})
-		id := l.enqueue("1")
-		urgent := l.enqueue("2", category(nudgewire.Utility))
-		same(t, "claimed", []nudgewire.MessageID{urgent}, l.ids(at))
-		d := l.story(id)
-		if d.State != nudgewire.StateDropped || d.Reason != "1 within 1h0m0s, and no more than 0 may be" || d.Attempt != 0 {
-			t.Errorf("%s after %d attempts: %s", d.State, d.Attempt, d.Reason)
-		}
-		verdict := nudgewire.Verdict{Action: nudgewire.DropSend, Rule: "limit", Reason: d.Reason}
-		same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
-		l.totals(map[string]int64{"messages_dropped": 1, "attempts": 1})
-		l.recount()
-	})
-	t.Run("the same again is one row, and no message fills the table", func(t *testing.T) {
-		l := s.open(t)
-		id := l.enqueue("1")
-		morning := at.Add(time.Hour)
-		l.ruleBy(atMost{quiet: nightUntil(morning)})
-		for i := range 3 {
-			l.at(at.Add(time.Duration(i) * time.Minute))
-			same(t, "claimed", 0, len(l.ids(at.Add(time.Duration(i)*time.Minute))))
-			l.review(1)
-		}
-		d := l.story(id)
-		if len(d.Verdicts) != 1 || d.Verdicts[0].Times != 3 || !d.Verdicts[0].LastAt.Equal(at.Add(2*time.Minute)) {
-			t.Errorf("verdicts %+v", d.Verdicts)
-		}
-		for i := range 200 {
-			now := at.Add(time.Duration(i) * time.Hour)
-			l.ruleBy(atMost{quiet: nightUntil(now.Add(time.Hour))})
-			l.ids(now)
-		}
-		d = l.story(id)
-		last := d.Verdicts[len(d.Verdicts)-1]
-		if len(d.Verdicts) != 50 || !last.Until.Equal(d.DueAt) || last.Times != 151 {
-			t.Errorf("%d verdicts, the last %+v, due %s", len(d.Verdicts), last, d.DueAt)
-		}
-	})
-	t.Run("what an edit planned anew keeps saying so, is not counted as put off, and waits for its time", func(t *testing.T) {
-		l := s.open(t)
-		id := l.enqueue("1")
-		night, due, morning := at.Add(time.Hour), at.Add(2*time.Hour), at.Add(3*time.Hour)
-		l.ruleBy(atMost{quiet: nightUntil(night)})
-		same(t, "claimed", 0, len(l.ids(at)))
-		was := l.story(id).Message
-		n, err := l.Replan(l.ctx, was.Trigger, was.Config, func(d *nudgewire.Message, _ func() (nudgewire.Event, error)) (store.Replanned, error) {
-			to := *d
-			to.Config, to.Reason, to.DueAt = "edited", "planned anew", due
-			return store.Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned}, Message: to}}, nil
-		})
-		if err != nil || n.Anew != 1 {
-			t.Fatalf("%+v planned anew (%v)", n, err)
-		}
-		l.review(0)
-		l.ruleBy(atMost{quiet: nightUntil(morning)})
-		same(t, "claimed anew", 0, len(l.ids(due)))
-		var said []string
-		for _, v := range l.story(id).Verdicts {
-			said = append(said, v.Rule+": "+v.Reason+", until "+v.Until.Format(time.TimeOnly))
-		}
-		clock := func(at time.Time) string { return at.Format(time.TimeOnly) }
-		same(t, "said", []string{
-			"quiet_hours: quiet until " + clock(night) + ", until " + clock(night), "on_change: planned anew, until " + clock(due),
-			"quiet_hours: quiet until " + clock(morning) + ", until " + clock(morning),
-		}, said)
-		counts, err := l.VerdictCounts(l.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "counts", []store.VerdictCount{{Rule: "quiet_hours", Action: nudgewire.DeferSend, N: 2}}, counts)
-		l.at(due)
-		l.review(1)
-		l.recount()
-	})
+	t.Run("many to one phone in one claim: no more than the limit go, the others wait and say why", s.noMoreToOnePhoneThanTheLimitGo)
+	t.Run("one that is dropped ends with the reason; what goes before it in the same claim counts", s.oneThatALimitDropsEndsWithTheReason)
+	t.Run("the same again is one row, and no message fills the table", s.theSameVerdictAgainIsOneRow)
+	t.Run("what an edit planned anew keeps saying so, is not counted as put off, and waits for its time", s.whatAnEditPlannedAnewKeepsSayingSo)
 	t.Run("who was on a file counts while the file went out, or may have", func(t *testing.T) { s.filesCount(t) })
-	t.Run("a claim that asked the rules of before is seen by the review that follows them", func(t *testing.T) {
-		l := s.open(t)
-		reviewed := make(chan int64, 1)
-		l.ruleBy(atMost{quiet: func(time.Time) (time.Time, bool) {
-			l.ruleBy(nil)
-			go func() {
-				n, err := l.ReviewDeferred(l.ctx)
-				if err != nil {
-					t.Error(err)
-				}
-				reviewed <- n
-			}()
-			for len(reviewed) == 0 && l.Stats().QueuedWork == 0 { // it is over, or waits for this claim
-				runtime.Gosched()
+	t.Run("a claim that asked the rules of before is seen by the review that follows them", s.aReviewSeesAClaimThatAskedTheRulesOfBefore)
+	t.Run("a rule that names the past does not hold a claim up", s.aRuleThatNamesThePastHoldsNoClaimUp)
+}
+
+func (s suite) noMoreToOnePhoneThanTheLimitGo(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	l.ruleBy(atMost{n: 2, within: 24 * time.Hour})
+	for i := range 20 {
+		l.enqueue(fmt.Sprint(i), trigger(fmt.Sprint("t", i%3)), expires(at.Add(time.Hour)))
+	}
+	other := l.enqueue("of another phone", phone("447700900999"))
+	same(t, "claimed", []nudgewire.MessageID{1, 2, other}, l.ids(at))
+	same(t, "claimed again", 0, len(l.ids(at.Add(time.Minute))))
+	d := l.story(3)
+	until := at.Add(24*time.Hour + time.Microsecond)
+	want := nudgewire.Message{
+		ID: 3, EventID: 3, Trigger: "t2", Key: "2", Phone: "447700900123", Category: nudgewire.Marketing,
+		Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", "2"}}, State: nudgewire.StateWaiting,
+		Reason: "2 within 24h0m0s, and no more than 2 may be",
+		// Its expiry moves along, or what a rule puts off would be lost by it.
+		DueAt: until, ExpiresAt: until.Add(time.Hour), CreatedAt: noon, UpdatedAt: at, Config: "v1",
+	}
+	same(t, "stored", want, d.Message)
+	verdict := nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "limit", Reason: want.Reason, Until: until}
+	same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
+	counts, err := l.VerdictCounts(l.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "counts", []store.VerdictCount{{Rule: "limit", Action: nudgewire.DeferSend, N: 18}}, counts)
+	same(t, "the sender is woken for", until, l.woken(until))
+	next, ok, err := l.NextDue(l.ctx)
+	if err != nil || !ok || !next.Equal(until) {
+		t.Errorf("next due %s, %v, %v", next, ok, err)
+	}
+	same(t, "claimed a day later", []nudgewire.MessageID{3, 4}, l.ids(until))
+	same(t, "first due", at, l.firstDue(5))
+	l.recount()
+}
+
+func (s suite) oneThatALimitDropsEndsWithTheReason(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	l.ruleBy(atMost{within: time.Hour})
+	id := l.enqueue("1")
+	urgent := l.enqueue("2", category(nudgewire.Utility))
+	same(t, "claimed", []nudgewire.MessageID{urgent}, l.ids(at))
+	d := l.story(id)
+	if d.State != nudgewire.StateDropped || d.Reason != "1 within 1h0m0s, and no more than 0 may be" || d.Attempt != 0 {
+		t.Errorf("%s after %d attempts: %s", d.State, d.Attempt, d.Reason)
+	}
+	verdict := nudgewire.Verdict{Action: nudgewire.DropSend, Rule: "limit", Reason: d.Reason}
+	same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
+	l.totals(map[string]int64{"messages_dropped": 1, "attempts": 1})
+	l.recount()
+}
+
+func (s suite) theSameVerdictAgainIsOneRow(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	id := l.enqueue("1")
+	morning := at.Add(time.Hour)
+	l.ruleBy(atMost{quiet: nightUntil(morning)})
+	for i := range 3 {
+		l.at(at.Add(time.Duration(i) * time.Minute))
+		same(t, "claimed", 0, len(l.ids(at.Add(time.Duration(i)*time.Minute))))
+		l.review(1)
+	}
+	d := l.story(id)
+	if len(d.Verdicts) != 1 || d.Verdicts[0].Times != 3 || !d.Verdicts[0].LastAt.Equal(at.Add(2*time.Minute)) {
+		t.Errorf("verdicts %+v", d.Verdicts)
+	}
+	for i := range 200 {
+		now := at.Add(time.Duration(i) * time.Hour)
+		l.ruleBy(atMost{quiet: nightUntil(now.Add(time.Hour))})
+		l.ids(now)
+	}
+	d = l.story(id)
+	last := d.Verdicts[len(d.Verdicts)-1]
+	if len(d.Verdicts) != 50 || !last.Until.Equal(d.DueAt) || last.Times != 151 {
+		t.Errorf("%d verdicts, the last %+v, due %s", len(d.Verdicts), last, d.DueAt)
+	}
+}
+
+func (s suite) whatAnEditPlannedAnewKeepsSayingSo(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	id := l.enqueue("1")
+	night, due, morning := at.Add(time.Hour), at.Add(2*time.Hour), at.Add(3*time.Hour)
+	l.ruleBy(atMost{quiet: nightUntil(night)})
+	same(t, "claimed", 0, len(l.ids(at)))
+	was := l.story(id).Message
+	n, err := l.Replan(l.ctx, was.Trigger, was.Config, func(d *nudgewire.Message, _ func() (nudgewire.Event, error)) (store.Replanned, error) {
+		to := *d
+		to.Config, to.Reason, to.DueAt = "edited", "planned anew", due
+		return store.Replanned{Anew: &nudgewire.Proposal{Decision: nudgewire.Decision{Trigger: d.Trigger, Outcome: nudgewire.Planned}, Message: to}}, nil
+	})
+	if err != nil || n.Anew != 1 {
+		t.Fatalf("%+v planned anew (%v)", n, err)
+	}
+	l.review(0)
+	l.ruleBy(atMost{quiet: nightUntil(morning)})
+	same(t, "claimed anew", 0, len(l.ids(due)))
+	var said []string
+	for _, v := range l.story(id).Verdicts {
+		said = append(said, v.Rule+": "+v.Reason+", until "+v.Until.Format(time.TimeOnly))
+	}
+	clock := func(at time.Time) string { return at.Format(time.TimeOnly) }
+	same(t, "said", []string{
+		"quiet_hours: quiet until " + clock(night) + ", until " + clock(night), "on_change: planned anew, until " + clock(due),
+		"quiet_hours: quiet until " + clock(morning) + ", until " + clock(morning),
+	}, said)
+	counts, err := l.VerdictCounts(l.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "counts", []store.VerdictCount{{Rule: "quiet_hours", Action: nudgewire.DeferSend, N: 2}}, counts)
+	l.at(due)
+	l.review(1)
+	l.recount()
+}
+
+func (s suite) aReviewSeesAClaimThatAskedTheRulesOfBefore(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	reviewed := make(chan int64, 1)
+	l.ruleBy(atMost{quiet: func(time.Time) (time.Time, bool) {
+		l.ruleBy(nil)
+		go func() {
+			n, err := l.ReviewDeferred(l.ctx)
+			if err != nil {
+				t.Error(err)
 			}
-			return at.AddDate(1, 0, 0), true
-		}})
-		id := l.enqueue("1")
-		same(t, "claimed", 0, len(l.ids(at)))
-		same(t, "asked about again", int64(1), <-reviewed)
-		same(t, "claimed by the rules of now", []nudgewire.MessageID{id}, l.ids(time.Now()))
-	})
-	t.Run("a rule that names the past does not hold a claim up", func(t *testing.T) {
-		l := s.open(t)
-		l.ruleBy(atMost{quiet: func(now time.Time) (time.Time, bool) { return now.Add(-time.Hour), true }})
-		id := l.enqueue("1")
-		same(t, "claimed", 0, len(l.ids(at)))
-		same(t, "due", at.Add(time.Second), l.message(id).DueAt)
-	})
+			reviewed <- n
+		}()
+		for len(reviewed) == 0 && l.Stats().QueuedWork == 0 { // it is over, or waits for this claim
+			runtime.Gosched()
+		}
+		return at.AddDate(1, 0, 0), true
+	}})
+	id := l.enqueue("1")
+	same(t, "claimed", 0, len(l.ids(at)))
+	same(t, "asked about again", int64(1), <-reviewed)
+	same(t, "claimed by the rules of now", []nudgewire.MessageID{id}, l.ids(time.Now()))
+}
+
+func (s suite) aRuleThatNamesThePastHoldsNoClaimUp(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	l.ruleBy(atMost{quiet: func(now time.Time) (time.Time, bool) { return now.Add(-time.Hour), true }})
+	id := l.enqueue("1")
+	same(t, "claimed", 0, len(l.ids(at)))
+	same(t, "due", at.Add(time.Second), l.message(id).DueAt)
 }
 
 // firstDue is when the rules are told that a message was due before it was put off.

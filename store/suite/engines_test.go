@@ -10,7 +10,6 @@ package suite
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -29,18 +28,8 @@ func TestSQLite(t *testing.T) {
 
 func TestPostgreSQL(t *testing.T) { run(t, newDatabase) }
 
-func TestTwoNodesOnPostgreSQL(t *testing.T) { runTwo(t, newDatabase, anotherNode) }
-
-func TestNodesShareRatesAndLimits(t *testing.T) { runSharing(t, newDatabase, anotherNode) }
-
 // newDatabase is the DSN of an empty database, with a folder of its own.
 func newDatabase(t testing.TB) string { return databases.New(t) + "#" + t.TempDir() }
-
-// anotherNode is the DSN of the same database for another node.
-func anotherNode(t testing.TB, dsn string) string {
-	address, _, _ := strings.Cut(dsn, "#")
-	return address + "#" + t.TempDir()
-}
 
 // run runs the suite. fresh returns the DSN of an empty place that is gone after the test.
 // Call it first in a test of its own: the crash test starts this test again in a child

@@ -89,97 +89,109 @@ func (s suite) forget(t *testing.T) {
 			}
 		})
 	}
-	t.Run("one that never was sent", func(t *testing.T) {
-		l := s.open(t)
-		cancelled, expired := l.enqueue("1", code), l.enqueue("2", code, expires(noon.Add(time.Minute)))
-		event := l.enqueue("3", code)
-		if err := l.CancelMessage(l.ctx, cancelled, ""); err != nil {
+	t.Run("one that never was sent", s.whatNeverWasSentIsForgotten)
+	t.Run("a resend in doubt has its variables until the third attempt", s.aResendInDoubtHasItsVariablesUntilTheThirdAttempt)
+	t.Run("a person cannot have it sent again", s.aPersonCannotHaveTheForgottenSentAgain)
+	t.Run("messages retry passes over it, whatever its category", s.aRetryPassesOverTheForgotten)
+	t.Run("a later event renews what waits, kept or not", s.aLaterEventRenewsWhatWaitsKeptOrNot)
+	t.Run("a look-up has the event whole, and what it planned has not", s.aLookUpHasTheEventWhole)
+}
+
+func (s suite) whatNeverWasSentIsForgotten(t *testing.T) {
+	l := s.open(t)
+	cancelled, expired := l.enqueue("1", code), l.enqueue("2", code, expires(noon.Add(time.Minute)))
+	event := l.enqueue("3", code)
+	if err := l.CancelMessage(l.ctx, cancelled, ""); err != nil {
+		t.Fatal(err)
+	}
+	l.mustAccept(order("3"))
+	l.mustClaim(noon.Add(time.Hour), 5)
+	for _, id := range []nudgewire.MessageID{cancelled, expired, event} {
+		if d := l.mute(id); !d.Forgotten() {
+			t.Errorf("message %d is %s", id, d.State)
+		}
+	}
+}
+
+func (s suite) aResendInDoubtHasItsVariablesUntilTheThirdAttempt(t *testing.T) {
+	l := s.open(t)
+	id := l.enqueue("1", code)
+	at := noon.Add(time.Hour)
+	for n := 1; n <= 3; n++ {
+		got := l.mustClaim(at, 1)
+		if len(got) != 1 || got[0].Attempt != n || !slices.Equal(got[0].Send.Variables, []string{secret}) {
+			t.Fatalf("attempt %d: %+v", n, got)
+		}
+		l.Store.Close()
+		l.Store = reopen(t, l.dsn).Store // another process finds the claim of one that died
+		if _, err := l.RescueClaims(l.ctx, at, "another"); err != nil {
 			t.Fatal(err)
 		}
-		l.mustAccept(order("3"))
-		l.mustClaim(noon.Add(time.Hour), 5)
-		for _, id := range []nudgewire.MessageID{cancelled, expired, event} {
-			if d := l.mute(id); !d.Forgotten() {
-				t.Errorf("message %d is %s", id, d.State)
-			}
-		}
+		at = at.Add(time.Second)
+	}
+	if d := l.mute(id); d.State != nudgewire.StateInDoubt || !d.Forgotten() {
+		t.Errorf("%+v", d)
+	}
+}
+
+func (s suite) aPersonCannotHaveTheForgottenSentAgain(t *testing.T) {
+	l := s.open(t)
+	d := l.claimed("1", code)
+	l.mustFinish(d, nudgewire.StateInDoubt)
+	wantErr(t, l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, ""), fmt.Sprintf("message %d: its variables are not kept (keep_variables: false), so it cannot be sent again; "+
+		"resolve it as accepted or drop, and have the sender make a new one", d.ID))
+	all := store.MessageFilter{}
+	if n, err := l.ResolveAll(l.ctx, all, nudgewire.ResolveResend, "again"); n != 0 || err != nil {
+		t.Errorf("%d resent, %v", n, err)
+	}
+	if got := l.mute(d.ID); got.State != nudgewire.StateInDoubt {
+		t.Errorf("%+v", got)
+	}
+	if n, err := l.ResolveAll(l.ctx, all, nudgewire.ResolveDrop, "let be"); n != 1 || err != nil {
+		t.Errorf("%d dropped, %v", n, err)
+	}
+}
+
+func (s suite) aRetryPassesOverTheForgotten(t *testing.T) {
+	l := s.open(t)
+	d := l.claimed("1", code, category(nudgewire.Utility))
+	l.mustFinish(d, nudgewire.StateRejected)
+	went, stayed, err := l.Retry(l.ctx, store.Retry{
+		Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: noon.Add(2 * time.Hour),
 	})
-	t.Run("a resend in doubt has its variables until the third attempt", func(t *testing.T) {
-		l := s.open(t)
-		id := l.enqueue("1", code)
-		at := noon.Add(time.Hour)
-		for n := 1; n <= 3; n++ {
-			got := l.mustClaim(at, 1)
-			if len(got) != 1 || got[0].Attempt != n || !slices.Equal(got[0].Send.Variables, []string{secret}) {
-				t.Fatalf("attempt %d: %+v", n, got)
-			}
-			l.Store.Close()
-			l.Store = reopen(t, l.dsn).Store // another process finds the claim of one that died
-			if _, err := l.RescueClaims(l.ctx, at, "another"); err != nil {
-				t.Fatal(err)
-			}
-			at = at.Add(time.Second)
-		}
-		if d := l.mute(id); d.State != nudgewire.StateInDoubt || !d.Forgotten() {
-			t.Errorf("%+v", d)
-		}
+	if err != nil || len(went) != 0 || len(stayed) != 1 || stayed[0].Words != "said what is kept no more (keep_variables: false)" {
+		t.Errorf("went %v, stayed %v, %v", went, stayed, err)
+	}
+}
+
+func (s suite) aLaterEventRenewsWhatWaitsKeptOrNot(t *testing.T) {
+	l := s.open(t)
+	id := l.enqueue("1", code)
+	l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
+		return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: id}
 	})
-	t.Run("a person cannot have it sent again", func(t *testing.T) {
-		l := s.open(t)
-		d := l.claimed("1", code)
-		l.mustFinish(d, nudgewire.StateInDoubt)
-		wantErr(t, l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, ""), fmt.Sprintf("message %d: its variables are not kept (keep_variables: false), so it cannot be sent again; "+
-			"resolve it as accepted or drop, and have the sender make a new one", d.ID))
-		all := store.MessageFilter{}
-		if n, err := l.ResolveAll(l.ctx, all, nudgewire.ResolveResend, "again"); n != 0 || err != nil {
-			t.Errorf("%d resent, %v", n, err)
-		}
-		if got := l.mute(d.ID); got.State != nudgewire.StateInDoubt {
-			t.Errorf("%+v", got)
-		}
-		if n, err := l.ResolveAll(l.ctx, all, nudgewire.ResolveDrop, "let be"); n != 1 || err != nil {
-			t.Errorf("%d dropped, %v", n, err)
-		}
-	})
-	t.Run("messages retry passes over it, whatever its category", func(t *testing.T) {
-		l := s.open(t)
-		d := l.claimed("1", code, category(nudgewire.Utility))
-		l.mustFinish(d, nudgewire.StateRejected)
-		went, stayed, err := l.Retry(l.ctx, store.Retry{
-			Filter: store.MessageFilter{State: nudgewire.StateRejected}, Now: noon.Add(2 * time.Hour),
-		})
-		if err != nil || len(went) != 0 || len(stayed) != 1 || stayed[0].Words != "said what is kept no more (keep_variables: false)" {
-			t.Errorf("went %v, stayed %v, %v", went, stayed, err)
-		}
-	})
-	t.Run("a later event renews what waits, kept or not", func(t *testing.T) {
-		l := s.open(t)
-		id := l.enqueue("1", code)
-		l.settleBy(func(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
-			return nudgewire.Settlement{Outcome: nudgewire.Restarted, Restart: id}
-		})
-		l.mustAccept(cart("1", dedupe("again")))
-		got := l.mustClaim(noon.Add(time.Hour), 1)
-		l.mustFinish(got[0], nudgewire.StateRejected)
-		if d := l.message(id); len(d.Send.Variables) != 2 || d.Forgotten() {
-			t.Errorf("a message that is kept: %+v", d)
-		}
-	})
-	t.Run("a look-up has the event whole, and what it planned has not", func(t *testing.T) {
-		l := s.open(t)
-		id := l.mustAccept(later("a", func(p *nudgewire.Plan) { p.Event.Payload, p.Forgets = []byte(secret), true })).EventID
-		got := l.claimLookups(noon, 1)
-		if len(got) != 1 || string(got[0].Event.Payload) != secret {
-			t.Fatalf("%+v", got)
-		}
-		plan := found(got[0].Event)
-		code(&plan)
-		r, err := l.Complete(l.ctx, got[0], plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := l.mute(r.Decisions[0].MessageID); d.EventID != id {
-			t.Errorf("%+v", d)
-		}
-	})
+	l.mustAccept(cart("1", dedupe("again")))
+	got := l.mustClaim(noon.Add(time.Hour), 1)
+	l.mustFinish(got[0], nudgewire.StateRejected)
+	if d := l.message(id); len(d.Send.Variables) != 2 || d.Forgotten() {
+		t.Errorf("a message that is kept: %+v", d)
+	}
+}
+
+func (s suite) aLookUpHasTheEventWhole(t *testing.T) {
+	l := s.open(t)
+	id := l.mustAccept(later("a", func(p *nudgewire.Plan) { p.Event.Payload, p.Forgets = []byte(secret), true })).EventID
+	got := l.claimLookups(noon, 1)
+	if len(got) != 1 || string(got[0].Event.Payload) != secret {
+		t.Fatalf("%+v", got)
+	}
+	plan := found(got[0].Event)
+	code(&plan)
+	r, err := l.Complete(l.ctx, got[0], plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := l.mute(r.Decisions[0].MessageID); d.EventID != id {
+		t.Errorf("%+v", d)
+	}
 }

@@ -79,256 +79,164 @@ func (l *ledger) rehour(events []store.EventRow, messages []store.MessageStory) 
 }
 
 func (s suite) hours(t *testing.T) {
-	t.Run("what happens is counted in its hour, by whom it is of, what it says, where it goes and why it failed", func(t *testing.T) {
-		l := s.open(t)
-		read := l.claimed("1")
-		doubled := cart("1")
-		if _, err := l.Accept(l.ctx, []nudgewire.Plan{doubled}); err != nil {
-			t.Fatal(err)
-		}
-		l.at(noon.Add(time.Hour))
-		l.mustFinish(read, nudgewire.StateAccepted)
-		if err := l.Finish(l.ctx, attempt(read, nudgewire.StateAccepted)); err == nil {
-			t.Error("the same attempt ends twice")
-		}
-		l.at(noon.Add(2 * time.Hour))
-		accepted := read.UpdatedAt.Add(time.Second)
-		l.seen(read.ID, nudgewire.Poll{Status: nudgewire.StatusSent, At: accepted.Add(time.Minute)})
-		l.seen(read.ID, nudgewire.Poll{Status: nudgewire.StatusRead, At: accepted.Add(time.Hour), ToldAt: accepted.Add(4 * time.Second), Final: true})
-		brazil := l.claimedAt(noon.Add(2*time.Hour), "2", phone("5511999990000"))
-		a := attempt(brazil, nudgewire.StateRejected)
-		a.Class = nudgewire.ErrorPermanent
-		if err := l.Finish(l.ctx, a); err != nil {
-			t.Fatal(err)
-		}
-		again := l.claimedAt(noon.Add(2*time.Hour), "3")
-		l.mustFinish(again, nudgewire.StateWaiting)
-		l.mustAccept(order("3"))
-		if err := l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: "shop", Status: 401, Stage: "verify", Reason: "no", At: noon}); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "counts", []string{
-			"02 12:00 connector duplicate shop/// 1",
-			"02 12:00 connector event shop/cart.updated// 1",
-			"02 12:00 trigger decision remind/planned// 1",
-			"02 12:00 trigger queued remind/reminder/GB/ 1",
-			"02 13:00 trigger accepted remind/reminder/GB/ 1",
-			"02 14:00 connector event shop/cart.updated// 2",
-			"02 14:00 connector event shop/order.created// 1",
-			"02 14:00 connector refused shop/verify// 1",
-			"02 14:00 trigger again remind/reminder/GB/ 1",
-			"02 14:00 trigger cancelled remind/reminder/GB/ 1",
-			"02 14:00 trigger decision remind/cancelling// 1",
-			"02 14:00 trigger decision remind/planned// 2",
-			"02 14:00 trigger delivered remind/reminder/GB/" + store.ArrivalTime(4*time.Second) + " 1",
-			"02 14:00 trigger queued remind/reminder/BR/ 1",
-			"02 14:00 trigger queued remind/reminder/GB/ 1",
-			"02 14:00 trigger read remind/reminder/GB/ 1",
-			"02 14:00 trigger rejected remind/reminder/BR/permanent 1",
-		}, l.counted(everything))
-		same(t, "one word of one trigger, all hours together", []string{"trigger queued /reminder// 3"},
-			l.counted(store.HourQuery{About: "trigger", Name: "remind", What: []string{"queued"}, Details: true}))
-		since, ok, err := l.HoursSince(l.ctx)
-		if err != nil || !ok || !since.Equal(noon) {
-			t.Errorf("counted since %v, %v, %v", since, ok, err)
-		}
-		l.recount()
-	})
-	t.Run("rows of a job, handed over, uploaded and cancelled, are counted as the job's", func(t *testing.T) {
-		l := s.open(t)
-		r := l.handedOver("1", 3)
-		l.mustFinish(l.mustClaim(noon, 1)[0], nudgewire.StateInDoubt)
-		l.mustSet(r, nudgewire.RunCancelled)
-		if n, err := l.CancelRows(l.ctx, r.ID, "not today"); err != nil || n != 2 {
-			t.Fatalf("%d rows were cancelled, %v", n, err)
-		}
-		other := l.uploading("2", 1)
-		l.accept(other, 1, []string{"7", "8"}, []string{"447700900101", "5511999990000"})
-		all, err := l.Messages(l.ctx, store.MessageFilter{State: nudgewire.StateAccepted})
-		if err != nil || len(all) != 2 {
-			t.Fatalf("%d messages of the upload, %v", len(all), err)
-		}
-		for _, m := range all {
-			l.seen(m.ID, nudgewire.Poll{Status: nudgewire.StatusDelivered, At: noon.Add(3 * time.Second), Final: true})
-		}
-		of := "winback/" + other.CampaignName
-		same(t, "counts", []string{
-			"02 12:00 job accepted " + of + "/BR/ 1",
-			"02 12:00 job accepted " + of + "/GB/ 1",
-			"02 12:00 job cancelled winback/winback/GG/ 2",
-			"02 12:00 job delivered " + of + "/BR/02 1",
-			"02 12:00 job delivered " + of + "/GB/02 1",
-			"02 12:00 job in_doubt winback/winback/GG/ 1",
-			"02 12:00 job queued winback/winback/GG/ 3",
-			"02 12:00 job uploaded " + of + "// 8",
-		}, l.counted(everything))
-	})
+	t.Run("what happens is counted in its hour, by whom it is of, what it says, where it goes and why it failed", s.whatHappensIsCountedInItsHour)
+	t.Run("rows of a job, handed over, uploaded and cancelled, are counted as the job's", s.rowsOfAJobAreCountedAsTheJobs)
 	t.Run("rows of a file that the service took are counted once, whoever says so, without those that are messages", s.hoursOfFiles)
-	t.Run("days are those of a zone, whatever its clock does", func(t *testing.T) {
-		l := s.open(t)
-		zone, err := time.LoadLocation("America/New_York")
-		if err != nil {
-			t.Fatal(err)
-		}
-		// On 8 March 2026 the clock goes from 02:00 to 03:00, so that the day has 23 hours.
-		from := time.Date(2026, 3, 7, 0, 0, 0, 0, zone)
-		for hour := range 24 + 23 + 24 {
-			l.at(from.Add(time.Duration(hour) * time.Hour))
-			l.mustAccept(cart(fmt.Sprint(hour), func(p *nudgewire.Plan) { p.Proposals = nil }))
-		}
-		q := store.HourQuery{From: from, Until: from.AddDate(0, 0, 3), By: store.ByDay, Zone: zone}
-		same(t, "days", []string{"07 00:00 connector event /// 24", "08 00:00 connector event /// 23", "09 00:00 connector event /// 24"}, l.counted(q))
-		q.From, q.Until = q.From.AddDate(0, 0, 1), q.From.AddDate(0, 0, 2)
-		same(t, "the short day", []string{"08 00:00 connector event /// 23"}, l.counted(q))
-		q.By = store.ByHour
-		same(t, "its hours", 23, len(l.counted(q)))
-		if q.Zone, err = time.LoadLocation("Asia/Kolkata"); err != nil {
-			t.Fatal(err)
-		}
-		q.By, q.From, q.Until = store.ByDay, time.Date(2026, 3, 8, 0, 0, 0, 0, q.Zone), time.Date(2026, 3, 9, 0, 0, 0, 0, q.Zone)
-		same(t, "where a day begins within an hour, that hour is of the day before", []string{"08 00:00 connector event /// 24"}, l.counted(q))
-	})
-	t.Run("they leave after 400 days, an hour at a time", func(t *testing.T) {
-		l := s.open(t)
-		l.mustAccept(cart("1"))
-		l.at(noon.Add(time.Hour))
-		l.mustAccept(cart("2"))
-		l.retain(399)
-		same(t, "before", 6, len(l.counted(everything)))
-		l.at(noon.Add(400*day + time.Hour))
-		if _, err := l.Retain(l.ctx, kept, noon.Add(400*day+time.Hour)); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "after", []string{"02 13:00 connector event shop/cart.updated// 1", "02 13:00 trigger decision remind/planned// 1", "02 13:00 trigger queued remind/reminder/GB/ 1"}, l.counted(everything))
-	})
-	t.Run("an hour has room for so many kinds and names, and strangers take none from messages", func(t *testing.T) {
-		l := s.open(t)
-		var plans []nudgewire.Plan
-		for i := range 400 {
-			plans = append(plans, cart(fmt.Sprint(i), func(p *nudgewire.Plan) { p.Proposals = nil; p.Event.Kind = fmt.Sprint("kind.", i) }))
-		}
-		if _, err := l.Accept(l.ctx, plans); err != nil {
-			t.Fatal(err)
-		}
-		for i := range 60 {
-			if err := l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: fmt.Sprint("stranger ", i), Status: 404, Stage: "connector", Reason: "no", At: noon}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		l.mustAccept(cart("message"))
-		all := l.counted(everything)
-		for _, want := range []string{
-			"02 12:00 connector event shop/other// 101", "02 12:00 connector refused other/other// 10",
-			"02 12:00 trigger queued remind/reminder/GB/ 1",
-		} {
-			if !slices.Contains(all, want) {
-				t.Errorf("no %q among %d counts", want, len(all))
-			}
-		}
-		same(t, "counts", 300+1+50+1+2, len(all))
-	})
+	t.Run("days are those of a zone, whatever its clock does", s.daysAreThoseOfAZone)
+	t.Run("they leave after 400 days, an hour at a time", s.countsLeaveAfter400Days)
+	t.Run("an hour has room for so many kinds and names, and strangers take none from messages", s.anHourHasRoomForSoManyNames)
 }
 
-func (s suite) hoursOfFiles(t *testing.T) {
-	const rows = 10 // of each part
-	// uploaded is how many rows are counted.
-	uploaded := func(l *ledger) (n int64) {
-		all, err := l.Hours(l.ctx, store.HourQuery{From: noon.Add(-day), Until: noon.Add(day), About: "job", Name: "winback", What: []string{"uploaded"}})
-		if err != nil {
+func (s suite) whatHappensIsCountedInItsHour(t *testing.T) {
+	l := s.open(t)
+	read := l.claimed("1")
+	doubled := cart("1")
+	if _, err := l.Accept(l.ctx, []nudgewire.Plan{doubled}); err != nil {
+		t.Fatal(err)
+	}
+	l.at(noon.Add(time.Hour))
+	l.mustFinish(read, nudgewire.StateAccepted)
+	if err := l.Finish(l.ctx, attempt(read, nudgewire.StateAccepted)); err == nil {
+		t.Error("the same attempt ends twice")
+	}
+	l.at(noon.Add(2 * time.Hour))
+	accepted := read.UpdatedAt.Add(time.Second)
+	l.seen(read.ID, nudgewire.Poll{Status: nudgewire.StatusSent, At: accepted.Add(time.Minute)})
+	l.seen(read.ID, nudgewire.Poll{Status: nudgewire.StatusRead, At: accepted.Add(time.Hour), ToldAt: accepted.Add(4 * time.Second), Final: true})
+	brazil := l.claimedAt(noon.Add(2*time.Hour), "2", phone("5511999990000"))
+	a := attempt(brazil, nudgewire.StateRejected)
+	a.Class = nudgewire.ErrorPermanent
+	if err := l.Finish(l.ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	again := l.claimedAt(noon.Add(2*time.Hour), "3")
+	l.mustFinish(again, nudgewire.StateWaiting)
+	l.mustAccept(order("3"))
+	if err := l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: "shop", Status: 401, Stage: "verify", Reason: "no", At: noon}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "counts", []string{
+		"02 12:00 connector duplicate shop/// 1",
+		"02 12:00 connector event shop/cart.updated// 1",
+		"02 12:00 trigger decision remind/planned// 1",
+		"02 12:00 trigger queued remind/reminder/GB/ 1",
+		"02 13:00 trigger accepted remind/reminder/GB/ 1",
+		"02 14:00 connector event shop/cart.updated// 2",
+		"02 14:00 connector event shop/order.created// 1",
+		"02 14:00 connector refused shop/verify// 1",
+		"02 14:00 trigger again remind/reminder/GB/ 1",
+		"02 14:00 trigger cancelled remind/reminder/GB/ 1",
+		"02 14:00 trigger decision remind/cancelling// 1",
+		"02 14:00 trigger decision remind/planned// 2",
+		"02 14:00 trigger delivered remind/reminder/GB/" + store.ArrivalTime(4*time.Second) + " 1",
+		"02 14:00 trigger queued remind/reminder/BR/ 1",
+		"02 14:00 trigger queued remind/reminder/GB/ 1",
+		"02 14:00 trigger read remind/reminder/GB/ 1",
+		"02 14:00 trigger rejected remind/reminder/BR/permanent 1",
+	}, l.counted(everything))
+	same(t, "one word of one trigger, all hours together", []string{"trigger queued /reminder// 3"},
+		l.counted(store.HourQuery{About: "trigger", Name: "remind", What: []string{"queued"}, Details: true}))
+	since, ok, err := l.HoursSince(l.ctx)
+	if err != nil || !ok || !since.Equal(noon) {
+		t.Errorf("counted since %v, %v, %v", since, ok, err)
+	}
+	l.recount()
+}
+
+func (s suite) rowsOfAJobAreCountedAsTheJobs(t *testing.T) {
+	l := s.open(t)
+	r := l.handedOver("1", 3)
+	l.mustFinish(l.mustClaim(noon, 1)[0], nudgewire.StateInDoubt)
+	l.mustSet(r, nudgewire.RunCancelled)
+	if n, err := l.CancelRows(l.ctx, r.ID, "not today"); err != nil || n != 2 {
+		t.Fatalf("%d rows were cancelled, %v", n, err)
+	}
+	other := l.uploading("2", 1)
+	l.accept(other, 1, []string{"7", "8"}, []string{"447700900101", "5511999990000"})
+	all, err := l.Messages(l.ctx, store.MessageFilter{State: nudgewire.StateAccepted})
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d messages of the upload, %v", len(all), err)
+	}
+	for _, m := range all {
+		l.seen(m.ID, nudgewire.Poll{Status: nudgewire.StatusDelivered, At: noon.Add(3 * time.Second), Final: true})
+	}
+	of := "winback/" + other.CampaignName
+	same(t, "counts", []string{
+		"02 12:00 job accepted " + of + "/BR/ 1",
+		"02 12:00 job accepted " + of + "/GB/ 1",
+		"02 12:00 job cancelled winback/winback/GG/ 2",
+		"02 12:00 job delivered " + of + "/BR/02 1",
+		"02 12:00 job delivered " + of + "/GB/02 1",
+		"02 12:00 job in_doubt winback/winback/GG/ 1",
+		"02 12:00 job queued winback/winback/GG/ 3",
+		"02 12:00 job uploaded " + of + "// 8",
+	}, l.counted(everything))
+}
+
+func (s suite) daysAreThoseOfAZone(t *testing.T) {
+	l := s.open(t)
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// On 8 March 2026 the clock goes from 02:00 to 03:00, so that the day has 23 hours.
+	from := time.Date(2026, 3, 7, 0, 0, 0, 0, zone)
+	for hour := range 24 + 23 + 24 {
+		l.at(from.Add(time.Duration(hour) * time.Hour))
+		l.mustAccept(cart(fmt.Sprint(hour), func(p *nudgewire.Plan) { p.Proposals = nil }))
+	}
+	q := store.HourQuery{From: from, Until: from.AddDate(0, 0, 3), By: store.ByDay, Zone: zone}
+	same(t, "days", []string{"07 00:00 connector event /// 24", "08 00:00 connector event /// 23", "09 00:00 connector event /// 24"}, l.counted(q))
+	q.From, q.Until = q.From.AddDate(0, 0, 1), q.From.AddDate(0, 0, 2)
+	same(t, "the short day", []string{"08 00:00 connector event /// 23"}, l.counted(q))
+	q.By = store.ByHour
+	same(t, "its hours", 23, len(l.counted(q)))
+	if q.Zone, err = time.LoadLocation("Asia/Kolkata"); err != nil {
+		t.Fatal(err)
+	}
+	q.By, q.From, q.Until = store.ByDay, time.Date(2026, 3, 8, 0, 0, 0, 0, q.Zone), time.Date(2026, 3, 9, 0, 0, 0, 0, q.Zone)
+	same(t, "where a day begins within an hour, that hour is of the day before", []string{"08 00:00 connector event /// 24"}, l.counted(q))
+}
+
+func (s suite) countsLeaveAfter400Days(t *testing.T) {
+	l := s.open(t)
+	l.mustAccept(cart("1"))
+	l.at(noon.Add(time.Hour))
+	l.mustAccept(cart("2"))
+	l.retain(399)
+	same(t, "before", 6, len(l.counted(everything)))
+	l.at(noon.Add(400*day + time.Hour))
+	if _, err := l.Retain(l.ctx, kept, noon.Add(400*day+time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "after", []string{"02 13:00 connector event shop/cart.updated// 1", "02 13:00 trigger decision remind/planned// 1", "02 13:00 trigger queued remind/reminder/GB/ 1"}, l.counted(everything))
+}
+
+func (s suite) anHourHasRoomForSoManyNames(t *testing.T) {
+	l := s.open(t)
+	var plans []nudgewire.Plan
+	for i := range 400 {
+		plans = append(plans, cart(fmt.Sprint(i), func(p *nudgewire.Plan) { p.Proposals = nil; p.Event.Kind = fmt.Sprint("kind.", i) }))
+	}
+	if _, err := l.Accept(l.ctx, plans); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		if err := l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: fmt.Sprint("stranger ", i), Status: 404, Stage: "connector", Reason: "no", At: noon}); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range all {
-			n += c.N
-		}
-		return n
 	}
-	ends := func(state nudgewire.PartState) func(*ledger, nudgewire.Run, nudgewire.Part) {
-		return func(l *ledger, _ nudgewire.Run, p nudgewire.Part) { l.endPart(p, state) }
-	}
-	says := func(l *ledger, p nudgewire.Part, state nudgewire.PartState) {
-		p.State, p.Reason, p.Resolved = state, "by Ann", "by Ann"
-		r := l.run(p.RunID)
-		if err := l.ResolvePart(l.ctx, r.State, r, p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	named := func(n int) func(*ledger, nudgewire.Run, nudgewire.Part) {
-		return func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
-			p.MessageIDs = numbers(100, n)
-			l.endPart(p, nudgewire.PartAccepted)
-		}
-	}
-	for name, one := range map[string]struct {
-		then func(*ledger, nudgewire.Run, nudgewire.Part)
-		want int64
-	}{
-		"accepted":                        {ends(nudgewire.PartAccepted), rows},
-		"rejected":                        {ends(nudgewire.PartRejected), 0},
-		"in doubt":                        {ends(nudgewire.PartInDoubt), 0},
-		"waiting again":                   {ends(nudgewire.PartWaiting), 0},
-		"the answer names some":           {named(4), rows - 4},
-		"the answer names all":            {named(rows), 0},
-		"the answer names more than went": {named(rows + 2), 0},
-		"told twice": {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
-			moved(t, "the second time", l.FinishPart(l.ctx, l.endPart(p, nudgewire.PartAccepted)))
-		}, rows},
-		"in doubt, then its late answer": {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
-			l.endPart(l.endPart(p, nudgewire.PartInDoubt), nudgewire.PartAccepted)
-		}, rows},
-		"in doubt, then a person's word, then its late answer": {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
-			p = l.endPart(p, nudgewire.PartInDoubt)
-			says(l, p, nudgewire.PartAccepted)
-			p.State = nudgewire.PartAccepted
-			moved(t, "the late answer", l.FinishPart(l.ctx, p))
-		}, rows},
-		"in doubt, then a person's word and its late answer at once": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
-			p = l.endPart(p, nudgewire.PartInDoubt)
-			p.State, p.Resolved = nudgewire.PartAccepted, "by Ann"
-			r = l.run(r.ID)
-			var errs [2]error
-			together(2, func(i int) {
-				if i == 0 {
-					errs[i] = l.ResolvePart(l.ctx, r.State, r, p)
-					return
-				}
-				errs[i] = l.FinishPart(l.ctx, p)
-			})
-			if first := errs[0] == nil; first == (errs[1] == nil) {
-				t.Errorf("the word: %v; the answer: %v", errs[0], errs[1])
-			}
-		}, rows},
-		"in doubt, sent again by a person's word, and accepted": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
-			says(l, l.endPart(p, nudgewire.PartInDoubt), nudgewire.PartWaiting)
-			p, err := l.claim(r.ID, 1, noon)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l.endPart(p, nudgewire.PartAccepted)
-		}, rows},
-		"accepted after its run was cancelled": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
-			l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
-			l.endPart(p, nudgewire.PartAccepted)
-		}, rows},
-		"in doubt, its run cancelled, then a person's word": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
-			p = l.endPart(p, nudgewire.PartInDoubt)
-			l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
-			says(l, p, nudgewire.PartAccepted)
-		}, rows},
+	l.mustAccept(cart("message"))
+	all := l.counted(everything)
+	for _, want := range []string{
+		"02 12:00 connector event shop/other// 101", "02 12:00 connector refused other/other// 10",
+		"02 12:00 trigger queued remind/reminder/GB/ 1",
 	} {
-		t.Run(name, func(t *testing.T) {
-			l := s.open(t)
-			r := l.uploading("1", 2)
-			if _, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil); err != nil {
-				t.Fatal(err)
-			}
-			p, err := l.claim(r.ID, 1, noon)
-			if err != nil || p.Rows != rows {
-				t.Fatalf("part %+v, %v", p, err)
-			}
-			one.then(l, r, p)
-			same(t, "rows that were uploaded", one.want, uploaded(l))
-		})
+		if !slices.Contains(all, want) {
+			t.Errorf("no %q among %d counts", want, len(all))
+		}
 	}
+	same(t, "counts", 300+1+50+1+2, len(all))
 }
 
 // seen is an answer about a message.

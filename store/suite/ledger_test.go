@@ -21,6 +21,9 @@ type suite struct {
 	fresh func(t testing.TB) string
 }
 
+// Three people, and none of them is the one of cart.
+const ana, ben, eve = "447700900101", "447700900102", "447700900103"
+
 // noon is when every test begins.
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
@@ -157,6 +160,14 @@ func (l *ledger) close() {
 	}
 }
 
+// must ends the test where something went wrong that it is not about.
+func (l *ledger) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
 func (l *ledger) settleBy(s store.Settle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,70 +225,6 @@ func (l *ledger) woken(want time.Time) time.Time {
 	}
 	return newest
 }
-
-// A change edits a plan before it is stored.
-type change func(*nudgewire.Plan)
-
-// cart is an event about a cart, with the proposal to remind its owner in an hour.
-func cart(key string, changes ...change) nudgewire.Plan {
-	const phone = "447700900123"
-	p := nudgewire.Plan{
-		Event: nudgewire.Event{
-			Connector: "shop", Kind: "cart.updated", Topic: "carts/update", DedupeKey: "d-" + key, ReceivedAt: noon,
-			Contact: nudgewire.Contact{Phone: phone}, Payload: []byte(`{"cart":"` + key + `"}`), ContentType: "application/json",
-		},
-		Proposals: []nudgewire.Proposal{{
-			Decision:    nudgewire.Decision{Trigger: "remind", Outcome: nudgewire.Planned, Reason: "waits an hour", Key: key, Config: "v1", At: noon},
-			Correlation: nudgewire.Correlation{Trigger: "remind", Key: key, Phone: phone},
-			Message: nudgewire.Message{
-				Trigger: "remind", Key: key, Phone: phone, Category: nudgewire.Marketing,
-				Send: nudgewire.Send{Template: "reminder", Variables: []string{"Ana", key}}, DueAt: noon.Add(time.Hour), Config: "v1",
-			},
-			EventAt: noon,
-		}},
-	}
-	for _, c := range changes {
-		c(&p)
-	}
-	return p
-}
-
-// order is an event that cancels what waits for the cart key.
-func order(key string, changes ...change) nudgewire.Plan {
-	p := cart(key)
-	p.Event.Kind, p.Event.DedupeKey = "order.created", "o-"+key
-	w := &p.Proposals[0]
-	w.Decision.Outcome, w.Decision.Reason, w.Message, w.Forget = nudgewire.Cancelling, "ends what waits", nudgewire.Message{}, noon.Add(24*time.Hour)
-	for _, c := range changes {
-		c(&p)
-	}
-	return p
-}
-
-func dedupe(key string) change { return func(p *nudgewire.Plan) { p.Event.DedupeKey = key } }
-
-func content(key string) change { return func(p *nudgewire.Plan) { p.Event.ContentKey = key } }
-
-func due(at time.Time) change { return func(p *nudgewire.Plan) { p.Proposals[0].Message.DueAt = at } }
-
-func expires(at time.Time) change {
-	return func(p *nudgewire.Plan) { p.Proposals[0].Message.ExpiresAt = at }
-}
-
-func category(c nudgewire.Category) change {
-	return func(p *nudgewire.Plan) { p.Proposals[0].Message.Category = c }
-}
-
-func phone(n nudgewire.Phone) change {
-	return func(p *nudgewire.Plan) {
-		p.Event.Contact.Phone = n
-		for i := range p.Proposals {
-			p.Proposals[i].Correlation.Phone, p.Proposals[i].Message.Phone = n, n
-		}
-	}
-}
-
-func received(at time.Time) change { return func(p *nudgewire.Plan) { p.Event.ReceivedAt = at } }
 
 // mustAccept stores one plan.
 func (l *ledger) mustAccept(p nudgewire.Plan) nudgewire.Receipt {
@@ -370,4 +317,23 @@ func together(n int, do func(int)) {
 	}
 	close(start)
 	wg.Wait()
+}
+
+// reopenAfter closes a ledger and opens its data again.
+func reopenAfter(t testing.TB, l *ledger) *ledger {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return reopen(t, l.dsn)
+}
+
+// factsOf are those of the look just before a call.
+func (l *ledger) factsOf(d *nudgewire.Message) nudgewire.DueFacts {
+	l.t.Helper()
+	f, err := l.FactsOf(l.ctx, d)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return f
 }

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -9,29 +8,30 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
+// saysOf takes an event by which a person opts out, or in again, and gives the decision's words.
+func (l *ledger) saysOf(who nudgewire.Phone, what nudgewire.Outcome, at time.Time) string {
+	l.t.Helper()
+	p := cart("", phone(who), dedupe(nextKey("w")))
+	p.Event.Kind = "contact.unsubscribed"
+	p.Proposals[0] = nudgewire.Proposal{
+		Decision:    nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: what, At: noon},
+		Correlation: nudgewire.Correlation{Trigger: nudgewire.OptOut, Phone: who}, EventAt: at,
+	}
+	return l.mustAccept(p).Decisions[0].Reason
+}
+
+// blocks says whether somebody is blocked.
+func (l *ledger) blocks(who nudgewire.Phone) bool {
+	l.t.Helper()
+	found, err := l.Blocked(l.ctx, []nudgewire.Phone{who})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return found[who] != ""
+}
+
 // optOuts is what events say of whether a contact wants messages.
 func (s suite) optOuts(t *testing.T) {
-	const ana = "447700900101"
-	says := 0
-	word := func(l *ledger, what nudgewire.Outcome, at time.Time) string {
-		t.Helper()
-		says++
-		p := cart("", phone(ana), dedupe(fmt.Sprintf("w%d", says)))
-		p.Event.Kind = "contact.unsubscribed"
-		p.Proposals[0] = nudgewire.Proposal{
-			Decision:    nudgewire.Decision{Trigger: nudgewire.OptOut, Outcome: what, At: noon},
-			Correlation: nudgewire.Correlation{Trigger: nudgewire.OptOut, Phone: ana}, EventAt: at,
-		}
-		return l.mustAccept(p).Decisions[0].Reason
-	}
-	blocked := func(l *ledger) bool {
-		t.Helper()
-		found, err := l.Blocked(l.ctx, []nudgewire.Phone{ana})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found[ana] != ""
-	}
 	const out, in = nudgewire.Blocked, nudgewire.Allowed
 	early, late := noon, noon.Add(time.Minute)
 	for _, c := range []struct {
@@ -39,65 +39,59 @@ func (s suite) optOuts(t *testing.T) {
 		do   func(l *ledger)
 		want bool
 	}{
-		{"out", func(l *ledger) { word(l, out, early) }, true},
-		{"out, then in", func(l *ledger) { word(l, out, early); word(l, in, late) }, false},
-		{"in arrives before the earlier out", func(l *ledger) { word(l, in, late); word(l, out, early) }, false},
-		{"out arrives before the earlier in", func(l *ledger) { word(l, out, late); word(l, in, early) }, true},
-		{"both at one time", func(l *ledger) { word(l, out, early); word(l, in, early) }, true},
-		{"both at one time, the other way", func(l *ledger) { word(l, in, early); word(l, out, early) }, true},
-		{"a person's block, then in", func(l *ledger) { l.person(ana); word(l, in, late) }, true},
-		{"out, a person's block, then in", func(l *ledger) { word(l, out, early); l.person(ana); word(l, in, late) }, true},
+		{"out", func(l *ledger) { l.saysOf(ana, out, early) }, true},
+		{"out, then in", func(l *ledger) { l.saysOf(ana, out, early); l.saysOf(ana, in, late) }, false},
+		{"in arrives before the earlier out", func(l *ledger) { l.saysOf(ana, in, late); l.saysOf(ana, out, early) }, false},
+		{"out arrives before the earlier in", func(l *ledger) { l.saysOf(ana, out, late); l.saysOf(ana, in, early) }, true},
+		{"both at one time", func(l *ledger) { l.saysOf(ana, out, early); l.saysOf(ana, in, early) }, true},
+		{"both at one time, the other way", func(l *ledger) { l.saysOf(ana, in, early); l.saysOf(ana, out, early) }, true},
+		{"a person's block, then in", func(l *ledger) { l.person(ana); l.saysOf(ana, in, late) }, true},
+		{"out, a person's block, then in", func(l *ledger) { l.saysOf(ana, out, early); l.person(ana); l.saysOf(ana, in, late) }, true},
 		{"out, a person allows, the same out from elsewhere", func(l *ledger) {
-			word(l, out, early)
+			l.saysOf(ana, out, early)
 			l.at(late)
 			if err := l.Allow(l.ctx, ana); err != nil {
 				t.Fatal(err)
 			}
-			word(l, out, early)
+			l.saysOf(ana, out, early)
 		}, false},
 		{"out, a person allows, a later out", func(l *ledger) {
-			word(l, out, early)
+			l.saysOf(ana, out, early)
 			if err := l.Allow(l.ctx, ana); err != nil {
 				t.Fatal(err)
 			}
-			word(l, out, late.Add(time.Hour))
+			l.saysOf(ana, out, late.Add(time.Hour))
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := s.open(t)
 			l.at(noon)
 			c.do(l)
-			same(t, "blocked", c.want, blocked(l))
+			same(t, "blocked", c.want, l.blocks(ana))
 		})
 	}
-	t.Run("what waits is dropped, a code is not, over a restart", func(t *testing.T) {
-		dsn := s.fresh(t)
-		l := reopen(t, dsn)
-		l.at(noon)
-		claimed := l.claimed("c", due(noon.Add(-time.Minute)), phone(ana), category(nudgewire.Utility))
-		waits := l.enqueue("a", due(noon), phone(ana))
-		code := l.enqueue("b", due(noon), phone(ana), category(nudgewire.Authentication))
-		same(t, "reason", "the contact is blocked: it gets nothing but codes", word(l, out, early))
-		same(t, "the last look at a claim", "the contact is blocked: opted out (event 4)", l.factsOf(&claimed).Blocked)
-		l.close()
-		l = reopen(t, dsn)
-		got := l.mustClaim(noon.Add(time.Minute), 9)
-		if len(got) != 1 || got[0].ID != code {
-			t.Errorf("claimed %+v", got)
-		}
-		same(t, "what waited", nudgewire.StateDropped, l.message(waits).State)
-		list, err := l.Blocks(l.ctx, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "blocks", []store.Block{{Phone: ana, Reason: "opted out (event 4)", Source: "shop.contact.unsubscribed", At: noon, Event: 4}}, list)
-	})
+	t.Run("what waits is dropped, a code is not, over a restart", s.anOptOutDropsWhatWaits)
 }
 
-// person is a person's block.
-func (l *ledger) person(phone nudgewire.Phone) {
-	l.t.Helper()
-	if _, err := l.Block(l.ctx, []store.Block{{Phone: phone, Source: "by hand", At: noon}}); err != nil {
-		l.t.Fatal(err)
+func (s suite) anOptOutDropsWhatWaits(t *testing.T) {
+	dsn := s.fresh(t)
+	l := reopen(t, dsn)
+	l.at(noon)
+	claimed := l.claimed("c", due(noon.Add(-time.Minute)), phone(ana), category(nudgewire.Utility))
+	waits := l.enqueue("a", due(noon), phone(ana))
+	code := l.enqueue("b", due(noon), phone(ana), category(nudgewire.Authentication))
+	same(t, "reason", "the contact is blocked: it gets nothing but codes", l.saysOf(ana, nudgewire.Blocked, noon))
+	same(t, "the last look at a claim", "the contact is blocked: opted out (event 4)", l.factsOf(&claimed).Blocked)
+	l.close()
+	l = reopen(t, dsn)
+	got := l.mustClaim(noon.Add(time.Minute), 9)
+	if len(got) != 1 || got[0].ID != code {
+		t.Errorf("claimed %+v", got)
 	}
+	same(t, "what waited", nudgewire.StateDropped, l.message(waits).State)
+	list, err := l.Blocks(l.ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "blocks", []store.Block{{Phone: ana, Reason: "opted out (event 4)", Source: "shop.contact.unsubscribed", At: noon, Event: 4}}, list)
 }

@@ -23,34 +23,7 @@ func (l *ledger) followed(key string) nudgewire.MessageID {
 
 func (s suite) polls(t *testing.T) {
 	start := noon.Add(2 * time.Hour)
-	t.Run("due messages are claimed once, longest waiting first, and again after the lease", func(t *testing.T) {
-		l := s.open(t)
-		for i := range 3 {
-			l.followed(fmt.Sprint(i))
-		}
-		claim := func(at time.Time, n int) (ids []nudgewire.MessageID) {
-			got, err := l.ClaimPolls(l.ctx, at, time.Minute, n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range got {
-				ids = append(ids, m.ID)
-				if !m.NextPollAt.Equal(at.Add(time.Minute)) {
-					t.Errorf("next poll %v", m.NextPollAt)
-				}
-			}
-			return ids
-		}
-		same(t, "none", []nudgewire.MessageID{}, claim(noon, 9))
-		same(t, "two", []nudgewire.MessageID{1, 2}, claim(start, 2))
-		same(t, "the third", []nudgewire.MessageID{3}, claim(start, 2))
-		same(t, "all claimed", []nudgewire.MessageID{}, claim(start, 2))
-		same(t, "lapsed", []nudgewire.MessageID{1, 2, 3}, claim(start.Add(time.Minute), 9))
-		at, ok, err := l.NextPoll(l.ctx)
-		if err != nil || !ok || !at.Equal(start.Add(2*time.Minute)) {
-			t.Errorf("NextPoll = %v, %v, %v", at, ok, err)
-		}
-	})
+	t.Run("due messages are claimed once, longest waiting first, and again after the lease", s.dueMessagesAreAskedAboutOnce)
 
 	type look struct {
 		status nudgewire.Status
@@ -118,30 +91,65 @@ func (s suite) polls(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the reason and the service's time are kept", func(t *testing.T) {
-		l := s.open(t)
-		id := l.followed("1")
-		told := start.Add(-time.Minute)
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "no such number", ToldAt: told, Final: true, At: start}); err != nil {
+	t.Run("the reason and the service's time are kept", s.theReasonAndTheServicesTimeAreKept)
+	t.Run("a poll of no message, or without a time, is refused", s.aPollOfNoMessageIsRefused)
+}
+
+func (s suite) dueMessagesAreAskedAboutOnce(t *testing.T) {
+	start := noon.Add(2 * time.Hour)
+	l := s.open(t)
+	for i := range 3 {
+		l.followed(fmt.Sprint(i))
+	}
+	claim := func(at time.Time, n int) (ids []nudgewire.MessageID) {
+		got, err := l.ClaimPolls(l.ctx, at, time.Minute, n)
+		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := l.Message(l.ctx, id)
-		if err != nil || m.Error != "no such number" || !m.ToldAt.Equal(told) || !m.StatusAt.Equal(start) {
-			t.Errorf("message %+v (%v)", m, err)
+		for _, m := range got {
+			ids = append(ids, m.ID)
+			if !m.NextPollAt.Equal(at.Add(time.Minute)) {
+				t.Errorf("next poll %v", m.NextPollAt)
+			}
 		}
-		l.totals(map[string]int64{"messages": 1, "messages_failed": 1, "polls": 1})
-	})
-	t.Run("a poll of no message, or without a time, is refused", func(t *testing.T) {
-		l := s.open(t)
-		err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 4, At: noon, NextPollAt: noon})
-		wantErr(t, err, "poll of message 4: not found")
-		if !errors.Is(err, nudgewire.ErrNotFound) {
-			t.Error("not ErrNotFound")
-		}
-		wantErr(t, l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 4, At: noon}), "poll of message 4: needs its time, and the next one unless it is final")
-		_, err = l.ClaimPolls(l.ctx, noon, 0, 1)
-		wantErr(t, err, "claim polls: needs a lease")
-	})
+		return ids
+	}
+	same(t, "none", []nudgewire.MessageID{}, claim(noon, 9))
+	same(t, "two", []nudgewire.MessageID{1, 2}, claim(start, 2))
+	same(t, "the third", []nudgewire.MessageID{3}, claim(start, 2))
+	same(t, "all claimed", []nudgewire.MessageID{}, claim(start, 2))
+	same(t, "lapsed", []nudgewire.MessageID{1, 2, 3}, claim(start.Add(time.Minute), 9))
+	at, ok, err := l.NextPoll(l.ctx)
+	if err != nil || !ok || !at.Equal(start.Add(2*time.Minute)) {
+		t.Errorf("NextPoll = %v, %v, %v", at, ok, err)
+	}
+}
+
+func (s suite) theReasonAndTheServicesTimeAreKept(t *testing.T) {
+	start := noon.Add(2 * time.Hour)
+	l := s.open(t)
+	id := l.followed("1")
+	told := start.Add(-time.Minute)
+	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "no such number", ToldAt: told, Final: true, At: start}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := l.Message(l.ctx, id)
+	if err != nil || m.Error != "no such number" || !m.ToldAt.Equal(told) || !m.StatusAt.Equal(start) {
+		t.Errorf("message %+v (%v)", m, err)
+	}
+	l.totals(map[string]int64{"messages": 1, "messages_failed": 1, "polls": 1})
+}
+
+func (s suite) aPollOfNoMessageIsRefused(t *testing.T) {
+	l := s.open(t)
+	err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 4, At: noon, NextPollAt: noon})
+	wantErr(t, err, "poll of message 4: not found")
+	if !errors.Is(err, nudgewire.ErrNotFound) {
+		t.Error("not ErrNotFound")
+	}
+	wantErr(t, l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 4, At: noon}), "poll of message 4: needs its time, and the next one unless it is final")
+	_, err = l.ClaimPolls(l.ctx, noon, 0, 1)
+	wantErr(t, err, "claim polls: needs a lease")
 }
 
 // What is due and old is listed without an order of the service, and ends without counting as a look. What nobody has asked about is
@@ -192,4 +200,22 @@ func (s suite) overdue(t *testing.T) {
 		t.Errorf("%+v (%v)", m, err)
 	}
 	l.totals(map[string]int64{"polls": 1, "messages_expired": 1})
+}
+
+// says is what the service says of a message when it is asked.
+func (l *ledger) says(id nudgewire.MessageID, status nudgewire.Status, class nudgewire.ErrorClass, words string, at time.Time) {
+	l.t.Helper()
+	p := nudgewire.Poll{MessageID: id, Status: status, Error: words, Class: class, At: at, NextPollAt: at.Add(time.Minute)}
+	if err := l.FinishPoll(l.ctx, p); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// failed tells that a message failed, for want of points or for a reason of its own.
+func (l *ledger) failed(id nudgewire.MessageID, at time.Time, class nudgewire.ErrorClass) {
+	l.t.Helper()
+	err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, Class: class, At: at})
+	if err != nil {
+		l.t.Fatal(err)
+	}
 }

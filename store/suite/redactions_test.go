@@ -55,157 +55,173 @@ func byAda(action string) store.AuditEntry {
 
 // redactions are requests to forget all that came by a connector: a person decides, and marketing waits.
 func (s suite) redactions(t *testing.T) {
-	const ben, eve = "447700900102", "447700900103"
-	at := noon.Add(time.Hour) // when a cart is due
+	t.Run("its contacts get no marketing, whatever it comes by; codes and utility go, and so does everybody else", s.contactsOfARequestGetNoMarketing)
+	t.Run("asked again it is the same open one, also after a restart", s.aRequestAskedAgainIsTheSame)
+	t.Run("refused: marketing goes on at once, nobody is forgotten, and it is in the audit", s.aRequestThatIsRefusedForgetsNobody)
+	t.Run("done: what came until it was asked is forgotten, what came later stays", s.aRequestThatIsDoneForgetsWhatCameUntilIt)
+	t.Run("nothing lives longer by waiting for it", s.nothingLivesLongerByWaitingForARequest)
+	t.Run("an order by hand to forget all that came by it answers the request", s.anOrderByHandAnswersTheRequest)
+	t.Run("a contact that a webhook had forgotten is in the audit once, by its mark", s.aContactThatAWebhookForgotIsAuditedOnce)
+}
+
+func (s suite) contactsOfARequestGetNoMarketing(t *testing.T) {
 	other := func(p *nudgewire.Plan) { p.Event.Connector = "crm" }
-	t.Run("its contacts get no marketing, whatever it comes by; codes and utility go, and so does everybody else", func(t *testing.T) {
-		l := s.open(t)
-		held := []nudgewire.MessageID{l.enqueue("1"), l.enqueue("2", other)} // the same contact, also by another connector
-		goes := []nudgewire.MessageID{
-			l.enqueue("3", category(nudgewire.Utility)), l.enqueue("4", category(nudgewire.Authentication)), l.enqueue("5", phone(ben), other),
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	held := []nudgewire.MessageID{l.enqueue("1"), l.enqueue("2", other)} // the same contact, also by another connector
+	goes := []nudgewire.MessageID{
+		l.enqueue("3", category(nudgewire.Utility)), l.enqueue("4", category(nudgewire.Authentication)), l.enqueue("5", phone(ben), other),
+	}
+	receipt := l.redact("shop", "r1", noon)
+	if d := receipt.Decisions[0]; d.Outcome != nudgewire.ForgettingAll || !strings.Contains(d.Reason, "a person decides whether all that came by shop is forgotten") {
+		t.Errorf("decided %+v", d)
+	}
+	if orders, err := l.Erasures(l.ctx); err != nil || len(orders) > 0 {
+		t.Errorf("it is carried out by nobody: %+v, %v", orders, err)
+	}
+	got := map[nudgewire.MessageID]bool{}
+	for _, id := range l.ids(at) {
+		got[id] = true
+	}
+	for _, id := range goes {
+		if !got[id] {
+			t.Errorf("%d did not go: %+v", id, l.message(id))
 		}
-		receipt := l.redact("shop", "r1", noon)
-		if d := receipt.Decisions[0]; d.Outcome != nudgewire.ForgettingAll || !strings.Contains(d.Reason, "a person decides whether all that came by shop is forgotten") {
-			t.Errorf("decided %+v", d)
+	}
+	for _, id := range held {
+		d := l.story(id)
+		if got[id] || d.State != nudgewire.StateWaiting || len(d.Verdicts) != 1 || d.Verdicts[0].Rule != nudgewire.RuleRedaction || !strings.Contains(d.Reason, "a person has to decide") {
+			t.Errorf("%d: %+v", id, d)
 		}
-		if orders, err := l.Erasures(l.ctx); err != nil || len(orders) > 0 {
-			t.Errorf("it is carried out by nobody: %+v, %v", orders, err)
+	}
+	redacting, err := l.Redacting(l.ctx, []nudgewire.Phone{"447700900123", ben, eve})
+	same(t, "lists leave out", map[nudgewire.Phone]string{"447700900123": "shop"}, redacting)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func (s suite) aRequestAskedAgainIsTheSame(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	l.enqueue("1")
+	first := l.redact("shop", "r1", noon)
+	same(t, "once", nil, l.RecordRedactions(l.ctx))
+	l.enqueue("2", phone(ben), received(noon.Add(time.Minute)))
+	l.redact("shop", "r2", noon.Add(time.Minute))
+	l.close()
+	l = reopen(t, l.dsn)
+	same(t, "again", nil, l.RecordRedactions(l.ctx))
+	same(t, "open", store.Redaction{
+		Connector: "shop", Event: first.EventID, Source: "shop.shop.redacted", At: noon, UpTo: noon.Add(time.Minute), Contacts: 1, Events: 2, Recorded: true,
+	}, l.openRedaction())
+	if n, e := l.audited("ask to forget"); n != 1 || e.Who != "shop.shop.redacted" || e.Via != store.ViaWebhook || e.Detail != "all that came by shop: 1 contacts, 2 events" {
+		t.Errorf("%d in the audit, the last %+v", n, e)
+	}
+	if got := l.ids(at); len(got) > 0 {
+		t.Errorf("sent: %v", got)
+	}
+}
+
+func (s suite) aRequestThatIsRefusedForgetsNobody(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	id := l.enqueue("1", expires(at.Add(time.Hour)))
+	l.redact("shop", "r1", noon)
+	if got := l.ids(at); len(got) > 0 {
+		t.Fatalf("sent: %v", got)
+	}
+	l.at(at.Add(time.Minute))
+	done, err := l.DecideRedaction(l.ctx, "shop", false, byAda("refuse to forget"))
+	same(t, "decided", []any{"shop", int64(1), int64(2), nil}, []any{done.Connector, done.Contacts, done.Events, err})
+	if _, err := l.ReviewDeferred(l.ctx); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "sent", []nudgewire.MessageID{id}, l.ids(at.Add(time.Minute)))
+	if all, err := l.Redactions(l.ctx); len(all) > 0 || err != nil {
+		t.Errorf("open: %+v, %v", all, err)
+	}
+	if _, err := l.DecideRedaction(l.ctx, "shop", true, byAda("forget")); !errors.Is(err, nudgewire.ErrNotFound) {
+		t.Errorf("decided twice: %v", err)
+	}
+	n, e := l.audited("refuse to forget")
+	same(t, "in the audit", []any{1, "ada", "all that came by shop: 1 contacts, 2 events, asked for by event 2"}, []any{n, e.Who, e.Detail})
+	if forgotten, _ := l.audited("forget"); forgotten != 0 {
+		t.Error("the audit says that it was forgotten")
+	}
+}
+
+func (s suite) aRequestThatIsDoneForgetsWhatCameUntilIt(t *testing.T) {
+	l := s.open(t)
+	l.enqueue("1")
+	l.redact("shop", "r1", noon)
+	l.at(noon.Add(time.Hour))
+	l.enqueue("2", phone(ben), received(noon.Add(time.Hour)))
+	if _, err := l.DecideRedaction(l.ctx, "shop", true, byAda("forget")); err != nil {
+		t.Fatal(err)
+	}
+	orders, err := l.Erasures(l.ctx)
+	if err != nil || len(orders) != 1 || orders[0].Connector != "shop" || orders[0].Source != "by hand: ada" {
+		t.Fatalf("orders: %+v, %v", orders, err)
+	}
+	if waits, err := l.Erase(l.ctx, orders); waits != "" || err != nil {
+		t.Fatal(waits, err)
+	}
+	same(t, "those who get something", []nudgewire.Phone{ben}, phonesOf(l.mustClaim(noon.Add(2*time.Hour), 9)))
+	if n, e := l.audited("forget"); n != 1 || e.Who != "ada" || !strings.HasPrefix(e.Detail, "all that came by shop: 1 contacts, 2 events") {
+		t.Errorf("%d in the audit: %+v", n, e)
+	}
+}
+
+func (s suite) nothingLivesLongerByWaitingForARequest(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	id := l.enqueue("1", expires(at.Add(90*time.Minute)))
+	l.redact("shop", "r1", noon)
+	for _, now := range []time.Duration{0, 30 * time.Minute, time.Hour, 85 * time.Minute} {
+		if got := l.ids(at.Add(now)); len(got) > 0 || l.message(id).State != nudgewire.StateWaiting {
+			t.Errorf("after %s: %v, %+v", now, got, l.message(id))
 		}
-		got := map[nudgewire.MessageID]bool{}
-		for _, id := range l.ids(at) {
-			got[id] = true
+	}
+	if got := l.ids(at.Add(90 * time.Minute)); len(got) > 0 || l.message(id).State != nudgewire.StateDropped {
+		t.Errorf("past its end: %v, %+v", got, l.message(id))
+	}
+}
+
+func (s suite) anOrderByHandAnswersTheRequest(t *testing.T) {
+	l := s.open(t)
+	l.redact("shop", "r1", noon)
+	l.redact("crm", "r2", noon)
+	l.at(noon.Add(time.Minute))
+	if err := l.ForgetConnector(l.ctx, "shop", "by hand: ada"); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "left", "crm", l.openRedaction().Connector)
+}
+
+func (s suite) aContactThatAWebhookForgotIsAuditedOnce(t *testing.T) {
+	l := s.open(t)
+	for i := range 2 {
+		p := cart("", dedupe(fmt.Sprint("f", i)), received(noon.Add(time.Duration(i)*time.Minute)))
+		p.Event.Kind = "contact.redacted"
+		p.Proposals[0] = nudgewire.Proposal{
+			Decision:    nudgewire.Decision{Trigger: nudgewire.Erasure, Outcome: nudgewire.Forgetting, At: noon},
+			Correlation: nudgewire.Correlation{Trigger: nudgewire.Erasure, Phone: p.Event.Contact.Phone}, EventAt: noon,
 		}
-		for _, id := range goes {
-			if !got[id] {
-				t.Errorf("%d did not go: %+v", id, l.message(id))
-			}
+		l.mustAccept(p)
+	}
+	if err := l.Forget(l.ctx, []nudgewire.Phone{ben}, "by hand: ada"); err != nil { // who is in the audit by the order
+		t.Fatal(err)
+	}
+	orders, err := l.Erasures(l.ctx)
+	for range 2 {
+		if err == nil {
+			err = l.RecordErasures(l.ctx, orders)
 		}
-		for _, id := range held {
-			d := l.story(id)
-			if got[id] || d.State != nudgewire.StateWaiting || len(d.Verdicts) != 1 || d.Verdicts[0].Rule != nudgewire.RuleRedaction || !strings.Contains(d.Reason, "a person has to decide") {
-				t.Errorf("%d: %+v", id, d)
-			}
-		}
-		redacting, err := l.Redacting(l.ctx, []nudgewire.Phone{"447700900123", ben, eve})
-		same(t, "lists leave out", map[nudgewire.Phone]string{"447700900123": "shop"}, redacting)
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("asked again it is the same open one, also after a restart", func(t *testing.T) {
-		l := s.open(t)
-		l.enqueue("1")
-		first := l.redact("shop", "r1", noon)
-		same(t, "once", nil, l.RecordRedactions(l.ctx))
-		l.enqueue("2", phone(ben), received(noon.Add(time.Minute)))
-		l.redact("shop", "r2", noon.Add(time.Minute))
-		l.close()
-		l = reopen(t, l.dsn)
-		same(t, "again", nil, l.RecordRedactions(l.ctx))
-		same(t, "open", store.Redaction{
-			Connector: "shop", Event: first.EventID, Source: "shop.shop.redacted", At: noon, UpTo: noon.Add(time.Minute), Contacts: 1, Events: 2, Recorded: true,
-		}, l.openRedaction())
-		if n, e := l.audited("ask to forget"); n != 1 || e.Who != "shop.shop.redacted" || e.Via != store.ViaWebhook || e.Detail != "all that came by shop: 1 contacts, 2 events" {
-			t.Errorf("%d in the audit, the last %+v", n, e)
-		}
-		if got := l.ids(at); len(got) > 0 {
-			t.Errorf("sent: %v", got)
-		}
-	})
-	t.Run("refused: marketing goes on at once, nobody is forgotten, and it is in the audit", func(t *testing.T) {
-		l := s.open(t)
-		id := l.enqueue("1", expires(at.Add(time.Hour)))
-		l.redact("shop", "r1", noon)
-		if got := l.ids(at); len(got) > 0 {
-			t.Fatalf("sent: %v", got)
-		}
-		l.at(at.Add(time.Minute))
-		done, err := l.DecideRedaction(l.ctx, "shop", false, byAda("refuse to forget"))
-		same(t, "decided", []any{"shop", int64(1), int64(2), nil}, []any{done.Connector, done.Contacts, done.Events, err})
-		if _, err := l.ReviewDeferred(l.ctx); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "sent", []nudgewire.MessageID{id}, l.ids(at.Add(time.Minute)))
-		if all, err := l.Redactions(l.ctx); len(all) > 0 || err != nil {
-			t.Errorf("open: %+v, %v", all, err)
-		}
-		if _, err := l.DecideRedaction(l.ctx, "shop", true, byAda("forget")); !errors.Is(err, nudgewire.ErrNotFound) {
-			t.Errorf("decided twice: %v", err)
-		}
-		n, e := l.audited("refuse to forget")
-		same(t, "in the audit", []any{1, "ada", "all that came by shop: 1 contacts, 2 events, asked for by event 2"}, []any{n, e.Who, e.Detail})
-		if forgotten, _ := l.audited("forget"); forgotten != 0 {
-			t.Error("the audit says that it was forgotten")
-		}
-	})
-	t.Run("done: what came until it was asked is forgotten, what came later stays", func(t *testing.T) {
-		l := s.open(t)
-		l.enqueue("1")
-		l.redact("shop", "r1", noon)
-		l.at(noon.Add(time.Hour))
-		l.enqueue("2", phone(ben), received(noon.Add(time.Hour)))
-		if _, err := l.DecideRedaction(l.ctx, "shop", true, byAda("forget")); err != nil {
-			t.Fatal(err)
-		}
-		orders, err := l.Erasures(l.ctx)
-		if err != nil || len(orders) != 1 || orders[0].Connector != "shop" || orders[0].Source != "by hand: ada" {
-			t.Fatalf("orders: %+v, %v", orders, err)
-		}
-		if waits, err := l.Erase(l.ctx, orders); waits != "" || err != nil {
-			t.Fatal(waits, err)
-		}
-		same(t, "those who get something", []nudgewire.Phone{ben}, phonesOf(l.mustClaim(noon.Add(2*time.Hour), 9)))
-		if n, e := l.audited("forget"); n != 1 || e.Who != "ada" || !strings.HasPrefix(e.Detail, "all that came by shop: 1 contacts, 2 events") {
-			t.Errorf("%d in the audit: %+v", n, e)
-		}
-	})
-	t.Run("nothing lives longer by waiting for it", func(t *testing.T) {
-		l := s.open(t)
-		id := l.enqueue("1", expires(at.Add(90*time.Minute)))
-		l.redact("shop", "r1", noon)
-		for _, now := range []time.Duration{0, 30 * time.Minute, time.Hour, 85 * time.Minute} {
-			if got := l.ids(at.Add(now)); len(got) > 0 || l.message(id).State != nudgewire.StateWaiting {
-				t.Errorf("after %s: %v, %+v", now, got, l.message(id))
-			}
-		}
-		if got := l.ids(at.Add(90 * time.Minute)); len(got) > 0 || l.message(id).State != nudgewire.StateDropped {
-			t.Errorf("past its end: %v, %+v", got, l.message(id))
-		}
-	})
-	t.Run("an order by hand to forget all that came by it answers the request", func(t *testing.T) {
-		l := s.open(t)
-		l.redact("shop", "r1", noon)
-		l.redact("crm", "r2", noon)
-		l.at(noon.Add(time.Minute))
-		if err := l.ForgetConnector(l.ctx, "shop", "by hand: ada"); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "left", "crm", l.openRedaction().Connector)
-	})
-	t.Run("a contact that a webhook had forgotten is in the audit once, by its mark", func(t *testing.T) {
-		l := s.open(t)
-		for i := range 2 {
-			p := cart("", dedupe(fmt.Sprint("f", i)), received(noon.Add(time.Duration(i)*time.Minute)))
-			p.Event.Kind = "contact.redacted"
-			p.Proposals[0] = nudgewire.Proposal{
-				Decision:    nudgewire.Decision{Trigger: nudgewire.Erasure, Outcome: nudgewire.Forgetting, At: noon},
-				Correlation: nudgewire.Correlation{Trigger: nudgewire.Erasure, Phone: p.Event.Contact.Phone}, EventAt: noon,
-			}
-			l.mustAccept(p)
-		}
-		if err := l.Forget(l.ctx, []nudgewire.Phone{ben}, "by hand: ada"); err != nil { // who is in the audit by the order
-			t.Fatal(err)
-		}
-		orders, err := l.Erasures(l.ctx)
-		for range 2 {
-			if err == nil {
-				err = l.RecordErasures(l.ctx, orders)
-			}
-		}
-		if n, e := l.audited("forget"); err != nil || n != 1 || e.Who != "shop.contact.redacted" || !strings.HasPrefix(e.Subject, "contact ") || strings.Contains(e.Subject, "900123") {
-			t.Errorf("%d in the audit: %+v, %v", n, e, err)
-		}
-	})
+	}
+	if n, e := l.audited("forget"); err != nil || n != 1 || e.Who != "shop.contact.redacted" || !strings.HasPrefix(e.Subject, "contact ") || strings.Contains(e.Subject, "900123") {
+		t.Errorf("%d in the audit: %+v, %v", n, e, err)
+	}
 }
 
 func phonesOf(all []nudgewire.Message) (out []nudgewire.Phone) {

@@ -85,152 +85,92 @@ func (s suite) refusedSends(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a pause lengthens by its probe, which is the newest of those that were never tried", func(t *testing.T) {
-		l := s.open(t)
-		l.at(at)
-		var ids []nudgewire.MessageID
-		for i := range 6 {
-			ids = append(ids, l.enqueue(fmt.Sprint(i), byTrigger("a"), due(noon.Add(time.Duration(i)*time.Second)), phone(nudgewire.Phone(fmt.Sprint(447700900100+i)))))
-		}
-		first := l.mustClaim(at, 1)[0]
-		l.refuse(first, nudgewire.RefusedOrigin, at)
-		for i, want := range []nudgewire.MessageID{ids[5], ids[4], ids[3]} {
-			pause := l.SendHolds()[0]
-			if wait := pause.Until.Sub(at); wait != 5*time.Second<<i {
-				t.Fatalf("pause %d lasts %v", i, wait)
-			}
-			at = pause.Until
-			l.at(at)
-			if probes, err := l.ProbeHolds(l.ctx, at); err != nil || len(probes) != 1 || probes[0].Probe != want {
-				t.Fatalf("probe %d: %+v (%v), want %d", i, probes, err, want)
-			}
-			got := l.mustClaim(at, 9)
-			if len(got) != 1 || got[0].ID != want || !l.Probes(want) {
-				t.Fatalf("claimed %+v", got)
-			}
-			if i < 2 {
-				l.refuse(got[0], nudgewire.RefusedOrigin, at)
-				continue
-			}
-			l.refused(got[0], nudgewire.StateAccepted, "", "", at)
-		}
-		same(t, "lifted", []string(nil), l.held())
-		if n := len(l.mustClaim(at, 9)); n != 5 {
-			t.Errorf("%d go", n)
-		}
-		l.at(at.Add(time.Hour))
-		again := l.enqueue("again", byTrigger("a"), due(at))
-		for _, d := range l.mustClaim(at.Add(time.Hour), 9) {
-			if d.ID == again {
-				l.refuse(d, nudgewire.RefusedOrigin, at.Add(time.Hour))
-			}
-		}
-		if wait := l.SendHolds()[0].Until.Sub(at.Add(time.Hour)); wait != 5*time.Second {
-			t.Errorf("after it was lifted a pause begins with %v", wait)
-		}
-	})
-	t.Run("two pauses never hold the same", func(t *testing.T) {
-		at := noon.Add(2 * time.Hour)
-		l := s.open(t)
-		l.at(at)
-		for _, key := range []string{"1", "2", "3"} {
-			l.enqueue(key, byTrigger("a"))
-		}
-		got := l.mustClaim(at, 3)
-		l.refuse(got[0], nudgewire.RefusedOrigin, at)
-		l.refuse(got[1], nudgewire.RefusedContent, at)
-		same(t, "all of the template", []string{`template "reminder"`}, l.held())
-		l.refuse(got[2], nudgewire.RefusedOrigin, at)
-		same(t, "still", []string{`template "reminder"`}, l.held())
-	})
-	t.Run("a run waits alone, and so does its account", func(t *testing.T) {
-		l := s.open(t)
-		l.at(at)
-		for _, account := range []string{"", "brand"} {
-			l.enqueue("of "+account, byTrigger("a"), func(p *nudgewire.Plan) { p.Proposals[0].Message.Account = account })
-		}
-		got, err := l.Account("brand", 0).Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Marketing: 1})
-		if err != nil || len(got) != 1 {
-			t.Fatalf("%+v (%v)", got, err)
-		}
-		l.refuse(got[0], nudgewire.RefusedContent, at)
-		if n := len(l.mustClaim(at, 9)); n != 1 {
-			t.Errorf("%d of the other account go", n)
-		}
-		row := nudgewire.Message{ID: 1, Trigger: "winback", Key: nudgewire.RowKey(7, 1), Send: nudgewire.Send{Template: "cart"}}
-		for run, want := range map[nudgewire.RunID]bool{7: true, 8: false} {
-			h := nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldService, Name: "cart", Part: "run 7"}
-			if row.Key = nudgewire.RowKey(run, 1); h.Stops(&row) != want {
-				t.Errorf("run %d is held: %v", run, !want)
-			}
-		}
-	})
+	t.Run("a pause lengthens by its probe, which is the newest of those that were never tried", s.aPauseLengthensByItsProbe)
+	t.Run("two pauses never hold the same", s.twoPausesNeverHoldTheSame)
+	t.Run("a run waits alone, and so does its account", s.aRefusedRunWaitsAloneAndSoDoesItsAccount)
 }
 
-// probesClaimed: a claim that shows whether the service is well again asks the most urgent lane first, and for another phone and content than failed.
-func (s suite) probesClaimed(t *testing.T) {
-	at := noon.Add(time.Hour)
-	all := [len(nudgewire.Lanes)]bool{true, true, true}
-	template := func(name string) nudgewire.Send { return nudgewire.Send{Template: name} }
+func (s suite) aPauseLengthensByItsProbe(t *testing.T) {
+	at := noon.Add(2 * time.Hour)
 	l := s.open(t)
-	l.enqueue("dear code", category(nudgewire.Authentication), sends(template("code")), phone("8801700900100"), due(noon))
-	l.enqueue("code", category(nudgewire.Authentication), sends(template("code")), phone("447700900101"), due(noon.Add(2*time.Minute)))
-	l.enqueue("parcel", category(nudgewire.Utility), sends(template("parcel")), phone("447700900102"), due(noon.Add(time.Minute)))
-	l.enqueue("cart", sends(template("cart")), phone("447700900103"), due(noon))
-	for name, tt := range map[string]struct {
-		lanes    [len(nudgewire.Lanes)]bool
-		phones   []nudgewire.Phone
-		contents []nudgewire.Send
-		want     string
-	}{
-		"the most urgent lane first":                         {all, nil, nil, "dear code"},
-		"another phone":                                      {all, []nudgewire.Phone{"8801700900100"}, nil, "code"},
-		"another content and phone, even if less urgent":     {all, []nudgewire.Phone{"8801700900100"}, []nudgewire.Send{template("code")}, "parcel"},
-		"the lanes that are held":                            {[3]bool{false, false, true}, nil, []nudgewire.Send{template("cart")}, "cart"},
-		"what failed itself where there is nothing else":     {[3]bool{false, false, true}, []nudgewire.Phone{"447700900103"}, []nudgewire.Send{template("cart")}, "cart"},
-		"all that failed is passed over where there is more": {all, []nudgewire.Phone{"8801700900100", "447700900102"}, []nudgewire.Send{template("code"), template("parcel")}, "cart"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := l.ClaimProbe(l.ctx, nudgewire.ProbeRequest{Owner: owner, Now: at, Lease: time.Minute, Lanes: tt.lanes, Phones: tt.phones, Contents: tt.contents})
-			if err != nil || len(got) != 1 || got[0].Key != tt.want {
-				t.Fatalf("claimed %+v (%v)", got, err)
-			}
-			a := attempt(got[0], nudgewire.StateWaiting)
-			a.RetryAt = got[0].DueAt
-			if err := l.Finish(l.ctx, a); err != nil {
-				t.Fatal(err)
-			}
-		})
+	l.at(at)
+	var ids []nudgewire.MessageID
+	for i := range 6 {
+		ids = append(ids, l.enqueue(fmt.Sprint(i), byTrigger("a"), due(noon.Add(time.Duration(i)*time.Second)), phone(nudgewire.Phone(fmt.Sprint(447700900100+i)))))
 	}
-	t.Run("nothing is due", func(t *testing.T) {
-		if got, err := l.ClaimProbe(l.ctx, nudgewire.ProbeRequest{Owner: owner, Now: noon.Add(-time.Hour), Lease: time.Minute, Lanes: all}); err != nil || len(got) != 0 {
-			t.Errorf("claimed %+v (%v)", got, err)
+	first := l.mustClaim(at, 1)[0]
+	l.refuse(first, nudgewire.RefusedOrigin, at)
+	for i, want := range []nudgewire.MessageID{ids[5], ids[4], ids[3]} {
+		pause := l.SendHolds()[0]
+		if wait := pause.Until.Sub(at); wait != 5*time.Second<<i {
+			t.Fatalf("pause %d lasts %v", i, wait)
 		}
-	})
-	t.Run("what was never tried goes before what was", func(t *testing.T) {
-		l := s.open(t)
-		l.enqueue("tried", phone("8801700900100"), due(noon))
-		tried := attempt(l.mustClaim(at, 1)[0], nudgewire.StateWaiting)
-		if tried.RetryAt, tried.Called = noon, true; l.Finish(l.ctx, tried) != nil {
-			t.Fatal("finish")
+		at = pause.Until
+		l.at(at)
+		if probes, err := l.ProbeHolds(l.ctx, at); err != nil || len(probes) != 1 || probes[0].Probe != want {
+			t.Fatalf("probe %d: %+v (%v), want %d", i, probes, err, want)
 		}
-		l.enqueue("fresh", phone("447700900101"), due(noon.Add(2*time.Minute)))
-		got, err := l.ClaimProbe(l.ctx, nudgewire.ProbeRequest{Owner: owner, Now: at, Lease: time.Minute, Lanes: all})
-		if err != nil || len(got) != 1 || got[0].Key != "fresh" {
-			t.Errorf("claimed %+v (%v)", got, err)
+		got := l.mustClaim(at, 9)
+		if len(got) != 1 || got[0].ID != want || !l.Probes(want) {
+			t.Fatalf("claimed %+v", got)
 		}
-	})
-	t.Run("tries are calls, and not claims", func(t *testing.T) {
-		l := s.open(t)
-		id := l.enqueue("1")
-		for i, called := range []bool{false, true, false, true} {
-			a := attempt(l.mustClaim(at.Add(time.Duration(i)*time.Hour), 1)[0], nudgewire.StateWaiting)
-			if a.Called = called; l.Finish(l.ctx, a) != nil {
-				t.Fatal("finish")
-			}
+		if i < 2 {
+			l.refuse(got[0], nudgewire.RefusedOrigin, at)
+			continue
 		}
-		if d := l.message(id); d.Attempt != 4 || d.Tries != 2 {
-			t.Errorf("%d claims and %d tries", d.Attempt, d.Tries)
+		l.refused(got[0], nudgewire.StateAccepted, "", "", at)
+	}
+	same(t, "lifted", []string(nil), l.held())
+	if n := len(l.mustClaim(at, 9)); n != 5 {
+		t.Errorf("%d go", n)
+	}
+	l.at(at.Add(time.Hour))
+	again := l.enqueue("again", byTrigger("a"), due(at))
+	for _, d := range l.mustClaim(at.Add(time.Hour), 9) {
+		if d.ID == again {
+			l.refuse(d, nudgewire.RefusedOrigin, at.Add(time.Hour))
 		}
-	})
+	}
+	if wait := l.SendHolds()[0].Until.Sub(at.Add(time.Hour)); wait != 5*time.Second {
+		t.Errorf("after it was lifted a pause begins with %v", wait)
+	}
+}
+
+func (s suite) twoPausesNeverHoldTheSame(t *testing.T) {
+	at := noon.Add(2 * time.Hour)
+	l := s.open(t)
+	l.at(at)
+	for _, key := range []string{"1", "2", "3"} {
+		l.enqueue(key, byTrigger("a"))
+	}
+	got := l.mustClaim(at, 3)
+	l.refuse(got[0], nudgewire.RefusedOrigin, at)
+	l.refuse(got[1], nudgewire.RefusedContent, at)
+	same(t, "all of the template", []string{`template "reminder"`}, l.held())
+	l.refuse(got[2], nudgewire.RefusedOrigin, at)
+	same(t, "still", []string{`template "reminder"`}, l.held())
+}
+
+func (s suite) aRefusedRunWaitsAloneAndSoDoesItsAccount(t *testing.T) {
+	at := noon.Add(2 * time.Hour)
+	l := s.open(t)
+	l.at(at)
+	for _, account := range []string{"", "brand"} {
+		l.enqueue("of "+account, byTrigger("a"), func(p *nudgewire.Plan) { p.Proposals[0].Message.Account = account })
+	}
+	got, err := l.Account("brand", 0).Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: at, Lease: time.Minute, Marketing: 1})
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%+v (%v)", got, err)
+	}
+	l.refuse(got[0], nudgewire.RefusedContent, at)
+	if n := len(l.mustClaim(at, 9)); n != 1 {
+		t.Errorf("%d of the other account go", n)
+	}
+	row := nudgewire.Message{ID: 1, Trigger: "winback", Key: nudgewire.RowKey(7, 1), Send: nudgewire.Send{Template: "cart"}}
+	for run, want := range map[nudgewire.RunID]bool{7: true, 8: false} {
+		h := nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldService, Name: "cart", Part: "run 7"}
+		if row.Key = nudgewire.RowKey(run, 1); h.Stops(&row) != want {
+			t.Errorf("run %d is held: %v", run, !want)
+		}
+	}
 }

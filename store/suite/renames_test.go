@@ -10,7 +10,7 @@ import (
 )
 
 // renamed has the trigger remind be called nudge.
-func (l *ledger) renamed() {
+func (l *ledger) recalledOnce() {
 	l.t.Helper()
 	for range 2 { // again it changes nothing
 		if err := l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "remind", Name: "nudge"}}); err != nil {
@@ -19,15 +19,17 @@ func (l *ledger) renamed() {
 	}
 }
 
+// calledOnce has a plan be of a trigger that sends once.
+func calledOnce(name string) change {
+	return func(p *nudgewire.Plan) {
+		trigger(name)(p)
+		p.Proposals[0].Cooldown.Mode = nudgewire.CooldownOnce
+		p.Proposals[0].Message.Trigger = name
+	}
+}
+
 // A trigger or job that has another name keeps what it had under the old one.
 func (s suite) renames(t *testing.T) {
-	named := func(name string) change {
-		return func(p *nudgewire.Plan) {
-			trigger(name)(p)
-			p.Proposals[0].Cooldown.Mode = nudgewire.CooldownOnce
-			p.Proposals[0].Message.Trigger = name
-		}
-	}
 	const other = nudgewire.Phone("447700900999")
 	after := noon.Add(2 * time.Hour)
 	for _, keyed := range []bool{true, false} {
@@ -36,14 +38,14 @@ func (s suite) renames(t *testing.T) {
 			l := s.open(t)
 			sent := l.enqueue(key)
 			l.mustFinish(l.mustClaim(noon.Add(time.Hour), 1)[0], nudgewire.StateAccepted)
-			l.renamed()
+			l.recalledOnce()
 			for i := range 2 {
 				l.at(after)
-				l.mustAccept(cart(key, named("nudge"), dedupe(fmt.Sprint("again", i))))
+				l.mustAccept(cart(key, calledOnce("nudge"), dedupe(fmt.Sprint("again", i))))
 				if last := l.lastFacts().Last; last == nil || last.ID != sent {
 					t.Errorf("last: %+v", last)
 				}
-				l.mustAccept(cart(key, named("remind"), dedupe(fmt.Sprint("old", i))))
+				l.mustAccept(cart(key, calledOnce("remind"), dedupe(fmt.Sprint("old", i))))
 				if last := l.lastFacts().Last; last != nil {
 					t.Errorf("another trigger that has the old name now finds %+v", last)
 				}
@@ -57,14 +59,14 @@ func (s suite) renames(t *testing.T) {
 			if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind", Reason: "wait"}); err != nil {
 				t.Fatal(err)
 			}
-			l.renamed()
+			l.recalledOnce()
 			same(t, "trigger", "nudge", l.message(id).Trigger)
 			same(t, "claimed while it is halted", 0, len(l.mustClaim(noon.Add(time.Hour), 5)))
-			l.mustAccept(cart(key, named("nudge"), dedupe("again")))
+			l.mustAccept(cart(key, calledOnce("nudge"), dedupe("again")))
 			if w := l.lastFacts().Waiting; len(w) != 1 || w[0].ID != id {
 				t.Errorf("waiting: %+v", w)
 			}
-			l.mustAccept(order(key, named("nudge")))
+			l.mustAccept(order(key, calledOnce("nudge")))
 			same(t, "state", nudgewire.StateCancelled, l.message(id).State)
 			same(t, "state of another's", nudgewire.StateWaiting, l.message(far).State)
 			if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "nudge", Kind: nudgewire.HoldHalt}); err != nil {
@@ -75,62 +77,68 @@ func (s suite) renames(t *testing.T) {
 		t.Run(fmt.Sprintf("an order that came first is remembered, keyed %v", keyed), func(t *testing.T) {
 			l := s.open(t)
 			l.mustAccept(order(key))
-			l.renamed()
-			l.mustAccept(cart(key, named("nudge")))
+			l.recalledOnce()
+			l.mustAccept(cart(key, calledOnce("nudge")))
 			if g := l.lastFacts().Tombstone; g == nil || g.EventID != 1 {
 				t.Errorf("tombstone: %+v", g)
 			}
 		})
 	}
-	t.Run("a name that follows another knows both, and what was decided meanwhile under the old one", func(t *testing.T) {
-		l := s.open(t)
-		l.enqueue("1")
-		l.mustFinish(l.mustClaim(noon.Add(time.Hour), 1)[0], nudgewire.StateAccepted)
-		l.renamed()
-		l.mustAccept(cart("1", named("remind"), dedupe("late")))
-		if last := l.lastFacts().Last; last == nil {
-			t.Error("what the old config decides meanwhile knows nothing of what was sent")
-		}
-		if err := l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "nudge", Name: "third"}}); err != nil {
+	t.Run("a name that follows another knows both, and what was decided meanwhile under the old one", s.aNameThatFollowsAnotherKnowsBoth)
+	t.Run("the window of a rate goes on", s.theWindowOfARateGoesOn)
+	t.Run("runs of a job, its clock and its window", s.runsOfARenamedJobItsClockAndItsWindow)
+}
+
+func (s suite) aNameThatFollowsAnotherKnowsBoth(t *testing.T) {
+	l := s.open(t)
+	l.enqueue("1")
+	l.mustFinish(l.mustClaim(noon.Add(time.Hour), 1)[0], nudgewire.StateAccepted)
+	l.recalledOnce()
+	l.mustAccept(cart("1", calledOnce("remind"), dedupe("late")))
+	if last := l.lastFacts().Last; last == nil {
+		t.Error("what the old config decides meanwhile knows nothing of what was sent")
+	}
+	if err := l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "nudge", Name: "third"}}); err != nil {
+		t.Fatal(err)
+	}
+	l.mustAccept(cart("1", calledOnce("third"), dedupe("third")))
+	if last := l.lastFacts().Last; last == nil || last.ID != 1 {
+		t.Errorf("last: %+v", last)
+	}
+}
+
+func (s suite) theWindowOfARateGoesOn(t *testing.T) {
+	l := s.open(t)
+	l.ruleBy(paced{most: map[string]int64{"remind": 2, "nudge": 2}})
+	for i := range 4 {
+		l.enqueue(fmt.Sprint(i), calledOnce("remind"))
+	}
+	same(t, "claimed", 1, len(l.mustClaim(noon.Add(time.Hour), 1)))
+	l.recalledOnce()
+	same(t, "claimed after it", 1, len(l.mustClaim(noon.Add(time.Hour), 5)))
+}
+
+func (s suite) runsOfARenamedJobItsClockAndItsWindow(t *testing.T) {
+	l := s.open(t)
+	r := l.mustStart(aRun("winback", "1"))
+	at, err := l.LastScheduled(l.ctx, "winback", "0 9 * * *", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "winback", Name: "weekly"}}); err != nil {
 			t.Fatal(err)
 		}
-		l.mustAccept(cart("1", named("third"), dedupe("third")))
-		if last := l.lastFacts().Last; last == nil || last.ID != 1 {
-			t.Errorf("last: %+v", last)
-		}
-	})
-	t.Run("the window of a rate goes on", func(t *testing.T) {
-		l := s.open(t)
-		l.ruleBy(paced{most: map[string]int64{"remind": 2, "nudge": 2}})
-		for i := range 4 {
-			l.enqueue(fmt.Sprint(i), named("remind"))
-		}
-		same(t, "claimed", 1, len(l.mustClaim(noon.Add(time.Hour), 1)))
-		l.renamed()
-		same(t, "claimed after it", 1, len(l.mustClaim(noon.Add(time.Hour), 5)))
-	})
-	t.Run("runs of a job, its clock and its window", func(t *testing.T) {
-		l := s.open(t)
-		r := l.mustStart(aRun("winback", "1"))
-		at, err := l.LastScheduled(l.ctx, "winback", "0 9 * * *", noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if err := l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "winback", Name: "weekly"}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := l.Run(l.ctx, r.ID)
-		if err != nil || got.Job != "weekly" || got.Slot != r.Slot {
-			t.Errorf("%+v, %v", got, err)
-		}
-		now, err := l.LastScheduled(l.ctx, "weekly", "0 9 * * *", noon.Add(time.Hour))
-		if err != nil || !now.Equal(at) {
-			t.Errorf("its clock was %s and is %s, %v", at, now, err)
-		}
-		if _, won, err := l.StartRun(l.ctx, aRun("weekly", "1")); err != nil || won {
-			t.Errorf("the same slot began twice: %v, %v", won, err)
-		}
-	})
+	}
+	got, err := l.Run(l.ctx, r.ID)
+	if err != nil || got.Job != "weekly" || got.Slot != r.Slot {
+		t.Errorf("%+v, %v", got, err)
+	}
+	now, err := l.LastScheduled(l.ctx, "weekly", "0 9 * * *", noon.Add(time.Hour))
+	if err != nil || !now.Equal(at) {
+		t.Errorf("its clock was %s and is %s, %v", at, now, err)
+	}
+	if _, won, err := l.StartRun(l.ctx, aRun("weekly", "1")); err != nil || won {
+		t.Errorf("the same slot began twice: %v, %v", won, err)
+	}
 }

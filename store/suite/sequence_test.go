@@ -67,287 +67,268 @@ const (
 
 // sequences are the operations on the steps of a trigger: planned in one commit, each due at its time, ended together.
 func (s suite) sequences(t *testing.T) {
-	at := noon.Add(time.Hour) // when the first step is due
-	t.Run("all steps are stored with their event, each with its own time and rule, and survive a restart", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1")
-		l = reopenAfter(t, l)
-		for i, id := range ids {
-			d := l.story(id)
-			same(t, "due", at.Add(time.Duration(i)*time.Hour), d.DueAt)
-			want := nudgewire.StepRule{Of: 3, Wait: "1h"}
-			if i > 0 {
-				want.If = []string{`previous.status != "failed"`}
-			}
-			same(t, "rule", &want, d.Rule)
-		}
-		same(t, "claimed at the first time", ids[:1], l.ids(at))
-		same(t, "claimed at the second", ids[1:2], l.ids(at.Add(time.Hour)))
-		l.recount()
-	})
-	t.Run("what is no step has no facts of a step", func(t *testing.T) {
-		l := s.open(t)
-		d := l.message(l.enqueue("1"))
-		if _, err := l.StepFacts(l.ctx, &d); !errors.Is(err, nudgewire.ErrNotFound) {
-			t.Errorf("%v", err)
-		}
-	})
-	t.Run("a step is told what became of the one before", func(t *testing.T) {
-		end := at.Add(time.Second)
-		tests := map[string]struct {
-			end  func(*ledger, nudgewire.Message)
-			want nudgewire.StepBefore
-			was  nudgewire.Previous
-		}{
-			"it is being sent": {func(*ledger, nudgewire.Message) {}, nudgewire.StepBefore{State: isSending, DueAt: at}, nudgewire.Previous{Status: "sending"}},
-			"it was accepted": {
-				func(l *ledger, d nudgewire.Message) { l.mustFinish(d, isAccepted) },
-				nudgewire.StepBefore{State: isAccepted, DueAt: at, EndedAt: end},
-				nudgewire.Previous{Status: "accepted", SentAt: end},
-			},
-			"its message failed": {
-				func(l *ledger, d nudgewire.Message) {
-					l.mustFinish(d, isAccepted)
-					l.says(d.ID, nudgewire.StatusFailed, nudgewire.ErrorPermanent, "invalid phone", end.Add(time.Minute))
-				},
-				nudgewire.StepBefore{State: isAccepted, DueAt: at, EndedAt: end},
-				nudgewire.Previous{Status: "failed", ErrorClass: "permanent", SentAt: end},
-			},
-			"it was rejected": {
-				func(l *ledger, d nudgewire.Message) {
-					l.refused(d, nudgewire.StateRejected, nudgewire.ErrorOptOut, "has opted out", end)
-				},
-				nudgewire.StepBefore{State: nudgewire.StateRejected, DueAt: at, EndedAt: end},
-				nudgewire.Previous{Status: "rejected", ErrorClass: "opt_out"},
-			},
-			"it is in doubt": {
-				func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateInDoubt) },
-				nudgewire.StepBefore{State: nudgewire.StateInDoubt, DueAt: at, EndedAt: at},
-				nudgewire.Previous{Status: "in_doubt", SentAt: at},
-			},
-			"it waits again": {
-				func(l *ledger, d nudgewire.Message) { l.mustFinish(d, isWaiting) },
-				nudgewire.StepBefore{State: isWaiting, DueAt: end.Add(time.Minute)},
-				nudgewire.Previous{Status: "waiting"},
-			},
-		}
-		for name, tt := range tests {
-			t.Run(name, func(t *testing.T) {
-				l := s.open(t)
-				ids := l.sequence("1")
-				tt.end(l, l.mustClaim(at, 1)[0])
-				f := l.stepFacts(ids[1])
-				tt.want.Step = 1
-				same(t, "before", &tt.want, f.Before)
-				if diff := cmp.Diff(tt.was, f.Previous, cmpopts.EquateEmpty()); diff != "" {
-					t.Errorf("previous (-want +got):\n%s", diff)
-				}
-				if f.Event == nil || f.Event.DedupeKey != "d-1" {
-					t.Errorf("its event: %+v", f.Event)
-				}
-			})
-		}
-	})
-	t.Run("the first step asks nothing and knows nothing before it", func(t *testing.T) {
-		l := s.open(t)
-		f := l.stepFacts(l.sequence("1")[0])
-		same(t, "facts", nudgewire.StepFacts{Rule: nudgewire.StepRule{Of: 3, Wait: "1h"}}, f)
-	})
-	t.Run("a step whose conditions do not hold is passed over by the next, and the decision is its event's", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1")
-		l.mustFinish(l.mustClaim(at, 1)[0], isAccepted)
-		second := l.mustClaim(at.Add(time.Hour), 1)[0]
-		a := attempt(second, isDropped)
-		a.Decision = &nudgewire.Decision{
-			EventID: second.EventID, Trigger: "remind", Outcome: nudgewire.Skipped, Reason: "step 2 of 3 was not wanted", Key: "1", MessageID: second.ID, Config: "v1", At: a.At,
-		}
-		if err := l.Finish(l.ctx, a); err != nil {
-			t.Fatal(err)
-		}
-		f := l.stepFacts(ids[2])
-		same(t, "the step before it", 2, f.Before.Step)
-		same(t, "previous", "accepted", f.Previous.Status)
-		story := l.eventRow(second.EventID)
-		last := story.Decisions[len(story.Decisions)-1]
-		if last.Reason != a.Decision.Reason || last.Outcome != nudgewire.Skipped || last.MessageID != second.ID {
-			t.Errorf("the event's newest decision: %+v", last)
-		}
-		l.recount()
-	})
-	t.Run("a step that is put off keeps its rule, and its expiry moves along", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1", func(p *nudgewire.Plan) {
-			for i := range p.Proposals[0].Steps {
-				d := &p.Proposals[0].Steps[i].Message
-				d.ExpiresAt = d.DueAt.Add(30 * time.Minute)
-			}
-		})
-		second := l.mustClaim(at.Add(time.Hour), 2)[0]
-		if second.ID != ids[1] { // the first is past its expiry and was dropped on the way
-			t.Fatalf("claimed message %d", second.ID)
-		}
-		a := attempt(second, isWaiting)
-		a.RetryAt, a.PutOff = second.DueAt.Add(3*time.Hour), true
-		if err := l.Finish(l.ctx, a); err != nil {
-			t.Fatal(err)
-		}
-		d := l.story(ids[1])
-		same(t, "due", a.RetryAt, d.DueAt)
-		same(t, "expires", a.RetryAt.Add(30*time.Minute), d.ExpiresAt)
-		same(t, "states", []nudgewire.State{isDropped, isWaiting, isWaiting}, l.states(ids[:]...))
-	})
-	t.Run("an event that cancels ends what waits of it in its commit, and a step in hand does not come back", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1")
-		other := l.sequence("2", phone("447700900999"))
-		first := l.mustClaim(at, 1)[0]
-		l.settleBy(func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
-			done := insert(w, f)
-			same(t, "waiting", 2, len(f.Waiting))
-			same(t, "open", 1, len(f.Open))
-			return done
-		})
-		l.mustAccept(order("1"))
-		same(t, "after the order", []nudgewire.State{isSending, isCancelled, isCancelled}, l.states(ids[:]...))
-		if l.factsOf(&first).CalledOff == "" {
-			t.Error("the look before the call does not see the order")
-		}
-		l.mustFinish(first, isWaiting)
-		same(t, "it is not sent again", []nudgewire.State{isCancelled}, l.states(ids[0]))
-		same(t, "another sequence goes on", []nudgewire.State{isSending, isWaiting, isWaiting}, append(l.states(l.ids(at)...), l.states(other[1], other[2])...))
-		l.recount()
-	})
-	t.Run("a repeat renews what waits and stores what is new, in the sequence that is there", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1")
-		l.mustFinish(l.mustClaim(at, 1)[0], isAccepted)
-		later := at.Add(5 * time.Hour)
-		l.settleBy(func(_ nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
-			want := &nudgewire.Sequence{ID: ids[0], Steps: []nudgewire.SequenceStep{{ID: ids[0], Step: 1}, {ID: ids[1], Step: 2}, {ID: ids[2], Step: 3}}}
-			same(t, "sequence", want, f.Sequence)
-			return nudgewire.Settlement{
-				Outcome: nudgewire.Restarted, Sequence: f.Sequence.ID, Cancel: ids[2:],
-				Renew: []nudgewire.Renewal{{Step: 1, ID: ids[1], DueAt: later}, {Step: 3, DueAt: later.Add(time.Hour)}},
-			}
-		})
-		l.mustAccept(cart("1", stepped(4), dedupe("again"), func(p *nudgewire.Plan) {
-			for i := range p.Proposals[0].Steps {
-				p.Proposals[0].Steps[i].Message.Send.Variables = []string{"new"}
-			}
-		}))
-		fourth := ids[2] + 1
-		same(t, "states", []nudgewire.State{isAccepted, isWaiting, isCancelled, isWaiting}, l.states(ids[0], ids[1], ids[2], fourth))
-		d := l.story(ids[1])
-		if !d.DueAt.Equal(later) || d.Send.Variables[0] != "new" || d.Rule.Of != 4 || d.Restarts != 1 {
-			t.Errorf("renewed: %+v of %+v", d.Message, d.Rule)
-		}
-		if f := l.stepFacts(fourth); f.Before == nil || f.Before.Step != 3 {
-			t.Errorf("the new one follows %+v", f.Before)
-		}
-		l.recount()
-	})
-	t.Run("a step in doubt that goes again by a person's word stays a step; the next is told that it waits", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1")
-		l.mustFinish(l.mustClaim(at, 1)[0], nudgewire.StateInDoubt)
-		if err := l.Resolve(l.ctx, ids[0], nudgewire.ResolveResend, ""); err != nil {
-			t.Fatal(err)
-		}
-		if f := l.stepFacts(ids[1]); f.Before.State != isWaiting || !f.Before.EndedAt.IsZero() {
-			t.Errorf("before: %+v", f.Before)
-		}
-	})
-	t.Run("a crash in a step leaves the others as they are", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1")
-		l.mustClaim(at, 1)
-		l = reopenAfter(t, l)
-		if _, err := l.RescueClaims(l.ctx, at.Add(time.Second), "after the crash"); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "states", []nudgewire.State{nudgewire.StateInDoubt, isWaiting, isWaiting}, l.states(ids[:]...))
-		same(t, "previous", "in_doubt", l.stepFacts(ids[1]).Previous.Status)
-	})
-	t.Run("rules of the due moment ask about each step, and one that is deferred can be cancelled", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1")
-		l.ruleBy(atMost{n: 1, within: 24 * time.Hour})
-		same(t, "claimed", ids[:1], l.ids(at))
-		same(t, "claimed an hour later", 0, len(l.ids(at.Add(time.Hour))))
-		d := l.story(ids[1])
-		if len(d.Verdicts) != 1 || d.Verdicts[0].Action != nudgewire.DeferSend || d.Rule == nil {
-			t.Errorf("verdicts %+v, rule %+v", d.Verdicts, d.Rule)
-		}
-		l.mustAccept(order("1"))
-		same(t, "after the order", []nudgewire.State{isSending, isCancelled, isCancelled}, l.states(ids[:]...))
-		l.review(0)
-	})
-	t.Run("a halt, a block and a person's cancel mean steps as they mean messages", func(t *testing.T) {
-		l := s.open(t)
-		ids := l.sequence("1")
-		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"})
-		same(t, "halted", 0, len(l.ids(at.Add(9*time.Hour))))
-		if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.CancelMessage(l.ctx, ids[1], ""); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "states", []nudgewire.State{isWaiting, isCancelled, isWaiting}, l.states(ids[:]...))
-		same(t, "claimed", []nudgewire.MessageID{ids[0], ids[2]}, l.ids(at.Add(9*time.Hour)))
-		same(t, "previous of the third", "cancelled", l.stepFacts(ids[2]).Previous.Status)
-	})
+	t.Run("all steps are stored with their event, each with its own time and rule, and survive a restart", s.allStepsAreStoredWithTheirEvent)
+	t.Run("what is no step has no facts of a step", s.whatIsNoStepHasNoFactsOfAStep)
+	t.Run("a step is told what became of the one before", s.aStepIsToldWhatBecameOfTheOneBefore)
+	t.Run("the first step asks nothing and knows nothing before it", s.theFirstStepAsksNothing)
+	t.Run("a step whose conditions do not hold is passed over by the next, and the decision is its event's", s.aStepWhoseConditionsDoNotHoldIsPassedOver)
+	t.Run("a step that is put off keeps its rule, and its expiry moves along", s.aStepThatIsPutOffKeepsItsRule)
+	t.Run("an event that cancels ends what waits of it in its commit, and a step in hand does not come back", s.anEventThatCancelsEndsWhatWaitsOfASequence)
+	t.Run("a repeat renews what waits and stores what is new, in the sequence that is there", s.aRepeatRenewsWhatWaitsOfASequence)
+	t.Run("a step in doubt that goes again by a person's word stays a step; the next is told that it waits", s.aStepInDoubtThatGoesAgainStaysAStep)
+	t.Run("a crash in a step leaves the others as they are", s.aCrashInAStepLeavesTheOthers)
+	t.Run("rules of the due moment ask about each step, and one that is deferred can be cancelled", s.rulesAskAboutEachStep)
+	t.Run("a halt, a block and a person's cancel mean steps as they mean messages", s.haltsBlocksAndCancelsMeanSteps)
 }
 
-// templatePausesLast: a pause of a template is stored, its length, its words and its probe.
-func (s suite) templatePausesLast(t *testing.T) {
+func (s suite) allStepsAreStoredWithTheirEvent(t *testing.T) {
+	at := noon.Add(time.Hour)
 	l := s.open(t)
-	at := noon.Add(2 * time.Hour)
-	l.at(at)
-	first, second := l.enqueue("1"), l.enqueue("2")
-	l.refused(l.mustClaim(at, 1)[0], isWaiting, nudgewire.ErrorTemplate, "paused", at)
-	held := l.SendHolds()
-	restart := func(now time.Time) {
-		l = reopenAfter(t, l)
-		l.at(now)
+	ids := l.sequence("1")
+	l = reopenAfter(t, l)
+	for i, id := range ids {
+		d := l.story(id)
+		same(t, "due", at.Add(time.Duration(i)*time.Hour), d.DueAt)
+		want := nudgewire.StepRule{Of: 3, Wait: "1h"}
+		if i > 0 {
+			want.If = []string{`previous.status != "failed"`}
+		}
+		same(t, "rule", &want, d.Rule)
 	}
-	restart(at.Add(time.Minute))
-	same(t, "after a restart", held, l.SendHolds())
-	same(t, "nothing goes", 0, len(l.ids(at.Add(time.Minute))))
+	same(t, "claimed at the first time", ids[:1], l.ids(at))
+	same(t, "claimed at the second", ids[1:2], l.ids(at.Add(time.Hour)))
+	l.recount()
+}
 
-	late := at.Add(3 * time.Hour)
-	l.at(late)
-	probes, err := l.ProbeHolds(l.ctx, late)
-	if err != nil || len(probes) != 1 || probes[0].Probe != first {
-		t.Fatalf("probes %+v (%v)", probes, err)
+func (s suite) whatIsNoStepHasNoFactsOfAStep(t *testing.T) {
+	l := s.open(t)
+	d := l.message(l.enqueue("1"))
+	if _, err := l.StepFacts(l.ctx, &d); !errors.Is(err, nudgewire.ErrNotFound) {
+		t.Errorf("%v", err)
 	}
-	restart(late)
-	if probes, err = l.ProbeHolds(l.ctx, late); err != nil || len(probes) != 0 {
-		t.Errorf("another probe after a restart: %+v (%v)", probes, err)
+}
+
+func (s suite) aStepIsToldWhatBecameOfTheOneBefore(t *testing.T) {
+	at := noon.Add(time.Hour)
+	end := at.Add(time.Second)
+	tests := map[string]struct {
+		end  func(*ledger, nudgewire.Message)
+		want nudgewire.StepBefore
+		was  nudgewire.Previous
+	}{
+		"it is being sent": {func(*ledger, nudgewire.Message) {}, nudgewire.StepBefore{State: isSending, DueAt: at}, nudgewire.Previous{Status: "sending"}},
+		"it was accepted": {
+			func(l *ledger, d nudgewire.Message) { l.mustFinish(d, isAccepted) },
+			nudgewire.StepBefore{State: isAccepted, DueAt: at, EndedAt: end},
+			nudgewire.Previous{Status: "accepted", SentAt: end},
+		},
+		"its message failed": {
+			func(l *ledger, d nudgewire.Message) {
+				l.mustFinish(d, isAccepted)
+				l.says(d.ID, nudgewire.StatusFailed, nudgewire.ErrorPermanent, "invalid phone", end.Add(time.Minute))
+			},
+			nudgewire.StepBefore{State: isAccepted, DueAt: at, EndedAt: end},
+			nudgewire.Previous{Status: "failed", ErrorClass: "permanent", SentAt: end},
+		},
+		"it was rejected": {
+			func(l *ledger, d nudgewire.Message) {
+				l.refused(d, nudgewire.StateRejected, nudgewire.ErrorOptOut, "has opted out", end)
+			},
+			nudgewire.StepBefore{State: nudgewire.StateRejected, DueAt: at, EndedAt: end},
+			nudgewire.Previous{Status: "rejected", ErrorClass: "opt_out"},
+		},
+		"it is in doubt": {
+			func(l *ledger, d nudgewire.Message) { l.mustFinish(d, nudgewire.StateInDoubt) },
+			nudgewire.StepBefore{State: nudgewire.StateInDoubt, DueAt: at, EndedAt: at},
+			nudgewire.Previous{Status: "in_doubt", SentAt: at},
+		},
+		"it waits again": {
+			func(l *ledger, d nudgewire.Message) { l.mustFinish(d, isWaiting) },
+			nudgewire.StepBefore{State: isWaiting, DueAt: end.Add(time.Minute)},
+			nudgewire.Previous{Status: "waiting"},
+		},
 	}
-	got := l.mustClaim(late, 9)
-	if len(got) != 1 || got[0].ID != first {
-		t.Fatalf("claimed %+v", got)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			ids := l.sequence("1")
+			tt.end(l, l.mustClaim(at, 1)[0])
+			f := l.stepFacts(ids[1])
+			tt.want.Step = 1
+			same(t, "before", &tt.want, f.Before)
+			if diff := cmp.Diff(tt.was, f.Previous, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("previous (-want +got):\n%s", diff)
+			}
+			if f.Event == nil || f.Event.DedupeKey != "d-1" {
+				t.Errorf("its event: %+v", f.Event)
+			}
+		})
 	}
-	// A crash while the probe is on its way: it tells nothing, so the next one probes.
-	restart(late)
-	if _, err := l.RescueClaims(l.ctx, late, "after the crash"); err != nil {
+}
+
+func (s suite) theFirstStepAsksNothing(t *testing.T) {
+	l := s.open(t)
+	f := l.stepFacts(l.sequence("1")[0])
+	same(t, "facts", nudgewire.StepFacts{Rule: nudgewire.StepRule{Of: 3, Wait: "1h"}}, f)
+}
+
+func (s suite) aStepWhoseConditionsDoNotHoldIsPassedOver(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	ids := l.sequence("1")
+	l.mustFinish(l.mustClaim(at, 1)[0], isAccepted)
+	second := l.mustClaim(at.Add(time.Hour), 1)[0]
+	a := attempt(second, isDropped)
+	a.Decision = &nudgewire.Decision{
+		EventID: second.EventID, Trigger: "remind", Outcome: nudgewire.Skipped, Reason: "step 2 of 3 was not wanted", Key: "1", MessageID: second.ID, Config: "v1", At: a.At,
+	}
+	if err := l.Finish(l.ctx, a); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the pause holds", 1, len(l.SendHolds()))
-	if probes, err = l.ProbeHolds(l.ctx, late); err != nil || len(probes) != 1 || probes[0].Probe != second {
-		t.Fatalf("the next probe: %+v (%v)", probes, err)
+	f := l.stepFacts(ids[2])
+	same(t, "the step before it", 2, f.Before.Step)
+	same(t, "previous", "accepted", f.Previous.Status)
+	story := l.eventRow(second.EventID)
+	last := story.Decisions[len(story.Decisions)-1]
+	if last.Reason != a.Decision.Reason || last.Outcome != nudgewire.Skipped || last.MessageID != second.ID {
+		t.Errorf("the event's newest decision: %+v", last)
 	}
-	l.refused(l.mustClaim(late, 9)[0], isWaiting, nudgewire.ErrorTemplate, "paused", late)
-	restart(late)
-	if held = l.SendHolds(); len(held) != 1 || !held[0].Until.Equal(late.Add(6*time.Hour)) {
-		t.Errorf("the second pause: %+v", held)
+	l.recount()
+}
+
+func (s suite) aStepThatIsPutOffKeepsItsRule(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	ids := l.sequence("1", func(p *nudgewire.Plan) {
+		for i := range p.Proposals[0].Steps {
+			d := &p.Proposals[0].Steps[i].Message
+			d.ExpiresAt = d.DueAt.Add(30 * time.Minute)
+		}
+	})
+	second := l.mustClaim(at.Add(time.Hour), 2)[0]
+	if second.ID != ids[1] { // the first is past its expiry and was dropped on the way
+		t.Fatalf("claimed message %d", second.ID)
 	}
-	if err := l.EndSendHolds(l.ctx, "reminder"); err != nil {
+	a := attempt(second, isWaiting)
+	a.RetryAt, a.PutOff = second.DueAt.Add(3*time.Hour), true
+	if err := l.Finish(l.ctx, a); err != nil {
 		t.Fatal(err)
 	}
-	restart(late)
-	same(t, "lifted for good", 0, len(l.SendHolds()))
-	same(t, "it goes", []nudgewire.MessageID{second}, l.ids(late.Add(time.Hour)))
+	d := l.story(ids[1])
+	same(t, "due", a.RetryAt, d.DueAt)
+	same(t, "expires", a.RetryAt.Add(30*time.Minute), d.ExpiresAt)
+	same(t, "states", []nudgewire.State{isDropped, isWaiting, isWaiting}, l.states(ids[:]...))
+}
+
+func (s suite) anEventThatCancelsEndsWhatWaitsOfASequence(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	ids := l.sequence("1")
+	other := l.sequence("2", phone("447700900999"))
+	first := l.mustClaim(at, 1)[0]
+	l.settleBy(func(w nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+		done := insert(w, f)
+		same(t, "waiting", 2, len(f.Waiting))
+		same(t, "open", 1, len(f.Open))
+		return done
+	})
+	l.mustAccept(order("1"))
+	same(t, "after the order", []nudgewire.State{isSending, isCancelled, isCancelled}, l.states(ids[:]...))
+	if l.factsOf(&first).CalledOff == "" {
+		t.Error("the look before the call does not see the order")
+	}
+	l.mustFinish(first, isWaiting)
+	same(t, "it is not sent again", []nudgewire.State{isCancelled}, l.states(ids[0]))
+	same(t, "another sequence goes on", []nudgewire.State{isSending, isWaiting, isWaiting}, append(l.states(l.ids(at)...), l.states(other[1], other[2])...))
+	l.recount()
+}
+
+func (s suite) aRepeatRenewsWhatWaitsOfASequence(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	ids := l.sequence("1")
+	l.mustFinish(l.mustClaim(at, 1)[0], isAccepted)
+	later := at.Add(5 * time.Hour)
+	l.settleBy(func(_ nudgewire.Proposal, f nudgewire.Facts) nudgewire.Settlement {
+		want := &nudgewire.Sequence{ID: ids[0], Steps: []nudgewire.SequenceStep{{ID: ids[0], Step: 1}, {ID: ids[1], Step: 2}, {ID: ids[2], Step: 3}}}
+		same(t, "sequence", want, f.Sequence)
+		return nudgewire.Settlement{
+			Outcome: nudgewire.Restarted, Sequence: f.Sequence.ID, Cancel: ids[2:],
+			Renew: []nudgewire.Renewal{{Step: 1, ID: ids[1], DueAt: later}, {Step: 3, DueAt: later.Add(time.Hour)}},
+		}
+	})
+	l.mustAccept(cart("1", stepped(4), dedupe("again"), func(p *nudgewire.Plan) {
+		for i := range p.Proposals[0].Steps {
+			p.Proposals[0].Steps[i].Message.Send.Variables = []string{"new"}
+		}
+	}))
+	fourth := ids[2] + 1
+	same(t, "states", []nudgewire.State{isAccepted, isWaiting, isCancelled, isWaiting}, l.states(ids[0], ids[1], ids[2], fourth))
+	d := l.story(ids[1])
+	if !d.DueAt.Equal(later) || d.Send.Variables[0] != "new" || d.Rule.Of != 4 || d.Restarts != 1 {
+		t.Errorf("renewed: %+v of %+v", d.Message, d.Rule)
+	}
+	if f := l.stepFacts(fourth); f.Before == nil || f.Before.Step != 3 {
+		t.Errorf("the new one follows %+v", f.Before)
+	}
+	l.recount()
+}
+
+func (s suite) aStepInDoubtThatGoesAgainStaysAStep(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	ids := l.sequence("1")
+	l.mustFinish(l.mustClaim(at, 1)[0], nudgewire.StateInDoubt)
+	if err := l.Resolve(l.ctx, ids[0], nudgewire.ResolveResend, ""); err != nil {
+		t.Fatal(err)
+	}
+	if f := l.stepFacts(ids[1]); f.Before.State != isWaiting || !f.Before.EndedAt.IsZero() {
+		t.Errorf("before: %+v", f.Before)
+	}
+}
+
+func (s suite) aCrashInAStepLeavesTheOthers(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	ids := l.sequence("1")
+	l.mustClaim(at, 1)
+	l = reopenAfter(t, l)
+	if _, err := l.RescueClaims(l.ctx, at.Add(time.Second), "after the crash"); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "states", []nudgewire.State{nudgewire.StateInDoubt, isWaiting, isWaiting}, l.states(ids[:]...))
+	same(t, "previous", "in_doubt", l.stepFacts(ids[1]).Previous.Status)
+}
+
+func (s suite) rulesAskAboutEachStep(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	ids := l.sequence("1")
+	l.ruleBy(atMost{n: 1, within: 24 * time.Hour})
+	same(t, "claimed", ids[:1], l.ids(at))
+	same(t, "claimed an hour later", 0, len(l.ids(at.Add(time.Hour))))
+	d := l.story(ids[1])
+	if len(d.Verdicts) != 1 || d.Verdicts[0].Action != nudgewire.DeferSend || d.Rule == nil {
+		t.Errorf("verdicts %+v, rule %+v", d.Verdicts, d.Rule)
+	}
+	l.mustAccept(order("1"))
+	same(t, "after the order", []nudgewire.State{isSending, isCancelled, isCancelled}, l.states(ids[:]...))
+	l.review(0)
+}
+
+func (s suite) haltsBlocksAndCancelsMeanSteps(t *testing.T) {
+	at := noon.Add(time.Hour)
+	l := s.open(t)
+	ids := l.sequence("1")
+	l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"})
+	same(t, "halted", 0, len(l.ids(at.Add(9*time.Hour))))
+	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.CancelMessage(l.ctx, ids[1], ""); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "states", []nudgewire.State{isWaiting, isCancelled, isWaiting}, l.states(ids[:]...))
+	same(t, "claimed", []nudgewire.MessageID{ids[0], ids[2]}, l.ids(at.Add(9*time.Hour)))
+	same(t, "previous of the third", "cancelled", l.stepFacts(ids[2]).Previous.Status)
 }

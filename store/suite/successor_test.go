@@ -9,15 +9,6 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// failed tells that a message failed, for want of points or for a reason of its own.
-func (l *ledger) failed(id nudgewire.MessageID, at time.Time, class nudgewire.ErrorClass) {
-	l.t.Helper()
-	err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, Class: class, At: at})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-}
-
 // successors meets a message that failed for the account's trouble with everything that may have
 // happened since it was accepted.
 func (s suite) successors(t *testing.T) {
@@ -143,53 +134,21 @@ func refuse(nudgewire.Proposal, nudgewire.Facts) nudgewire.Settlement {
 	return nudgewire.Settlement{Outcome: nudgewire.Skipped, Reason: "already waiting"}
 }
 
-func (l *ledger) mustHalt(h nudgewire.Hold) {
-	l.t.Helper()
-	if err := l.Hold(l.ctx, h); err != nil {
-		l.t.Fatal(err)
+// acceptedOfRun is a run that handed n rows over, of which the service took the first.
+func (s suite) acceptedOfRun(t *testing.T, n, accepted int) (*ledger, nudgewire.Run, []nudgewire.Message) {
+	t.Helper()
+	l := s.open(t)
+	r := l.handedOver("1", n)
+	got := l.mustClaim(noon, accepted)
+	for _, d := range got {
+		l.mustFinish(d, nudgewire.StateAccepted)
 	}
+	return l, r, got
 }
 
 func (s suite) successorsOfRuns(t *testing.T) {
 	at := noon.Add(time.Minute)
-	taken := func(t *testing.T, n, claims int) (*ledger, nudgewire.Run, []nudgewire.Message) {
-		l := s.open(t)
-		r := l.handedOver("1", n)
-		got := l.mustClaim(noon, claims)
-		for _, d := range got {
-			l.mustFinish(d, nudgewire.StateAccepted)
-		}
-		return l, r, got
-	}
-	t.Run("they are rows of the run, beside those that it hands over later", func(t *testing.T) {
-		l, r, got := taken(t, 4, 3)
-		for _, d := range got {
-			l.failed(d.ID, at, nudgewire.ErrorNoPoints)
-		}
-		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 6)); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "of the run", map[string]int64{"failed": 3, "waiting": 6}, l.byState(r.ID))
-		l = reopenAfter(t, l) // a kill -9 would find no less: one commit
-		rows := l.rows(r.ID, 0)
-		if len(rows) != 9 {
-			t.Fatalf("%d rows", len(rows))
-		}
-		for i, row := range rows {
-			switch {
-			case i < 3 && row.RetriedAs != rows[6+i].Message.ID:
-				t.Errorf("row %d went again as %d", row.Number, row.RetriedAs)
-			case i >= 6 && (row.RetryOf != rows[i-6].Message.ID || row.ReadBy != r.ID || row.ReadNumber != int64(i-5) || row.Message.Phone != rows[i-6].Message.Phone):
-				t.Errorf("row %d stands for %d, read by %d as %d", row.Number, row.RetryOf, row.ReadBy, row.ReadNumber)
-			}
-		}
-		if backlog, err := l.Backlog(l.ctx, r.ID); err != nil || backlog != 6 {
-			t.Errorf("%d wait, %v", backlog, err)
-		}
-		if due := l.mustClaim(at, 9); len(due) != 6 {
-			t.Errorf("%d are claimed", len(due))
-		}
-	})
+	t.Run("they are rows of the run, beside those that it hands over later", s.successorsAreRowsOfTheRun)
 	for name, tt := range map[string]struct {
 		before, after nudgewire.RunState // of the run, before and after the failure
 		by            map[string]int64
@@ -203,7 +162,7 @@ func (s suite) successorsOfRuns(t *testing.T) {
 		"it was paused, and goes on again": {before: nudgewire.RunPaused, after: nudgewire.RunUploading, by: map[string]int64{"failed": 1, "waiting": 1}, claimed: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, r, got := taken(t, 1, 1)
+			l, r, got := s.acceptedOfRun(t, 1, 1)
 			move := func(to nudgewire.RunState) {
 				if to == "" {
 					return
@@ -223,38 +182,74 @@ func (s suite) successorsOfRuns(t *testing.T) {
 					t.Errorf("%d rows were cancelled, %v", n, err)
 				}
 			}
-			same(t, "of the run", tt.by, l.byState(r.ID))
+			same(t, "of the run", tt.by, l.runMessages(r.ID))
 			if due := l.mustClaim(at, 9); len(due) != tt.claimed {
 				t.Errorf("%d are claimed, want %d", len(due), tt.claimed)
 			}
 			l.recount()
 		})
 	}
-	t.Run("a retry of the run and the ledger make one successor", func(t *testing.T) {
-		l, r, got := taken(t, 2, 2)
-		l.failed(got[0].ID, at, nudgewire.ErrorNoPoints)
-		l.failed(got[1].ID, at, nudgewire.ErrorPermanent)
-		r = l.mustSet(r, nudgewire.RunDone)
-		again := l.retry(r, "retry 1 of run 1")
-		total, err := l.EnqueueRetries(l.ctx, again.ID, []nudgewire.MessageID{got[0].ID, got[1].ID}, at)
-		if err != nil || total != 1 {
-			t.Errorf("%d rows are queued, %v", total, err)
+	t.Run("a retry of the run and the ledger make one successor", s.aRetryAndTheLedgerMakeOneSuccessorOfARow)
+	t.Run("its list was a while ago: what expired stays failed", s.aRowThatExpiredStaysFailed)
+}
+
+func (s suite) successorsAreRowsOfTheRun(t *testing.T) {
+	at := noon.Add(time.Minute)
+	l, r, got := s.acceptedOfRun(t, 4, 3)
+	for _, d := range got {
+		l.failed(d.ID, at, nudgewire.ErrorNoPoints)
+	}
+	if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 6)); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "of the run", map[string]int64{"failed": 3, "waiting": 6}, l.runMessages(r.ID))
+	l = reopenAfter(t, l) // a kill -9 would find no less: one commit
+	rows := l.rows(r.ID, 0)
+	if len(rows) != 9 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for i, row := range rows {
+		switch {
+		case i < 3 && row.RetriedAs != rows[6+i].Message.ID:
+			t.Errorf("row %d went again as %d", row.Number, row.RetriedAs)
+		case i >= 6 && (row.RetryOf != rows[i-6].Message.ID || row.ReadBy != r.ID || row.ReadNumber != int64(i-5) || row.Message.Phone != rows[i-6].Message.Phone):
+			t.Errorf("row %d stands for %d, read by %d as %d", row.Number, row.RetryOf, row.ReadBy, row.ReadNumber)
 		}
-		// What fails of the retry while it still hands over is no row that it hands over.
-		due := l.mustClaim(at, 9)
-		for _, d := range due {
-			l.mustFinish(d, nudgewire.StateAccepted)
-			l.failed(d.ID, at, nudgewire.ErrorNoPoints)
-		}
-		if total, err = l.EnqueueRetries(l.ctx, again.ID, []nudgewire.MessageID{got[0].ID, got[1].ID}, at); err != nil || total != 1 || len(due) != 2 {
-			t.Errorf("%d rows are queued of %d that were claimed, %v", total, len(due), err)
-		}
-		same(t, "of the retry", map[string]int64{"failed": 1, "waiting": 1}, l.byState(again.ID))
-		same(t, "of the run", map[string]int64{"failed": 3, "waiting": 1}, l.byState(r.ID))
-	})
-	t.Run("its list was a while ago: what expired stays failed", func(t *testing.T) {
-		l, r, got := taken(t, 1, 1)
-		l.failed(got[0].ID, noon.Add(2*time.Hour), nudgewire.ErrorNoPoints)
-		same(t, "of the run", map[string]int64{"failed": 1}, l.byState(r.ID))
-	})
+	}
+	if backlog, err := l.Backlog(l.ctx, r.ID); err != nil || backlog != 6 {
+		t.Errorf("%d wait, %v", backlog, err)
+	}
+	if due := l.mustClaim(at, 9); len(due) != 6 {
+		t.Errorf("%d are claimed", len(due))
+	}
+}
+
+func (s suite) aRetryAndTheLedgerMakeOneSuccessorOfARow(t *testing.T) {
+	at := noon.Add(time.Minute)
+	l, r, got := s.acceptedOfRun(t, 2, 2)
+	l.failed(got[0].ID, at, nudgewire.ErrorNoPoints)
+	l.failed(got[1].ID, at, nudgewire.ErrorPermanent)
+	r = l.mustSet(r, nudgewire.RunDone)
+	again := l.retry(r, "retry 1 of run 1")
+	total, err := l.EnqueueRetries(l.ctx, again.ID, []nudgewire.MessageID{got[0].ID, got[1].ID}, at)
+	if err != nil || total != 1 {
+		t.Errorf("%d rows are queued, %v", total, err)
+	}
+	// What fails of the retry while it still hands over is no row that it hands over.
+	due := l.mustClaim(at, 9)
+	for _, d := range due {
+		l.mustFinish(d, nudgewire.StateAccepted)
+		l.failed(d.ID, at, nudgewire.ErrorNoPoints)
+	}
+	if total, err = l.EnqueueRetries(l.ctx, again.ID, []nudgewire.MessageID{got[0].ID, got[1].ID}, at); err != nil || total != 1 || len(due) != 2 {
+		t.Errorf("%d rows are queued of %d that were claimed, %v", total, len(due), err)
+	}
+	same(t, "of the retry", map[string]int64{"failed": 1, "waiting": 1}, l.runMessages(again.ID))
+	same(t, "of the run", map[string]int64{"failed": 3, "waiting": 1}, l.runMessages(r.ID))
+}
+
+func (s suite) aRowThatExpiredStaysFailed(t *testing.T) {
+	l, r, got := s.acceptedOfRun(t, 1, 1)
+	l.failed(got[0].ID, noon.Add(2*time.Hour), nudgewire.ErrorNoPoints)
+	same(t, "of the run", map[string]int64{"failed": 1}, l.runMessages(r.ID))
 }

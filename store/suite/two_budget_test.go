@@ -11,26 +11,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// runSharing runs the tests of what two processes count together, for an engine that both may write to. fresh is as in run; another
-// gives the DSN of the same data for another process, with a folder of its own.
-func runSharing(t *testing.T, fresh func(t testing.TB) string, another func(t testing.TB, dsn string) string) {
-	p := sharing{suite{fresh}, another}
-	t.Run("limits", p.limits)
-	t.Run("rate", p.rate)
-}
-
-type sharing struct {
-	suite
-	another func(t testing.TB, dsn string) string
-}
-
-// two opens fresh data as two nodes.
-func (p sharing) two(t testing.TB) (a, b *ledger) {
-	t.Helper()
-	a = p.open(t)
-	return a, reopen(t, p.another(t, a.dsn))
-}
-
 // both claims by both nodes at once, ten times, and gives what they got.
 func both(t *testing.T, at time.Time, nodes ...*ledger) (got []nudgewire.Message) {
 	t.Helper()
@@ -54,17 +34,16 @@ func both(t *testing.T, at time.Time, nodes ...*ledger) (got []nudgewire.Message
 	return got
 }
 
-// limits holds that what is counted is counted over all nodes, also while they claim at once.
-func (p sharing) limits(t *testing.T) {
+// nodeLimits holds that what is counted is counted over all nodes, also while they claim at once.
+func (p pair) nodeLimits(t *testing.T) {
 	at := noon.Add(time.Hour)
-	person := func(i int) change { return phone(nudgewire.Phone(fmt.Sprintf("4477009%05d", i))) }
 	t.Run("contacts of an account", func(t *testing.T) {
 		a, b := p.two(t)
 		for _, l := range []*ledger{a, b} {
 			l.ruleBy(unique{most: 7, within: 24 * time.Hour})
 		}
 		for i := range 40 {
-			a.enqueue(fmt.Sprint("new ", i), person(i))
+			a.enqueue(fmt.Sprint("new ", i), contact(i))
 		}
 		got := both(t, at, a, b)
 		same(t, "claimed by both", 7, len(got))
@@ -79,15 +58,15 @@ func (p sharing) limits(t *testing.T) {
 			l.ruleBy(paced{most: map[string]int64{"cart": 5}})
 		}
 		for i := range 30 {
-			a.enqueue(fmt.Sprint("cart ", i), trigger("cart"), person(i))
+			a.enqueue(fmt.Sprint("cart ", i), trigger("cart"), contact(i))
 		}
 		same(t, "claimed by both", 5, len(both(t, at, a, b)))
 		same(t, "in the next hour", 5, len(both(t, at.Add(61*time.Minute), a, b)))
 	})
 }
 
-// rate holds that the times of requests are given away once, by the clock of the database.
-func (p sharing) rate(t *testing.T) {
+// nodeRate holds that the times of requests are given away once, by the clock of the database.
+func (p pair) nodeRate(t *testing.T) {
 	a, b := p.two(t)
 	const every = 10 * time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

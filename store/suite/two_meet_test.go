@@ -50,7 +50,7 @@ func (p pair) cancelMeets(t *testing.T) {
 		ended.Add(n)
 	})
 	same(t, "ended, once each", int64(2), ended.Load())
-	same(t, "rows", map[string]int64{"cancelled": 6}, b.byState(r.ID))
+	same(t, "rows", map[string]int64{"cancelled": 6}, b.runMessages(r.ID))
 	same(t, "claimed at last", 0, len(both(t, soon, a, b)))
 	until(t, "both let go of it", func() bool { return len(a.halted())+len(b.halted()) == 0 })
 	a.totals(map[string]int64{"messages": 6, "messages_cancelled": 6})

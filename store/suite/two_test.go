@@ -1,11 +1,15 @@
+//go:build unix
+
 package suite
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-// runTwo runs the tests of two processes that write to the same data, for an engine that allows it. fresh is as in run; another
-// gives the DSN of the same data for another process, with a folder of its own.
-func runTwo(t *testing.T, fresh func(t testing.TB) string, another func(t testing.TB, dsn string) string) {
-	p := pair{suite{fresh}, another}
+// TestTwoNodesOnPostgreSQL is of two processes that write to the same data.
+func TestTwoNodesOnPostgreSQL(t *testing.T) {
+	p := pair{suite{newDatabase}}
 	for _, g := range []struct {
 		name string
 		test func(*testing.T)
@@ -22,26 +26,26 @@ func runTwo(t *testing.T, fresh func(t testing.TB) string, another func(t testin
 		{"slots", p.nodeSlots},
 		{"meets", p.nodeMeets},
 		{"renames", p.nodeRenames},
+		{"limits", p.nodeLimits},
+		{"rate", p.nodeRate},
 	} {
 		t.Run(g.name, g.test)
 	}
 }
 
 // A pair opens the same data twice.
-type pair struct {
-	suite
-	another func(t testing.TB, dsn string) string
-}
+type pair struct{ suite }
 
 // two opens fresh data as two nodes. Each has a clock and a Settle of its own.
 func (p pair) two(t testing.TB) (a, b *ledger) {
 	t.Helper()
 	a = p.open(t)
-	return a, p.join(t, a)
+	return a, join(t, a)
 }
 
-// join opens the data of a ledger as one more node.
-func (p pair) join(t testing.TB, l *ledger) *ledger {
+// join opens the database of a ledger as one more node, which has a folder of its own.
+func join(t testing.TB, l *ledger) *ledger {
 	t.Helper()
-	return reopen(t, p.another(t, l.dsn))
+	address, _, _ := strings.Cut(l.dsn, "#")
+	return reopen(t, address+"#"+t.TempDir())
 }

@@ -29,8 +29,7 @@ func (l *ledger) nothing(why nudgewire.Unused, kind string, n int) (last nudgewi
 	l.t.Helper()
 	plans := make([]nudgewire.Plan, n)
 	for i := range plans {
-		unusedNumber++
-		plans[i] = cart(fmt.Sprint("u", unusedNumber), func(p *nudgewire.Plan) {
+		plans[i] = cart(nextKey("u"), func(p *nudgewire.Plan) {
 			p.Proposals, p.Unused, p.Event.Kind = nil, why, kind
 			if p.Event.ReceivedAt = l.now; why != "" {
 				p.Event.Contact.Phone = ""
@@ -44,120 +43,128 @@ func (l *ledger) nothing(why nudgewire.Unused, kind string, n int) (last nudgewi
 	return got[n-1].EventID
 }
 
-var unusedNumber int
-
 func (s suite) unused(t *testing.T) {
-	t.Run("what came to nothing is counted until it is over", func(t *testing.T) {
-		l := s.open(t)
-		none := []string(nil)
-		same(t, "at first", l.unusedOnes(), none)
-		stop := l.nothing(nudgewire.UnusedOptOut, "message.received", 1)
-		l.at(noon.Add(time.Hour))
-		l.nothing(nudgewire.UnusedPhone, "order.created", 3)
-		phone := l.nothing(nudgewire.UnusedPhone, "order.created", 2)
-		kind := l.nothing(nudgewire.UnusedKind, "unknown", 2)
-		of := func(why nudgewire.Unused, kind string, n int, at string, id nudgewire.EventID) string {
-			return fmt.Sprintf("shop %s %s %d since %s, event %d", why, kind, n, at, id)
-		}
-		same(t, "counted", l.unusedOnes(), []string{
-			of(nudgewire.UnusedPhone, "order.created", 5, "02 13:00", phone), of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop),
-			of(nudgewire.UnusedKind, "unknown", 2, "02 13:00", kind),
-		})
-		l.close()
-		again := reopen(t, l.dsn)
-		l.Store = again.Store // so that its own end closes what is open
-		again.at(noon.Add(2 * time.Hour))
-		l = again
-		l.nothing("", "order.updated", 1)
-		l.nothing("", "cart.updated", 1)
-		phone = l.nothing(nudgewire.UnusedPhone, "order.created", 1)
-		same(t, "after a restart, and others of use", l.unusedOnes(), []string{
-			of(nudgewire.UnusedPhone, "order.created", 6, "02 13:00", phone), of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop),
-			of(nudgewire.UnusedKind, "unknown", 2, "02 13:00", kind),
-		})
-		l.at(noon.Add(2*time.Hour + time.Minute)) // of several writers at one moment none is the later
-		l.nothing("", "order.created", 1)
-		same(t, "one of use ends those without a phone", l.unusedOnes(), []string{
-			of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop), of(nudgewire.UnusedKind, "unknown", 2, "02 13:00", kind),
-		})
-		phone = l.nothing(nudgewire.UnusedPhone, "order.created", 2)
-		same(t, "and they begin anew", l.unusedOnes()[0], of(nudgewire.UnusedPhone, "order.created", 2, "02 14:01", phone))
-		l.at(noon.Add(27 * time.Hour))
-		same(t, "a day later only what a person ends is left", l.unusedOnes(), []string{of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop)})
-		kind = l.nothing(nudgewire.UnusedKind, "unknown", 1)
-		stop = l.nothing(nudgewire.UnusedOptOut, "message.received", 1)
-		same(t, "after a day it begins anew", l.unusedOnes(), []string{
-			of(nudgewire.UnusedOptOut, "message.received", 2, "02 12:00", stop), of(nudgewire.UnusedKind, "unknown", 1, "03 15:00", kind),
-		})
-		for _, connector := range []string{"another", "shop"} {
-			before := len(l.unusedOnes())
-			if err := l.EndUnused(l.ctx, connector); err != nil {
-				t.Fatal(err)
-			}
-			if after := len(l.unusedOnes()); (after == before) != (connector == "another") {
-				t.Errorf("a person's word on %s leaves %d of %d", connector, after, before)
-			}
-		}
-		same(t, "a person's word ends all", l.unusedOnes(), none)
-		if err := l.CountUnused(l.ctx, nudgewire.UnusedRepeated, nudgewire.Event{ID: stop, Connector: "shop", Kind: "order.created"}); err != nil {
+	t.Run("what came to nothing is counted until it is over", s.whatCameToNothingIsCountedUntilItIsOver)
+	t.Run("a repetition is counted once", s.aRepetitionIsCountedOnce)
+	t.Run("of one group the later counts", s.ofOneGroupTheLaterCounts)
+	t.Run("whatever senders make up, the rows are few", s.whateverSendersMakeUpTheRowsAreFew)
+	t.Run("a look-up that found no phone", s.aLookUpThatFoundNoPhoneIsCounted)
+}
+
+func (s suite) whatCameToNothingIsCountedUntilItIsOver(t *testing.T) {
+	l := s.open(t)
+	none := []string(nil)
+	same(t, "at first", l.unusedOnes(), none)
+	stop := l.nothing(nudgewire.UnusedOptOut, "message.received", 1)
+	l.at(noon.Add(time.Hour))
+	l.nothing(nudgewire.UnusedPhone, "order.created", 3)
+	phone := l.nothing(nudgewire.UnusedPhone, "order.created", 2)
+	kind := l.nothing(nudgewire.UnusedKind, "unknown", 2)
+	of := func(why nudgewire.Unused, kind string, n int, at string, id nudgewire.EventID) string {
+		return fmt.Sprintf("shop %s %s %d since %s, event %d", why, kind, n, at, id)
+	}
+	same(t, "counted", l.unusedOnes(), []string{
+		of(nudgewire.UnusedPhone, "order.created", 5, "02 13:00", phone), of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop),
+		of(nudgewire.UnusedKind, "unknown", 2, "02 13:00", kind),
+	})
+	l.close()
+	again := reopen(t, l.dsn)
+	l.Store = again.Store // so that its own end closes what is open
+	again.at(noon.Add(2 * time.Hour))
+	l = again
+	l.nothing("", "order.updated", 1)
+	l.nothing("", "cart.updated", 1)
+	phone = l.nothing(nudgewire.UnusedPhone, "order.created", 1)
+	same(t, "after a restart, and others of use", l.unusedOnes(), []string{
+		of(nudgewire.UnusedPhone, "order.created", 6, "02 13:00", phone), of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop),
+		of(nudgewire.UnusedKind, "unknown", 2, "02 13:00", kind),
+	})
+	l.at(noon.Add(2*time.Hour + time.Minute)) // of several writers at one moment none is the later
+	l.nothing("", "order.created", 1)
+	same(t, "one of use ends those without a phone", l.unusedOnes(), []string{
+		of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop), of(nudgewire.UnusedKind, "unknown", 2, "02 13:00", kind),
+	})
+	phone = l.nothing(nudgewire.UnusedPhone, "order.created", 2)
+	same(t, "and they begin anew", l.unusedOnes()[0], of(nudgewire.UnusedPhone, "order.created", 2, "02 14:01", phone))
+	l.at(noon.Add(27 * time.Hour))
+	same(t, "a day later only what a person ends is left", l.unusedOnes(), []string{of(nudgewire.UnusedOptOut, "message.received", 1, "02 12:00", stop)})
+	kind = l.nothing(nudgewire.UnusedKind, "unknown", 1)
+	stop = l.nothing(nudgewire.UnusedOptOut, "message.received", 1)
+	same(t, "after a day it begins anew", l.unusedOnes(), []string{
+		of(nudgewire.UnusedOptOut, "message.received", 2, "02 12:00", stop), of(nudgewire.UnusedKind, "unknown", 1, "03 15:00", kind),
+	})
+	for _, connector := range []string{"another", "shop"} {
+		before := len(l.unusedOnes())
+		if err := l.EndUnused(l.ctx, connector); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "told without an event of its own", l.unusedOnes(), []string{of(nudgewire.UnusedRepeated, "order.created", 1, "03 15:00", stop)})
-	})
-	t.Run("a repetition is counted once", func(t *testing.T) {
-		l := s.open(t)
-		p := cart("twice", func(p *nudgewire.Plan) { p.Proposals, p.Unused = nil, nudgewire.UnusedKind })
-		for range 3 {
-			if _, err := l.Accept(l.ctx, []nudgewire.Plan{p, p}); err != nil {
-				t.Fatal(err)
-			}
+		if after := len(l.unusedOnes()); (after == before) != (connector == "another") {
+			t.Errorf("a person's word on %s leaves %d of %d", connector, after, before)
 		}
-		same(t, "counted", l.unusedOnes(), []string{"shop unknown_kind cart.updated 1 since 02 12:00, event 1"})
-	})
-	t.Run("of one group the later counts", func(t *testing.T) {
-		l := s.open(t)
-		one := func(key string, phone nudgewire.Phone) nudgewire.Plan {
-			return cart(key, func(p *nudgewire.Plan) {
-				if p.Proposals, p.Event.Contact.Phone = nil, phone; phone == "" {
-					p.Unused = nudgewire.UnusedPhone
-				}
-			})
-		}
-		for i, want := range [][]string{{"shop no_phone cart.updated 1 since 02 12:00, event 1"}, nil, {"shop no_phone cart.updated 1 since 02 14:00, event 5"}} {
-			l.at(noon.Add(time.Duration(i) * time.Hour))
-			plans := [][]nudgewire.Plan{{one("1", "")}, {one("2", ""), one("3", "447700900123")}, {one("4", "447700900123"), one("5", "")}}[i]
-			if _, err := l.Accept(l.ctx, plans); err != nil {
-				t.Fatal(err)
-			}
-			same(t, fmt.Sprint("group ", i), l.unusedOnes(), want)
-		}
-	})
-	t.Run("whatever senders make up, the rows are few", func(t *testing.T) {
-		l := s.open(t)
-		for i := range 50 {
-			l.nothing(nudgewire.UnusedTopic, fmt.Sprint("made.up.", i), 1)
-		}
-		got := l.unusedOnes()
-		if len(got) != 21 {
-			t.Errorf("%d rows: %q", len(got), got)
-		}
-	})
-	t.Run("a look-up that found no phone", func(t *testing.T) {
-		l := s.open(t)
-		p := cart("later", func(p *nudgewire.Plan) { p.Later, p.Event.Contact.Phone, p.Proposals = true, "", nil })
-		got, err := l.Accept(l.ctx, []nudgewire.Plan{p})
-		if err != nil {
+	}
+	same(t, "a person's word ends all", l.unusedOnes(), none)
+	if err := l.CountUnused(l.ctx, nudgewire.UnusedRepeated, nudgewire.Event{ID: stop, Connector: "shop", Kind: "order.created"}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "told without an event of its own", l.unusedOnes(), []string{of(nudgewire.UnusedRepeated, "order.created", 1, "03 15:00", stop)})
+}
+
+func (s suite) aRepetitionIsCountedOnce(t *testing.T) {
+	l := s.open(t)
+	p := cart("twice", func(p *nudgewire.Plan) { p.Proposals, p.Unused = nil, nudgewire.UnusedKind })
+	for range 3 {
+		if _, err := l.Accept(l.ctx, []nudgewire.Plan{p, p}); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "before it", l.unusedOnes(), []string(nil))
-		lookups, err := l.ClaimLookups(l.ctx, noon, time.Minute, 1)
-		if err != nil || len(lookups) != 1 {
-			t.Fatalf("ClaimLookups = %v, %v", lookups, err)
-		}
-		p.Later, p.Unused = false, nudgewire.UnusedPhone
-		if _, err := l.Complete(l.ctx, lookups[0], p); err != nil {
+	}
+	same(t, "counted", l.unusedOnes(), []string{"shop unknown_kind cart.updated 1 since 02 12:00, event 1"})
+}
+
+func (s suite) ofOneGroupTheLaterCounts(t *testing.T) {
+	l := s.open(t)
+	one := func(key string, phone nudgewire.Phone) nudgewire.Plan {
+		return cart(key, func(p *nudgewire.Plan) {
+			if p.Proposals, p.Event.Contact.Phone = nil, phone; phone == "" {
+				p.Unused = nudgewire.UnusedPhone
+			}
+		})
+	}
+	for i, want := range [][]string{{"shop no_phone cart.updated 1 since 02 12:00, event 1"}, nil, {"shop no_phone cart.updated 1 since 02 14:00, event 5"}} {
+		l.at(noon.Add(time.Duration(i) * time.Hour))
+		plans := [][]nudgewire.Plan{{one("1", "")}, {one("2", ""), one("3", "447700900123")}, {one("4", "447700900123"), one("5", "")}}[i]
+		if _, err := l.Accept(l.ctx, plans); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "after it", l.unusedOnes(), []string{fmt.Sprintf("shop no_phone cart.updated 1 since 02 12:00, event %d", got[0].EventID)})
-	})
+		same(t, fmt.Sprint("group ", i), l.unusedOnes(), want)
+	}
+}
+
+func (s suite) whateverSendersMakeUpTheRowsAreFew(t *testing.T) {
+	l := s.open(t)
+	for i := range 50 {
+		l.nothing(nudgewire.UnusedTopic, fmt.Sprint("made.up.", i), 1)
+	}
+	got := l.unusedOnes()
+	if len(got) != 21 {
+		t.Errorf("%d rows: %q", len(got), got)
+	}
+}
+
+func (s suite) aLookUpThatFoundNoPhoneIsCounted(t *testing.T) {
+	l := s.open(t)
+	p := cart("later", func(p *nudgewire.Plan) { p.Later, p.Event.Contact.Phone, p.Proposals = true, "", nil })
+	got, err := l.Accept(l.ctx, []nudgewire.Plan{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "before it", l.unusedOnes(), []string(nil))
+	lookups, err := l.ClaimLookups(l.ctx, noon, time.Minute, 1)
+	if err != nil || len(lookups) != 1 {
+		t.Fatalf("ClaimLookups = %v, %v", lookups, err)
+	}
+	p.Later, p.Unused = false, nudgewire.UnusedPhone
+	if _, err := l.Complete(l.ctx, lookups[0], p); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "after it", l.unusedOnes(), []string{fmt.Sprintf("shop no_phone cart.updated 1 since 02 12:00, event %d", got[0].EventID)})
 }

@@ -1,0 +1,40 @@
+package suite
+
+import (
+	"testing"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+func (s suite) configs(t *testing.T) {
+	l := s.open(t)
+	for _, text := range []string{"api: {}", "api: {rate: 20/s}"} {
+		if err := l.SaveConfig(l.ctx, "v1", text, noon); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		err := l.Configs(l.ctx, func(version, text string) bool { got = append(got, version, text); return false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "configs", []string{"v1", text}, got)
+	}
+	t.Run("years of retention remove none, since what is open names one for as long as it is open", func(t *testing.T) {
+		l := s.open(t)
+		d := l.message(l.enqueue("1"))
+		r := l.handedOver("1", 1)
+		for _, version := range []string{d.Config, r.Config, "unused"} {
+			if err := l.SaveConfig(l.ctx, version, "api: {}", noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.mustSet(r, nudgewire.RunPaused)
+		l.retain(4000)
+		same(t, "what waits", nudgewire.StateWaiting, l.message(d.ID).State)
+		for _, version := range []string{d.Config, r.Config, "unused"} {
+			if text, err := l.Config(l.ctx, version); err != nil || text != "api: {}" {
+				t.Errorf("config %q: %q, %v", version, text, err)
+			}
+		}
+	})
+}

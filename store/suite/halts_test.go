@@ -1,0 +1,184 @@
+package suite
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire"
+)
+
+func (l *ledger) mustHalt(h nudgewire.Hold) {
+	l.t.Helper()
+	if err := l.Hold(l.ctx, h); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// halts are orders of people to send nothing of a name, or nothing at all.
+func (s suite) halts(t *testing.T) {
+	t.Run("everything waits with its due time, over a restart, until it is resumed", s.everythingWaitsUntilItIsResumed)
+	for _, c := range []struct {
+		name string
+		halt nudgewire.Hold
+		want string // key of what is still claimed
+	}{
+		{"a trigger alone", nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"}, ""},
+		{"another trigger stops nothing", nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remin"}, "ab"},
+		{"a template alone, by its whole name", nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}, "b"},
+		{"a job of the trigger's name stops no trigger", nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "remind"}, "ab"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := s.open(t)
+			l.enqueue("a", due(noon), template("offer"))
+			l.enqueue("b", due(noon), template("offer2"))
+			if err := l.Hold(l.ctx, c.halt); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, d := range l.mustClaim(noon.Add(time.Minute), 9) {
+				got += d.Key
+				if h, halted := l.Held(&d); halted {
+					t.Errorf("%s was claimed, and %s is halted", d.Key, h.What())
+				}
+			}
+			same(t, "claimed", c.want, got)
+		})
+	}
+	t.Run("what expires while it is halted is dropped", s.whatExpiresWhileHaltedIsDropped)
+	t.Run("a name is known while something of it is unsent", s.unsent)
+	t.Run("a run is kept back by its job, its template, or everything", s.aRunIsKeptBackByItsJobItsTemplateOrEverything)
+	t.Run("what is halted and what is not are claimed apart, after the last halt as before the first", s.whatIsHaltedAndWhatIsNotAreClaimedApart)
+	t.Run("a backlog that is halted hides nothing", s.aBacklogThatIsHaltedHidesNothing)
+	t.Run("a scope without a name is refused", s.aScopeWithoutANameIsRefused)
+}
+
+func (s suite) everythingWaitsUntilItIsResumed(t *testing.T) {
+	dsn := s.fresh(t)
+	l := reopen(t, dsn)
+	id := l.enqueue("a", due(noon))
+	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "wrong price", At: noon}); err != nil {
+		t.Fatal(err)
+	}
+	l.close()
+	l = reopen(t, dsn)
+	if got := l.mustClaim(noon.Add(time.Minute), 9); len(got) != 0 {
+		t.Fatalf("claimed %d while everything is halted", len(got))
+	}
+	if _, ok, err := l.NextDue(l.ctx); ok || err != nil {
+		t.Errorf("next due: %v, %v; want nothing", ok, err)
+	}
+	if !l.JobHeld("winback") {
+		t.Error("a job is not halted with everything")
+	}
+	list, err := l.Holds(l.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "halts", []nudgewire.Hold{{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "wrong price", At: noon}}, list)
+	l.at(noon.Add(2 * time.Minute))
+	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the sender is woken for", noon.Add(2*time.Minute), l.woken(noon.Add(2*time.Minute)))
+	got := l.mustClaim(noon.Add(2*time.Minute), 9)
+	if len(got) != 1 || got[0].ID != id || !got[0].DueAt.Equal(noon) {
+		t.Errorf("claimed after resume: %+v", got)
+	}
+	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); !errors.Is(err, nudgewire.ErrNotFound) {
+		t.Errorf("a second resume: %v", err)
+	}
+}
+
+func (s suite) whatExpiresWhileHaltedIsDropped(t *testing.T) {
+	l := s.open(t)
+	id := l.enqueue("a", due(noon), expires(noon.Add(time.Minute)))
+	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"}); err != nil {
+		t.Fatal(err)
+	}
+	l.mustClaim(noon.Add(time.Hour), 9)
+	same(t, "state", nudgewire.StateDropped, l.message(id).State)
+}
+
+func (s suite) aRunIsKeptBackByItsJobItsTemplateOrEverything(t *testing.T) {
+	l := s.open(t)
+	run := &nudgewire.Run{Job: "winback", Send: nudgewire.Send{Template: "offer"}}
+	for _, c := range []struct {
+		halt nudgewire.Hold
+		want bool
+	}{
+		{nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}, true},
+		{nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "winback"}, true},
+		{nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}, true},
+		{nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer2"}, false},
+		{nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "winback"}, false},
+		{nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "spring"}, false},
+	} {
+		if err := l.Hold(l.ctx, c.halt); err != nil {
+			t.Fatal(err)
+		}
+		h, halted, err := l.RunHeld(l.ctx, run)
+		if err != nil || halted != c.want || (halted && h.What() != c.halt.What()) {
+			t.Errorf("%s: halted %v by %s, %v", c.halt.What(), halted, h.What(), err)
+		}
+		if err := l.EndHold(l.ctx, c.halt); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (s suite) whatIsHaltedAndWhatIsNotAreClaimedApart(t *testing.T) {
+	l := s.open(t)
+	l.enqueue("a", due(noon), template("offer"))
+	l.enqueue("b", due(noon))
+	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "while halted", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
+	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "resumed", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
+	l.enqueue("c", due(noon), template("offer"))
+	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "halted again", 0, len(l.mustClaim(noon.Add(time.Minute), 9)))
+}
+
+func (s suite) aBacklogThatIsHaltedHidesNothing(t *testing.T) {
+	l := s.open(t)
+	keys := func(at time.Time) (got string) {
+		for _, d := range l.mustClaim(at, 99) {
+			got += d.Key
+		}
+		return got
+	}
+	for i, key := range []string{"a", "b", "c", "d"} {
+		l.enqueue(key, due(noon.Add(time.Duration(i)*time.Second)), template("offer"))
+	}
+	id := l.enqueue("e", due(noon), template("offer"), expires(noon.Add(10*time.Minute)))
+	l.enqueue("f", due(noon.Add(time.Minute)))
+	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "what stands behind the backlog", "f", keys(noon.Add(2*time.Minute)))
+	same(t, "nothing more", "", keys(noon.Add(2*time.Minute)))
+	l.enqueue("g", due(noon.Add(time.Second)))
+	same(t, "what falls due in front of it, later", "g", keys(noon.Add(3*time.Minute)))
+	l.enqueue("h", due(noon.Add(-time.Hour)), template("offer"))
+	same(t, "what is halted and falls due in front of it", "", keys(noon.Add(3*time.Minute)))
+	d := l.claimed("i", due(noon.Add(2*time.Second)))
+	l.mustFinish(d, nudgewire.StateWaiting)
+	same(t, "what is tried again", "i", keys(noon.Add(2*time.Hour)))
+	same(t, "what has expired in its midst", nudgewire.StateDropped, l.message(id).State)
+	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "resumed, all of it by due time", "habcd", keys(noon.Add(2*time.Hour)))
+}
+
+func (s suite) aScopeWithoutANameIsRefused(t *testing.T) {
+	l := s.open(t)
+	wantErr(t, l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt}), `halt: "job" "" is nothing that can be halted`)
+}
