@@ -48,9 +48,7 @@ func (s suite) anEventComesBackWhole(t *testing.T) {
 	}
 	r := l.mustAccept(nudgewire.Plan{Event: want})
 	got, err := l.Event(l.ctx, r.EventID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "event", want, got)
 }
 
@@ -96,9 +94,7 @@ func (s suite) decisionsComeBackInOrder(t *testing.T) {
 	want[2].At = noon // the store's clock, where the decision has no time
 	same(t, "receipt", want, r.Decisions)
 	got, err := l.Decisions(l.ctx, r.EventID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "decisions", want, got)
 }
 
@@ -123,9 +119,7 @@ func (s suite) manyCopiesAtOnceAreOneEvent(t *testing.T) {
 func (s suite) aCopyInsideOneRequestIsADuplicate(t *testing.T) {
 	l := s.open(t)
 	got, err := l.Accept(l.ctx, []nudgewire.Plan{cart("1"), cart("2"), cart("1")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	if !got[2].Duplicate || got[2].EventID != got[0].EventID || got[1].Duplicate {
 		t.Errorf("receipts %+v", got)
 	}

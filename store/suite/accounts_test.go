@@ -28,9 +28,7 @@ func (l *ledger) claimFor(name string, at time.Time) (ids []nudgewire.MessageID,
 func (l *ledger) pollsOf(name string, at time.Time) (ids []nudgewire.MessageID) {
 	l.t.Helper()
 	got, err := l.Account(name, 0).ClaimPolls(l.ctx, at, time.Minute, 9)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	for i := range got {
 		if ids = append(ids, got[i].ID); got[i].Account != name {
 			l.t.Errorf("message %d of account %q is asked about at %q", got[i].ID, got[i].Account, name)
@@ -44,9 +42,7 @@ func (l *ledger) acceptedAt(d nudgewire.Message) {
 	l.t.Helper()
 	a := attempt(d, nudgewire.StateAccepted)
 	a.Message.Account = d.Account
-	if err := l.Finish(l.ctx, a); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 }
 
 // accounts are worked on side by side and never meet.
@@ -97,9 +93,7 @@ func (s suite) aClaimOfOneAccountHidesNothingOfAnother(t *testing.T) {
 			t.Fatalf("claimed %v", got)
 		}
 	}
-	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}))
 	got, _ := l.claimFor("brand-b", dueAt)
 	same(t, "of brand-b", []nudgewire.MessageID{b}, got)
 	got, _ = l.claimFor("", dueAt)
@@ -140,9 +134,7 @@ func (s suite) aMessageIsAskedAboutAtItsAccount(t *testing.T) {
 	}
 	same(t, "of an account that sent nothing", []nudgewire.MessageID(nil), l.pollsOf("brand-c", at.Add(time.Hour)))
 	for id := range nudgewire.MessageID(2) {
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, At: at, NextPollAt: at}); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, At: at, NextPollAt: at}))
 	}
 	late, err := l.OverduePolls(l.ctx, at.Add(time.Hour), at.Add(time.Hour), 9)
 	if err != nil || len(late) != 2 {
@@ -160,12 +152,8 @@ func (s suite) aMessageThatGoesAgainKeepsItsAccount(t *testing.T) {
 	l.mustFinish(got[0], nudgewire.StateInDoubt)
 	l.mustFinish(got[1], nudgewire.StateRejected)
 	l.mustFinish(got[2], nudgewire.StateInDoubt)
-	if err := l.Resolve(l.ctx, got[0].ID, nudgewire.ResolveResend, ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Resolve(l.ctx, got[2].ID, nudgewire.ResolveAccepted, ""); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, got[0].ID, nudgewire.ResolveResend, ""))
+	l.must(l.Resolve(l.ctx, got[2].ID, nudgewire.ResolveAccepted, ""))
 	if m, err := l.Message(l.ctx, got[2].ID); err != nil || m.Account != "brand-b" {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -221,9 +209,7 @@ func (s suite) aRestartLeavesEachRowToItsAccount(t *testing.T) {
 		if d := l.message(id); d.Account != name || d.State != nudgewire.StateInDoubt {
 			t.Errorf("message %d is %s of account %q", id, d.State, d.Account)
 		}
-		if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""))
 		got, _ := l.claimFor(name, l.message(id).DueAt)
 		same(t, "sent again by "+name, []nudgewire.MessageID{id}, got)
 	}
@@ -236,9 +222,7 @@ func (s suite) whatWaitsForAnAccountThatIsGoneIsPaused(t *testing.T) {
 	}
 	l.enqueue("1", account("gone"))
 	halts, err := l.Holds(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "halts", []nudgewire.Hold{{Scope: nudgewire.ScopeAccount, Kind: nudgewire.HoldGone, Name: "gone", Reason: "is gone from the config"}}, halts)
 	same(t, "why", `account "gone" is gone from the config`, halts[0].Why())
 	if at, ok, err := l.NextDue(l.ctx); ok || err != nil {

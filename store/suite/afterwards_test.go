@@ -30,9 +30,7 @@ func (l *ledger) sevenRows() nudgewire.Run {
 func (l *ledger) sevenRowsOf(slot string) nudgewire.Run {
 	l.t.Helper()
 	r := l.uploading(slot, 1)
-	if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 7)); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 7)))
 	got := l.mustClaim(noon, 5)
 	for i, d := range got {
 		a := nudgewire.Attempt{MessageID: d.ID, Owner: owner, Number: 1, At: noon, Reason: "the test's words"}
@@ -46,18 +44,12 @@ func (l *ledger) sevenRowsOf(slot string) nudgewire.Run {
 		case 4:
 			a.State = nudgewire.StateDropped
 		}
-		if err := l.Finish(l.ctx, a); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.Finish(l.ctx, a))
 	}
 	for i, status := range []nudgewire.Status{nudgewire.StatusFailed, nudgewire.StatusDelivered} {
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: got[i].ID, Status: status, Error: "insufficient points", At: noon, NextPollAt: noon.Add(time.Hour)}); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: got[i].ID, Status: status, Error: "insufficient points", At: noon, NextPollAt: noon.Add(time.Hour)}))
 	}
-	if err := l.CancelMessage(l.ctx, got[0].ID+5, "by hand"); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.CancelMessage(l.ctx, got[0].ID+5, "by hand"))
 	return l.mustSet(r, nudgewire.RunDone)
 }
 

@@ -13,15 +13,11 @@ func (s suite) alerts(t *testing.T) {
 	full := someAlerts(noon)
 	smaller := nudgewire.AlertState{Alerts: full.Alerts[:1], Receivers: full.Receivers[:1]}
 	for _, state := range []nudgewire.AlertState{full, smaller, full, {}} {
-		if err := l.KeepAlerts(l.ctx, state); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.KeepAlerts(l.ctx, state))
 		l.close()
 		l = reopen(t, l.dsn)
 		got, err := l.Alerts(l.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		same(t, "alerts", state, got)
 	}
 }

@@ -48,9 +48,7 @@ func (s suite) attention(t *testing.T) {
 		same(t, "marketing", noon.Add(-time.Hour), next.Marketing.UTC())
 		same(t, "urgent", noon.Add(time.Minute), next.Urgent.UTC())
 		m, err := l.MessageStory(l.ctx, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		same(t, "poll", m.NextPollAt.UTC(), next.Poll.UTC())
 
 		l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, At: noon})

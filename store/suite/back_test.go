@@ -133,9 +133,7 @@ func (s suite) whatWasCalledOffStaysSo(t *testing.T) {
 	l.mustAccept(order("1"))
 	l.close()
 	l = reopen(t, l.dsn)
-	if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "by hand"))
 	if got := l.message(d.ID); got.State != nudgewire.StateCancelled || got.Reason != calledOff+"; by hand" {
 		t.Errorf("%s: %s", got.State, got.Reason)
 	}

@@ -17,9 +17,7 @@ func (s suite) blocks(t *testing.T) {
 			all = append(all, store.Block{Phone: p, Reason: "asked for it", Source: "by hand", At: noon})
 		}
 		n, err := l.Block(l.ctx, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return n
 	}
 	if n := block(ana, ben, ana); n != 2 {
@@ -29,9 +27,7 @@ func (s suite) blocks(t *testing.T) {
 		t.Errorf("%d were new, want 0", n)
 	}
 	found, err := l.Blocked(l.ctx, []nudgewire.Phone{ana, "447700900199"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "blocked", map[nudgewire.Phone]string{ana: "the contact is blocked: asked for it"}, found)
 	if err := l.Allow(l.ctx, ana); err != nil {
 		t.Error(err)
@@ -40,9 +36,7 @@ func (s suite) blocks(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	list, err := l.Blocks(l.ctx, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "blocks", []store.Block{{Phone: ben, Reason: "asked for it", Source: "by hand", At: noon}}, list)
 }
 

@@ -19,9 +19,7 @@ func (s suite) people(t *testing.T) {
 func (s suite) aWaitingMessageIsCancelledWithTheReason(t *testing.T) {
 	l := s.open(t)
 	id := l.enqueue("1")
-	if err := l.CancelMessage(l.ctx, id, "by hand: wrong list"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.CancelMessage(l.ctx, id, "by hand: wrong list"))
 	d := l.message(id)
 	if d.State != nudgewire.StateCancelled || d.Reason != "by hand: wrong list" {
 		t.Errorf("%s: %s", d.State, d.Reason)
@@ -55,9 +53,7 @@ func (s suite) doubtIsResolvedAsTold(t *testing.T) {
 			l.lapse()
 			later := noon.Add(100 * time.Hour)
 			l.at(later)
-			if err := l.Resolve(l.ctx, d.ID, resolution, "she called"); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.Resolve(l.ctx, d.ID, resolution, "she called"))
 			got := l.message(d.ID)
 			if got.State != want || got.Reason != "she called" {
 				t.Errorf("%s: %s", got.State, got.Reason)

@@ -17,12 +17,8 @@ func (s suite) calendar(t *testing.T) {
 	l.enqueue("urgent", due(noon.Add(25*time.Hour)), category(nudgewire.Authentication))
 	l.enqueue("of an account", due(noon.Add(25*time.Hour)), func(p *nudgewire.Plan) { p.Proposals[0].Message.Account = "second" })
 	l.mustFinish(l.mustClaim(noon.Add(time.Hour), 1)[0], nudgewire.StateAccepted)
-	if err := l.CancelMessage(l.ctx, 3, "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.CancelMessage(l.ctx, 3, "by hand"))
 	days := []store.DueDay{{From: noon, Until: noon.Add(day)}, {From: noon.Add(day), Until: noon.Add(2 * day)}, {From: noon.Add(2 * day), Until: noon.Add(3 * day)}}
-	if err := l.DueDays(l.ctx, days); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.DueDays(l.ctx, days))
 	same(t, "what waits, of all lanes and accounts", []int64{1, 4, 0}, []int64{days[0].Messages, days[1].Messages, days[2].Messages})
 }

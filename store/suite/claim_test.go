@@ -83,9 +83,7 @@ func (s suite) eachLaneGivesItsOwnByDueTime(t *testing.T) {
 	l.enqueue("a", category(nudgewire.Authentication), due(noon.Add(4*time.Second)))
 	claim := func(codes, utility, marketing int) (keys []string) {
 		got, err := l.Claim(l.ctx, nudgewire.ClaimRequest{Owner: owner, Now: noon.Add(time.Minute), Lease: time.Minute, Authentication: codes, Utility: utility, Marketing: marketing})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		for _, d := range got {
 			keys = append(keys, d.Key)
 		}

@@ -9,14 +9,10 @@ import (
 func (s suite) configs(t *testing.T) {
 	l := s.open(t)
 	for _, text := range []string{"api: {}", "api: {rate: 20/s}"} {
-		if err := l.SaveConfig(l.ctx, "v1", text, noon); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.SaveConfig(l.ctx, "v1", text, noon))
 		var got []string
 		err := l.Configs(l.ctx, func(version, text string) bool { got = append(got, version, text); return false })
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		same(t, "configs", []string{"v1", text}, got)
 	}
 	t.Run("years of retention remove none, since what is open names one for as long as it is open", func(t *testing.T) {
@@ -24,9 +20,7 @@ func (s suite) configs(t *testing.T) {
 		d := l.message(l.enqueue("1"))
 		r := l.handedOver("1", 1)
 		for _, version := range []string{d.Config, r.Config, "unused"} {
-			if err := l.SaveConfig(l.ctx, version, "api: {}", noon); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.SaveConfig(l.ctx, version, "api: {}", noon))
 		}
 		l.mustSet(r, nudgewire.RunPaused)
 		l.retain(4000)

@@ -45,9 +45,7 @@ func consentWord(what nudgewire.Outcome) change {
 func (l *ledger) allConsents() []nudgewire.ConsentRecord {
 	l.t.Helper()
 	list, err := l.Consents(l.ctx, "", "", 0)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return list
 }
 
@@ -144,9 +142,7 @@ func (s suite) theRecordSaysWhoSaidItFirstAndWhenLast(t *testing.T) {
 	}
 	same(t, "records", []nudgewire.ConsentRecord{want}, l.allConsents())
 	proof := nudgewire.ConsentRecord{Phone: ana, Consent: given, At: late.Add(time.Hour), Source: "by hand", Proof: "form of 3 May"}
-	if err := l.SaveConsents(l.ctx, []nudgewire.ConsentRecord{proof}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.SaveConsents(l.ctx, []nudgewire.ConsentRecord{proof}))
 	want.At, want.Source, want.Proof, want.Event = late.Add(time.Hour), "by hand", "form of 3 May", 0
 	same(t, "records", []nudgewire.ConsentRecord{want}, l.allConsents())
 }

@@ -67,9 +67,7 @@ func (s suite) crash(t *testing.T) {
 				}
 			}
 			sending, err := l.Messages(l.ctx, store.MessageFilter{State: nudgewire.StateSending, Limit: 1 << 20})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			n, err := l.RescueClaims(l.ctx, noon, owner)
 			if err != nil || n.Doubtful != len(sending) || n.Doubtful < len(before.claimed) {
 				t.Errorf("%+v claims recovered of %d stored and %d acknowledged (%v)", n, len(sending), len(before.claimed), err)
@@ -139,13 +137,9 @@ func kill(t *testing.T, dsn, root string, n int) (a acknowledged) {
 func (l *ledger) recount() {
 	l.t.Helper()
 	events, err := l.Events(l.ctx, store.EventFilter{Limit: 1 << 20})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	messages, err := l.Messages(l.ctx, store.MessageFilter{Limit: 1 << 20})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	want := map[string]int64{"events": int64(len(events)), "messages": int64(len(messages))}
 	live := store.Counts{}
 	for _, o := range []nudgewire.Outcome{nudgewire.Planned, nudgewire.Restarted, nudgewire.Skipped, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Shadowed} {
@@ -178,9 +172,7 @@ func (l *ledger) recount() {
 	l.totals(want)
 	l.rehour(events, messages)
 	got, err := l.Counts(l.ctx)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	got.Totals, got.OldestDue, got.Deferred = nil, time.Time{}, 0
 	same(l.t, "live counts", live, got)
 }

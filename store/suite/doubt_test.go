@@ -25,9 +25,7 @@ var losses = map[string]func(l *ledger, d nudgewire.Message, at time.Time){
 		case d.InDoubt(l.doubt) == nudgewire.DoubtDrop:
 			a.State, a.Doubtful = nudgewire.StateDropped, true
 		}
-		if err := l.Finish(l.ctx, a); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.Finish(l.ctx, a))
 	},
 }
 
@@ -64,9 +62,7 @@ func (s suite) doubts(t *testing.T) {
 			},
 			"it is cancelled": func(l *ledger, _ nudgewire.MessageID) { l.mustAccept(order("1")) },
 			"a person calls it off": func(l *ledger, id nudgewire.MessageID) {
-				if err := l.CancelMessage(l.ctx, id, ""); err != nil {
-					l.t.Fatal(err)
-				}
+				l.must(l.CancelMessage(l.ctx, id, ""))
 			},
 		} {
 			t.Run("what waits to be sent again counts as sent when "+what+", "+when, func(t *testing.T) { s.whatWaitsToGoAgainCountsAsSent(t, when, end) })
@@ -128,9 +124,7 @@ func (s suite) aReloadMeansWhatIsLostFromThenOn(t *testing.T) {
 	l.lose("after a crash", d)
 	l.inDoubt(nudgewire.DoubtDrop)
 	same(t, "held still", nudgewire.StateInDoubt, l.message(d.ID).State)
-	if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveDrop, ""); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, d.ID, nudgewire.ResolveDrop, ""))
 	l.enqueue("1", dedupe("the cart again"))
 	l.lastIs(d.ID)
 }

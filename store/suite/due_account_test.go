@@ -52,9 +52,7 @@ func (s suite) contactsOfAnAccountCountOnceEach(t *testing.T) {
 	same(t, "urgent", 1, len(l.ids(at)))
 	r := l.listed("1", []nudgewire.Phone{"447700900000", "447700900004", "447700900005"})
 	p, err := l.claim(r.ID, 1, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	other := l.enqueue("of another account", contact(9), account("other"))
 	l.ruleBy(unique{most: 7, within: 24 * time.Hour})
 	for i := range 10 {
@@ -114,9 +112,7 @@ func (s suite) aFileIsClaimedWhileAllOnItHaveRoom(t *testing.T) {
 	room := func(q nudgewire.RoomQuestion) nudgewire.Room {
 		t.Helper()
 		got, err := l.Room(l.ctx, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return got
 	}
 	claim := func(part int, q nudgewire.RoomQuestion) nudgewire.Part {
@@ -124,9 +120,7 @@ func (s suite) aFileIsClaimedWhileAllOnItHaveRoom(t *testing.T) {
 		c := l.cut(r.ID, part, q.Now)
 		c.Room = &q
 		p, _, err := l.ClaimPart(l.ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return p
 	}
 	same(t, "nobody yet", nudgewire.Room{Fits: 5}, room(ask(noon, 5, phones(0, 5))))

@@ -169,9 +169,7 @@ func (s suite) aLateAnswerSettlesWhatIsDeferred(t *testing.T) {
 	l := s.open(t)
 	d := l.claimed("1", category(nudgewire.Marketing))
 	l.mustFinish(d, nudgewire.StateInDoubt)
-	if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, ""); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, ""))
 	l.ruleBy(atMost{quiet: nightUntil(morning)})
 	same(t, "claimed", 0, len(l.ids(at.Add(time.Hour))))
 	l.mustFinish(d, nudgewire.StateAccepted)
@@ -208,9 +206,7 @@ func (s suite) whatWasDeferredAndInDoubtMayBeDeferredAnew(t *testing.T) {
 	l.mustFinish(got[0], nudgewire.StateInDoubt)
 	resolved := morning.AddDate(0, 0, 3)
 	l.at(resolved)
-	if err := l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, id, nudgewire.ResolveResend, ""))
 	same(t, "due", resolved, l.message(id).DueAt)
 	same(t, "put off before", time.Time{}, l.firstDue(id))
 }
@@ -268,9 +264,7 @@ func (s suite) counted(t *testing.T, at time.Time) {
 			r := l.handedOver("1", 0)
 			row := rowsOf(r.ID, 1, 1)
 			row[0].Phone, row[0].ExpiresAt = "447700900123", time.Time{}
-			if err := l.Enqueue(l.ctx, r.ID, 1, row); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.Enqueue(l.ctx, r.ID, 1, row))
 			got := l.mustClaim(at.Add(10*time.Second), 9)
 			if goes := len(got) == 1 && got[0].Trigger == "winback"; goes != one.goes {
 				t.Errorf("the row of a run goes: %v (%+v)", goes, got)

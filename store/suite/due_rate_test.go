@@ -85,9 +85,7 @@ func (s suite) whatGoesAgainAsksForRoomOnceMore(t *testing.T) {
 	got := l.mustClaim(at, 1)
 	again := attempt(got[0], nudgewire.StateWaiting)
 	again.RetryAt = at.Add(time.Second)
-	if err := l.Finish(l.ctx, again); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, again))
 	same(t, "the next has the last room", []nudgewire.MessageID{2}, l.ids(at))
 	same(t, "the retry has none", 0, len(l.ids(at.Add(time.Minute))))
 	if d := l.story(1); len(d.Verdicts) != 1 || d.Verdicts[0].Rule != "rate" || !d.DueAt.Equal(at.Add(time.Hour)) {

@@ -59,9 +59,7 @@ func nightUntil(morning time.Time) func(time.Time) (time.Time, bool) {
 func (l *ledger) story(id nudgewire.MessageID) store.MessageStory {
 	l.t.Helper()
 	d, err := l.MessageStory(l.ctx, id)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return d
 }
 
@@ -107,9 +105,7 @@ func (s suite) noMoreToOnePhoneThanTheLimitGo(t *testing.T) {
 	verdict := nudgewire.Verdict{Action: nudgewire.DeferSend, Rule: "limit", Reason: want.Reason, Until: until}
 	same(t, "verdicts", []store.Verdict{{Verdict: verdict, At: at, LastAt: at, Times: 1}}, d.Verdicts)
 	counts, err := l.VerdictCounts(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "counts", []store.VerdictCount{{Rule: "limit", Action: nudgewire.DeferSend, N: 18}}, counts)
 	same(t, "the sender is woken for", until, l.woken(until))
 	next, ok, err := l.NextDue(l.ctx)
@@ -194,9 +190,7 @@ func (s suite) whatAnEditPlannedAnewKeepsSayingSo(t *testing.T) {
 		"quiet_hours: quiet until " + clock(morning) + ", until " + clock(morning),
 	}, said)
 	counts, err := l.VerdictCounts(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "counts", []store.VerdictCount{{Rule: "quiet_hours", Action: nudgewire.DeferSend, N: 2}}, counts)
 	l.at(due)
 	l.review(1)
@@ -275,9 +269,7 @@ func (s suite) filesCount(t *testing.T) {
 		"in doubt, and a person says it was not taken": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
 			p = l.endPart(p, nudgewire.PartInDoubt)
 			p.State, p.Reason, p.Resolved = nudgewire.PartRejected, "by hand", "rejected"
-			if err := l.ResolvePart(l.ctx, nudgewire.RunUploading, r, p); err != nil {
-				l.t.Fatal(err)
-			}
+			l.must(l.ResolvePart(l.ctx, nudgewire.RunUploading, r, p))
 		}, false},
 		"taken at the second try": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
 			l.endPart(p, nudgewire.PartWaiting)
@@ -298,9 +290,7 @@ func (s suite) filesCount(t *testing.T) {
 			l.ruleBy(atMost{n: 1, within: 24 * time.Hour, asked: &asked})
 			r := l.listed("1", []nudgewire.Phone{there, elsewhere, there})
 			p, err := l.claim(r.ID, 1, noon)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			if p.State != nudgewire.PartUploading {
 				t.Fatalf("part %+v", p)
 			}
@@ -326,9 +316,7 @@ func (s suite) filesCount(t *testing.T) {
 		}
 		start := time.Now()
 		p, err := l.claim(l.listed("1", phones).ID, 1, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		l.endPart(p, nudgewire.PartAccepted)
 		noted := time.Since(start)
 		for i := range 100 {
@@ -345,8 +333,6 @@ func (s suite) filesCount(t *testing.T) {
 func (l *ledger) endPart(p nudgewire.Part, state nudgewire.PartState) nudgewire.Part {
 	l.t.Helper()
 	p.State, p.Reason, p.UpdatedAt = state, "as the test says", noon.Add(time.Minute)
-	if err := l.FinishPart(l.ctx, p); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.FinishPart(l.ctx, p))
 	return p
 }

@@ -36,18 +36,14 @@ func (s suite) erasures(t *testing.T) {
 	const who = nudgewire.Phone("447700900123")
 	forget := func(l *ledger, carriedOut, allowed bool) {
 		l.t.Helper()
-		if err := l.Forget(l.ctx, []nudgewire.Phone{who}, "by hand"); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.Forget(l.ctx, []nudgewire.Phone{who}, "by hand"))
 		if carriedOut {
 			l.erased()
 		}
 		if !allowed {
 			return
 		}
-		if err := l.Allow(l.ctx, who); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.Allow(l.ctx, who))
 		if blocked, err := l.Blocked(l.ctx, []nudgewire.Phone{who}); err != nil || blocked[who] != "" {
 			l.t.Errorf("blocked although it was allowed again (%v)", err)
 		}
@@ -61,9 +57,7 @@ func (s suite) erasures(t *testing.T) {
 			got := l.claimLookups(noon, 1)
 			forget(l, tt.carriedOut, tt.allowed)
 			done, err := l.Complete(l.ctx, got[0], found(got[0].Event))
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			if len(done.Decisions) != 1 || done.Decisions[0].Outcome != nudgewire.Skipped || !strings.Contains(done.Decisions[0].Reason, "was forgotten") {
 				t.Errorf("decisions: %+v", done.Decisions)
 			}

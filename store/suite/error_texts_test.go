@@ -25,9 +25,7 @@ func (s suite) errorTexts(t *testing.T) {
 		e := l.claimed("5")
 		l.refused(e, nudgewire.StateWaiting, nudgewire.ErrorRecipientLimit, "error 131050: no", at)
 		got, err := l.ErrorTexts(l.ctx, time.Time{}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		want := []store.ErrorText{
 			{Text: "error 131049: no", Sample: "error 131049: no", Failed: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Message: d.ID},
 			{Text: "error 131050: no", Sample: "error 131050: no", Rejected: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Message: e.ID},
@@ -36,9 +34,7 @@ func (s suite) errorTexts(t *testing.T) {
 		same(t, "texts", want, got)
 		for class, want := range map[string][]nudgewire.MessageID{"recipient_limit": {e.ID}, "unknown": {d.ID, 3, 2, 1}, "template": nil} {
 			rows, err := l.Messages(l.ctx, store.MessageFilter{Class: class})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			var ids []nudgewire.MessageID
 			for i := range rows {
 				ids = append(ids, rows[i].ID)

@@ -45,9 +45,7 @@ func (s suite) aLateAnswerSettlesWhatAPersonSaidToSendAgain(t *testing.T) {
 	l := s.open(t)
 	d := l.claimed("1", category(nudgewire.Marketing))
 	l.lapse()
-	if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "by hand"))
 	d.UpdatedAt = noon.Add(2 * time.Hour)
 	l.mustFinish(d, nudgewire.StateAccepted)
 	if got := l.mustClaim(noon.Add(9*time.Hour), 9); len(got) != 0 {
@@ -72,12 +70,8 @@ func (s suite) whatSurelyWasNotTakenWaitsAgain(t *testing.T) {
 	_, codes := late("7", func(p *nudgewire.Plan) { p.Proposals[0].Message.Send.Forget = true })
 	l.lapse()
 	doubtful.Doubtful = true
-	if err := l.Resolve(l.ctx, dropped.ID, nudgewire.ResolveDrop, "by hand"); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Resolve(l.ctx, resolved.ID, nudgewire.ResolveResend, "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, dropped.ID, nudgewire.ResolveDrop, "by hand"))
+	l.must(l.Resolve(l.ctx, resolved.ID, nudgewire.ResolveResend, "by hand"))
 	l.mustAccept(order("5"))
 	if _, err := l.Block(l.ctx, []store.Block{{Phone: blocked.Phone, At: noon}}); err != nil {
 		t.Fatal(err)

@@ -27,9 +27,7 @@ func attempt(d nudgewire.Message, state nudgewire.State) nudgewire.Attempt {
 func (l *ledger) mustFinish(d nudgewire.Message, state nudgewire.State) nudgewire.Attempt {
 	l.t.Helper()
 	a := attempt(d, state)
-	if err := l.Finish(l.ctx, a); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 	return a
 }
 
@@ -79,9 +77,7 @@ func (s suite) acceptanceStoresTheMessageInTheSameCommit(t *testing.T) {
 	same(t, "message", want, got)
 	same(t, "OnPoll", want.NextPollAt, l.lastCall(&l.poll))
 	attempts, err := l.Attempts(l.ctx, d.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "attempts", []nudgewire.Attempt{{MessageID: d.ID, Number: 1, State: nudgewire.StateAccepted, At: a.At}}, attempts)
 }
 
@@ -90,9 +86,7 @@ func (s suite) acceptanceWithoutAnIDCannotBeFollowed(t *testing.T) {
 	d := l.claimed("1")
 	a := attempt(d, nudgewire.StateAccepted)
 	a.Message, a.Answer = nil, `{"ok": true}`+strings.Repeat(" ", 5000)
-	if err := l.Finish(l.ctx, a); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 	m := l.message(d.ID)
 	want := m
 	want.ServiceID, want.Status, want.Final = "", nudgewire.StatusUntracked, true
@@ -100,9 +94,7 @@ func (s suite) acceptanceWithoutAnIDCannotBeFollowed(t *testing.T) {
 	same(t, "message", want, m)
 	l.totals(map[string]int64{"messages_untracked": 1})
 	got, err := l.Attempts(l.ctx, d.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	if len(got) != 1 || len(got[0].Answer) != 4096 || !strings.HasPrefix(got[0].Answer, `{"ok": true}`) {
 		t.Errorf("attempts %+v", got)
 	}
@@ -119,9 +111,7 @@ func (s suite) eachOtherEndIsKeptWithItsWords(t *testing.T) {
 				t.Errorf("%s: %s", got.State, got.Reason)
 			}
 			attempts, err := l.Attempts(l.ctx, d.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			same(t, "attempts", []nudgewire.Attempt{a}, attempts)
 			if got := l.message(d.ID); got.Status != "" {
 				t.Errorf("it has a status: %s", got.Status)
@@ -141,9 +131,7 @@ func (s suite) anEndWithoutWordsGetsSome(t *testing.T) {
 		d := l.claimed("1")
 		a := attempt(d, state)
 		a.Reason = ""
-		if err := l.Finish(l.ctx, a); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Finish(l.ctx, a))
 		same(t, string(state), words, l.message(d.ID).Reason)
 	}
 }
@@ -181,9 +169,7 @@ func (s suite) onlyTheHolderOfTheClaimIsHeard(t *testing.T) {
 		},
 		"resolved by a person": func(l *ledger, a *nudgewire.Attempt) {
 			l.lapse()
-			if err := l.Resolve(l.ctx, a.MessageID, nudgewire.ResolveDrop, "enough"); err != nil {
-				l.t.Fatal(err)
-			}
+			l.must(l.Resolve(l.ctx, a.MessageID, nudgewire.ResolveDrop, "enough"))
 		},
 	}
 	for name, meanwhile := range tests {
@@ -231,7 +217,5 @@ func (l *ledger) refused(d nudgewire.Message, state nudgewire.State, class nudge
 		a.Reason = ""
 		a.Message = &nudgewire.Message{ID: d.ID, ServiceID: nudgewire.ServiceID(fmt.Sprint(1000 + d.ID)), Status: nudgewire.StatusAccepted, NextPollAt: at}
 	}
-	if err := l.Finish(l.ctx, a); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 }

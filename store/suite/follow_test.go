@@ -17,13 +17,9 @@ func (l *ledger) accept(r nudgewire.Run, number int, ids, phones []string) {
 		l.t.Fatal(err)
 	}
 	p, err := l.claim(r.ID, number, noon)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	p.State, p.MessageIDs, p.Phones, p.HTTPStatus = nudgewire.PartAccepted, ids, phones, 200
-	if err := l.FinishPart(l.ctx, p); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.FinishPart(l.ctx, p))
 }
 
 // numbers are n ids from first on.
@@ -64,17 +60,13 @@ func (s suite) theIDsOfAnAnswerAreMessages(t *testing.T) {
 	if len(woken) == 0 || !woken[0].Equal(noon.Add(time.Second)) {
 		t.Errorf("the tracker is woken for %v", woken)
 	}
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 2, Status: nudgewire.StatusDelivered, Final: true, At: noon.Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 2, Status: nudgewire.StatusDelivered, Final: true, At: noon.Add(time.Hour)}))
 	same(t, "messages", map[string]int64{"accepted": 1, "delivered": 1}, l.runMessages(r.ID))
 	if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 2, Ended: 1, Arrived: 1}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	l.totals(map[string]int64{"messages_of_uploads": 2, "messages_delivered": 1, "polls": 1})
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 2, Status: nudgewire.StatusRead, Final: true, At: noon.Add(2 * time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 2, Status: nudgewire.StatusRead, Final: true, At: noon.Add(2 * time.Hour)}))
 	if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 2, Ended: 1, Arrived: 1, Read: 1}) {
 		t.Errorf("once it was read: %+v, %v", s, err)
 	}
@@ -89,9 +81,7 @@ func (s suite) theIDsOfAnAnswerAreMessages(t *testing.T) {
 func (s suite) aMessageOfAFileIsFoundWithItsRun(t *testing.T) {
 	l := s.open(t)
 	r := l.uploading("1", 2)
-	if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)))
 	l.accept(r, 1, numbers(100, 3), nil)
 	l.accept(r, 2, numbers(200, 2), []string{"447700900101", "447700900102"})
 	m, err := l.MessageStory(l.ctx, 4)
@@ -104,9 +94,7 @@ func (s suite) aMessageOfAFileIsFoundWithItsRun(t *testing.T) {
 	if m, err := l.MessageByServiceID(l.ctx, "200"); err != nil || m.ID != 5 {
 		t.Errorf("by the service's id: %+v, %v", m, err)
 	}
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 3, Status: nudgewire.StatusFailed, Error: "no such phone", At: noon.Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 3, Status: nudgewire.StatusFailed, Error: "no such phone", At: noon.Add(time.Hour)}))
 	lists := map[string]struct {
 		filter store.MessageFilter
 		want   []nudgewire.MessageID
@@ -168,9 +156,7 @@ func (s suite) aLongListGoesOnAfterARestart(t *testing.T) {
 		t.Errorf("the part keeps %d ids, %d are followed", len(p.MessageIDs), p.Followed)
 	}
 	last := reopenAfter(t, again)
-	if err := last.Enqueue(last.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)); err != nil {
-		t.Fatal(err)
-	}
+	last.must(last.Enqueue(last.ctx, r.ID, 1, rowsOf(r.ID, 1, 1)))
 	if d := last.mustClaim(noon, 1); d[0].ID <= newest {
 		t.Errorf("the next message is number %d", d[0].ID)
 	}
@@ -183,13 +169,9 @@ func (s suite) anUploadThatWasNotAcceptedHasNoMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := l.claim(r.ID, 1, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	p.State, p.Reason, p.MessageIDs = nudgewire.PartInDoubt, "the answer was lost", []string{"1"}
-	if err := l.FinishPart(l.ctx, p); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPart(l.ctx, p))
 	same(t, "messages", map[string]int64{}, l.runMessages(r.ID))
 	p.State, p.Reason, p.Phones = nudgewire.PartAccepted, "", []string{"1", "2"}
 	if err := l.FinishPart(l.ctx, p); err == nil || err.Error() != "finish part 1 of run 1: 2 phones for 1 messages" {
@@ -205,13 +187,9 @@ func (s suite) messagesOfPart(t *testing.T) {
 	}
 	for number, phones := range [][]string{{"447700900101", "", "447700900103"}, nil} {
 		p, err := l.claim(r.ID, number+1, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		p.State, p.MessageIDs, p.Phones = nudgewire.PartAccepted, []string{"901", "902", "903"}, phones
-		if err := l.FinishPart(l.ctx, p); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.FinishPart(l.ctx, p))
 	}
 	got, err := l.MessagesOfPart(l.ctx, r.ID, 1)
 	if err != nil || len(got) != 2 || got["447700900101"].ServiceID != "901" || got["447700900103"].ServiceID != "903" || got["447700900103"].Status != nudgewire.StatusAccepted {

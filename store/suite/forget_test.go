@@ -31,9 +31,7 @@ func (l *ledger) mute(id nudgewire.MessageID) nudgewire.Message {
 	l.t.Helper()
 	d := l.message(id)
 	told, err := l.MessageStory(l.ctx, id)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	event := l.eventRow(d.EventID)
 	if all := fmt.Sprintf("%+v %+v %+v", d, told, event); strings.Contains(all, secret) || !event.Forgotten || len(event.Payload) > 0 {
 		l.t.Errorf("it is told: %s", all)
@@ -101,9 +99,7 @@ func (s suite) whatNeverWasSentIsForgotten(t *testing.T) {
 	l := s.open(t)
 	cancelled, expired := l.enqueue("1", code), l.enqueue("2", code, expires(noon.Add(time.Minute)))
 	event := l.enqueue("3", code)
-	if err := l.CancelMessage(l.ctx, cancelled, ""); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.CancelMessage(l.ctx, cancelled, ""))
 	l.mustAccept(order("3"))
 	l.mustClaim(noon.Add(time.Hour), 5)
 	for _, id := range []nudgewire.MessageID{cancelled, expired, event} {
@@ -188,9 +184,7 @@ func (s suite) aLookUpHasTheEventWhole(t *testing.T) {
 	plan := found(got[0].Event)
 	code(&plan)
 	r, err := l.Complete(l.ctx, got[0], plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	if d := l.mute(r.Decisions[0].MessageID); d.EventID != id {
 		t.Errorf("%+v", d)
 	}

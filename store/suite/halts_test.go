@@ -10,9 +10,7 @@ import (
 
 func (l *ledger) mustHalt(h nudgewire.Hold) {
 	l.t.Helper()
-	if err := l.Hold(l.ctx, h); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, h))
 }
 
 // halts are orders of people to send nothing of a name, or nothing at all.
@@ -32,9 +30,7 @@ func (s suite) halts(t *testing.T) {
 			l := s.open(t)
 			l.enqueue("a", due(noon), template("offer"))
 			l.enqueue("b", due(noon), template("offer2"))
-			if err := l.Hold(l.ctx, c.halt); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.Hold(l.ctx, c.halt))
 			got := ""
 			for _, d := range l.mustClaim(noon.Add(time.Minute), 9) {
 				got += d.Key
@@ -57,9 +53,7 @@ func (s suite) everythingWaitsUntilItIsResumed(t *testing.T) {
 	dsn := s.fresh(t)
 	l := reopen(t, dsn)
 	id := l.enqueue("a", due(noon))
-	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "wrong price", At: noon}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "wrong price", At: noon}))
 	l.close()
 	l = reopen(t, dsn)
 	if got := l.mustClaim(noon.Add(time.Minute), 9); len(got) != 0 {
@@ -72,14 +66,10 @@ func (s suite) everythingWaitsUntilItIsResumed(t *testing.T) {
 		t.Error("a job is not halted with everything")
 	}
 	list, err := l.Holds(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "halts", []nudgewire.Hold{{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt, Reason: "wrong price", At: noon}}, list)
 	l.at(noon.Add(2 * time.Minute))
-	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeAll, Kind: nudgewire.HoldHalt}))
 	same(t, "the sender is woken for", noon.Add(2*time.Minute), l.woken(noon.Add(2*time.Minute)))
 	got := l.mustClaim(noon.Add(2*time.Minute), 9)
 	if len(got) != 1 || got[0].ID != id || !got[0].DueAt.Equal(noon) {
@@ -93,9 +83,7 @@ func (s suite) everythingWaitsUntilItIsResumed(t *testing.T) {
 func (s suite) whatExpiresWhileHaltedIsDropped(t *testing.T) {
 	l := s.open(t)
 	id := l.enqueue("a", due(noon), expires(noon.Add(time.Minute)))
-	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"}))
 	l.mustClaim(noon.Add(time.Hour), 9)
 	same(t, "state", nudgewire.StateDropped, l.message(id).State)
 }
@@ -114,16 +102,12 @@ func (s suite) aRunIsKeptBackByItsJobItsTemplateOrEverything(t *testing.T) {
 		{nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "winback"}, false},
 		{nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "spring"}, false},
 	} {
-		if err := l.Hold(l.ctx, c.halt); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Hold(l.ctx, c.halt))
 		h, halted, err := l.RunHeld(l.ctx, run)
 		if err != nil || halted != c.want || (halted && h.What() != c.halt.What()) {
 			t.Errorf("%s: halted %v by %s, %v", c.halt.What(), halted, h.What(), err)
 		}
-		if err := l.EndHold(l.ctx, c.halt); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.EndHold(l.ctx, c.halt))
 	}
 }
 
@@ -131,18 +115,12 @@ func (s suite) whatIsHaltedAndWhatIsNotAreClaimedApart(t *testing.T) {
 	l := s.open(t)
 	l.enqueue("a", due(noon), template("offer"))
 	l.enqueue("b", due(noon))
-	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}))
 	same(t, "while halted", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
-	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}))
 	same(t, "resumed", 1, len(l.mustClaim(noon.Add(time.Minute), 9)))
 	l.enqueue("c", due(noon), template("offer"))
-	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}))
 	same(t, "halted again", 0, len(l.mustClaim(noon.Add(time.Minute), 9)))
 }
 
@@ -159,9 +137,7 @@ func (s suite) aBacklogThatIsHaltedHidesNothing(t *testing.T) {
 	}
 	id := l.enqueue("e", due(noon), template("offer"), expires(noon.Add(10*time.Minute)))
 	l.enqueue("f", due(noon.Add(time.Minute)))
-	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "offer"}))
 	same(t, "what stands behind the backlog", "f", keys(noon.Add(2*time.Minute)))
 	same(t, "nothing more", "", keys(noon.Add(2*time.Minute)))
 	l.enqueue("g", due(noon.Add(time.Second)))
@@ -172,9 +148,7 @@ func (s suite) aBacklogThatIsHaltedHidesNothing(t *testing.T) {
 	l.mustFinish(d, nudgewire.StateWaiting)
 	same(t, "what is tried again", "i", keys(noon.Add(2*time.Hour)))
 	same(t, "what has expired in its midst", nudgewire.StateDropped, l.message(id).State)
-	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "offer", Kind: nudgewire.HoldHalt}))
 	same(t, "resumed, all of it by due time", "habcd", keys(noon.Add(2*time.Hour)))
 }
 

@@ -12,9 +12,7 @@ import (
 func (l *ledger) uploaded() (n int64) {
 	l.t.Helper()
 	all, err := l.Hours(l.ctx, store.HourQuery{From: noon.Add(-day), Until: noon.Add(day), About: "job", Name: "winback", What: []string{"uploaded"}})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	for _, c := range all {
 		n += c.N
 	}
@@ -26,9 +24,7 @@ func (l *ledger) saysOfPart(p nudgewire.Part, state nudgewire.PartState) {
 	l.t.Helper()
 	p.State, p.Reason, p.Resolved = state, "by Ann", "by Ann"
 	r := l.run(p.RunID)
-	if err := l.ResolvePart(l.ctx, r.State, r, p); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.ResolvePart(l.ctx, r.State, r, p))
 }
 
 func endsAs(state nudgewire.PartState) func(*ledger, nudgewire.Run, nudgewire.Part) {
@@ -89,9 +85,7 @@ var uploads = map[string]struct {
 	"in doubt, sent again by a person's word, and accepted": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
 		l.saysOfPart(l.endPart(p, nudgewire.PartInDoubt), nudgewire.PartWaiting)
 		p, err := l.claim(r.ID, 1, noon)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(err)
 		l.endPart(p, nudgewire.PartAccepted)
 	}, rowsOfPart},
 	"accepted after its run was cancelled": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {

@@ -17,9 +17,7 @@ func (l *ledger) counted(q store.HourQuery) (out []string) {
 		q.From, q.Until = noon.Add(-1000*day), noon.Add(1000*day)
 	}
 	all, err := l.Hours(l.ctx, q)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	for _, c := range all {
 		at := ""
 		if !c.At.IsZero() {
@@ -62,9 +60,7 @@ func (l *ledger) rehour(events []store.EventRow, messages []store.MessageStory) 
 		}
 	}
 	all, err := l.Hours(l.ctx, store.HourQuery{From: noon.Add(-1000 * day), Until: noon.Add(1000 * day), Details: true})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	got := map[string]int64{}
 	for _, c := range all {
 		switch c.What {
@@ -106,15 +102,11 @@ func (s suite) whatHappensIsCountedInItsHour(t *testing.T) {
 	brazil := l.claimedAt(noon.Add(2*time.Hour), "2", phone("5511999990000"))
 	a := attempt(brazil, nudgewire.StateRejected)
 	a.Class = nudgewire.ErrorPermanent
-	if err := l.Finish(l.ctx, a); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 	again := l.claimedAt(noon.Add(2*time.Hour), "3")
 	l.mustFinish(again, nudgewire.StateWaiting)
 	l.mustAccept(order("3"))
-	if err := l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: "shop", Status: 401, Stage: "verify", Reason: "no", At: noon}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: "shop", Status: 401, Stage: "verify", Reason: "no", At: noon}))
 	same(t, "counts", []string{
 		"02 12:00 connector duplicate shop/// 1",
 		"02 12:00 connector event shop/cart.updated// 1",
@@ -222,9 +214,7 @@ func (s suite) anHourHasRoomForSoManyNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 60 {
-		if err := l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: fmt.Sprint("stranger ", i), Status: 404, Stage: "connector", Reason: "no", At: noon}); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.RejectRequest(l.ctx, nudgewire.RejectedRequest{Connector: fmt.Sprint("stranger ", i), Status: 404, Stage: "connector", Reason: "no", At: noon}))
 	}
 	l.mustAccept(cart("message"))
 	all := l.counted(everything)
@@ -246,7 +236,5 @@ func (l *ledger) seen(id nudgewire.MessageID, p nudgewire.Poll) {
 	if !p.Final {
 		p.NextPollAt = p.At.Add(time.Minute)
 	}
-	if err := l.FinishPoll(l.ctx, p); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, p))
 }

@@ -258,9 +258,7 @@ func (l *ledger) mustClaim(at time.Time, n int) []nudgewire.Message {
 func (l *ledger) message(id nudgewire.MessageID) nudgewire.Message {
 	l.t.Helper()
 	d, err := l.Message(l.ctx, id)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return d
 }
 
@@ -268,9 +266,7 @@ func (l *ledger) message(id nudgewire.MessageID) nudgewire.Message {
 func (l *ledger) totals(want map[string]int64) {
 	l.t.Helper()
 	c, err := l.Counts(l.ctx)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	got := make(map[string]int64)
 	for name := range want {
 		got[name] = c.Totals[name]
@@ -332,8 +328,6 @@ func reopenAfter(t testing.TB, l *ledger) *ledger {
 func (l *ledger) factsOf(d *nudgewire.Message) nudgewire.DueFacts {
 	l.t.Helper()
 	f, err := l.FactsOf(l.ctx, d)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return f
 }

@@ -22,9 +22,7 @@ func (s suite) listRows(t *testing.T) {
 func (l *ledger) numbersOf(id nudgewire.RunID, in ...nudgewire.RowRange) (out []int64) {
 	l.t.Helper()
 	err := l.ListRows(l.ctx, id, in, func(row *nudgewire.ListRow) error { out = append(out, row.Number); return nil })
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return out
 }
 
@@ -37,29 +35,19 @@ func (s suite) rowsStored(t *testing.T) {
 	}
 	moved(t, "before it is built", l.AddRows(l.ctx, owner, r.ID, rows))
 	r.State, r.Owner, r.LeaseEnd = nudgewire.RunBuilding, owner, noon.Add(time.Hour)
-	if err := l.SetRun(l.ctx, "", r, nudgewire.RunPlanned); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.SetRun(l.ctx, "", r, nudgewire.RunPlanned))
 	moved(t, "another's", l.AddRows(l.ctx, "other", r.ID, rows))
-	if err := l.AddRows(l.ctx, owner, r.ID, rows); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.AddRows(l.ctx, owner, r.ID, rows))
 	var got []nudgewire.ListRow
 	keep := func(row *nudgewire.ListRow) error { got = append(got, *row); return nil }
-	if err := l.ListRows(l.ctx, r.ID, nudgewire.RowRanges{{First: 1, Last: 9}}, keep); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.ExcludedRows(l.ctx, r.ID, keep); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.ListRows(l.ctx, r.ID, nudgewire.RowRanges{{First: 1, Last: 9}}, keep))
+	l.must(l.ExcludedRows(l.ctx, r.ID, keep))
 	rows[0].Run, rows[1].Run = r.ID, r.ID
 	same(t, "rows", rows, got)
 	if err := l.DropRows(l.ctx, "other", r.ID, true); err != nil || len(l.numbersOf(r.ID, nudgewire.RowRange{First: 1, Last: 9})) != 1 {
 		t.Errorf("another removes them: %v", err)
 	}
-	if err := l.DropRows(l.ctx, owner, r.ID, false); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.DropRows(l.ctx, owner, r.ID, false))
 	got = nil
 	if err := l.ExcludedRows(l.ctx, r.ID, keep); err != nil || len(got) != 1 || len(l.numbersOf(r.ID, nudgewire.RowRange{First: 1, Last: 9})) != 0 {
 		t.Errorf("excluded are left %v, %v", got, err)
@@ -123,9 +111,7 @@ func (s suite) leftOfPart(t *testing.T) {
 	c := l.cut(r.ID, 1, noon)
 	c.Part.Ranges, c.Left = nudgewire.RowRanges{{First: 1, Last: 1}, {First: 3, Last: 4}}, nudgewire.RowRanges{{First: 5, Last: 5}}
 	c.Tally.Kept = 4
-	if err := l.NoteRows(l.ctx, r.ID, []nudgewire.RowNote{{Number: 2, Reason: "the contact is blocked"}, {Number: 5, Until: noon.Add(time.Hour)}}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.NoteRows(l.ctx, r.ID, []nudgewire.RowNote{{Number: 2, Reason: "the contact is blocked"}, {Number: 5, Until: noon.Add(time.Hour)}}))
 	p, claimed, err := l.ClaimPart(l.ctx, c)
 	if err != nil || !claimed || p.Rows != 3 || p.Attempt != 1 || p.SHA256 != "abc" || l.run(r.ID).Tally.Kept != 4 {
 		t.Fatalf("claimed %v: %+v, %v", claimed, p, err)
@@ -133,20 +119,14 @@ func (s suite) leftOfPart(t *testing.T) {
 	rest := l.part(r.ID, 2)
 	same(t, "rest", nudgewire.Part{RunID: r.ID, Number: 2, List: r.ID, Ranges: c.Left, Rows: 1, State: nudgewire.PartWaiting, UpdatedAt: noon}, rest)
 	var left []int64
-	if err := l.LeftOutRows(l.ctx, r.ID, func(row *nudgewire.ListRow) error { left = append(left, row.Number); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.LeftOutRows(l.ctx, r.ID, func(row *nudgewire.ListRow) error { left = append(left, row.Number); return nil }))
 	same(t, "left out", []int64{2}, left)
 	// Nobody on the rest may go now, then nobody ever.
 	rest.RetryAt, rest.Reason, rest.UpdatedAt = noon.Add(time.Hour), "over its limit", noon
-	if err := l.ReplacePart(l.ctx, owner, l.run(r.ID), rest); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.ReplacePart(l.ctx, owner, l.run(r.ID), rest))
 	same(t, "put off", rest, l.part(r.ID, 2))
 	rest.State, rest.RetryAt, rest.Reason, rest.Ranges, rest.Rows = nudgewire.PartExcluded, time.Time{}, "nobody is left", nil, 0
-	if err := l.ReplacePart(l.ctx, owner, l.run(r.ID), rest); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.ReplacePart(l.ctx, owner, l.run(r.ID), rest))
 	same(t, "excluded", rest, l.part(r.ID, 2))
 	moved(t, "once more", l.ReplacePart(l.ctx, owner, l.run(r.ID), rest))
 	again, err := l.PartsOfList(l.ctx, r.ID)
@@ -185,12 +165,8 @@ func (s suite) rowStates(t *testing.T) {
 	states("before", "1 | 1 | waiting | 1 | 1 |\n1 | 2 | waiting | 1 | 2 |\n1 | 3 | waiting | 1 | 2 |\n1 | 4 | waiting | 1 | 2 |\n")
 
 	first, err := l.claim(r.ID, 1, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.NoteRows(l.ctx, r.ID, []nudgewire.RowNote{{Number: 3, Reason: "the contact is blocked"}}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
+	l.must(l.NoteRows(l.ctx, r.ID, []nudgewire.RowNote{{Number: 3, Reason: "the contact is blocked"}}))
 	c := l.cut(r.ID, 2, noon)
 	c.Part.Ranges, c.Left = nudgewire.RowRanges{{First: 2, Last: 2}}, nudgewire.RowRanges{{First: 4, Last: 4}}
 	second, claimed, err := l.ClaimPart(l.ctx, c)
@@ -205,9 +181,7 @@ func (s suite) rowStates(t *testing.T) {
 	again := aRun("winback", "retry 1 of run 1")
 	again.State, again.RetryOf, again.Owner, again.LeaseEnd = nudgewire.RunUploading, r.ID, owner, noon.Add(time.Hour)
 	id, _, err := l.StartRunOf(l.ctx, again, []nudgewire.Part{{Number: 1, List: r.ID, Ranges: second.Ranges, Rows: 1, State: nudgewire.PartWaiting, UpdatedAt: noon}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	states("of a retry", "1 | 1 | accepted | 1 | 1 |\n1 | 2 | waiting | 2 | 1 |\n1 | 3 | excluded |  |  |\n1 | 4 | cancelled | 1 | 3 |\n")
 	if _, err := l.claim(id, 1, noon); err != nil {
 		t.Fatal(err)
@@ -218,18 +192,12 @@ func (s suite) rowStates(t *testing.T) {
 		l := s.open(t)
 		r := l.mustStart(aRun("winback", "1"))
 		r.Owner, r.LeaseEnd, r.State = owner, noon.Add(time.Hour), nudgewire.RunBuilding
-		if err := l.SetRun(l.ctx, "", r, nudgewire.RunPlanned); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.AddRows(l.ctx, owner, r.ID, []nudgewire.ListRow{
+		l.must(l.SetRun(l.ctx, "", r, nudgewire.RunPlanned))
+		l.must(l.AddRows(l.ctx, owner, r.ID, []nudgewire.ListRow{
 			{Number: 1, Phone: "447911100001"}, {Number: 2, Phone: "447911100002"}, {Number: 3, Phone: "447911100003"}, {Number: -1, Given: "12", Reason: "too short"},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		r = l.mustSet(r, nudgewire.RunUploading)
-		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 2)); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 2)))
 		l.mustFinish(l.mustClaim(noon, 1)[0], nudgewire.StateRejected)
 		l.mustSet(r, nudgewire.RunCancelled)
 		same(t, "rows", "number | state | message\n-1 | excluded |\n1 | rejected | 1\n2 | waiting | 2\n3 | cancelled |\n",
@@ -241,15 +209,11 @@ func (s suite) rowsAge(t *testing.T) {
 	l := s.open(t)
 	r := l.listed("1", []nudgewire.Phone{"447700900101", "447700900102"})
 	p, err := l.claim(r.ID, 1, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	p = l.endPart(p, nudgewire.PartInDoubt)
 	ended := l.run(r.ID)
 	ended.State, ended.Reason, ended.EndedAt, ended.Owner = nudgewire.RunPartial, "part 1 is in doubt", noon, ""
-	if err := l.SetRun(l.ctx, "", ended, nudgewire.RunUploading); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.SetRun(l.ctx, "", ended, nudgewire.RunUploading))
 	keep := store.Retention{Lists: 30 * day, Phones: 180 * day}
 	retain := func(days int) (rows, cells int) {
 		t.Helper()
@@ -262,9 +226,7 @@ func (s suite) rowsAge(t *testing.T) {
 			rows, cells = rows+1, cells+len(row.Cells)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return rows, cells
 	}
 	if rows, cells := retain(31); rows != 2 || cells != 2 {
@@ -273,9 +235,7 @@ func (s suite) rowsAge(t *testing.T) {
 	next := l.run(r.ID)
 	next.State, next.Reason = nudgewire.RunDone, ""
 	p.State, p.Reason, p.Resolved = nudgewire.PartAccepted, "by Ann", "by Ann"
-	if err := l.ResolvePart(l.ctx, nudgewire.RunPartial, next, p); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.ResolvePart(l.ctx, nudgewire.RunPartial, next, p))
 	if rows, cells := retain(31); rows != 2 || cells != 0 || l.run(r.ID).BlankedAt.IsZero() || l.part(r.ID, 1).SHA256 != "abc" {
 		t.Errorf("after its age are left %d rows with %d cells", rows, cells)
 	}
@@ -300,16 +260,10 @@ func (s suite) rowsForgotten(t *testing.T) {
 	l := s.open(t)
 	r := l.listed("1", []nudgewire.Phone{gone, "447700900102"}, []nudgewire.Phone{gone})
 	p, err := l.claim(r.ID, 1, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Forget(l.ctx, []nudgewire.Phone{gone}, "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
+	l.must(l.Forget(l.ctx, []nudgewire.Phone{gone}, "by hand"))
 	orders, err := l.Erasures(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	waits, err := l.Erase(l.ctx, orders)
 	if want := "a file of run 1 of winback, which is being sent"; err != nil || waits != want {
 		t.Fatalf("it waits for %q, %v", waits, err)

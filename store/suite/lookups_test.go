@@ -42,9 +42,7 @@ func found(e nudgewire.Event) nudgewire.Plan {
 func (l *ledger) eventRow(id nudgewire.EventID) store.Story {
 	l.t.Helper()
 	s, err := l.EventStory(l.ctx, id)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return s
 }
 
@@ -194,9 +192,7 @@ func (s suite) aLookUpThatIsPutOffIsDueThen(t *testing.T) {
 	l.mustAccept(later("a"))
 	p := l.claimLookups(noon, 1)[0]
 	at := noon.Add(10 * time.Second)
-	if err := l.RetryLookup(l.ctx, nudgewire.LookupRetry{EventID: 1, Attempt: p.Attempt, At: at, Reason: "503"}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.RetryLookup(l.ctx, nudgewire.LookupRetry{EventID: 1, Attempt: p.Attempt, At: at, Reason: "503"}))
 	same(t, "look-up", &nudgewire.PendingLookup{EventID: 1, Connector: "shop", Attempt: 1, NextAt: at, Since: noon, Reason: "503"}, l.eventRow(1).Lookup)
 	if woken := l.lastCall(&l.look); !woken.Equal(at) {
 		t.Errorf("woken for %v", woken)
@@ -208,9 +204,7 @@ func (s suite) aLookUpThatIsPutOffIsDueThen(t *testing.T) {
 	if p.Attempt != 2 {
 		t.Errorf("attempt %d", p.Attempt)
 	}
-	if err := l.RetryLookup(l.ctx, nudgewire.LookupRetry{EventID: 1, Attempt: 2, At: at, Reason: "paused", Free: true}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.RetryLookup(l.ctx, nudgewire.LookupRetry{EventID: 1, Attempt: 2, At: at, Reason: "paused", Free: true}))
 	if p = l.claimLookups(at, 1)[0]; p.Attempt != 2 {
 		t.Errorf("what did not count counted: attempt %d", p.Attempt)
 	}

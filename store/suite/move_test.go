@@ -62,9 +62,7 @@ func runMove(t *testing.T, m move) {
 		l := fillAll(t, m)
 		l.close()
 		l = open(t, m.Restored(t, l.dsn))
-		if err := l.PrepareReview(l.ctx, movedAt, true); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.PrepareReview(l.ctx, movedAt, true))
 		was, is := moved(t, l)
 		if _, review := is.InReview(); !review {
 			t.Error("the review was lost on the way")

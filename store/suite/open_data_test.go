@@ -86,9 +86,7 @@ func (l *ledger) smallShop() {
 		}
 	}
 	poll := func(id nudgewire.MessageID, status nudgewire.Status, class nudgewire.ErrorClass, when time.Time) {
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: status, Class: class, At: when, NextPollAt: when.Add(time.Hour)}); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: status, Class: class, At: when, NextPollAt: when.Add(time.Hour)}))
 	}
 	const ana, ben, cyd = nudgewire.Phone("447700900123"), nudgewire.Phone("447700900145"), nudgewire.Phone("4915112345678")
 	noonNext := noon.Add(24 * time.Hour)
@@ -114,11 +112,9 @@ func (l *ledger) smallShop() {
 	unheard.Event.Connector, unheard.Event.Kind, unheard.Proposals = "crm", "form.submitted", nil
 	l.mustAccept(unheard)
 
-	if err := l.SaveConsents(l.ctx, []nudgewire.ConsentRecord{
+	l.must(l.SaveConsents(l.ctx, []nudgewire.ConsentRecord{
 		{Phone: ana, Consent: nudgewire.ConsentGiven, At: noon, Source: "by hand"}, {Phone: ben, Consent: nudgewire.ConsentWithdrawn, At: noonNext, Source: "by hand"},
-	}); err != nil {
-		l.t.Fatal(err)
-	}
+	}))
 	if _, err := l.Block(l.ctx, []store.Block{{Phone: ben, Reason: "as the test says", Source: "by hand"}}); err != nil {
 		l.t.Fatal(err)
 	}

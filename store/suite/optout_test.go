@@ -24,9 +24,7 @@ func (l *ledger) saysOf(who nudgewire.Phone, what nudgewire.Outcome, at time.Tim
 func (l *ledger) blocks(who nudgewire.Phone) bool {
 	l.t.Helper()
 	found, err := l.Blocked(l.ctx, []nudgewire.Phone{who})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return found[who] != ""
 }
 
@@ -90,8 +88,6 @@ func (s suite) anOptOutDropsWhatWaits(t *testing.T) {
 	}
 	same(t, "what waited", nudgewire.StateDropped, l.message(waits).State)
 	list, err := l.Blocks(l.ctx, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "blocks", []store.Block{{Phone: ana, Reason: "opted out (event 4)", Source: "shop.contact.unsubscribed", At: noon, Event: 4}}, list)
 }

@@ -26,9 +26,7 @@ func (l *ledger) tell(receiver string, patterns ...string) {
 func (l *ledger) outgoing(receiver string, at time.Time, n int) []nudgewire.Outgoing {
 	l.t.Helper()
 	got, err := l.ClaimOutgoing(l.ctx, receiver, at, time.Minute, n)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return got
 }
 
@@ -38,9 +36,7 @@ func (l *ledger) endOutgoing(o nudgewire.Outgoing, state nudgewire.OutgoingState
 	if state != nudgewire.OutgoingDelivered {
 		e.Error = "it answers 500"
 	}
-	if err := l.FinishOutgoing(l.ctx, e); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.FinishOutgoing(l.ctx, e))
 }
 
 // allOutgoing delivers all that is due and gives it in its order.
@@ -112,13 +108,9 @@ func (s suite) aLifeOfAMessageIsToldInItsOrder(t *testing.T) {
 	l.mustFinish(d, nudgewire.StateAccepted)
 	for _, status := range []nudgewire.Status{"sent", "sent", "delivered", "queued"} {
 		p := nudgewire.Poll{MessageID: d.ID, Status: status, At: noon.Add(time.Hour), NextPollAt: at}
-		if err := l.FinishPoll(l.ctx, p); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.FinishPoll(l.ctx, p))
 	}
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: d.ID, Status: "read", At: noon.Add(time.Hour), Final: true}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: d.ID, Status: "read", At: noon.Add(time.Hour), Final: true}))
 	all := l.allOutgoing("crm", at)
 	same(t, "kinds", []string{"message.waiting", "decision.planned", "message.accepted", "message.sent", "message.delivered", "message.read"}, kindsOf(all))
 	for i, o := range all {
@@ -190,12 +182,8 @@ func (s suite) whatAPersonDecidesIsTold(t *testing.T) {
 	l.tell("crm", "message.in_doubt", "message.cancelled", "message.untracked", "run.*")
 	d := l.claimed("1", contact(1))
 	l.mustFinish(d, nudgewire.StateInDoubt)
-	if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveAccepted, "seen on the phone"); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.CancelMessage(l.ctx, l.enqueue("2", contact(2)), "by Ann"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, d.ID, nudgewire.ResolveAccepted, "seen on the phone"))
+	l.must(l.CancelMessage(l.ctx, l.enqueue("2", contact(2)), "by Ann"))
 	r := l.mustSet(l.mustStart(aRun("newsletter", "2026-03-02 12:00")), nudgewire.RunSkipped)
 	all := l.allOutgoing("crm", at)
 	same(t, "kinds", []string{"message.in_doubt", "message.cancelled", "run.skipped", "message.untracked"}, kindsOf(all))

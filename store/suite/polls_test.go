@@ -15,9 +15,7 @@ func (l *ledger) followed(key string) nudgewire.MessageID {
 	d := l.claimed(key)
 	a := attempt(d, nudgewire.StateAccepted)
 	a.Message.NextPollAt = a.At
-	if err := l.Finish(l.ctx, a); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 	return d.ID
 }
 
@@ -58,17 +56,13 @@ func (s suite) polls(t *testing.T) {
 			for i, k := range tt.looks {
 				at = start.Add(time.Duration(i) * time.Minute)
 				p := nudgewire.Poll{MessageID: id, Status: k.status, Final: k.final, At: at, NextPollAt: at.Add(time.Hour)}
-				if err := l.FinishPoll(l.ctx, p); err != nil {
-					t.Fatal(err)
-				}
+				l.must(l.FinishPoll(l.ctx, p))
 				if _, known := first[k.status]; !known {
 					first[k.status] = at
 				}
 			}
 			m, err := l.Message(l.ctx, id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			if m.Status != tt.want || m.Final != tt.final || m.Polls != len(tt.looks) || m.NextPollAt.IsZero() != tt.final {
 				t.Errorf("message %+v", m)
 			}
@@ -103,9 +97,7 @@ func (s suite) dueMessagesAreAskedAboutOnce(t *testing.T) {
 	}
 	claim := func(at time.Time, n int) (ids []nudgewire.MessageID) {
 		got, err := l.ClaimPolls(l.ctx, at, time.Minute, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		for _, m := range got {
 			ids = append(ids, m.ID)
 			if !m.NextPollAt.Equal(at.Add(time.Minute)) {
@@ -130,9 +122,7 @@ func (s suite) theReasonAndTheServicesTimeAreKept(t *testing.T) {
 	l := s.open(t)
 	id := l.followed("1")
 	told := start.Add(-time.Minute)
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "no such number", ToldAt: told, Final: true, At: start}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "no such number", ToldAt: told, Final: true, At: start}))
 	m, err := l.Message(l.ctx, id)
 	if err != nil || m.Error != "no such number" || !m.ToldAt.Equal(told) || !m.StatusAt.Equal(start) {
 		t.Errorf("message %+v (%v)", m, err)
@@ -161,9 +151,7 @@ func (s suite) overdue(t *testing.T) {
 	listed := func(now, accepted time.Time) (ids []nudgewire.MessageID) {
 		t.Helper()
 		got, err := l.OverduePolls(l.ctx, now, accepted, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		for i := range got {
 			ids = append(ids, got[i].ID)
 		}
@@ -172,9 +160,7 @@ func (s suite) overdue(t *testing.T) {
 	none := []nudgewire.MessageID(nil)
 	due := a.Message.NextPollAt
 	same(t, "before anybody asked", none, listed(due, at))
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, At: due, NextPollAt: due}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, At: due, NextPollAt: due}))
 	same(t, "before it is due", none, listed(due.Add(-time.Second), at))
 	same(t, "while it is young", none, listed(due, at.Add(-time.Second)))
 	same(t, "due and old", []nudgewire.MessageID{id}, listed(due, at))
@@ -183,18 +169,14 @@ func (s suite) overdue(t *testing.T) {
 	_, claims := l.claimFor("gone", noon.Add(time.Hour))
 	b := attempt(claims[0], nudgewire.StateAccepted)
 	b.Message.ServiceID, b.Message.NextPollAt = "77", due
-	if err := l.Finish(l.ctx, b); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, b))
 	same(t, "of an account that left the config, too", []nudgewire.MessageID{id, b.MessageID}, listed(due, b.At))
 
 	if _, err := l.ClaimPolls(l.ctx, due, time.Minute, 1); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "while it is asked about", []nudgewire.MessageID{b.MessageID}, listed(due, at))
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusExpired, Final: true, Unasked: true, At: due}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusExpired, Final: true, Unasked: true, At: due}))
 	m, err := l.Message(l.ctx, id)
 	if err != nil || m.Status != nudgewire.StatusExpired || m.Polls != 1 || !m.Final {
 		t.Errorf("%+v (%v)", m, err)
@@ -206,16 +188,12 @@ func (s suite) overdue(t *testing.T) {
 func (l *ledger) says(id nudgewire.MessageID, status nudgewire.Status, class nudgewire.ErrorClass, words string, at time.Time) {
 	l.t.Helper()
 	p := nudgewire.Poll{MessageID: id, Status: status, Error: words, Class: class, At: at, NextPollAt: at.Add(time.Minute)}
-	if err := l.FinishPoll(l.ctx, p); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, p))
 }
 
 // failed tells that a message failed, for want of points or for a reason of its own.
 func (l *ledger) failed(id nudgewire.MessageID, at time.Time, class nudgewire.ErrorClass) {
 	l.t.Helper()
 	err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, Class: class, At: at})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 }

@@ -35,9 +35,7 @@ func (s suite) reads(t *testing.T) {
 	l.mustFinish(sent[0], nudgewire.StateAccepted)
 	l.mustFinish(sent[1], nudgewire.StateRejected)
 	l.mustFinish(sent[2], nudgewire.StateInDoubt)
-	if err := l.CancelMessage(l.ctx, 10, "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.CancelMessage(l.ctx, 10, "by hand"))
 	t.Run("lists of messages", func(t *testing.T) { listsOfMessages(t, l) })
 	t.Run("a message by the id that the service gave it", func(t *testing.T) { aMessageIsFoundByTheServicesID(t, l) })
 	t.Run("a story tells all events of a phone, the newest last, with what came of each", func(t *testing.T) { aStoryTellsAllEventsOfAPhone(t, l) })

@@ -38,9 +38,7 @@ func (l *ledger) openRedaction() store.Redaction {
 func (l *ledger) audited(action string) (n int, last store.AuditEntry) {
 	l.t.Helper()
 	all, err := l.AuditEntries(l.ctx, 0, 1000)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Action == action {
 			n, last = n+1, all[i]
@@ -193,9 +191,7 @@ func (s suite) anOrderByHandAnswersTheRequest(t *testing.T) {
 	l.redact("shop", "r1", noon)
 	l.redact("crm", "r2", noon)
 	l.at(noon.Add(time.Minute))
-	if err := l.ForgetConnector(l.ctx, "shop", "by hand: ada"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.ForgetConnector(l.ctx, "shop", "by hand: ada"))
 	same(t, "left", "crm", l.openRedaction().Connector)
 }
 

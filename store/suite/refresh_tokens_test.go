@@ -21,9 +21,7 @@ func (s suite) refreshTokens(t *testing.T) {
 		if got := kept(l, b); got != "" {
 			t.Errorf("nothing was kept for b, but %q", got)
 		}
-		if err := l.KeepRefreshToken(l.ctx, a, "", token); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.KeepRefreshToken(l.ctx, a, "", token))
 		if got := kept(l, a); got != token {
 			t.Errorf("kept %q, want %q", got, token)
 		}

@@ -24,9 +24,7 @@ func (l *ledger) refuse(d nudgewire.Message, what nudgewire.Refused, at time.Tim
 	l.t.Helper()
 	a := attempt(d, nudgewire.StateWaiting)
 	a.Refused, a.Called, a.RetryAt, a.At, a.Words = what, true, d.DueAt, at, "no such template"
-	if err := l.Finish(l.ctx, a); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 }
 
 func (l *ledger) held() (out []string) {
@@ -76,9 +74,7 @@ func (s suite) refusedSends(t *testing.T) {
 			same(t, "who waits", tt.waits, waits)
 			l = reopenAfter(t, l)
 			same(t, "after a restart", []string{tt.held}, l.held())
-			if err := l.EndSendHolds(l.ctx, l.SendHolds()[0].Content()); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.EndSendHolds(l.ctx, l.SendHolds()[0].Content()))
 			l.at(at)
 			if n := len(l.mustClaim(at.Add(time.Hour), 99)); n != 1+len(tt.waits) {
 				t.Errorf("%d go after a person's word", n)

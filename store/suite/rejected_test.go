@@ -15,16 +15,12 @@ func (s suite) rejected(t *testing.T) {
 		t.Helper()
 		a := attempt(l.claimed(key), nudgewire.StateRejected)
 		a.Reason = reason
-		if err := l.Finish(l.ctx, a); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Finish(l.ctx, a))
 	}
 	want := func(now time.Time, counts ...store.RejectedCount) {
 		t.Helper()
 		got, err := l.Rejected(l.ctx, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		same(t, "rejected at "+now.String(), counts, got)
 	}
 	end("a", "refused by the service (402): insufficient points")
@@ -34,9 +30,7 @@ func (s suite) rejected(t *testing.T) {
 	d := l.claimed("e")
 	l.mustFinish(d, nudgewire.StateAccepted)
 	for range 2 { // told twice, it failed once
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: d.ID, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, At: noon}); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: d.ID, Status: nudgewire.StatusFailed, Error: "insufficient points", Final: true, At: noon}))
 	}
 	first := []store.RejectedCount{
 		{State: "rejected", Reason: "refused by the service (402): insufficient points", N: 2},

@@ -13,9 +13,7 @@ import (
 func (l *ledger) recalledOnce() {
 	l.t.Helper()
 	for range 2 { // again it changes nothing
-		if err := l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "remind", Name: "nudge"}}); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "remind", Name: "nudge"}}))
 	}
 }
 
@@ -56,9 +54,7 @@ func (s suite) renames(t *testing.T) {
 			l := s.open(t)
 			id := l.enqueue(key)
 			far := l.enqueue("2", phone(other))
-			if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind", Reason: "wait"}); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind", Reason: "wait"}))
 			l.recalledOnce()
 			same(t, "trigger", "nudge", l.message(id).Trigger)
 			same(t, "claimed while it is halted", 0, len(l.mustClaim(noon.Add(time.Hour), 5)))
@@ -69,9 +65,7 @@ func (s suite) renames(t *testing.T) {
 			l.mustAccept(order(key, calledOnce("nudge")))
 			same(t, "state", nudgewire.StateCancelled, l.message(id).State)
 			same(t, "state of another's", nudgewire.StateWaiting, l.message(far).State)
-			if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "nudge", Kind: nudgewire.HoldHalt}); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "nudge", Kind: nudgewire.HoldHalt}))
 			same(t, "claimed", 1, len(l.mustClaim(noon.Add(time.Hour), 5)))
 		})
 		t.Run(fmt.Sprintf("an order that came first is remembered, keyed %v", keyed), func(t *testing.T) {
@@ -98,9 +92,7 @@ func (s suite) aNameThatFollowsAnotherKnowsBoth(t *testing.T) {
 	if last := l.lastFacts().Last; last == nil {
 		t.Error("what the old config decides meanwhile knows nothing of what was sent")
 	}
-	if err := l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "nudge", Name: "third"}}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "nudge", Name: "third"}}))
 	l.mustAccept(cart("1", calledOnce("third"), dedupe("third")))
 	if last := l.lastFacts().Last; last == nil || last.ID != 1 {
 		t.Errorf("last: %+v", last)
@@ -122,13 +114,9 @@ func (s suite) runsOfARenamedJobItsClockAndItsWindow(t *testing.T) {
 	l := s.open(t)
 	r := l.mustStart(aRun("winback", "1"))
 	at, err := l.LastScheduled(l.ctx, "winback", "0 9 * * *", noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	for range 2 {
-		if err := l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "winback", Name: "weekly"}}); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "winback", Name: "weekly"}}))
 	}
 	got, err := l.Run(l.ctx, r.ID)
 	if err != nil || got.Job != "weekly" || got.Slot != r.Slot {

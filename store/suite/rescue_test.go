@@ -62,15 +62,11 @@ func (s suite) abandon(t *testing.T) {
 				if n < tt.attempts-1 {
 					a := attempt(got[0], nudgewire.StateWaiting)
 					a.RetryAt, a.Called = at, true
-					if err := l.Finish(l.ctx, a); err != nil {
-						t.Fatal(err)
-					}
+					l.must(l.Finish(l.ctx, a))
 				}
 			}
 			n, err := l.RescueClaims(l.ctx, at.Add(tt.after), owner)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			d := l.message(id)
 			if d.State != tt.want || d.Reason != tt.words {
 				t.Errorf("%s: %s", d.State, d.Reason)

@@ -35,9 +35,7 @@ func (l *ledger) ended(slot string, states ...nudgewire.PartState) {
 	}
 	for i, state := range states {
 		p, err := l.claim(r.ID, i+1, noon)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(err)
 		l.endPart(p, state)
 	}
 	l.mustSet(l.run(r.ID), nudgewire.RunPartial)
@@ -54,9 +52,7 @@ func (l *ledger) retainRuns(days int, jobs ...string) map[string]string {
 	left := map[string]string{}
 	for _, job := range jobs {
 		runs, err := l.Runs(l.ctx, store.RunFilter{Job: job, Limit: 1000})
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(err)
 		slices.Reverse(runs)
 		for i, r := range runs {
 			if i > 0 {
@@ -149,16 +145,12 @@ func (s suite) aRunLeavesOnceNoneOfItsMessagesIsKept(t *testing.T) {
 	l.accept(r, 2, numbers(200, 1), nil)
 	r = l.mustSet(r, nudgewire.RunDone)
 	for id := range nudgewire.MessageID(3) {
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, Status: nudgewire.StatusDelivered, Final: true, At: noon}); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, Status: nudgewire.StatusDelivered, Final: true, At: noon}))
 	}
 	rows := aRun("winback", "2")
 	rows.State, rows.Deliver = nudgewire.RunUploading, nudgewire.DeliverPerMessage
 	rows = l.mustStart(rows)
-	if err := l.Enqueue(l.ctx, rows.ID, 1, rowsOf(rows.ID, 1, 2)); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Enqueue(l.ctx, rows.ID, 1, rowsOf(rows.ID, 1, 2)))
 	for _, d := range l.mustClaim(noon, 2) {
 		l.mustFinish(d, nudgewire.StateRejected)
 	}
@@ -191,9 +183,7 @@ func (s suite) aRunThatIsNotSettledStays(t *testing.T) {
 	paused := l.handedOver("3", 1)
 	l.mustSet(paused, nudgewire.RunPaused)
 	cancelled := l.handedOver("4", 0)
-	if err := l.Enqueue(l.ctx, cancelled.ID, 1, rowsOf(cancelled.ID, 1, 1)); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Enqueue(l.ctx, cancelled.ID, 1, rowsOf(cancelled.ID, 1, 1)))
 	l.mustSet(cancelled, nudgewire.RunCancelled) // nobody has ended its row yet, and its halt stands
 	l.runOf("winback", "5", nil)
 	same(t, "left", "1 2 3 4 5", l.retainRuns(4000, "winback")["winback"])
@@ -210,9 +200,7 @@ func (s suite) aRunStaysWhileALimitMayAskForIt(t *testing.T) {
 	l := s.open(t)
 	r := l.listed("1", []nudgewire.Phone{"447700900555"})
 	p, err := l.claim(r.ID, 1, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	l.endPart(p, nudgewire.PartAccepted)
 	l.mustSet(l.run(r.ID), nudgewire.RunDone)
 	l.runOf("winback", "2", nil)
@@ -220,9 +208,7 @@ func (s suite) aRunStaysWhileALimitMayAskForIt(t *testing.T) {
 		t.Helper()
 		now := noon.Add(time.Duration(days) * day)
 		room, err := l.Room(l.ctx, nudgewire.RoomQuestion{Now: now, Per: now.Sub(noon) + time.Hour, Most: 9, Least: 1, Phones: []nudgewire.Phone{"447700900555"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return room.Contacts
 	}
 	short := keptRuns

@@ -23,9 +23,7 @@ func (l *ledger) retain(days int) store.RetentionRun {
 	now := noon.Add(time.Duration(days) * day)
 	l.at(now)
 	run, err := l.Retain(l.ctx, kept, now)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return run
 }
 
@@ -64,9 +62,7 @@ func (s suite) aRunThatIsPausedLosesNoRow(t *testing.T) {
 	l.retain(1000)
 	same(t, "rows", map[string]int64{"rejected": 1, "waiting": 2}, l.runMessages(r.ID))
 	r = l.mustSet(r, nudgewire.RunUploading)
-	if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)))
 	same(t, "rows after it went on", map[string]int64{"rejected": 1, "waiting": 2}, l.runMessages(r.ID))
 	l.mustSet(r, nudgewire.RunDone)
 	l.retain(1001)
@@ -96,9 +92,7 @@ func (s suite) messagesOfAnUploadGo(t *testing.T) {
 	same(t, "while they are asked about", map[string]int64{"accepted": 3}, l.runMessages(r.ID))
 	l.at(noon)
 	for id := range nudgewire.MessageID(2) {
-		if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, Status: nudgewire.StatusDelivered, Final: true, At: noon}); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: id + 1, Status: nudgewire.StatusDelivered, Final: true, At: noon}))
 	}
 	run := l.retain(401)
 	same(t, "removed", int64(2), run.Removed["messages"])
@@ -111,9 +105,7 @@ func (s suite) phonesAreMaskedWhereTheyStand(t *testing.T) {
 	const phone, hidden = "447700900321", "4477******21"
 	r := l.uploading("1", 2)
 	l.accept(r, 1, numbers(100, 2), []string{phone, phone})
-	if err := l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 1, Status: nudgewire.StatusFailed, Error: "no such number " + phone, Final: true, At: noon}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPoll(l.ctx, nudgewire.Poll{MessageID: 1, Status: nudgewire.StatusFailed, Error: "no such number " + phone, Final: true, At: noon}))
 	rows := l.handedOver("2", 1)
 	row := l.mustClaim(noon, 1)[0]
 	l.mustFinish(row, nudgewire.StateRejected)
@@ -124,22 +116,16 @@ func (s suite) phonesAreMaskedWhereTheyStand(t *testing.T) {
 		t.Helper()
 		for _, id := range []nudgewire.MessageID{row.ID, caused.ID} {
 			d, err := l.Message(l.ctx, id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			all = append(all, d.Phone)
 		}
 		for id := range nudgewire.MessageID(2) {
 			m, err := l.Message(l.ctx, id+1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.must(err)
 			all = append(all, m.Phone)
 		}
 		e, err := l.Event(l.ctx, caused.EventID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return append(all, e.Contact.Phone)
 	}
 	mask := store.Retention{Payloads: 30 * day, Decisions: 90 * day, Attempts: 90 * day, Phones: 180 * day}
@@ -148,9 +134,7 @@ func (s suite) phonesAreMaskedWhereTheyStand(t *testing.T) {
 		now := noon.Add(time.Duration(days) * day)
 		l.at(now)
 		run, err := l.Retain(l.ctx, mask, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		want, n := before, int64(0)
 		if days > 180 { // the second of the upload is still asked about
 			want = []nudgewire.Phone{masked(row.Phone), masked(caused.Phone), hidden, phone, masked(caused.Phone)}
@@ -202,9 +186,7 @@ func (s suite) aMessageStaysAsLongAsItsSuccessor(t *testing.T) {
 	}
 	a := attempt(got[0], nudgewire.StateRejected)
 	a.At = later
-	if err := l.Finish(l.ctx, a); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 	l.retain(690)
 	story, err := l.EventStory(l.ctx, first.EventID)
 	if err != nil || len(story.Messages) != 2 {
@@ -227,13 +209,9 @@ func (s suite) aContactIsForgottenInWhatIsLeft(t *testing.T) {
 	l.mustFinish(d, nudgewire.StateRejected)
 	l.enqueue("waits", func(p *nudgewire.Plan) { p.Proposals[0].Message.DueAt = noon.AddDate(9, 0, 0) })
 	l.retain(100)
-	if err := l.Forget(l.ctx, []nudgewire.Phone{d.Phone}, "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Forget(l.ctx, []nudgewire.Phone{d.Phone}, "by hand"))
 	all, err := l.Erasures(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	if waits, err := l.Erase(l.ctx, all); waits != "" || err != nil {
 		t.Fatalf("waits for %q, %v", waits, err)
 	}

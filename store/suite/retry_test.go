@@ -25,9 +25,7 @@ func (s suite) retryByClass(t *testing.T) {
 				return rules.Class(words) == nudgewire.ErrorRetry, rules.Class(words)
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return went, stayed
 	}
 	went, stayed := order(at.Add(time.Minute), false)

@@ -34,9 +34,7 @@ func (s suite) eachRowIsQueuedOnce(t *testing.T) {
 		first int64
 		n     int
 	}{{1, 10}, {1, 10}, {21, 5}, {6, 25}} {
-		if err := l.Enqueue(l.ctx, r.ID, batch.first, rowsOf(r.ID, batch.first, batch.n)); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Enqueue(l.ctx, r.ID, batch.first, rowsOf(r.ID, batch.first, batch.n)))
 	}
 	got := l.mustClaim(noon, 100)
 	if len(got) != 30 {
@@ -60,9 +58,7 @@ func (s suite) rowsOfTwoRunsAreApart(t *testing.T) {
 	l := s.open(t)
 	a, b := l.uploading("1", 1), l.uploading("2", 1)
 	for _, r := range []nudgewire.Run{a, b} {
-		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)))
 	}
 	if n, err := l.CancelRows(l.ctx, a.ID, "cancelled by Ann"); err != nil || n != 3 {
 		t.Errorf("cancelled %d, %v", n, err)
@@ -71,9 +67,7 @@ func (s suite) rowsOfTwoRunsAreApart(t *testing.T) {
 		t.Errorf("the other run's backlog is %d, %v", n, err)
 	}
 	by, err := l.RunMessages(l.ctx, a.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "messages", map[string]int64{"cancelled": 3}, by)
 }
 
@@ -86,17 +80,13 @@ func (s suite) aRunThatDoesNotSendQueuesNothing(t *testing.T) {
 func (s suite) itsStandingCountsWhatHasEnded(t *testing.T) {
 	l := s.open(t)
 	r := l.uploading("1", 1)
-	if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 3)))
 	for i, d := range l.mustClaim(noon, 3) {
 		a := nudgewire.Attempt{MessageID: d.ID, Owner: owner, Number: 1, State: nudgewire.StateRejected, Reason: "no such phone", At: noon}
 		if i > 0 {
 			a.State, a.Reason, a.Message = nudgewire.StateAccepted, "", &nudgewire.Message{ServiceID: nudgewire.ServiceID(fmt.Sprint(100 + i)), Status: nudgewire.StatusAccepted}
 		}
-		if err := l.Finish(l.ctx, a); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Finish(l.ctx, a))
 	}
 	if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (nudgewire.Standing{Messages: 3, Ended: 1, Failed: 1}) {
 		t.Errorf("%+v, %v", s, err)
@@ -106,9 +96,7 @@ func (s suite) itsStandingCountsWhatHasEnded(t *testing.T) {
 		t.Errorf("messaged: %v, %v", told, err)
 	}
 	rows, err := l.RowsTo(l.ctx, []nudgewire.Phone{"447700900101"}, noon.Add(-time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	for _, one := range rows {
 		if one.Run != r.ID || one.Trigger != r.Job {
 			t.Errorf("a row of run %d is told as %+v", r.ID, one)

@@ -14,9 +14,7 @@ func (l *ledger) handedOver(slot string, n int) nudgewire.Run {
 	l.t.Helper()
 	r := l.uploading(slot, 1)
 	if n > 0 {
-		if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, n)); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, n)))
 	}
 	return r
 }
@@ -40,9 +38,7 @@ func (l *ledger) keys(at time.Time) string {
 func (l *ledger) halted() (out []string) {
 	l.t.Helper()
 	halts, err := l.Holds(l.ctx)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	for _, h := range halts {
 		out = append(out, h.Why())
 	}
@@ -105,9 +101,7 @@ func (s suite) aRunHoldsItsOwnRowsAlone(t *testing.T) {
 		runs = append(runs, l.handedOver(fmt.Sprint(i), 0))
 	}
 	for _, i := range []int{0, 1, 11} {
-		if err := l.Enqueue(l.ctx, runs[i].ID, 1, rowsOf(runs[i].ID, 1, 1)); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.Enqueue(l.ctx, runs[i].ID, 1, rowsOf(runs[i].ID, 1, 1)))
 	}
 	l.enqueue("run 1 row 7", due(noon)) // the key of an event's correlation key
 	first, last := l.mustSet(runs[0], nudgewire.RunPaused), l.mustSet(runs[11], nudgewire.RunPaused)
@@ -153,9 +147,7 @@ func (s suite) aCanarysPauseIsAPause(t *testing.T) {
 	r := mine[0]
 	r.State, r.Before, r.Reason, r.Owner, r.LeaseEnd = nudgewire.RunPaused, nudgewire.RunUploading, "the canary stopped it", "", time.Time{}
 	r.Stopped = nudgewire.StopCanary
-	if err := l.SetRun(l.ctx, owner, r, nudgewire.RunUploading); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.SetRun(l.ctx, owner, r, nudgewire.RunUploading))
 	same(t, "halts", []string{"run 1: the canary stopped it"}, l.halted())
 	same(t, "claimed", "", l.keys(soon))
 }
@@ -176,9 +168,7 @@ func (s suite) aBacklogThatAPauseHoldsHidesNothing(t *testing.T) {
 	l.enqueue("b", due(noon))
 	same(t, "behind it, later", "b", l.keys(soon))
 	// Another halt stays, so claims go on looking from where they had come to.
-	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "another"}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "another"}))
 	same(t, "nothing more", "", l.keys(soon))
 	l.at(soon)
 	l.mustSet(r, nudgewire.RunUploading)
@@ -258,14 +248,10 @@ func (s suite) aPauseIsForItsRunToEnd(t *testing.T) {
 	wantErr(t, l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeRun, Kind: nudgewire.HoldRun, Name: "1"}), `halt: "run" "1" is nothing that can be halted`)
 	same(t, "claimed", "", l.keys(soon))
 	// Beside a halt of its job neither ends the other.
-	if err := l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "winback"}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Kind: nudgewire.HoldHalt, Name: "winback"}))
 	l.mustSet(l.run(1), nudgewire.RunUploading)
 	same(t, "resumed, with the job halted", "", l.keys(soon))
-	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Name: "winback", Kind: nudgewire.HoldHalt}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeJob, Name: "winback", Kind: nudgewire.HoldHalt}))
 	same(t, "both at an end", "run 1 row 1", l.keys(soon))
 }
 

@@ -22,9 +22,7 @@ func (s suite) resolvePart(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.State, p.Reason = state, "the answer was lost"
-			if err := l.FinishPart(l.ctx, p); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.FinishPart(l.ctx, p))
 		}
 		return l.run(r.ID), p
 	}
@@ -41,9 +39,7 @@ func (s suite) resolvePart(t *testing.T) {
 	stale.Attempt++
 	moved(t, "a part of another attempt", l.ResolvePart(l.ctx, nudgewire.RunPartial, next, stale))
 	moved(t, "a run that stands elsewhere", l.ResolvePart(l.ctx, nudgewire.RunPaused, next, word(p, nudgewire.PartWaiting)))
-	if err := l.ResolvePart(l.ctx, nudgewire.RunPartial, next, word(p, nudgewire.PartWaiting)); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.ResolvePart(l.ctx, nudgewire.RunPartial, next, word(p, nudgewire.PartWaiting)))
 	got := l.run(r.ID)
 	if got.State != nudgewire.RunUploading || !got.EndedAt.IsZero() || got.Reason != "part 2 goes out again" {
 		t.Errorf("the run is %s since %s: %s", got.State, got.EndedAt, got.Reason)
@@ -66,9 +62,7 @@ func (s suite) resolvePart(t *testing.T) {
 	r = l.mustSet(r, nudgewire.RunPartial)
 	next = r
 	next.State, next.Reason = nudgewire.RunDone, "all there after all"
-	if err := l.ResolvePart(l.ctx, nudgewire.RunPartial, next, word(p, nudgewire.PartAccepted)); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.ResolvePart(l.ctx, nudgewire.RunPartial, next, word(p, nudgewire.PartAccepted)))
 	if got := l.run(r.ID); got.State != nudgewire.RunDone || !got.EndedAt.Equal(r.EndedAt) || l.part(r.ID, 2).State != nudgewire.PartAccepted {
 		t.Errorf("the run is %s since %s, its part %s", got.State, got.EndedAt, l.part(r.ID, 2).State)
 	}

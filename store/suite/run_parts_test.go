@@ -23,9 +23,7 @@ func (l *ledger) listed(slot string, groups ...[]nudgewire.Phone) nudgewire.Run 
 	l.t.Helper()
 	r := l.mustStart(aRun("winback", slot))
 	r.Owner, r.LeaseEnd, r.State = owner, noon.Add(time.Hour), nudgewire.RunBuilding
-	if err := l.SetRun(l.ctx, "", r, nudgewire.RunPlanned); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.SetRun(l.ctx, "", r, nudgewire.RunPlanned))
 	var rows []nudgewire.ListRow
 	var parts []nudgewire.Part
 	n := int64(0)
@@ -38,14 +36,10 @@ func (l *ledger) listed(slot string, groups ...[]nudgewire.Phone) nudgewire.Run 
 		parts = append(parts, nudgewire.Part{Number: i + 1, Ranges: nudgewire.RowRanges{{First: first, Last: n}}, Rows: n - first + 1, State: nudgewire.PartWaiting, UpdatedAt: noon})
 	}
 	for some := range slices.Chunk(rows, store.PerRows) {
-		if err := l.AddRows(l.ctx, owner, r.ID, some); err != nil {
-			l.t.Fatal(err)
-		}
+		l.must(l.AddRows(l.ctx, owner, r.ID, some))
 	}
 	r.State, r.Tally = nudgewire.RunUploading, nudgewire.Tally{Rows: n, Kept: n, Parts: len(parts)}
-	if err := l.SaveParts(l.ctx, owner, r, parts); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.SaveParts(l.ctx, owner, r, parts))
 	return r
 }
 
@@ -53,9 +47,7 @@ func (l *ledger) listed(slot string, groups ...[]nudgewire.Phone) nudgewire.Run 
 func (l *ledger) cut(id nudgewire.RunID, number int, at time.Time) nudgewire.PartClaim {
 	l.t.Helper()
 	point, err := l.Point(l.ctx)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	p := l.part(id, number)
 	p.Bytes, p.SHA256 = 400, "abc"
 	return nudgewire.PartClaim{Owner: owner, At: at, Point: point, Part: p, Tally: l.run(id).Tally}
@@ -99,21 +91,15 @@ func (s suite) aPartIsClaimedOnce(t *testing.T) {
 	late := p
 	late.Attempt = 2
 	moved(t, "another attempt's", l.FinishPart(l.ctx, late))
-	if err := l.FinishPart(l.ctx, p); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPart(l.ctx, p))
 	p.MessageIDs, p.Followed = nil, 1 // it is a message now
 	same(t, "part", p, l.part(r.ID, 1))
 	moved(t, "an accepted part", l.FinishPart(l.ctx, p))
 
 	p, err = l.claim(r.ID, 2, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	p.State, p.Reason = nudgewire.PartInDoubt, "the answer was lost"
-	if err := l.FinishPart(l.ctx, p); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPart(l.ctx, p))
 	_, err = l.claim(r.ID, 2, noon)
 	moved(t, "a part in doubt", err)
 	p.State, p.Reason = nudgewire.PartAccepted, "" // the late answer of the same attempt
@@ -129,17 +115,13 @@ func (s suite) aCancelledRunTakesItsPartsAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	onWay, err := l.claim(r.ID, 1, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	l.mustSet(l.mustSet(r, nudgewire.RunPaused), nudgewire.RunCancelled)
 	if a, b := l.part(r.ID, 1).State, l.part(r.ID, 2).State; a != nudgewire.PartUploading || b != nudgewire.PartCancelled {
 		t.Errorf("parts are %s and %s", a, b)
 	}
 	onWay.State, onWay.Reason = nudgewire.PartWaiting, "surely not taken"
-	if err := l.FinishPart(l.ctx, onWay); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.FinishPart(l.ctx, onWay))
 	if p := l.part(r.ID, 1); p.State != nudgewire.PartCancelled || p.Reason != "as the test says" {
 		t.Errorf("the part that came back is %s %q", p.State, p.Reason)
 	}
@@ -152,9 +134,7 @@ func (s suite) whoseFilesWentOutIsKnownByTheirParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := l.FilesTo(l.ctx, []nudgewire.Phone{"447700900101", "447700900103"}, noon.Add(-time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "on files", []nudgewire.Contacted{{Phone: "447700900103", Trigger: "winback", Run: r.ID, Category: r.Category, At: noon}}, got)
 	if got, err := l.FilesTo(l.ctx, []nudgewire.Phone{"447700900103"}, noon.Add(time.Minute)); err != nil || len(got) != 0 {
 		t.Errorf("later: %v, %v", got, err)

@@ -12,21 +12,15 @@ func (s suite) held(t *testing.T) {
 	l := s.open(t)
 	r := l.mustStart(aRun("winback", "1"))
 	r.State, r.Before, r.Reason, r.Stopped, r.Held = nudgewire.RunPaused, nudgewire.RunPlanned, "its job is off", nudgewire.StopConfig, "is off"
-	if err := l.SetRun(l.ctx, "", r, nudgewire.RunPlanned); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.SetRun(l.ctx, "", r, nudgewire.RunPlanned))
 	got, err := l.Run(l.ctx, r.ID)
 	if err != nil || got.Stopped != nudgewire.StopConfig || got.Held != "is off" || got.StoppedBy != "" {
 		t.Errorf("held: %+v, %v", got, err)
 	}
-	if err := l.ReleaseRun(l.ctx, r.ID, "Ann"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.ReleaseRun(l.ctx, r.ID, "Ann"))
 	stale := got // of a worker that does not know of that word
 	stale.State, stale.Before, stale.Reason, stale.Stopped, stale.Held = nudgewire.RunPlanned, "", "", "", ""
-	if err := l.SetRun(l.ctx, "", stale, nudgewire.RunPaused); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.SetRun(l.ctx, "", stale, nudgewire.RunPaused))
 	if got, err = l.Run(l.ctx, r.ID); err != nil || got.Released != "Ann" || got.Held != "" || got.Stopped != "" {
 		t.Errorf("released: %+v, %v", got, err)
 	}

@@ -11,9 +11,7 @@ import (
 
 func (l *ledger) rows(run nudgewire.RunID, after int64) (out []nudgewire.RunRow) {
 	l.t.Helper()
-	if err := l.RunRows(l.ctx, run, after, func(r *nudgewire.RunRow) error { out = append(out, *r); return nil }); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.RunRows(l.ctx, run, after, func(r *nudgewire.RunRow) error { out = append(out, *r); return nil }))
 	return out
 }
 
@@ -59,9 +57,7 @@ func (s suite) runRows(t *testing.T) {
 		t.Errorf("after row 5 come %d rows", len(rest))
 	}
 	by, err := l.RunMessages(l.ctx, r.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "messages by status", map[string]int64{"failed": 1, "delivered": 1, "rejected": 1, "in_doubt": 1, "dropped": 1, "cancelled": 1, "waiting": 1}, by)
 	enough := errors.New("enough")
 	if err := l.RunRows(l.ctx, r.ID, 0, func(*nudgewire.RunRow) error { return enough }); !errors.Is(err, enough) {
@@ -84,9 +80,7 @@ func (s suite) phoneRows(t *testing.T) {
 	old := l.sevenRows()
 	again := l.retry(old, "retry 1 of run 1")
 	ids, _, err := l.toGoAgain(old.ID, 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	if _, err := l.EnqueueRetries(l.ctx, again.ID, ids, noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}

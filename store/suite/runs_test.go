@@ -68,9 +68,7 @@ func (l *ledger) uploading(slot string, n int) nudgewire.Run {
 func (l *ledger) run(id nudgewire.RunID) nudgewire.Run {
 	l.t.Helper()
 	r, err := l.Run(l.ctx, id)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return r
 }
 
@@ -134,31 +132,23 @@ func (s suite) aRunComesBackAsItWasStored(t *testing.T) {
 	r.Waits, r.WaitUntil, r.Canary = nudgewire.WaitCanary, noon.Add(time.Hour), "10 of 10 ended well"
 	r.Approved, r.Owner, r.LeaseEnd, r.StartedAt = "Ann", owner, noon.Add(time.Minute), noon
 	r.Approvals = nudgewire.Approvals{Need: 2, Starter: "Ann", By: []nudgewire.Approval{{Who: "crm (abc)", Person: "Ben", Via: "token", At: noon, Of: "ab", Rows: 7}}}
-	if err := l.SetRun(l.ctx, "", r, nudgewire.RunUploading); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.SetRun(l.ctx, "", r, nudgewire.RunUploading))
 	same(t, "run", r, l.run(r.ID))
 	for _, r.Waits = range nudgewire.RunWaits {
 		if !r.Waits.In(r.State) {
 			continue
 		}
-		if err := l.SetRun(l.ctx, owner, r, nudgewire.RunUploading); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.SetRun(l.ctx, owner, r, nudgewire.RunUploading))
 		same(t, "run", r, l.run(r.ID))
 	}
 	built := l.mustSet(l.mustStart(aRun("other", "2026-03-02 13:00")), nudgewire.RunBuilding)
 	built.Waits, built.WaitUntil, built.Reason = nudgewire.WaitSource, noon.Add(10*time.Minute), "list.csv: file does not exist"
-	if err := l.SetRun(l.ctx, "", built, nudgewire.RunBuilding); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.SetRun(l.ctx, "", built, nudgewire.RunBuilding))
 	same(t, "run that is built", built, l.run(built.ID))
 	built.Waits, built.WaitUntil = "", time.Time{}
 	l.mustSet(built, nudgewire.RunFailed)
 	open, err := l.OpenRuns(l.ctx, "winback")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "open runs", []nudgewire.Run{r}, open)
 	r = l.mustSet(r, nudgewire.RunDone)
 	last, ok, err := l.LastSent(l.ctx, "winback")
@@ -297,9 +287,7 @@ func (s suite) aClockIsAttendedFromItsNewestRun(t *testing.T) {
 	l := s.open(t)
 	at := func(line string, now time.Time) time.Time {
 		got, err := l.LastScheduled(l.ctx, "winback", line, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return got
 	}
 	if got := at("0 10 * * *", noon); !got.Equal(noon) {
@@ -325,8 +313,6 @@ func (s suite) aClockIsAttendedFromItsNewestRun(t *testing.T) {
 func (l *ledger) runMessages(id nudgewire.RunID) map[string]int64 {
 	l.t.Helper()
 	by, err := l.RunMessages(l.ctx, id)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return by
 }

@@ -44,9 +44,7 @@ func (l *ledger) stepFacts(id nudgewire.MessageID) nudgewire.StepFacts {
 	l.t.Helper()
 	d := l.message(id)
 	f, err := l.StepFacts(l.ctx, &d)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return f
 }
 
@@ -182,9 +180,7 @@ func (s suite) aStepWhoseConditionsDoNotHoldIsPassedOver(t *testing.T) {
 	a.Decision = &nudgewire.Decision{
 		EventID: second.EventID, Trigger: "remind", Outcome: nudgewire.Skipped, Reason: "step 2 of 3 was not wanted", Key: "1", MessageID: second.ID, Config: "v1", At: a.At,
 	}
-	if err := l.Finish(l.ctx, a); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 	f := l.stepFacts(ids[2])
 	same(t, "the step before it", 2, f.Before.Step)
 	same(t, "previous", "accepted", f.Previous.Status)
@@ -211,9 +207,7 @@ func (s suite) aStepThatIsPutOffKeepsItsRule(t *testing.T) {
 	}
 	a := attempt(second, isWaiting)
 	a.RetryAt, a.PutOff = second.DueAt.Add(3*time.Hour), true
-	if err := l.Finish(l.ctx, a); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Finish(l.ctx, a))
 	d := l.story(ids[1])
 	same(t, "due", a.RetryAt, d.DueAt)
 	same(t, "expires", a.RetryAt.Add(30*time.Minute), d.ExpiresAt)
@@ -279,9 +273,7 @@ func (s suite) aStepInDoubtThatGoesAgainStaysAStep(t *testing.T) {
 	l := s.open(t)
 	ids := l.sequence("1")
 	l.mustFinish(l.mustClaim(at, 1)[0], nudgewire.StateInDoubt)
-	if err := l.Resolve(l.ctx, ids[0], nudgewire.ResolveResend, ""); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, ids[0], nudgewire.ResolveResend, ""))
 	if f := l.stepFacts(ids[1]); f.Before.State != isWaiting || !f.Before.EndedAt.IsZero() {
 		t.Errorf("before: %+v", f.Before)
 	}
@@ -322,12 +314,8 @@ func (s suite) haltsBlocksAndCancelsMeanSteps(t *testing.T) {
 	ids := l.sequence("1")
 	l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"})
 	same(t, "halted", 0, len(l.ids(at.Add(9*time.Hour))))
-	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.CancelMessage(l.ctx, ids[1], ""); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Name: "remind", Kind: nudgewire.HoldHalt}))
+	l.must(l.CancelMessage(l.ctx, ids[1], ""))
 	same(t, "states", []nudgewire.State{isWaiting, isCancelled, isWaiting}, l.states(ids[:]...))
 	same(t, "claimed", []nudgewire.MessageID{ids[0], ids[2]}, l.ids(at.Add(9*time.Hour)))
 	same(t, "previous of the third", "cancelled", l.stepFacts(ids[2]).Previous.Status)

@@ -84,9 +84,7 @@ func (s suite) ofTwoCancellingEventsTheLaterIsRemembered(t *testing.T) {
 			plans[0], plans[1] = plans[1], plans[0]
 		}
 		r, err := l.Accept(l.ctx, plans)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		id := r[1].EventID
 		if swap {
 			id = r[0].EventID

@@ -81,9 +81,7 @@ func (s suite) aRowKeepsItsSpelling(t *testing.T) {
 	r := l.uploading("1", 1)
 	rows := rowsOf(r.ID, 1, 1)
 	rows[0].Phone, rows[0].SentAs = nudgewire.PhoneOf(withOne)
-	if err := l.Enqueue(l.ctx, r.ID, 1, rows); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Enqueue(l.ctx, r.ID, 1, rows))
 	l.mustFinish(l.mustClaim(noon, 1)[0], nudgewire.StateRejected)
 	again := l.retry(l.mustSet(r, nudgewire.RunDone), "retry 1 of run 1")
 	ids, _, err := l.toGoAgain(r.ID, 0, 9)

@@ -199,9 +199,7 @@ func (s suite) successorsAreRowsOfTheRun(t *testing.T) {
 	for _, d := range got {
 		l.failed(d.ID, at, nudgewire.ErrorNoPoints)
 	}
-	if err := l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 6)); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 6)))
 	same(t, "of the run", map[string]int64{"failed": 3, "waiting": 6}, l.runMessages(r.ID))
 	l = reopenAfter(t, l) // a kill -9 would find no less: one commit
 	rows := l.rows(r.ID, 0)

@@ -16,9 +16,7 @@ const templateIsPaused = "template reminder is paused"
 func (l *ledger) servicePauses(at time.Time) (out []string) {
 	l.t.Helper()
 	all, err := l.Holds(l.ctx)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	for _, h := range all {
 		if h.Kind == nudgewire.HoldService {
 			out = append(out, fmt.Sprintf("%s for %s, probe %d", h.Name, h.Until.Sub(at), h.Probe))
@@ -32,9 +30,7 @@ func (l *ledger) newProbes(at time.Time) (ids []nudgewire.MessageID) {
 	l.t.Helper()
 	l.at(at)
 	got, err := l.ProbeHolds(l.ctx, at)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	for _, h := range got {
 		ids = append(ids, h.Probe)
 	}
@@ -117,9 +113,7 @@ func (s suite) aProbeThatEndsInAnotherWayGivesPlace(t *testing.T) {
 	l.refused(second, nudgewire.StateWaiting, nudgewire.ErrorTemplate, templateIsPaused, at)
 	late := at.Add(3 * time.Hour)
 	same(t, "probe", []nudgewire.MessageID{1}, l.newProbes(late))
-	if err := l.CancelMessage(l.ctx, 1, ""); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.CancelMessage(l.ctx, 1, ""))
 	same(t, "next probe", []nudgewire.MessageID{2}, l.newProbes(late))
 	got := l.mustClaim(late, 9)
 	l.refused(got[0], nudgewire.StateRejected, nudgewire.ErrorPermanent, "invalid phone", late)
@@ -133,9 +127,7 @@ func (s suite) aHaltByAPersonHoldsTheProbeToo(t *testing.T) {
 	l.mustHalt(nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldHalt, Name: "reminder"})
 	late := at.Add(3 * time.Hour)
 	same(t, "no probe", []nudgewire.MessageID{}, l.newProbes(late))
-	if err := l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "reminder", Kind: nudgewire.HoldHalt}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, nudgewire.Hold{Scope: nudgewire.ScopeTemplate, Name: "reminder", Kind: nudgewire.HoldHalt}))
 	same(t, "the pause stays", []string{"reminder for 3h0m0s, probe 0"}, l.servicePauses(at))
 	same(t, "probe", []nudgewire.MessageID{1}, l.newProbes(late))
 }
@@ -144,9 +136,7 @@ func (s suite) aPersonLiftsAPauseOfATemplate(t *testing.T) {
 	at := noon.Add(2 * time.Hour)
 	l, second := s.templatePaused(t)
 	l.refused(second, nudgewire.StateWaiting, nudgewire.ErrorTemplate, templateIsPaused, at)
-	if err := l.EndSendHolds(l.ctx, "reminder"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndSendHolds(l.ctx, "reminder"))
 	same(t, "lifted", []string{}, l.servicePauses(at))
 	if n := len(l.mustClaim(at, 9)); n != 6 {
 		t.Errorf("%d go", n)
@@ -231,9 +221,7 @@ func (s suite) templatePausesLast(t *testing.T) {
 	if held = l.SendHolds(); len(held) != 1 || !held[0].Until.Equal(late.Add(6*time.Hour)) {
 		t.Errorf("the second pause: %+v", held)
 	}
-	if err := l.EndSendHolds(l.ctx, "reminder"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndSendHolds(l.ctx, "reminder"))
 	restart(late)
 	same(t, "lifted for good", 0, len(l.SendHolds()))
 	same(t, "it goes", []nudgewire.MessageID{second}, l.ids(late.Add(time.Hour)))

@@ -12,9 +12,7 @@ import (
 // mustPause has these triggers, and no others, be paused, as a reload does.
 func (l *ledger) mustPause(why map[string]string) {
 	l.t.Helper()
-	if err := l.PauseTriggers(l.ctx, why, noon); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(l.PauseTriggers(l.ctx, why, noon))
 }
 
 // pauses is what becomes of what waits of a trigger that the config does not send by any more.
@@ -40,9 +38,7 @@ func (s suite) aPauseLastsOverARestart(t *testing.T) {
 	l = reopen(t, dsn)
 	same(t, "claimed while paused", 0, len(l.mustClaim(later, 9)))
 	names, err := l.UnsentTriggers(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "triggers of which something waits", []string{"remind"}, names)
 	l.at(later)
 	l.mustPause(nil)
@@ -52,9 +48,7 @@ func (s suite) aPauseLastsOverARestart(t *testing.T) {
 		t.Errorf("claimed afterwards: %+v", got)
 	}
 	halts, err := l.Holds(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "halts", []nudgewire.Hold(nil), halts)
 }
 
@@ -92,9 +86,7 @@ func (s suite) whatIsSentAgainAfterADoubtStays(t *testing.T) {
 	d := l.claimed("a", due(noon))
 	l.mustFinish(d, nudgewire.StateInDoubt)
 	l.mustPause(off)
-	if err := l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "not there"); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Resolve(l.ctx, d.ID, nudgewire.ResolveResend, "not there"))
 	same(t, "claimed", 0, len(l.mustClaim(later.Add(time.Hour), 9)))
 }
 
@@ -120,9 +112,7 @@ func (s suite) aPersonReleasesItUntilTheTriggerSendsAgain(t *testing.T) {
 		t.Errorf("release of what is not paused: %v", err)
 	}
 	l.mustPause(off)
-	if err := l.Release(l.ctx, "remind", "Ann", noon); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Release(l.ctx, "remind", "Ann", noon))
 	l.close()
 	l = reopen(t, dsn)
 	l.mustPause(off) // as a start does
@@ -139,22 +129,14 @@ func (s suite) aPersonsHaltAndThePauseEndApart(t *testing.T) {
 	l := s.open(t)
 	l.enqueue("a", due(noon))
 	halt := nudgewire.Hold{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "remind"}
-	if err := l.Hold(l.ctx, halt); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, halt))
 	l.mustPause(off)
-	if err := l.EndHold(l.ctx, halt); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, halt))
 	same(t, "resumed and paused", 0, len(l.mustClaim(later, 9)))
-	if err := l.Hold(l.ctx, halt); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.Hold(l.ctx, halt))
 	l.mustPause(nil)
 	same(t, "back in the config and halted", 0, len(l.mustClaim(later, 9)))
-	if err := l.EndHold(l.ctx, halt); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.EndHold(l.ctx, halt))
 	same(t, "resumed", 1, len(l.mustClaim(later, 9)))
 }
 
@@ -170,9 +152,7 @@ func (s suite) manyAreCountedAndCancelledAtOnce(t *testing.T) {
 	l.mustPause(off)
 	f := store.MessageFilter{State: nudgewire.StateWaiting, Trigger: "remind", Template: "offer", DueBefore: noon.Add(time.Minute)}
 	found, err := l.TallyByTrigger(l.ctx, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "counted", []store.Tally{{Words: "remind", N: 2}}, found)
 	for _, want := range []int64{2, 0} {
 		if n, err := l.CancelAll(l.ctx, f, "cancelled by Ann"); n != want || err != nil {

@@ -69,9 +69,7 @@ func (p pair) nodeLives(t *testing.T) {
 		a, b := p.two(t)
 		rescue(a, mine)
 		called, waiting := claim(a, mine, "1"), claim(a, mine, "2")
-		if err := a.BeginCall(0, called.ID, called.Attempt); err != nil {
-			t.Fatal(err)
-		}
+		a.must(a.BeginCall(0, called.ID, called.Attempt))
 		rescue(b, theirs) // a lives still, for all that others know
 		again := reopenAfter(t, a)
 		if n := rescue(again, "a:2:z"); n != (nudgewire.Rescued{Doubtful: 1, Unsent: 1}) {

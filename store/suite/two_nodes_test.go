@@ -125,8 +125,6 @@ func (p pair) nodesCountUnused(t *testing.T) {
 	same(t, "one of use on one node ends both", a.unusedOnes(), []string(nil))
 	last = a.nothing(nudgewire.UnusedPhone, "order.created", 3)
 	same(t, "and each begins anew", b.unusedOnes(), []string{fmt.Sprintf("shop no_phone order.created 3 since 02 13:00, event %d", last)})
-	if err := b.EndUnused(b.ctx, ""); err != nil {
-		t.Fatal(err)
-	}
+	b.must(b.EndUnused(b.ctx, ""))
 	same(t, "a person's word on either", a.unusedOnes(), []string(nil))
 }

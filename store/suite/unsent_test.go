@@ -13,9 +13,7 @@ func (s suite) unsent(t *testing.T) {
 	unsent := func(scope nudgewire.HoldScope, name string) bool {
 		t.Helper()
 		found, err := l.Unsent(l.ctx, scope, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.must(err)
 		return found
 	}
 	id := l.enqueue("a", due(noon), template("offer"))
@@ -29,9 +27,7 @@ func (s suite) unsent(t *testing.T) {
 		{nudgewire.StateSending, func() { held = l.mustClaim(noon.Add(time.Minute), 1)[0] }, true},
 		{nudgewire.StateInDoubt, func() { l.mustFinish(held, nudgewire.StateInDoubt) }, true},
 		{nudgewire.StateDropped, func() {
-			if err := l.Resolve(l.ctx, id, nudgewire.ResolveDrop, "let it be"); err != nil {
-				t.Fatal(err)
-			}
+			l.must(l.Resolve(l.ctx, id, nudgewire.ResolveDrop, "let it be"))
 		}, false},
 	} {
 		stage.reach()

@@ -15,9 +15,7 @@ func (l *ledger) unusedOnes() (out []string) {
 	now := l.now
 	l.mu.Unlock()
 	all, err := l.Unused(l.ctx, now)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	for _, u := range all {
 		out = append(out, fmt.Sprintf("%s %s %s %d since %s, event %d", u.Connector, u.Why, u.Kind, u.Count, u.First.Format("02 15:04"), u.Event))
 	}
@@ -37,9 +35,7 @@ func (l *ledger) nothing(why nudgewire.Unused, kind string, n int) (last nudgewi
 		})
 	}
 	got, err := l.Accept(l.ctx, plans)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	return got[n-1].EventID
 }
 
@@ -95,17 +91,13 @@ func (s suite) whatCameToNothingIsCountedUntilItIsOver(t *testing.T) {
 	})
 	for _, connector := range []string{"another", "shop"} {
 		before := len(l.unusedOnes())
-		if err := l.EndUnused(l.ctx, connector); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.EndUnused(l.ctx, connector))
 		if after := len(l.unusedOnes()); (after == before) != (connector == "another") {
 			t.Errorf("a person's word on %s leaves %d of %d", connector, after, before)
 		}
 	}
 	same(t, "a person's word ends all", l.unusedOnes(), none)
-	if err := l.CountUnused(l.ctx, nudgewire.UnusedRepeated, nudgewire.Event{ID: stop, Connector: "shop", Kind: "order.created"}); err != nil {
-		t.Fatal(err)
-	}
+	l.must(l.CountUnused(l.ctx, nudgewire.UnusedRepeated, nudgewire.Event{ID: stop, Connector: "shop", Kind: "order.created"}))
 	same(t, "told without an event of its own", l.unusedOnes(), []string{of(nudgewire.UnusedRepeated, "order.created", 1, "03 15:00", stop)})
 }
 
@@ -154,9 +146,7 @@ func (s suite) aLookUpThatFoundNoPhoneIsCounted(t *testing.T) {
 	l := s.open(t)
 	p := cart("later", func(p *nudgewire.Plan) { p.Later, p.Event.Contact.Phone, p.Proposals = true, "", nil })
 	got, err := l.Accept(l.ctx, []nudgewire.Plan{p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "before it", l.unusedOnes(), []string(nil))
 	lookups, err := l.ClaimLookups(l.ctx, noon, time.Minute, 1)
 	if err != nil || len(lookups) != 1 {

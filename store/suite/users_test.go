@@ -27,9 +27,7 @@ func (s suite) users(t *testing.T) {
 	ann, bob := person("ann", admins), person("bob", "viewer")
 	bob.Password, bob.Setup, bob.SetupUntil = "", sha256.Sum256([]byte("bob's link")), noon.Add(time.Hour)
 	for _, u := range []store.User{ann, bob} {
-		if err := l.AddUser(l.ctx, u, 2); err != nil {
-			t.Fatal(err)
-		}
+		l.must(l.AddUser(l.ctx, u, 2))
 	}
 	if err := l.AddUser(l.ctx, ann, 9); !errors.Is(err, store.ErrUserName) {
 		t.Errorf("a second ann: %v", err)
@@ -38,9 +36,7 @@ func (s suite) users(t *testing.T) {
 		t.Errorf("a third of two: %v", err)
 	}
 	all, err := l.Users(l.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.must(err)
 	same(t, "users", []store.User{ann, bob}, all)
 	if _, err := l.User(l.ctx, "cid"); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Errorf("nobody: %v", err)
@@ -83,19 +79,13 @@ func (s suite) users(t *testing.T) {
 func (p pair) nodeUsers(t *testing.T) {
 	a, b := p.two(t)
 	for _, name := range []string{"ann", "bob"} {
-		if err := a.AddUser(a.ctx, person(name, admins), manyOf); err != nil {
-			t.Fatal(err)
-		}
+		a.must(a.AddUser(a.ctx, person(name, admins), manyOf))
 	}
-	if err := a.BeginSession(a.ctx, store.Session{Hash: hashOf("s"), Who: "ann", User: "ann", BeganAt: noon, SeenAt: noon}, hashed1, manyOf); err != nil {
-		t.Fatal(err)
-	}
+	a.must(a.BeginSession(a.ctx, store.Session{Hash: hashOf("s"), Who: "ann", User: "ann", BeganAt: noon, SeenAt: noon}, hashed1, manyOf))
 	if _, of, err := b.Session(b.ctx, hashOf("s")); err != nil || of.Name != "ann" {
 		t.Errorf("at the other node the session is of %+v, %v", of, err)
 	}
-	if err := a.AddLink(a.ctx, store.SignInLink{Hash: hashOf("l"), Who: "root (0)", Until: noon.Add(time.Minute)}, noon, manyOf); err != nil {
-		t.Fatal(err)
-	}
+	a.must(a.AddLink(a.ctx, store.SignInLink{Hash: hashOf("l"), Who: "root (0)", Until: noon.Add(time.Minute)}, noon, manyOf))
 	const tries = 6
 	entered := make([]error, tries)
 	together(tries, func(i int) {
