@@ -25,6 +25,7 @@ var silent = map[string]string{
 	"sandbox/status.go":    "message",   // of the sandbox itself
 	"store/read_events.go": "scanEvent", // what it was spelled like is among the facts
 	"duerules/maygo.go":    "MayGo",
+	"server/admin.go":      "canLeave", // it is only asked about
 }
 
 // A Phone made of a text in another way could be another spelling of somebody who is known already: a block, a limit or a
