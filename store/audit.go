@@ -36,11 +36,8 @@ var auditChain = keyHash("end of the audit")
 
 // Audit adds an entry behind the last one, and gives its number. Of two processes one waits for the other's commit.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) (err error) {
-		id, err = t.audit(e)
-		return err
-	})
-	return id, wrap(err, "record in the audit")
+	err = s.write(ctx, laneWork, func(t *tx) error { t.audit(&e); return nil })
+	return e.ID, wrap(err, "record in the audit")
 }
 
 var (
@@ -48,20 +45,30 @@ var (
 	addAuditSQL  = statementOf(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 )
 
-// audit adds an entry in a transaction that does what it is about. What takes other locks takes them after.
-func (t *tx) audit(e AuditEntry) (id int64, err error) {
-	if err := t.peers.lock(t, []int64{auditChain}, nil); err != nil {
-		return 0, err
+// audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
+func (t *tx) audit(e *AuditEntry) { t.audited = append(t.audited, e) }
+
+// writeAudit puts the entries behind the last one.
+func (t *tx) writeAudit() error {
+	if len(t.audited) == 0 {
+		return nil
 	}
-	before := ""
-	e.ID = 1
-	if err := t.query(lastAuditSQL, func(r *row) error {
-		e.ID, before = r.int()+1, r.text()
-		return r.err
-	}); err != nil {
-		return 0, err
+	err := t.peers.lock(t, []int64{auditChain}, nil)
+	last, before := int64(0), ""
+	if err == nil {
+		err = t.query(lastAuditSQL, func(r *row) error { last, before = r.int(), r.text(); return r.err })
 	}
-	return e.ID, t.put(addAuditSQL, e.ID, micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.chained(before))
+	for _, e := range t.audited {
+		if err != nil {
+			break
+		}
+		last++
+		e.ID = last
+		e.Hash = e.chained(before)
+		before = e.Hash
+		err = t.put(addAuditSQL, e.ID, micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash)
+	}
+	return wrap(err, "audit")
 }
 
 const auditColumns = `id, at, who, via, action, subject, detail, outcome, hash`

@@ -6,17 +6,98 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
-// What an operation changes it says here, where it makes the change. Each change goes to the totals, then to the counts of the hour, then to the
-// reasons of refusals, then to receivers under webhooks_out, all inside the transaction. Wake-ups, metrics and the log come after
-// the commit (commit_writer.go, observer.go).
+// What an operation changes it says here, where it makes the change, and it calls no counter itself. Each change is noted for those whom it
+// concerns: totals, counts of the hour, reasons of refusals, what came to nothing, when a connector was last seen, who was reached, receivers under
+// webhooks_out, the audit, and whoever waits for work. At the end of the transaction atEnd writes what was noted, a row for all
+// that are alike; after the commit tell wakes whoever waits. Metrics and the log come last, from the goroutine whose operation it was (observer.go).
 
-// messageQueued says that a message is new.
-func (t *tx) messageQueued(id nudgewire.MessageID, p *party, reason string) {
+// atEnd are those who write what was noted, in this order. The audit is last: who holds the end of its chain waits for nobody any more.
+var atEnd = [...]func(*tx) error{
+	(*tx).writeNoted, (*tx).writeCounts, (*tx).writeHours, (*tx).writeUnused, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts, (*tx).writeAudit,
+}
+
+// tell tells, after a commit, what it left to do.
+func (w *writer) tell() {
+	w.recent.add(w.off)
+	w.dues.tell(w.hooks.due)
+	w.polls.tell(w.hooks.poll)
+	w.outs.tell(w.hooks.out)
+	if w.lookup != 0 && w.hooks.lookup != nil {
+		w.hooks.lookup(moment(w.lookup))
+	}
+}
+
+// eventStored says that an event is new.
+func (t *tx) eventStored(e *nudgewire.Event, received int64) {
+	t.see(e.Connector, received)
+	t.counts[countEvents]++
+	t.countHour(hourKey{about: aboutConnector, what: hourEvent, name: e.Connector, detail: e.Kind}, 1)
+}
+
+// eventRepeated says that an event came that was there before.
+func (t *tx) eventRepeated(e *nudgewire.Event, received int64) {
+	t.see(e.Connector, received)
+	t.counts[countDuplicates]++
+	t.countHour(hourKey{about: aboutConnector, what: hourDuplicate, name: e.Connector}, 1)
+}
+
+// eventPlanned says why nothing can come of an event that was stored, "" where something may. That ends what one without a phone began.
+func (t *tx) eventPlanned(e *nudgewire.Event, why nudgewire.Unused, id int64) {
+	if why != "" {
+		t.addUnused(unusedKey{e.Connector, why, e.Kind}, id)
+	}
+	if key := (unusedKey{e.Connector, nudgewire.UnusedPhone, e.Kind}); e.Contact.Phone != "" && t.unusedKnown.has(key) {
+		t.unused[key] = unused{used: true}
+	}
+}
+
+// requestRejected says that a request was not taken, and why.
+func (t *tx) requestRejected(connector string, r *nudgewire.RejectedRequest) {
+	if r.Empty {
+		t.addUnused(unusedKey{connector: connector, why: nudgewire.UnusedRequest}, 0)
+	}
+	t.counts[countRejectedRequests]++
+	t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: mask.Phones(connector), detail: r.Stage}, 1)
+}
+
+// requestsRejected says that n requests were not taken of which no trace is kept.
+func (t *tx) requestsRejected(n int64) {
+	t.counts[countRejectedRequests] += n
+	t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: hourOther, detail: hourOther}, n)
+}
+
+// decided says what a trigger said to an event about that contact.
+func (t *tx) decided(d *nudgewire.Decision, c *nudgewire.Contact) {
+	t.counts[outcomeCounts[d.Outcome]]++
+	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
+	t.note(nudgewire.AboutDecision, string(d.Outcome), nudgewire.Change{
+		Message: d.MessageID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
+	}, c.Phone != "")
+}
+
+// messageQueued says that a message is new, and when it is due.
+func (t *tx) messageQueued(id nudgewire.MessageID, p *party, due int64, reason string) {
 	t.counts[countMessages]++
 	t.countMessage(p, hourQueued, "")
 	t.note(nudgewire.AboutMessage, string(nudgewire.StateWaiting), nudgewire.Change{Message: id, State: string(nudgewire.StateWaiting), Reason: reason}, false)
+	t.leavesDue(p.account, due)
+}
+
+// messageNamed says that the answer to an upload named a message, which is new.
+func (t *tx) messageNamed(p *party) {
+	t.counts[countFollowed]++
+	t.countMessage(p, string(nudgewire.StateAccepted), "")
+}
+
+// messageClaimed says that a message is on its way to a call.
+func (t *tx) messageClaimed() { t.counts[countAttempts]++ }
+
+// heldBack says what a rule said to a message that it did not let go.
+func (t *tx) heldBack(v *nudgewire.Verdict) {
+	t.countNamed(verdictPrefix + v.Rule + "/" + string(v.Action))
 }
 
 // messageState says what a message became, when it was something before. waiting is that it waits once more.
@@ -44,25 +125,44 @@ var stateCounts = map[nudgewire.State]counter{
 	nudgewire.StateDropped:   countDropped,
 }
 
-// messageStatus says what the service told of a message at that time. before is empty where it was just taken; p is asked only where there
-// is news.
-func (t *tx) messageStatus(before, after *nudgewire.Message, p *party, at time.Time) {
-	t.countSeen(before, after)
-	t.countNews(newsOf(before, after), p, after, at)
-	if failedNow(before, after) {
-		t.countRejection(string(nudgewire.StatusFailed), after.Error)
+// mayHaveArrived says that a contact may have a message although it waits again, or has ended, at that time.
+func (t *tx) mayHaveArrived(p *party, at int64) { t.peers.reached(p.account, p.phone, at) }
+
+// messageTaken says that the service took a message, or with answered false that a person says so.
+func (t *tx) messageTaken(m *nudgewire.Message, p *party, answered bool) {
+	m.Phone, m.Account = p.phone, p.account
+	if answered && !m.Tracked() {
+		t.counts[countUntracked]++
 	}
-	t.leavesPoll(after.Account, micro(after.NextPollAt))
-	if after.Status == before.Status {
+	t.messageStatus(m, "", known(m), p, m.StatusAt)
+	t.peers.reached(m.Account, m.Phone, micro(m.AcceptedAt))
+}
+
+// messagePolled says what a look at a message brought.
+func (t *tx) messagePolled(p *nudgewire.Poll, l *polled) {
+	if !p.Unasked {
+		t.counts[countPolls]++
+	}
+	t.messageStatus(&l.message, l.before, l.news, &l.of, p.At)
+}
+
+// messageStatus says what the service told of a message at that time. before is its status until then, "" where it was just taken; p is asked
+// only where there is news.
+func (t *tx) messageStatus(m *nudgewire.Message, before nudgewire.Status, n news, p *party, at time.Time) {
+	if n != (news{}) {
+		t.countNews(n, p, m, at)
+	}
+	t.leavesPoll(m.Account, micro(m.NextPollAt))
+	if m.Status == before {
 		return
 	}
-	word := string(after.Status)
-	if !slices.Contains(nudgewire.Statuses, after.Status) {
+	word := string(m.Status)
+	if !slices.Contains(nudgewire.Statuses, m.Status) {
 		word = nudgewire.OtherStatus
 	}
 	t.note(nudgewire.AboutMessage, word, nudgewire.Change{
-		Message: after.ID, MessageID: after.ServiceID, Phone: after.Phone, Account: after.Account, Status: after.Status,
-		Reason: cmp.Or(after.Error, after.Reason), ErrorClass: after.ErrorClass,
+		Message: m.ID, MessageID: m.ServiceID, Phone: m.Phone, Account: m.Account, Status: m.Status,
+		Reason: cmp.Or(m.Error, m.Reason), ErrorClass: m.ErrorClass,
 	}, false)
 }
 
@@ -76,19 +176,31 @@ func (t *tx) runState(r *nudgewire.Run, before nudgewire.RunState) {
 	}, true)
 }
 
-// partUploaded says that the service took a file of a run. Its rows are counted, without those that its answer named: these are
+// partState says what a part of a run became. The rows of one that the service took are counted, without those that its answer named: these are
 // messages. Rows have no country here: webhooks would wait while the phones of a whole file are read.
-func (t *tx) partUploaded(r *nudgewire.Run, rows, named int64) {
-	if n := rows - named; n > 0 {
+func (t *tx) partState(r *nudgewire.Run, state nudgewire.PartState, rows, named int64) {
+	t.peers.filesCount(state == nudgewire.PartUploading || state == nudgewire.PartAccepted || state == nudgewire.PartInDoubt)
+	if n := rows - named; n > 0 && state == nudgewire.PartAccepted {
 		t.countHour(hourKey{about: aboutJob, what: hourUploaded, name: r.Job, detail: r.CampaignName}, n)
 	}
 }
 
-// decided says what a trigger said to an event about that contact.
-func (t *tx) decided(d *nudgewire.Decision, c *nudgewire.Contact) {
-	t.counts[outcomeCounts[d.Outcome]]++
-	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
-	t.note(nudgewire.AboutDecision, string(d.Outcome), nudgewire.Change{
-		Message: d.MessageID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
-	}, c.Phone != "")
+// leavesDue says that a message of an account now waits for at.
+func (t *tx) leavesDue(account string, at int64) {
+	t.dues.note(account, at, t.at)
+	t.peers.lowWater().lower(account, at)
+}
+
+// leavesPoll says that a message of an account now waits to be asked about; 0 is that it does not.
+func (t *tx) leavesPoll(account string, at int64) {
+	if at != 0 {
+		t.polls.note(account, at, t.at)
+	}
+}
+
+// leavesLookup says that a look-up now waits for at.
+func (t *tx) leavesLookup(at int64) {
+	if t.lookup == 0 || at < t.lookup {
+		t.lookup = at
+	}
 }

@@ -156,21 +156,14 @@ func (t *tx) countMessage(p *party, what, class string) {
 	t.countHour(hourKey{p.about, what, p.name, p.template, p.country, class}, 1)
 }
 
-// news are what counts say of a message that changed. Whatever is read has arrived, though nobody said so before.
-type news struct{ arrived, read, failed, expired bool }
-
-func newsOf(before, after *nudgewire.Message) news {
-	arrived := func(m *nudgewire.Message) bool { return !m.DeliveredAt.IsZero() || !m.ReadAt.IsZero() }
-	return news{
-		arrived: arrived(after) && !arrived(before),
-		read:    !after.ReadAt.IsZero() && before.ReadAt.IsZero(),
-		failed:  failedNow(before, after),
-		expired: after.Status == nudgewire.StatusExpired && before.Status != nudgewire.StatusExpired,
-	}
-}
-
 // countNews counts what is new in a message.
 func (t *tx) countNews(n news, p *party, m *nudgewire.Message, at time.Time) {
+	if n.sent {
+		t.counts[countSent]++
+	}
+	if n.delivered {
+		t.counts[countDelivered]++
+	}
 	if n.arrived {
 		if told := m.ToldAt; told.After(m.AcceptedAt) && told.Before(at) {
 			at = told // the service knows better than a look that comes later
@@ -178,12 +171,16 @@ func (t *tx) countNews(n news, p *party, m *nudgewire.Message, at time.Time) {
 		t.countMessage(p, hourDelivered, ArrivalTime(at.Sub(m.AcceptedAt)))
 	}
 	if n.read {
+		t.counts[countRead]++
 		t.countMessage(p, hourRead, "")
 	}
 	if n.failed {
+		t.counts[countFailed]++
 		t.countMessage(p, hourFailed, string(m.ErrorClass))
+		t.countRejection(string(nudgewire.StatusFailed), m.Error)
 	}
 	if n.expired {
+		t.counts[countExpired]++
 		t.countMessage(p, hourExpired, "")
 	}
 }

@@ -101,6 +101,7 @@ type batch struct {
 	unused       map[unusedKey]unused
 	trimRejected bool             // see message_rejected.go
 	heard        map[string]heard // see error_texts.go
+	audited      []*AuditEntry
 
 	dues, polls waits
 	outs        waits // by receiver
@@ -128,7 +129,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		return fmt.Errorf("begin: %w", err)
 	}
 	err = runAll(&t, ops)
-	for _, write := range [...]func(*tx) error{(*tx).writeNoted, (*tx).writeCounts, (*tx).writeHours, (*tx).writeUnused, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts} {
+	for _, write := range atEnd {
 		if err == nil { // never after an error: SQLite may have ended the transaction by itself
 			err = write(&t)
 		}
@@ -137,13 +138,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		clear(w.triggers)
 		return err
 	}
-	w.recent.add(w.off)
-	w.dues.tell(w.hooks.due)
-	w.polls.tell(w.hooks.poll)
-	w.outs.tell(w.hooks.out)
-	if w.lookup != 0 && w.hooks.lookup != nil {
-		w.hooks.lookup(moment(w.lookup))
-	}
+	w.tell()
 	// Last: what is answered was on disk, under its name, when it was answered.
 	return w.engine.committed()
 }
@@ -208,19 +203,6 @@ func (o *waiting) runIn(t *tx) error {
 		o.err, err = err, nil
 	}
 	return err
-}
-
-// leavesDue notes that a message of an account now waits for at.
-func (t *tx) leavesDue(account string, at int64) {
-	t.dues.note(account, at, t.at)
-	t.peers.lowWater().lower(account, at)
-}
-
-// leavesPoll notes that a message of an account now waits to be asked about.
-func (t *tx) leavesPoll(account string, at int64) {
-	if at != 0 {
-		t.polls.note(account, at, t.at)
-	}
 }
 
 // waits are the earliest times that something waits for, by account.

@@ -188,7 +188,6 @@ func settles(o nudgewire.Outcome) bool { return o == nudgewire.Planned || o == n
 // accept stores one plan.
 func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	e := &p.plan.Event
-	t.see(e.Connector, p.received)
 	first, err := t.duplicateOf(p, p.hash)
 	if err == nil && first == 0 && p.content != 0 {
 		first, err = t.duplicateOf(p, p.content)
@@ -197,17 +196,15 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 		return nudgewire.Receipt{}, err
 	}
 	if first != 0 {
-		t.counts[countDuplicates]++
-		t.countHour(hourKey{about: aboutConnector, what: hourDuplicate, name: e.Connector}, 1)
+		t.eventRepeated(e, p.received)
 		return nudgewire.Receipt{EventID: first, Duplicate: true}, nil
 	}
 	id, err := t.insertEvent(p)
 	if err != nil {
 		return nudgewire.Receipt{}, fmt.Errorf("event: %w", err)
 	}
-	t.counts[countEvents]++
-	t.countHour(hourKey{about: aboutConnector, what: hourEvent, name: e.Connector, detail: e.Kind}, 1)
-	t.countUnused(e, p.plan.Unused, id)
+	t.eventStored(e, p.received)
+	t.eventPlanned(e, p.plan.Unused, id)
 	if err := t.tellsConsent(e, nudgewire.EventID(id)); err != nil {
 		return nudgewire.Receipt{}, err
 	}
@@ -397,13 +394,13 @@ func (t *tx) insertMessage(proposal *nudgewire.Proposal, ready *readyProposal, w
 // queued makes a new message known, by its key and by its phone.
 func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d *nudgewire.Message, due int64) error {
 	p := partyOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
-	t.messageQueued(nudgewire.MessageID(id), &p, "")
+	p.account = d.Account
+	t.messageQueued(nudgewire.MessageID(id), &p, due, "")
 	if !t.triggers[of.Trigger] {
 		if err := t.nameTrigger(of.Trigger); err != nil {
 			return err
 		}
 	}
-	t.leavesDue(d.Account, due)
 	err := t.peers.remember(t, key{Part: correlations, Hash: ready.correlation, ID: id}, true)
 	if err == nil && of.Key != "" {
 		err = t.peers.remember(t, key{Part: correlations, Hash: ready.byPhone, ID: id}, true)

@@ -23,13 +23,6 @@ func (t *tx) await(id int64, e *nudgewire.Event, received int64) error {
 	return nil
 }
 
-// leavesLookup notes that a look-up now waits for at.
-func (t *tx) leavesLookup(at int64) {
-	if t.lookup == 0 || at < t.lookup {
-		t.lookup = at
-	}
-}
-
 var (
 	dueLookupsSQL  = statementOf(`SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`)
 	claimLookupSQL = statementOf(`UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3, owner = ?4 WHERE event_id = ?1`)
@@ -176,7 +169,7 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 	if err := t.tellsConsent(e, id); err != nil {
 		return nudgewire.Receipt{}, err
 	}
-	t.countUnused(e, p.plan.Unused, int64(id))
+	t.eventPlanned(e, p.plan.Unused, int64(id))
 	type cancelled struct{ trigger, key string }
 	done := map[cancelled]bool{}
 	last := int64(0)

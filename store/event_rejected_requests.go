@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // A ring bounds what strangers can make us keep: the newest rejected requests of each connector, and
@@ -41,11 +40,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
 			return err
 		}
-		if r.Empty {
-			t.addUnused(unusedKey{connector: connector, why: nudgewire.UnusedRequest}, 0)
-		}
-		t.counts[countRejectedRequests]++
-		t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: mask.Phones(connector), detail: r.Stage}, 1)
+		t.requestRejected(connector, &r)
 		if id%s.ring.every != 0 {
 			return nil
 		}
@@ -57,8 +52,7 @@ func (s *Store) RejectRequest(ctx context.Context, r nudgewire.RejectedRequest) 
 // CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
 func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
 	err := s.write(ctx, laneIngest, func(t *tx) error {
-		t.counts[countRejectedRequests] += n
-		t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: hourOther, detail: hourOther}, n)
+		t.requestsRejected(n)
 		return nil
 	})
 	return wrap(err, "count rejected requests")

@@ -78,16 +78,6 @@ func (k *unusedKnown) has(key unusedKey) bool {
 	return k.rows[key]
 }
 
-// countUnused counts an event that was stored, if it came to nothing, or ends what one without a phone began.
-func (t *tx) countUnused(e *nudgewire.Event, why nudgewire.Unused, id int64) {
-	if why != "" {
-		t.addUnused(unusedKey{e.Connector, why, e.Kind}, id)
-	}
-	if key := (unusedKey{e.Connector, nudgewire.UnusedPhone, e.Kind}); e.Contact.Phone != "" && t.unusedKnown.has(key) {
-		t.unused[key] = unused{used: true}
-	}
-}
-
 func (t *tx) addUnused(key unusedKey, id int64) {
 	key = t.unusedKnown.room(key)
 	u := t.unused[key]

@@ -86,6 +86,9 @@ func (t *tx) putBack(d *nudgewire.Message, c comeback) (nudgewire.State, error) 
 	}
 	d.State, d.Reason = state, reason
 	p := partyOfMessage(d)
+	if c.doubtful {
+		t.mayHaveArrived(&p, c.at)
+	}
 	t.messageState(d.ID, &p, state, reason, c.class)
 	return state, err
 }

@@ -206,7 +206,7 @@ func (t *tx) claim(q *nudgewire.ClaimRequest, lane nudgewire.Category, n int, ot
 			d.State, d.Reason, d.Owner = nudgewire.StateSending, "", q.Owner
 			d.Attempt++
 			d.LeaseEnds, d.UpdatedAt = moment(leaseEnds), moment(now)
-			t.counts[countAttempts]++
+			t.messageClaimed()
 			t.claimed = append(t.claimed, int64(d.ID))
 			got = append(got, *d)
 		}

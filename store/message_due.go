@@ -358,7 +358,7 @@ const maxVerdicts = 50
 
 // recordVerdict keeps what a rule said, and counts it.
 func (t *tx) recordVerdict(id nudgewire.MessageID, v *nudgewire.Verdict, at int64) error {
-	t.countNamed(verdictPrefix + v.Rule + "/" + string(v.Action))
+	t.heldBack(v)
 	return t.keepVerdict(id, v, at)
 }
 

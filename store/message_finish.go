@@ -88,7 +88,7 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 	waits := make([]nudgewire.Message, len(all))
 	var ended, late, again []int
 	for i, a := range all {
-		messages[i] = accepted(a)
+		accepted(&messages[i], a)
 		if a.State == nudgewire.StateWaiting {
 			again = append(again, i)
 		} else {
@@ -153,7 +153,7 @@ func (t *tx) finished(a *nudgewire.Attempt, p *party, m *nudgewire.Message) erro
 		ended := *a
 		if a.Doubtful { // the message is dropped, and what was lost is the attempt's answer: it may never go again
 			ended.State = nudgewire.StateInDoubt
-			t.peers.reached(p.account, p.phone, micro(a.At))
+			t.mayHaveArrived(p, micro(a.At))
 		}
 		if err := t.insertAttempt(&ended); err != nil {
 			return err
@@ -167,10 +167,7 @@ func (t *tx) finished(a *nudgewire.Attempt, p *party, m *nudgewire.Message) erro
 	if a.State != nudgewire.StateAccepted {
 		return nil
 	}
-	if a.Message == nil || !a.Message.Tracked() {
-		t.counts[countUntracked]++
-	}
-	t.taken(m, p)
+	t.messageTaken(m, p, true)
 	return nil
 }
 
@@ -201,7 +198,6 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt, d *nudgewire.Message) (held boo
 	ended := *a
 	if a.Doubtful { // it waits again, and this attempt stays in doubt: whatever ends the message, the phone may have it
 		ended.State, ended.Reason = nudgewire.StateInDoubt, d.Reason
-		t.peers.reached(d.Account, d.Phone, micro(a.At))
 	}
 	if state != nudgewire.StateWaiting {
 		ended.RetryAt = time.Time{}
@@ -220,17 +216,17 @@ func (t *tx) insertAttempt(a *nudgewire.Attempt) error {
 	return nil
 }
 
-// accepted is the message that an attempt led to, as it is first stored; without a message_id it cannot be followed, and its status says so.
-// It is empty where the service did not take it.
-func accepted(a *nudgewire.Attempt) (m nudgewire.Message) {
+// accepted makes m the message that an attempt led to, as it is first stored; without a message_id it cannot be followed, and its status says so.
+// It stays empty where the service did not take it.
+func accepted(m *nudgewire.Message, a *nudgewire.Attempt) {
 	if a.State != nudgewire.StateAccepted {
-		return m
+		return
 	}
 	if a.Message != nil {
-		m = *a.Message
+		*m = *a.Message
 	}
 	m.ID, m.Reason = a.MessageID, a.Reason
-	return begin(m, a.At)
+	begin(m, a.At)
 }
 
 // serviceArgs are serviceColumns of a message.
@@ -239,13 +235,6 @@ func serviceArgs(m *nudgewire.Message) []any {
 		string(m.ServiceID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls),
 		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt),
 	}
-}
-
-// taken makes a message known that the service took.
-func (t *tx) taken(m *nudgewire.Message, p *party) {
-	m.Phone, m.Account = p.phone, p.account
-	t.messageStatus(&nudgewire.Message{}, m, p, m.StatusAt)
-	t.peers.reached(m.Account, m.Phone, micro(m.AcceptedAt))
 }
 
 // cut shortens s to at most n bytes of whole characters.

@@ -67,26 +67,26 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 	}
 	send := string(appendSend(nil, &nudgewire.Send{Campaign: r.CampaignName}))
 	for i := followed; i < followed+n; i++ {
-		m := begin(nudgewire.Message{
+		m := nudgewire.Message{
 			ID: nudgewire.MessageID(id + i - followed), ServiceID: nudgewire.ServiceID(p.MessageIDs[i]),
 			AcceptedAt: p.UpdatedAt, NextPollAt: first(r.Account, p.UpdatedAt, ofRun+i-followed),
-		}, p.UpdatedAt)
+		}
+		begin(&m, p.UpdatedAt)
 		var phone nudgewire.Phone
 		if p.Phones != nil {
 			phone, _ = nudgewire.PhoneOf(p.Phones[i])
 		}
 		of := partyOf(0, r.Job, r.CampaignName, phone)
 		of.account = r.Account
-		t.countMessage(&of, string(nudgewire.StateAccepted), "")
+		t.messageNamed(&of)
 		err := t.put(insertNamedSQL, append([]any{
 			int64(m.ID), int64(p.RunID), int64(p.Number), r.Job, string(phone), string(cmp.Or(r.Category, nudgewire.Marketing)), r.Account, send, r.Config, t.at,
 		}, serviceArgs(&m)...)...)
 		if err != nil {
 			return 0, fmt.Errorf("message %s: %w", m.ServiceID, err)
 		}
-		t.taken(&m, &of)
+		t.messageTaken(&m, &of, true)
 	}
-	t.counts[countFollowed] += n
 	if followed += n; followed == all {
 		err = t.put(allFollowedSQL, int64(p.RunID), int64(p.Number))
 	}

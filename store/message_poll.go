@@ -84,46 +84,51 @@ func (s *Store) FinishPoll(ctx context.Context, p nudgewire.Poll) error {
 // finishPolls records looks at different messages. lost says of each that there is no such message.
 func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err error) {
 	lost = make([]error, len(all))
-	before, after := make([]nudgewire.Message, len(all)), make([]nudgewire.Message, len(all))
-	of := make([]party, len(all))
+	looks := make([]polled, len(all))
 	ids := make([][]any, len(all))
 	for i, p := range all {
 		ids[i] = []any{int64(p.MessageID)}
 	}
-	err = t.queryMany(polledSQL, ids, func(i int, r *row) (err error) { before[i], err = scanFollowed(r); return err })
+	err = t.queryMany(polledSQL, ids, func(i int, r *row) (err error) { looks[i].message, err = scanFollowed(r); return err })
 	// What a message is counted under is read where there is news of it: most looks find none.
 	var told [][]any
 	var places []int
 	for i, p := range all {
-		if err != nil || before[i].Status == "" {
+		l := &looks[i]
+		if l.before = l.message.Status; err != nil || l.before == "" {
 			continue
 		}
-		after[i] = follow(before[i], *p)
-		if newsOf(&before[i], &after[i]) != (news{}) {
+		if l.news = follow(&l.message, p); l.news != (news{}) {
 			told, places = append(told, ids[i]), append(places, i)
 		}
 	}
 	if err == nil {
-		err = t.queryMany(partySQL, told, func(n int, r *row) error { of[places[n]] = scanParty(r); return r.err })
+		err = t.queryMany(partySQL, told, func(n int, r *row) error { looks[places[n]].of = scanParty(r); return r.err })
 	}
 	for i, p := range all {
-		if err == nil && before[i].Status == "" {
+		if err == nil && looks[i].before == "" {
 			lost[i] = unchanged{nudgewire.ErrNotFound}
 		} else if err == nil {
-			err = t.finishPoll(s, p, &before[i], &after[i], &of[i])
+			err = t.finishPoll(s, p, &looks[i])
 		}
 	}
 	return lost, err
 }
 
-func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, before, m *nudgewire.Message, of *party) error {
-	if !p.Unasked {
-		t.counts[countPolls]++
-	}
-	t.messageStatus(before, m, of, p.At)
+// A polled message is one after a poll, and what that brought.
+type polled struct {
+	message nudgewire.Message
+	before  nudgewire.Status
+	news    news
+	of      party // where there is news
+}
+
+func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, l *polled) error {
+	m := &l.message
+	t.messagePolled(p, l)
 	err := t.put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
 		micro(m.NextPollAt), int64(m.Polls), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
-	if err == nil && failedNow(before, m) {
+	if err == nil && l.news.failed {
 		err = t.heedFailure(m, p.At, s)
 	}
 	return err

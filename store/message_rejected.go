@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-
-	"github.com/nudgewire/nudgewire"
 )
 
 // What the service rejects, and why, is counted by the hour beside the other counters: to look for
@@ -126,9 +124,4 @@ func tidyReason(text string) string {
 		return "no reason given"
 	}
 	return string(out)
-}
-
-// failedNow reports whether a look is the first that says failed.
-func failedNow(before, after *nudgewire.Message) bool {
-	return before.FailedAt.IsZero() && !after.FailedAt.IsZero()
 }

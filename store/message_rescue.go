@@ -146,14 +146,13 @@ func (t *tx) lapse(d *nudgewire.Message, now time.Time, owner string, known bool
 		if d.InDoubt(rule) == nudgewire.DoubtDrop {
 			state, reason = nudgewire.StateDropped, reason+"; it is let be, as on_doubt says"
 		}
-		if state == nudgewire.StateDropped {
-			t.peers.reached(d.Account, d.Phone, micro(now))
-		}
 		p := partyOfMessage(d)
+		if state == nudgewire.StateDropped {
+			t.mayHaveArrived(&p, micro(now))
+		}
 		t.messageState(d.ID, &p, state, reason, "")
 		return t.put(lapseSQL, int64(d.ID), reason, micro(now), string(state))
 	}
-	t.peers.reached(d.Account, d.Phone, micro(now))
 	_, err := t.putBack(d, comeback{
 		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
 		doubtful: true, keepOwner: true,

@@ -86,11 +86,12 @@ func (t *tx) resolveOne(d *nudgewire.Message, r nudgewire.Resolution, reason str
 		_, err = t.putBack(d, comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at, anew: true, keepOwner: true})
 	case nudgewire.ResolveAccepted:
 		t.messageState(d.ID, &p, nudgewire.StateAccepted, reason, "")
-		m := begin(nudgewire.Message{ID: d.ID, Reason: reason}, moment(t.at))
-		t.taken(&m, &p)
+		m := nudgewire.Message{ID: d.ID, Reason: reason}
+		begin(&m, moment(t.at))
+		t.messageTaken(&m, &p, false)
 		err = t.put(arrivedSQL, int64(d.ID), reason, t.at)
 	default:
-		t.peers.reached(d.Account, d.Phone, t.at)
+		t.mayHaveArrived(&p, t.at)
 		t.messageState(d.ID, &p, nudgewire.StateDropped, reason, "")
 		err = t.put(dropDoubtSQL, int64(d.ID), reason, t.at)
 	}

@@ -20,8 +20,8 @@ func ends(s nudgewire.Status) bool {
 	}
 }
 
-// begin is a message as it is first stored.
-func begin(m nudgewire.Message, at time.Time) nudgewire.Message {
+// begin makes m the message as it is first stored.
+func begin(m *nudgewire.Message, at time.Time) {
 	if m.AcceptedAt.IsZero() {
 		m.AcceptedAt = at
 	}
@@ -41,11 +41,12 @@ func begin(m nudgewire.Message, at time.Time) nudgewire.Message {
 	case m.NextPollAt.IsZero():
 		m.NextPollAt = m.AcceptedAt
 	}
-	return seen(m, m.Status, m.StatusAt)
+	seen(m, m.Status, m.StatusAt)
 }
 
-// follow is m after the poll p.
-func follow(m nudgewire.Message, p nudgewire.Poll) nudgewire.Message {
+// follow makes m the message after the poll p, and says what is new of it.
+func follow(m *nudgewire.Message, p *nudgewire.Poll) news {
+	before := known(m)
 	if !p.Unasked {
 		m.Polls++
 	}
@@ -63,7 +64,7 @@ func follow(m nudgewire.Message, p nudgewire.Poll) nudgewire.Message {
 		if !p.ToldAt.IsZero() {
 			m.ToldAt = p.ToldAt
 		}
-		m = seen(m, p.Status, p.At)
+		seen(m, p.Status, p.At)
 	}
 	if !m.Final {
 		m.NextPollAt = p.NextPollAt
@@ -71,11 +72,11 @@ func follow(m nudgewire.Message, p nudgewire.Poll) nudgewire.Message {
 	if m.Final || p.Final || ends(m.Status) {
 		m.Final, m.NextPollAt = true, time.Time{}
 	}
-	return m
+	return known(m).since(before)
 }
 
 // seen notes when a status was first seen.
-func seen(m nudgewire.Message, s nudgewire.Status, at time.Time) nudgewire.Message {
+func seen(m *nudgewire.Message, s nudgewire.Status, at time.Time) {
 	var first *time.Time
 	switch s {
 	case nudgewire.StatusSent:
@@ -87,29 +88,30 @@ func seen(m nudgewire.Message, s nudgewire.Status, at time.Time) nudgewire.Messa
 	case nudgewire.StatusFailed:
 		first = &m.FailedAt
 	default:
-		return m
+		return
 	}
 	if first.IsZero() {
 		*first = at
 	}
-	return m
 }
 
-// countSeen counts what is new in a message.
-func (t *tx) countSeen(before, after *nudgewire.Message) {
-	for _, c := range []struct {
-		is  bool
-		was bool
-		n   counter
-	}{
-		{!after.SentAt.IsZero(), !before.SentAt.IsZero(), countSent},
-		{!after.DeliveredAt.IsZero(), !before.DeliveredAt.IsZero(), countDelivered},
-		{!after.ReadAt.IsZero(), !before.ReadAt.IsZero(), countRead},
-		{!after.FailedAt.IsZero(), !before.FailedAt.IsZero(), countFailed},
-		{after.Status == nudgewire.StatusExpired, before.Status == nudgewire.StatusExpired, countExpired},
-	} {
-		if c.is && !c.was {
-			t.counts[c.n]++
-		}
+// news are what is known of a message. Whatever is read has arrived, though nobody said so before.
+type news struct{ sent, delivered, arrived, read, failed, expired bool }
+
+// known is all that is known of m.
+func known(m *nudgewire.Message) news {
+	n := news{
+		sent: !m.SentAt.IsZero(), delivered: !m.DeliveredAt.IsZero(), read: !m.ReadAt.IsZero(), failed: !m.FailedAt.IsZero(),
+		expired: m.Status == nudgewire.StatusExpired,
+	}
+	n.arrived = n.delivered || n.read
+	return n
+}
+
+// since is what of it was not known before.
+func (n news) since(before news) news {
+	return news{
+		n.sent && !before.sent, n.delivered && !before.delivered, n.arrived && !before.arrived, n.read && !before.read,
+		n.failed && !before.failed, n.expired && !before.expired,
 	}
 }

@@ -152,8 +152,8 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Message, send string, replaces nu
 		return err
 	}
 	p := partyOf(0, d.Trigger, sendsTemplate(send), d.Phone)
-	t.messageQueued(nudgewire.MessageID(id), &p, d.Reason)
-	t.leavesDue(d.Account, due)
+	p.account = d.Account
+	t.messageQueued(nudgewire.MessageID(id), &p, due, d.Reason)
 	return nil
 }
 

@@ -164,7 +164,7 @@ func (s *Store) ClaimPart(ctx context.Context, c nudgewire.PartClaim) (p nudgewi
 		p.State, p.UpdatedAt, p.RetryAt = nudgewire.PartUploading, moment(micro(c.At)), time.Time{}
 		p.Attempt++
 		r.Tally = c.Tally
-		t.peers.filesCount(true)
+		t.partState(&r, p.State, 0, 0)
 		err = t.put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), micro(c.At), p.Rows, p.Bytes, p.SHA256)
 		if err == nil {
 			err = t.setPartRows(p.RunID, p.Number, p.Ranges)
@@ -285,7 +285,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartWaiting {
 			return unchanged{nudgewire.ErrMoved}
 		}
-		t.peers.filesCount(p.State == nudgewire.PartAccepted || p.State == nudgewire.PartInDoubt)
+		t.partState(&r, p.State, old.Rows, int64(len(p.MessageIDs)))
 		err = t.put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
 			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
 		if err != nil {
@@ -293,7 +293,6 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		}
 		switch {
 		case p.State == nudgewire.PartAccepted:
-			t.partUploaded(&r, old.Rows, int64(len(p.MessageIDs)))
 			_, err = t.follow(&r, &p, s.first)
 		case p.State == nudgewire.PartWaiting && r.State == nudgewire.RunCancelled:
 			err = t.put(cancelPartsSQL, int64(p.RunID), r.Reason, t.at)

@@ -36,12 +36,9 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		if !allowed {
 			return unchanged{nudgewire.ErrMoved}
 		}
-		t.peers.filesCount(p.State == nudgewire.PartAccepted)
+		t.partState(&old, p.State, part.Rows, 0)
 		if err := t.put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
 			return err
-		}
-		if p.State == nudgewire.PartAccepted {
-			t.partUploaded(&old, part.Rows, 0)
 		}
 		switch {
 		case stays:
