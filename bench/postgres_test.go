@@ -117,7 +117,7 @@ func TestTablesAreWatched(t *testing.T) {
 	if err := l.watchTables(t.Context(), &out, time.Second, 100); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{fmt.Sprint(tablesRate, " webhooks a second for 1s beside 100 finished"), "messages", "counters_added"} {
+	for _, want := range []string{fmt.Sprint(tablesRate, " webhooks a second for 1s beside 100 finished"), "messages", "counts"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
 		}

@@ -77,9 +77,8 @@ var counterNames = [counterCount]string{
 }
 
 // Each writer counts in a row of its own, or all would wait for one. The view "counters" has the sums.
-var countSQL = statementOf(`INSERT INTO counters (name, value) VALUES (?1, ?2)
-		ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`).onPostgres(`INSERT INTO counters_added (name, writer, value) VALUES ($1, current_setting('nudgewire.writer')::bigint, $2)
-		ON CONFLICT (name, writer) DO UPDATE SET value = counters_added.value + excluded.value`)
+var countSQL = statementOf(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
+		ON CONFLICT (name, writer) DO UPDATE SET value = counts.value + excluded.value`)
 
 // writeCounts adds what the group counted.
 func (t *tx) writeCounts() error {

@@ -205,9 +205,7 @@ var arrivalWords = func() (words [len(ArrivalTimes) + 1]string) {
 }()
 
 // As with the counters, each writer adds to rows of its own.
-var hourSQL = statementOf(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)
-		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`).onPostgres(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, current_setting('nudgewire.writer')::bigint, $8)
+var hourSQL = statementOf(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {{writer}}, ?8)
 		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`)
 
 // writeHours adds what the group counted.

@@ -33,9 +33,8 @@ func (t *tx) see(connector string, at int64) {
 	t.seen = append(t.seen, lastSeen{connector, at})
 }
 
-var lastSeenSQL = statementOf(`INSERT INTO counters (name, value) VALUES (?1, ?2)
-		ON CONFLICT (name) DO UPDATE SET value = CASE WHEN excluded.value > counters.value THEN excluded.value ELSE counters.value END`).onPostgres(`INSERT INTO counters_added (name, writer, value) VALUES ($1, current_setting('nudgewire.writer')::bigint, $2)
-		ON CONFLICT (name, writer) DO UPDATE SET value = CASE WHEN excluded.value > counters_added.value THEN excluded.value ELSE counters_added.value END`)
+var lastSeenSQL = statementOf(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
+		ON CONFLICT (name, writer) DO UPDATE SET value = CASE WHEN excluded.value > counts.value THEN excluded.value ELSE counts.value END`)
 
 // writeLastSeen stores what the batch saw.
 func (t *tx) writeLastSeen() error {

@@ -130,9 +130,8 @@ func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) err
 
 var (
 	erasedSQL   = statementOf(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
-	setCountSQL = statementOf(`INSERT INTO counters (name, value) VALUES (?1, ?2)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`).onPostgres(`INSERT INTO counters_kept (name, value) VALUES ($1, $2)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`)
+	setCountSQL = statementOf(`INSERT INTO counts (name, writer, value) VALUES (?1, 0, ?2)
+		ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`)
 )
 
 // Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.

@@ -87,20 +87,13 @@ func (t *tx) addUnused(key unusedKey, id int64) {
 
 var (
 	unusedSQL = statementOf(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
-		VALUES (?1, ?2, ?3, 0, ?4, ?5, ?5, 0, ?6)
+		VALUES (?1, ?2, ?3, {{writer}}, ?4, ?5, ?5, 0, ?6)
 		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
 			n = CASE WHEN unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
 			first_at = CASE WHEN unused.n > 0 AND unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
-			last_at = excluded.last_at, event_id = excluded.event_id`).onPostgres(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
-		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, $4, $5, $5, 0, $6)
-		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
-			n = CASE WHEN unused.last_at > $7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
-			first_at = CASE WHEN unused.n > 0 AND unused.last_at > $7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
 			last_at = excluded.last_at, event_id = excluded.event_id`)
 	usedAgainSQL = statementOf(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
-		VALUES (?1, ?2, ?3, 0, 0, 0, 0, ?4, 0)
-		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`).onPostgres(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
-		VALUES ($1, $2, $3, current_setting('nudgewire.writer')::bigint, 0, 0, 0, $4, 0)
+		VALUES (?1, ?2, ?3, {{writer}}, 0, 0, 0, ?4, 0)
 		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`)
 )
 

@@ -60,7 +60,7 @@ func (t *tx) countRejection(state, reason string) {
 	t.countNamed(rejectedFrom(hour) + key)
 }
 
-var trimCountsSQL = statementOf(`DELETE FROM counters WHERE name >= ?1 AND name < ?2`).onPostgres(`DELETE FROM counters_added WHERE name >= $1 AND name < $2`)
+var trimCountsSQL = statementOf(`DELETE FROM counts WHERE name >= ?1 AND name < ?2`)
 
 // trimRejections forgets what is a day old.
 func (t *tx) trimRejections() error {

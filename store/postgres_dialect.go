@@ -18,6 +18,7 @@ var postgresDialect = dialect{
 		"{{skip locked}}", "FOR UPDATE SKIP LOCKED",
 		"{{checked}}", " || ''",
 		"{{for update}}", "FOR UPDATE",
+		"{{writer}}", "current_setting('nudgewire.writer')::bigint",
 	),
 	numbered: true,
 }

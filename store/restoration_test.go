@@ -599,7 +599,7 @@ func (c *copying) unsigned() {
 	c.Helper()
 	db, err := openFile(c.path(), nil)
 	c.must(err)
-	_, err = db.ExecContext(context.Background(), "DELETE FROM counters WHERE name LIKE 'instance/%'")
+	_, err = db.ExecContext(context.Background(), "DELETE FROM counts WHERE name LIKE 'instance/%'")
 	c.must(errors.Join(err, db.Close()))
 }
 
@@ -630,7 +630,7 @@ func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
 				_, err = db.ExecContext(context.Background(), sql)
 				c.must(errors.Join(err, db.Close()))
 			}
-			change("CREATE TRIGGER cut_off BEFORE INSERT ON counters WHEN new.name = 'instance/token' BEGIN SELECT raise(ABORT, 'cut off'); END")
+			change("CREATE TRIGGER cut_off BEFORE INSERT ON counts WHEN new.name = 'instance/token' BEGIN SELECT raise(ABORT, 'cut off'); END")
 			if s, err := Open(c.Context(), Options{DSN: "sqlite:" + c.path()}); err == nil {
 				c.must(s.Close())
 				c.Error("it starts without a token")

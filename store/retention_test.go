@@ -133,7 +133,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	if n := left["sent_once"]; n == 0 || n != left["keys"] {
 		t.Errorf("%d keys were sent to once, and %d keys are left", n, left["keys"])
 	}
-	for _, table := range []string{"sent_once", "keys", "counters", "trigger_names", "error_texts", "consents"} {
+	for _, table := range []string{"sent_once", "keys", "counts", "trigger_names", "error_texts", "consents"} {
 		delete(left, table)
 	}
 	if len(left) > 0 {

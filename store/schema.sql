@@ -807,10 +807,17 @@ CREATE TABLE renames (
 	PRIMARY KEY (about, was, name)
 ) {{clustered}};
 
-CREATE TABLE counters{{postgres only}}_kept{{end}} (
-	name  TEXT   NOT NULL PRIMARY KEY,
-	value BIGINT NOT NULL
-);
+-- Figures by name; the view counters has them. What is added to has a row for each writer, or all would wait for one; what is set has one, of
+-- writer 0, who is nobody.
+CREATE TABLE counts (
+	name   TEXT   NOT NULL,
+	writer BIGINT NOT NULL,
+	value  BIGINT NOT NULL,
+	PRIMARY KEY (name, writer)
+) {{clustered}}{{postgres only}}WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000){{end}};
+
+CREATE VIEW counters AS
+	SELECT name, CAST(CASE WHEN name >= 'last_event/' AND name < 'last_event0' THEN max(value) ELSE sum(value) END AS BIGINT) AS value FROM counts GROUP BY name;
 
 -- What happened in each hour, as counts that are added to; see commit_hours.go. hour is hours since 1970 UTC. about is connector,
 -- trigger or job, and name is its name. what is what happened; detail is the kind of an event, the outcome of a decision, or the template
@@ -898,19 +905,6 @@ CREATE SEQUENCE message_numbers INCREMENT BY 4096;
 CREATE SEQUENCE rejected_numbers INCREMENT BY 1024;
 CREATE SEQUENCE run_numbers;
 CREATE SEQUENCE outgoing_numbers INCREMENT BY 4096;
-
--- Counters that are added to have a row for each writer; see postgres_peers.go.
-CREATE TABLE counters_added (
-	name   TEXT   NOT NULL,
-	writer BIGINT NOT NULL,
-	value  BIGINT NOT NULL,
-	PRIMARY KEY (name, writer)
-) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-
-CREATE VIEW counters AS
-	SELECT name, value FROM counters_kept
-	UNION ALL
-	SELECT name, CAST(CASE WHEN name >= 'last_event/' AND name < 'last_event0' THEN max(value) ELSE sum(value) END AS BIGINT) FROM counters_added GROUP BY name;
 
 -- Processes that write, each with the end of its lease by the clock of the database, and what it tells of itself with each beat: how far its
 -- clock is ahead of the database's, and what it did in the last minute; see postgres_nodes.go.

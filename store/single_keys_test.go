@@ -221,7 +221,7 @@ func TestOldRowsGetTheirKeys(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{`DELETE FROM keys`, `DELETE FROM counters WHERE name LIKE 'keyed/%'`} {
+	for _, statement := range []string{`DELETE FROM keys`, `DELETE FROM counts WHERE name LIKE 'keyed/%'`} {
 		if err := tryExec(t, path, statement); err != nil {
 			t.Fatal(err)
 		}

@@ -32,6 +32,7 @@ var sqliteDialect = dialect{
 		"{{skip locked}}", "", // PostgreSQL: FOR UPDATE SKIP LOCKED; a single writer has nobody to skip
 		"{{checked}}", "", // PostgreSQL: || '', so that a condition on a row that is known by its number leads to no index
 		"{{for update}}", "", // PostgreSQL: FOR UPDATE, wherever a change depends on the row that it reads
+		"{{writer}}", "0", // PostgreSQL: the number of the writer that asks, of whom there are several
 		"{{begin}}", "BEGIN IMMEDIATE", // PostgreSQL: BEGIN
 		// Placeholders stay "?1" (PostgreSQL: "$1", which SQLite would take for a name).
 	),

@@ -114,7 +114,7 @@ func TestALogThatWasCutOffBetweenTwoLooksIsSeen(t *testing.T) {
 	if err := os.Truncate(path+"-wal", 100*testFrame); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(execOn(e.conn, "BEGIN IMMEDIATE"), execOn(e.conn, "UPDATE counters SET value = value + 1"), execOn(e.conn, "COMMIT")); err != nil {
+	if err := errors.Join(execOn(e.conn, "BEGIN IMMEDIATE"), execOn(e.conn, "UPDATE counts SET value = value + 1"), execOn(e.conn, "COMMIT")); err != nil {
 		t.Fatal(err)
 	}
 	mustBeClosed(t, s, path+"-wal")

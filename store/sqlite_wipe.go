@@ -38,7 +38,7 @@ func rewriteIfDue(ctx context.Context, c connector) (err error) {
 	if err := rewriteFile(ctx, db); err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, `UPDATE counters SET value = 0 WHERE name = ?1`, rewriteDue)
+	_, err = db.ExecContext(ctx, `UPDATE counts SET value = 0 WHERE name = ?1`, rewriteDue)
 	return err
 }
 

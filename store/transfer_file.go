@@ -149,7 +149,7 @@ func keepNumbers(ctx context.Context, to *sql.DB, last [sequenceCount]int64) err
 		set[numbersPrefix+strconv.Itoa(of)] = max(0, n-known)
 	}
 	for name, n := range set {
-		if _, err := to.ExecContext(ctx, `INSERT INTO counters (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, n); err != nil {
+		if _, err := to.ExecContext(ctx, `INSERT INTO counts (name, writer, value) VALUES (?1, 0, ?2) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`, name, n); err != nil {
 			return fmt.Errorf("newest numbers: %w", err)
 		}
 	}

@@ -40,7 +40,7 @@ func sharesData(ctx context.Context, conn *pgx.Conn, where string) error {
 		return &TransferError{"the data of this database is being moved by \"nudgewire store copy\"", "wait for it to end"}
 	}
 	if err == nil {
-		err = conn.QueryRow(ctx, `SELECT coalesce(max(value) FILTER (WHERE name = $1), 0), coalesce(max(value) FILTER (WHERE name = $2), 0) FROM counters_kept`, movedAt, expectedAt).Scan(&at, &expected)
+		err = conn.QueryRow(ctx, `SELECT coalesce(max(value) FILTER (WHERE name = $1), 0), coalesce(max(value) FILTER (WHERE name = $2), 0) FROM counts`, movedAt, expectedAt).Scan(&at, &expected)
 	}
 	switch {
 	case err == nil && at > 0:
@@ -52,12 +52,12 @@ func sharesData(ctx context.Context, conn *pgx.Conn, where string) error {
 }
 
 func notArrived(where string) error {
-	return &UnfinishedError{where, "in " + where + ", DELETE FROM counters_kept WHERE name = '" + expectedAt + "'"}
+	return &UnfinishedError{where, "in " + where + ", DELETE FROM counts WHERE name = '" + expectedAt + "'"}
 }
 
 // arrived is an *UnfinishedError for those who read where data should have come to and did not.
 func arrived(ctx context.Context, q querier, where string) error {
-	expected, err := readNumber(ctx, q, `SELECT coalesce(max(value), 0) FROM counters_kept WHERE name = '`+expectedAt+`'`)
+	expected, err := readNumber(ctx, q, `SELECT coalesce(max(value), 0) FROM counts WHERE name = '`+expectedAt+`'`)
 	if err == nil && expected > 0 {
 		return notArrived(where)
 	}
@@ -67,12 +67,12 @@ func arrived(ctx context.Context, q querier, where string) error {
 // expect has the database say that it is not whole, until the transaction that brings the data, and takes this mark away with all other
 // counters, is committed.
 func (s *dataServer) expect(ctx context.Context) error {
-	_, err := s.conn.ExecContext(ctx, `INSERT INTO counters_kept (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, expectedAt, micro(time.Now()))
+	_, err := s.conn.ExecContext(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`, expectedAt, micro(time.Now()))
 	return wrap(err, "mark the new place")
 }
 
 func movedServer(where string, at int64) error {
-	return &MovedError{To: "a SQLite file", At: moment(at), Undo: "in " + where + ", DELETE FROM counters_kept WHERE name LIKE 'moved/%'"}
+	return &MovedError{To: "a SQLite file", At: moment(at), Undo: "in " + where + ", DELETE FROM counts WHERE name LIKE 'moved/%'"}
 }
 
 func openServer(ctx context.Context, dsn string) (_ *dataServer, err error) {
@@ -130,7 +130,7 @@ func (s *dataServer) close() (err error) {
 func (s *dataServer) empty(ctx context.Context, tables []ledgerTable) error {
 	for i := range tables {
 		name := tables[i].name
-		if name == "counters" {
+		if name == "counts" {
 			continue // totals say nothing of anybody; those that are here go
 		}
 		var rows bool
@@ -152,48 +152,16 @@ func (s *dataServer) take(ctx context.Context, from querier, t *ledgerTable, don
 	}
 	defer func() { err = errors.Join(err, r.end()) }()
 	rows := &copyRows{rowReader: r, digest: &d, done: done, tell: tell}
-	if t.name == "counters" {
-		return d, s.takeCounters(ctx, rows)
+	if t.name == "counts" { // with the mark that the data is not here yet
+		if _, err := s.conn.ExecContext(ctx, `DELETE FROM counts`); err != nil {
+			return d, err
+		}
 	}
 	err = s.conn.Raw(func(driver any) error {
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, rows)
 		return err
 	})
 	return d, wrap(err, "write %s", t.name)
-}
-
-// takeCounters divides counters into those that are set and those that each writer adds to: writer 0 is none that lives.
-func (s *dataServer) takeCounters(ctx context.Context, rows *copyRows) error {
-	if _, err := s.conn.ExecContext(ctx, `DELETE FROM counters_kept`); err != nil {
-		return err
-	}
-	if _, err := s.conn.ExecContext(ctx, `DELETE FROM counters_added`); err != nil {
-		return err
-	}
-	for rows.Next() {
-		v, err := rows.Values()
-		if err != nil {
-			return err
-		}
-		into := `INSERT INTO counters_kept (name, value) VALUES ($1, $2)`
-		if isAdded(v[0].(string)) {
-			into = `INSERT INTO counters_added (name, value, writer) VALUES ($1, $2, 0)`
-		}
-		if _, err := s.conn.ExecContext(ctx, into, v...); err != nil {
-			return fmt.Errorf("write counters: %w", err)
-		}
-	}
-	return nil
-}
-
-// isAdded reports whether a counter is added to (countSQL, lastSeenSQL), and not set (setCountSQL).
-func isAdded(name string) bool {
-	for _, prefix := range []string{lastSeenPrefix, verdictPrefix, rejectedPrefix, retentionRemoved} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return name == retentionDead || !strings.Contains(name, "/")
 }
 
 // copyRows hands rows to COPY, in texts that PostgreSQL keeps.
@@ -254,7 +222,7 @@ func (s *dataServer) given(ctx context.Context) (last [sequenceCount]int64, err 
 // moved is a *MovedError where the data was moved, unless it was to the same place: that is empty, or it would not be asked.
 func (s *dataServer) moved(ctx context.Context, again int64) error {
 	var at, to int64
-	err := s.conn.QueryRowContext(ctx, `SELECT coalesce(max(CASE WHEN name = $1 THEN value END), 0), coalesce(max(CASE WHEN name = $2 THEN value END), 0) FROM counters_kept`, movedAt, movedTo).Scan(&at, &to)
+	err := s.conn.QueryRowContext(ctx, `SELECT coalesce(max(CASE WHEN name = $1 THEN value END), 0), coalesce(max(CASE WHEN name = $2 THEN value END), 0) FROM counts`, movedAt, movedTo).Scan(&at, &to)
 	if err == nil && at > 0 && to != again {
 		return movedServer(s.where, at)
 	}
@@ -262,7 +230,7 @@ func (s *dataServer) moved(ctx context.Context, again int64) error {
 }
 
 func (s *dataServer) mark(ctx context.Context, to int64) error {
-	_, err := s.conn.ExecContext(ctx, `INSERT INTO counters_kept (name, value) VALUES ($1, $2), ($3, $4) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+	_, err := s.conn.ExecContext(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2), ($3, 0, $4) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`,
 		movedAt, micro(time.Now()), movedTo, to)
 	return wrap(err, "mark the old data")
 }

@@ -68,7 +68,7 @@ const (
 // stays reports whether a row is of its own place, and does not move.
 func (t *ledgerTable) stays(row []any) bool {
 	switch t.name {
-	case "counters":
+	case "counts":
 	case "console_sessions", "console_links": // whoever had signed in does so anew
 		return true
 	default:

@@ -70,7 +70,7 @@ func TestMovedDataDecidesTheSame(t *testing.T) {
 			return dsn
 		},
 		Unmark: func(t testing.TB, dsn string) {
-			onServer(t, dsn, `DELETE FROM counters_kept WHERE name LIKE 'moved/%'`)
+			onServer(t, dsn, `DELETE FROM counts WHERE name LIKE 'moved/%'`)
 		},
 	}
 	t.Run("from a file to PostgreSQL", func(t *testing.T) { runMove(t, toServer) })
