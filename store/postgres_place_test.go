@@ -86,6 +86,13 @@ func TestADumpThatIsRestoredIsInReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := queueOne(t, s, 1)
+	paused := nudgewire.Run{
+		Job: "winback", Slot: "1", DueAt: time.Now(), Cause: nudgewire.CauseCron, State: nudgewire.RunPaused, Before: nudgewire.RunUploading, Reason: "its job is off",
+		Stopped: nudgewire.StopConfig, Held: "is off", Category: nudgewire.Marketing, Deliver: nudgewire.DeliverCSV, CreatedAt: time.Now(),
+	}
+	if paused.ID, _, err = s.StartRun(t.Context(), paused); err != nil {
+		t.Fatal(err)
+	}
 	shut(t, s)
 	if err := server.Run(t.Context(), "pg_dump", "--format=custom", "--file="+file, address); err != nil {
 		t.Fatal(err)
@@ -133,6 +140,9 @@ func TestADumpThatIsRestoredIsInReview(t *testing.T) {
 	}
 	if err := s.PrepareReview(t.Context(), time.Now(), false); err != nil {
 		t.Fatal(err)
+	}
+	if r, err := s.Run(t.Context(), paused.ID); err != nil || r.Stopped != nudgewire.StopDoubt || r.Before != nudgewire.RunUploading {
+		t.Errorf("the run that the config paused is paused by %s before %s, %v", r.Stopped, r.Before, err)
 	}
 	if _, err := s.EndReview(t.Context(), time.Time{}); err != nil || review(s) != "" {
 		t.Errorf("the review does not end: %v, %q", err, review(s))

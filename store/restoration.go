@@ -303,7 +303,8 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was nudgewire.State, err e
 var settleReviewSQL = statementOf(`UPDATE restorations SET until_at = ?2 WHERE id = ?1`)
 
 // PrepareReview ends what the first start over restored data does: it puts in doubt what is due by the rules of now, pauses
-// the runs that were open in the copy, and notes up to when what was due may have been sent. Afterwards it does nothing.
+// the runs that were open in the copy until a person resumes them, those too that the config had paused, and notes up to when what was due may
+// have been sent. Afterwards it does nothing.
 func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool) error {
 	end, err := s.reviewTurn(ctx)
 	if err != nil {
@@ -319,12 +320,15 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 	}
 	open, err := s.OpenRuns(ctx, "")
 	for i := 0; err == nil && i < len(open); i++ {
-		run := open[i]
-		if run.State == nudgewire.RunPaused || run.ID > r.LastRun {
+		run, from := open[i], open[i].State
+		byConfig := from == nudgewire.RunPaused && run.Stopped == nudgewire.StopConfig // it would go on by itself
+		if run.ID > r.LastRun || from == nudgewire.RunPaused && !byConfig {
 			continue
 		}
-		from := run.State
-		run.Before, run.State, run.Stopped, run.Owner, run.LeaseEnd = from, nudgewire.RunPaused, nudgewire.StopDoubt, "", time.Time{}
+		if !byConfig {
+			run.Before = from
+		}
+		run.State, run.Stopped, run.Held, run.Owner, run.LeaseEnd = nudgewire.RunPaused, nudgewire.StopDoubt, "", "", time.Time{}
 		run.Reason = "the data was restored: whoever had it may have gone on with this run; look at the service's list of campaigns before it is resumed"
 		err = s.SetRun(ctx, "", run, from)
 	}

@@ -445,12 +445,29 @@ func TestRunsOfACopyArePaused(t *testing.T) {
 			t.Fatal(i)
 		}
 	}
-	c.restore()
-	for i, state := range states {
-		r, err := c.Store.Run(c.Context(), nudgewire.RunID(i+1))
-		if c.must(err); r.State != nudgewire.RunPaused || r.Before != state || !strings.Contains(r.Reason, "the data was restored") {
-			t.Errorf("run %d: %s before %s: %s", r.ID, r.State, r.Before, r.Reason)
+	// The config paused one, which would let it go on by itself, and a person another, who knows of it.
+	for i, stop := range []nudgewire.RunStop{nudgewire.StopConfig, nudgewire.StopPerson} {
+		r := nudgewire.Run{
+			Job: fmt.Sprint("paused ", i), Slot: "s", DueAt: c.now, Cause: nudgewire.CauseCron, State: nudgewire.RunUploading, Category: nudgewire.Marketing, Deliver: nudgewire.DeliverCSV, CreatedAt: c.now,
 		}
+		var err error
+		r.ID, _, err = c.StartRun(c.Context(), r)
+		c.must(err)
+		r.State, r.Before, r.Stopped, r.Reason = nudgewire.RunPaused, nudgewire.RunUploading, stop, "as it was"
+		if stop == nudgewire.StopConfig {
+			r.Held = "is off"
+		}
+		c.must(c.SetRun(c.Context(), "", r, nudgewire.RunUploading))
+	}
+	c.restore()
+	for i, state := range append(states, nudgewire.RunUploading) {
+		r, err := c.Store.Run(c.Context(), nudgewire.RunID(i+1))
+		if c.must(err); r.State != nudgewire.RunPaused || r.Before != state || r.Stopped != nudgewire.StopDoubt || r.Held != "" || !strings.Contains(r.Reason, "the data was restored") {
+			t.Errorf("run %d: %s before %s by %s: %s", r.ID, r.State, r.Before, r.Stopped, r.Reason)
+		}
+	}
+	if r, err := c.Store.Run(c.Context(), nudgewire.RunID(len(states)+2)); err != nil || r.Stopped != nudgewire.StopPerson || r.Reason != "as it was" {
+		t.Errorf("a person's pause is %s: %s (%v)", r.Stopped, r.Reason, err)
 	}
 	if mine, err := c.ClaimRuns(c.Context(), "me", c.now, c.now.Add(time.Minute), nil); err != nil || len(mine) != 0 {
 		t.Errorf("%d runs are claimed (%v)", len(mine), err)
