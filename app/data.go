@@ -37,6 +37,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Observer:  a.observer(),
 		Version:   a.opt.Version,
 		Config:    a.configInUse,
+		Now:       a.opt.Now,
 
 		Tells:      func(about, word string) []string { return a.outgoing.Load().Tells(about, word) },
 		OnOutgoing: a.wakeOutbox,

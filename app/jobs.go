@@ -29,7 +29,7 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 	s := scheduler.New(scheduler.Options{
 		Store: a.store, Line: a.line, Facts: scheduler.NewHistory(a.store),
-		Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.opt.JobClock, Runs: cfg.Server.ListsAtOnce,
+		Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.sharedClock, Runs: cfg.Server.ListsAtOnce,
 		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
 		Restored: func() (time.Time, bool) {
 			_, review := a.store.InReview()
@@ -55,6 +55,10 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 	s.Use(cfg.Jobs)
 	return s
 }
+
+// sharedClock is what fires jobs and dates their files: the clock of the database once this node is off it, so that another node that goes on
+// with a run finds times by its own.
+func (a *App) sharedClock() time.Time { return a.opt.JobClock().Add(-a.store.ClockAhead()) }
 
 // line is how uploads of an account leave.
 func (a *App) line(name string) scheduler.Line {
