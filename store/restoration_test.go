@@ -474,6 +474,56 @@ func TestRunsOfACopyArePaused(t *testing.T) {
 	}
 }
 
+// A file that was leaving when the copy was made is counted by the word that ends its doubt, and what the copy had counted stays counted.
+func TestRowsUploadedAroundACopyAreCountedOnce(t *testing.T) {
+	c := openCopying(t)
+	run := nudgewire.Run{Job: "j", Slot: "s", DueAt: c.now, Cause: nudgewire.CauseCron, State: nudgewire.RunUploading, Category: nudgewire.Marketing, Deliver: nudgewire.DeliverCSV, CreatedAt: c.now, Owner: "me", LeaseEnd: c.now.Add(time.Minute)}
+	var parts []nudgewire.Part
+	for i := range int64(2) {
+		parts = append(parts, nudgewire.Part{Number: int(i) + 1, Ranges: nudgewire.RowRanges{{First: 5*i + 1, Last: 5*i + 5}}, Rows: 5, State: nudgewire.PartWaiting, UpdatedAt: c.now})
+	}
+	var err error
+	run.ID, _, err = c.StartRunOf(c.Context(), run, parts)
+	c.must(err)
+	for i := range parts {
+		point, err := c.Point(c.Context())
+		c.must(err)
+		one := parts[i]
+		one.RunID, one.List, one.Bytes, one.SHA256 = run.ID, run.ID, 1, "x"
+		var claimed bool
+		if parts[i], claimed, err = c.ClaimPart(c.Context(), nudgewire.PartClaim{Owner: "me", At: c.now, Point: point, Part: one}); err != nil || !claimed {
+			t.Fatal(claimed, err)
+		}
+	}
+	end := func(p nudgewire.Part, state nudgewire.PartState) {
+		p.State, p.Reason = state, "as the test says"
+		c.must(c.FinishPart(c.Context(), p))
+	}
+	counted := func() (n int64) {
+		all, err := c.Hours(c.Context(), HourQuery{From: c.now.Add(-24 * time.Hour), Until: c.now.Add(24 * time.Hour), What: []string{"uploaded"}})
+		c.must(err)
+		for _, one := range all {
+			n += one.N
+		}
+		return n
+	}
+	end(parts[0], nudgewire.PartAccepted)
+	c.restore()
+	if n := counted(); n != 5 {
+		t.Errorf("the copy counts %d rows", n)
+	}
+	end(parts[1], nudgewire.PartInDoubt)
+	_, err = c.EndReview(c.Context(), time.Time{})
+	c.must(err)
+	r, err := c.Store.Run(c.Context(), run.ID)
+	c.must(err)
+	parts[1].State, parts[1].Resolved = nudgewire.PartAccepted, "by Ann"
+	c.must(c.ResolvePart(c.Context(), r.State, r, parts[1]))
+	if n := counted(); n != 10 {
+		t.Errorf("after the word %d rows are counted", n)
+	}
+}
+
 // What rules put off in the copy may have been let go by other rules.
 func TestWhatRulesPutOffIsDoubtedUnderOtherRules(t *testing.T) {
 	for _, other := range []bool{false, true} {

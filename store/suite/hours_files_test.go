@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -92,6 +93,37 @@ var uploads = map[string]struct {
 		l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
 		l.endPart(p, nudgewire.PartAccepted)
 	}, rowsOfPart},
+	"killed between its upload and the commit, in doubt by the next start, then a person's word": {func(l *ledger, r nudgewire.Run, _ nudgewire.Part) {
+		*l = *reopenAfter(l.t, l)
+		l.at(noon)
+		same(l.t, "after the kill", int64(0), l.uploaded())
+		p := l.endPart(l.part(r.ID, 1), nudgewire.PartInDoubt)
+		same(l.t, "in doubt", int64(0), l.uploaded())
+		l.saysOfPart(p, nudgewire.PartAccepted)
+	}, rowsOfPart},
+	"accepted, then somebody on it is forgotten": {func(l *ledger, _ nudgewire.Run, p nudgewire.Part) {
+		more, err := l.claim(l.listed("2", []nudgewire.Phone{"447700900101"}).ID, 1, noon)
+		l.must(err)
+		l.endPart(p, nudgewire.PartAccepted)
+		l.endPart(more, nudgewire.PartAccepted)
+		l.must(l.Forget(l.ctx, []nudgewire.Phone{"447700900101"}, "by hand"))
+		orders, err := l.Erasures(l.ctx)
+		l.must(err)
+		if waits, err := l.Erase(l.ctx, orders); err != nil || waits != "" {
+			l.t.Fatalf("it waits for %q, %v", waits, err)
+		}
+	}, rowsOfPart + 1},
+	"accepted, then its run goes by its age": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
+		l.endPart(p, nudgewire.PartAccepted)
+		l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
+		l.ended("2", nudgewire.PartAccepted) // the newest stays
+		l.at(noon.Add(200 * day))
+		_, err := l.Retain(l.ctx, store.Retention{Lists: 30 * day, Runs: 110 * day, Phones: 105 * day}, noon.Add(200*day))
+		l.must(err)
+		if _, err := l.Run(l.ctx, r.ID); !errors.Is(err, nudgewire.ErrNotFound) {
+			l.t.Errorf("the run is there: %v", err)
+		}
+	}, 2 * rowsOfPart},
 	"in doubt, its run cancelled, then a person's word": {func(l *ledger, r nudgewire.Run, p nudgewire.Part) {
 		p = l.endPart(p, nudgewire.PartInDoubt)
 		l.mustSet(l.run(r.ID), nudgewire.RunCancelled)
@@ -114,5 +146,27 @@ func (s suite) hoursOfFiles(t *testing.T) {
 			one.then(l, r, p)
 			same(t, "rows that were uploaded", one.want, l.uploaded())
 		})
+	}
+}
+
+// nodesCountUploads has two nodes upload parts of one list, of which one is answered after the other node took its uploader for dead.
+func (p pair) nodesCountUploads(t *testing.T) {
+	a, b := p.two(t)
+	r := a.uploading("1", 3)
+	_, err := a.ClaimRuns(a.ctx, owner, noon, noon.Add(time.Minute), nil)
+	a.must(err)
+	var parts []nudgewire.Part
+	for i, l := range []*ledger{a, b, a} {
+		one, err := l.claim(r.ID, i+1, noon)
+		l.must(err)
+		parts = append(parts, one)
+	}
+	a.endPart(parts[0], nudgewire.PartAccepted)
+	b.endPart(parts[1], nudgewire.PartAccepted)
+	b.endPart(parts[2], nudgewire.PartInDoubt)
+	a.endPart(parts[2], nudgewire.PartAccepted)
+	moved(t, "the other's word that comes late", b.FinishPart(b.ctx, parts[2]))
+	for _, l := range []*ledger{a, b} {
+		same(t, "rows that were uploaded", int64(3*rowsOfPart), l.uploaded())
 	}
 }
