@@ -16,6 +16,18 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
+// A start asks for the few events that are requests of data, and must not read all the others for it.
+func TestRequestsOfDataAreFoundAmongAllEvents(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	plan, err := list(t.Context(), s, "EXPLAIN QUERY PLAN "+dataRequestsSQL, []any{int64(0), int64(1)}, func(r *row) (string, error) {
+		r.next = 3
+		return r.text(), r.err
+	})
+	if err != nil || len(plan) != 1 || !strings.Contains(plan[0], "USING COVERING INDEX events_data_requests") {
+		t.Errorf("%q (%v)", plan, err)
+	}
+}
+
 // Whatever runs for every event, send and look, or waits for an answer, must find its rows
 // by an index that history does not lengthen: SQLite is asked how it would.
 func TestNothingHotWalksHistory(t *testing.T) {

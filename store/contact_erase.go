@@ -271,7 +271,7 @@ func (e *eraser) collect(ctx context.Context) error {
 		})
 }
 
-var blotEventSQL = statementOf(`UPDATE events SET content_type = ?2, facts = ?3, payload = ?4 WHERE id = ?1`)
+var blotEventSQL = statementOf(`UPDATE events SET content_type = ?2, content = ?3 WHERE id = ?1`)
 
 // payloads goes through what events carried, for who is named in that of somebody else. Of an event that is forgotten nothing stays
 // (see eraseEvent).
@@ -282,8 +282,8 @@ func (e *eraser) payloads(ctx context.Context) error {
 		payload     []byte
 	}
 	blot := func(r *row) (l load, found bool, err error) {
-		l = load{r.int(), r.text(), r.text(), nil}
-		l.payload, err = unpack(r.blob())
+		l = load{id: r.int(), kind: r.text()}
+		l.facts, l.payload, err = unpackContent(r.blob())
 		if err != nil {
 			return l, false, fmt.Errorf("event %d: %w", l.id, err)
 		}
@@ -296,7 +296,7 @@ func (e *eraser) payloads(ctx context.Context) error {
 	for after, n := int64(0), perErase; n == perErase; {
 		n = 0
 		var due []int64
-		err := e.rows(ctx, `SELECT id, content_type, facts, payload FROM events WHERE id > ?1 AND cleared = '' ORDER BY id LIMIT ?2`, []any{after, int64(perErase)}, func(r *row) error {
+		err := e.rows(ctx, `SELECT id, content_type, content FROM events WHERE id > ?1 AND cleared = '' ORDER BY id LIMIT ?2`, []any{after, int64(perErase)}, func(r *row) error {
 			n++
 			l, found, err := blot(r)
 			if after = l.id; found && !e.events[l.id] {
@@ -311,7 +311,7 @@ func (e *eraser) payloads(ctx context.Context) error {
 					var found bool
 					err := t.query(eventLoadSQL, func(r *row) (err error) { l, found, err = blot(r); return err }, id)
 					if err == nil && found {
-						err = t.put(blotEventSQL, id, l.kind, l.facts, pack(l.payload))
+						err = t.put(blotEventSQL, id, l.kind, packContent(l.facts, l.payload))
 					}
 					if err != nil {
 						return err
@@ -327,7 +327,7 @@ func (e *eraser) payloads(ctx context.Context) error {
 	return nil
 }
 
-var eventLoadSQL = statementOf(`SELECT id, content_type, facts, payload FROM events WHERE id = ?1 AND cleared = '' {{for update}}`)
+var eventLoadSQL = statementOf(`SELECT id, content_type, content FROM events WHERE id = ?1 AND cleared = '' {{for update}}`)
 
 var eraseDecisionSQL = statementOf(`UPDATE decisions SET reason = ?3, key = '', clauses = ?4 WHERE event_id = ?1 AND number = ?2`)
 
@@ -492,7 +492,7 @@ func (e *eraser) ownEvents(ctx context.Context) error {
 	return nil
 }
 
-var eraseEventSQL = statementOf(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', facts = '', payload = ?4 WHERE id = ?1`)
+var eraseEventSQL = statementOf(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', content = ?4 WHERE id = ?1`)
 
 // eraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
 func (t *tx) eraseEvent(id int64) error {

@@ -147,7 +147,7 @@ func (e *erasing) holds(phone string) (found []string) {
 			}
 			e.must(rows.Scan(into...))
 			for i, v := range values {
-				if columns[i] == "payload" {
+				if table == "events" && columns[i] == "content" {
 					plain, err := unpack(v)
 					e.must(err)
 					v = plain
@@ -257,7 +257,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 	for _, other := range []string{
 		// changed or dropped with their row
 		"events.phone", "messages.phone", "messages.sent_as", "tombstones.phone", "tombstones.correlation_key", "blocks.phone", "opt_outs.phone", "consents.phone",
-		"events.content_type", "events.facts", "events.payload", "messages.zone", "forgetting.phone",
+		"events.content", "events.content_type", "messages.zone", "forgetting.phone",
 		// names, states and hashes, which no contact chooses
 		"events.connector", "events.kind", "events.content_key", "messages.trigger_name", "messages.category", "messages.state", "messages.owner", "messages.config",
 		"messages.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.status", "tombstones.trigger_name", "tombstones.ref",

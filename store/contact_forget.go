@@ -177,6 +177,8 @@ func (s *Store) ForgottenAt(ctx context.Context, phone nudgewire.Phone) (time.Ti
 // answeredRequests is the counter of the newest event that asked for a contact's data and got it.
 const answeredRequests = "data_requests/answered"
 
+const dataRequestsSQL = `SELECT id FROM events WHERE id > ?1 AND id <= ?2 AND kind = 'contact.data_requested' ORDER BY id`
+
 // DataRequests are the events after the given one that ask for what is stored about their contact, and the newest event there
 // is. After 0 it is those that nobody was given anything for.
 func (s *Store) DataRequests(ctx context.Context, after nudgewire.EventID) (ids []nudgewire.EventID, newest nudgewire.EventID, err error) {
@@ -190,7 +192,7 @@ func (s *Store) DataRequests(ctx context.Context, after nudgewire.EventID) (ids 
 		err = s.rows(ctx, `SELECT coalesce(max(id), 0) FROM events`, nil, func(r *row) error { newest = nudgewire.EventID(r.int()); return nil })
 	}
 	if err == nil && newest > after {
-		ids, err = list(ctx, s, `SELECT id FROM events WHERE id > ?1 AND id <= ?2 AND kind = 'contact.data_requested' ORDER BY id`, []any{int64(after), int64(newest)}, number[nudgewire.EventID])
+		ids, err = list(ctx, s, dataRequestsSQL, []any{int64(after), int64(newest)}, number[nudgewire.EventID])
 	}
 	return ids, newest, wrap(err, "look for requests of data")
 }

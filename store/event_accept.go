@@ -82,10 +82,9 @@ type readyPlan struct {
 	hash      int64
 	content   int64 // hash of the content key; 0 where there is none
 	received  int64
-	wish      int64 // hash of the contact, where the event says whether that one wants messages; else 0
-	byPhone   int64 // hash of the phone; 0 where there is none
-	facts     string
-	payload   []byte // compressed
+	wish      int64  // hash of the contact, where the event says whether that one wants messages; else 0
+	byPhone   int64  // hash of the phone; 0 where there is none
+	packed    []byte // the content, as it is stored
 	proposals []readyProposal
 }
 
@@ -134,11 +133,11 @@ func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64) er
 	if e.Contact.Phone != "" {
 		p.byPhone = phoneHash(e.Contact.Phone, hash)
 	}
-	var err error
-	if p.facts, err = factsOf(e); err != nil {
+	facts, err := factsOf(e)
+	if err != nil {
 		return fmt.Errorf("event %s: %w", e.Ref(), err)
 	}
-	p.payload = pack(e.Payload)
+	p.packed = packContent(facts, e.Payload)
 	p.proposals = make([]readyProposal, len(plan.Proposals))
 	if slices.ContainsFunc(plan.Proposals, func(w nudgewire.Proposal) bool { return wants(w.Decision.Outcome) }) {
 		p.wish = contactHash(e.Contact.Phone, hash)
@@ -228,8 +227,8 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 	return receipt, t.doubtPlanned(e, receipt.EventID, receipt.Decisions)
 }
 
-var insertEventSQL = statementOf(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, facts, payload)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`)
+var insertEventSQL = statementOf(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, content)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
 
 func (t *tx) insertEvent(p *readyPlan) (id int64, err error) {
 	if id, err = t.allocate(eventIDs); err != nil {
@@ -237,7 +236,7 @@ func (t *tx) insertEvent(p *readyPlan) (id int64, err error) {
 	}
 	e := &p.plan.Event
 	err = t.put(insertEventSQL, id, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
-		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received, e.ContentType, p.facts, p.payload)
+		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received, e.ContentType, p.packed)
 	if err == nil {
 		err = t.peers.remember(t, key{Part: p.received / dayMicros, Hash: p.hash, ID: id}, true)
 	}

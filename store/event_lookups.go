@@ -146,7 +146,7 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 }
 
 var (
-	enrichEventSQL = statementOf(`UPDATE events SET phone = ?2, phone_problem = ?3, content_type = ?4, facts = ?5, payload = ?6 WHERE id = ?1`)
+	enrichEventSQL = statementOf(`UPDATE events SET phone = ?2, phone_problem = ?3, content_type = ?4, content = ?5 WHERE id = ?1`)
 	saidSQL        = statementOf(`SELECT trigger_name, key FROM decisions WHERE event_id = ?1 ORDER BY number`)
 )
 
@@ -159,7 +159,7 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 		return t.completeForgotten(id)
 	}
 	newPhone := l.Event.Contact.Phone == "" && e.Contact.Phone != ""
-	err := t.put(enrichEventSQL, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem, e.ContentType, p.facts, p.payload)
+	err := t.put(enrichEventSQL, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem, e.ContentType, p.packed)
 	if err == nil && newPhone {
 		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: int64(id)}, false)
 	}

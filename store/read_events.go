@@ -142,11 +142,12 @@ func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Ev
 
 // addLoad adds what the event carried, and what was mapped from it. What is not kept any more is left out.
 func (s *Store) addLoad(ctx context.Context, e *nudgewire.Event) error {
-	return s.rows(ctx, `SELECT cleared, content_type, facts, payload FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *row) (err error) {
+	return s.rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *row) (err error) {
 		cleared := r.text()
 		e.ContentType = r.text()
-		if err = addFacts(r.text(), e); err == nil {
-			e.Payload, err = unpack(r.blob())
+		facts, payload, err := unpackContent(r.blob())
+		if err == nil {
+			e.Payload, err = payload, addFacts(facts, e)
 		}
 		e.Cleared, e.Forgotten = cleared == clearedByAge, e.Forgotten || cleared == clearedForgotten
 		return wrap(err, "event %d", e.ID)

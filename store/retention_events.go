@@ -16,7 +16,7 @@ const (
 )
 
 var (
-	clearPayloadsSQL = statementOf(`UPDATE events SET cleared = 'age', content_type = '', facts = '', payload = ?1 WHERE cleared = '' AND id IN (` + marks(2) + `)`)
+	clearPayloadsSQL = statementOf(`UPDATE events SET cleared = 'age', content_type = '', content = ?1 WHERE cleared = '' AND id IN (` + marks(2) + `)`)
 	// The reason of one that a person's order cleared stays.
 	clearDecisionsSQL = statementOf(`UPDATE decisions SET kept = 0, reason = '', key = '', clauses = '', config = '' WHERE kept = 1 AND event_id IN (` + marks(1) + `)`)
 )

@@ -17,7 +17,7 @@ var keepPhones = Retention{Payloads: 30 * day, Decisions: 90 * day, Attempts: 90
 func (a aging) stands(phone string) []string {
 	a.Helper()
 	return slices.DeleteFunc(a.holds(phone), func(where string) bool {
-		return strings.HasPrefix(where, "nudgewire.db") || where == "consents.phone" || where == "events.payload" || where == "events.facts"
+		return strings.HasPrefix(where, "nudgewire.db") || where == "consents.phone" || where == "events.content"
 	})
 }
 

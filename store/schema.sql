@@ -8,7 +8,8 @@
 
 -- ==== Events: what senders posted, and what was decided ====
 
--- One fact from a connector: what a sender posted (payload, compressed), and what mapping read of it (facts, JSON). hash is of connector and
+-- One fact from a connector. content is what mapping read of it (facts, JSON), a line feed, and what the sender posted (payload), compressed
+-- together; see event_content.go. hash is of connector and
 -- dedupe key; the table keys leads from it, and from the phone, to the event (see event_dedupe.go).
 CREATE TABLE events (
 	id            {{id}},
@@ -22,12 +23,13 @@ CREATE TABLE events (
 	phone_problem TEXT   NOT NULL,
 	occurred_at   BIGINT NOT NULL,
 	received_at   BIGINT NOT NULL CHECK (received_at > 0),
-	-- Why facts and payload are not here any more: '' while they are.
+	-- Why there is no content any more: '' while there is.
 	cleared       TEXT   NOT NULL DEFAULT '' CHECK (cleared = '' OR cleared = 'age' OR cleared = 'forgotten'),
 	content_type  TEXT   NOT NULL,
-	facts         TEXT   NOT NULL,
-	payload       {{blob}} NOT NULL
+	content       {{blob}} NOT NULL
 );
+-- The few that ask for what is stored about their contact.
+CREATE INDEX events_data_requests ON events (id) WHERE kind = 'contact.data_requested';
 
 -- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day) and by their phone (part is 2),
 -- messages by their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see keyindex). Up

@@ -25,6 +25,23 @@ const (
 // maxUnpacked bounds what a damaged row can make us allocate.
 const maxUnpacked = 64 << 20
 
+// packContent is the content of an event as it is stored. Facts and payload have most texts in common, so together they take a third less:
+// two events of the usual size lie on a page. JSON of one line has no line feed.
+func packContent(facts string, payload []byte) []byte {
+	if facts == "" && len(payload) == 0 {
+		return []byte{}
+	}
+	b := make([]byte, 0, len(facts)+1+len(payload))
+	return pack(append(append(append(b, facts...), '\n'), payload...))
+}
+
+// unpackContent undoes packContent.
+func unpackContent(b []byte) (facts string, payload []byte, err error) {
+	b, err = unpack(b)
+	head, payload, _ := bytes.Cut(b, []byte{'\n'})
+	return string(head), payload, err
+}
+
 // pack is b as it is stored.
 func pack(b []byte) []byte {
 	if len(b) < packFrom {
