@@ -139,3 +139,17 @@ func (h Hold) Stops(d *Message) bool {
 	}
 	return h.Kind == HoldHalt || d.Account == h.Account && d.ID != h.Probe && (h.Part == "" || h.Part == d.Origin())
 }
+
+// A SendingHalt says why nothing is sent by an account of the service, or nothing of a category: the service, or the account, is unwell.
+type SendingHalt struct {
+	Account   string    `json:"account,omitempty"` // "" where there is one
+	Node      string    `json:"node,omitempty"`    // that calls the account by another key or at another address than the one that answers; "" for that one
+	Lane      Category  `json:"lane,omitempty"`    // that is halted alone; "" for all of the account
+	Cause     string    `json:"cause"`             // key, points, address, outage or refusals
+	Why       string    `json:"why"`               // in words
+	Since     time.Time `json:"since"`
+	NextProbe time.Time `json:"next_probe"`
+
+	// OfEnvironment says of a key that is refused that it comes from the environment of the process, which only a restart changes.
+	OfEnvironment bool `json:"of_environment,omitempty"`
+}

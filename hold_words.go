@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -151,4 +152,17 @@ func (h Hold) sinceAndWhy() (words string) {
 		words += "; from " + units.Stamp(h.Until) + " one message shows whether it is sent again"
 	}
 	return words
+}
+
+// Words say it in a line.
+func (h *SendingHalt) Words(now time.Time) string {
+	probe := "the next message is the probe"
+	if h.NextProbe.After(now) {
+		probe = "next probe at " + h.NextProbe.UTC().Format("15:04:05 UTC")
+	}
+	what := "sending"
+	if h.Lane != "" {
+		what += " of category " + string(h.Lane)
+	}
+	return fmt.Sprintf("%s is halted since %s: %s; %s", what, h.Since.UTC().Format("2006-01-02 15:04:05 UTC"), h.Why, probe)
 }

@@ -82,14 +82,14 @@ func orders(first, n int, all ...*house) {
 }
 
 // haltedBy is the halt of a daemon for a cause, nil for none.
-func (h *house) haltedBy(cause string) *server.SendingHalted {
+func (h *house) haltedBy(cause string) *nudgewire.SendingHalt {
 	h.t.Helper()
 	s, err := h.ask.Status(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if v := s.Daemon.Halted; v != nil && v.Cause == cause {
-		return v
+	if i := slices.IndexFunc(s.Daemon.Halts, func(h nudgewire.SendingHalt) bool { return h.Node == "" && h.Lane == "" && h.Cause == cause }); i >= 0 {
+		return &s.Daemon.Halts[i]
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func TestARefusedKeyWhileTheDatabaseIsAway(t *testing.T) {
 		return n == 4
 	})
 	for _, h := range []*house{one, two} {
-		h.eventually("nothing holds", func() bool { s, err := h.ask.Status(t.Context()); return err == nil && s.Daemon.Halted == nil })
+		h.eventually("nothing holds", func() bool { s, err := h.ask.Status(t.Context()); return err == nil && len(s.Daemon.HaltsOf("")) == 0 })
 	}
 	if n, _ := service.refused(); n != sends || service.Stats().Duplicates != 0 {
 		t.Errorf("%d messages were risked, %d sent twice", n-sends, service.Stats().Duplicates)

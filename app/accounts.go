@@ -245,15 +245,6 @@ func (acc *account) view(cfg *config.Config) server.AccountView {
 		Name: nudgewire.AccountName(acc.name), API: api.BaseURL, Rate: rateWords(acc.budget.State()),
 		UnderWay: sending.UnderWay, Accepted: sending.Accepted, Texts: api.TextPath != "",
 	}
-	if sending.Trouble != "" {
-		v.Halted = &server.SendingHalted{
-			Cause: string(sending.Trouble), Why: sending.Halted, Since: sending.HaltedSince.UTC(), NextProbe: sending.HaltedUntil.UTC(),
-			OfEnvironment: sending.Trouble == apiclient.TroubleKey && cfg.KeyOfEnvironment(acc.name),
-		}
-	}
-	for _, h := range sending.Lanes {
-		v.HaltedLanes = append(v.HaltedLanes, server.SendingHalted{Lane: h.Lane, Cause: string(h.Trouble), Why: h.Why, Since: h.Since.UTC(), NextProbe: h.Until.UTC()})
-	}
 	return v
 }
 
@@ -262,7 +253,7 @@ func (a *App) sameKeys(before, now *config.Config) (out []string) {
 	for _, acc := range *a.accounts.Load() {
 		was, _ := before.Account(acc.name)
 		is, there := now.Account(acc.name)
-		if !there || acc.sender.Stats().Trouble != apiclient.TroubleKey || !was.Key.Equal(is.Key) {
+		if !there || acc.trouble() != apiclient.TroubleKey || !was.Key.Equal(is.Key) {
 			continue
 		}
 		words := "api.key is as it was, and the service refused it"
@@ -275,15 +266,27 @@ func (a *App) sameKeys(before, now *config.Config) (out []string) {
 	return out
 }
 
-// elsewhere are the pauses of an account that only who calls it otherwise meets, for as long as somebody tries to end them.
-func (a *App) elsewhere(acc *account, cfg *config.Config) (out []server.ElsewhereView) {
-	if !a.store.Shares() {
-		return nil
-	}
+// trouble is why nothing is sent by the account.
+func (acc *account) trouble() apiclient.Trouble {
+	stats := acc.sender.Stats()
+	return apiclient.Trouble(stats.Halt().Cause)
+}
+
+// haltsOf are why nothing is sent by an account, and the pauses of it that only who calls it otherwise meets, for as long as somebody tries to end
+// them.
+func (a *App) haltsOf(acc *account, cfg *config.Config) (out []nudgewire.SendingHalt) {
 	api, _ := cfg.Account(acc.name)
 	name := ""
 	if len(cfg.Accounts) > 0 {
 		name = nudgewire.AccountName(acc.name)
+	}
+	for _, h := range acc.sender.Stats().Halts {
+		h.Account, h.Since, h.NextProbe = name, h.Since.UTC(), h.NextProbe.UTC()
+		h.OfEnvironment = h.Lane == "" && apiclient.Trouble(h.Cause) == apiclient.TroubleKey && cfg.KeyOfEnvironment(acc.name)
+		out = append(out, h)
+	}
+	if !a.store.Shares() {
+		return out
 	}
 	for _, lane := range append([]nudgewire.Category{""}, nudgewire.Lanes[:]...) {
 		room := store.HeldSends
@@ -292,7 +295,7 @@ func (a *App) elsewhere(acc *account, cfg *config.Config) (out []server.Elsewher
 		}
 		for _, p := range a.store.AccountHolds(acc.name, room) {
 			if p.Way != wayOf(api) && time.Since(p.Until) < stillTried {
-				out = append(out, server.ElsewhereView{Account: name, Node: p.Who, SendingHalted: server.SendingHalted{Lane: lane, Cause: p.Cause, Why: p.Reason, Since: p.At, NextProbe: p.Until}})
+				out = append(out, nudgewire.SendingHalt{Account: name, Node: p.Who, Lane: lane, Cause: p.Cause, Why: p.Reason, Since: p.At, NextProbe: p.Until})
 			}
 		}
 	}

@@ -119,10 +119,10 @@ func TestTroubleOfOneAccountIsNotTheOthers(t *testing.T) {
 			h.post(n)
 			h.eventually("all of brand-b arrived", func() bool { return h.delivered("brand-b") == n })
 			if name != "busy" {
-				h.eventually("api is halted", func() bool { return h.status().Daemon.Accounts[0].Halted != nil })
+				h.eventually("api is halted", func() bool { return len(h.status().Daemon.HaltsOf("api")) > 0 })
 			}
-			if v := h.status().Daemon.Accounts[1]; v.Halted != nil || strings.Contains(v.Rate, "slowed") {
-				t.Errorf("brand-b: %+v", v)
+			if d := h.status().Daemon; len(d.HaltsOf("brand-b")) > 0 || strings.Contains(d.Accounts[1].Rate, "slowed") {
+				t.Errorf("brand-b: %+v, %+v", d.Accounts[1], d.Halts)
 			}
 			if s := h.service.Stats(); s.Messages != 0 {
 				t.Errorf("%d messages left by an account in trouble", s.Messages)
@@ -260,8 +260,8 @@ func TestTwoAccountsAtOneAddress(t *testing.T) {
 		strings.Replace(twoBrands, "category: utility", "account: brand-c", 1)})
 	h.post(3)
 	h.eventually("those of brand-c arrived", func() bool { return h.delivered("brand-c") == 3 })
-	h.eventually("brand-b is halted", func() bool { return h.status().Daemon.Accounts[1].Halted != nil })
-	if v := h.status().Daemon.Accounts[2].Halted; v != nil {
+	h.eventually("brand-b is halted", func() bool { return len(h.status().Daemon.HaltsOf("brand-b")) > 0 })
+	if v := h.status().Daemon.HaltsOf("brand-c"); v != nil {
 		t.Errorf("brand-c: %+v", v)
 	}
 	h.edit("key: wrong-", "key: ")

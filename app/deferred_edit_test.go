@@ -87,7 +87,7 @@ func TestAnEditMeetsAHaltForPoints(t *testing.T) {
 			h := open(t, options{config: strings.Replace(with(how), "wait: 1h", "wait: 1s", 1)})
 			h.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: http.StatusPaymentRequired, Endpoints: []string{"send-template"}})
 			h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(0), "60.00")))
-			halted := func() bool { v := h.status().Daemon.Halted; return v != nil && v.Cause == "points" }
+			halted := func() bool { v := h.status().Daemon.Halts; return len(v) > 0 && v[0].Cause == "points" }
 			waits := func() bool {
 				m := h.of("reminder", phone(0))
 				return m.State == nudgewire.StateWaiting && m.Attempt > 0
@@ -111,7 +111,7 @@ func TestAnEditMeetsAHaltForPoints(t *testing.T) {
 			if n := h.service.Accepted(phone(0)[1:]); n != map[bool]int{true: 0, false: 1}[sent == ""] {
 				t.Errorf("%d were sent", n)
 			}
-			h.eventually("nothing halts it any more", func() bool { return h.status().Daemon.Halted == nil })
+			h.eventually("nothing halts it any more", func() bool { return h.status().Daemon.Halts == nil })
 		})
 	}
 }

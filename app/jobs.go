@@ -8,7 +8,6 @@ import (
 	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/scheduler"
-	"github.com/nudgewire/nudgewire/sender"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -47,9 +46,9 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 			if acc == nil || a.store.JobHeld(r.Job) || !r.Category.Urgent() && a.disk.short() {
 				return true
 			}
-			v := acc.sender.Stats()
-			return v.Halted != "" && time.Now().Before(v.HaltedUntil) ||
-				slices.ContainsFunc(v.Lanes, func(h sender.LaneHalt) bool { return h.Lane == r.Category && time.Now().Before(h.Until) })
+			return slices.ContainsFunc(acc.sender.Stats().Halts, func(h nudgewire.SendingHalt) bool {
+				return (h.Lane == "" || h.Lane == r.Category) && time.Now().Before(h.NextProbe)
+			})
 		},
 	})
 	s.Use(cfg.Jobs)

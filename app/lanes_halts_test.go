@@ -208,13 +208,7 @@ func TestLanesHaltsAndProbes(t *testing.T) {
 					h.crmEvent(kind, 100+i)
 				}
 				// What is halted.
-				halted := func() (out []server.SendingHalted) {
-					s := h.status()
-					if s.Daemon.Halted != nil {
-						out = append(out, *s.Daemon.Halted)
-					}
-					return append(out, s.Daemon.HaltedLanes...)
-				}
+				halted := func() []nudgewire.SendingHalt { return h.status().Daemon.Halts }
 				if tt.cause != "" {
 					h.eventually("it is halted", func() bool {
 						v := halted()

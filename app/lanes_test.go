@@ -162,8 +162,8 @@ func TestWhatIsRefusedWaitsAlone(t *testing.T) {
 				return true
 			})
 			s := h.status()
-			if s.Daemon.Halted != nil || len(s.Daemon.HaltedLanes) > 0 {
-				t.Errorf("halted: %+v, %+v", s.Daemon.Halted, s.Daemon.HaltedLanes)
+			if len(s.Daemon.Halts) > 0 {
+				t.Errorf("halted: %+v", s.Daemon.Halts)
 			}
 			all := int64(20)
 			if tt.run {

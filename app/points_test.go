@@ -26,12 +26,12 @@ func TestARunWithoutPointsWaitsForThem(t *testing.T) {
 	h.fire("winback")
 	h.eventually("some have left", func() bool { return h.service.Stats().Messages >= 10 })
 	h.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: http.StatusPaymentRequired, Endpoints: []string{"send-template"}})
-	h.eventually("sending is halted", func() bool { return h.status().Daemon.Halted != nil })
+	h.eventually("sending is halted", func() bool { return h.status().Daemon.Halts != nil })
 	s := h.status()
-	if v := s.Daemon.Halted; v.Cause != "points" || !strings.HasPrefix(v.Why, "the account has insufficient points: send-template: 402 Payment Required") || v.Since.IsZero() || v.NextProbe.IsZero() {
+	if v := s.Daemon.Halts[0]; v.Cause != "points" || !strings.HasPrefix(v.Why, "the account has insufficient points: send-template: 402 Payment Required") || v.Since.IsZero() || v.NextProbe.IsZero() {
 		t.Errorf("halted: %+v", v)
 	}
-	if words := s.Daemon.Halted.Words(time.Now()); !strings.HasPrefix(words, "sending is halted since ") || !strings.Contains(words, "; next probe at ") {
+	if words := s.Daemon.Halts[0].Words(time.Now()); !strings.HasPrefix(words, "sending is halted since ") || !strings.Contains(words, "; next probe at ") {
 		t.Errorf("in words: %s", words)
 	}
 	h.eventually("nothing is in hand", func() bool { return h.status().Sending == 0 })
@@ -47,7 +47,7 @@ func TestARunWithoutPointsWaitsForThem(t *testing.T) {
 	if s := h.service.Stats(); s.Duplicates != 0 {
 		t.Errorf("%d got it twice", s.Duplicates)
 	}
-	if v := h.status().Daemon.Halted; v != nil {
+	if v := h.status().Daemon.Halts; v != nil {
 		t.Errorf("still halted: %+v", v)
 	}
 }
@@ -70,7 +70,7 @@ func TestPointsComeBackByThemselves(t *testing.T) {
 	h.fire("winback")
 	h.eventually("ten have left", func() bool { return h.service.Stats().Messages >= balance })
 	h.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: http.StatusPaymentRequired, Endpoints: []string{"send-template"}})
-	h.eventually("sending is halted for points", func() bool { v := h.status().Daemon.Halted; return v != nil && v.Cause == "points" })
+	h.eventually("sending is halted for points", func() bool { v := h.status().Daemon.Halts; return len(v) > 0 && v[0].Cause == "points" })
 	h.eventually("nothing is in hand", func() bool { return h.status().Sending == 0 })
 	before := h.service.Stats().Messages
 	s := h.status()
@@ -82,7 +82,7 @@ func TestPointsComeBackByThemselves(t *testing.T) {
 	if s := h.service.Stats(); s.Messages != len(wanted) || s.Duplicates != 0 {
 		t.Errorf("%d of %d were sent, %d before, %d twice", s.Messages, len(wanted), before, s.Duplicates)
 	}
-	if v := h.status().Daemon.Halted; v != nil {
+	if v := h.status().Daemon.Halts; v != nil {
 		t.Errorf("still halted: %+v", v)
 	}
 }
@@ -103,8 +103,8 @@ func TestABalanceThatIsGoneBurnsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := h.fire("winback").ID
-	h.eventually("sending is halted", func() bool { return h.status().Daemon.Halted != nil })
-	if v := h.status().Daemon.Halted; v.Cause != "points" {
+	h.eventually("sending is halted", func() bool { return h.status().Daemon.Halts != nil })
+	if v := h.status().Daemon.Halts[0]; v.Cause != "points" {
 		t.Errorf("halted: %+v", v)
 	}
 	h.eventually("nothing is in hand", func() bool { return h.status().Sending == 0 })
@@ -137,7 +137,7 @@ func TestABalanceThatIsGoneBurnsNothing(t *testing.T) {
 	h.order(first, "resume")
 	h.eventually("all have left", func() bool {
 		s := h.status()
-		return s.Waiting+s.Sending == 0 && s.Daemon.Halted == nil
+		return s.Waiting+s.Sending == 0 && s.Daemon.Halts == nil
 	})
 	for _, p := range wanted {
 		arrived := 0

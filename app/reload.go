@@ -256,7 +256,7 @@ func (d daemon) View() server.DaemonView {
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart, SameKeys: d.same,
 		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
 		Receivers: receivers,
-		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay, Halted: main.Halted, HaltedLanes: main.HaltedLanes,
+		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay,
 	}
 	v.DataError, v.DataCure = d.dataError()
 	v.OpenReader = readerView(d.store)
@@ -282,14 +282,14 @@ func (d daemon) View() server.DaemonView {
 		v.Console = d.consoleURL()
 	}
 	v.Guessed, v.Languages = d.guessed.Load(), d.languages.Load()
-	v.Elsewhere = d.elsewhere(d.of(""), d.cfg)
+	v.Halts = d.haltsOf(d.of(""), d.cfg)
 	if names := d.cfg.AccountNames(); len(names) > 0 {
 		v.Accounts = append(v.Accounts, main)
 		for _, name := range names {
 			if acc := d.of(name); acc != nil {
 				one := acc.view(d.cfg)
 				v.Accounts, v.UnderWay = append(v.Accounts, one), v.UnderWay+one.UnderWay
-				v.Elsewhere = append(v.Elsewhere, d.elsewhere(acc, d.cfg)...)
+				v.Halts = append(v.Halts, d.haltsOf(acc, d.cfg)...)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func (c *Console) system(r *http.Request) (page, error) {
 	v := systemPage{Status: status, Holds: besides(status.Holds)}
 	if d := status.Daemon; d != nil {
 		if v.Accounts = d.Accounts; len(v.Accounts) == 0 {
-			v.Accounts = []server.AccountView{{Name: "api", API: d.API, Rate: d.Rate, UnderWay: d.UnderWay, Halted: d.Halted, HaltedLanes: d.HaltedLanes}}
+			v.Accounts = []server.AccountView{{Name: "api", API: d.API, Rate: d.Rate, UnderWay: d.UnderWay}}
 		}
 	}
 	v.Counts = byCount(status.Counts)

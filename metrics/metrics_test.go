@@ -52,7 +52,7 @@ func figures() metrics.Figures {
 		Runs:     map[nudgewire.RunState]int64{nudgewire.RunAwaiting: 1},
 		Accounts: []metrics.Account{{
 			Budget: pace.State{Configured: 20, Pace: pace.Pace{Rate: 20, Busiest: 10}, Sends: 30},
-			Sender: sender.Stats{Trouble: apiclient.TroublePoints},
+			Sender: sender.Stats{Halts: []nudgewire.SendingHalt{{Cause: string(apiclient.TroublePoints)}}},
 		}},
 		Database: 4096, Log: 512,
 	}

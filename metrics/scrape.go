@@ -219,7 +219,7 @@ func (w writer) service(f *Figures) {
 	for _, a := range f.Accounts {
 		name := nudgewire.AccountName(a.Name)
 		for _, cause := range causes {
-			w(halted, yes(string(a.Sender.Trouble) == cause), name, cause)
+			w(halted, yes(a.Sender.Halt().Cause == cause), name, cause)
 		}
 		w(limit, a.Budget.Rate, name)
 		share := 0.0

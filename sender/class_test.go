@@ -58,8 +58,8 @@ func TestAKnownRefusalIsMetByItsClass(t *testing.T) {
 				pass(100 * time.Millisecond)
 				s := r.Stats()
 				unwell := tt.status == 500 || tt.status == 401
-				if (s.Trouble != "") != unwell {
-					t.Errorf("trouble: %q, %s", s.Trouble, s.Halted)
+				if (apiclient.Trouble(s.Halt().Cause) != "") != unwell {
+					t.Errorf("trouble: %q, %s", apiclient.Trouble(s.Halt().Cause), s.Halt().Why)
 				}
 				d := r.store.row(1)
 				a := r.store.attempts[1][0]
@@ -145,8 +145,8 @@ func TestAProbeOfItsOwnFaultIsNoSignOfPoints(t *testing.T) {
 		}}
 		r := start(t, newMemory(many(100, nudgewire.Marketing)...), api, func(o *Options) { o.Concurrency = 1 })
 		pass(5 * time.Minute)
-		if s := r.Stats(); s.Trouble != "" || r.store.in(nudgewire.StateAccepted)+r.store.in(nudgewire.StateRejected) != 100 || r.store.in(nudgewire.StateRejected) > 6 {
-			t.Errorf("%q: %d accepted, %d rejected", s.Halted, r.store.in(nudgewire.StateAccepted), r.store.in(nudgewire.StateRejected))
+		if s := r.Stats(); apiclient.Trouble(s.Halt().Cause) != "" || r.store.in(nudgewire.StateAccepted)+r.store.in(nudgewire.StateRejected) != 100 || r.store.in(nudgewire.StateRejected) > 6 {
+			t.Errorf("%q: %d accepted, %d rejected", s.Halt().Why, r.store.in(nudgewire.StateAccepted), r.store.in(nudgewire.StateRejected))
 		}
 	})
 }

@@ -68,8 +68,8 @@ func TestMessagesWaitWhileTheServiceIsUnwell(t *testing.T) {
 				r := start(t, newMemory(different(n, nudgewire.Marketing)...), api, nil)
 				pass(59 * time.Minute)
 				s, calls := oneHalt(r.Stats()), len(api.made())
-				if s.Trouble != tt.cause {
-					t.Errorf("the trouble is %q: %s", s.Trouble, s.Halted)
+				if s.Cause != string(tt.cause) {
+					t.Errorf("the trouble is %q: %s", s.Cause, s.Why)
 				}
 				rejected, inDoubt := r.store.in(nudgewire.StateRejected), r.store.in(nudgewire.StateInDoubt)
 				if calls > tt.calls || rejected > tt.rejected || inDoubt > tt.inDoubt || r.store.in(nudgewire.StateDropped) > 0 {
@@ -78,8 +78,8 @@ func TestMessagesWaitWhileTheServiceIsUnwell(t *testing.T) {
 				if tt.cause == apiclient.TroubleNone {
 					return
 				}
-				if !s.HaltedSince.Before(over.Add(-59*time.Minute)) || !s.HaltedUntil.After(time.Now().Add(-2*time.Second)) {
-					t.Errorf("halted since %v, next probe %v", s.HaltedSince, s.HaltedUntil)
+				if !s.Since.Before(over.Add(-59*time.Minute)) || !s.NextProbe.After(time.Now().Add(-2*time.Second)) {
+					t.Errorf("halted since %v, next probe %v", s.Since, s.NextProbe)
 				}
 				if held := r.store.in(nudgewire.StateSending); held > 1 {
 					t.Errorf("%d are held through the trouble", held)
@@ -89,8 +89,8 @@ func TestMessagesWaitWhileTheServiceIsUnwell(t *testing.T) {
 				if want := n - r.store.in(nudgewire.StateRejected) - r.store.in(nudgewire.StateInDoubt); accepted != want || r.store.in(nudgewire.StateWaiting) > 0 {
 					t.Errorf("%d accepted after the trouble, want %d", accepted, want)
 				}
-				if s := oneHalt(r.Stats()); s.Trouble != "" || s.Halted != "" || !s.HaltedSince.IsZero() {
-					t.Errorf("still %q since %v", s.Halted, s.HaltedSince)
+				if s := oneHalt(r.Stats()); s.Cause != "" || s.Why != "" || !s.Since.IsZero() {
+					t.Errorf("still %q since %v", s.Why, s.Since)
 				}
 				began, ended := r.logs.FilterMessageSnippet("sending is halted: "), r.logs.FilterMessageSnippet("sending goes on: ")
 				if began.Len() != 1 || began.All()[0].Level != zap.WarnLevel || ended.Len() != 1 || ended.All()[0].Level != zap.InfoLevel {
@@ -101,12 +101,18 @@ func TestMessagesWaitWhileTheServiceIsUnwell(t *testing.T) {
 	}
 }
 
-// oneHalt shows the halt of a lane as though it were that of the account.
-func oneHalt(s Stats) Stats {
-	if len(s.Lanes) > 0 {
-		s.Trouble, s.Halted, s.HaltedSince, s.HaltedUntil = s.Lanes[0].Trouble, s.Lanes[0].Why, s.Lanes[0].Since, s.Lanes[0].Until
+// haltOf is the halt of all lanes.
+func haltOf(r *running) nudgewire.SendingHalt {
+	stats := r.Stats()
+	return stats.Halt()
+}
+
+// oneHalt is the halt of all lanes, or that of one.
+func oneHalt(s Stats) (h nudgewire.SendingHalt) {
+	if len(s.Halts) > 0 {
+		h = s.Halts[0]
 	}
-	return s
+	return h
 }
 
 // What the service says of one message is that message's, as long as it takes others.
@@ -155,8 +161,8 @@ func TestStatusesTellOfPoints(t *testing.T) {
 		tell(first, nudgewire.StatusFailed, "insufficient points to send the message")
 		before := len(r.service.made())
 		pass(10 * time.Second)
-		if n := len(r.service.made()); n != before || r.Stats().Trouble != apiclient.TroublePoints {
-			t.Fatalf("%d calls began while it was halted (%s)", n-before, r.Stats().Halted)
+		if n := len(r.service.made()); n != before || haltOf(r).Cause != string(apiclient.TroublePoints) {
+			t.Fatalf("%d calls began while it was halted (%s)", n-before, haltOf(r).Why)
 		}
 		tell(first.Add(time.Millisecond), nudgewire.StatusDelivered, "") // from before the points were gone
 		pass(4 * time.Second)
@@ -186,7 +192,7 @@ func TestStatusesTellOfPoints(t *testing.T) {
 		}
 		tell(probe, nudgewire.StatusSent, "")
 		pass(10 * time.Second)
-		if n := len(r.service.made()); n < before+90 || r.Stats().Trouble != "" {
+		if n := len(r.service.made()); n < before+90 || haltOf(r).Cause != "" {
 			t.Errorf("%d calls within 10s after the points were there again", n-before)
 		}
 	})

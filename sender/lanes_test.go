@@ -63,11 +63,8 @@ func TestLanesAndHalts(t *testing.T) {
 					r := start(t, store, api, func(o *Options) { o.Concurrency = 4 })
 					pass(100 * time.Millisecond)
 					var held []string
-					if s := r.Stats(); s.Trouble != "" {
-						held = append(held, string(s.Trouble))
-					}
-					for _, one := range r.Stats().Lanes {
-						held = append(held, string(one.Trouble)+" "+string(one.Lane))
+					for _, one := range r.Stats().Halts {
+						held = append(held, strings.TrimSpace(one.Cause+" "+string(one.Lane)))
 					}
 					want := []string{string(tt.cause)}
 					if !tt.all {
@@ -129,8 +126,8 @@ func TestOneMessageShowsThatNobodyAnswers(t *testing.T) {
 				return apiclient.Answer{}, &apiclient.CallError{Call: "send-template", Outcome: apiclient.NotAccepted, Err: errors.New("connection refused")}
 			}}, nil)
 			pass(10 * time.Second)
-			if s := r.Stats(); s.Trouble != apiclient.TroubleOutage {
-				t.Errorf("%s: after 10 s the trouble is %q", lane, s.Trouble)
+			if s := haltOf(r); s.Cause != string(apiclient.TroubleOutage) {
+				t.Errorf("%s: after 10 s the trouble is %q", lane, s.Cause)
 			}
 		})
 	}
@@ -213,8 +210,8 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 				r = start(t, store, api, nil)
 				close(begun)
 				pass(2 * time.Second)
-				if r.Stats().Trouble != apiclient.TroublePoints {
-					t.Fatalf("trouble %q", r.Stats().Trouble)
+				if haltOf(r).Cause != string(apiclient.TroublePoints) {
+					t.Fatalf("trouble %q", haltOf(r).Cause)
 				}
 				began := time.Now()
 				for i := range 40 { // a code each five seconds
@@ -247,8 +244,8 @@ func TestADearMessageHoldsNobodyForLong(t *testing.T) {
 				if dearCalls < 3 || dearCalls > 8 {
 					t.Errorf("%d tries of the dear one", dearCalls)
 				}
-				if s := r.Stats(); s.Trouble != "" {
-					t.Errorf("halted: %s", s.Halted)
+				if s := haltOf(r); s.Cause != "" {
+					t.Errorf("halted: %s", s.Why)
 				}
 			})
 		})
@@ -271,8 +268,8 @@ func TestADearMessageThatIsLeftAlone(t *testing.T) {
 				}}
 				r := start(t, store, api, nil)
 				pass(time.Second)
-				if r.Stats().Trouble != apiclient.TroublePoints {
-					t.Fatalf("trouble %q", r.Stats().Trouble)
+				if haltOf(r).Cause != string(apiclient.TroublePoints) {
+					t.Fatalf("trouble %q", haltOf(r).Cause)
 				}
 				if others {
 					d := of(nudgewire.Utility, "parcel", 1)
@@ -281,7 +278,7 @@ func TestADearMessageThatIsLeftAlone(t *testing.T) {
 					r.Wake(time.Time{})
 				}
 				pass(10 * time.Minute)
-				if halted := r.Stats().Trouble == apiclient.TroublePoints; halted == others {
+				if halted := haltOf(r).Cause == string(apiclient.TroublePoints); halted == others {
 					t.Errorf("halted: %v", halted)
 				}
 				if d := store.row(1); d.State != nudgewire.StateWaiting {

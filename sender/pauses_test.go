@@ -91,8 +91,8 @@ func TestNodesShareARefusedKey(t *testing.T) {
 					t.Fatalf("%d calls before all knew, want at most those of a second", wave)
 				}
 				for i, r := range b.all {
-					if s := r.Stats(); s.Trouble != apiclient.TroubleKey || s.HaltedUntil != b.all[0].Stats().HaltedUntil {
-						t.Errorf("node %d: %q until %v", i, s.Trouble, s.HaltedUntil)
+					if s := r.Stats(); s.Halt().Cause != string(apiclient.TroubleKey) || s.Halt().NextProbe != haltOf(b.all[0]).NextProbe {
+						t.Errorf("node %d: %q until %v", i, s.Halt().Cause, s.Halt().NextProbe)
 					}
 				}
 				if ends {
@@ -112,8 +112,8 @@ func TestNodesShareARefusedKey(t *testing.T) {
 					t.Errorf("%d accepted, %d calls after the wave of %d", n, len(api.made()), wave)
 				}
 				for i, r := range b.all {
-					if s := r.Stats(); s.Trouble != "" {
-						t.Errorf("node %d is still halted: %s", i, s.Halted)
+					if s := r.Stats(); len(s.Halts) > 0 {
+						t.Errorf("node %d is still halted: %s", i, s.Halt().Why)
 					}
 				}
 				if (b.Paused() != pace.Halted{}) {

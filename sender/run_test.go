@@ -497,16 +497,16 @@ func TestARefusedKeyHaltsTheSenderInsteadOfRejectingEverything(t *testing.T) {
 		if n := r.store.in(nudgewire.StateWaiting); n != 1000 {
 			t.Errorf("%d of 1000 wait", n)
 		}
-		s := r.Stats()
-		if s.Halted != "the service refuses the API key: send-template: 401 Unauthorized: invalid API key" || !s.HaltedUntil.After(time.Now()) {
-			t.Errorf("Stats: halted %q until %v", s.Halted, s.HaltedUntil)
+		s := haltOf(r)
+		if s.Why != "the service refuses the API key: send-template: 401 Unauthorized: invalid API key" || !s.NextProbe.After(time.Now()) {
+			t.Errorf("Stats: halted %q until %v", s.Why, s.NextProbe)
 		}
 		pass(6 * time.Minute)
 		if n := r.store.in(nudgewire.StateAccepted); n < 990 {
 			t.Errorf("%d accepted after the key was taken again, want nearly all", n)
 		}
-		if s := r.Stats(); s.Halted != "" || !s.HaltedUntil.IsZero() {
-			t.Errorf("Stats still say %q until %v", s.Halted, s.HaltedUntil)
+		if s := haltOf(r); s.Why != "" || !s.NextProbe.IsZero() {
+			t.Errorf("Stats still say %q until %v", s.Why, s.NextProbe)
 		}
 		if n := r.logs.FilterMessageSnippet("sending is halted: the service refuses the API key").Len(); n != 1 {
 			t.Errorf("%d errors logged about it, want 1", n)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/apiclient"
 )
 
 type counts struct {
@@ -35,34 +34,30 @@ type Stats struct {
 	InHand   int `json:"in_hand"`   // messages claimed and not recorded yet
 	UnderWay int `json:"under_way"` // calls
 
-	// Trouble is why nothing is sent, "" while things are sent; Halted says it in words, and
-	// HaltedUntil is the next probe.
-	Trouble     apiclient.Trouble `json:"trouble,omitempty"`
-	Halted      string            `json:"halted,omitempty"`
-	HaltedSince time.Time         `json:"halted_since,omitzero"`
-	HaltedUntil time.Time         `json:"halted_until,omitzero"`
-
-	Lanes []LaneHalt `json:"lanes,omitempty"` // those that are halted alone
+	Halts []nudgewire.SendingHalt `json:"halts,omitempty"` // why nothing is sent, or nothing of a category
 
 	Well time.Time `json:"well,omitzero"` // when the service last took a message, or showed that it is well again
 }
 
-// A LaneHalt is why nothing of a category is sent, while others are.
-type LaneHalt struct {
-	Lane    nudgewire.Category `json:"lane"`
-	Trouble apiclient.Trouble  `json:"trouble"`
-	Why     string             `json:"why"`
-	Since   time.Time          `json:"since"`
-	Until   time.Time          `json:"until"` // the next probe
+// Halt is why nothing is sent at all; the zero value while things are sent.
+func (s *Stats) Halt() (h nudgewire.SendingHalt) {
+	if len(s.Halts) > 0 && s.Halts[0].Lane == "" {
+		h = s.Halts[0]
+	}
+	return h
 }
 
 // Stats tells how the sender fares.
 func (s *Sender) Stats() Stats {
-	halted, _ := s.health.halts[everything].State()
-	var lanes []LaneHalt
-	for lane, of := range nudgewire.Lanes {
-		if now, is := s.health.halts[lane].State(); is {
-			lanes = append(lanes, LaneHalt{of, apiclient.Trouble(now.Cause), now.Why, now.Since, now.Until})
+	var halts []nudgewire.SendingHalt
+	for i := range s.health.halts {
+		scope := (everything + i) % len(s.health.halts) // that of all lanes first
+		if now, is := s.health.halts[scope].State(); is {
+			h := nudgewire.SendingHalt{Cause: now.Cause, Why: now.Why, Since: now.Since, NextProbe: now.Until}
+			if scope != everything {
+				h.Lane = nudgewire.Lanes[scope]
+			}
+			halts = append(halts, h)
 		}
 	}
 	return Stats{
@@ -70,7 +65,6 @@ func (s *Sender) Stats() Stats {
 		Rejected: s.counts.rejected.Load(), InDoubt: s.counts.inDoubt.Load(), Dropped: s.counts.dropped.Load(),
 		Retried: s.counts.retried.Load(), GivenBack: s.counts.givenBack.Load(), Lost: s.counts.lost.Load(),
 		Rescued: s.counts.abandoned.Load(), InHand: s.loop.InHand(), UnderWay: int(s.counts.underWay.Load()),
-		Trouble: apiclient.Trouble(halted.Cause), Halted: halted.Why, HaltedSince: halted.Since, HaltedUntil: halted.Until,
-		Lanes: lanes, Well: s.health.wellAt(),
+		Halts: halts, Well: s.health.wellAt(),
 	}
 }

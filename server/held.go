@@ -10,17 +10,16 @@ import (
 
 // holders are what keeps messages back at present that wait: holds, and accounts that send nothing.
 type holders struct {
-	holds    []nudgewire.Hold
-	troubles []AccountView
-	now      time.Time
+	holds []nudgewire.Hold
+	halts []nudgewire.SendingHalt
+	now   time.Time
 }
 
 func (a admin) holders(ctx context.Context) (h holders, err error) {
 	h.now = a.Now()
 	h.holds, err = a.Store.Holds(ctx)
 	if a.Daemon != nil {
-		view := a.Daemon.View()
-		h.troubles = view.Troubles()
+		h.halts = a.Daemon.View().Halts
 	}
 	return h, err
 }
@@ -47,10 +46,10 @@ func (h holders) of(m *MessageView) string {
 			break
 		}
 	}
-	for _, a := range h.troubles {
-		if !m.DueAt.After(h.now) && facts.Service == "" &&
-			(a.Name == "" || nudgewire.AccountKey(a.Name) == m.Account) && (a.Halted.Lane == "" || a.Halted.Lane == m.Category) {
-			facts.Service = a.Halted.Words(h.now)
+	for _, a := range h.halts {
+		if !m.DueAt.After(h.now) && facts.Service == "" && a.Node == "" &&
+			(a.Account == "" || nudgewire.AccountKey(a.Account) == m.Account) && (a.Lane == "" || a.Lane == m.Category) {
+			facts.Service = a.Words(h.now)
 		}
 	}
 	return duerules.MayGo(nil, &d, &facts, h.now).Reason // what the rules say it says itself, when it is due

@@ -99,9 +99,10 @@ func (t *found) nodes(all []NodeView) {
 }
 
 // elsewhere are nodes that live, and send nothing by an account that they call otherwise than this one.
-func (t *found) elsewhere(all []ElsewhereView, nodes []NodeView) {
-	for _, e := range all {
-		if !slices.ContainsFunc(nodes, func(n NodeView) bool { return n.Name == e.Node && n.Alive && !n.Own }) {
+func (t *found) elsewhere(all []nudgewire.SendingHalt, nodes []NodeView) {
+	for i := range all {
+		e := &all[i]
+		if e.Node == "" || !slices.ContainsFunc(nodes, func(n NodeView) bool { return n.Name == e.Node && n.Alive && !n.Own }) {
 			continue
 		}
 		of := "the account"
@@ -110,7 +111,7 @@ func (t *found) elsewhere(all []ElsewhereView, nodes []NodeView) {
 		}
 		t.add(nudgewire.Trouble{
 			Code: nudgewire.TroubleNodes, Subject: of, About: "nodes", Since: e.Since,
-			Words: e.Node + " calls " + of + " by another key or at another address than this node, and " + e.SendingHalted.Words(t.now),
+			Words: e.Node + " calls " + of + " by another key or at another address than this node, and " + e.Words(t.now),
 			Cure:  OfAccount("give all nodes the same api.key and api.base_url, and \"nudgewire reload\" on each; a key in the environment is read at a start", e.Account),
 		})
 	}

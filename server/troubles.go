@@ -42,14 +42,16 @@ func troubles(v *StatusView, now time.Time) []nudgewire.Trouble {
 		t.hold(&v.Holds[i])
 	}
 	if v.Daemon != nil {
-		for _, a := range v.Daemon.Troubles() {
-			t.service(a)
+		for i := range v.Daemon.Halts {
+			if h := &v.Daemon.Halts[i]; h.Node == "" {
+				t.service(h)
+			}
 		}
 		t.daemon(v.Daemon)
 	}
 	t.nodes(v.Nodes)
 	if v.Daemon != nil {
-		t.elsewhere(v.Daemon.Elsewhere, v.Nodes)
+		t.elsewhere(v.Daemon.Halts, v.Nodes)
 	}
 	t.backup(v)
 	t.late(v)
@@ -126,14 +128,6 @@ var serviceCures = map[apiclient.Trouble]string{
 const keyOfEnvironment = "copy the key anew from the service's dashboard to the variable that api.key names, then restart the daemon: " +
 	"a reload does not read the environment again"
 
-// cure is what to do about why an account sends nothing.
-func (h *SendingHalted) cure() string {
-	if h.OfEnvironment {
-		return keyOfEnvironment
-	}
-	return serviceCures[apiclient.Trouble(h.Cause)]
-}
-
 // OfAccount names the keys of an account in advice about those of the section api.
 func OfAccount(words, name string) string {
 	if name == "" || name == nudgewire.DefaultAccount {
@@ -143,14 +137,17 @@ func OfAccount(words, name string) string {
 }
 
 // service is an account that sends nothing at present. Its cause is the code.
-func (t *found) service(a AccountView) {
-	words := a.Halted.Words(t.now)
-	if a.Name != "" {
-		words = "account " + a.Name + ": " + words
+func (t *found) service(h *nudgewire.SendingHalt) {
+	words, cure := h.Words(t.now), serviceCures[apiclient.Trouble(h.Cause)]
+	if h.Account != "" {
+		words = "account " + h.Account + ": " + words
+	}
+	if h.OfEnvironment {
+		cure = keyOfEnvironment
 	}
 	t.add(nudgewire.Trouble{
-		Code: nudgewire.TroubleCode(a.Halted.Cause), Subject: strings.TrimSpace(string(a.Halted.Lane) + " " + a.Name), Severity: nudgewire.Stops, About: "messages",
-		Since: a.Halted.Since, Words: words, Cure: OfAccount(a.Halted.cure(), a.Name),
+		Code: nudgewire.TroubleCode(h.Cause), Subject: strings.TrimSpace(string(h.Lane) + " " + h.Account), Severity: nudgewire.Stops, About: "messages",
+		Since: h.Since, Words: words, Cure: OfAccount(cure, h.Account),
 	})
 }
 
@@ -278,11 +275,13 @@ func (t *found) late(v *StatusView) {
 	several := false
 	if v.Daemon != nil {
 		several = len(v.Daemon.Accounts) > 0
-		for _, a := range v.Daemon.Troubles() {
-			if a.Halted.Lane == "" {
-				halted[nudgewire.AccountKey(a.Name)] = true
-			} else { // of what is urgent nothing is overdue where one of its lanes is halted
-				halted[nudgewire.AccountKey(a.Name)+" "+laneGroup(a.Halted.Lane)] = true
+		for i := range v.Daemon.Halts {
+			switch h := &v.Daemon.Halts[i]; {
+			case h.Node != "":
+			case h.Lane == "":
+				halted[nudgewire.AccountKey(h.Account)] = true
+			default: // of what is urgent nothing is overdue where one of its lanes is halted
+				halted[nudgewire.AccountKey(h.Account)+" "+laneGroup(h.Lane)] = true
 			}
 		}
 	}

@@ -41,8 +41,8 @@ func TestWhatTheFactsShow(t *testing.T) {
 			StatusView{Holds: []nudgewire.Hold{{Scope: nudgewire.ScopeTemplate, Kind: nudgewire.HoldService, Name: "cart", Account: "b"}}}, `stops template template "cart" of account b`,
 		},
 		"a run is paused":  {StatusView{Holds: []nudgewire.Hold{{Scope: nudgewire.ScopeRun, Kind: nudgewire.HoldRun, Name: "7", Job: "winback"}}}, "stops paused run 7 of winback"},
-		"a key is refused": {daemon(DaemonView{Halted: &SendingHalted{Cause: "key"}}), "stops key "},
-		"of one of two":    {daemon(DaemonView{Accounts: []AccountView{{Name: "api"}, {Name: "b", Halted: &SendingHalted{Cause: "points"}}}}), "stops points b"},
+		"a key is refused": {daemon(DaemonView{Halts: []nudgewire.SendingHalt{{Cause: "key"}}}), "stops key "},
+		"of one of two":    {daemon(DaemonView{Accounts: []AccountView{{Name: "api"}, {Name: "b"}}, Halts: []nudgewire.SendingHalt{{Account: "b", Cause: "points"}}}), "stops points b"},
 		"a reload":         {daemon(DaemonView{LoadError: "a.yaml cannot be used:\n  a.yaml:1:1: x"}), "bad config "},
 		"a file":           {daemon(DaemonView{FileError: "a.yaml cannot be used:\n  a.yaml:1:1: x"}), "bad config "},
 		"both are one":     {daemon(DaemonView{FileError: "x", LoadError: "x"}), "bad config "},
@@ -62,11 +62,11 @@ func TestWhatTheFactsShow(t *testing.T) {
 			"stops overdue marketing\nstops overdue urgent\nbad polls ",
 		},
 		"late because the account is halted": {
-			StatusView{Daemon: &DaemonView{Halted: &SendingHalted{Cause: "outage"}}, Behind: behind(map[string]store.Next{"": {Urgent: ago(time.Hour)}}, now)}, "stops outage ",
+			StatusView{Daemon: &DaemonView{Halts: []nudgewire.SendingHalt{{Cause: "outage"}}}, Behind: behind(map[string]store.Next{"": {Urgent: ago(time.Hour)}}, now)}, "stops outage ",
 		},
 		"late beside an account that is halted": {
 			StatusView{
-				Daemon: &DaemonView{Accounts: []AccountView{{Name: "api", Halted: &SendingHalted{Cause: "outage"}}, {Name: "b"}}},
+				Daemon: &DaemonView{Accounts: []AccountView{{Name: "api"}, {Name: "b"}}, Halts: []nudgewire.SendingHalt{{Account: "api", Cause: "outage"}}},
 				Behind: behind(map[string]store.Next{"": {Urgent: ago(time.Hour)}, "b": {Urgent: ago(time.Hour)}}, now),
 			},
 			"stops outage api\nstops overdue urgent b",
@@ -121,7 +121,7 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"a halt comes first": {
 			StatusView{
 				InDoubt: 1, Held: []HeldView{{Run: 4, Job: "winback"}},
-				Daemon: &DaemonView{Halted: &SendingHalted{Cause: "key"}, Disk: &DiskView{}},
+				Daemon: &DaemonView{Halts: []nudgewire.SendingHalt{{Cause: "key"}}, Disk: &DiskView{}},
 				Holds:  []nudgewire.Hold{{Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldMode, Name: "cart"}, {Scope: nudgewire.ScopeTrigger, Kind: nudgewire.HoldHalt, Name: "cart"}},
 			},
 			"stops halt trigger \"cart\"\nstops key \nstops paused trigger \"cart\"\nstops approval run 4 of winback\nbad disk \nbad in_doubt ",
@@ -176,7 +176,7 @@ func TestTheCureForAReceiverThatIsGonePutsItBackFirst(t *testing.T) {
 
 // Advice about an account that has a name names its keys.
 func TestACureNamesTheKeysOfItsAccount(t *testing.T) {
-	v := StatusView{Daemon: &DaemonView{Accounts: []AccountView{{Name: "b", Halted: &SendingHalted{Cause: "key", Why: "no"}}}}}
+	v := StatusView{Daemon: &DaemonView{Accounts: []AccountView{{Name: "b"}}, Halts: []nudgewire.SendingHalt{{Account: "b", Cause: "key", Why: "no"}}}}
 	all := troubles(&v, time.Now())
 	if len(all) != 1 || !strings.Contains(all[0].Cure, "what accounts.b.key names") || !strings.HasPrefix(all[0].Words, "account b: sending is halted since ") {
 		t.Errorf("%+v", all)

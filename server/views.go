@@ -346,18 +346,14 @@ type DaemonView struct {
 	API      string   `json:"api"`
 	Rate     string   `json:"rate"` // requests a second at present, and why when slowed
 
-	Halted *SendingHalted `json:"halted,omitempty"` // why nothing is sent at present
-
-	HaltedLanes []SendingHalted `json:"halted_lanes,omitempty"` // why nothing of a category is sent, while others are
-
-	Elsewhere  []ElsewhereView   `json:"halted_elsewhere,omitempty"` // at nodes that call an account otherwise
-	Accounts   []AccountView     `json:"accounts,omitempty"`         // all, that of the section api first; none where it is the only one
-	Connectors []string          `json:"connectors"`
-	Triggers   []string          `json:"triggers"`
-	Modes      map[string]string `json:"modes,omitempty"`     // of those triggers that are not live
-	Language   string            `json:"language,omitempty"`  // of templates that name none
-	Texts      bool              `json:"texts,omitempty"`     // plain texts can be sent
-	Templates  []string          `json:"templates,omitempty"` // those that triggers and jobs name
+	Halts      []nudgewire.SendingHalt `json:"halts,omitempty"`    // why nothing is sent at present, or nothing of a category
+	Accounts   []AccountView           `json:"accounts,omitempty"` // all, that of the section api first; none where it is the only one
+	Connectors []string                `json:"connectors"`
+	Triggers   []string                `json:"triggers"`
+	Modes      map[string]string       `json:"modes,omitempty"`     // of those triggers that are not live
+	Language   string                  `json:"language,omitempty"`  // of templates that name none
+	Texts      bool                    `json:"texts,omitempty"`     // plain texts can be sent
+	Templates  []string                `json:"templates,omitempty"` // those that triggers and jobs name
 
 	Backups *BackupPlanView `json:"backups,omitempty"` // that the daemon makes by itself; nil for none
 
@@ -415,33 +411,21 @@ func (v *OpenReaderView) Cure() string {
 	}
 }
 
-// An AccountView is one account of the service. API, Rate, Halted and Texts of a DaemonView are those of the first.
+// An AccountView is one account of the service. API, Rate and Texts of a DaemonView are those of the first.
 type AccountView struct {
-	Name     string         `json:"name"`
-	API      string         `json:"api"`
-	Rate     string         `json:"rate"`
-	UnderWay int            `json:"under_way"`
-	Accepted uint64         `json:"accepted"` // messages, since the daemon began
-	Halted   *SendingHalted `json:"halted,omitempty"`
-	Texts    bool           `json:"texts,omitempty"`
-
-	HaltedLanes []SendingHalted `json:"halted_lanes,omitempty"`
+	Name     string `json:"name"`
+	API      string `json:"api"`
+	Rate     string `json:"rate"`
+	UnderWay int    `json:"under_way"`
+	Accepted uint64 `json:"accepted"` // messages, since the daemon began
+	Texts    bool   `json:"texts,omitempty"`
 }
 
-// Troubles are the accounts that send nothing at present, or nothing of a category, each with why. The name is "" where there is one account.
-func (v *DaemonView) Troubles() (out []AccountView) {
-	accounts := v.Accounts
-	if len(accounts) == 0 {
-		accounts = []AccountView{{Halted: v.Halted, HaltedLanes: v.HaltedLanes}}
-	}
-	for _, a := range accounts {
-		if a.Halted != nil {
-			out = append(out, a)
-		}
-		for i := range a.HaltedLanes {
-			one := a
-			one.Halted = &a.HaltedLanes[i]
-			out = append(out, one)
+// HaltsOf are why an account sends nothing at present, or nothing of a category.
+func (v *DaemonView) HaltsOf(account string) (out []nudgewire.SendingHalt) {
+	for _, h := range v.Halts {
+		if h.Node == "" && (h.Account == "" || h.Account == account) {
+			out = append(out, h)
 		}
 	}
 	return out
@@ -456,38 +440,6 @@ func (v *DaemonView) TriggersAndModes() []string {
 		}
 	}
 	return out
-}
-
-// SendingHalted says why the daemon sends nothing by itself: the service, or the account, is unwell.
-type SendingHalted struct {
-	Lane      nudgewire.Category `json:"lane,omitempty"` // that is halted alone; "" for all of the account
-	Cause     string             `json:"cause"`          // key, points, address, outage or refusals
-	Why       string             `json:"why"`            // in words
-	Since     time.Time          `json:"since"`
-	NextProbe time.Time          `json:"next_probe"`
-
-	// OfEnvironment says of a key that is refused that it comes from the environment of the process, which only a restart changes.
-	OfEnvironment bool `json:"of_environment,omitempty"`
-}
-
-// An ElsewhereView is why a node sends nothing by an account that it calls by another key, or at another address, than the one that answers.
-type ElsewhereView struct {
-	Account string `json:"account"` // "" where there is one
-	Node    string `json:"node"`
-	SendingHalted
-}
-
-// Words say it in a line.
-func (h *SendingHalted) Words(now time.Time) string {
-	probe := "the next message is the probe"
-	if h.NextProbe.After(now) {
-		probe = "next probe at " + h.NextProbe.UTC().Format("15:04:05 UTC")
-	}
-	what := "sending"
-	if h.Lane != "" {
-		what += " of category " + string(h.Lane)
-	}
-	return fmt.Sprintf("%s is halted since %s: %s; %s", what, h.Since.UTC().Format("2006-01-02 15:04:05 UTC"), h.Why, probe)
 }
 
 // A RejectedView is how many messages ended for one reason in the last 24 hours.
