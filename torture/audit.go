@@ -31,7 +31,7 @@ type Report struct {
 	Stops      int                     `json:"stops"`
 	Reloads    int                     `json:"reloads"`
 	Restarts   int                     `json:"restarts"`       // of the database's server
-	Doubts     int                     `json:"doubts"`         // put in doubt by kills
+	Doubts     int                     `json:"doubts"`         // put in doubt by kills, however they were settled since
 	MaxDoubts  int                     `json:"max_doubts"`     // by one of them
 	InDoubt    int                     `json:"in_doubt"`       // at the end, for whatever reason
 	Unasked    int                     `json:"unasked"`        // of those: no request for it had arrived
@@ -153,6 +153,7 @@ func (r *round) audit(ctx context.Context) error {
 	r.report.States = map[nudgewire.State]int{}
 	r.claimed = map[nudgewire.MessageID]time.Time{}
 	all := []*nudgewire.Message{}
+	r.report.Doubts, r.report.MaxDoubts = doubtsOfKills(rows)
 	for i := range rows {
 		d := &rows[i].Message
 		all = append(all, d)
@@ -168,7 +169,7 @@ func (r *round) audit(ctx context.Context) error {
 			r.report.InDoubt++
 			if !r.service.saw(c, time.Time{}) {
 				r.report.Unasked++
-				r.Say("message %d, attempt %d of %s, claimed %s, is in doubt, and no request for it arrived: %s", d.ID, d.Attempt, d.Owner, rows[i].ClaimedAt.Format("15:04:05.000"), d.Reason)
+				r.Say("message %d, attempt %d of %s, claimed %s, is in doubt, and no request for it arrived: %s", d.ID, d.Attempt, lastOwner(&rows[i]), rows[i].ClaimedAt.Format("15:04:05.000"), d.Reason)
 			}
 		}
 	}
@@ -204,6 +205,30 @@ func (r *round) audit(ctx context.Context) error {
 		return err
 	}
 	return r.auditLogs()
+}
+
+// doubtsOfKills counts the attempts that whoever came after a process put in doubt because it had ended, and the most of one process. A process
+// has a name of its own, so one that is killed has one kill.
+func doubtsOfKills(rows []store.MessageStory) (all, most int) {
+	of := map[string]int{}
+	for i := range rows {
+		for _, a := range rows[i].Attempts {
+			if a.State == nudgewire.StateInDoubt && strings.HasPrefix(a.Reason, "the daemon ended") {
+				all++
+				of[a.Owner]++
+				most = max(most, of[a.Owner])
+			}
+		}
+	}
+	return all, most
+}
+
+// lastOwner is the process that made the newest attempt of a message.
+func lastOwner(d *store.MessageStory) string {
+	if n := len(d.Attempts); n > 0 {
+		return d.Attempts[n-1].Owner
+	}
+	return "nobody"
 }
 
 // unsent reports whether a message ended without a call that may have been taken.

@@ -176,3 +176,21 @@ func expect(t *testing.T, r *round, want string) {
 		t.Errorf("found %q, want %q", found, want)
 	}
 }
+
+func TestDoubtsOfKillsAreThoseOfEachProcess(t *testing.T) {
+	doubt := func(owner, reason string) store.MessageStory {
+		return store.MessageStory{Attempts: []nudgewire.Attempt{{Owner: owner, State: nudgewire.StateInDoubt, Reason: reason}}}
+	}
+	resent := doubt("a:2", "the daemon ended during the call of attempt 1; it may have been sent")
+	resent.Attempts = append(resent.Attempts, nudgewire.Attempt{Owner: "a:3", State: nudgewire.StateAccepted})
+	rows := []store.MessageStory{
+		doubt("a:1", "the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent"),
+		resent, doubt("a:2", "the daemon ended during the call of attempt 2; it may have been sent"), doubt("a:2", "may have been taken: EOF"), {},
+	}
+	if all, most := doubtsOfKills(rows); all != 3 || most != 2 {
+		t.Errorf("%d are of kills, %d of one", all, most)
+	}
+	if got := []string{lastOwner(&rows[1]), lastOwner(&rows[4])}; got[0] != "a:3" || got[1] != "nobody" {
+		t.Errorf("they are of %q", got)
+	}
+}

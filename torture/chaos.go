@@ -173,7 +173,7 @@ func (r *round) killOften(ctx context.Context) error {
 	return d.launch(ctx)
 }
 
-// kill ends a daemon as a crash does, starts it again, and counts what that put in doubt.
+// kill ends a daemon as a crash does, starts it again, and looks at what that put in doubt, where it is alone.
 func (r *round) kill(ctx context.Context) error {
 	d := r.any()
 	began := d.began
@@ -212,8 +212,6 @@ func (r *round) kill(ctx context.Context) error {
 		}
 	}
 	r.report.Kills++
-	r.report.Doubts += doubts
-	r.report.MaxDoubts = max(r.report.MaxDoubts, doubts)
 	r.Say("SIGKILL: %d claimed, %d in doubt, of %d of them no request had arrived", len(claimed), doubts, unseen)
 	// A request that was written and not read yet has not arrived: it is under way all the same.
 	if reachable && unseen > unseenMost {

@@ -61,8 +61,8 @@ func (c *cli) tellTorture(r *torture.Report) error {
 			return err
 		}
 	} else {
-		c.say("seed %d, %s: %s, %d webhooks, %s, %d uploads of %s\n", r.Seed, r.Took,
-			units.Count(r.Customers, "customer"), r.Webhooks, units.Count(r.Messages, "message"), r.Uploads, units.Count(r.Runs, "run"))
+		c.say("seed %d, %s: %s, %d webhooks, %s, %d uploads of %s by hand and %d by the clock\n", r.Seed, r.Took,
+			units.Count(r.Customers, "customer"), r.Webhooks, units.Count(r.Messages, "message"), r.Uploads, units.Count(r.Runs, "run"), r.Slots)
 		c.say("%s, %s and %s; kills put %d in doubt, %d at most at once; in doubt at the end: %d\n",
 			units.Count(r.Kills, "kill"), units.Count(r.Stops, "stop"), units.Count(r.Reloads, "reload"), r.Doubts, r.MaxDoubts, r.InDoubt)
 		for _, v := range r.Violations {
