@@ -261,12 +261,13 @@ func (s RunState) May(next RunState) bool { return slices.Contains(runLaw[s], ne
 // what finds no place in the file is left in a part of its own.
 type Part struct {
 	RunID  RunID
-	Number int       // from 1
-	List   RunID     // the run that read the rows; of a retry that is another one
-	Ranges RowRanges // the rows on the file of the newest attempt; of one that waits for its turn those that it may take
-	Rows   int64     // in Ranges; 0 only for PartExcluded
-	Bytes  int64     // of the file of the newest attempt; 0 before the first
-	SHA256 string    // of that file, hex; "" before the first
+	Number int         // from 1
+	List   RunID       // the run that read the rows; of a retry that is another one
+	Ranges RowRanges   // the rows on the file of the newest attempt; of one that waits for its turn those that it may take
+	Rows   int64       // in Ranges; 0 only for PartExcluded
+	Bytes  int64       // of the file of the newest attempt; 0 before the first
+	Goes   []PartShare // of that file, by country; none before the first
+	SHA256 string      // of that file, hex; "" before the first
 
 	State      PartState
 	Reason     string // the service's words or ours; "" for a plain acceptance
@@ -280,6 +281,13 @@ type Part struct {
 	HTTPStatus int      // 0 when there was no answer
 	Resolved   string   // a person's word on it when it was in doubt; "" for none
 	UpdatedAt  time.Time
+}
+
+// A PartShare is what of a file goes to one country.
+type PartShare struct {
+	Country string  `json:"country"` // by the phones; "" where they do not say
+	Rows    int64   `json:"rows"`
+	Points  float64 `json:"points,omitempty"` // what they cost by the prices of the config when the file was cut
 }
 
 // A PartState is where a part stands.

@@ -123,7 +123,7 @@ func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
 	v.Began = report.CountedSince
 	v.Short = v.Began.IsZero() || v.Began.After(report.Since)
 	for _, col := range server.ReportColumns {
-		if n := col.Of(&report.Total); n > 0 && col.Name != "decisions" {
+		if n := int64(col.Of(&report.Total)); n > 0 && col.Name != "decisions" {
 			v.Messages = append(v.Messages, counted{Word: col.Name, N: n})
 		}
 	}

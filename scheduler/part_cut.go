@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -258,6 +260,7 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part, parts []nudgewire
 		return p, nil, err
 	}
 	p.Ranges, p.Bytes, p.SHA256 = c.taken, int64(c.file.Len()), c.sha256()
+	p.Goes = shares(c.phones, w.run.Category, w.prices(w.run.Account))
 	w.count(&tally, parts, &p, c)
 	claim := nudgewire.PartClaim{
 		Owner: w.Owner, At: w.Now().UTC(), Point: point, Part: p, Left: c.left, Tally: tally,
@@ -278,6 +281,29 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part, parts []nudgewire
 	}
 	w.run.Tally = tally
 	return now, c, nil
+}
+
+// shares are how many of a file's phones each country has, and what they cost by a table; nil is none.
+func shares(file []nudgewire.Phone, category nudgewire.Category, prices Prices) (out []nudgewire.PartShare) {
+	at := map[string]int{}
+	for _, phone := range file {
+		country := phones.TariffCountry(string(phone))
+		i, known := at[country]
+		if !known {
+			i = len(out)
+			at[country] = i
+			out = append(out, nudgewire.PartShare{Country: country})
+		}
+		out[i].Rows++
+		if prices != nil {
+			out[i].Points += prices.Of(category, string(phone))
+		}
+	}
+	for i := range out {
+		out[i].Points = decimal(out[i].Points)
+	}
+	slices.SortFunc(out, func(a, b nudgewire.PartShare) int { return strings.Compare(a.Country, b.Country) })
+	return out
 }
 
 // nobody stores a part of which nobody may go now.

@@ -235,3 +235,18 @@ func TestAGuardCountsOneRowAsOne(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+type flatPrice float64
+
+func (f flatPrice) Of(nudgewire.Category, string) float64 { return float64(f) }
+
+func TestAFileSaysWhereItGoes(t *testing.T) {
+	file := []nudgewire.Phone{"447700900101", "5511987654321", "447700900102", "447700900103"}
+	want := []nudgewire.PartShare{{Country: "BR", Rows: 1, Points: 0.1}, {Country: "GB", Rows: 3, Points: 0.3}}
+	if diff := cmp.Diff(want, shares(file, nudgewire.Marketing, flatPrice(0.1))); diff != "" {
+		t.Errorf("shares (-want +got):\n%s", diff)
+	}
+	if got := shares(file[:1], nudgewire.Marketing, nil); len(got) != 1 || got[0].Points != 0 {
+		t.Errorf("without prices %+v", got)
+	}
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -63,21 +64,22 @@ type ReportView struct {
 
 // Stages are how far things came.
 type Stages struct {
-	Events     int64 `json:"events"`
-	Duplicates int64 `json:"duplicates"` // events that were known already
-	Refused    int64 `json:"refused"`    // requests that were not taken
-	Decisions  int64 `json:"decisions"`  // that triggers made
-	Queued     int64 `json:"queued"`
-	Accepted   int64 `json:"accepted"` // by the service: they were sent
-	Uploaded   int64 `json:"uploaded"` // rows in files that the service took without naming messages
-	Delivered  int64 `json:"delivered"`
-	Read       int64 `json:"read"`
-	Failed     int64 `json:"failed"`   // after they were accepted
-	Rejected   int64 `json:"rejected"` // by the service
-	InDoubt    int64 `json:"in_doubt"`
-	Cancelled  int64 `json:"cancelled"`
-	Dropped    int64 `json:"dropped"`
-	Expired    int64 `json:"expired"` // nothing was heard of them in time
+	Events     int64   `json:"events"`
+	Duplicates int64   `json:"duplicates"` // events that were known already
+	Refused    int64   `json:"refused"`    // requests that were not taken
+	Decisions  int64   `json:"decisions"`  // that triggers made
+	Queued     int64   `json:"queued"`
+	Accepted   int64   `json:"accepted"`        // by the service: they were sent
+	Uploaded   int64   `json:"uploaded"`        // rows in files that the service took without naming messages
+	Points     float64 `json:"uploaded_points"` // what the files cost that the service took, by the prices of the config when they left
+	Delivered  int64   `json:"delivered"`
+	Read       int64   `json:"read"`
+	Failed     int64   `json:"failed"`   // after they were accepted
+	Rejected   int64   `json:"rejected"` // by the service
+	InDoubt    int64   `json:"in_doubt"`
+	Cancelled  int64   `json:"cancelled"`
+	Dropped    int64   `json:"dropped"`
+	Expired    int64   `json:"expired"` // nothing was heard of them in time
 }
 
 func (s *Stages) add(what string, n int64) {
@@ -86,8 +88,11 @@ func (s *Stages) add(what string, n int64) {
 		"accepted": &s.Accepted, "uploaded": &s.Uploaded, "delivered": &s.Delivered, "read": &s.Read, "failed": &s.Failed, "rejected": &s.Rejected,
 		"in_doubt": &s.InDoubt, "cancelled": &s.Cancelled, "dropped": &s.Dropped, "expired": &s.Expired,
 	}[what]
-	if into != nil {
+	switch {
+	case into != nil:
 		*into += n
+	case what == "uploaded_points":
+		s.Points = (math.Round(s.Points*1000) + float64(n)) / 1000
 	}
 }
 
@@ -356,7 +361,7 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 }
 
 // messageCounts are the counts that have a template and a country.
-var messageCounts = []string{"queued", "accepted", "uploaded", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired"}
+var messageCounts = []string{"queued", "accepted", "uploaded", "uploaded_points", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired"}
 
 // SecondsWords are seconds for people: "4 s", "3 min".
 func SecondsWords(seconds float64) string {

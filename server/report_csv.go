@@ -12,23 +12,27 @@ import (
 // A ReportColumn is a number of each row of a report.
 type ReportColumn struct {
 	Name string
-	Of   func(*Stages) int64
+	Of   func(*Stages) float64
 }
+
+// Text is the number as it is written.
+func (c *ReportColumn) Text(s *Stages) string { return strconv.FormatFloat(c.Of(s), 'f', -1, 64) }
 
 // ReportColumns are those that commands, pages and files show, in their order.
 var ReportColumns = []ReportColumn{
-	{"events", func(s *Stages) int64 { return s.Events }},
-	{"decisions", func(s *Stages) int64 { return s.Decisions }},
-	{"queued", func(s *Stages) int64 { return s.Queued }},
-	{"accepted", func(s *Stages) int64 { return s.Accepted }},
-	{"uploaded", func(s *Stages) int64 { return s.Uploaded }},
-	{"delivered", func(s *Stages) int64 { return s.Delivered }},
-	{"read", func(s *Stages) int64 { return s.Read }},
-	{"failed", func(s *Stages) int64 { return s.Failed }},
-	{"rejected", func(s *Stages) int64 { return s.Rejected }},
-	{"cancelled", func(s *Stages) int64 { return s.Cancelled }},
-	{"dropped", func(s *Stages) int64 { return s.Dropped }},
-	{"in_doubt", func(s *Stages) int64 { return s.InDoubt }},
+	{"events", func(s *Stages) float64 { return float64(s.Events) }},
+	{"decisions", func(s *Stages) float64 { return float64(s.Decisions) }},
+	{"queued", func(s *Stages) float64 { return float64(s.Queued) }},
+	{"accepted", func(s *Stages) float64 { return float64(s.Accepted) }},
+	{"uploaded", func(s *Stages) float64 { return float64(s.Uploaded) }},
+	{"uploaded_points", func(s *Stages) float64 { return s.Points }},
+	{"delivered", func(s *Stages) float64 { return float64(s.Delivered) }},
+	{"read", func(s *Stages) float64 { return float64(s.Read) }},
+	{"failed", func(s *Stages) float64 { return float64(s.Failed) }},
+	{"rejected", func(s *Stages) float64 { return float64(s.Rejected) }},
+	{"cancelled", func(s *Stages) float64 { return float64(s.Cancelled) }},
+	{"dropped", func(s *Stages) float64 { return float64(s.Dropped) }},
+	{"in_doubt", func(s *Stages) float64 { return float64(s.InDoubt) }},
 }
 
 // Heads are the names of what stands before the numbers of a row.
@@ -70,7 +74,7 @@ func ReportCSV(to io.Writer, v *ReportView, q *ReportQuery, zone *time.Location)
 			cells[j] = plain.Cell(cells[j])
 		}
 		for _, col := range ReportColumns {
-			cells = append(cells, strconv.FormatInt(col.Of(&v.Rows[i].Stages), 10))
+			cells = append(cells, col.Text(&v.Rows[i].Stages))
 		}
 		err = w.Write(cells)
 	}

@@ -2,7 +2,9 @@ package store
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -176,12 +178,29 @@ func (t *tx) runState(r *nudgewire.Run, before nudgewire.RunState) {
 	}, true)
 }
 
-// partState says what a part of a run became. The rows of one that the service took are counted, without those that its answer named: these are
-// messages. Rows have no country here: webhooks would wait while the phones of a whole file are read.
-func (t *tx) partState(r *nudgewire.Run, state nudgewire.PartState, rows, named int64) {
+// partState says what a part of a run became. Of one that the service took what it costs is counted, and its rows without those that its answer
+// named: these are messages, each of its own country, so the rest of such a part has none.
+func (t *tx) partState(r *nudgewire.Run, p *nudgewire.Part, state nudgewire.PartState, named int64) {
 	t.peers.filesCount(state == nudgewire.PartUploading || state == nudgewire.PartAccepted || state == nudgewire.PartInDoubt)
-	if n := rows - named; n > 0 && state == nudgewire.PartAccepted {
-		t.countHour(hourKey{about: aboutJob, what: hourUploaded, name: r.Job, detail: r.CampaignName}, n)
+	if state != nudgewire.PartAccepted {
+		return
+	}
+	k := hourKey{about: aboutJob, what: hourUploaded, name: r.Job, detail: "template " + strconv.FormatInt(r.TemplateID, 10)}
+	rest := p.Rows - named
+	for _, share := range p.Goes {
+		k.country = share.Country
+		if named == 0 {
+			t.countHour(k, share.Rows)
+			rest -= share.Rows
+		}
+		if points := int64(math.Round(share.Points * 1000)); points > 0 {
+			k.what = hourPoints
+			t.countHour(k, points)
+			k.what = hourUploaded
+		}
+	}
+	if k.country = ""; rest > 0 {
+		t.countHour(k, rest)
 	}
 }
 

@@ -95,6 +95,7 @@ const (
 	hourQueued    = "queued"
 	hourAgain     = "again" // it waits once more
 	hourUploaded  = "uploaded"
+	hourPoints    = "uploaded_points" // in thousandths
 	hourDelivered = string(nudgewire.StatusDelivered)
 	hourRead      = string(nudgewire.StatusRead)
 	hourFailed    = string(nudgewire.StatusFailed)

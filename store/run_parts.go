@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 var insertPartSQL = statementOf(`INSERT INTO parts (` + partColumns + `)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`)
 
 func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
 	ids, err := encodeIDs(p)
@@ -23,7 +24,7 @@ func (t *tx) insertPart(run nudgewire.RunID, p *nudgewire.Part) error {
 		list = run
 	}
 	err = t.put(insertPartSQL, int64(run), int64(p.Number), int64(list), p.Rows, p.Bytes, p.SHA256, string(p.State), p.Reason,
-		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Resolved)
+		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Resolved, "")
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (s *Store) Point(ctx context.Context) (p nudgewire.Point, err error) {
 
 var (
 	blockedSinceSQL = statementOf(`SELECT l.number FROM blocks b JOIN list_rows l ON l.phone = b.phone AND l.phone <> '' AND l.run_id = ?2 WHERE b.at >= ?1`)
-	claimPartSQL    = statementOf(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, retry_at = 0
+	claimPartSQL    = statementOf(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, goes = ?8, retry_at = 0
 		WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
 	newestPartSQL = statementOf(`SELECT coalesce(max(number), 0) FROM parts WHERE run_id = ?1`)
 )
@@ -161,11 +162,16 @@ func (s *Store) ClaimPart(ctx context.Context, c nudgewire.PartClaim) (p nudgewi
 		}
 		claimed = true
 		p.Ranges, p.Rows, p.Bytes, p.SHA256 = c.Part.Ranges, c.Part.Ranges.Count(), c.Part.Bytes, c.Part.SHA256
+		p.Goes = c.Part.Goes
 		p.State, p.UpdatedAt, p.RetryAt = nudgewire.PartUploading, moment(micro(c.At)), time.Time{}
 		p.Attempt++
+		goes, err := encodeList(c.Part.Goes)
+		if err != nil {
+			return err
+		}
 		r.Tally = c.Tally
-		t.partState(&r, p.State, 0, 0)
-		err = t.put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), micro(c.At), p.Rows, p.Bytes, p.SHA256)
+		t.partState(&r, &p, p.State, 0)
+		err = t.put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), micro(c.At), p.Rows, p.Bytes, p.SHA256, goes)
 		if err == nil {
 			err = t.setPartRows(p.RunID, p.Number, p.Ranges)
 		}
@@ -285,7 +291,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartWaiting {
 			return unchanged{nudgewire.ErrMoved}
 		}
-		t.partState(&r, p.State, old.Rows, int64(len(p.MessageIDs)))
+		t.partState(&r, &old, p.State, int64(len(p.MessageIDs)))
 		err = t.put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
 			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
 		if err != nil {
@@ -303,7 +309,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 }
 
 // partColumns are in the order in which scanPart reads them.
-const partColumns = `run_id, number, list_id, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved`
+const partColumns = `run_id, number, list_id, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved, goes`
 
 // scanPart reads partColumns: a part without its rows.
 func scanPart(r *row) (p nudgewire.Part, err error) {
@@ -312,8 +318,9 @@ func scanPart(r *row) (p nudgewire.Part, err error) {
 	p.Attempt, p.RetryAt, p.CampaignID = int(r.int()), r.time(), r.text()
 	ids := r.text()
 	p.Answer, p.HTTPStatus, p.UpdatedAt, p.Resolved = r.text(), int(r.int()), r.time(), r.text()
-	if r.err != nil {
-		return p, r.err
+	p.Goes, err = decodeList[nudgewire.PartShare](r.text())
+	if err = errors.Join(err, r.err); err != nil {
+		return p, err
 	}
 	if ids != "" {
 		return p, decodeIDs(&p, ids)

@@ -36,7 +36,7 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		if !allowed {
 			return unchanged{nudgewire.ErrMoved}
 		}
-		t.partState(&old, p.State, part.Rows, 0)
+		t.partState(&old, &part, p.State, 0)
 		if err := t.put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
 			return err
 		}

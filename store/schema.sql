@@ -399,6 +399,8 @@ CREATE TABLE parts (
 	-- Of the file of the newest attempt; 0 and '' before the first.
 	bytes       BIGINT NOT NULL CHECK (bytes >= 0),
 	sha256      TEXT   NOT NULL,
+	-- How many rows of that file go to each country, and what they cost (JSON).
+	goes        TEXT   NOT NULL DEFAULT '',
 	state       TEXT   NOT NULL CHECK (
 		state = 'accepted' OR state = 'waiting' OR state = 'uploading' OR state = 'rejected' OR state = 'in_doubt' OR state = 'cancelled' OR state = 'excluded'),
 	reason      TEXT   NOT NULL,
@@ -823,7 +825,7 @@ CREATE VIEW counters AS
 
 -- What happened in each hour, as counts that are added to; see commit_hours.go. hour is hours since 1970 UTC. about is connector,
 -- trigger or job, and name is its name. what is what happened; detail is the kind of an event, the outcome of a decision, or the template
--- of a message, which of a row that was uploaded is its campaign. class is the class of an error, or how long a message took to arrive. writer keeps those who write at the same time
+-- of a message; of rows that were uploaded the number of their template. class is the class of an error, or how long a message took to arrive. writer keeps those who write at the same time
 -- apart: a reader adds them up.
 CREATE TABLE hourly_counts (
 	hour    BIGINT NOT NULL CHECK (hour > 0),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ func (c *cli) report() *cobra.Command {
 		Long: `report counts what happened in a time: the last seven days, unless --since and --until say otherwise. Days are those of
 defaults.timezone. Each number says how often something happened in that time, and not what became later of what began in it, so a
 report of yesterday stays as it is. "uploaded" are rows of lists in files that the service took without naming their messages, so
-nobody can say whether they arrived. Behind the rows stand why messages were not sent or failed, how long they took to arrive, and
+nobody can say whether they arrived, and "uploaded_points" what such files cost by the prices of the config. Behind the rows stand why messages were not sent or failed, how long they took to arrive, and
 the same time a week before.`,
 		Example: "  nudgewire report\n  nudgewire report --since 24h --by hour\n  nudgewire report --since 2026-11-01 --until 2026-12-01 --group template --csv > november.csv",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,7 +74,7 @@ func (c *cli) reportTable(v *server.ReportView, q *server.ReportQuery) error {
 	}
 	row := func(cells []string, s *server.Stages) []string {
 		for _, col := range columns {
-			cells = append(cells, strconv.FormatInt(col.Of(s), 10))
+			cells = append(cells, col.Text(s))
 		}
 		return cells
 	}

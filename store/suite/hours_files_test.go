@@ -149,6 +149,38 @@ func (s suite) hoursOfFiles(t *testing.T) {
 	}
 }
 
+// uploadsByCountry is a file whose rows go to two countries: of a part whose answer names no message each is counted there, and always what it costs.
+func (s suite) uploadsByCountry(t *testing.T) {
+	goes := []nudgewire.PartShare{{Country: "BR", Rows: 4, Points: 0.4}, {Country: "GB", Rows: 6, Points: 1.2345}}
+	points := []string{"job uploaded_points winback/template 0/BR/ 400", "job uploaded_points winback/template 0/GB/ 1235"}
+	for name, one := range map[string]struct {
+		named int
+		want  []string
+	}{
+		"no message is named": {0, append([]string{"job uploaded winback/template 0/BR/ 4", "job uploaded winback/template 0/GB/ 6"}, points...)},
+		"some are named":      {3, append([]string{"job uploaded winback/template 0// 7"}, points...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			r := l.uploading("1", 1)
+			_, err := l.ClaimRuns(l.ctx, owner, noon, noon.Add(time.Minute), nil)
+			l.must(err)
+			c := l.cut(r.ID, 1, noon)
+			c.Part.Goes = goes
+			p, claimed, err := l.ClaimPart(l.ctx, c)
+			if err != nil || !claimed {
+				t.Fatal(claimed, err)
+			}
+			same(t, "the part", goes, l.part(r.ID, 1).Goes)
+			p.MessageIDs = numbers(100, one.named)
+			l.endPart(p, nudgewire.PartAccepted)
+			same(t, "counts", one.want, l.counted(store.HourQuery{
+				From: noon.Add(-day), Until: noon.Add(day), What: []string{"uploaded", "uploaded_points"}, Names: true, Details: true, Countries: true,
+			}))
+		})
+	}
+}
+
 // nodesCountUploads has two nodes upload parts of one list, of which one is answered after the other node took its uploader for dead.
 func (p pair) nodesCountUploads(t *testing.T) {
 	a, b := p.two(t)

@@ -77,6 +77,7 @@ func (l *ledger) rehour(events []store.EventRow, messages []store.MessageStory) 
 func (s suite) hours(t *testing.T) {
 	t.Run("what happens is counted in its hour, by whom it is of, what it says, where it goes and why it failed", s.whatHappensIsCountedInItsHour)
 	t.Run("rows of a job, handed over, uploaded and cancelled, are counted as the job's", s.rowsOfAJobAreCountedAsTheJobs)
+	t.Run("rows of a file are counted by country, with what they cost", s.uploadsByCountry)
 	t.Run("rows of a file that the service took are counted once, whoever says so, without those that are messages", s.hoursOfFiles)
 	t.Run("days are those of a zone, whatever its clock does", s.daysAreThoseOfAZone)
 	t.Run("they leave after 400 days, an hour at a time", s.countsLeaveAfter400Days)
@@ -161,7 +162,7 @@ func (s suite) rowsOfAJobAreCountedAsTheJobs(t *testing.T) {
 		"02 12:00 job delivered " + of + "/GB/02 1",
 		"02 12:00 job in_doubt winback/winback/GG/ 1",
 		"02 12:00 job queued winback/winback/GG/ 3",
-		"02 12:00 job uploaded " + of + "// 8",
+		"02 12:00 job uploaded winback/template 0// 8",
 	}, l.counted(everything))
 }
 
