@@ -14,6 +14,58 @@ import (
 	"github.com/nudgewire/nudgewire/triggers"
 )
 
+// A met is a store in which messages are queued and claimed at one moment.
+type met struct {
+	t      *testing.T
+	store  *store.Store
+	at     time.Time
+	queued int
+}
+
+func meeting(t *testing.T, due func() nudgewire.DueRules) *met {
+	t.Helper()
+	m := &met{t: t, at: time.Now().UTC().Truncate(time.Second)}
+	var err error
+	m.store, err = store.Open(t.Context(), store.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db"), Settle: triggers.Settle, Due: due})
+	m.must(err)
+	t.Cleanup(func() { m.must(m.store.Close()) })
+	return m
+}
+
+func (m *met) must(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func contact(n int) nudgewire.Phone { return nudgewire.Phone(fmt.Sprintf("4479111%05d", n)) }
+
+// queue has a message due.
+func (m *met) queue(phone nudgewire.Phone, trigger string, c nudgewire.Category) nudgewire.MessageID {
+	m.t.Helper()
+	m.queued++
+	key := fmt.Sprint(m.queued)
+	got, err := m.store.Accept(m.t.Context(), []nudgewire.Plan{{
+		Event: nudgewire.Event{Connector: "shop", Kind: "cart.updated", DedupeKey: key, ReceivedAt: m.at, Contact: nudgewire.Contact{Phone: phone}},
+		Proposals: []nudgewire.Proposal{{
+			Decision:    nudgewire.Decision{Trigger: trigger, Outcome: nudgewire.Planned, Key: key, At: m.at},
+			Correlation: nudgewire.Correlation{Trigger: trigger, Key: key, Phone: phone},
+			Message:     nudgewire.Message{Phone: phone, Category: c, DueAt: m.at, Send: nudgewire.Send{Text: "hello"}},
+		}},
+	}})
+	m.must(err)
+	return got[0].Decisions[0].MessageID
+}
+
+// claim takes all that may go.
+func (m *met) claim() []nudgewire.Message {
+	m.t.Helper()
+	claimed, err := m.store.Claim(m.t.Context(), nudgewire.ClaimRequest{Owner: "test", Now: m.at, Lease: time.Hour, Authentication: 99, Utility: 99, Marketing: 99})
+	m.must(err)
+	return claimed
+}
+
 // A message of a trigger and a row of a job with the same rules, to a contact of whom the same is known, are told the same: by the claim of the
 // one, by the part and by the forecast of the other, in the same words.
 func TestClaimPartAndForecastSayTheSame(t *testing.T) {
@@ -22,40 +74,9 @@ func TestClaimPartAndForecastSayTheSame(t *testing.T) {
 	rules.Trigger("offer", keys, hours.Holidays{})
 	rules.Job("winback", keys, hours.Holidays{})
 	var now nudgewire.DueRules // nil while what was sent before is made
-	st, err := store.Open(t.Context(), store.Options{
-		DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db"), Settle: triggers.Settle, Due: func() nudgewire.DueRules { return now },
-	})
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(err)
-	defer func() { must(st.Close()) }()
-	at := time.Now().UTC().Truncate(time.Second)
+	h := meeting(t, func() nudgewire.DueRules { return now })
+	st, at, must := h.store, h.at, h.must
 	s := New(Options{Store: st, Owner: "test", Facts: NewHistory(st), Rules: func() *duerules.Rules { return rules }, Now: func() time.Time { return at }})
-
-	queued := 0
-	claim := func(phone nudgewire.Phone, trigger string, c nudgewire.Category) (nudgewire.Message, []nudgewire.Message) {
-		t.Helper()
-		queued++
-		key := fmt.Sprint(queued)
-		got, err := st.Accept(t.Context(), []nudgewire.Plan{{
-			Event: nudgewire.Event{Connector: "shop", Kind: "cart.updated", DedupeKey: key, ReceivedAt: at, Contact: nudgewire.Contact{Phone: phone}},
-			Proposals: []nudgewire.Proposal{{
-				Decision:    nudgewire.Decision{Trigger: trigger, Outcome: nudgewire.Planned, Key: key, At: at},
-				Correlation: nudgewire.Correlation{Trigger: trigger, Key: key, Phone: phone},
-				Message:     nudgewire.Message{Phone: phone, Category: c, DueAt: at, Send: nudgewire.Send{Text: "hello"}},
-			}},
-		}})
-		must(err)
-		claimed, err := st.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "test", Now: at, Lease: time.Hour, Authentication: 9, Utility: 9, Marketing: 9})
-		must(err)
-		d, err := st.Message(t.Context(), got[0].Decisions[0].MessageID)
-		must(err)
-		return d, claimed
-	}
 	job := jobOf(t, people(1), Job{})
 	job.Name = "winback"
 	told := map[string]bool{}
@@ -65,10 +86,11 @@ func TestClaimPartAndForecastSayTheSame(t *testing.T) {
 			for _, before := range []int{0, 1} {
 				for _, blocked := range []string{"", "asked for it", "forgotten"} {
 					phones++
-					phone := nudgewire.Phone(fmt.Sprintf("4479111%05d", phones))
+					phone := contact(phones)
 					now = nil
 					for range before {
-						claim(phone, "cart", nudgewire.Marketing)
+						h.queue(phone, "cart", nudgewire.Marketing)
+						h.claim()
 					}
 					if consent != "" {
 						must(st.SaveConsents(t.Context(), []nudgewire.ConsentRecord{{Phone: phone, Consent: consent}}))
@@ -88,9 +110,10 @@ func TestClaimPartAndForecastSayTheSame(t *testing.T) {
 					must(err)
 					forecast, err := s.asked(r, job)(t.Context(), []nudgewire.Phone{phone}, nil)
 					must(err)
-					d, claimed := claim(phone, "offer", category)
-					want := nudgewire.Verdict{}
-					if len(claimed) == 0 {
+					id, want := h.queue(phone, "offer", category), nudgewire.Verdict{}
+					if len(h.claim()) == 0 {
+						d, err := st.Message(t.Context(), id)
+						must(err)
 						want = nudgewire.Verdict{Action: nudgewire.DropSend, Reason: d.Reason}
 					}
 					for who, v := range map[string]nudgewire.Verdict{"part": part[0].Verdict, "forecast": forecast[0].Verdict} {
@@ -108,5 +131,35 @@ func TestClaimPartAndForecastSayTheSame(t *testing.T) {
 	}
 	if len(told) < 6 { // nothing, a block, a forgotten contact, no consent, one taken back, a limit
 		t.Errorf("only these were told: %v", told)
+	}
+}
+
+// The room of an account is reckoned for a whole part. As many fit as a claim lets go of messages to the same contacts, one after the other.
+func TestAsManyFitOnAPartAsAClaimLetsGo(t *testing.T) {
+	for before := range 4 {
+		for again := range 3 { // of those on the list who were reached before
+			rules := duerules.New(time.UTC, duerules.Account{UniqueContacts: units.Limit{Most: 5, Per: 24 * time.Hour}})
+			h := meeting(t, func() nudgewire.DueRules { return rules })
+			for i := range before {
+				h.queue(contact(i), "cart", nudgewire.Marketing)
+			}
+			h.claim()
+			var on []nudgewire.Phone
+			for i := range min(again, before) {
+				on = append(on, contact(i))
+			}
+			for i := range 6 {
+				on = append(on, contact(10+i))
+			}
+			reach := rules.Reach("", nudgewire.Marketing)
+			room, err := h.store.Room(t.Context(), roomFor(reach, "", on, h.at))
+			h.must(err)
+			for _, phone := range on {
+				h.queue(phone, "offer", nudgewire.Marketing)
+			}
+			if claimed := len(h.claim()); room.Fits != claimed {
+				t.Errorf("%d reached before, %d of them again: %d of %d fit on a part, and a claim takes %d", before, again, room.Fits, len(on), claimed)
+			}
+		}
 	}
 }
