@@ -292,12 +292,14 @@ func (a admin) messagesOf(ctx context.Context, q ListQuery, phone nudgewire.Phon
 		return nil, err
 	}
 	switch {
+	case q.State == string(nudgewire.Shadowed):
+		return a.shadows(ctx, f)
 	case slices.Contains(nudgewire.States, nudgewire.State(q.State)):
 		f.State = nudgewire.State(q.State)
 	case slices.Contains(nudgewire.Statuses, nudgewire.Status(q.State)):
 		f.Status = nudgewire.Status(q.State)
 	case q.State != "":
-		return nil, badField("state", "one of: "+strings.Join(StateWords(), ", "), "unknown state %q", q.State)
+		return nil, badField("state", "one of: "+strings.Join(append(StateWords(), string(nudgewire.Shadowed)), ", "), "unknown state %q", q.State)
 	}
 	rows, err := a.Store.Messages(ctx, f)
 	if err != nil {
@@ -313,6 +315,19 @@ func (a admin) messagesOf(ctx context.Context, q ListQuery, phone nudgewire.Phon
 	}
 	held.tell(out)
 	return out, nil
+}
+
+// shadows are messages that triggers in mode shadow would have sent: none of them has a number, and reason says what it would be.
+func (a admin) shadows(ctx context.Context, f store.MessageFilter) ([]MessageView, error) {
+	rows, err := a.Store.Shadows(ctx, f)
+	out := make([]MessageView, len(rows))
+	for i := range rows {
+		d := &rows[i]
+		out[i] = MessageView{
+			EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, State: nudgewire.State(nudgewire.Shadowed), Reason: d.Reason, CreatedAt: d.At.UTC(), DueAt: d.At.UTC(), UpdatedAt: d.At.UTC(),
+		}
+	}
+	return out, err
 }
 
 func (a admin) message(r *http.Request) (any, error) {

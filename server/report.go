@@ -69,6 +69,7 @@ type Stages struct {
 	Refused    int64   `json:"refused"`    // requests that were not taken
 	Decisions  int64   `json:"decisions"`  // that triggers made
 	Queued     int64   `json:"queued"`
+	Shadowed   int64   `json:"shadowed"`        // would have been queued, but for the mode of their trigger
 	Accepted   int64   `json:"accepted"`        // by the service: they were sent
 	Uploaded   int64   `json:"uploaded"`        // rows in files that the service took without naming messages
 	Points     float64 `json:"uploaded_points"` // what the files cost that the service took, by the prices of the config when they left
@@ -84,7 +85,7 @@ type Stages struct {
 
 func (s *Stages) add(what string, n int64) {
 	into := map[string]*int64{
-		"event": &s.Events, "duplicate": &s.Duplicates, "refused": &s.Refused, "decision": &s.Decisions, "queued": &s.Queued,
+		"event": &s.Events, "duplicate": &s.Duplicates, "refused": &s.Refused, "decision": &s.Decisions, "queued": &s.Queued, "shadowed": &s.Shadowed,
 		"accepted": &s.Accepted, "uploaded": &s.Uploaded, "delivered": &s.Delivered, "read": &s.Read, "failed": &s.Failed, "rejected": &s.Rejected,
 		"in_doubt": &s.InDoubt, "cancelled": &s.Cancelled, "dropped": &s.Dropped, "expired": &s.Expired,
 	}[what]
@@ -361,7 +362,7 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 }
 
 // messageCounts are the counts that have a template and a country.
-var messageCounts = []string{"queued", "accepted", "uploaded", "uploaded_points", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired"}
+var messageCounts = []string{"queued", "shadowed", "accepted", "uploaded", "uploaded_points", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired"}
 
 // SecondsWords are seconds for people: "4 s", "3 min".
 func SecondsWords(seconds float64) string {

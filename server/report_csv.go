@@ -23,6 +23,7 @@ var ReportColumns = []ReportColumn{
 	{"events", func(s *Stages) float64 { return float64(s.Events) }},
 	{"decisions", func(s *Stages) float64 { return float64(s.Decisions) }},
 	{"queued", func(s *Stages) float64 { return float64(s.Queued) }},
+	{"shadowed", func(s *Stages) float64 { return float64(s.Shadowed) }},
 	{"accepted", func(s *Stages) float64 { return float64(s.Accepted) }},
 	{"uploaded", func(s *Stages) float64 { return float64(s.Uploaded) }},
 	{"uploaded_points", func(s *Stages) float64 { return s.Points }},

@@ -80,6 +80,9 @@ func (t *tx) decided(d *nudgewire.Decision, c *nudgewire.Contact) {
 	}, c.Phone != "")
 }
 
+// messageShadowed says that a message would have been queued, but for the mode of its trigger.
+func (t *tx) messageShadowed(p *party) { t.countMessage(p, hourShadowed, "") }
+
 // messageQueued says that a message is new, and when it is due.
 func (t *tx) messageQueued(id nudgewire.MessageID, p *party, due int64, reason string) {
 	t.counts[countMessages]++

@@ -94,6 +94,7 @@ const (
 	hourDecision  = "decision"
 	hourQueued    = "queued"
 	hourAgain     = "again" // it waits once more
+	hourShadowed  = "shadowed"
 	hourUploaded  = "uploaded"
 	hourPoints    = "uploaded_points" // in thousandths
 	hourDelivered = string(nudgewire.StatusDelivered)

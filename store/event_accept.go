@@ -294,6 +294,10 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 		return d, fmt.Errorf("no decision is %q with message %d", d.Outcome, d.MessageID)
 	}
 	t.decided(&d, &p.plan.Event.Contact)
+	if d.Outcome == nudgewire.Shadowed {
+		of := partyOf(int64(id), d.Trigger, templateOf(&proposal.Message.Send), p.plan.Event.Contact.Phone)
+		t.messageShadowed(&of)
+	}
 	return d, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -94,4 +95,35 @@ func (s *Store) decisionsOf(ctx context.Context, ids []nudgewire.EventID, each f
 func (s *Store) Decisions(ctx context.Context, id nudgewire.EventID) (out []nudgewire.Decision, err error) {
 	_, err = s.decisionsOf(ctx, []nudgewire.EventID{id}, func(d nudgewire.Decision) { out = append(out, d) })
 	return out, err
+}
+
+// A Shadow is what a trigger in mode shadow would have done.
+type Shadow struct {
+	nudgewire.Decision
+	Phone nudgewire.Phone
+}
+
+// Shadows lists what triggers in mode shadow decided, the newest event first. Of the filter count ID, State and what only messages have for nothing, and
+// Before is the number of an event.
+func (s *Store) Shadows(ctx context.Context, f MessageFilter) (out []Shadow, err error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	var q select_
+	q.and("d.outcome = 'shadowed'")
+	q.when(f.Trigger != "", "d.trigger_name = ?", f.Trigger)
+	q.when(f.Phone != "", "e.phone = ?", string(f.Phone))
+	q.when(f.EventID != 0, "d.event_id = ?", int64(f.EventID))
+	q.when(f.Before > 0, "d.event_id < ?", int64(f.Before))
+	q.when(!f.Since.IsZero(), "d.at >= ?", micro(f.Since))
+	q.when(!f.Until.IsZero(), "d.at < ?", micro(f.Until))
+	columns := "e.phone, d." + strings.ReplaceAll(decisionColumns, ", ", ", d.")
+	err = s.rows(ctx, q.sql(columns, "decisions d JOIN events e ON e.id = d.event_id", "d.event_id DESC, d.number DESC", f.Limit), q.args, func(r *row) error {
+		one := Shadow{Phone: r.phone()}
+		var err error
+		one.Decision, _, err = scanDecision(r)
+		out = append(out, one)
+		return err
+	})
+	return out, wrap(err, "list what was shadowed")
 }

@@ -59,6 +59,8 @@ CREATE TABLE decisions (
 	kept         BIGINT NOT NULL DEFAULT 1 CHECK (kept = 0 OR kept = 1),
 	PRIMARY KEY (event_id, number)
 ) {{clustered}};
+-- What triggers in mode shadow would have sent: few, where nobody tries one out.
+CREATE INDEX decisions_shadowed ON decisions (event_id) WHERE outcome = 'shadowed';
 
 -- Events that wait for what their webhook left out. A row goes away in the commit that plans
 -- its event, so the table holds only what is alive. A claim puts due_at to the end of its

@@ -185,7 +185,8 @@ func TestDoubtsOfKillsAreThoseOfEachProcess(t *testing.T) {
 	resent.Attempts = append(resent.Attempts, nudgewire.Attempt{Owner: "a:3", State: nudgewire.StateAccepted})
 	rows := []store.MessageStory{
 		doubt("a:1", "the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent"),
-		resent, doubt("a:2", "the daemon ended during the call of attempt 2; it may have been sent"), doubt("a:2", "may have been taken: EOF"), {},
+		resent, doubt("a:2", "the daemon ended during the call of attempt 2; it may have been sent"), doubt("a:2", "may have been taken: EOF"),
+		{},
 	}
 	if all, most := doubtsOfKills(rows); all != 3 || most != 2 {
 		t.Errorf("%d are of kills, %d of one", all, most)

@@ -48,18 +48,26 @@ func (c *cli) messagesList() *cobra.Command {
 				head := "MESSAGE | DUE | TRIGGER | PHONE | WHAT | STATUS | WHY"
 				return c.cut(list(c, rows, fail(exitNothing, "", "no messages"), head, func(m server.MessageView) []string {
 					return []string{
-						strconv.FormatInt(int64(m.ID), 10), c.clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), what(m), stands(m), orDash(reasonOf(m)),
+						orDash(numberOf(m)), c.clock(m.DueAt), m.Trigger, orDash(m.Phone.Masked()), orDash(what(m)), stands(m), orDash(reasonOf(m)),
 					}
 				}), len(rows), f.limit)
 			})
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&state, "state", "", "only in this state: "+strings.Join(server.StateWords(), ", "))
+	cmd.Flags().StringVar(&state, "state", "", "only in this state: "+strings.Join(server.StateWords(), ", ")+"; shadowed is what triggers in mode shadow would have sent")
 	cmd.Flags().StringVar(&trigger, "trigger", "", "only of this trigger")
 	cmd.Flags().StringVar(&account, "account", "", "only by this account: a name under accounts, or api")
 	cmd.Flags().StringVar(&phone, "phone", "", "only to this phone")
 	return cmd
+}
+
+// numberOf is "" for what was only shadowed.
+func numberOf(m server.MessageView) string {
+	if m.ID == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(m.ID), 10)
 }
 
 // stands is where a message is, in one word: the service's once it has it, ours before.

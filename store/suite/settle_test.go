@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/store"
 )
 
 func (s suite) settle(t *testing.T) {
 	t.Run("refused and shadowed proposals are not settled", s.refusedProposalsAreNotSettled)
+	t.Run("what was only shadowed is listed, and counted by its template", s.whatWasShadowedIsListed)
 	t.Run("the settlement's words become the decision's", s.theSettlementsWordsBecomeTheDecisions)
 	s.facts(t)
 	t.Run("an order that follows its cart ends it", s.anOrderThatFollowsItsCartEndsIt)
@@ -31,6 +33,40 @@ func (s suite) refusedProposalsAreNotSettled(t *testing.T) {
 		}
 	}
 	l.totals(map[string]int64{"messages": 0, "decisions_skipped": 1, "decisions_shadowed": 1})
+}
+
+func (s suite) whatWasShadowedIsListed(t *testing.T) {
+	l := s.open(t)
+	shadowed := func(p *nudgewire.Plan) {
+		p.Proposals[0].Decision.Outcome, p.Proposals[0].Decision.Reason = nudgewire.Shadowed, "mode: shadow; it would send"
+	}
+	l.mustAccept(cart("live"))
+	first := l.mustAccept(cart("1", shadowed)).EventID
+	second := l.mustAccept(cart("2", shadowed, phone("447700900999"))).EventID
+	for name, one := range map[string]struct {
+		filter store.MessageFilter
+		want   []nudgewire.EventID
+	}{
+		"all":                {store.MessageFilter{}, []nudgewire.EventID{second, first}},
+		"a page":             {store.MessageFilter{Limit: 1}, []nudgewire.EventID{second}},
+		"the next page":      {store.MessageFilter{Before: nudgewire.MessageID(second)}, []nudgewire.EventID{first}},
+		"of a phone":         {store.MessageFilter{Phone: "447700900999"}, []nudgewire.EventID{second}},
+		"of an event":        {store.MessageFilter{EventID: first}, []nudgewire.EventID{first}},
+		"of a trigger":       {store.MessageFilter{Trigger: "remind"}, []nudgewire.EventID{second, first}},
+		"of another trigger": {store.MessageFilter{Trigger: "other"}, nil},
+		"before":             {store.MessageFilter{Until: noon.Add(-day)}, nil},
+	} {
+		found, err := l.Shadows(l.ctx, one.filter)
+		l.must(err)
+		var got []nudgewire.EventID
+		for _, d := range found {
+			if got = append(got, d.EventID); d.Outcome != nudgewire.Shadowed || d.Reason != "mode: shadow; it would send" || d.Phone == "" {
+				t.Errorf("%s: %+v", name, d)
+			}
+		}
+		same(t, name, one.want, got)
+	}
+	same(t, "counts", []string{"trigger shadowed remind/reminder// 2"}, l.counted(store.HourQuery{What: []string{"shadowed"}, Names: true, Details: true}))
 }
 
 func (s suite) theSettlementsWordsBecomeTheDecisions(t *testing.T) {
