@@ -103,8 +103,8 @@ type HistoryStore interface {
 	Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error)
 	// Agreed says what the phones said of messages of marketing; nothing of one that said nothing.
 	Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]nudgewire.Consent, error)
-	// Forgotten says which of the phones are of contacts that were forgotten.
-	Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error)
+	// Forgotten says which of the phones are of contacts that were forgotten, and since when.
+	Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]time.Time, error)
 	// Redacting says which of the phones came by a connector all of which is asked to be forgotten, and by which.
 	Redacting(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error)
 	// Family are a run, the runs that it repeats, and those that repeat it.
@@ -157,7 +157,7 @@ func (h *History) About(ctx context.Context, phones []nudgewire.Phone, q Questio
 	out := make([]Known, len(phones))
 	for i, p := range phones {
 		k := &out[i]
-		k.Forgotten, k.Blocked, k.Forgetting, k.Consent, k.Sends = gone[p], blocked[p], redacting[p], agreed[p], sends[p]
+		k.Forgotten, k.Blocked, k.Forgetting, k.Consent, k.Sends = !gone[p].IsZero(), blocked[p], redacting[p], agreed[p], sends[p]
 		if by, ok := last[p]; ok {
 			k.Messaged = &by
 		}

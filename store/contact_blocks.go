@@ -176,7 +176,7 @@ func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudg
 			return nil, fmt.Errorf("ask who is blocked: %w", err)
 		}
 	}
-	gone, err := s.forgottenOf(ctx, phones)
+	gone, err := s.Forgotten(ctx, phones)
 	for p := range gone {
 		if out[p] == "" {
 			out[p] = nudgewire.BlockedWords(forgottenWords)

@@ -152,26 +152,10 @@ func (s *Store) Erased(ctx context.Context, all []Erasure) error {
 	return wrap(err, "note what is forgotten")
 }
 
-// Forgotten is which of the phones are of contacts that were forgotten. It costs nothing while nobody was.
-func (s *Store) Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]bool, error) {
-	gone, err := s.forgottenOf(ctx, phones)
-	if len(gone) == 0 {
-		return nil, err
-	}
-	out := make(map[nudgewire.Phone]bool, len(gone))
-	for p := range gone {
-		out[p] = true
-	}
-	return out, err
-}
-
 // ForgottenAt is when a contact was forgotten; zero for one that was not.
 func (s *Store) ForgottenAt(ctx context.Context, phone nudgewire.Phone) (time.Time, error) {
-	gone, err := s.forgottenOf(ctx, []nudgewire.Phone{phone})
-	if err != nil || gone[phone] == 0 {
-		return time.Time{}, err
-	}
-	return moment(gone[phone]), nil
+	gone, err := s.Forgotten(ctx, []nudgewire.Phone{phone})
+	return gone[phone], err
 }
 
 // answeredRequests is the counter of the newest event that asked for a contact's data and got it.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/disk"
@@ -160,12 +161,12 @@ func (t *tx) isUsed(stored, key string) bool {
 	return strings.HasPrefix(stored, usedKeys) && t.marks.need(false) == nil && stored == t.marks.usedKey(key)
 }
 
-// forgottenOf tells which of the phones were forgotten.
-func (s *Store) forgottenOf(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]int64, error) {
+// Forgotten is which of the phones are of contacts that were forgotten, and since when. It costs nothing while nobody was.
+func (s *Store) Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]time.Time, error) {
 	if !s.marks.any.Load() {
 		return nil, nil
 	}
-	out := map[nudgewire.Phone]int64{}
+	out := map[nudgewire.Phone]time.Time{}
 	for some := range slices.Chunk(phones, perList) {
 		by := make(map[string]nudgewire.Phone, len(some))
 		hashes := make([]string, len(some))
@@ -175,7 +176,7 @@ func (s *Store) forgottenOf(ctx context.Context, phones []nudgewire.Phone) (map[
 		}
 		in, args := listOf(hashes)
 		err := s.rows(ctx, `SELECT mark, at FROM forgotten WHERE allowed = 0 AND mark IN (`+in+`)`, args, func(r *row) error {
-			out[by[r.text()]] = r.int()
+			out[by[r.text()]] = r.time()
 			return nil
 		})
 		if err != nil {
