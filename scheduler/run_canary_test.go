@@ -118,6 +118,9 @@ func TestTheCanaryOfAFileLooksAtWhatIsKnown(t *testing.T) {
 			if said := r.Reason + r.Canary; said != tt.want {
 				t.Errorf("%s: %q, want %q", r.State, said, tt.want)
 			}
+			if !tt.stops && r.Tally.Parts != len(rowsOf(d)) {
+				t.Errorf("%d parts are counted for %d uploads", r.Tally.Parts, len(rowsOf(d)))
+			}
 			if !tt.stops {
 				return
 			}
