@@ -47,7 +47,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	}
 
 	walk := regexp.MustCompile(`^SCAN \w+$|AUTOMATIC|TEMP B-TREE FOR (RIGHT PART|LAST)`)
-	ofOneRun := regexp.MustCompile(`^SCAN (words|holds|queued|told|counted|alive|buckets|redactions|api_tokens|users|console_sessions|console_links|unused)$`) // statuses, the few holds, ranges of one run's rows, what is counted of them, the 1,024 of contacts, connectors all of which is asked to be forgotten, the few tokens, users and sessions, where one is made or ended, and the few kinds of what came to nothing, where a person ends them
+	ofOneRun := regexp.MustCompile(`^SCAN (words|counters|holds|queued|told|counted|alive|buckets|redactions|api_tokens|users|console_sessions|console_links|unused)$`) // statuses, the sums that the view of counters has made of the names that were asked for, the few holds, ranges of one run's rows, what is counted of them, the 1,024 of contacts, connectors all of which is asked to be forgotten, the few tokens, users and sessions, where one is made or ended, and the few kinds of what came to nothing, where a person ends them
 	for _, q := range queries {
 		args := make([]any, 0, 40) // as many as the highest number
 		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {
