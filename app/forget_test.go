@@ -397,7 +397,7 @@ func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {
 	h.eventually("messages have left", func() bool { s := h.status(); return s.Sending == 0 && h.service.Accepted(gone[1:]) > 20 })
 	before := h.stored(gone)
 	for _, place := range []string{
-		"events.facts", "events.payload", "decisions.reason", "events.phone", "events.dedupe_key", "messages.phone", "messages.send", "messages.correlation_key", "messages.phone", "configs.text", "consents.phone",
+		"events.content", "decisions.reason", "events.phone", "events.dedupe_key", "messages.phone", "messages.send", "messages.correlation_key", "messages.phone", "configs.text", "consents.phone",
 		"list_rows.phone", "tombstones.correlation_key",
 	} {
 		if !slices.Contains(before, place) {

@@ -15,7 +15,7 @@ func TestTheAddressOfTheConfigIsTheOneThatIsSigned(t *testing.T) {
 	con := mustCompile(t, "square", c, connectors.Options{})
 	r := connectors.Request{
 		Method: http.MethodPost, URL: "https://hooks.example.com/hooks/square", Path: "/hooks/square",
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: con.Samples()[0].Body, Now: time.Now(),
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: con.SamplesAt(time.Now(), 1)[0].Body, Now: time.Now(),
 	}
 	signed, err := con.Sign(r)
 	if err != nil {

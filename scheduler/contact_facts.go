@@ -42,6 +42,16 @@ type answer struct {
 // never reports that the row may never go.
 func (a *answer) never() bool { return a.Action == nudgewire.DropSend }
 
+// always reports that the row may never go, whenever its turn comes: the answer is about the contact, and not about the moment as those of limits
+// and quiet hours are.
+func (a *answer) always() bool {
+	switch a.Rule {
+	case nudgewire.RuleBlock, nudgewire.RuleRedaction, nudgewire.RuleConsent, nudgewire.RuleExclude:
+		return a.never()
+	}
+	return false
+}
+
 // forgotten is the answer to a row whose contact was forgotten.
 var forgotten = answer{nudgewire.Verdict{Action: nudgewire.DropSend, Rule: nudgewire.RuleBlock, Reason: nudgewire.BlockedWords("it was forgotten")}, true}
 

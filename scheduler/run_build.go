@@ -411,7 +411,7 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 	to.vars = append(to.vars, vars...)
 }
 
-// exclude takes those away who may never be sent to. Who may later is asked about again when the row's turn comes.
+// exclude takes those away who may not be sent to whenever their turn comes. Limits and quiet hours are asked about then.
 func (b *building) exclude(ctx context.Context, one *batch) error {
 	if len(one.phones) == 0 {
 		return nil
@@ -422,7 +422,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	}
 	to := 0
 	for i := range answers {
-		if v := &answers[i]; v.never() {
+		if v := &answers[i]; v.always() {
 			b.reasons.add(KindContact, v.Counted(), one.position(i))
 			left := nudgewire.ListRow{Position: one.position(i).Position, Reason: v.Reason, Given: one.raw[i], Phone: one.phones[i]}
 			if v.forgotten {
