@@ -103,11 +103,12 @@ const (
 
 // A DueReason is one reason why a message may not go.
 type DueReason struct {
-	Rule  string
-	Never bool // the message may end by it
-	Later bool // it may wait by it until a time
-	Held  bool // it waits by it until somebody or something ends that
-	Kept  bool // what it said stays with the message (docs/states.md)
+	Rule      string
+	Never     bool // the message may end by it
+	Later     bool // it may wait by it until a time
+	Held      bool // it waits by it until somebody or something ends that
+	Kept      bool // what it said stays with the message (docs/states.md)
+	OfContact bool // it is said of the contact, and not of the moment: a list is read without the others
 }
 
 // DueReasons lists all reasons, in the order in which they are asked.
@@ -115,11 +116,11 @@ var DueReasons = []DueReason{
 	{Rule: RuleExpires, Never: true},
 	{Rule: RuleCancelled, Held: true}, // it goes back to wait, and is cancelled on the way
 	{Rule: RuleHold, Held: true},
-	{Rule: RuleBlock, Never: true},
-	{Rule: RuleRedaction, Never: true, Later: true, Kept: true},
-	{Rule: RuleExclude, Never: true},
+	{Rule: RuleBlock, Never: true, OfContact: true},
+	{Rule: RuleRedaction, Never: true, Later: true, Kept: true, OfContact: true},
+	{Rule: RuleExclude, Never: true, OfContact: true},
 	{Rule: RuleConfig, Later: true, Kept: true},
-	{Rule: RuleConsent, Never: true, Kept: true},
+	{Rule: RuleConsent, Never: true, Kept: true, OfContact: true},
 	{Rule: RuleQuietHours, Never: true, Later: true, Kept: true},
 	{Rule: RuleLimit, Never: true, Later: true, Kept: true},
 	{Rule: RuleAccount, Never: true, Later: true, Kept: true},
@@ -131,6 +132,9 @@ var DueReasons = []DueReason{
 // Counted is what counts of many contacts say.
 func (v *Verdict) Counted() string { return cmp.Or(v.Common, v.Reason) }
 
+// ForgottenWords are why a contact that was forgotten is blocked.
+const ForgottenWords = "it was forgotten"
+
 // BlockedWords say that a contact is blocked, with the reason where there is one.
 func BlockedWords(reason string) string {
 	if reason == "" {
@@ -140,9 +144,18 @@ func BlockedWords(reason string) string {
 }
 
 // Kept reports whether what was said stays with the message, for people.
-func (v *Verdict) Kept() bool {
+func (v *Verdict) Kept() bool { return v.reason().Kept }
+
+// OfContact reports whether it was said of the contact, so that it holds whenever the turn of a message comes.
+func (v *Verdict) OfContact() bool { return v.reason().OfContact }
+
+// reason is the zero value for a rule that is none of DueReasons.
+func (v *Verdict) reason() DueReason {
 	i := slices.IndexFunc(DueReasons, func(r DueReason) bool { return r.Rule == v.Rule })
-	return i >= 0 && DueReasons[i].Kept
+	if i < 0 {
+		return DueReason{}
+	}
+	return DueReasons[i]
 }
 
 // RuleOnChange is the Rule of what an edit planned anew: it is kept with what rules said, put off until its new time, earlier or later.

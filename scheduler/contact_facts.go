@@ -42,18 +42,11 @@ type answer struct {
 // never reports that the row may never go.
 func (a *answer) never() bool { return a.Action == nudgewire.DropSend }
 
-// always reports that the row may never go, whenever its turn comes: the answer is about the contact, and not about the moment as those of limits
-// and quiet hours are.
-func (a *answer) always() bool {
-	switch a.Rule {
-	case nudgewire.RuleBlock, nudgewire.RuleRedaction, nudgewire.RuleConsent, nudgewire.RuleExclude:
-		return a.never()
-	}
-	return false
-}
+// always reports that the row may never go, whenever its turn comes.
+func (a *answer) always() bool { return a.never() && a.OfContact() }
 
 // forgotten is the answer to a row whose contact was forgotten.
-var forgotten = answer{nudgewire.Verdict{Action: nudgewire.DropSend, Rule: nudgewire.RuleBlock, Reason: nudgewire.BlockedWords("it was forgotten")}, true}
+var forgotten = answer{nudgewire.Verdict{Action: nudgewire.DropSend, Rule: nudgewire.RuleBlock, Reason: nudgewire.BlockedWords(nudgewire.ForgottenWords)}, true}
 
 // mayGo asks about contacts on the list of a run, as the job has it now: of a list that leaves in files with the rules of the config, and of one that
 // leaves message by message without them, because the claim of each asks them. of is the category of each, where a row has its own; nil for that of

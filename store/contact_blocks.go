@@ -75,7 +75,7 @@ func (t *tx) blocked(phone nudgewire.Phone) (reason string, found bool, err erro
 	err = t.query(blockedSQL, func(r *row) error { reason, found = r.text(), true; return nil }, string(phone))
 	if err == nil && !found {
 		if at, _, err := t.forgotten(phone); err != nil || at > 0 {
-			return forgottenWords, at > 0, err
+			return nudgewire.ForgottenWords, at > 0, err
 		}
 	}
 	return reason, found, err
@@ -158,7 +158,7 @@ func (s *Store) BlockOf(ctx context.Context, phone nudgewire.Phone) (b Block, fo
 		return b, false, fmt.Errorf("ask whether %s is blocked: %w", phone.Masked(), err)
 	}
 	if at, err := s.ForgottenAt(ctx, phone); err != nil || !found && !at.IsZero() {
-		return Block{Phone: phone, Reason: forgottenWords, At: at}, err == nil, err
+		return Block{Phone: phone, Reason: nudgewire.ForgottenWords, At: at}, err == nil, err
 	}
 	return b, found, nil
 }
@@ -179,7 +179,7 @@ func (s *Store) Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudg
 	gone, err := s.Forgotten(ctx, phones)
 	for p := range gone {
 		if out[p] == "" {
-			out[p] = nudgewire.BlockedWords(forgottenWords)
+			out[p] = nudgewire.BlockedWords(nudgewire.ForgottenWords)
 		}
 	}
 	return out, err

@@ -209,7 +209,7 @@ func (e *eraser) listRows(ctx context.Context) error {
 			}
 			err = e.write(ctx, laneWork, func(t *tx) error {
 				for _, one := range some {
-					if err := t.put(eraseRowSQL, one.run, one.number, forgottenWords); err != nil {
+					if err := t.put(eraseRowSQL, one.run, one.number, nudgewire.ForgottenWords); err != nil {
 						return err
 					}
 				}
@@ -356,7 +356,7 @@ func (e *eraser) decisionTexts(ctx context.Context) error {
 		if err == nil {
 			err = e.write(ctx, laneWork, func(t *tx) error {
 				for _, d := range due {
-					if err := t.put(eraseDecisionSQL, d.event, d.number, forgottenWords, d.clauses); err != nil {
+					if err := t.put(eraseDecisionSQL, d.event, d.number, nudgewire.ForgottenWords, d.clauses); err != nil {
 						return err
 					}
 				}
@@ -437,7 +437,7 @@ var eraseAnswersSQL = statementOf(`UPDATE attempts SET answer = '', reason = CAS
 
 // answers drops what the service said of what was sent to those who are forgotten.
 func (e *eraser) answers(ctx context.Context) error {
-	return e.change(ctx, eraseAnswersSQL, idsOf(e.messages), forgottenWords)
+	return e.change(ctx, eraseAnswersSQL, idsOf(e.messages), nudgewire.ForgottenWords)
 }
 
 var eraseMessageSQL = statementOf(`UPDATE messages SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END,
@@ -462,7 +462,7 @@ func (e *eraser) ownMessages(ctx context.Context) error {
 				if d.EventID != 0 { // the key of a row names its run
 					d.Key = ""
 				}
-				if err := t.put(eraseMessageSQL, id, d.Key, endedSend(&d.Send), forgottenWords); err != nil {
+				if err := t.put(eraseMessageSQL, id, d.Key, endedSend(&d.Send), nudgewire.ForgottenWords); err != nil {
 					return err
 				}
 			}
@@ -503,7 +503,7 @@ func (t *tx) eraseEvent(id int64) error {
 	if err != nil {
 		return err
 	}
-	return t.put(eraseEventSQL, id, forgottenWords, t.marks.usedKey(known.key), []byte{})
+	return t.put(eraseEventSQL, id, nudgewire.ForgottenWords, t.marks.usedKey(known.key), []byte{})
 }
 
 var (

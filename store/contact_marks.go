@@ -116,9 +116,6 @@ func (m *phoneMarks) hash(text string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// forgottenWords is why a contact that was forgotten is blocked.
-const forgottenWords = "it was forgotten"
-
 // forgotten is when a contact was forgotten, 0 for one that was not or was allowed again, and whether a person had blocked it.
 func (t *tx) forgotten(phone nudgewire.Phone) (at int64, byHand bool, err error) {
 	at, byHand, allowed, err := t.everForgotten(phone)
@@ -154,7 +151,7 @@ func (m *phoneMarks) usedKey(key string) string {
 	return usedKeys + m.hash("key "+key) // never that of a phone
 }
 
-const usedKeys = forgottenWords + ": "
+const usedKeys = nudgewire.ForgottenWords + ": "
 
 // isUsed reports whether a stored key stands for key.
 func (t *tx) isUsed(stored, key string) bool {

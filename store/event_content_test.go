@@ -9,11 +9,15 @@ import (
 func FuzzPack(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte("short"))
+	f.Add([]byte("\nof\nlines\n"))
 	f.Add(bytes.Repeat([]byte("long "), 100))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		got, err := unpack(pack(in))
 		if err != nil || !bytes.Equal(got, in) {
 			t.Errorf("%q came back as %q (%v)", in, got, err)
+		}
+		if facts, payload, err := unpackContent(packContent(`{"cart":{}}`, in)); err != nil || facts != `{"cart":{}}` || !bytes.Equal(payload, in) {
+			t.Errorf("%q came back as %q beside %s (%v)", in, payload, facts, err)
 		}
 		// Whatever a damaged row holds, reading it ends with bytes or with an error.
 		if _, err := unpack(in); err != nil && len(in) == 0 {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -117,7 +116,7 @@ func (s *Store) Shadows(ctx context.Context, f MessageFilter) (out []Shadow, err
 	q.when(f.Before > 0, "d.event_id < ?", int64(f.Before))
 	q.when(!f.Since.IsZero(), "d.at >= ?", micro(f.Since))
 	q.when(!f.Until.IsZero(), "d.at < ?", micro(f.Until))
-	columns := "e.phone, d." + strings.ReplaceAll(decisionColumns, ", ", ", d.")
+	columns := "e.phone, " + columnsOf("d", decisionColumns)
 	err = s.rows(ctx, q.sql(columns, "decisions d JOIN events e ON e.id = d.event_id", "d.event_id DESC, d.number DESC", f.Limit), q.args, func(r *row) error {
 		one := Shadow{Phone: r.phone()}
 		var err error

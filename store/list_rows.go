@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
@@ -192,7 +191,7 @@ var (
 	rowsByGiven = `SELECT ` + listColumns + ` FROM list_rows WHERE given = ?1 AND phone = '' AND given <> '' ORDER BY run_id DESC, number LIMIT ?2`
 	rowPlace    = `SELECT line, file FROM list_rows WHERE run_id = ?1 AND number = ?2`
 	partsOfList = `SELECT ` + partColumns + ` FROM parts WHERE list_id = ?1 ORDER BY run_id, number`
-	newestWith  = `SELECT p.` + strings.ReplaceAll(partColumns, ", ", ", p.") + ` FROM parts p JOIN part_rows x ON ` + hasRow("?2") + `
+	newestWith  = `SELECT ` + columnsOf("p", partColumns) + ` FROM parts p JOIN part_rows x ON ` + hasRow("?2") + `
 		WHERE p.list_id = ?1 ORDER BY p.run_id DESC, p.number DESC LIMIT 1`
 )
 

@@ -83,7 +83,7 @@ func (a *atDue) readForgotten(t *tx, found []claimed) error {
 	err := t.queryMany(forgottenSQL, marks, func(i int, r *row) error {
 		at, _, allowed := scanForgotten(r)
 		if at > 0 && !allowed {
-			asked[i].facts.Blocked = nudgewire.BlockedWords(forgottenWords)
+			asked[i].facts.Blocked = nudgewire.BlockedWords(nudgewire.ForgottenWords)
 		}
 		return r.err
 	})

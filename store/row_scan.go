@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -15,6 +16,11 @@ const (
 	serviceColumns  = `message_id, status, error, error_class, accepted_at, status_at, told_at, next_poll_at, polls, sent_at, delivered_at, read_at, failed_at`
 	followedColumns = `id, phone, category, account, ` + serviceColumns
 )
+
+// columnsOf are columns of a table by the name that it has in a statement.
+func columnsOf(table, columns string) string {
+	return table + "." + strings.ReplaceAll(columns, ", ", ", "+table+".")
+}
 
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
 const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`

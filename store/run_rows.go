@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/nudgewire/nudgewire"
 )
@@ -245,7 +244,7 @@ func (s *Store) rowsOf(ctx context.Context, phone nudgewire.Phone, limit int) (i
 // said whose each of them is.
 func (s *Store) MessagesOfPart(ctx context.Context, run nudgewire.RunID, part int) (map[nudgewire.Phone]nudgewire.Message, error) {
 	var out map[nudgewire.Phone]nudgewire.Message
-	err := s.rows(ctx, `SELECT m.`+strings.ReplaceAll(followedColumns, ", ", ", m.")+` FROM run_messages r
+	err := s.rows(ctx, `SELECT `+columnsOf("m", followedColumns)+` FROM run_messages r
 		JOIN messages m ON m.id >= r.message AND m.id < r.message + r.id_count
 		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *row) error {
 		m, err := scanFollowed(r)
