@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -174,6 +175,51 @@ func TestOtherProgramsBesideTheDaemonDoNoHarm(t *testing.T) {
 	}
 	if err := errors.Join(s.Check(t.Context()), s.Ping(t.Context())); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whatever this process itself does with the log between two looks, in whatever order, is no damage: a commit, a checkpoint that the
+// log goes on behind, and one that begins it anew, as forgetting makes them on a connection of its own while others ask whether the data is well.
+func TestNoOrderOfCommitsAndCheckpointsIsDamage(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	db := sql.OpenDB(&s.file.more)
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	exec := func(statement string) func() error {
+		return func() error { _, err := db.ExecContext(t.Context(), statement); return err }
+	}
+	n := 0
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"an event", func() error { // its commit looks
+			n++
+			_, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan(fmt.Sprint(n))})
+			return err
+		}},
+		{"a commit beside", exec("UPDATE counts SET value = value + 1")},
+		{"a checkpoint", exec(checkpointNow)},
+		{"the log is emptied", exec("PRAGMA wal_checkpoint(TRUNCATE)")},
+		{"a look", s.Present},
+	}
+	const long = 5
+	count := 1
+	for range long {
+		count *= len(steps)
+	}
+	for order := range count {
+		names := make([]string, 0, long)
+		for rest := order; len(names) < long; rest /= len(steps) {
+			step := steps[rest%len(steps)]
+			names = append(names, step.name)
+			if err := step.do(); err != nil {
+				t.Fatalf("after %v: %v", names, err)
+			}
+		}
+		if err := s.Present(); err != nil {
+			t.Fatalf("after %v: %v", names, err)
+		}
 	}
 }
 

@@ -181,12 +181,13 @@ func ended(err error) error {
 }
 
 // A logIndex is what the index beside the log knows: the log by its salts, how many of its frames are committed and the sums
-// of the last of them, how many pages the database has with them, and how many frames are in the database, too, or
-// are being moved there. The zero value knows nothing.
+// of the last of them, how many pages the database has with them, how many frames are in the database, too, or
+// are being moved there, and a count of commits, which goes on from log to log. The zero value knows nothing.
 type logIndex struct {
 	salts                        [8]byte
 	sums                         sums
 	frames, pages, moved, moving int
+	commits                      uint32
 }
 
 // beyond is how many frames are missing of those that were committed to the log with these salts.
@@ -200,13 +201,14 @@ func (x *logIndex) beyond(salts []byte, readable int) int {
 // movedSince reports whether frames may have been moved into the database since the index was last.
 func (x *logIndex) movedSince(last *logIndex) bool {
 	switch {
-	case last.moving > last.moved:
-		return true // it was under way
+	case *last == logIndex{}, last.moving > last.moved:
+		return true // nothing is known of it, or it was under way
 	case x.salts == last.salts:
 		return x.moving != last.moving || x.moved != last.moved
-	default: // The first half of the salts counts how often the log began anew, which it does once all of it was moved.
-		once := binary.BigEndian.Uint32(x.salts[:]) == binary.BigEndian.Uint32(last.salts[:])+1
-		return !once || last.moved < last.frames || x.moving > 0
+	default: // The log began anew, which it does once all of it was moved. So last's log, if no commit was added to it, is as it was.
+		commits := x.commits - last.commits
+		added := commits > 1 || commits == 1 && x.frames == 0 // one is that with which this log began
+		return added || last.moved < last.frames || x.moving > 0
 	}
 }
 
@@ -248,7 +250,7 @@ func indexFrom(f io.ReaderAt) (logIndex, error) {
 		return logIndex{}, nil
 	}
 	return logIndex{
-		salts: [8]byte(b[32:40]), sums: pair(24), frames: int(order.Uint32(b[16:])), pages: int(order.Uint32(b[20:])),
+		commits: order.Uint32(b[8:]), salts: [8]byte(b[32:40]), sums: pair(24), frames: int(order.Uint32(b[16:])), pages: int(order.Uint32(b[20:])),
 		moved: int(order.Uint32(b[2*indexHeader:])), moving: int(order.Uint32(moving)),
 	}, nil
 }
