@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -33,9 +34,12 @@ func schemaOf(v any, id, title string) []byte {
 func Reference() []byte {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	b.WriteString(yamlpos.Reference(file{}))
+	b.WriteString(aPage.ReplaceAllString(yamlpos.Reference(file{}), "[$0]($1)"))
 	return []byte(b.String())
 }
+
+// aPage is a page of docs/ that is named; the reference stands beside it.
+var aPage = regexp.MustCompile(`docs/([\w-]+\.md)`)
 
 const referenceHead = `# config.yaml: every key
 

@@ -268,6 +268,30 @@ var (
 	notID = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
+// aMention is a page that is named and is no link.
+var aMention = regexp.MustCompile(`(?:^|[^\w/\[(])(docs/[\w/-]+\.md)(?:[^\w\])]|$)`)
+
+// Where a page names another one, it is a link.
+func TestPagesThatAreNamedAreLinks(t *testing.T) {
+	for _, page := range docPages(t) {
+		text := string(mustRead(t, page))
+		if strings.Contains(text, "Made by \"make generate\"") {
+			continue // what a preset says stands on a terminal, too
+		}
+		for _, m := range aMention.FindAllStringSubmatch(text, -1) {
+			t.Errorf("%s: it names %s without a link", strings.TrimPrefix(page, "../../"), m[1])
+		}
+	}
+}
+
+// The README is read in some minutes: what it is, for whom, what they need, and where everything else is.
+func TestTheREADMEIsShort(t *testing.T) {
+	const most = 1300
+	if n := len(regexp.MustCompile(`\w+`).FindAllString(string(mustRead(t, "../../README.md")), -1)); n > most {
+		t.Errorf("it has %d words; the most is %d", n, most)
+	}
+}
+
 // Links of pages lead to files, and to headings that are there; files that a page names are there, too.
 func TestLinksOfPages(t *testing.T) {
 	for _, page := range docPages(t) {

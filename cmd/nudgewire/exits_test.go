@@ -83,13 +83,13 @@ func TestEveryCommandHasItsExitStatus(t *testing.T) {
 			t.Errorf("exits.txtar has the status %s, which has no meaning", m[1])
 		}
 	}
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/commands.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range exitTable {
-		if line := fmt.Sprintf("\n| %d | %s |\n", e.code, e.means); !strings.Contains(string(readme), line) {
-			t.Errorf("the README does not say %q", line)
+		if line := fmt.Sprintf("\n| %d | %s |\n", e.code, e.means); !strings.Contains(string(page), line) {
+			t.Errorf("docs/commands.md does not say %q", line)
 		}
 	}
 }
