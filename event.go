@@ -66,8 +66,9 @@ type Event struct {
 	// Forgotten says that Payload, Cart, Order, Deal, Form and Message were not kept, by Plan.Forget.
 	Forgotten bool
 
-	// Cleared says that the same are not kept any more, by retention.
-	Cleared bool
+	// Cleared says that Payload is not kept any more, by retention, and FactsCleared that what was mapped from it is not either.
+	Cleared      bool
+	FactsCleared bool
 }
 
 // Ref is the name triggers listen by: connector and kind, "shopify.cart.updated".

@@ -61,7 +61,7 @@ func retentionOf(cfg *config.Config) store.Retention {
 	}
 	r := &cfg.Retention
 	return store.Retention{
-		Payloads: age(r.Payloads), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages), Phones: age(r.Phones),
+		Payloads: age(r.Payloads), Facts: age(r.Facts), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages), Phones: age(r.Phones),
 		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut), Runs: age(r.Runs), Lists: r.Lists.D(), Rows: longestBack(cfg),
 		Once: cfg.Triggers.Once, Rest: restFor,
 	}

@@ -13,7 +13,8 @@ import (
 
 // Retention says how long what is no longer needed is kept.
 type Retention struct {
-	Payloads         triggers.Lifetime `yaml:"payloads" default:"30d" doc:"How long what a webhook carried is kept, and what was mapped from it; off for ever. What has not ended keeps it longer: a message that waits or is in doubt, an event that waits for a look-up."`
+	Payloads         triggers.Lifetime `yaml:"payloads" default:"30d" doc:"How long what a webhook carried is kept, as it was posted; off for ever. What has not ended keeps it longer: a message that waits or is in doubt, an event that waits for a look-up."`
+	Facts            triggers.Lifetime `yaml:"facts" default:"90d" doc:"How long what mapping read of it is kept: contact, cart, order; off for ever. Never shorter than payloads, in which the same stands; what has not ended keeps it longer."`
 	Decisions        triggers.Lifetime `yaml:"decisions" default:"90d" doc:"How long it is kept why a trigger decided as it did, with the values that conditions saw; off for ever. Which message an event led to stays until the event goes."`
 	Messages         triggers.Lifetime `yaml:"messages" default:"400d" doc:"How long messages are kept after their end, sent or not; off for ever. What has not ended is never removed."`
 	Events           triggers.Lifetime `yaml:"events" example:"400d" doc:"How long events are kept: who, what kind, when; off for ever. One that a message is kept of stays with it. Unless set: as long as messages."`
@@ -50,6 +51,7 @@ func (c *Config) retention(k *checker) {
 		{"messages", &r.Messages, "events", r.Events, "a message is found through its event"},
 		{"events", &r.Events, "", triggers.Lifetime{Off: true}, ""},
 		{"payloads", &r.Payloads, "events", r.Events, "what an event carried goes with it"},
+		{"facts", &r.Facts, "events", r.Events, "what was mapped from an event goes with it"},
 		{"decisions", &r.Decisions, "events", r.Events, "what was decided about an event goes with it"},
 		{"attempts", &r.Attempts, "messages", r.Messages, "the attempts at a message go with it"},
 		{"webhooks_out", &r.WebhooksOut, "", triggers.Lifetime{Off: true}, ""},
@@ -72,8 +74,28 @@ func (c *Config) retention(k *checker) {
 			*one.kept = one.most
 		}
 	}
+	c.facts(k)
 	c.phones(k)
 	c.remembers(k)
+}
+
+// facts settles how long facts are kept: no shorter than the payloads that they were mapped from, in which the same stands.
+func (c *Config) facts(k *checker) {
+	r := &c.Retention
+	const at = "retention.facts"
+	switch {
+	case !longer(r.Payloads, r.Facts):
+	case !k.written(at):
+		r.Facts = r.Payloads
+	case !k.written("retention.payloads"):
+		r.Payloads = r.Facts
+	default:
+		k.found(yamlpos.Problem{
+			Path: at,
+			Msg:  fmt.Sprintf("%s is shorter than payloads are kept, %s: the same stands in them", keptWords(r.Facts), keptWords(r.Payloads)),
+			Hint: fmt.Sprintf("set this to %[1]s or more, or retention.payloads to %[2]s or less", keptWords(r.Payloads), keptWords(r.Facts)),
+		}, 0)
+	}
 }
 
 // phonesKept is how long phones are kept whole at the least where no age is written.
@@ -102,7 +124,7 @@ func (c *Config) phones(k *checker) {
 		key  string
 		kept *triggers.Lifetime
 	}{
-		{"payloads", &r.Payloads}, {"decisions", &r.Decisions}, {"attempts", &r.Attempts}, {"webhooks_out", &r.WebhooksOut}, {"rejected_requests", &r.RejectedRequests}, {"lists", &lists},
+		{"payloads", &r.Payloads}, {"facts", &r.Facts}, {"decisions", &r.Decisions}, {"attempts", &r.Attempts}, {"webhooks_out", &r.WebhooksOut}, {"rejected_requests", &r.RejectedRequests}, {"lists", &lists},
 	} {
 		path := "retention." + one.key
 		switch {

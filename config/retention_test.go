@@ -16,10 +16,22 @@ func TestAgesThatCannotBe(t *testing.T) {
 		want      []string
 	}{
 		"the defaults are good": {"", "", "", nil},
-		"off is for ever":       {"", "", "payloads: off, decisions: off, messages: off, attempts: off, rejected_requests: off", nil},
+		"off is for ever":       {"", "", "payloads: off, facts: off, decisions: off, messages: off, attempts: off, rejected_requests: off", nil},
 		"payloads outlive their events": {
 			"", "", "payloads: 90d, messages: 60d",
 			[]string{"7:23: retention.payloads: 90d is longer than events are kept, 60d: what an event carried goes with it; set retention.events to 90d, or this to 60d or less"},
+		},
+		"facts outlive their events": {
+			"", "", "facts: 90d, messages: 60d",
+			[]string{"7:20: retention.facts: 90d is longer than events are kept, 60d: what was mapped from an event goes with it; set retention.events to 90d, or this to 60d or less"},
+		},
+		"payloads outlive their facts": {
+			"", "", "payloads: 90d, facts: 60d",
+			[]string{"7:35: retention.facts: 60d is shorter than payloads are kept, 90d: the same stands in them; set this to 90d or more, or retention.payloads to 60d or less"},
+		},
+		"facts outlive phones": {
+			"", "", "facts: 80d, phones: 60d",
+			[]string{"7:20: retention.facts: 80d is longer than phones are kept whole, 60d: phones stand in it; set retention.phones to 80d or more, or this to 60d or less"},
 		},
 		"messages outlive their events": {
 			"", "", "messages: off, events: 60d",
@@ -107,6 +119,30 @@ func TestAgesThatFollow(t *testing.T) {
 	}
 	if r.RejectedRequests.For != 30*days {
 		t.Errorf("rejected requests: %s", r.RejectedRequests.For)
+	}
+}
+
+// Facts are kept no shorter than payloads, whichever of the two is written.
+func TestFactsFollowPayloads(t *testing.T) {
+	const days = 24 * time.Hour
+	for retention, want := range map[string][2]time.Duration{
+		"attempts: 90d":             {30 * days, 90 * days},
+		"payloads: 120d":            {120 * days, 120 * days},
+		"facts: 10d":                {10 * days, 10 * days},
+		"phones: 50d":               {30 * days, 50 * days},
+		"payloads: 5d, facts: 170d": {5 * days, 170 * days},
+	} {
+		c, ps := Parse("config.yaml", []byte(strings.Replace(base, "triggers:", "retention: {"+retention+"}\ntriggers:", 1)), environ)
+		if len(ps) > 0 {
+			t.Fatal(said(ps))
+		}
+		if got := [2]time.Duration{c.Retention.Payloads.For, c.Retention.Facts.For}; got != want {
+			t.Errorf("%s: payloads and facts are kept for %v, want %v", retention, got, want)
+		}
+	}
+	c, ps := Parse("config.yaml", []byte(strings.Replace(base, "triggers:", "retention: {payloads: off, messages: off}\ntriggers:", 1)), environ)
+	if len(ps) > 0 || !c.Retention.Facts.Off {
+		t.Errorf("beside payloads that are kept for ever facts are kept for %s (%v)", keptWords(c.Retention.Facts), said(ps))
 	}
 }
 

@@ -168,7 +168,7 @@ func (r *repeats) tell(ctx context.Context, s Store, to *connectors.Connector, p
 
 // differs reports whether an event says something else than the one that came first under its id. Of what is not kept nobody can tell.
 func differs(first, again *nudgewire.Event) bool {
-	if first.Forgotten || first.Cleared || first.Contact.Phone.IsMasked() {
+	if first.Forgotten || first.FactsCleared || first.Contact.Phone.IsMasked() {
 		return false
 	}
 	said := func(e *nudgewire.Event) string {

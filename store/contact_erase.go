@@ -296,7 +296,7 @@ func (e *eraser) payloads(ctx context.Context) error {
 	for after, n := int64(0), perErase; n == perErase; {
 		n = 0
 		var due []int64
-		err := e.rows(ctx, `SELECT id, content_type, content FROM events WHERE id > ?1 AND cleared = '' ORDER BY id LIMIT ?2`, []any{after, int64(perErase)}, func(r *row) error {
+		err := e.rows(ctx, `SELECT id, content_type, content FROM events WHERE id > ?1 AND `+hasContent+` ORDER BY id LIMIT ?2`, []any{after, int64(perErase)}, func(r *row) error {
 			n++
 			l, found, err := blot(r)
 			if after = l.id; found && !e.events[l.id] {
@@ -327,7 +327,7 @@ func (e *eraser) payloads(ctx context.Context) error {
 	return nil
 }
 
-var eventLoadSQL = statementOf(`SELECT id, content_type, content FROM events WHERE id = ?1 AND cleared = '' {{for update}}`)
+var eventLoadSQL = statementOf(`SELECT id, content_type, content FROM events WHERE id = ?1 AND ` + hasContent + ` {{for update}}`)
 
 var eraseDecisionSQL = statementOf(`UPDATE decisions SET reason = ?3, key = '', clauses = ?4 WHERE event_id = ?1 AND number = ?2`)
 

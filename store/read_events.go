@@ -123,8 +123,8 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 	return err
 }
 
-// Event is one stored event, whole: with its payload and what was mapped from it, unless
-// retention has cleared those away. ErrNotFound when there is none.
+// Event is one stored event, whole: with its payload and what was mapped from it, as far as
+// retention has not cleared those away. ErrNotFound when there is none.
 func (s *Store) Event(ctx context.Context, id nudgewire.EventID) (e nudgewire.Event, err error) {
 	found := false
 	err = s.rows(ctx, `SELECT `+eventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *row) error {
@@ -149,14 +149,16 @@ func (s *Store) addLoad(ctx context.Context, e *nudgewire.Event) error {
 		if err == nil {
 			e.Payload, err = payload, addFacts(facts, e)
 		}
-		e.Cleared, e.Forgotten = cleared == clearedByAge, e.Forgotten || cleared == clearedForgotten
+		e.FactsCleared = cleared == clearedFacts
+		e.Cleared, e.Forgotten = e.FactsCleared || cleared == clearedPayload, e.Forgotten || cleared == clearedForgotten
 		return wrap(err, "event %d", e.ID)
 	})
 }
 
-// Why what an event carried is not here any more, as the column cleared says it.
+// What of an event's content is not here any more, as the column cleared says it.
 const (
-	clearedByAge     = "age"
+	clearedPayload   = "payload"
+	clearedFacts     = "facts" // with the payload
 	clearedForgotten = "forgotten"
 )
 

@@ -19,7 +19,8 @@ import (
 
 // A Retention says how long each kind is kept, by age; 0 is for ever.
 type Retention struct {
-	Payloads         time.Duration // what events carried, and what was mapped from it
+	Payloads         time.Duration // what events carried
+	Facts            time.Duration // what was mapped from it; never shorter than Payloads
 	Decisions        time.Duration // why a trigger said what it said
 	Events           time.Duration // what payloads and decisions are about; the others are kept no longer
 	Messages         time.Duration // messages with their messages, since they ended
@@ -39,10 +40,11 @@ type Retention struct {
 }
 
 // Kinds are what a Retention removes, by the YAML keys.
-var Kinds = []string{kindPayloads, kindDecisions, kindEvents, kindMessages, kindPhones, kindAttempts, kindRejected, kindOutgoing, kindLists, kindRuns}
+var Kinds = []string{kindPayloads, kindFacts, kindDecisions, kindEvents, kindMessages, kindPhones, kindAttempts, kindRejected, kindOutgoing, kindLists, kindRuns}
 
 const (
 	kindPayloads  = "payloads"
+	kindFacts     = "facts"
 	kindDecisions = "decisions"
 	kindEvents    = "events"
 	kindMessages  = "messages"
@@ -57,8 +59,8 @@ const (
 // perRetention is how many rows a commit removes at the most.
 const perRetention = 200
 
-// A RetentionRun is what one run did. Removed counts events whose payload or decisions went under payloads and decisions,
-// and messages and events whose phone was masked under phones.
+// A RetentionRun is what one run did. Removed counts events whose payload, facts or decisions went under payloads, facts and
+// decisions (under facts alone where both went at once), and messages and events whose phone was masked under phones.
 type RetentionRun struct {
 	At      time.Time // when it began
 	Took    time.Duration
@@ -106,7 +108,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
 	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.lists, e.sessions)
-	if does(e.collect) && does(e.payloads, e.decisions, e.messages) {
+	if does(e.collect) && does(e.facts, e.payloads, e.decisions, e.messages) {
 		does(e.events, e.masks)
 	}
 	run := RetentionRun{At: now, Removed: e.removed}
@@ -289,7 +291,7 @@ func (t *tx) addNamed(name string, n int64) {
 type RetentionState struct {
 	Last    *RetentionRun // nil before the first run
 	Removed map[string]int64
-	Oldest  map[string]time.Time // of each kind that has something; that of its event for payloads and decisions
+	Oldest  map[string]time.Time // of each kind that has something; that of its event for payloads, facts and decisions
 }
 
 // RetentionState reads what status and doctor show. It costs a few looks into tables at their beginning.
@@ -318,8 +320,9 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		v.Last = &last
 	}
 	for kind, query := range map[string]string{
-		kindPayloads:  `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + clearedPayloads + `') ORDER BY id LIMIT 1`,
-		kindDecisions: `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + clearedDecisions + `') ORDER BY id LIMIT 1`,
+		kindPayloads:  `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + walkedPayloads + `') ORDER BY id LIMIT 1`,
+		kindFacts:     `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + walkedFacts + `') ORDER BY id LIMIT 1`,
+		kindDecisions: `SELECT received_at FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + walkedDecisions + `') ORDER BY id LIMIT 1`,
 		kindEvents:    `SELECT received_at FROM events ORDER BY id LIMIT 1`,
 		kindMessages:  `SELECT created_at FROM messages ORDER BY id LIMIT 1`,
 		kindPhones:    `SELECT created_at FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '` + maskedMessages + `') ORDER BY id LIMIT 1`,

@@ -6,29 +6,65 @@ import (
 	"time"
 )
 
-// Payloads with their facts, and the reasons of decisions, are cleared in their rows; the rows leave with their events. Each walk goes on
+// Payloads, facts and the reasons of decisions are cleared in their rows; the rows leave with their events. Each walk goes on
 // from where the last one came to. What it passes because something still needs it is looked at again by the next.
 
 // Counters of how far the walks came: of all events up to that number it is cleared.
 const (
-	clearedPayloads  = "retention/cleared/payloads"
-	clearedDecisions = "retention/cleared/decisions"
+	walkedPayloads  = "retention/cleared/payloads"
+	walkedFacts     = "retention/cleared/facts"
+	walkedDecisions = "retention/cleared/decisions"
 )
 
+// hasContent is the condition on an event that something of its content is kept.
+const hasContent = `(cleared = '' OR cleared = 'payload')`
+
 var (
-	clearPayloadsSQL = statementOf(`UPDATE events SET cleared = 'age', content_type = '', content = ?1 WHERE cleared = '' AND id IN (` + marks(2) + `)`)
+	wholeContentSQL = statementOf(`SELECT id, content FROM events WHERE cleared = '' AND id IN (` + marks(1) + `) {{for update}}`)
+	clearPayloadSQL = statementOf(`UPDATE events SET cleared = 'payload', content_type = '', content = ?2 WHERE id = ?1`)
+	clearFactsSQL   = statementOf(`UPDATE events SET cleared = 'facts', content_type = '', content = ?1 WHERE ` + hasContent + ` AND id IN (` + marks(2) + `)`)
 	// The reason of one that a person's order cleared stays.
 	clearDecisionsSQL = statementOf(`UPDATE decisions SET kept = 0, reason = '', key = '', clauses = '', config = '' WHERE kept = 1 AND event_id IN (` + marks(1) + `)`)
 )
 
+// facts goes before payloads: where both are old, the row is changed once.
+func (e *retainer) facts(ctx context.Context) error {
+	return wrap(e.clear(ctx, kindFacts, walkedFacts, e.keep.Facts, func(t *tx, some []int64) (int64, error) {
+		return t.exec(clearFactsSQL, padded([]any{[]byte{}}, some)...)
+	}), "facts")
+}
+
 func (e *retainer) payloads(ctx context.Context) error {
-	return wrap(e.clear(ctx, kindPayloads, clearedPayloads, e.keep.Payloads, func(t *tx, some []int64) (int64, error) {
-		return t.exec(clearPayloadsSQL, padded([]any{[]byte{}}, some)...)
-	}), "payloads")
+	return wrap(e.clear(ctx, kindPayloads, walkedPayloads, e.keep.Payloads, (*tx).clearPayloads), "payloads")
+}
+
+// clearPayloads writes the content of some events anew, with the facts alone. What cannot be read goes all the same, with the facts.
+func (t *tx) clearPayloads(some []int64) (int64, error) {
+	type one struct {
+		id      int64
+		content []byte
+	}
+	var due []one
+	err := t.query(wholeContentSQL, func(r *row) error {
+		c := one{id: r.int()}
+		facts, _, err := unpackContent(r.blob())
+		if err != nil {
+			facts = ""
+		}
+		c.content = packContent(facts, nil)
+		due = append(due, c)
+		return r.err
+	}, padded(nil, some)...)
+	for _, c := range due {
+		if err == nil {
+			err = t.put(clearPayloadSQL, c.id, c.content)
+		}
+	}
+	return int64(len(due)), err
 }
 
 func (e *retainer) decisions(ctx context.Context) error {
-	return wrap(e.clear(ctx, kindDecisions, clearedDecisions, e.keep.Decisions, func(t *tx, some []int64) (int64, error) {
+	return wrap(e.clear(ctx, kindDecisions, walkedDecisions, e.keep.Decisions, func(t *tx, some []int64) (int64, error) {
 		return t.exec(clearDecisionsSQL, padded(nil, some)...)
 	}), "decisions")
 }

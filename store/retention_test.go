@@ -21,7 +21,7 @@ const day = 24 * time.Hour
 
 // keepUsual is what the sample config keeps, and a trigger that sends once.
 var keepUsual = Retention{
-	Payloads: 30 * day, Decisions: 90 * day, Events: 400 * day, Messages: 400 * day, Phones: 180 * day, Attempts: 90 * day, RejectedRequests: 30 * day,
+	Payloads: 30 * day, Facts: 60 * day, Decisions: 90 * day, Events: 400 * day, Messages: 400 * day, Phones: 180 * day, Attempts: 90 * day, RejectedRequests: 30 * day,
 	Once: func(trigger string, keyed bool) bool { return trigger == "cart" && keyed },
 }
 
@@ -51,7 +51,7 @@ func (a aging) rows() map[string]int {
 		}
 	}
 	// What leaves before its row does.
-	for name, where := range map[string]string{"payloads": "events WHERE cleared = ''", "reasons": "decisions WHERE kept = 1"} {
+	for name, where := range map[string]string{"payloads": "events WHERE cleared = ''", "facts": "events WHERE length(content) > 0", "reasons": "decisions WHERE kept = 1"} {
 		var n int
 		a.must(a.reads.QueryRowContext(a.Context(), `SELECT count(*) FROM `+where).Scan(&n))
 		if n > 0 {
@@ -95,7 +95,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	a := openAging(t)
 	a.live(1000)
 	began := a.rows()
-	for _, table := range []string{"events", "payloads", "decisions", "reasons", "messages", "attempts", "resolutions", "tombstones", "rejected_requests"} {
+	for _, table := range []string{"events", "payloads", "facts", "decisions", "reasons", "messages", "attempts", "resolutions", "tombstones", "rejected_requests"} {
 		if began[table] == 0 {
 			t.Fatalf("the test is weak: no row in %s: %v", table, began)
 		}
@@ -106,6 +106,8 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	}{
 		{29, []string{"tombstones"}}, // which expired after a day
 		{31, []string{"payloads", "rejected_requests"}},
+		{59, nil},
+		{61, []string{"facts"}},
 		{91, []string{"reasons"}}, // attempts in doubt stay
 		{399, nil},
 		{401, []string{"events", "messages", "attempts", "resolutions", "decisions", "hourly_counts"}},
@@ -141,7 +143,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	}
 	v, err := a.RetentionState(t.Context())
 	a.must(err)
-	want := map[string]int64{"events": 1000, "payloads": 1000, "decisions": 1000, "messages": 800, "phones": 1800, "rejected_requests": 1}
+	want := map[string]int64{"events": 1000, "payloads": 1000, "facts": 1000, "decisions": 1000, "messages": 800, "phones": 1800, "rejected_requests": 1}
 	maps.DeleteFunc(v.Removed, func(kind string, _ int64) bool { return kind == kindAttempts })
 	if diff := cmp.Diff(want, v.Removed); diff != "" || len(v.Oldest) > 0 {
 		t.Errorf("removed (-want +got):\n%s\noldest: %v", diff, v.Oldest)
@@ -181,7 +183,7 @@ func TestWhatHasNotEndedIsKeptWhole(t *testing.T) {
 		}
 		if id == 4 {
 			// Its message is only asked about: what was sent is known, what was carried is not needed.
-			if !s.Cleared || len(s.Messages) != 1 || s.Messages[0].Status == "" || s.Decisions[0].Outcome != nudgewire.Planned {
+			if !s.FactsCleared || len(s.Messages) != 1 || s.Messages[0].Status == "" || s.Decisions[0].Outcome != nudgewire.Planned {
 				t.Errorf("event 4: %+v", s)
 			}
 			continue
@@ -200,7 +202,7 @@ func TestWhatHasNotEndedIsKeptWhole(t *testing.T) {
 	a.must(a.CancelMessage(t.Context(), waits.Decisions[0].MessageID, ""))
 	a.now = a.now.Add(399 * day)
 	a.retain(keepUsual)
-	if s, err := a.EventStory(t.Context(), waits.EventID); err != nil || !s.Cleared || len(s.Messages) != 1 || len(s.Decisions) != 1 || !strings.Contains(s.Decisions[0].Reason, "retention.decisions") {
+	if s, err := a.EventStory(t.Context(), waits.EventID); err != nil || !s.FactsCleared || len(s.Messages) != 1 || len(s.Decisions) != 1 || !strings.Contains(s.Decisions[0].Reason, "retention.decisions") {
 		t.Errorf("399 days after its end: %+v, %v", s, err)
 	}
 	a.now = a.now.Add(2 * day)
@@ -416,14 +418,14 @@ func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 	a.now = a.now.Add(100 * day)
 	for again := range 3 { // the second finds nothing to do, the third begins after a start
 		run := a.retain(keepUsual)
-		if want := int64(8); again > 0 && len(run.Removed) > 0 || again == 0 && (run.Removed[kindPayloads] != want || run.Removed[kindDecisions] != want) {
+		if want := int64(8); again > 0 && len(run.Removed) > 0 || again == 0 && (run.Removed[kindFacts] != want || run.Removed[kindDecisions] != want) {
 			t.Errorf("run %d removed %v", again, run.Removed)
 		}
 		for id := nudgewire.EventID(1); id <= 9; id++ {
 			s, err := a.EventStory(t.Context(), id)
 			a.must(err)
 			kept := id == 5
-			if s.Cleared == kept || s.Unsaid == kept || (len(s.Payload) > 0) != kept || len(s.Decisions) != 1 || len(s.Messages) != 1 {
+			if s.Cleared == kept || s.FactsCleared == kept || s.Unsaid == kept || (len(s.Payload) > 0) != kept || len(s.Decisions) != 1 || len(s.Messages) != 1 {
 				t.Errorf("event %d: %+v", id, s)
 			}
 		}
@@ -431,7 +433,7 @@ func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 	}
 	a.must(a.CancelMessage(t.Context(), 5, ""))
 	a.retain(keepUsual)
-	if rows := a.rows(); rows["payloads"] != 0 || rows["reasons"] != 0 || rows["decisions"] != 9 {
+	if rows := a.rows(); rows["facts"] != 0 || rows["reasons"] != 0 || rows["decisions"] != 9 {
 		t.Errorf("after its end: %v", rows)
 	}
 }
@@ -510,6 +512,28 @@ func TestCompactNeedsAStoppedDaemon(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What cannot be read is cleared by the first age as everything is, and keeps no facts.
+func TestAContentThatCannotBeReadKeepsNothing(t *testing.T) {
+	a := openAging(t)
+	for i := range 3 {
+		a.event(fmt.Sprintf("44770090%04d", i), "x", func(p *nudgewire.Plan) { p.Proposals, p.Event.Cart.ID = nil, "c1" })
+	}
+	a.must(a.write(t.Context(), laneWork, func(t *tx) error { return t.put(damageContentSQL, int64(2), []byte{9, 9}) }))
+	a.now = a.now.Add(31 * day)
+	if run := a.retain(keepUsual); run.Removed[kindPayloads] != 3 {
+		t.Errorf("removed %v", run.Removed)
+	}
+	for id := nudgewire.EventID(1); id <= 3; id++ {
+		e, err := a.Event(t.Context(), id)
+		a.must(err)
+		if kept := e.Cart.ID == "c1"; !e.Cleared || kept != (id != 2) || len(e.Payload) > 0 {
+			t.Errorf("event %d: %+v", id, e)
+		}
+	}
+}
+
+var damageContentSQL = statementOf(`UPDATE events SET content = ?2 WHERE id = ?1`)
 
 // What cannot be read is cleared by its age as everything is.
 func TestADecisionThatCannotBeReadKeepsNothing(t *testing.T) {

@@ -23,8 +23,8 @@ CREATE TABLE events (
 	phone_problem TEXT   NOT NULL,
 	occurred_at   BIGINT NOT NULL,
 	received_at   BIGINT NOT NULL CHECK (received_at > 0),
-	-- Why there is no content any more: '' while there is.
-	cleared       TEXT   NOT NULL DEFAULT '' CHECK (cleared = '' OR cleared = 'age' OR cleared = 'forgotten'),
+	-- What of the content is gone: '' for nothing, the payload by its age, the facts with it by theirs, or all, as the contact is forgotten.
+	cleared       TEXT   NOT NULL DEFAULT '' CHECK (cleared = '' OR cleared = 'payload' OR cleared = 'facts' OR cleared = 'forgotten'),
 	content_type  TEXT   NOT NULL,
 	content       {{blob}} NOT NULL
 );
@@ -858,7 +858,7 @@ CREATE VIEW v_messages AS
 		{{time d.delivered_at}} AS delivered_at, {{time d.read_at}} AS read_at, {{time d.failed_at}} AS failed_at, {{time d.updated_at}} AS updated_at
 	FROM messages d;
 
--- What senders posted, and to how much it led. cleared says why the content is not kept any more.
+-- What senders posted, and to how much it led. cleared says what of the content is not kept any more (payload; facts: both), or that the contact is forgotten.
 CREATE VIEW v_events AS
 	SELECT e.id, e.connector, e.kind, e.topic, {{masked e.phone}} AS phone, {{time e.occurred_at}} AS occurred_at, {{time e.received_at}} AS received_at,
 		(SELECT count(*) FROM decisions c WHERE c.event_id = e.id) AS decisions,

@@ -52,8 +52,8 @@ func (s *Set) Step(d *nudgewire.Message, f *nudgewire.StepFacts, now time.Time) 
 		if len(faults) > 0 {
 			return s.stepDecided(d, now, nudgewire.Skipped, name+": "+text+" cannot be read: "+faults[0].Msg, clauses)
 		}
-		if f.Event.Cleared && slices.ContainsFunc(c.Roots(), asksOfPayload) {
-			return s.stepDecided(d, now, nudgewire.Skipped, name+": "+text+" asks about what is not kept any more (retention.payloads)", clauses)
+		if f.Event.FactsCleared && slices.ContainsFunc(c.Roots(), asksOfFacts) {
+			return s.stepDecided(d, now, nudgewire.Skipped, name+": "+text+" asks about what is not kept any more (retention.facts)", clauses)
 		}
 		met := c.Evaluate(scope)
 		clauses = append(clauses, met)
@@ -64,8 +64,8 @@ func (s *Set) Step(d *nudgewire.Message, f *nudgewire.StepFacts, now time.Time) 
 	return s.stepDecided(d, now, nudgewire.Confirmed, name+": its conditions hold", clauses)
 }
 
-// asksOfPayload reports whether a name of a condition is about what an event carried.
-func asksOfPayload(name string) bool { return name != "previous" && name != "now" && name != "event" }
+// asksOfFacts reports whether a name of a condition is about what was mapped from what an event carried.
+func asksOfFacts(name string) bool { return name != "previous" && name != "now" && name != "event" }
 
 func (s *Set) stepDecided(d *nudgewire.Message, now time.Time, o nudgewire.Outcome, reason string, clauses []nudgewire.Clause) nudgewire.StepVerdict {
 	v := nudgewire.StepVerdict{Decision: &nudgewire.Decision{

@@ -157,15 +157,23 @@ func TestAStepsDecisionAtItsDueMoment(t *testing.T) {
 func TestAStepThatAsksAboutWhatIsGone(t *testing.T) {
 	set := compiled(t, shops, three())
 	d := &nudgewire.Message{ID: 9, EventID: 4, Trigger: "abandoned-cart", Key: "cart-1", Step: 2, DueAt: noon}
-	gone := &nudgewire.Event{ID: 4, Connector: "shopify", Kind: "cart.updated", Cleared: true}
+	gone := &nudgewire.Event{ID: 4, Connector: "shopify", Kind: "cart.updated", Cleared: true, FactsCleared: true}
 	for condition, want := range map[string]string{
-		"cart.total < 50":             "step 2 of 3: cart.total < 50 asks about what is not kept any more (retention.payloads)",
+		"cart.total < 50":             "step 2 of 3: cart.total < 50 asks about what is not kept any more (retention.facts)",
 		`previous.status != "failed"`: "step 2 of 3: its conditions hold",
 	} {
 		f := &nudgewire.StepFacts{Rule: nudgewire.StepRule{Of: 3, Wait: "0s", If: []string{condition}}, Previous: nudgewire.Previous{Status: "read"}, Event: gone}
 		if got := set.Step(d, f, noon); got.Decision == nil || got.Decision.Reason != want {
 			t.Errorf("%s: %+v, want %s", condition, got.Decision, want)
 		}
+	}
+	// The payload alone is nothing that a condition asks about.
+	f := &nudgewire.StepFacts{
+		Rule: nudgewire.StepRule{Of: 3, Wait: "0s", If: []string{"cart.total < 50"}}, Previous: nudgewire.Previous{Status: "read"},
+		Event: &nudgewire.Event{ID: 4, Connector: "shopify", Kind: "cart.updated", Cleared: true, Cart: nudgewire.Cart{Total: nudgewire.AmountOf(40)}},
+	}
+	if got := set.Step(d, f, noon); got.Decision == nil || got.Decision.Outcome != nudgewire.Confirmed {
+		t.Errorf("with the facts: %+v", got.Decision)
 	}
 }
 

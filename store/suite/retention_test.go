@@ -14,7 +14,7 @@ const day = 24 * time.Hour
 
 // kept is what the sample config keeps.
 var kept = store.Retention{
-	Payloads: 30 * day, Decisions: 90 * day, Events: 400 * day, Messages: 400 * day, Attempts: 90 * day, RejectedRequests: 30 * day,
+	Payloads: 30 * day, Facts: 60 * day, Decisions: 90 * day, Events: 400 * day, Messages: 400 * day, Attempts: 90 * day, RejectedRequests: 30 * day,
 }
 
 // retain has days gone by since noon, and what is old then removed.
@@ -38,6 +38,7 @@ func (s suite) retention(t *testing.T) {
 	t.Run("phones are masked where they stand: of events, of rows of runs, of what an upload's answer named", s.phonesAreMaskedWhereTheyStand)
 	t.Run("a message whose event lost its payload is sent again as it was, and stays as long as its successor", s.aMessageStaysAsLongAsItsSuccessor)
 	t.Run("a contact is forgotten in what is left", s.aContactIsForgottenInWhatIsLeft)
+	t.Run("facts outlive the payload: they go by their own age, and forgetting finds them", s.factsOutliveThePayload)
 	t.Run("other ages hold at the next run", s.otherAgesHoldAtTheNextRun)
 }
 
@@ -241,6 +242,43 @@ func (s suite) otherAgesHoldAtTheNextRun(t *testing.T) {
 			t.Errorf("%+v: cleared %v, %v", step.ages, e.Cleared, err)
 		}
 	}
+}
+
+func (s suite) factsOutliveThePayload(t *testing.T) {
+	l := s.open(t)
+	const customer, other = nudgewire.Phone("447700900123"), nudgewire.Phone("447700900555")
+	told := func(phone nudgewire.Phone, cartID string) nudgewire.EventID {
+		return l.mustAccept(cart(string(phone), func(p *nudgewire.Plan) {
+			p.Event.Contact.Phone, p.Event.Cart.ID, p.Proposals = phone, cartID, nil
+		})).EventID
+	}
+	mine, others := told(customer, "c1"), told(other, "cart of "+string(customer))
+	look := func(when string, id nudgewire.EventID, cleared, factsCleared bool, cart string) {
+		t.Helper()
+		e, err := l.Event(l.ctx, id)
+		l.must(err)
+		if e.Cleared != cleared || e.FactsCleared != factsCleared || (len(e.Payload) == 0) != cleared || e.Cart.ID != cart {
+			t.Errorf("%s event %d: cleared %v, %v, payload %q, cart %q", when, id, e.Cleared, e.FactsCleared, e.Payload, e.Cart.ID)
+		}
+	}
+	look("at first", mine, false, false, "c1")
+	same(t, "after 31 days", int64(2), l.retain(31).Removed["payloads"])
+	look("after 31 days", mine, true, false, "c1")
+	same(t, "once more", 0, len(l.retain(32).Removed))
+	l.must(l.Forget(l.ctx, []nudgewire.Phone{customer}, "by hand"))
+	all, err := l.Erasures(l.ctx)
+	l.must(err)
+	if waits, err := l.Erase(l.ctx, all); waits != "" || err != nil {
+		t.Fatalf("waits for %q, %v", waits, err)
+	}
+	if e, err := l.Event(l.ctx, others); err != nil || strings.Contains(e.Cart.ID, string(customer)) || e.Cart.ID == "" || !e.Cleared || e.FactsCleared {
+		t.Errorf("the facts of another's event, after the contact was forgotten: %+v, %v", e, err)
+	}
+	if e, err := l.Event(l.ctx, mine); err != nil || !e.Forgotten || e.Cart.ID != "" {
+		t.Errorf("the event of the forgotten: %+v, %v", e, err)
+	}
+	same(t, "after 61 days", int64(1), l.retain(61).Removed["facts"])
+	look("after 61 days", others, true, true, "")
 }
 
 func sum(by map[string]int64) (n int64) {
