@@ -62,6 +62,9 @@ func (s *Scheduler) mayGo(ctx context.Context, r *nudgewire.Run, job *Compiled, 
 		if rules, q.Forgetting = s.dueRules(), r.Category == nudgewire.Marketing; rules != nil {
 			q.Needs = rules.Needs(&d)
 		}
+		if r.ID == 0 {
+			q.Needs.Sends = 0 // limits are asked when a part is cut
+		}
 	}
 	known := make([]Known, len(phones))
 	if s.Facts != nil {
@@ -92,9 +95,9 @@ func (s *Scheduler) mayGo(ctx context.Context, r *nudgewire.Run, job *Compiled, 
 	return answers, nil
 }
 
-// asked is mayGo while a list is read.
+// asked is mayGo while a list is read, for a run and for a forecast: of what is said of the contact (answer.always) the list is rid then.
 func (s *Scheduler) asked(r nudgewire.Run, job *Compiled) func(context.Context, []nudgewire.Phone, func(int) nudgewire.Category) ([]answer, error) {
-	r.ID = 0 // it has sent nothing
+	r.ID = 0 // it has sent nothing, and nothing of it goes yet
 	return func(ctx context.Context, phones []nudgewire.Phone, of func(int) nudgewire.Category) ([]answer, error) {
 		return s.mayGo(ctx, &r, job, phones, of)
 	}
