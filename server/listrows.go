@@ -48,18 +48,21 @@ func (a admin) listRows(ctx context.Context, phone nudgewire.Phone, text string,
 		run  nudgewire.RunID
 		part int
 	}
-	known := map[place]bool{}
+	known, handed := map[place]bool{}, map[nudgewire.RunID]int64{}
 	for i := range messages {
 		known[place{messages[i].Run.ID, messages[i].Part}] = true
 	}
 	for i := range rows {
 		row := &rows[i]
 		if row.Of.Deliver == nudgewire.DeliverPerMessage && row.Number > 0 {
-			queued, err := a.Store.HandedOver(ctx, row.Run)
-			if err != nil {
-				return nil, "", err
+			last, asked := handed[row.Run]
+			if !asked {
+				if last, err = a.Store.HandedOver(ctx, row.Run); err != nil {
+					return nil, "", err
+				}
+				handed[row.Run] = last
 			}
-			if row.Number <= queued {
+			if row.Number <= last {
 				continue
 			}
 		}

@@ -47,7 +47,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	}
 
 	walk := regexp.MustCompile(`^SCAN \w+$|AUTOMATIC|TEMP B-TREE FOR (RIGHT PART|LAST)`)
-	ofOneRun := regexp.MustCompile(`^SCAN (words|counters|holds|queued|told|counted|alive|buckets|redactions|api_tokens|users|console_sessions|console_links|unused)$`) // statuses, the sums that the view of counters has made of the names that were asked for, the few holds, ranges of one run's rows, what is counted of them, the 1,024 of contacts, connectors all of which is asked to be forgotten, the few tokens, users and sessions, where one is made or ended, and the few kinds of what came to nothing, where a person ends them
+	ofOneRun := regexp.MustCompile(`^SCAN (words|counters|holds|queued|told|counted|alive|buckets|found|redactions|api_tokens|users|console_sessions|console_links|unused)$`) // statuses, the sums that the view of counters has made of the names that were asked for, the few holds, ranges of one run's rows, what is counted of them, the 1,024 of contacts, the rows of lists with one phone, connectors all of which is asked to be forgotten, the few tokens, users and sessions, where one is made or ended, and the few kinds of what came to nothing, where a person ends them
 	for _, q := range queries {
 		args := make([]any, 0, 40) // as many as the highest number
 		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {
@@ -111,6 +111,14 @@ func heardReads(t *testing.T, s *Store) []string {
 	_, err = s.rowsOf(t.Context(), "447700900123", 5)
 	failIf(t, err)
 	_, _, err = s.againOf(t.Context(), 1)
+	failIf(t, err)
+	_, err = s.ListRowsOf(t.Context(), "447700900123", "", 5)
+	failIf(t, err)
+	_, err = s.ListRowsOf(t.Context(), "", "no phone", 5)
+	failIf(t, err)
+	_, err = s.RowPlace(t.Context(), 1, 1)
+	failIf(t, err)
+	_, err = s.PartsOfList(t.Context(), 1)
 	failIf(t, err)
 	_, err = s.RetriesOf(t.Context(), 1)
 	failIf(t, err)

@@ -1,10 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -187,12 +188,15 @@ func (s *Store) LeftOutRows(ctx context.Context, run nudgewire.RunID, each func(
 
 // The reads of rows by what they name, which must not walk a list: commit_plan_test.go holds them to it.
 var (
-	rowsByPhone = `SELECT ` + listColumns + ` FROM list_rows WHERE phone = ?1 AND phone <> '' ORDER BY run_id DESC, number LIMIT ?2`
-	rowsByGiven = `SELECT ` + listColumns + ` FROM list_rows WHERE given = ?1 AND phone = '' AND given <> '' ORDER BY run_id DESC, number LIMIT ?2`
+	rowsByPhone = `SELECT ` + listColumns + ` FROM list_rows WHERE phone = ?1 AND phone <> '' ORDER BY run_id DESC, number DESC LIMIT ?2`
+	rowsByGiven = `SELECT ` + listColumns + ` FROM list_rows WHERE given = ?1 AND phone = '' AND given <> '' ORDER BY run_id DESC, number DESC LIMIT ?2`
 	rowPlace    = `SELECT line, file FROM list_rows WHERE run_id = ?1 AND number = ?2`
 	partsOfList = `SELECT ` + partColumns + ` FROM parts WHERE list_id = ?1 ORDER BY run_id, number`
-	newestWith  = `SELECT ` + columnsOf("p", partColumns) + ` FROM parts p JOIN part_rows x ON ` + hasRow("?2") + `
-		WHERE p.list_id = ?1 ORDER BY p.run_id DESC, p.number DESC LIMIT 1`
+	// partsWith are the parts that have rows which one of the above finds, the oldest first.
+	partsWith = func(found string) string {
+		return `SELECT found.run_id, found.number, ` + columnsOf("p", partColumns) + ` FROM (` + found + `) found
+			JOIN parts p ON p.list_id = found.run_id JOIN part_rows x ON ` + hasRow("found.number") + ` ORDER BY p.run_id, p.number`
+	}
 )
 
 // A ListRowStory is a row of a list with the run that it is of, and the newest part that has it.
@@ -202,36 +206,43 @@ type ListRowStory struct {
 	Part nudgewire.Part // without its rows; Number is 0 where none has it
 }
 
-// ListRowsOf tells of the rows of lists with a phone, the newest run first, at most limit; where phone is "" of those whose phone cannot be
+// ListRowsOf tells of the rows of lists with a phone, the newest run first and of each the last row, at most limit; where phone is "" of those whose phone cannot be
 // read and stands there as text.
 func (s *Store) ListRowsOf(ctx context.Context, phone nudgewire.Phone, text string, limit int) (out []ListRowStory, err error) {
 	query, arg := rowsByPhone, string(phone)
 	if phone == "" {
 		query, arg = rowsByGiven, text
 	}
-	rows, err := list(ctx, s, query, []any{arg, int64(limit)}, scanListRow)
-	runs := map[nudgewire.RunID]nudgewire.Run{}
-	for i := 0; err == nil && i < len(rows); i++ {
-		one := ListRowStory{ListRow: rows[i]}
-		of := one.Run
-		err = s.rows(ctx, newestWith, []any{int64(one.Run), one.Number}, func(r *row) (err error) {
-			one.Part, err = scanPart(r)
-			of = one.Part.RunID
+	type place struct {
+		list   nudgewire.RunID
+		number int64
+	}
+	args := []any{arg, int64(limit)}
+	rows, err := list(ctx, s, query, args, scanListRow)
+	newest, runs := map[place]nudgewire.Part{}, map[nudgewire.RunID]nudgewire.Run{}
+	for i := range rows {
+		runs[rows[i].Run] = nudgewire.Run{}
+	}
+	if err == nil {
+		err = s.rows(ctx, partsWith(query), args, func(r *row) error {
+			at := place{nudgewire.RunID(r.int()), r.int()}
+			p, err := scanPart(r)
+			newest[at], runs[p.RunID] = p, nudgewire.Run{}
 			return err
 		})
-		if err != nil {
-			break
+	}
+	if err == nil {
+		err = s.rows(ctx, `SELECT `+runColumns+` FROM runs WHERE id IN `+in(slices.Collect(maps.Keys(runs))), nil, func(r *row) error {
+			one, err := scanRun(r)
+			runs[one.ID] = one
+			return err
+		})
+	}
+	for i := 0; err == nil && i < len(rows); i++ {
+		one := ListRowStory{ListRow: rows[i], Part: newest[place{rows[i].Run, rows[i].Number}]}
+		if one.Of = runs[cmp.Or(one.Part.RunID, one.Run)]; one.Of.ID != 0 { // else it leaves at this moment
+			out = append(out, one)
 		}
-		r, known := runs[of]
-		if !known {
-			if r, err = s.Run(ctx, of); errors.Is(err, nudgewire.ErrNotFound) { // it leaves at this moment
-				err = nil
-				continue
-			}
-			runs[of] = r
-		}
-		one.Of = r
-		out = append(out, one)
 	}
 	return out, wrap(err, "rows of lists")
 }

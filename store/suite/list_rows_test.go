@@ -145,7 +145,7 @@ func (s suite) rowsFound(t *testing.T) {
 	if err != nil || len(found) != 2 {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if a, b := found[0], found[1]; a.Number != 1 || a.Part.Number != 1 || a.Part.State != nudgewire.PartWaiting || b.Number != 3 || b.Part.State != nudgewire.PartUploading || b.Of.ID != r.ID {
+	if a, b := found[1], found[0]; a.Number != 1 || a.Part.Number != 1 || a.Part.State != nudgewire.PartWaiting || b.Number != 3 || b.Part.State != nudgewire.PartUploading || b.Of.ID != r.ID {
 		t.Errorf("%+v", found)
 	}
 	if at, err := l.RowPlace(l.ctx, r.ID, 2); err != nil || at != (nudgewire.Position{Row: 3, File: "list.csv"}) {
@@ -187,6 +187,10 @@ func (s suite) rowStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	states("of a retry that leaves", "1 | 1 | accepted | 1 | 1 |\n1 | 2 | uploading | 2 | 1 |\n1 | 3 | excluded |  |  |\n1 | 4 | cancelled | 1 | 3 |\n")
+
+	if found, err := l.ListRowsOf(l.ctx, "447700900102", "", 50); err != nil || len(found) != 1 || found[0].Run != r.ID || found[0].Of.ID != id || found[0].Part.State != nudgewire.PartUploading {
+		t.Errorf("a row of both: %+v, %v", found, err)
+	}
 
 	t.Run("or of their message", func(t *testing.T) {
 		l := s.open(t)
