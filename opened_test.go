@@ -23,7 +23,7 @@ var opensItself = map[string]string{
 	"internal/disk/sync_unix.go":        "a folder, to make its names durable",
 	"internal/testserver":               "tests",
 	"bench":                             "a measurement",
-	"torture":                           "a test",
+	"test/torture":                      "a test",
 	"store":                             "the data and what lies beside it, which this program made",
 	"backup/last.go":                    "a note beside the data",
 	"backup/make.go":                    "the data, and the archive that is written",

@@ -263,7 +263,7 @@ func parseCommand(line string, inSentence bool) error {
 var (
 	aLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	// what is named as a file of the repository, in backticks
-	aFile = regexp.MustCompile("`((?:docs|examples|deploy|apiclient|app|cmd|config|connectors|duerules|enricher|expressions|internal|sandbox|scheduler|sender|server|store|torture|tracker|triggers)/[\\w./-]+\\.\\w+)`")
+	aFile = regexp.MustCompile("`((?:docs|examples|deploy|apiclient|app|cmd|config|connectors|duerules|enricher|expressions|internal|sandbox|scheduler|sender|server|store|test|tracker|triggers)/[\\w./-]+\\.\\w+)`")
 	aHead = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	notID = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )

@@ -1,4 +1,4 @@
-package torture
+package main
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (d *daemon) launch(ctx context.Context) error {
 	defer log.Close()
 	// It outlives ctx, to be stopped in its own way.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), d.program, "serve", "--config", d.config(), "--log-level", "warn") //nolint:gosec // the program that the caller names
-	cmd.Stderr = log
+	cmd.Env, cmd.Stderr = d.env(), log
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the daemon: %w", err)
 	}
@@ -127,8 +127,15 @@ func (d *daemon) stop(ctx context.Context) error {
 func (d *daemon) command(ctx context.Context, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, d.program, append(args, "--yes", "--config", d.config())...).CombinedOutput() //nolint:gosec // as above
+	cmd := exec.CommandContext(ctx, d.program, append(args, "--yes", "--config", d.config())...) //nolint:gosec // as above
+	cmd.Env = d.env()
+	text, err := cmd.CombinedOutput()
 	return string(text), err
+}
+
+// env has the note that a daemon leaves for its user lie in its own folder.
+func (d *daemon) env() []string {
+	return append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(d.folder, "cache"))
 }
 
 func (d *daemon) config() string { return filepath.Join(d.folder, "config.yaml") }

@@ -1,4 +1,4 @@
-package torture
+package main
 
 import (
 	"context"
@@ -73,14 +73,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &round{Options: o, dice: rand.New(rand.NewPCG(o.Seed, 1)), blocked: map[string]time.Time{}}
 	r.report.Seed = o.Seed
 	if err := r.open(ctx); err != nil {
-		return nil, fmt.Errorf("torture: %w", err)
+		return nil, err
 	}
 	defer r.service.close()
 	defer r.killAll()
 	began := time.Now()
 	for _, d := range r.daemons {
 		if err := d.start(ctx); err != nil {
-			return nil, fmt.Errorf("torture: %w", err)
+			return nil, err
 		}
 	}
 	r.ready = time.Now()
@@ -100,10 +100,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		err = r.audit(ctx)
 	}
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("torture: ended %s after its beginning by %w; nothing was audited", time.Since(began).Round(time.Second), context.Cause(ctx))
+		return nil, fmt.Errorf("ended %s after its beginning by %w; nothing was audited", time.Since(began).Round(time.Second), context.Cause(ctx))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("torture: %w", err)
+		return nil, err
 	}
 	r.report.Took = time.Since(began).Round(time.Second)
 	return &r.report, nil

@@ -1,4 +1,4 @@
-// Package torture treats the running program badly and audits what comes of it: it starts
+// Command torture treats the running program badly and audits what comes of it: it starts
 // the real binary against the sandbox, posts signed carts and orders as a shop does,
 // breaks the service, kills, stops and reloads the daemon at random, and then holds the ledger, the
 // shop's memory and the service's against each other.
@@ -15,6 +15,10 @@
 // The plan of faults and customers follows from a seed. What the processes make of it in
 // time does not, so a seed brings back the same plan and not the same run.
 //
-// Read in this order: torture.go (the round), rules.go (its config), shop.go (what is posted), chaos.go (what
+//	go run ./test/torture -for 10m -seed 7
+//
+// Everything happens on this machine, in a folder of its own. The program is built first, unless -binary names one.
+//
+// Read in this order: main.go, torture.go (the round), rules.go (its config), shop.go (what is posted), chaos.go (what
 // breaks), service.go and daemon.go (the two ends), audit.go and audit_rules.go (what must hold).
-package torture
+package main

@@ -6,20 +6,18 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/testserver"
-	"github.com/nudgewire/nudgewire/torture"
 )
 
 // TestTortureOfThreeNodes is what TestTorture is, with three nodes over one database, whose server is started anew in the middle.
-// "nudgewire torture --storage postgres://… --nodes 3 --for 1h" is more of it.
+// "go run ./test/torture -storage postgres://… -nodes 3 -for 1h" is more of it.
 func TestTortureOfThreeNodes(t *testing.T) {
 	t.Parallel() // it waits more than it works
-	report := tortureThreeNodes(t, torture.Options{For: 15 * time.Second, Seed: 3, Rate: 15})
+	report := tortureThreeNodes(t, Options{For: 15 * time.Second, Seed: 3, Rate: 15})
 	if report.Kills < 1 || report.Restarts < 1 || report.Reloads < 1 || report.Messages < 100 {
 		t.Errorf("too little happened to prove anything: %+v", report)
 	}
@@ -29,7 +27,7 @@ func TestTortureOfThreeNodes(t *testing.T) {
 // anew in the middle. NUDGEWIRE_TORTURE_WEBHOOKS=20000 is the long round of docs/cluster.md: it goes on until so many were answered.
 func TestThreeNodesKilledEveryTwoSeconds(t *testing.T) {
 	t.Parallel() // it waits more than it works
-	o := torture.Options{For: 12 * time.Second, Seed: 4, Rate: 15, KillEvery: 2 * time.Second, Webhooks: 200}
+	o := Options{For: 12 * time.Second, Seed: 4, Rate: 15, KillEvery: 2 * time.Second, Webhooks: 200}
 	if text := os.Getenv("NUDGEWIRE_TORTURE_WEBHOOKS"); text != "" {
 		var err error
 		if o.Webhooks, err = strconv.Atoi(text); err != nil {
@@ -48,12 +46,8 @@ func TestThreeNodesKilledEveryTwoSeconds(t *testing.T) {
 const webhooksEach = 1.8
 
 // tortureThreeNodes plays a round with three nodes over one database.
-func tortureThreeNodes(t *testing.T, o torture.Options) *torture.Report {
+func tortureThreeNodes(t *testing.T, o Options) *Report {
 	t.Helper()
-	program, err := exec.LookPath("nudgewire")
-	if err != nil {
-		t.Fatal(err)
-	}
 	server := testserver.ForTest(t, "fsync=off", "max_connections=200")
 	database, err := server.NewDatabase(t.Context())
 	if err != nil {
@@ -61,7 +55,7 @@ func tortureThreeNodes(t *testing.T, o torture.Options) *torture.Report {
 	}
 	o.Program, o.Folder, o.Storage, o.Nodes, o.Say = program, t.TempDir(), database, 3, t.Logf
 	o.Restart = func(ctx context.Context) error { return errors.Join(server.Stop(), server.Start(ctx)) }
-	report, err := torture.Run(t.Context(), o)
+	report, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
