@@ -42,7 +42,7 @@ lint:
 # The rooms that take longest are named first, so that none of them is left alone at the end, and what waits waits together.
 test:
 	@mkdir -p $(LOGS)
-	@go test -race -timeout 60m -parallel 4 -v ./store ./store/suite ./app ./cmd/nudgewire ./console/browser ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
+	@go test -race -timeout 60m -parallel 4 -v ./store ./store/suite ./app ./cmd/nudgewire ./test/browser ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
 		{ grep -E -B40 -A20 '^\s*--- FAIL' $(LOGS)/test.log | head -500 || true; grep -E -A60 '^panic|DATA RACE|build failed|^#' $(LOGS)/test.log | head -200 || true; exit 1; }
 	@if grep -E -A3 '^\s*--- SKIP' $(LOGS)/test.log > $(LOGS)/skipped.log && \
 		{ [ -n "$${CI:-}" ] || [ -d "$${NUDGEWIRE_PAYLOADS:-../shared/payloads}" ]; }; then \
@@ -66,7 +66,7 @@ generate:
 	rm -rf docs/connectors && go run ./cmd/nudgewire -q connectors docs docs/connectors
 
 bench:
-	go run ./bench $(if $(BIG),-big)
+	go run ./test/bench $(if $(BIG),-big)
 
 FUZZTIME ?= 30s
 fuzz:
@@ -78,7 +78,7 @@ demo:
 	go run ./cmd/nudgewire demo
 
 screenshots: setup
-	SCREENSHOTS=$(CURDIR)/$(LOGS)/screenshots IMAGES=$(CURDIR)/docs/images go test -count=1 ./console/browser
+	SCREENSHOTS=$(CURDIR)/$(LOGS)/screenshots IMAGES=$(CURDIR)/docs/images go test -count=1 ./test/browser
 
 build:
 	go build -trimpath -o bin/nudgewire ./cmd/nudgewire

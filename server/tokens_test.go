@@ -22,9 +22,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/test/testserver"
 	"github.com/nudgewire/nudgewire/triggers"
 )
 

@@ -24,8 +24,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // as is a DSN with another user.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/testserver"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // A node that is killed again and again is followed by its own starts: no other ends its claims before one of them came so far,

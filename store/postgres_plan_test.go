@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire/internal/testserver"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // PostgreSQL plans by what it knows of the rows, which is nothing in a new table and is wrong in one that fills. Its plans for whatever

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/testserver"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // openForSets opens a store in a server of its own, and gives the engine of its first writer, which nobody else uses.

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // databases are of one server for all tests of this package.

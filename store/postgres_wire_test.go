@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // wired gives the DSN of a fresh database behind a wire, for a folder of its own.

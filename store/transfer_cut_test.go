@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // copyingChild is set for the process that copies until it is killed: from and to, with a space between.

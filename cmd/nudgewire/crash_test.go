@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/sandbox"
 	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 const (

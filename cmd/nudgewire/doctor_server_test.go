@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire/internal/testserver"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // stored has the daemon keep its data in a database.

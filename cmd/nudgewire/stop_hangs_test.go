@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/testserver"
 	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // A daemon whose database does not answer ends by SIGTERM all the same, by itself or by its bound: the database hangs until after its end. What

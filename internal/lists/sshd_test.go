@@ -21,7 +21,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/nudgewire/nudgewire/internal/secret"
-	"github.com/nudgewire/nudgewire/internal/testserver"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // sshd starts OpenSSH's server over a folder, and lets in whoever has the key under the name that

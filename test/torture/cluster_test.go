@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/testserver"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // TestTortureOfThreeNodes is what TestTorture is, with three nodes over one database, whose server is started anew in the middle.

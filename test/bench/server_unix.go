@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/nudgewire/nudgewire/internal/testserver"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // startServer starts a PostgreSQL server whose data is in a folder of dir, as its makers set it: every commit is synced. It is nil

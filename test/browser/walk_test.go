@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/nudgewire/nudgewire/internal/testserver"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -120,7 +120,7 @@ func environment(t *testing.T, chromium string) map[string]string {
 // orders are the actions that templates have buttons for, by name.
 func orders(t *testing.T) (out []string) {
 	t.Helper()
-	files, err := filepath.Glob("../templates/*.html")
+	files, err := filepath.Glob("../../console/templates/*.html")
 	if err != nil {
 		t.Fatal(err)
 	}
