@@ -24,7 +24,7 @@ var meant = map[string]string{
 	"triggers.*.conditions": "if", "triggers.*.where": "if", "triggers.*.event": "on", "triggers.*.events": "on", "triggers.*.trigger": "on",
 	"triggers.*.unless": "if: not (…)", "triggers.*.every": "cooldown", "triggers.*.cancel": "cancel_on",
 	"triggers.*.message": "send", "triggers.*.action": "send", "triggers.*.template": "send: {template: …}", "triggers.*.enabled": "mode: live or mode: off",
-	"jobs.*.schedule": "cron", "jobs.*.skip": "exclude", "jobs.*.source.http.pages.most": "max", "jobs.*.query": "source: {query: …}", "jobs.*.template": "send: {template: …}", "jobs.*.enabled": "mode: live or mode: off",
+	"jobs.*.schedule": "cron", "jobs.*.query": "source: {query: …}", "jobs.*.template": "send: {template: …}", "jobs.*.enabled": "mode: live or mode: off",
 }
 
 // elsewhere is where keys belong that stand at the top of the file.

@@ -37,10 +37,6 @@ func (o *OptOut) DecodeYAML(n *yamlpos.Node) {
 			o.On = true
 		case n.Kind() == yamlpos.Scalar && (text == "off" || text == "false"):
 			o.Off = true
-		case text == "block":
-			n.Report(`"block" is called on now`, "write opt_out: on")
-		case text == "ignore":
-			n.Report(`"ignore" is called off now`, "write opt_out: off")
 		default:
 			n.Report("is neither on nor off, nor lists of words", "write opt_out: on, opt_out: off or opt_out: {stop: [STOP, \"BAJA *\"], start: [START], help: [HELP]}")
 		}
