@@ -30,6 +30,7 @@ func TestAuditsBite(t *testing.T) {
 		"long after STOP":          {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(13)}}, claimed: map[string]float64{reminder: 9.9}, want: "came 3s after STOP"},
 		"claimed after STOP":       {customer: customer{plan: stops, written: done(10)}, taken: taken{reminder: {at(10.2)}}, claimed: map[string]float64{reminder: 10.1}, want: "was claimed 100ms after STOP"},
 		"after START":              {customer: customer{plan: returns, written: done(10), start: done(14)}, taken: taken{reminder: {at(15)}}},
+		"asked for before START":   {customer: customer{plan: returns, written: done(10), start: done(14)}, taken: taken{reminder: {at(14.5)}}, claimed: map[string]float64{reminder: 13.8}},
 		"before START":             {customer: customer{plan: returns, written: done(10), start: done(14)}, taken: taken{reminder: {at(13)}}, want: "was claimed 3s after STOP"},
 		"after the order":          {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(13)}}, want: "was claimed 3s after the order"},
 		"on its way at the order":  {customer: customer{plan: orders, order: done(10)}, taken: taken{extra: {at(11)}}, claimed: map[string]float64{extra: 9.9}},
