@@ -175,6 +175,11 @@ func (s suite) rowStates(t *testing.T) {
 	}
 	states("while they leave", "1 | 1 | uploading | 1 | 1 |\n1 | 2 | uploading | 1 | 2 |\n1 | 3 | excluded |  |  |\n1 | 4 | waiting | 1 | 3 |\n")
 
+	// A rename of the job while they leave: the rows stay those of their run, which has the new name.
+	l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "winback", Name: "weekly"}}))
+	states("of a job that was renamed", "1 | 1 | uploading | 1 | 1 |\n1 | 2 | uploading | 1 | 2 |\n1 | 3 | excluded |  |  |\n1 | 4 | waiting | 1 | 3 |\n")
+	same(t, "its name", "job | n\nweekly | 4\n", table(t, db, `select r.job, count(*) as n from v_rows w join v_runs r on r.id = w.run group by 1`))
+
 	l.endPart(first, nudgewire.PartAccepted)
 	l.endPart(second, nudgewire.PartRejected)
 	l.mustSet(l.run(r.ID), nudgewire.RunCancelled)

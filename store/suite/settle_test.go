@@ -66,7 +66,25 @@ func (s suite) whatWasShadowedIsListed(t *testing.T) {
 		}
 		same(t, name, one.want, got)
 	}
-	same(t, "counts", []string{"trigger shadowed remind/reminder// 2"}, l.counted(store.HourQuery{What: []string{"shadowed"}, Names: true, Details: true}))
+	counts := []string{"trigger shadowed remind/reminder// 2"}
+	same(t, "counts", counts, l.counted(store.HourQuery{What: []string{"shadowed"}, Names: true, Details: true}))
+
+	// Of a contact who is forgotten it stays that a trigger would have sent something, and not to whom or why.
+	l.must(l.Forget(l.ctx, []nudgewire.Phone{"447700900999"}, "by hand"))
+	orders, err := l.Erasures(l.ctx)
+	l.must(err)
+	if waits, err := l.Erase(l.ctx, orders); err != nil || waits != "" {
+		t.Fatalf("it waits for %q, %v", waits, err)
+	}
+	left, err := l.Shadows(l.ctx, store.MessageFilter{})
+	l.must(err)
+	if len(left) != 2 || left[0].EventID != second || left[0].Phone != "" || left[0].Reason != nudgewire.ForgottenWords || left[0].Key != "" || left[1].Phone == "" || left[1].Key != "1" {
+		t.Errorf("after one contact was forgotten: %+v", left)
+	}
+	found, err := l.Shadows(l.ctx, store.MessageFilter{Phone: "447700900999"})
+	l.must(err)
+	same(t, "of the forgotten", 0, len(found))
+	same(t, "counts after it", counts, l.counted(store.HourQuery{What: []string{"shadowed"}, Names: true, Details: true}))
 }
 
 func (s suite) theSettlementsWordsBecomeTheDecisions(t *testing.T) {
