@@ -2,6 +2,7 @@ package nudgewire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -67,6 +68,26 @@ func AmountFromDecimal(d decimal.Decimal) Amount { return Amount{value: d, told:
 
 // Reported says whether the sender gave this amount at all.
 func (a Amount) Reported() bool { return a.told }
+
+// A Sum is money in one currency.
+type Sum struct {
+	Currency string `json:"currency"` // as the sender writes it, "" where it does not say
+	Amount   Amount `json:"amount"`
+}
+
+// Sums are sums in different currencies, in the order of their names.
+type Sums []Sum
+
+// Plus are the sums with an amount more.
+func (s Sums) Plus(currency string, a Amount) Sums {
+	sums := slices.Clone(s)
+	i, found := slices.BinarySearchFunc(sums, currency, func(one Sum, currency string) int { return strings.Compare(one.Currency, currency) })
+	if !found {
+		return slices.Insert(sums, i, Sum{currency, a})
+	}
+	sums[i].Amount = AmountFromDecimal(sums[i].Amount.Decimal().Add(a.Decimal()))
+	return sums
+}
 
 // Decimal is the amount for arithmetic; 0 when it was not told.
 func (a Amount) Decimal() decimal.Decimal { return a.value }

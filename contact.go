@@ -2,6 +2,7 @@ package nudgewire
 
 import (
 	"strings"
+	"time"
 
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/phones"
@@ -70,6 +71,35 @@ type Contact struct {
 	EmailConsent bool `expr:"email_consent_known" json:"email_consent_known,omitempty"`
 
 	Empty Names `expr:"-" json:"empty,omitempty"` // what the sender gave and left empty
+}
+
+// A KnownContact is what the events of a connector said of a contact: of each field the newest word, by when its event came. It is shown and searched,
+// and nothing is decided by it.
+type KnownContact struct {
+	Phone     Phone     `json:"phone"`
+	Connector string    `json:"connector"`
+	Name      string    `json:"name,omitempty"`
+	Email     string    `json:"email,omitempty"`
+	Language  string    `json:"language,omitempty"`
+	Country   string    `json:"country,omitempty"`  // ISO 3166-1 alpha-2
+	Timezone  string    `json:"timezone,omitempty"` // IANA
+	Tags      Tags      `json:"tags,omitempty"`
+	FirstAt   time.Time `json:"first_at"` // when the first event came
+	LastAt    time.Time `json:"last_at"`  // and the newest
+
+	Orders    int64     `json:"orders,omitempty"`     // that were placed or paid, each once
+	OrderAt   time.Time `json:"order_at,omitzero"`    // when the newest of them happened, by the sender's clock
+	OrderName string    `json:"order_name,omitempty"` // as the customer sees it, else its id
+	Spent     Sums      `json:"spent,omitempty"`      // what was paid, each order once
+}
+
+// A FoundContact is one that a search found.
+type FoundContact struct {
+	Phone Phone     `json:"phone"`
+	Name  string    `json:"name,omitempty"`
+	By    string    `json:"by"`              // what of it is like the text: name, e-mail, order or cart
+	Event EventID   `json:"event,omitempty"` // that says so; 0 where no single one is known
+	At    time.Time `json:"at"`              // when that came, else the newest event of the contact
 }
 
 // Tags are free labels of a contact, compared without regard to case or outer space.

@@ -76,8 +76,8 @@ const (
 )
 
 // A key leads from a hash to a row: to an event by its connector and dedupe key, part is then its day; to a
-// message by its correlation key, part is then correlations; or to the tombstones of a correlation key, part is then
-// tombstones and the number 0.
+// message by its correlation key, part is then correlations; to the tombstones of a correlation key, part is then
+// tombstones and the number 0; or to an event by its phone, or by what people search it by and by its order (see contact_read.go).
 type key = keyindex.Key
 
 // The parts that are no days. Days are above them.
@@ -85,6 +85,7 @@ const (
 	correlations int64 = iota
 	tombstones
 	phonesOfEvents
+	wordsOfEvents
 
 	firstDay
 )

@@ -47,7 +47,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 	}
 
 	walk := regexp.MustCompile(`^SCAN \w+$|AUTOMATIC|TEMP B-TREE FOR (RIGHT PART|LAST)`)
-	ofOneRun := regexp.MustCompile(`^SCAN (words|counters|holds|queued|told|counted|alive|buckets|found|redactions|api_tokens|users|console_sessions|console_links|unused)$`) // statuses, the sums that the view of counters has made of the names that were asked for, the few holds, ranges of one run's rows, what is counted of them, the 1,024 of contacts, the rows of lists with one phone, connectors all of which is asked to be forgotten, the few tokens, users and sessions, where one is made or ended, and the few kinds of what came to nothing, where a person ends them
+	ofOneRun := regexp.MustCompile(`^SCAN (words|counters|holds|queued|told|counted|alive|buckets|found|redactions|api_tokens|users|console_sessions|console_links|unused|unread_events)$`) // statuses, the sums that the view of counters has made of the names that were asked for, the few holds, ranges of one run's rows, what is counted of them, the 1,024 of contacts, the rows of lists with one phone, connectors all of which is asked to be forgotten, the few tokens, users and sessions, where one is made or ended, the few kinds of what came to nothing, where a person ends them, and the events that are still to be read
 	for _, q := range queries {
 		args := make([]any, 0, 40) // as many as the highest number
 		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {
@@ -98,6 +98,12 @@ func heardReads(t *testing.T, s *Store) []string {
 	_, err := s.Accept(t.Context(), []nudgewire.Plan{testPlan("1")})
 	failIf(t, err)
 	_, err = s.Story(t.Context(), "447700900123", 5)
+	failIf(t, err)
+	_, err = s.KnownContact(t.Context(), "447700900123")
+	failIf(t, err)
+	_, err = s.FindContacts(t.Context(), "1")
+	failIf(t, err)
+	_, err = s.ReadContacts(t.Context())
 	failIf(t, err)
 	if _, err := s.MessageByServiceID(t.Context(), "wamid.1"); !errors.Is(err, nudgewire.ErrNotFound) {
 		t.Fatal(err)

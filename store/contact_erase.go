@@ -87,7 +87,7 @@ func (e *eraser) run(ctx context.Context) (waits string, err error) {
 // steps are in an order in which each may be the last before a crash.
 func (e *eraser) steps() []func(context.Context) error {
 	return []func(context.Context) error{
-		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.listRows, e.texts, e.answers, e.ownMessages, e.ownEvents,
+		e.collect, e.outgoing, e.payloads, e.decisionTexts, e.tombstones, e.words, e.listRows, e.texts, e.answers, e.ownMessages, e.ownEvents, e.known,
 	}
 }
 
@@ -306,6 +306,9 @@ func (e *eraser) payloads(ctx context.Context) error {
 		})
 		if err == nil && len(due) > 0 {
 			err = e.write(ctx, laneWork, func(t *tx) error {
+				if err := t.lockKnowing(e.hash); err != nil {
+					return err
+				}
 				for _, id := range due {
 					var l load
 					var found bool
@@ -478,6 +481,9 @@ func (e *eraser) ownMessages(ctx context.Context) error {
 func (e *eraser) ownEvents(ctx context.Context) error {
 	for some := range slices.Chunk(idsOf(e.events), perErase) {
 		err := e.write(ctx, laneWork, func(t *tx) error {
+			if err := t.lockKnowing(e.hash); err != nil {
+				return err
+			}
 			for _, id := range some {
 				if err := t.eraseEvent(id); err != nil {
 					return err

@@ -257,9 +257,9 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 	for _, other := range []string{
 		// changed or dropped with their row
 		"events.phone", "messages.phone", "messages.sent_as", "tombstones.phone", "tombstones.correlation_key", "blocks.phone", "opt_outs.phone", "consents.phone",
-		"events.content", "events.content_type", "messages.zone", "forgetting.phone",
+		"events.content", "events.content_type", "messages.zone", "forgetting.phone", "contacts.phone",
 		// names, states and hashes, which no contact chooses
-		"events.connector", "events.kind", "events.content_key", "messages.trigger_name", "messages.category", "messages.state", "messages.owner", "messages.config",
+		"events.connector", "contacts.connector", "events.kind", "events.content_key", "messages.trigger_name", "messages.category", "messages.state", "messages.owner", "messages.config",
 		"messages.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.status", "tombstones.trigger_name", "tombstones.ref",
 		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counts.name", "configs.version", "lookups.connector", "lookups.owner",
 		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.columns", "runs.owner",

@@ -246,6 +246,9 @@ func (t *tx) insertEvent(p *readyPlan) (id int64, err error) {
 	if err == nil && p.byPhone != 0 {
 		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: id}, true)
 	}
+	if err == nil && !p.plan.Later { // else it is read once what it lacks was looked up
+		err = t.put(unreadSQL, id)
+	}
 	return id, err
 }
 

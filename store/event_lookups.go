@@ -160,6 +160,9 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 	}
 	newPhone := l.Event.Contact.Phone == "" && e.Contact.Phone != ""
 	err := t.put(enrichEventSQL, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem, e.ContentType, p.packed)
+	if err == nil {
+		err = t.put(unreadSQL, int64(id))
+	}
 	if err == nil && newPhone {
 		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: int64(id)}, false)
 	}

@@ -109,7 +109,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
 	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.lists, e.sessions)
 	if does(e.collect) && does(e.facts, e.payloads, e.decisions, e.messages) {
-		does(e.events, e.masks)
+		does(e.events, e.masks, e.known)
 	}
 	run := RetentionRun{At: now, Removed: e.removed}
 	does(e.runs, e.sweepKeys, func(ctx context.Context) (err error) { run.Freed, err = e.reclaim(ctx); return err })

@@ -11,10 +11,10 @@ import (
 func renumbered(condition string) string { return strings.ReplaceAll(condition, "?1", "?3") }
 
 // keyLeads is the condition on a key that it leads to something: to a message that is not masked, or to the memory that its correlation key
-// was sent to once; to tombstones; to an event, or to one with this phone.
+// was sent to once; to tombstones; to an event, or to one with its phone, by that or by its words.
 var keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM messages WHERE messages.id = keys.id AND messages.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
 	WHEN part = 1 THEN EXISTS (SELECT 1 FROM tombstones WHERE tombstones.correlation = -1 - keys.hash)
-	WHEN part = 2 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + isMasked("events.phone") + `)
+	WHEN part = 2 OR part = 3 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + isMasked("events.phone") + `)
 	ELSE EXISTS (SELECT 1 FROM events WHERE events.id = keys.id) END`
 
 // A sweep is due once an eighth as many keys lead nowhere as there are others, but not for the sake of a few.
@@ -22,6 +22,9 @@ const (
 	sweepShare = 8
 	sweepLeast = 1000
 )
+
+// keysOfPhone is how many keys lead nowhere, about, once an event has no phone any more: that of the phone, and those of words.
+const keysOfPhone = 3
 
 // sweepKeys removes the keys that lead nowhere, once they are worth a walk through all of them.
 func (e *retainer) sweepKeys(ctx context.Context) error {

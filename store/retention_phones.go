@@ -261,6 +261,7 @@ func (t *tx) maskEvents(ids []int64) (n int64, err error) {
 		}
 		n++
 	}
+	t.addNamed(retentionDead, keysOfPhone*n)
 	return n, nil
 }
 

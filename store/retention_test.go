@@ -89,6 +89,11 @@ func (a aging) live(n int) {
 		}
 	}
 	a.must(a.RejectRequest(a.Context(), nudgewire.RejectedRequest{Connector: "shop", Status: 401, Stage: "verify", Reason: "no", At: a.now}))
+	for n := 1; n > 0; {
+		var err error
+		n, err = a.ReadContacts(a.Context())
+		a.must(err)
+	}
 }
 
 func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
@@ -109,7 +114,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 		{59, nil},
 		{61, []string{"facts"}},
 		{91, []string{"reasons"}}, // attempts in doubt stay
-		{399, nil},
+		{399, []string{"contacts"}}, // with their phones
 		{401, []string{"events", "messages", "attempts", "resolutions", "decisions", "hourly_counts"}},
 	} {
 		a.now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(step.days) * day)

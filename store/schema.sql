@@ -31,8 +31,8 @@ CREATE TABLE events (
 -- The few that ask for what is stored about their contact.
 CREATE INDEX events_data_requests ON events (id) WHERE kind = 'contact.data_requested';
 
--- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day) and by their phone (part is 2),
--- messages by their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see keyindex). Up
+-- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day), by their phone (part is 2)
+-- and by words that people search and orders (part is 3, see contact_read.go), messages by their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see keyindex). Up
 -- to which rows every key is here stands among the counters; the keys of the others are read from
 -- their rows.
 CREATE TABLE keys (
@@ -61,6 +61,32 @@ CREATE TABLE decisions (
 ) {{clustered}};
 -- What triggers in mode shadow would have sent: few, where nobody tries one out.
 CREATE INDEX decisions_shadowed ON decisions (event_id) WHERE outcome = 'shadowed';
+
+-- Events of which it is not read yet what they say of contacts; see contact_read.go.
+CREATE TABLE unread_events (
+	event_id {{id}}
+);
+
+-- What each connector's events said of a contact, for people to read and search: of each field the newest word. It is written after the
+-- commit of the events, and nothing is decided by it. tags and spent (what was paid, by currency) are JSON lists, '' for none; order_at and
+-- order_name are those of the newest order.
+CREATE TABLE contacts (
+	phone      TEXT   NOT NULL CHECK (phone <> ''),
+	connector  TEXT   NOT NULL,
+	name       TEXT   NOT NULL,
+	email      TEXT   NOT NULL,
+	language   TEXT   NOT NULL,
+	country    TEXT   NOT NULL,
+	timezone   TEXT   NOT NULL,
+	tags       TEXT   NOT NULL,
+	first_at   BIGINT NOT NULL CHECK (first_at > 0),
+	last_at    BIGINT NOT NULL CHECK (last_at >= first_at),
+	orders     BIGINT NOT NULL CHECK (orders >= 0),
+	order_at   BIGINT NOT NULL,
+	order_name TEXT   NOT NULL,
+	spent      TEXT   NOT NULL,
+	PRIMARY KEY (phone, connector)
+) {{clustered}};
 
 -- Events that wait for what their webhook left out. A row goes away in the commit that plans
 -- its event, so the table holds only what is alive. A claim puts due_at to the end of its
@@ -866,13 +892,21 @@ CREATE VIEW v_events AS
 		(SELECT count(*) FROM decisions c WHERE c.event_id = e.id AND c.outcome = 'skipped') AS skipped, nullif(e.cleared, '') AS cleared
 	FROM events e;
 
--- Whoever messages went to, or who said whether they may. A masked phone may stand for several contacts: each has a row of its own.
+-- Whoever messages went to, whom events told of, or who said whether they may. A masked phone may stand for several contacts: each has a row
+-- of its own.
 CREATE VIEW v_contacts AS
 	SELECT {{masked p.phone}} AS phone, coalesce(m.messages, 0) AS messages, {{time m.last_at}} AS last_message_at,
 		g.consent AS marketing, {{time g.since}} AS marketing_since, {{time b.at}} AS blocked_at,
-		CASE WHEN b.by_service = 1 THEN 'service' WHEN b.event_id > 0 THEN 'event' WHEN b.at > 0 THEN 'person' END AS blocked_by
-	FROM (SELECT phone FROM messages WHERE state = 'accepted' AND phone <> '' AND phone NOT LIKE '%*%' UNION SELECT phone FROM consents UNION SELECT phone FROM blocks) p
+		CASE WHEN b.by_service = 1 THEN 'service' WHEN b.event_id > 0 THEN 'event' WHEN b.at > 0 THEN 'person' END AS blocked_by,
+		(SELECT substr(c.email, 1, 1) || '***' || substr(c.email, {{sqlite only}}instr(c.email, '@'){{end}}{{postgres only}}position('@' in c.email){{end}})
+			FROM contacts c WHERE c.phone = p.phone AND c.email LIKE '_%@%' ORDER BY c.last_at DESC LIMIT 1) AS email,
+		(SELECT c.language FROM contacts c WHERE c.phone = p.phone AND c.language <> '' ORDER BY c.last_at DESC LIMIT 1) AS language,
+		(SELECT c.country FROM contacts c WHERE c.phone = p.phone AND c.country <> '' ORDER BY c.last_at DESC LIMIT 1) AS country,
+		{{time k.first_at}} AS first_event_at, {{time k.last_at}} AS last_event_at, coalesce(k.orders, 0) AS orders, {{time k.order_at}} AS last_order_at
+	FROM (SELECT phone FROM contacts UNION SELECT phone FROM messages WHERE state = 'accepted' AND phone <> '' AND phone NOT LIKE '%*%' UNION SELECT phone FROM consents UNION SELECT phone FROM blocks) p
 	LEFT JOIN (SELECT phone, count(*) AS messages, max(accepted_at) AS last_at FROM messages WHERE state = 'accepted' AND phone <> '' GROUP BY phone) m ON m.phone = p.phone
+	LEFT JOIN (SELECT phone, min(first_at) AS first_at, max(last_at) AS last_at, CAST(sum(orders) AS BIGINT) AS orders, max(order_at) AS order_at
+		FROM contacts GROUP BY phone) k ON k.phone = p.phone
 	LEFT JOIN consents g ON g.phone = p.phone AND g.channel = 'phone' AND g.category = 'marketing'
 	LEFT JOIN blocks b ON b.phone = p.phone;
 
@@ -986,5 +1020,7 @@ CREATE TRIGGER called_off_notice AFTER UPDATE OF called_off ON messages FOR EACH
 -- A claim begins where the last one ended, and so walks over what those before it left in the index until a vacuum has taken it. By default
 -- that waits for a fifth of all rows ever sent, and lets the indexes be where few pages changed.
 ALTER TABLE messages SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, vacuum_index_cleanup = on);
+-- It is a queue: what was read is cleared away before the next reader has to walk over much of it.
+ALTER TABLE unread_events SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 ALTER TABLE hourly_counts SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 {{end}}

@@ -32,7 +32,7 @@ func child(dsn string) {
 		go func() {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("%d-%d", c, i)
-				if _, err := s.Accept(ctx, []nudgewire.Plan{cart(key, due(noon))}); err != nil {
+				if _, err := s.Accept(ctx, []nudgewire.Plan{cart(key, due(noon), paidOrder(key))}); err != nil {
 					fmt.Println("broken", err)
 					os.Exit(1)
 				}
@@ -40,6 +40,14 @@ func child(dsn string) {
 			}
 		}()
 	}
+	go func() {
+		for {
+			if _, err := s.ReadContacts(ctx); err != nil {
+				fmt.Println("broken", err)
+				os.Exit(1)
+			}
+		}
+	}()
 	for {
 		got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "child", Now: noon.Add(time.Minute), Lease: time.Hour, Marketing: 1})
 		if err != nil {
@@ -50,6 +58,11 @@ func child(dsn string) {
 			fmt.Println("claimed", d.ID)
 		}
 	}
+}
+
+// paidOrder has an event tell of an order.
+func paidOrder(id string) change {
+	return func(p *nudgewire.Plan) { p.Event.Kind, p.Event.Order = "order.paid", nudgewire.Order{ID: id} }
 }
 
 func (s suite) crash(t *testing.T) {
@@ -76,6 +89,12 @@ func (s suite) crash(t *testing.T) {
 				if d := l.message(id); d.State != nudgewire.StateInDoubt {
 					t.Errorf("message %d had been claimed and is %s", id, d.State)
 				}
+			}
+			l.readAll()
+			counts, err := l.Counts(l.ctx)
+			l.must(err)
+			if known, err := l.KnownContact(l.ctx, ada); err != nil || len(known) != 1 || known[0].Orders != counts.Totals["events"] {
+				t.Errorf("%d events told of an order each, and known are %+v (%v)", counts.Totals["events"], known, err)
 			}
 			l.recount()
 			if err := l.Check(l.ctx); err != nil {

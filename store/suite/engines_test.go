@@ -94,6 +94,7 @@ var groups = []struct {
 	{"pauses", suite.pauses},
 	{"lookups", suite.lookups},
 	{"erasures", suite.erasures},
+	{"what is known of contacts", suite.knownContacts},
 	{"refresh tokens", suite.refreshTokens},
 	{"API tokens", suite.apiTokens},
 	{"audit", suite.audited},

@@ -169,6 +169,9 @@ func (l *ledger) fillPeople() {
 		Phone: movedPhone(0), Channel: nudgewire.ChannelPhone, Category: nudgewire.Marketing, Consent: nudgewire.ConsentGiven, Since: beforeMove, At: beforeMove, Source: "a file", Proof: "the form of May",
 	}}))
 	l.must(l.Forget(l.ctx, []nudgewire.Phone{"447700900999"}, "by hand"))
+	l.mustAccept(bought(purchase{"shop", "order.paid", "1001", "20.50", "Ada", "ada@example.com", movedPhone(0), beforeMove, nil}))
+	l.readAll()
+	l.mustAccept(bought(purchase{"shop", "order.paid", "1002", "20.50", "Ada", "", movedPhone(0), beforeMove, nil})) // which nobody has read
 }
 
 // fillKeepers stores what the rooms keep: halts and pauses, tokens, users, the audit, what was told and what was rejected.

@@ -44,6 +44,10 @@ func (l *ledger) tellAll() map[string]any {
 // contacts tells of each of them.
 func (w tales) contacts(phones []nudgewire.Phone) {
 	w.t.Helper()
+	for _, text := range []string{"1001", "ada"} {
+		found, err := w.FindContacts(w.ctx, text)
+		w.tell("found by "+text, found, err)
+	}
 	for _, p := range phones {
 		story, err := w.Story(w.ctx, p, 1000)
 		w.tell("why "+string(p), story, err)
@@ -55,6 +59,8 @@ func (w tales) contacts(phones []nudgewire.Phone) {
 		w.tell("forgotten "+string(p), at, err)
 		consents, err := w.Consents(w.ctx, p, "", 100)
 		w.tell("consents of "+string(p), consents, err)
+		known, err := w.KnownContact(w.ctx, p)
+		w.tell("what is known of "+string(p), known, err)
 	}
 }
 

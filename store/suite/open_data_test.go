@@ -41,7 +41,7 @@ func (s suite) openData(t *testing.T) {
 				t.Errorf("the page does not describe %s", view)
 			}
 			text := table(t, db, "select * from "+view)
-			for _, secret := range []string{"447700900123", "447700900145", "Ana", "cart-7", `{"`, "as the test says", "by hand"} {
+			for _, secret := range []string{"447700900123", "447700900145", "Ana", "River", "ana@", "cart-7", `{"`, "as the test says", "by hand"} {
 				if strings.Contains(text, secret) {
 					t.Errorf("%s shows %q:\n%s", view, secret, text)
 				}
@@ -53,6 +53,11 @@ func (s suite) openData(t *testing.T) {
 				}
 			}
 		}
+	})
+	t.Run("what events said of a contact", func(t *testing.T) {
+		same(t, "contacts", "phone | email | language | orders | last_event_at\n4477******23 | a***@example.com | pt | 1 | 2026-03-03T12:05:00.000Z\n"+
+			"4477******45 |  |  | 1 | 2026-03-03T12:04:00.000Z\n4915*******78 |  |  | 1 | 2026-03-03T12:06:00.000Z\n",
+			table(t, db, "select phone, email, language, orders, last_event_at from v_contacts order by phone"))
 	})
 	t.Run("phones are masked as the product masks them", func(t *testing.T) {
 		l := s.open(t)
@@ -74,7 +79,7 @@ func (s suite) openData(t *testing.T) {
 func (l *ledger) smallShop() {
 	thanks := func(p *nudgewire.Plan) {
 		w := &p.Proposals[0]
-		p.Event.Kind = "order.created"
+		p.Event.Kind, p.Event.Order.ID = "order.created", p.Event.DedupeKey
 		w.Decision.Trigger, w.Correlation.Trigger, w.Message.Trigger = "thanks", "thanks", "thanks"
 		w.Message.Category, w.Message.Send.Template, w.Message.DueAt = nudgewire.Utility, "order_update", p.Event.ReceivedAt
 	}
@@ -91,7 +96,10 @@ func (l *ledger) smallShop() {
 	const ana, ben, cyd = nudgewire.Phone("447700900123"), nudgewire.Phone("447700900145"), nudgewire.Phone("4915112345678")
 	noonNext := noon.Add(24 * time.Hour)
 
-	a := l.mustFinish(l.claimedAt(noon.Add(time.Hour), "cart-7", at(noon), phone(ana)), nudgewire.StateAccepted)
+	named := func(p *nudgewire.Plan) {
+		p.Event.Contact.Name, p.Event.Contact.Email, p.Event.Contact.Language = "Ana River", "ana@example.com", "pt"
+	}
+	a := l.mustFinish(l.claimedAt(noon.Add(time.Hour), "cart-7", at(noon), phone(ana), named), nudgewire.StateAccepted)
 	poll(a.MessageID, nudgewire.StatusDelivered, "", a.At.Add(5*time.Second))
 	b := l.mustFinish(l.claimedAt(noon.Add(2*time.Hour), "1001", at(noon.Add(2*time.Hour)), phone(ben), thanks), nudgewire.StateAccepted)
 	poll(b.MessageID, nudgewire.StatusFailed, nudgewire.ErrorPermanent, b.At.Add(time.Minute))
@@ -111,6 +119,7 @@ func (l *ledger) smallShop() {
 	unheard := cart("lead-1", at(noonNext.Add(6*time.Minute)), phone(cyd))
 	unheard.Event.Connector, unheard.Event.Kind, unheard.Proposals = "crm", "form.submitted", nil
 	l.mustAccept(unheard)
+	l.readAll()
 
 	l.must(l.SaveConsents(l.ctx, []nudgewire.ConsentRecord{
 		{Phone: ana, Consent: nudgewire.ConsentGiven, At: noon, Source: "by hand"}, {Phone: ben, Consent: nudgewire.ConsentWithdrawn, At: noonNext, Source: "by hand"},

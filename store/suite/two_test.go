@@ -27,6 +27,7 @@ func TestTwoNodesOnPostgreSQL(t *testing.T) {
 		{"slots", p.nodeSlots},
 		{"meets", p.nodeMeets},
 		{"renames", p.nodeRenames},
+		{"contacts", p.nodeContacts},
 		{"limits", p.nodeLimits},
 		{"rate", p.nodeRate},
 	} {
