@@ -246,6 +246,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"send pauses", a.watchSendPauses},
 		{"certificates", a.watchCertificates},
 		{"forgetting", a.watchForgetting},
+		{"contacts", a.led(a.readContacts)},
 		{"admin", func(ctx context.Context) error {
 			return server.Serve(ctx, a.admin, a.commands, nil, grace, a.log.Named("admin"))
 		}},

@@ -113,7 +113,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 		{31, []string{"payloads", "rejected_requests"}},
 		{59, nil},
 		{61, []string{"facts"}},
-		{91, []string{"reasons"}}, // attempts in doubt stay
+		{91, []string{"reasons"}},   // attempts in doubt stay
 		{399, []string{"contacts"}}, // with their phones
 		{401, []string{"events", "messages", "attempts", "resolutions", "decisions", "hourly_counts"}},
 	} {

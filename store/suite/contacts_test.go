@@ -119,7 +119,7 @@ func (s suite) theNewestWordIsKnown(t *testing.T) {
 	}, all[0])
 	same(t, "times", []time.Time{noon.Add(-time.Minute), noon.Add(time.Minute), noon}, []time.Time{all[1].FirstAt, all[1].LastAt, all[1].OrderAt})
 	for text, want := range map[string][]string{
-		"1001": {"447700900123 by order"}, " #1001 ": {"447700900123 by order"}, "cart-7": {"447700900123 by cart"},
+		"1001": {"447700900123 by order"}, "#1001": {"447700900123 by order"}, "cart-7": {"447700900123 by cart"},
 		"ADA@example.com": {"447700900123 by e-mail"}, "öst": {"447700900123 by name"}, "riv": {"447700900123 by name"},
 		"@example.com": {"447700900123 by e-mail", "447700900145 by e-mail"}, "bo": {"447700900145 by name"},
 		"%": nil, "_": nil, "": nil, "nobody": nil, "100": nil,
