@@ -25,6 +25,9 @@ const (
 	ForgettingAll Outcome = "forgetting_all" // this event asks that all that came by its connector be forgotten
 )
 
+// Outcomes are all of them.
+var Outcomes = []Outcome{Planned, Restarted, Skipped, Cancelled, Cancelling, Shadowed, Blocked, Allowed, Confirmed, Forgetting, ForgettingAll}
+
 // A Decision is what one trigger said to one event, and why. It is stored with the event
 // and never changed.
 type Decision struct {

@@ -101,7 +101,6 @@ type App struct {
 	lobby        *server.ConsoleLobby // of console; nil where that is
 	people       *server.SessionDoor  // who signs in, and who is
 	pages        *console.Console     // for browsers; nil where console is
-	live         *console.Live        // what happens, for pages; nil where console is
 	door         *server.Hooks
 	certificates *server.Certificates // nil where the door speaks no TLS
 	backups      *backup.Keeper

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/config"
-	"github.com/nudgewire/nudgewire/console"
 	"github.com/nudgewire/nudgewire/server"
 	"github.com/nudgewire/nudgewire/store"
 )
@@ -30,7 +29,6 @@ func (a *App) listenForConsole(ctx context.Context, cfg *config.Config) (err err
 	if a.console, err = lc.Listen(ctx, "tcp", cfg.Console.Listen); err != nil {
 		return &PortError{Key: "console.listen", Address: cfg.Console.Listen, Err: err}
 	}
-	a.live = console.NewLive()
 	a.lobby = server.NewConsoleLobby(0, a.consoleProxies, a.log.Named("console"))
 	return nil
 }
@@ -63,7 +61,6 @@ func (a *App) serveConsole(ctx context.Context) error {
 		API: a.commands, Pages: a.pages.Handler(), Token: tokens.Who, Session: a.pages.Session, Now: a.opt.Now, Log: log,
 		Proxies: a.consoleProxies, Lobby: a.lobby,
 	})
-	defer context.AfterFunc(ctx, a.live.End)() // who watches what happens would hold up the stop
 	return a.serveAtConsole(ctx, a.console, h, grace)
 }
 

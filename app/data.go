@@ -52,9 +52,6 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 // observer passes on what is committed, and each message that the service took to those who follow it.
 func (a *App) observer() store.Observer {
 	o := a.opt.Observer
-	if a.live != nil {
-		o = a.live.Observer(o)
-	}
 	finished := o.Finished
 	o = a.seen(o)
 	o.Finished = func(one nudgewire.Attempt) {

@@ -102,7 +102,6 @@ type Options struct {
 	Secure bool                    // browsers reach it by https only, so that cookies may say so
 	// Address is where a request comes from, for the limit of sign-ins that fail.
 	Address func(*http.Request) string
-	Live    *Live // what happens, for the page of that name; nil for nothing
 	Now     func() time.Time
 	Log     *zap.Logger
 }
@@ -120,9 +119,6 @@ type Console struct {
 
 // New returns a Console.
 func New(o Options) *Console {
-	if o.Live == nil {
-		o.Live = NewLive()
-	}
 	if o.Held == nil {
 		o.Held = func() []nudgewire.Hold { return nil }
 	}
@@ -153,7 +149,6 @@ func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]look{
 		"GET /{$}":                   c.overview,
-		"GET /live":                  c.live,
 		"GET /events":                c.events,
 		"GET /events/rejected":       c.rejected,
 		"GET /events/{id}":           c.event,
@@ -187,7 +182,6 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET "+oidcCallback, c.fromProvider)
 	mux.Handle("POST /sign-out", c.signedOut())
 	mux.Handle("POST /do/{action}", c.act())
-	mux.HandleFunc("GET "+streamPath, c.stream)
 	mux.HandleFunc("GET /find", c.find)
 	mux.Handle("GET /runs/{id}/rows.csv", c.file(c.rowsFile))
 	mux.Handle("GET /people/data.json", c.file(c.dataFile))
@@ -249,7 +243,6 @@ type section struct{ Name, Path string }
 
 var sections = []section{
 	{"Overview", "/"},
-	{"Live", "/live"},
 	{"Events", "/events"},
 	{"Messages", "/messages"},
 	{"People", "/people"},

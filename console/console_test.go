@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/console"
@@ -19,6 +20,8 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 	"github.com/nudgewire/nudgewire/triggers"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // broken are operations whose data is away.
 type broken struct {

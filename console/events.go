@@ -11,14 +11,17 @@ type eventsPage struct {
 	list
 	Rows       []server.EventView
 	Connectors []string
+	Triggers   []string
+	Outcomes   []string
 }
 
 func (c *Console) events(r *http.Request) (page, error) {
-	l, q, err := c.newList(r, "phone", "connector", "kind")
+	l, q, err := c.newList(r, "phone", "connector", "kind", "trigger", "outcome")
 	if err != nil {
 		return page{}, err
 	}
 	q.Phone, q.Connector, q.Kind = l.Query.Get("phone"), l.Query.Get("connector"), l.Query.Get("kind")
+	q.Trigger, q.Outcome = l.Query.Get("trigger"), l.Query.Get("outcome")
 	l.Export = exported("events", q)
 	newest := func(q server.ListQuery) ([]int64, error) {
 		rows, err := c.Ask.Events(r.Context(), q)
@@ -35,19 +38,19 @@ func (c *Console) events(r *http.Request) (page, error) {
 	if err := l.further(r, q, newest); err != nil {
 		return page{}, err
 	}
-	names, err := c.connectors(r)
-	return page{Name: "events", Title: "Events", Here: "/events", Data: eventsPage{l, rows, names}}, err
+	d, err := c.daemon(r)
+	return page{Name: "events", Title: "Events", Here: "/events", Data: eventsPage{l, rows, d.Connectors, d.Triggers, server.OutcomeWords()}}, err
 }
 
 func eventNumber(e *server.EventView) int64 { return int64(e.ID) }
 
-// connectors are the names of those of the config.
-func (c *Console) connectors(r *http.Request) ([]string, error) {
+// daemon is what runs: the names that lists are narrowed by are of its config.
+func (c *Console) daemon(r *http.Request) (server.DaemonView, error) {
 	status, err := c.Ask.Status(r.Context())
 	if err != nil || status.Daemon == nil {
-		return nil, err
+		return server.DaemonView{}, err
 	}
-	return status.Daemon.Connectors, nil
+	return *status.Daemon, nil
 }
 
 type rejectedPage struct {
@@ -67,8 +70,8 @@ func (c *Console) rejected(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	rows = cut(&l, r, rows, func(e *server.RejectedRequestView) int64 { return e.ID })
-	names, err := c.connectors(r)
-	return page{Name: "rejected", Title: "Requests that were not taken", Here: "/events", Data: rejectedPage{l, rows, names}}, err
+	d, err := c.daemon(r)
+	return page{Name: "rejected", Title: "Requests that were not taken", Here: "/events", Data: rejectedPage{l, rows, d.Connectors}}, err
 }
 
 func (c *Console) event(r *http.Request) (page, error) {

@@ -58,7 +58,7 @@ func (c *Console) session(r *http.Request) (s server.Session, ok bool, err error
 
 // unattended reports whether a page asks by itself, every few seconds.
 func unattended(r *http.Request) bool {
-	return r.Method == http.MethodGet && (r.Header.Get("HX-Request") != "" || r.URL.Path == streamPath)
+	return r.Method == http.MethodGet && r.Header.Get("HX-Request") != ""
 }
 
 // mostCookies is how many of one name are looked at, less one: a browser sends one.

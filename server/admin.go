@@ -126,7 +126,7 @@ func (a admin) parseList(r *http.Request) (q ListQuery, phone nudgewire.Phone, e
 		return badField(name, "", "%s %q: want %s", name, in.Get(name), want)
 	}
 	q = ListQuery{
-		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Template: in.Get("template"), Account: in.Get("account"),
+		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Outcome: in.Get("outcome"), Template: in.Get("template"), Account: in.Get("account"),
 		Connector: in.Get("connector"), Kind: in.Get("kind"), Class: in.Get("class"),
 	}
 	if s := in.Get("since"); s != "" {
@@ -202,8 +202,11 @@ func (a admin) events(r *http.Request) (any, error) {
 
 // eventsOf is a page of events.
 func (a admin) eventsOf(ctx context.Context, q ListQuery, phone nudgewire.Phone) ([]EventView, error) {
+	if q.Outcome != "" && !slices.Contains(OutcomeWords(), q.Outcome) {
+		return nil, badField("outcome", "one of: "+strings.Join(OutcomeWords(), ", "), "unknown outcome %q", q.Outcome)
+	}
 	rows, err := a.Store.Events(ctx, store.EventFilter{
-		Since: q.Since, Until: q.Until, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone,
+		Since: q.Since, Until: q.Until, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone, Trigger: q.Trigger, Outcome: nudgewire.Outcome(q.Outcome),
 		Before: nudgewire.EventID(q.Before), DownTo: nudgewire.EventID(q.DownTo),
 	})
 	if err != nil {
@@ -273,6 +276,15 @@ func StateWords() []string {
 		if !slices.Contains(words, string(s)) {
 			words = append(words, string(s))
 		}
+	}
+	return words
+}
+
+// OutcomeWords lists what triggers may say to an event, which a list of events can be narrowed to.
+func OutcomeWords() []string {
+	words := make([]string, len(nudgewire.Outcomes))
+	for i, o := range nudgewire.Outcomes {
+		words[i] = string(o)
 	}
 	return words
 }

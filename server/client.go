@@ -171,6 +171,7 @@ type ListQuery struct {
 	Phone     string
 	State     string
 	Trigger   string
+	Outcome   string // of events: what Trigger decided, or any
 	Template  string // of messages
 	Account   string // of messages
 	Connector string
@@ -188,7 +189,7 @@ func (q ListQuery) Walks() bool {
 	}
 	switch q.State {
 	case "":
-		return q.Trigger != "" || q.Template != "" || q.Account != "" || q.Class != "" || q.Connector != "" || q.Kind != ""
+		return q.Trigger != "" || q.Outcome != "" || q.Template != "" || q.Account != "" || q.Class != "" || q.Connector != "" || q.Kind != ""
 	case string(nudgewire.StateAccepted), string(nudgewire.StatusDelivered), string(nudgewire.StatusRead):
 		return true
 	}
@@ -226,6 +227,7 @@ func (q ListQuery) Values() url.Values {
 	set("phone", q.Phone)
 	set("state", q.State)
 	set("trigger", q.Trigger)
+	set("outcome", q.Outcome)
 	set("account", q.Account)
 	set("connector", q.Connector)
 	set("kind", q.Kind)

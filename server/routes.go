@@ -95,9 +95,9 @@ func (a admin) routes() []Route {
 
 		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink).gives("url"),
 
-		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "until", "limit", "before", "down_to", "connector", "kind", "phone"),
+		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome"),
 		{
-			Method: http.MethodGet, Path: "/events/export", Scope: Read, Out: EventLine{}, Query: []string{"since", "until", "connector", "kind", "phone", "format"},
+			Method: http.MethodGet, Path: "/events/export", Scope: Read, Out: EventLine{}, Query: []string{"since", "until", "connector", "kind", "phone", "trigger", "outcome", "format"},
 			Words: "All events that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportEvents,
 		},
 		reads("/events/{id}", Read, StoryView{}, "One event with all that came of it.", a.event),

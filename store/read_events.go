@@ -15,6 +15,8 @@ type EventFilter struct {
 	Connector string
 	Kind      string
 	Phone     nudgewire.Phone
+	Trigger   string            // that decided about it
+	Outcome   nudgewire.Outcome // of a decision about it; of Trigger's where that is set
 	Before    nudgewire.EventID // for the next page: the last one's ID
 	DownTo    nudgewire.EventID // no older ones than that: bounds a search for what few match
 }
@@ -88,6 +90,10 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 		q.when(f.DownTo > 0, "id >= ?", int64(f.DownTo))
 		q.when(f.Connector != "", "connector = ?", f.Connector)
 		q.when(f.Kind != "", "kind = ?", f.Kind)
+		if f.Trigger != "" || f.Outcome != "" {
+			q.and(`(SELECT count(*) FROM decisions d WHERE d.event_id = events.id AND (d.trigger_name = ? OR ? = '') AND (d.outcome = ? OR ? = '')) > 0`,
+				f.Trigger, f.Trigger, string(f.Outcome), string(f.Outcome))
+		}
 		err := s.rows(ctx, q.sql(eventColumns, "events", "id DESC", f.Limit-len(out)), q.args, func(r *row) error {
 			out = append(out, EventRow{Event: scanEvent(r)})
 			return nil

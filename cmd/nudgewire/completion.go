@@ -24,6 +24,7 @@ type completer func(ctx context.Context) []string
 func (c *cli) complete(cmd *cobra.Command) {
 	flags := map[string]completer{
 		"trigger": c.triggerNames, "connector": c.connectorNames, "account": c.accountNames, "template": c.templateNames,
+		"outcome":  words(server.OutcomeWords()...),
 		"class":    words(append(classWords(), "unknown")...),
 		"category": words(string(nudgewire.Marketing), string(nudgewire.Utility), string(nudgewire.Authentication)),
 		"channel":  words("phone", "email"),

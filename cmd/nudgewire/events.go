@@ -55,7 +55,7 @@ func (c *cli) events() *cobra.Command {
 
 func (c *cli) eventsList() *cobra.Command {
 	var f listFlags
-	var connector, kind, phone string
+	var narrow server.ListQuery
 	cmd := &cobra.Command{
 		Use: "list", Short: "Events with what each trigger said, and rejected requests, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,7 +63,8 @@ func (c *cli) eventsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q.Connector, q.Kind, q.Phone = connector, kind, phone
+			narrow.Since, narrow.Limit = q.Since, q.Limit
+			q = narrow
 			ask, done, err := c.reader(cmd.Context())
 			if err != nil {
 				return err
@@ -74,7 +75,7 @@ func (c *cli) eventsList() *cobra.Command {
 				return err
 			}
 			var rejected []server.RejectedRequestView
-			if kind == "" && phone == "" && !c.json {
+			if q.Kind == "" && q.Phone == "" && q.Trigger == "" && q.Outcome == "" && !c.json {
 				if rejected, err = ask.RejectedRequests(cmd.Context(), q); err != nil {
 					return err
 				}
@@ -89,10 +90,17 @@ func (c *cli) eventsList() *cobra.Command {
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&connector, "connector", "", "only from this connector")
-	cmd.Flags().StringVar(&kind, "kind", "", "only of this kind, such as cart.updated")
-	cmd.Flags().StringVar(&phone, "phone", "", "only about this phone")
+	eventFlags(cmd, &narrow)
+	cmd.Flags().StringVar(&narrow.Phone, "phone", "", "only about this phone")
 	return cmd
+}
+
+// eventFlags narrow lists of events.
+func eventFlags(cmd *cobra.Command, q *server.ListQuery) {
+	cmd.Flags().StringVar(&q.Connector, "connector", "", "only from this connector")
+	cmd.Flags().StringVar(&q.Kind, "kind", "", "only of this kind, such as cart.updated")
+	cmd.Flags().StringVar(&q.Trigger, "trigger", "", "only what this trigger decided about")
+	cmd.Flags().StringVar(&q.Outcome, "outcome", "", "only where a decision was this, such as skipped; with --trigger, its decision")
 }
 
 // eventRows merges events and rejected requests by time, newest first.

@@ -71,8 +71,7 @@ What webhooks carried is in events show alone.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&f.q.Connector, "connector", "", "only from this connector")
-	cmd.Flags().StringVar(&f.q.Kind, "kind", "", "only of this kind, such as cart.updated")
+	eventFlags(cmd, &f.q)
 	return cmd
 }
 

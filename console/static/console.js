@@ -13,9 +13,17 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
   if (inUse(event.detail.target)) event.preventDefault();
 });
 
-// Nobody is asked while nobody looks.
+// Nobody is asked while nobody looks, or while somebody wants the page to stand still.
+let paused = false;
+for (const button of document.querySelectorAll("button[data-pause]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    paused = !paused;
+    button.textContent = paused ? "Go on" : "Pause";
+  });
+}
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (document.hidden && event.detail.elt.getAttribute("hx-trigger")?.startsWith("every")) event.preventDefault();
+  if ((document.hidden || paused) && event.detail.elt.getAttribute("hx-trigger")?.startsWith("every")) event.preventDefault();
 });
 
 // Whoever is not signed in any more is told so by the page itself.
@@ -66,7 +74,6 @@ addEventListener("pageshow", () => { // also where the browser goes back to it
     local(document);
     document.addEventListener("htmx:afterSettle", () => local(document));
     document.addEventListener("htmx:oobAfterSwap", () => local(document));
-    document.addEventListener("nudgewire:rows", (event) => local(event.target));
   }
 }
 

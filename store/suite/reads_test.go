@@ -63,6 +63,11 @@ func listsOfEvents(t *testing.T, l *ledger) {
 		"begin at a time":              {store.EventFilter{Since: noon.Add(100 * time.Minute)}, []nudgewire.EventID{12, 11}},
 		"begin before all":             {store.EventFilter{Since: noon.Add(-time.Hour), Limit: 1}, []nudgewire.EventID{12}},
 		"begin after all":              {store.EventFilter{Since: noon.Add(1000 * time.Hour)}, nil},
+		"are decided by a trigger":     {store.EventFilter{Trigger: "remind", Limit: 2}, []nudgewire.EventID{12, 11}},
+		"were skipped":                 {store.EventFilter{Outcome: nudgewire.Skipped}, []nudgewire.EventID{4}},
+		"were skipped by a trigger":    {store.EventFilter{Trigger: "remind", Outcome: nudgewire.Skipped, DownTo: 3}, []nudgewire.EventID{4}},
+		"were skipped by another":      {store.EventFilter{Trigger: "vip", Outcome: nudgewire.Skipped}, nil},
+		"are of a phone, and skipped":  {store.EventFilter{Phone: ben, Outcome: nudgewire.Skipped}, nil},
 		"are of nobody":                {store.EventFilter{Phone: "44"}, nil},
 	}
 	for name, tt := range tests {

@@ -35,7 +35,7 @@ func pagesOver(rows int) []string {
 	phone := phoneHead + strconv.Itoa(199_999_999 - rows/2)[1:]
 	base := api.Base
 	return []string{
-		"/", "/?range=24h", "/?range=30d", "/live", "/events", "/events?connector=shopify", "/events?connector=nobody", "/events?kind=cart.updated", "/events?kind=order.paid",
+		"/", "/?range=24h", "/?range=30d", "/events", "/events?connector=shopify", "/events?connector=nobody", "/events?kind=cart.updated", "/events?kind=order.paid",
 		"/events?phone=%2B" + phone, "/events?since=24h", "/events?before=" + n, "/events/" + n, "/events/rejected",
 		"/messages", "/messages?state=waiting", "/messages?state=delivered", "/messages?state=failed", "/messages?state=rejected", "/messages?state=read",
 		"/messages?state=accepted", "/messages?trigger=abandoned-cart", "/messages?trigger=nobody", "/messages?phone=%2B" + phone, "/messages?before=" + n,

@@ -5,11 +5,10 @@ const run = name => told => `/runs/${told.run[name]}`;
 
 export const pages = [
   {name: 'overview', shown: {as: 'console-overview'}, path: '/', heading: 'Overview', sees: ['Waiting', 'In doubt', 'From event to phone', 'spring-news', 'recipient is not on the network']},
-  {name: 'live', path: '/live', heading: 'Live', sees: ['shop.cart.abandoned', 'planned']},
-  {name: 'live-filtered', path: '/live?state=skipped', heading: 'Live', sees: ['skipped', 'All']},
   {name: 'events', path: '/events', heading: 'Events', sees: ['shop.cart.abandoned', 'shop.message.received', 'Received']},
   {name: 'events-of-a-phone', path: '/events?phone=%2B447700900103', heading: 'Events', sees: ['shop.order.created'], hides: ['shop.vip'],
     viewer: {path: '/events?kind=order.created'}},
+  {name: 'events-decided', path: '/events?trigger=abandoned-cart&outcome=skipped', heading: 'Events', sees: ['skipped', 'All']},
   {name: 'events-none', path: '/events?kind=no.such', heading: 'Events', sees: ['Show all']},
   {name: 'event-skipped', path: one('event', 'skipped'), heading: 'Event', sees: ['abandoned-cart', 'cart.total >= 50', '✗ no', '12.00']},
   {name: 'event-strange', path: one('event', 'strange'), heading: 'Event', sees: ['<script>alert('], viewer: {sees: []}},
