@@ -35,8 +35,8 @@ type account struct {
 	tracker *tracker.Tracker
 
 	first, slots     int // its share of the store's slots for calls
-	sending, looking *member
-	leasing          *member
+	sending, looking *worker
+	leasing          *worker
 }
 
 // accountMap is all accounts by name. It is replaced, never changed.
@@ -87,7 +87,7 @@ func (a *App) newAccount(name string, cfg *config.Config, api *apiclient.Client)
 	return acc
 }
 
-// furnish makes the rooms of an account. They do nothing before they join a crew.
+// furnish makes the rooms of an account. They do nothing before they join a worker group.
 func (a *App) furnish(acc *account, cfg *config.Config) {
 	api, log := acc.api.Load(), a.log
 	if len(cfg.Accounts) > 0 {

@@ -75,9 +75,9 @@ type App struct {
 
 	accounts          atomic.Pointer[accountMap]
 	built             atomic.Bool // the accounts have their rooms
-	senders, trackers *crew
-	lessors           *crew // of the budgets whose rates other processes share
-	outboxes          *crew
+	senders, trackers *workerGroup
+	lessors           *workerGroup // of the budgets whose rates other processes share
+	outboxes          *workerGroup
 	receivers         atomic.Pointer[receiverMap]
 	outgoing          atomic.Pointer[outbox.Plan]
 	leaving           []*account // gone from the config, with calls under way perhaps; guarded by reloading
@@ -94,13 +94,13 @@ type App struct {
 	metrics      *metrics.Metrics // nil where metrics.listen is not set
 	figures      net.Listener     // of them; nil where it is not set
 	hooks        net.Listener
-	commands     http.Handler         // the admin API
-	local        *server.Client       // of it, in this process
-	console      net.Listener         // of the API, for people and programs; nil where it is not set
-	consoleTLS   *server.Certificates // nil where that speaks no TLS
-	lobby        *server.ConsoleLobby // of console; nil where that is
-	people       *server.SessionDoor  // who signs in, and who is
-	pages        *console.Console     // for browsers; nil where console is
+	commands     http.Handler               // the admin API
+	local        *server.Client             // of it, in this process
+	console      net.Listener               // of the API, for people and programs; nil where it is not set
+	consoleTLS   *server.Certificates       // nil where that speaks no TLS
+	connLimiter  *server.ConsoleConnLimiter // of console; nil where that is
+	people       *server.SessionDoor        // who signs in, and who is
+	pages        *console.Console           // for browsers; nil where console is
 	door         *server.Hooks
 	certificates *server.Certificates // nil where the door speaks no TLS
 	backups      *backup.Keeper
@@ -149,7 +149,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a := &App{
 		opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now(), began: cfg,
-		owner: ownerName(), senders: newCrew(), trackers: newCrew(), lessors: newCrew(), outboxes: newCrew(),
+		owner: ownerName(), senders: newWorkerGroup(), trackers: newWorkerGroup(), lessors: newWorkerGroup(), outboxes: newWorkerGroup(),
 	}
 	a.disk = newDiskGuard(filepath.Dir(store.Path(cfg.Storage)), o.Space)
 	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))

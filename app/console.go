@@ -29,7 +29,7 @@ func (a *App) listenForConsole(ctx context.Context, cfg *config.Config) (err err
 	if a.console, err = lc.Listen(ctx, "tcp", cfg.Console.Listen); err != nil {
 		return &PortError{Key: "console.listen", Address: cfg.Console.Listen, Err: err}
 	}
-	a.lobby = server.NewConsoleLobby(0, a.consoleProxies, a.log.Named("console"))
+	a.connLimiter = server.NewConsoleConnLimiter(0, a.consoleProxies, a.log.Named("console"))
 	return nil
 }
 
@@ -38,7 +38,7 @@ func (a *App) serveAtConsole(ctx context.Context, l net.Listener, h http.Handler
 	if a.consoleTLS != nil {
 		l, h = a.consoleTLS.Listener(l), a.consoleTLS.Handler(h)
 	}
-	return server.Serve(ctx, l, h, a.lobby, grace, a.log.Named("console"))
+	return server.Serve(ctx, l, h, a.connLimiter, grace, a.log.Named("console"))
 }
 
 // ConsoleAddr is where the API is served beside the socket, nil where console.listen is not set.
@@ -59,7 +59,7 @@ func (a *App) serveConsole(ctx context.Context) error {
 	tokens := &server.TokenDoor{Store: a.store, Now: a.opt.Now, Log: log}
 	h := server.Console(server.ConsoleOptions{
 		API: a.commands, Pages: a.pages.Handler(), Token: tokens.Who, Session: a.pages.Session, Now: a.opt.Now, Log: log,
-		Proxies: a.consoleProxies, Lobby: a.lobby,
+		Proxies: a.consoleProxies, ConnLimiter: a.connLimiter,
 	})
 	return a.serveAtConsole(ctx, a.console, h, grace)
 }

@@ -57,7 +57,7 @@ func (a *App) observer() store.Observer {
 	o.Finished = func(one nudgewire.Attempt) {
 		if one.State == nudgewire.StateAccepted {
 			if acc := a.of(one.Message.Account); acc != nil {
-				acc.tracker.Scout(one.Message)
+				acc.tracker.CheckEarly(one.Message)
 			}
 		}
 		if finished != nil {

@@ -17,7 +17,7 @@ import (
 // A receiver is one with its outbox.
 type receiver struct {
 	*outbox.Outbox
-	member *member
+	member *worker
 }
 
 // receiverMap is all receivers by name. It is replaced, never changed.

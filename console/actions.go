@@ -22,15 +22,15 @@ import (
 // it there is, and do it when the form of that page comes, which has sure set.
 type action struct {
 	route string // of the API, which carries it out and says who may: "POST /reload"
-	sure  func(c *Console, ctx context.Context, f form) (surePage, error)
+	sure  func(c *Console, ctx context.Context, f form) (confirmPage, error)
 	do    func(c *Console, ctx context.Context, f form) (did, error)
 }
 
 // A did says what was done, in a sentence, and where that is seen; "" is the page that it was asked on.
 type did struct{ words, place string }
 
-// A surePage asks whether something is meant.
-type surePage struct {
+// A confirmPage asks whether something is meant.
+type confirmPage struct {
 	Title   string
 	Words   []string
 	Counts  []countsTable
@@ -170,7 +170,7 @@ func (c *Console) act() http.Handler {
 }
 
 // pass are the fields of a form that its question hands on.
-func (p *surePage) pass(f form) (out [][2]string) {
+func (p *confirmPage) pass(f form) (out [][2]string) {
 	for _, name := range slices.Sorted(maps.Keys(f.Values)) {
 		own := func(one field) bool { return one.Name == name }
 		if !slices.Contains([]string{"once", "back", "sure"}, name) && !slices.ContainsFunc(p.Fields, own) {
@@ -185,7 +185,7 @@ func (c *Console) carried(w http.ResponseWriter, r *http.Request, once string, d
 	if once == "" || len(once) > onceLong {
 		once = newOnce()
 	}
-	_, place := c.onces.carry(r, once, do)
+	_, place := c.once.carry(r, once, do)
 	u, err := url.Parse(place)
 	if err != nil {
 		u = &url.URL{Path: "/"}

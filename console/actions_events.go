@@ -17,14 +17,14 @@ func (f form) replayed() server.ReplayEventsRequest {
 	return server.ReplayEventsRequest{Events: []nudgewire.EventID{nudgewire.EventID(f.number("id"))}, Again: f.Get("again") != ""}
 }
 
-func (c *Console) sureReplay(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureReplay(ctx context.Context, f form) (confirmPage, error) {
 	in := f.replayed()
 	in.DryRun = true
 	found, err := c.Ask.ReplayEvents(ctx, in)
 	if err != nil {
-		return surePage{}, err
+		return confirmPage{}, err
 	}
-	p := surePage{
+	p := confirmPage{
 		Title: fmt.Sprintf("Decide about event %d again?", in.Events[0]), Yes: "Decide again",
 		Words:  []string{"It is stored as a new event, and met by the rules of now. A trigger that queued a message for it passes it over, so nobody gets one twice."},
 		Fields: []field{{Name: "again", Label: "Also if it was replayed before", Check: "yes"}},

@@ -25,9 +25,9 @@ func haltOf(in server.HaltRequest) string {
 	return nudgewire.Hold{Scope: in.Scope, Name: in.Name}.What()
 }
 
-func (c *Console) sureHalt(_ context.Context, f form) (surePage, error) {
+func (c *Console) sureHalt(_ context.Context, f form) (confirmPage, error) {
 	what := haltOf(f.halted())
-	return surePage{
+	return confirmPage{
 		Title: "Halt " + what + "?", Words: []string{"Within a second nothing of it is sent any more, until somebody lets it go on. What arrives is stored, and what falls due waits."},
 		Fields: []field{why("Why")}, Yes: "Halt " + what, Danger: true,
 	}, nil
@@ -38,9 +38,9 @@ func (c *Console) halt(ctx context.Context, f form) (did, error) {
 	return did{words: capital(haltOf(f.halted())) + " is halted"}, err
 }
 
-func (c *Console) sureResume(_ context.Context, f form) (surePage, error) {
+func (c *Console) sureResume(_ context.Context, f form) (confirmPage, error) {
 	what := haltOf(f.halted())
-	return surePage{
+	return confirmPage{
 		Title: "Let " + what + " go on?", Words: []string{"What waited and is past its time is sent at once, at the configured rate. What is too late by its own rule is dropped."},
 		Yes: "Let it go on",
 	}, nil
@@ -51,9 +51,9 @@ func (c *Console) resume(ctx context.Context, f form) (did, error) {
 	return did{words: capital(haltOf(f.halted())) + " goes on"}, err
 }
 
-func (c *Console) sureReload(ctx context.Context, _ form) (surePage, error) {
+func (c *Console) sureReload(ctx context.Context, _ form) (confirmPage, error) {
 	changes, err := c.Ask.Changes(ctx, "")
-	p := surePage{Title: "Read the config again?", Words: []string{"The file as it is now is checked first. Where it has a mistake, the daemon goes on with the rules that it has."}, Yes: "Read the config"}
+	p := confirmPage{Title: "Read the config again?", Words: []string{"The file as it is now is checked first. Where it has a mistake, the daemon goes on with the rules that it has."}, Yes: "Read the config"}
 	for _, one := range changes {
 		p.Words = append(p.Words, sentence(one.Words()))
 	}

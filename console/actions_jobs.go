@@ -27,10 +27,10 @@ func (f form) run() nudgewire.RunID { return nudgewire.RunID(f.number("run")) }
 func runPath(id nudgewire.RunID) string { return fmt.Sprintf("/runs/%d", id) }
 
 // sureRunJob reads the list first: what would be sent is said before it is.
-func (c *Console) sureRunJob(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureRunJob(ctx context.Context, f form) (confirmPage, error) {
 	job := f.Get("job")
 	v, err := c.Ask.Forecast(ctx, job)
-	p := surePage{
+	p := confirmPage{
 		Title: "Run " + job + " now?", Words: []string{"This is what it would do with its list as it is at this moment. Nothing was sent."}, Tally: &v.Tally,
 		Nothing: v.Nothing != "", Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
 	}
@@ -60,10 +60,10 @@ func order(word, done string) func(*Console, context.Context, form) (did, error)
 }
 
 // sureGoOn says how many more get it, and of a run that its canary stopped what the canary found.
-func (c *Console) sureGoOn(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureGoOn(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.Ask.Run(ctx, f.run())
 	more := units.Count(v.Unsent(), "more phone")
-	p := surePage{
+	p := confirmPage{
 		Title: fmt.Sprintf("Let run %d of %s go on?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes on at once, to " + more + "."},
 		Yes: "Send to " + more, Danger: true,
 	}
@@ -78,9 +78,9 @@ func (c *Console) sureGoOn(ctx context.Context, f form) (surePage, error) {
 	return p, err
 }
 
-func (c *Console) sureApprove(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureApprove(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.Ask.Run(ctx, f.run())
-	p := surePage{
+	p := confirmPage{
 		Title: fmt.Sprintf("Approve run %d of %s?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes out at once, to " + units.Count(v.Tally.Kept, "phone") + "."},
 		Tally: &v.Tally, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
 	}
@@ -106,9 +106,9 @@ func (c *Console) approve(ctx context.Context, f form) (did, error) {
 	return did{words: fmt.Sprintf("Run %d of %s was approved, and goes out now", v.ID, v.Job)}, err
 }
 
-func (c *Console) sureCancelRun(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureCancelRun(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.Ask.Run(ctx, f.run())
-	p := surePage{
+	p := confirmPage{
 		Title: fmt.Sprintf("Cancel run %d of %s?", f.run(), v.Job), Words: []string{"What was not sent yet is sent to nobody. What went out stays, and is followed to its end. That is not taken back."},
 		Yes: "Cancel the run", Danger: true,
 	}
@@ -118,9 +118,9 @@ func (c *Console) sureCancelRun(ctx context.Context, f form) (surePage, error) {
 	return p, err
 }
 
-func (c *Console) sureRetryRun(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureRetryRun(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.Ask.ForecastRetry(ctx, f.run(), server.RunOrder{})
-	p := surePage{
+	p := confirmPage{
 		Title: fmt.Sprintf("Send what run %d of %s could not?", f.run(), v.Job), Words: []string{"A new run sends once more what surely did not arrive. What may have arrived stays as it is."},
 		Tally: &v.Tally, Nothing: v.Tally.Kept == 0, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
 	}
@@ -139,8 +139,8 @@ func (c *Console) retryRun(ctx context.Context, f form) (did, error) {
 	return did{fmt.Sprintf("Run %d sends once more what run %d could not", v.ID, f.run()), runPath(v.ID)}, err
 }
 
-func (c *Console) surePart(_ context.Context, f form) (surePage, error) {
-	return surePage{
+func (c *Console) surePart(_ context.Context, f form) (confirmPage, error) {
+	return confirmPage{
 		Title:  fmt.Sprintf("What became of part %d of run %d?", f.number("part"), f.run()),
 		Words:  []string{"The service may have taken the file: its answer got lost. Look in the service's own list of campaigns. Sent again, everybody in it may get it twice."},
 		Fields: resolution("What became of it", resolutions[:2]), Yes: "Resolve it", Danger: true,

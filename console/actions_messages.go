@@ -66,17 +66,17 @@ func table(caption, what string, rows []server.GroupView) []countsTable {
 	return []countsTable{{caption, what, groups(rows)}}
 }
 
-func (c *Console) sureCancel(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureCancel(ctx context.Context, f form) (confirmPage, error) {
 	in := f.asked()
 	if in.Message != 0 {
-		return surePage{
+		return confirmPage{
 			Title: fmt.Sprintf("Cancel message %d?", in.Message), Words: []string{"It waits, and would be sent to nobody. That is not taken back."},
 			Fields: []field{why("Why")}, Yes: "Cancel the message", Danger: true,
 		}, nil
 	}
 	in.DryRun = true
 	v, err := c.Ask.CancelMany(ctx, in)
-	return surePage{
+	return confirmPage{
 		Title: "Cancel " + units.Count(v.Count, "message") + "?", Words: append(f.which(c), "They wait, and would be sent to nobody. That is not taken back."),
 		Counts: table("What waits", "Trigger or job", v.Groups), Fields: []field{why("Why")}, Nothing: v.Count == 0, Yes: "Cancel " + units.Count(v.Count, "message"), Danger: true,
 	}, err
@@ -106,11 +106,11 @@ func (f form) retried() server.BulkRequest {
 	return in
 }
 
-func (c *Console) sureRetry(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureRetry(ctx context.Context, f form) (confirmPage, error) {
 	in := f.retried()
 	in.DryRun = true
 	v, err := c.Ask.RetryMany(ctx, in)
-	p := surePage{
+	p := confirmPage{
 		Title: "Send " + units.Count(v.Count, "message") + " again?", Words: f.which(c),
 		Counts:  append(table("What goes again, by why it ended", "Why", v.Groups), table("What stays, and why", "Why", v.Stay)...),
 		Nothing: v.Count == 0, Yes: "Send " + units.Count(v.Count, "message"),
@@ -137,8 +137,8 @@ func resolution(label string, options [][2]string) []field {
 	return []field{{Name: "as", Label: label, Options: options, Required: true}, why("How you know")}
 }
 
-func (c *Console) sureResolve(_ context.Context, f form) (surePage, error) {
-	return surePage{
+func (c *Console) sureResolve(_ context.Context, f form) (confirmPage, error) {
+	return confirmPage{
 		Title:  fmt.Sprintf("What became of message %d?", f.number("id")),
 		Words:  []string{"The service may have taken it: its answer got lost. Look in the service's own list. Sent again, the person may get it twice."},
 		Fields: resolution("What became of it", resolutions), Yes: "Resolve it",
@@ -151,11 +151,11 @@ func (c *Console) resolve(ctx context.Context, f form) (did, error) {
 	return did{words: fmt.Sprintf("Message %d was resolved, and is %s now", in.Message, strings.ReplaceAll(string(m.State), "_", " "))}, err
 }
 
-func (c *Console) sureResolveAll(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureResolveAll(ctx context.Context, f form) (confirmPage, error) {
 	in := f.asked()
 	in.DryRun, in.As = true, nudgewire.ResolveDrop // which is counted is the same for each
 	v, err := c.Ask.ResolveMany(ctx, in)
-	return surePage{
+	return confirmPage{
 		Title: "Resolve " + units.Count(v.Count, "message") + " in doubt?", Words: append(f.which(c), "The service may have taken each of them. Sent again, people may get them twice."),
 		Counts: table("Why they are in doubt", "Why", v.Groups), Fields: resolution("What became of them", resolutions), Nothing: v.Count == 0,
 		Yes: "Resolve " + units.Count(v.Count, "message"), Danger: true,

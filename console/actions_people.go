@@ -18,8 +18,8 @@ var peopleActions = map[string]action{
 	"forget":  {"POST /contacts/forget", (*Console).sureForget, (*Console).forget},
 }
 
-func (c *Console) sureBlock(_ context.Context, f form) (surePage, error) {
-	return surePage{
+func (c *Console) sureBlock(_ context.Context, f form) (confirmPage, error) {
+	return confirmPage{
 		Title: "Block " + f.Get("phone") + "?", Words: []string{"Nothing but codes for signing in is sent to this phone from now on. What waits for it is dropped when it falls due."},
 		Fields: []field{why("Why")}, Yes: "Block this phone", Danger: true,
 	}, nil
@@ -44,8 +44,8 @@ func (c *Console) block(ctx context.Context, f form) (did, error) {
 	return did{words: "This phone is blocked"}, err
 }
 
-func (c *Console) sureAllow(_ context.Context, f form) (surePage, error) {
-	return surePage{
+func (c *Console) sureAllow(_ context.Context, f form) (confirmPage, error) {
+	return confirmPage{
 		Title: "End the block of " + f.Get("phone") + "?", Words: []string{"Messages may be sent to this phone again. Where the person said that they want none, record that as consent, too."}, Yes: "End the block",
 	}, nil
 }
@@ -55,8 +55,8 @@ func (c *Console) allow(ctx context.Context, f form) (did, error) {
 	return did{words: "This phone is not blocked any more"}, err
 }
 
-func (c *Console) sureConsent(_ context.Context, f form) (surePage, error) {
-	return surePage{
+func (c *Console) sureConsent(_ context.Context, f form) (confirmPage, error) {
+	return confirmPage{
 		Title: "What did " + f.Get("phone") + " agree to?", Words: []string{"It counts from now on for every trigger and job that asks for consent, and stays in the record with who wrote it."},
 		Fields: []field{
 			{Name: "consent", Label: "The person", Required: true, Options: [][2]string{{string(nudgewire.ConsentGiven), "agrees"}, {string(nudgewire.ConsentWithdrawn), "does not agree any more"}}},
@@ -78,11 +78,11 @@ func (c *Console) consent(ctx context.Context, f form) (did, error) {
 }
 
 // sureForget says what is removed, with numbers.
-func (c *Console) sureForget(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureForget(ctx context.Context, f form) (confirmPage, error) {
 	phone := f.Get("phone")
 	contact, err := c.Ask.Contact(ctx, phone)
 	if err != nil {
-		return surePage{}, err
+		return confirmPage{}, err
 	}
 	stories, err := c.Ask.Why(ctx, phone, mostStories)
 	if no, ok := err.(*server.Error); ok && no.Status == http.StatusNotFound { //nolint:errorlint // the client wraps nothing
@@ -99,7 +99,7 @@ func (c *Console) sureForget(ctx context.Context, f form) (surePage, error) {
 	if len(stories) >= mostStories {
 		more = " at least"
 	}
-	return surePage{
+	return confirmPage{
 		Title: "Forget " + phone + "?",
 		Words: []string{
 			fmt.Sprintf("Removed%s: %s with what their webhooks carried, %s with their words, %s of consent.", more, units.Count(events, "event"), units.Count(messages, "message"), units.Count(int64(len(contact.Consents)), "record")),

@@ -27,9 +27,9 @@ func (c *Console) openRedaction(ctx context.Context, f form) (server.RedactionVi
 	return server.RedactionView{}, &server.Error{Status: http.StatusNotFound, Words: "no request to forget all of " + f.Get("connector") + " is open any more"}
 }
 
-func (c *Console) sureRedact(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureRedact(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.openRedaction(ctx, f)
-	return surePage{
+	return confirmPage{
 		Title: "Forget all that came by " + v.Connector + "?",
 		Words: []string{
 			sentence(v.Words()),
@@ -48,9 +48,9 @@ func (c *Console) redact(ctx context.Context, f form) (did, error) {
 	return did{words: "All that came by " + v.Connector + " is being forgotten"}, err
 }
 
-func (c *Console) sureRefuseRedaction(ctx context.Context, f form) (surePage, error) {
+func (c *Console) sureRefuseRedaction(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.openRedaction(ctx, f)
-	return surePage{
+	return confirmPage{
 		Title: "Keep what came by " + v.Connector + "?",
 		Words: []string{sentence(v.Words()), "Nothing is forgotten, and its contacts get their marketing again. The audit has who refused it."},
 		Yes:   "Keep what is of " + v.Connector,

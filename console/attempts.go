@@ -39,7 +39,7 @@ func (a *attempts) take(of string, now time.Time) (ok bool) {
 		a.by = map[[sha256.Size]byte]attempt{}
 	}
 	if _, known := a.by[key]; !known {
-		drop(a.by, mostAttempts-1, func(o attempt) bool { return now.Sub(o.since) >= attemptsIn }, func(o attempt) time.Time { return o.since })
+		evict(a.by, mostAttempts-1, func(o attempt) bool { return now.Sub(o.since) >= attemptsIn }, func(o attempt) time.Time { return o.since })
 	}
 	one.failed++
 	a.by[key] = one

@@ -111,7 +111,7 @@ type Console struct {
 	Options
 	places, names attempts
 	provider      provider
-	onces         onces
+	once          idempotencyKeys
 
 	mu    sync.Mutex
 	pages *pages // for the zone of the last request
@@ -122,7 +122,7 @@ func New(o Options) *Console {
 	if o.Held == nil {
 		o.Held = func() []nudgewire.Hold { return nil }
 	}
-	return &Console{Options: o, onces: onces{now: o.Now, by: map[onceKey]*done{}}}
+	return &Console{Options: o, once: idempotencyKeys{now: o.Now, by: map[onceKey]*done{}}}
 }
 
 // policy is what a browser may do with a page: show it with our style, run the scripts that are files of ours, which ask nobody else,
@@ -278,7 +278,7 @@ func (c *Console) told(r *http.Request) *http.Request {
 	if word == "" {
 		return r
 	}
-	words := c.onces.of(r, word)
+	words := c.once.of(r, word)
 	r = r.Clone(context.WithValue(r.Context(), saidKey{}, words))
 	if u, err := url.Parse(with(r.URL, "said", "")); err == nil {
 		r.URL = u

@@ -12,7 +12,7 @@ type jobsPage struct {
 	list
 	Jobs  []server.JobView
 	Runs  []server.RunView
-	Lanes lanes
+	Lanes runTimeline
 }
 
 func (c *Console) jobs(r *http.Request) (page, error) {

@@ -82,10 +82,10 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	if c.Send.Forget {
 		answer.Raw = ""
 		if refusal, ok := errors.AsType[*apiclient.CallError](err); ok {
-			refusal.Words = hush(&c.Send, refusal.Words)
+			refusal.Words = redact(&c.Send, refusal.Words)
 		}
-		means.words = hush(&c.Send, means.words)
-		defer func() { a.Reason = hush(&c.Send, a.Reason) }()
+		means.words = redact(&c.Send, means.words)
+		defer func() { a.Reason = redact(&c.Send, a.Reason) }()
 	}
 	told := s.learn(calling, now, c, answer, err, means)
 	ended := time.Now()

@@ -134,8 +134,8 @@ func TestAttacksKeepFewWebhooksOut(t *testing.T) {
 					t.Error(err)
 				}
 				synctest.Wait() // a connection is counted until its own goroutine has seen its end
-				if h.memory.held != 0 || h.lobby.open.Load() != 0 {
-					t.Errorf("%d bytes are held and %d connections counted afterwards", h.memory.held, h.lobby.open.Load())
+				if h.memory.held != 0 || h.connLimiter.open.Load() != 0 {
+					t.Errorf("%d bytes are held and %d connections counted afterwards", h.memory.held, h.connLimiter.open.Load())
 				}
 			})
 		})

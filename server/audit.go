@@ -56,7 +56,7 @@ func (a admin) record(rt *Route, do http.HandlerFunc) http.HandlerFunc {
 			a.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + err.Error(), Hint: "nudgewire status says what is wrong with the data"})
 			return
 		}
-		seen := &seenStatus{ResponseWriter: w, status: http.StatusOK}
+		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		do(seen, r)
 		if seen.status < http.StatusBadRequest {
 			return
@@ -68,23 +68,23 @@ func (a admin) record(rt *Route, do http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// seenStatus notes the status of an answer.
-type seenStatus struct {
+// statusWriter notes the status of an answer.
+type statusWriter struct {
 	http.ResponseWriter
 	status int
 }
 
-func (w *seenStatus) Write(b []byte) (int, error) {
+func (w *statusWriter) Write(b []byte) (int, error) {
 	w.status = cmp.Or(w.status, http.StatusOK)
 	return w.ResponseWriter.Write(b) //nolint:wrapcheck // it is the writer's own
 }
 
-func (w *seenStatus) WriteHeader(status int) {
+func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *seenStatus) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // noPhone is a text as the audit keeps it.
 func noPhone(text string) string { return mask.Phones(plain.Text(text)) }

@@ -40,7 +40,7 @@ type bodyReader struct {
 var errBeyond = errors.New("longer than the limit")
 
 // all reads a body of length bytes, or as many as come when it is -1, but no more than the limit.
-// The error is a turnedAway, errBeyond, or the connection's.
+// The error is a shedError, errBeyond, or the connection's.
 func (b *bodyReader) all(length int64) ([]byte, error) {
 	if length > b.limit {
 		return nil, errBeyond
@@ -65,7 +65,7 @@ func (b *bodyReader) all(length int64) ([]byte, error) {
 			held = int64(cap(have))
 		}
 		if why, ok := b.hold.more(grown - held); !ok {
-			return nil, turnedAway{why}
+			return nil, shedError{why}
 		}
 		next := make([]byte, grown)
 		copy(next, have)
@@ -117,22 +117,22 @@ func (b *bodyReader) some(to []byte) (int, error) {
 		_ = b.conn.SetReadDeadline(until) // a connection that knows no deadline, as in tests, has its own end
 	}
 	if b.hold.evicted.Load() { // the deadline that woke us may have been replaced by this one
-		return 0, turnedAway{turnedRoom}
+		return 0, shedError{shedUnproven}
 	}
 	n, err := b.from.Read(to)
 	b.read += int64(n)
 	switch {
 	case err != nil && b.hold.evicted.Load():
-		return n, turnedAway{turnedRoom}
+		return n, shedError{shedUnproven}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return n, turnedAway{turnedSlow}
+		return n, shedError{shedSlow}
 	}
 	return n, err
 }
 
-// bodyError is a body that could not be read whole, as a rejected request or a turnedAway.
+// bodyError is a body that could not be read whole, as a rejected request or a shedError.
 func bodyError(err error, limit int64) error {
-	if _, ok := errors.AsType[turnedAway](err); ok {
+	if _, ok := errors.AsType[shedError](err); ok {
 		return err
 	}
 	if errors.Is(err, errBeyond) {

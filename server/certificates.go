@@ -28,7 +28,7 @@ type Certificates struct {
 	now   func() time.Time
 	acme  *authority // nil where they come from files
 	using atomic.Pointer[tls.Config]
-	ended quiet
+	ended logLimiter
 
 	mu    sync.Mutex
 	of    TLS

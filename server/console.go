@@ -25,11 +25,11 @@ type ConsoleOptions struct {
 	// Token says whose a bearer token is; ErrUnknownToken for nobody's. nil knows none.
 	Token func(ctx context.Context, token string) (Who, error)
 	// Session says who signed in, by the request's cookie; nil knows nobody.
-	Session func(r *http.Request) (w Who, known bool, err error)
-	Proxies func() []netip.Prefix // whose X-Forwarded-For is believed
-	Lobby   *ConsoleLobby         // learns whose connections are known; nil for none
-	Now     func() time.Time
-	Log     *zap.Logger
+	Session     func(r *http.Request) (w Who, known bool, err error)
+	Proxies     func() []netip.Prefix // whose X-Forwarded-For is believed
+	ConnLimiter *ConsoleConnLimiter   // learns whose connections are known; nil for none
+	Now         func() time.Time
+	Log         *zap.Logger
 }
 
 // How often one may ask. A page with all that it shows takes some ten requests.
@@ -60,7 +60,7 @@ type console struct {
 func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Content-Type-Options"] = nosniff
 	a := admin{AdminOptions: AdminOptions{Log: c.Log}}
-	if c.Lobby.crowded() {
+	if c.ConnLimiter.crowded() {
 		w.Header().Set("Connection", "close")
 	}
 	from := "address " + Neighbourhood(r, c.Proxies())
@@ -73,7 +73,7 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, err)
 		return
 	case known:
-		c.Lobby.known(r)
+		c.ConnLimiter.known(r)
 		r = r.WithContext(WithWho(r.Context(), who))
 		if wait := c.known.take(string(who.From)+" "+who.Name, c.Now()); wait > 0 {
 			w.Header().Set("Retry-After", seconds(wait))

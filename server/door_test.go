@@ -62,13 +62,13 @@ func openTheDoor(t *testing.T, o HooksOptions, opt connectors.Options) *openDoor
 	t.Cleanup(func() {
 		cancel()
 		parts.Wait()
-		for end := time.Now().Add(time.Minute); d.lobby.open.Load() > 0 && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); d.connLimiter.open.Load() > 0 && time.Now().Before(end); {
 			time.Sleep(time.Millisecond) // idle connections are told of a moment after they are closed
 		}
-		d.lobby.mu.Lock()
-		defer d.lobby.mu.Unlock()
-		if n, held := d.lobby.open.Load(), d.memory.held; n != 0 || held != 0 || len(d.lobby.by)+len(d.lobby.visits)+d.lobby.waiting.Len()+len(d.memory.by)+d.memory.reading[stranger].Len() != 0 {
-			t.Errorf("after the end %d connections are counted, %d bytes are held, %v %v", n, held, d.lobby.by, d.memory.by)
+		d.connLimiter.mu.Lock()
+		defer d.connLimiter.mu.Unlock()
+		if n, held := d.connLimiter.open.Load(), d.memory.held; n != 0 || held != 0 || len(d.connLimiter.by)+len(d.connLimiter.visits)+d.connLimiter.waiting.Len()+len(d.memory.by)+d.memory.reading[stranger].Len() != 0 {
+			t.Errorf("after the end %d connections are counted, %d bytes are held, %v %v", n, held, d.connLimiter.by, d.memory.by)
 		}
 	})
 	return d
@@ -117,9 +117,9 @@ func (d *openDoor) mustTake(from string) {
 }
 
 // count is how often webhooks were turned away for a reason.
-func (d *openDoor) count(why turning) int64 {
+func (d *openDoor) count(why shedReason) int64 {
 	for _, v := range d.Turned() {
-		if v.Why == turnedWords[why] {
+		if v.Why == shedWords[why] {
 			return v.Count
 		}
 	}
@@ -160,10 +160,10 @@ func TestIdleConnectionsThatAnnounceMuchCloseNoDoor(t *testing.T) {
 			if n := bad.Load(); n != 0 {
 				t.Errorf("%d of 60 honest webhooks were not taken", n)
 			}
-			for end := time.Now().Add(time.Minute); d.count(turnedSlow) < 250 && time.Now().Before(end); {
+			for end := time.Now().Add(time.Minute); d.count(shedSlow) < 250 && time.Now().Before(end); {
 				time.Sleep(10 * time.Millisecond)
 			}
-			if n := d.count(turnedSlow); n != 250 {
+			if n := d.count(shedSlow); n != 250 {
 				t.Errorf("%d idle ones are counted, want 250: %+v", n, d.Turned())
 			}
 		})
@@ -272,12 +272,12 @@ func TestOneAddressUsesUpItsOwnShareOnly(t *testing.T) {
 			_, _ = c.Write(bytes.Repeat([]byte("x"), 140_000)) // an error is what this is about
 		}
 		deadline := time.Now().Add(time.Minute)
-		for d.count(turnedRoom) == 0 && time.Now().Before(deadline) {
+		for d.count(shedUnproven) == 0 && time.Now().Before(deadline) {
 			d.mustTake("127.0.0.1")
 			time.Sleep(20 * time.Millisecond)
 		}
 		d.mustTake("127.0.0.1")
-		if d.count(turnedRoom) == 0 || d.count(turnedMemory) != 0 {
+		if d.count(shedUnproven) == 0 || d.count(shedMemory) != 0 {
 			t.Errorf("turned away: %+v", d.Turned())
 		}
 	})
@@ -289,7 +289,7 @@ func TestOneAddressUsesUpItsOwnShareOnly(t *testing.T) {
 		for range 5 {
 			d.mustTake("127.0.0.1")
 		}
-		if n := d.count(turnedConnections); n != 20 {
+		if n := d.count(shedConnections); n != 20 {
 			t.Errorf("%d connections were turned away, want 20", n)
 		}
 	})
@@ -323,18 +323,18 @@ func TestWhoWaitsLongestMakesRoom(t *testing.T) {
 	if got := statusLine(t, kept, time.Minute); got != "HTTP/1.1 200 OK" {
 		t.Errorf("who brought a verified webhook is told %s", got)
 	}
-	if n := d.lobby.open.Load(); n > 22 {
+	if n := d.connLimiter.open.Load(); n > 22 {
 		t.Errorf("%d connections are open", n)
 	}
 }
 
 func TestAShareIsOfANetworkAndOfWhoIsBehindAProxy(t *testing.T) {
 	for one, same := range map[string]string{"2001:db8::1": "2001:db8::ffff:1", "192.0.2.7": "192.0.2.7"} {
-		if neighbourhood(netip.MustParseAddr(one)) != neighbourhood(netip.MustParseAddr(same)) {
+		if addressBlock(netip.MustParseAddr(one)) != addressBlock(netip.MustParseAddr(same)) {
 			t.Errorf("%s and %s have two shares", one, same)
 		}
 	}
-	if neighbourhood(netip.MustParseAddr("2001:db8:0:1::1")) == neighbourhood(netip.MustParseAddr("2001:db8:0:2::1")) {
+	if addressBlock(netip.MustParseAddr("2001:db8:0:1::1")) == addressBlock(netip.MustParseAddr("2001:db8:0:2::1")) {
 		t.Error("two networks have one share")
 	}
 	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{MaxBody: 1000})
@@ -434,7 +434,7 @@ func TestTroubleThatRepeatsIsOneLineAMinute(t *testing.T) {
 				t.Fatalf("answered %d", w.Code)
 			}
 			h.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/readyz", nil))
-			h.turn(turnedMemory, netip.MustParseAddr("192.0.2.7"))
+			h.turn(shedMemory, netip.MustParseAddr("192.0.2.7"))
 		}
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
@@ -478,7 +478,7 @@ func TestTheDoorIsNotReadyWhileTheDiskTakesNoWebhook(t *testing.T) {
 		}
 		disk.err = syscall.ENOSPC
 		post()
-		if time.Sleep(refusesFor); ready() != http.StatusOK {
+		if time.Sleep(failureCountsFor); ready() != http.StatusOK {
 			t.Error("nobody would send a webhook to a door that is never ready again")
 		}
 		disk.err = errors.New("of another kind")
@@ -527,7 +527,7 @@ func TestConnectionsThatCannotBeTakenAreOneLine(t *testing.T) {
 	}
 	defer l.Close()
 	core, logs := observer.New(zap.InfoLevel)
-	told := toldListener{&shut{l, 1000}, zap.New(core), new(quiet)}
+	told := toldListener{&shut{l, 1000}, zap.New(core), new(logLimiter)}
 	for {
 		if _, err := told.Accept(); errors.Is(err, net.ErrClosed) {
 			break

@@ -88,14 +88,14 @@ type AnsweredHook struct {
 // Hooks is the public door: POST /hooks/{connector}, GET /healthz and GET /readyz.
 type Hooks struct {
 	HooksOptions
-	memory   budget
-	lobby    *lobby
-	turned   tally
-	traces   traces
-	rates    rates
-	repeats  repeats
-	refusing refusing
-	lines    struct{ notStored, notKept, notReady, turned quiet }
+	memory      budget
+	connLimiter *connLimiter
+	turned      tally
+	traces      traces
+	rates       rates
+	repeats     repeats
+	refusing    storeFailures
+	lines       struct{ notStored, notKept, notReady, turned logLimiter }
 }
 
 // NewHooks returns the public door.
@@ -111,7 +111,7 @@ func NewHooks(o HooksOptions) *Hooks {
 	}
 	h := &Hooks{HooksOptions: o}
 	h.memory = budget{most: o.Memory, by: map[netip.Addr]*tenant{}}
-	h.lobby = newLobby(o.Connections, min(mostConnections, max(1, o.Connections/2)), mostWaiting)
+	h.connLimiter = newConnLimiter(o.Connections, min(mostConnections, max(1, o.Connections/2)), mostWaiting)
 	h.traces = traces{kinds: map[traceKey]*rate.Limiter{}, strange: map[strangeKey]*rate.Limiter{}}
 	h.rates.by = map[string]*rate.Limiter{}
 	return h
@@ -133,7 +133,7 @@ var nosniff = []string{"nosniff"}
 func (h *Hooks) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["X-Content-Type-Options"] = nosniff
-		if h.lobby.crowded() {
+		if h.connLimiter.crowded() {
 			w.Header().Set("Connection", "close")
 		}
 		switch path := r.URL.Path; {
@@ -154,15 +154,15 @@ func (h *Hooks) Handler() http.Handler {
 // Opened and Closed keep count of the connections of the listener. A connection that is one too
 // many is turned away.
 func (h *Hooks) Opened(c net.Conn) (welcome bool) {
-	turned, welcome := h.lobby.opened(c, h.Rules.Load().Proxies)
+	turned, welcome := h.connLimiter.opened(c, h.Rules.Load().Proxies)
 	if turned.IsValid() {
-		h.turn(turnedConnections, turned)
+		h.turn(shedConnections, turned)
 	}
 	return welcome
 }
 
 // Closed is told of every connection that Opened was asked about.
-func (h *Hooks) Closed(c net.Conn) { h.lobby.leave(c) }
+func (h *Hooks) Closed(c net.Conn) { h.connLimiter.leave(c) }
 
 func addrPort(c net.Conn) netip.AddrPort {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
@@ -172,7 +172,7 @@ func addrPort(c net.Conn) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-func (h *Hooks) turn(why turning, from netip.Addr) { h.turned.add(why, from, h.Now()) }
+func (h *Hooks) turn(why shedReason, from netip.Addr) { h.turned.add(why, from, h.Now()) }
 
 // Turned says how many webhooks were turned away since the start, and why.
 func (h *Hooks) Turned() []TurnedView { return h.turned.views() }
@@ -236,7 +236,7 @@ func (h *Hooks) tellTurned(told map[string]int64) {
 
 func (h *Hooks) tellRest() {
 	now := h.Now()
-	for what, q := range map[string]*quiet{"webhook not stored": &h.lines.notStored, "rejected request not stored": &h.lines.notKept, "not ready": &h.lines.notReady} {
+	for what, q := range map[string]*logLimiter{"webhook not stored": &h.lines.notStored, "rejected request not stored": &h.lines.notKept, "not ready": &h.lines.notReady} {
 		if n := q.rest(now); n > 0 {
 			h.Log.Warn(what, zap.Int64("more_within_a_minute", n))
 		}
@@ -335,7 +335,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	if !to.Verifies() {
 		// Who verifies nothing is let in by measure, and before anything is read of it.
 		if h.DiskShort != nil && h.DiskShort() {
-			return reply, turnedAway{turnedDisk}
+			return reply, shedError{shedDisk}
 		}
 		if err := h.measure(to); err != nil {
 			return reply, err
@@ -350,11 +350,11 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		return reply, no
 	}
 	conn := http.NewResponseController(w)
-	at, who := connection(c.Context()), neighbourhood(c.from)
-	hold := holding{of: &h.memory, who: who, standing: h.lobby.standing(at, who), biggest: to.MaxBody()}
+	at, who := connection(c.Context()), addressBlock(c.from)
+	hold := holding{of: &h.memory, who: who, standing: h.connLimiter.standing(at, who), biggest: to.MaxBody()}
 	hold.cut = func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) } // as in bodyReader.some
 	if why, ok := hold.more(requestCharge); !ok {
-		return reply, turnedAway{why}
+		return reply, shedError{why}
 	}
 	defer hold.end()
 
@@ -375,7 +375,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		return reply, err
 	}
 	if to.Verifies() && got.Handshake == "" { // a handshake may be anybody's
-		h.lobby.proven(at, who)
+		h.connLimiter.proven(at, who)
 	}
 	if to.Verifies() && len(got.Events) > 0 {
 		if err := h.measure(to); err != nil {
@@ -492,7 +492,7 @@ func (h *Hooks) measure(to *connectors.Connector) error {
 	if l.Allow() {
 		return nil
 	}
-	return turnedAway{turnedRate}
+	return shedError{shedRate}
 }
 
 // receiptBody tells a sender that reads answers which events it made:
@@ -520,14 +520,14 @@ func receiptBody(receipts []nudgewire.Receipt, skipped int) []byte {
 // reject answers a request that was not taken, counts it, and keeps a trace of it.
 func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 	var no *connectors.Rejected
-	var turned turnedAway
+	var turned shedError
 	switch {
 	case errors.As(err, &turned):
 		h.turn(turned.why, c.from)
 		no = turned.rejected()
 	case errors.Is(err, store.ErrOverloaded):
-		h.turn(turnedStore, c.from)
-		no = turnedAway{turnedStore}.rejected()
+		h.turn(shedStore, c.from)
+		no = shedError{shedStore}.rejected()
 	case errors.As(err, &no):
 	default:
 		// Ours, not the sender's: it may come again when we are well.

@@ -22,23 +22,23 @@ const (
 	maxHeader     = 32 << 10
 )
 
-// A Lobby is asked about every new connection, and told when it has ended.
-type Lobby interface {
+// A ConnLimiter is asked about every new connection, and told when it has ended.
+type ConnLimiter interface {
 	Opened(c net.Conn) (welcome bool)
 	Closed(c net.Conn)
 }
 
 type connectionKey struct{}
 
-// connection is the connection that a request came by, as its lobby knows it; nil where there is no lobby.
+// connection is the connection that a request came by, as its connLimiter knows it; nil where there is no connLimiter.
 func connection(ctx context.Context) net.Conn {
 	c, _ := ctx.Value(connectionKey{}).(net.Conn)
 	return c
 }
 
 // Serve answers on l until ctx is done, then lets requests under way finish for at most
-// grace. It closes l. A clean stop returns nil. lobby may be nil: then everybody is welcome.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, lobby Lobby, grace time.Duration, log *zap.Logger) error {
+// grace. It closes l. A clean stop returns nil. connLimiter may be nil: then everybody is welcome.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, connLimiter ConnLimiter, grace time.Duration, log *zap.Logger) error {
 	errorLog, err := zap.NewStdLogAt(log, zap.DebugLevel)
 	if err != nil {
 		return fmt.Errorf("server log: %w", err)
@@ -60,24 +60,24 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, lobby Lobby, gra
 	if l.Addr().Network() == "unix" {
 		srv.ConnContext = withPeer
 	}
-	if lobby != nil {
+	if connLimiter != nil {
 		srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, c)
 		}
 		srv.ConnState = func(c net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateNew:
-				if !lobby.Opened(c) {
+				if !connLimiter.Opened(c) {
 					_ = c.Close() // the server finds it closed and tells of that
 				}
 			case http.StateClosed:
-				lobby.Closed(c)
+				connLimiter.Closed(c)
 			default:
 			}
 		}
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(toldListener{l, log, new(quiet)}) }()
+	go func() { served <- srv.Serve(toldListener{l, log, new(logLimiter)}) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
@@ -100,7 +100,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, lobby Lobby, gra
 type toldListener struct {
 	net.Listener
 	log   *zap.Logger
-	quiet *quiet
+	quiet *logLimiter
 }
 
 func (l toldListener) Accept() (net.Conn, error) {

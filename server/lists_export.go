@@ -81,7 +81,7 @@ func safe(cells ...string) []string {
 }
 
 func (a admin) exportEvents(w http.ResponseWriter, r *http.Request) {
-	leave(a, w, r, leaving[EventView]{
+	leave(a, w, r, export[EventView]{
 		name: "events", head: EventHead, page: a.eventsOf, cells: (*EventView).Cells,
 		number: func(v *EventView) int64 { return int64(v.ID) },
 		line:   func(v *EventView) any { return EventLine{Event: v} },
@@ -89,15 +89,15 @@ func (a admin) exportEvents(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a admin) exportMessages(w http.ResponseWriter, r *http.Request) {
-	leave(a, w, r, leaving[MessageView]{
+	leave(a, w, r, export[MessageView]{
 		name: "messages", head: MessageHead, page: a.messagesOf, cells: (*MessageView).Cells,
 		number: func(v *MessageView) int64 { return int64(v.ID) },
 		line:   func(v *MessageView) any { return MessageLine{Message: v} },
 	})
 }
 
-// A leaving is a list that leaves whole.
-type leaving[T any] struct {
+// A export is a list that leaves whole.
+type export[T any] struct {
 	name   string
 	head   []string
 	page   func(context.Context, ListQuery, nudgewire.Phone) ([]T, error)
@@ -108,7 +108,7 @@ type leaving[T any] struct {
 
 // leave writes all rows that match, page after page of the list, so that a million take no more memory than a page. What is cut short, by a fault or by the caller, does not
 // end as an answer does, and has no last line.
-func leave[T any](a admin, w http.ResponseWriter, r *http.Request, l leaving[T]) {
+func leave[T any](a admin, w http.ResponseWriter, r *http.Request, l export[T]) {
 	q, phone, err := a.parseList(r)
 	q.Limit = exportPage
 	table := false
@@ -147,7 +147,7 @@ func leave[T any](a admin, w http.ResponseWriter, r *http.Request, l leaving[T])
 }
 
 // all writes the rows, then those of the pages after them, and gives how many there were.
-func (l leaving[T]) all(w http.ResponseWriter, r *http.Request, q ListQuery, phone nudgewire.Phone, rows []T, table bool) (n int64, err error) {
+func (l export[T]) all(w http.ResponseWriter, r *http.Request, q ListQuery, phone nudgewire.Phone, rows []T, table bool) (n int64, err error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	out := csv.NewWriter(buf)
 	if table {
@@ -174,7 +174,7 @@ func (l leaving[T]) all(w http.ResponseWriter, r *http.Request, q ListQuery, pho
 }
 
 // write writes one row as who asks may see it.
-func (l leaving[T]) write(ctx context.Context, row *T, table bool, to *bufio.Writer, out *csv.Writer) error {
+func (l export[T]) write(ctx context.Context, row *T, table bool, to *bufio.Writer, out *csv.Writer) error {
 	if !table {
 		text, err := Shown(ctx, l.line(row))
 		if err == nil {

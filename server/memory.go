@@ -66,7 +66,7 @@ type holding struct {
 }
 
 // more charges n bytes. Others that are being read may have to make room for them.
-func (h *holding) more(n int64) (why turning, ok bool) {
+func (h *holding) more(n int64) (why shedReason, ok bool) {
 	why, ok, ended := h.of.take(h, n)
 	for _, one := range ended {
 		one.wake()
@@ -110,11 +110,11 @@ func (h *holding) settle() {
 }
 
 // take charges n bytes to a holding, and takes from others what they hold where it has to. ended are those.
-func (b *budget) take(h *holding, n int64) (why turning, ok bool, ended []*holding) {
+func (b *budget) take(h *holding, n int64) (why shedReason, ok bool, ended []*holding) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h.evicted.Load() {
-		return turnedRoom, false, nil
+		return shedUnproven, false, nil
 	}
 	whole := requestCharge + h.biggest + 1 // one more, to see that it is longer
 	for share := max(b.most/shareOf, whole); b.heldBy(h.who)+n > share; {
@@ -123,7 +123,7 @@ func (b *budget) take(h *holding, n int64) (why turning, ok bool, ended []*holdi
 			one = oldest(&own.reading, h)
 		}
 		if one == nil {
-			return turnedShare, false, ended
+			return shedShare, false, ended
 		}
 		b.evict(one)
 		ended = append(ended, one)
@@ -135,7 +135,7 @@ func (b *budget) take(h *holding, n int64) (why turning, ok bool, ended []*holdi
 	for b.held+n > most {
 		one := oldest(&b.reading, h)
 		if one == nil {
-			return turnedMemory, false, ended
+			return shedMemory, false, ended
 		}
 		b.evict(one)
 		ended = append(ended, one)

@@ -51,7 +51,7 @@ func TestWhoMakesRoomForWhom(t *testing.T) {
 // A quarter is for small bodies and for those who are known, and a body that was read whole makes no room.
 func TestAQuarterIsForSmallBodiesAndForTheKnown(t *testing.T) {
 	b := budget{most: 1_000_000, by: map[netip.Addr]*tenant{}}
-	come := func(i byte, s standing, n int64) (*holding, turning, bool) {
+	come := func(i byte, s standing, n int64) (*holding, shedReason, bool) {
 		h := &holding{of: &b, who: netip.AddrFrom4([4]byte{192, 0, 2, i}), standing: s, biggest: 200_000}
 		why, ok := h.more(n)
 		h.done()
@@ -62,8 +62,8 @@ func TestAQuarterIsForSmallBodiesAndForTheKnown(t *testing.T) {
 			t.Fatalf("the large body %d is not taken", i)
 		}
 	}
-	if _, why, ok := come(5, stranger, 100_000); ok || why != turnedMemory {
-		t.Errorf("a large body of a stranger takes the last quarter: %v", turnedWords[why])
+	if _, why, ok := come(5, stranger, 100_000); ok || why != shedMemory {
+		t.Errorf("a large body of a stranger takes the last quarter: %v", shedWords[why])
 	}
 	if _, _, ok := come(6, stranger, smallest); !ok {
 		t.Error("a small body is not taken")
@@ -72,7 +72,7 @@ func TestAQuarterIsForSmallBodiesAndForTheKnown(t *testing.T) {
 	if !ok {
 		t.Error("a known sender is not taken")
 	}
-	if _, why, ok := come(8, partner, 100_000); ok || why != turnedMemory {
+	if _, why, ok := come(8, partner, 100_000); ok || why != shedMemory {
 		t.Error("what was read whole made room")
 	}
 	known.end()

@@ -236,7 +236,7 @@ func Admin(o AdminOptions) http.Handler {
 // steady answers for a handler that panics: it is a fault of ours, and one request's alone.
 func (a admin) steady(do http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen := &seenStatus{ResponseWriter: w}
+		seen := &statusWriter{ResponseWriter: w}
 		defer func() {
 			v := recover()
 			if v == nil {

@@ -61,5 +61,5 @@ func (a admin) signInLink(r *http.Request, in LinkRequest) (any, error) {
 // Neighbourhood names where a request comes from, for limits: its address behind the proxies, and of IPv6 the whole network of one
 // machine.
 func Neighbourhood(r *http.Request, proxies []netip.Prefix) string {
-	return neighbourhood(remote(r, proxies)).String()
+	return addressBlock(remote(r, proxies)).String()
 }

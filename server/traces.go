@@ -60,7 +60,7 @@ func (t *traces) keeps(connector string, verified bool, from netip.Addr) bool {
 		if len(t.strange) >= mostStrange {
 			clear(t.strange)
 		}
-		if !limiterOf(t.strange, strangeKey{connector, neighbourhood(from)}, strangeRate, strangeBurst).Allow() {
+		if !limiterOf(t.strange, strangeKey{connector, addressBlock(from)}, strangeRate, strangeBurst).Allow() {
 			return false
 		}
 	}

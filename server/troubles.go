@@ -29,8 +29,8 @@ const (
 	pollsLate     = time.Hour
 )
 
-// turnedLately is how long ago webhooks that were turned away still need attention.
-const turnedLately = time.Hour
+// shedLately is how long ago webhooks that were turned away still need attention.
+const shedLately = time.Hour
 
 // mostRejected is how many reasons are told of messages that the service did not send.
 const mostRejected = 5
@@ -212,7 +212,7 @@ func (t *found) daemon(d *DaemonView) {
 	}
 	for _, one := range d.Turned {
 		severity := nudgewire.Note
-		if t.now.Sub(one.Last) < turnedLately {
+		if t.now.Sub(one.Last) < shedLately {
 			severity = nudgewire.Bad
 		}
 		t.add(nudgewire.Trouble{

@@ -111,8 +111,8 @@ type Tracker struct {
 	halt    pace.Halt
 	keeper  pace.Keeper // as last configured
 	slowed  atomic.Bool // said in the log
-	scouts  chan nudgewire.Message
-	scouted atomic.Int64 // when the last scout was accepted, unix nanoseconds
+	early   chan nudgewire.Message
+	earlyAt atomic.Int64 // when the last of them was accepted, unix nanoseconds
 	counts  counts
 	running atomic.Bool
 }
@@ -151,7 +151,7 @@ func New(o Options) *Tracker {
 		Options: o,
 		keeper:  o.Pauses,
 		slots:   make(chan struct{}, o.Concurrency),
-		scouts:  make(chan nudgewire.Message, mostScouts),
+		early:   make(chan nudgewire.Message, maxEarly),
 	}
 	claim := func(ctx context.Context, n int) ([]nudgewire.Message, error) {
 		now := time.Now()
@@ -209,7 +209,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 	if !t.AsksOnly {
 		rooms.Go(func() { t.expire(ctx, working) })
 	}
-	rooms.Go(func() { t.scoutAll(ctx, working) })
+	rooms.Go(func() { t.checkAllEarly(ctx, working) })
 	<-ctx.Done()
 	defer time.AfterFunc(t.Grace, cut).Stop()
 	rooms.Wait()

@@ -70,7 +70,7 @@ func (c *cli) connectorsList() *cobra.Command {
 				if r.Configured {
 					mark = "configured"
 				}
-				return []string{r.Name, r.Title, mark, fitted(r.Verifier, room)}
+				return []string{r.Name, r.Title, mark, truncated(r.Verifier, room)}
 			})
 			if err == nil && !c.json {
 				c.note(`how to set one up: nudgewire connectors show NAME`)

@@ -102,6 +102,6 @@ func (n *narrator) uploaded(p nudgewire.Part) {
 	if width != noColumns {
 		width = max(leastTold, width-saysBefore-len("  ")-len(r.Job)-len(" ")-len(" ")-len(p.State))
 	}
-	bar := barOf("", &server.ProgressView{Rows: sent, Of: r.Tally.Kept, Parts: p.Number, OfParts: r.Tally.Parts}, false, width)
+	bar := progressBar("", &server.ProgressView{Rows: sent, Of: r.Tally.Kept, Parts: p.Number, OfParts: r.Tally.Parts}, false, width)
 	n.say("service", "32", "  %s %s %s", r.Job, bar, p.State)
 }

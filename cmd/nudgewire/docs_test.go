@@ -284,6 +284,24 @@ func TestPagesThatAreNamedAreLinks(t *testing.T) {
 	}
 }
 
+// A glossary is read by looking up: its words stand in the order of the alphabet, each once.
+func TestTheGlossaryIsSorted(t *testing.T) {
+	last, plain := "", strings.NewReplacer("-", "", "_", " ")
+	for _, m := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(string(mustRead(t, "../../docs/glossary.md")), -1) {
+		word := plain.Replace(strings.ToLower(m[1]))
+		if m[1] == "Word" {
+			continue
+		}
+		if word <= last {
+			t.Errorf("%q stands behind %q", m[1], last)
+		}
+		last = word
+	}
+	if last == "" {
+		t.Error("no word was found: does this test still read the page?")
+	}
+}
+
 // The README is read in some minutes: what it is, for whom, what they need, and where everything else is.
 func TestTheREADMEIsShort(t *testing.T) {
 	const most = 1300

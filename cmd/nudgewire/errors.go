@@ -103,7 +103,7 @@ that come with nudgewire. So a rule can be tried before "nudgewire reload" takes
 				return fail(exitUsage, "", "read texts: %w", err)
 			}
 			err = list(c, rows, fail(exitNothing, "write one text a line", "no texts in %s", args[0]), "CLASS | RULE | TEXT", func(v classified) []string {
-				return []string{v.Class.Words(), tamed(orDash(v.By())), v.Text}
+				return []string{v.Class.Words(), sanitized(orDash(v.By())), v.Text}
 			})
 			if err == nil && unknown > 0 {
 				c.note("no rule matches %s: such a message ends, and nothing else follows. Write a rule under errors: in %s", units.Count(unknown, "text"), c.config)

@@ -127,7 +127,7 @@ func (c *cli) cameOf(e *server.EventView) string {
 	case e.Unsaid && len(e.Decisions) == 0:
 		return "what was decided is not kept any more"
 	case e.Lookup == nil && len(e.Decisions) == 0:
-		return unheard(e.Event)
+		return noListener(e.Event)
 	case e.Lookup == nil:
 		return decisionsInShort(e.Decisions)
 	case len(e.Decisions) == 0:
@@ -146,8 +146,8 @@ func rejectedWords(r server.RejectedRequestView) string {
 	return fmt.Sprintf("rejected %d (%s): %s", r.Status, r.Stage, r.Reason)
 }
 
-// unheard is what is said of an event that no trigger decided about.
-func unheard(event string) string {
+// noListener is what is said of an event that no trigger decided about.
+func noListener(event string) string {
 	if strings.HasSuffix(event, ".contact.data_requested") {
 		return "what is stored about the contact is written to a file; nudgewire contacts requests lists it until it is answered"
 	}

@@ -149,7 +149,7 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 		for _, p := range f.First {
 			row := []string{p.Phone.Masked()}
 			for _, v := range p.Variables {
-				row = append(row, tamed(v))
+				row = append(row, sanitized(v))
 			}
 			rows = append(rows, row)
 		}

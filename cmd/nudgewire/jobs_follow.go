@@ -23,7 +23,7 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 	}
 	shown, halted, drawn := "", "", false
 	for !r.State.Final() && r.State != nudgewire.RunAwaiting && r.State != nudgewire.RunPaused {
-		switch now := barOf(string(r.State), r.Progress, r.Halted != "", columns(c.err)); {
+		switch now := progressBar(string(r.State), r.Progress, r.Halted != "", columns(c.err)); {
 		case bar:
 			c.warn("\r%s\x1b[K", now)
 			drawn = drawn || r.Progress != nil
@@ -78,5 +78,5 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 // wholeBarOf is the bar of a run that is done. A run ends between two looks at it, and without this
 // the last that a person sees before "done" would be some 82%.
 func wholeBarOf(r server.RunView, width int) string {
-	return barOf(string(nudgewire.RunUploading), &server.ProgressView{Rows: r.Tally.Kept, Of: r.Tally.Kept, Parts: r.Tally.Parts, OfParts: r.Tally.Parts}, false, width)
+	return progressBar(string(nudgewire.RunUploading), &server.ProgressView{Rows: r.Tally.Kept, Of: r.Tally.Kept, Parts: r.Tally.Parts, OfParts: r.Tally.Parts}, false, width)
 }

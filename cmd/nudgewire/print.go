@@ -118,11 +118,11 @@ func (c *cli) table(head string, rows [][]string) error {
 // widest is how much of a text of somebody else's stands in a table, in characters.
 const widest = 40
 
-// tamed is a text of somebody else's for a table, no wider than that.
-func tamed(text string) string { return plain.Text(fitted(text, widest)) }
+// sanitized is a text of somebody else's for a table, no wider than that.
+func sanitized(text string) string { return plain.Text(truncated(text, widest)) }
 
-// fitted is text in at most that many characters; noColumns is as many as it has.
-func fitted(text string, width int) string {
+// truncated is text in at most that many characters; noColumns is as many as it has.
+func truncated(text string, width int) string {
 	if all := []rune(text); width != noColumns && len(all) > width {
 		return string(all[:width-1]) + "…"
 	}

@@ -23,7 +23,7 @@ func TestACellCannotCommandTheTerminal(t *testing.T) {
 		strings.Repeat("ä", 40): strings.Repeat("ä", 40),
 		strings.Repeat("ä", 41): strings.Repeat("ä", 39) + "…",
 	} {
-		if got := tamed(text); got != want {
+		if got := sanitized(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}

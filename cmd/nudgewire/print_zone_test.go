@@ -29,7 +29,7 @@ func TestFitted(t *testing.T) {
 		width int
 		want  string
 	}{{noColumns, "Zoë's proof"}, {11, "Zoë's proof"}, {10, "Zoë's pro…"}, {4, "Zoë…"}} {
-		if got := fitted("Zoë's proof", tt.width); got != tt.want {
+		if got := truncated("Zoë's proof", tt.width); got != tt.want {
 			t.Errorf("%d: %q, want %q", tt.width, got, tt.want)
 		}
 	}

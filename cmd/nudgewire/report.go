@@ -82,7 +82,7 @@ func (c *cli) reportTable(v *server.ReportView, q *server.ReportQuery) error {
 	for i := range v.Rows {
 		cells := q.Cells(&v.Rows[i], c.location())
 		for j := range cells {
-			cells[j] = orDash(tamed(cells[j]))
+			cells[j] = orDash(sanitized(cells[j]))
 		}
 		rows = append(rows, row(cells, &v.Rows[i].Stages))
 	}

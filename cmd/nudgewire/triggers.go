@@ -42,7 +42,7 @@ func (c *cli) triggersList() *cobra.Command {
 				rows = append(rows, listedTrigger{name, cfg.Triggers.ModeOf(name), s.On, s.Wait, s.Sends})
 			}
 			return list(c, rows, fail(exitNothing, "", "the config has no triggers"), "TRIGGER | MODE | ON | WAIT | SENDS", func(t listedTrigger) []string {
-				return []string{t.Trigger, string(t.Mode), tamed(t.On), t.Wait, tamed(t.Sends)}
+				return []string{t.Trigger, string(t.Mode), sanitized(t.On), t.Wait, sanitized(t.Sends)}
 			})
 		},
 	}

@@ -199,7 +199,7 @@ func (c *cli) tellTried(e server.TriedEvent) {
 		return
 	}
 	if len(e.Decisions) == 0 {
-		c.say("  %s\n", unheard(e.Event))
+		c.say("  %s\n", noListener(e.Event))
 	}
 	for _, d := range e.Decisions {
 		c.say("  %s %s: %s\n", d.Trigger, c.outcome(d.Outcome), d.Reason)

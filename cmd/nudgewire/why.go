@@ -83,7 +83,7 @@ func (c *cli) tell(s server.StoryView) {
 	if e.Unsaid {
 		c.say("  what triggers decided is not kept any more (retention.decisions)\n")
 	} else if len(e.Decisions) == 0 && e.Lookup == nil {
-		c.say("  %s\n", unheard(e.Event))
+		c.say("  %s\n", noListener(e.Event))
 	}
 	for _, d := range e.Decisions {
 		c.say("  %s %s: %s\n", d.Trigger, c.outcome(d.Outcome), d.Reason)

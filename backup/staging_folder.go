@@ -10,9 +10,9 @@ import (
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// A workplace is the folder in which one backup is written. A lock in it says that somebody is at work. What is in it is
+// A stagingFolder is the folder in which one backup is written. A lock in it says that somebody is at work. What is in it is
 // removed only by who holds the lock, so nobody takes it away under another who came in between.
-type workplace struct {
+type stagingFolder struct {
 	path    string
 	release func() error
 }
@@ -25,7 +25,7 @@ const lockName = "lock"
 
 // enter makes the folder, for its owner alone, and empties it of what one that was killed left there. Errors: a
 // *store.LockedError while somebody is at work there.
-func enter(path string) (*workplace, error) {
+func enter(path string) (*stagingFolder, error) {
 	const tries = 100 // somebody leaves between the two steps
 	for try := 1; ; try++ {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -39,12 +39,12 @@ func enter(path string) (*workplace, error) {
 }
 
 // enterThere is enter for a folder that is there.
-func enterThere(path string) (*workplace, error) {
+func enterThere(path string) (*stagingFolder, error) {
 	release, err := store.HoldFile(filepath.Join(path, lockName))
 	if err != nil {
 		return nil, err
 	}
-	w := &workplace{path, release}
+	w := &stagingFolder{path, release}
 	if err := w.empty(); err != nil {
 		return nil, errors.Join(err, release())
 	}
@@ -52,7 +52,7 @@ func enterThere(path string) (*workplace, error) {
 }
 
 // empty removes all but the lock.
-func (w *workplace) empty() error {
+func (w *stagingFolder) empty() error {
 	all, err := os.ReadDir(w.path)
 	for _, one := range all {
 		if one.Name() != lockName {
@@ -64,7 +64,7 @@ func (w *workplace) empty() error {
 
 // leave removes the folder and lets go of it. The lock goes while it is held, where the system lets an open file go; where it
 // does not, it stays if somebody else has opened it meanwhile, and so does the folder.
-func (w *workplace) leave() error {
+func (w *stagingFolder) leave() error {
 	err := w.empty()
 	lock := filepath.Join(w.path, lockName)
 	gone := os.Remove(lock) == nil

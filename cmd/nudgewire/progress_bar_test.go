@@ -39,7 +39,7 @@ func TestABarFitsItsTerminal(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := barOf(tt.state, tt.p, tt.halted, tt.width); got != tt.want {
+			if got := progressBar(tt.state, tt.p, tt.halted, tt.width); got != tt.want {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
@@ -60,7 +60,7 @@ func TestABarNeverBreaksItsLine(t *testing.T) {
 			for _, rows := range []int64{0, 1, of / 2, of, of + 7} {
 				for _, halted := range []bool{false, true} {
 					p := &server.ProgressView{Rows: rows, Of: of, Parts: int(rows % 90), OfParts: 99, PerSecond: float64(of), Left: float64(of)}
-					line := barOf("uploading", p, halted, width)
+					line := progressBar("uploading", p, halted, width)
 					if n := utf8.RuneCountInString(line); n >= width && n > 0 || strings.ContainsAny(line, "\r\n\x1b") {
 						t.Fatalf("%d columns, %s: %q is %d wide", width, fmt.Sprint(p, halted), line, n)
 					}

@@ -12,7 +12,7 @@ import (
 
 // Trouble of the account may be told by statuses alone: the service takes a message and says later
 // that there were no points for it. Until the first look of the schedule a thousand more may be
-// taken. So now and then one message, the scout, is looked at early, and again at doubling ages
+// taken. So now and then one message is looked at early, and again at doubling ages
 // until it is sent, ends, or its first look of the schedule comes.
 //
 // Its row knows nothing of that, and only an end is recorded. The rejected design gave it an earlier
@@ -20,47 +20,47 @@ import (
 // rate is a minute's worth, and each look would have cost a commit.
 
 const (
-	scoutAge   = 250 * time.Millisecond // of a scout at its first look
-	scoutEvery = 250 * time.Millisecond // between two scouts, at the least
-	scoutLooks = 5                      // requests that a scout costs at the most
-	scoutShare = 10                     // one request in so many is a scout's look
-	mostScouts = 32                     // at a time
+	firstAge   = 250 * time.Millisecond // of a message at its first look
+	earlyEvery = 250 * time.Millisecond // between two such messages, at the least
+	earlyLooks = 5                      // requests for one message, at the most
+	earlyShare = 10                     // one request in so many is such a look
+	maxEarly   = 32                     // at a time
 )
 
-// Scout takes a message that was just accepted for a scout, if it is time for one. It never blocks.
-func (t *Tracker) Scout(m *nudgewire.Message) {
+// CheckEarly takes a message that was just accepted for an early check, if it is time for one. It never blocks.
+func (t *Tracker) CheckEarly(m *nudgewire.Message) {
 	if !m.Tracked() || m.Final {
 		return
 	}
-	every := scoutEvery
+	every := earlyEvery
 	if rate := t.Budget.Configured(); rate > 0 {
-		every = max(every, time.Duration(scoutLooks*scoutShare/rate*float64(time.Second)))
+		every = max(every, time.Duration(earlyLooks*earlyShare/rate*float64(time.Second)))
 	}
-	last, at := t.scouted.Load(), m.AcceptedAt.UnixNano()
-	if at >= last && at-last < int64(every) || !t.scouted.CompareAndSwap(last, at) {
+	last, at := t.earlyAt.Load(), m.AcceptedAt.UnixNano()
+	if at >= last && at-last < int64(every) || !t.earlyAt.CompareAndSwap(last, at) {
 		return
 	}
 	select {
-	case t.scouts <- *m:
+	case t.early <- *m:
 	default: // the looks are slow; those under way will tell
 	}
 }
 
-// scoutAll follows scouts until ctx is done.
-func (t *Tracker) scoutAll(ctx, working context.Context) {
+// checkAllEarly makes early checks until ctx is done.
+func (t *Tracker) checkAllEarly(ctx, working context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
-	places := make(chan struct{}, mostScouts)
+	places := make(chan struct{}, maxEarly)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case m := <-t.scouts:
+		case m := <-t.early:
 			select {
 			case places <- struct{}{}:
 				under.Go(func() {
 					defer func() { <-places }()
-					t.scout(ctx, working, &m)
+					t.checkEarly(ctx, working, &m)
 				})
 			case <-ctx.Done():
 				return
@@ -69,10 +69,10 @@ func (t *Tracker) scoutAll(ctx, working context.Context) {
 	}
 }
 
-// scout looks at one message until its schedule begins.
-func (t *Tracker) scout(ctx, working context.Context, m *nudgewire.Message) {
-	age := scoutAge
-	for range scoutLooks {
+// checkEarly looks at one message until its schedule begins.
+func (t *Tracker) checkEarly(ctx, working context.Context, m *nudgewire.Message) {
+	age := firstAge
+	for range earlyLooks {
 		if age >= t.plan.Load().Schedule[0] {
 			return
 		}

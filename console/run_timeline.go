@@ -8,18 +8,18 @@ import (
 )
 
 // Lanes are the runs of the last days as a picture: a line for each job, a dot for each run.
-type lanes struct {
+type runTimeline struct {
 	Height int
-	Days   []laneDay
-	Jobs   []lane
+	Days   []timelineDay
+	Jobs   []timelineJob
 }
 
-type laneDay struct {
+type timelineDay struct {
 	X     int
 	Label string
 }
 
-type lane struct {
+type timelineJob struct {
 	Job  string
 	Y    int
 	Dots []dot
@@ -43,7 +43,7 @@ const (
 )
 
 // lanes are of the newest runs, and at most so many jobs of them.
-func (c *Console) lanes(ctx context.Context) (v lanes, err error) {
+func (c *Console) lanes(ctx context.Context) (v runTimeline, err error) {
 	now := c.Now().In(c.Zone())
 	from := daysBack(laneDays)(now)
 	until := from.AddDate(0, 0, laneDays)
@@ -52,7 +52,7 @@ func (c *Console) lanes(ctx context.Context) (v lanes, err error) {
 	}
 	for i := range laneDays {
 		day := from.AddDate(0, 0, i)
-		v.Days = append(v.Days, laneDay{x(day), day.Format("2 Jan")})
+		v.Days = append(v.Days, timelineDay{x(day), day.Format("2 Jan")})
 	}
 	runs, err := c.Ask.Runs(ctx, server.ListQuery{Since: from, Limit: mostDots})
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Console) lanes(ctx context.Context) (v lanes, err error) {
 			}
 			at = len(v.Jobs)
 			place[run.Job] = at
-			v.Jobs = append(v.Jobs, lane{Job: run.Job, Y: laneTop + at*laneHeight + laneHeight - 14})
+			v.Jobs = append(v.Jobs, timelineJob{Job: run.Job, Y: laneTop + at*laneHeight + laneHeight - 14})
 		}
 		d := dot{X: min(x(run.CreatedAt), laneWidth-laneLeft), Y: v.Jobs[at].Y, R: 6, Run: *run}
 		if t := tone(run.State); t == "warn" || t == "bad" {

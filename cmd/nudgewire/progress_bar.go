@@ -32,11 +32,11 @@ func columns(stream any) int {
 // how to clear the rest of a line.
 func redraws(stream any) bool { return isTerminal(stream) && os.Getenv("TERM") != "dumb" }
 
-// barOf is how far a run has come, in one line shorter than width: terminals break a line that
+// progressBar is how far a run has come, in one line shorter than width: terminals break a line that
 // reaches their last column, and what is broken cannot be written over. Where there is less
 // room the least telling goes first: parts, rate, rows, the bar itself; what stays longest is the
 // state, the percentage and the time left.
-func barOf(state string, p *server.ProgressView, halted bool, width int) string {
+func progressBar(state string, p *server.ProgressView, halted bool, width int) string {
 	room := width - 1
 	if width <= noColumns {
 		room = 1 << 10

@@ -19,29 +19,29 @@ const (
 	few = 8
 )
 
-// A lobby counts open connections, by address. When all places are taken, or those of an address, or those for connections that have
+// A connLimiter counts open connections, by address. When all places are taken, or those of an address, or those for connections that have
 // shown nothing yet, the connection that has waited longest without a verified webhook makes room for a new one: slow strangers then
 // wait in each other's place, and an ordinary webhook, which needs its place for milliseconds, is through long before it would be
 // its turn.
-type lobby struct {
+type connLimiter struct {
 	most, each int
 	strangers  int // how many may wait that have shown nothing yet
 	open       atomic.Int64
 	mu         sync.Mutex
-	by         map[netip.Addr]*neighbours
-	visits     map[net.Conn]*visit      // of those that are counted
+	by         map[netip.Addr]*addressConns
+	visits     map[net.Conn]*openConn   // of those that are counted
 	waiting    list.List                // of *visit that may have to make room, in the order in which they came
 	lately     map[netip.Addr]time.Time // when an address brought its last verified webhook
 }
 
 // Neighbours are the connections of one address.
-type neighbours struct {
+type addressConns struct {
 	open    int
-	waiting list.List // as in lobby
+	waiting list.List // as in connLimiter
 }
 
-// A visit is a connection in the lobby.
-type visit struct {
+// A openConn is a connection in the connLimiter.
+type openConn struct {
 	conn             net.Conn
 	who              netip.Addr
 	ofAll, ofAddress *list.Element // where it waits; nil for who brought a verified webhook, and for proxies
@@ -54,15 +54,15 @@ const (
 	mostKnown = 4096
 )
 
-func newLobby(most, each, strangers int) *lobby {
-	return &lobby{
+func newConnLimiter(most, each, strangers int) *connLimiter {
+	return &connLimiter{
 		most: most, each: each, strangers: strangers,
-		by: map[netip.Addr]*neighbours{}, visits: map[net.Conn]*visit{}, lately: map[netip.Addr]time.Time{},
+		by: map[netip.Addr]*addressConns{}, visits: map[net.Conn]*openConn{}, lately: map[netip.Addr]time.Time{},
 	}
 }
 
 // opened counts a connection in, and closes the one that made room for it.
-func (l *lobby) opened(c net.Conn, proxies []netip.Prefix) (turned netip.Addr, welcome bool) {
+func (l *connLimiter) opened(c net.Conn, proxies []netip.Prefix) (turned netip.Addr, welcome bool) {
 	from := addrPort(c).Addr()
 	ended, welcome := l.enter(c, from, trusted(from, proxies))
 	switch {
@@ -80,16 +80,16 @@ func (l *lobby) opened(c net.Conn, proxies []netip.Prefix) (turned netip.Addr, w
 
 // enter counts a connection in. Known proxies bring many people's requests, so they have no share and make no room. ended is the
 // one that made room, and is counted no more; nil for none.
-func (l *lobby) enter(c net.Conn, from netip.Addr, proxy bool) (ended net.Conn, welcome bool) {
-	v := &visit{conn: c, who: neighbourhood(from)}
+func (l *connLimiter) enter(c net.Conn, from netip.Addr, proxy bool) (ended net.Conn, welcome bool) {
+	v := &openConn{conn: c, who: addressBlock(from)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.by[v.who]
 	if own == nil {
-		own = new(neighbours)
+		own = new(addressConns)
 	}
 	full := true
-	var longest *visit
+	var longest *openConn
 	switch {
 	case !proxy && own.open >= l.each:
 		longest = first(&own.waiting)
@@ -116,19 +116,19 @@ func (l *lobby) enter(c net.Conn, from netip.Addr, proxy bool) (ended net.Conn, 
 }
 
 // first is who has waited longest; nil for nobody.
-func first(waiting *list.List) *visit {
+func first(waiting *list.List) *openConn {
 	if at := waiting.Front(); at != nil {
-		return at.Value.(*visit) // the lists hold nothing else
+		return at.Value.(*openConn) // the lists hold nothing else
 	}
 	return nil
 }
 
 // longest is who has waited longest: of unknown addresses with more than a few open; else of all but known ones with a few; else
 // of all.
-func (l *lobby) longest() *visit {
-	var other *visit
+func (l *connLimiter) longest() *openConn {
+	var other *openConn
 	for at := l.waiting.Front(); at != nil; at = at.Next() {
-		v := at.Value.(*visit) // the list holds nothing else
+		v := at.Value.(*openConn) // the list holds nothing else
 		many, known := l.by[v.who].open > few, l.known(v.who)
 		if many && !known {
 			return v
@@ -143,13 +143,13 @@ func (l *lobby) longest() *visit {
 	return other
 }
 
-func (l *lobby) known(who netip.Addr) bool {
+func (l *connLimiter) known(who netip.Addr) bool {
 	at, ok := l.lately[who]
 	return ok && time.Since(at) < knownFor
 }
 
 // standing is what is known of who asks by a connection. who is whom a proxy asks for, else the connection's own neighbourhood.
-func (l *lobby) standing(c net.Conn, who netip.Addr) standing {
+func (l *connLimiter) standing(c net.Conn, who netip.Addr) standing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if v := l.visits[c]; v != nil && v.partner {
@@ -162,7 +162,7 @@ func (l *lobby) standing(c net.Conn, who netip.Addr) standing {
 }
 
 // proven keeps the place of a connection that brought a verified webhook, and knows its sender from now on.
-func (l *lobby) proven(c net.Conn, who netip.Addr) {
+func (l *connLimiter) proven(c net.Conn, who netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if v := l.visits[c]; v != nil && v.ofAll != nil { // a proxy has no place
@@ -179,7 +179,7 @@ func (l *lobby) proven(c net.Conn, who netip.Addr) {
 }
 
 // unwait takes a connection out of those that make room.
-func (l *lobby) unwait(v *visit) {
+func (l *connLimiter) unwait(v *openConn) {
 	if v.ofAll != nil {
 		l.waiting.Remove(v.ofAll)
 		l.by[v.who].waiting.Remove(v.ofAddress)
@@ -188,7 +188,7 @@ func (l *lobby) unwait(v *visit) {
 }
 
 // forget counts a connection out.
-func (l *lobby) forget(v *visit) {
+func (l *connLimiter) forget(v *openConn) {
 	l.unwait(v)
 	delete(l.visits, v.conn)
 	l.open.Add(-1)
@@ -199,7 +199,7 @@ func (l *lobby) forget(v *visit) {
 }
 
 // leave is told of every connection that ended, also of those that were not welcome or made room.
-func (l *lobby) leave(c net.Conn) {
+func (l *connLimiter) leave(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if v := l.visits[c]; v != nil {
@@ -208,4 +208,4 @@ func (l *lobby) leave(c net.Conn) {
 }
 
 // crowded reports that connections run short, so that none should be kept for later.
-func (l *lobby) crowded() bool { return l.most > 0 && int(l.open.Load()) > l.most/4*3 }
+func (l *connLimiter) crowded() bool { return l.most > 0 && int(l.open.Load()) > l.most/4*3 }

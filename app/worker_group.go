@@ -5,29 +5,29 @@ import (
 	"sync"
 )
 
-// A crew is a part whose members come and go while it runs: rooms that there is one of for each account.
+// A workerGroup is a part whose members come and go while it runs: rooms that there is one of for each account.
 // It ends when its ctx does, or with the first member that ends by itself.
-type crew struct {
+type workerGroup struct {
 	mu      sync.Mutex
 	ctx     context.Context // nil before run
-	early   []*member       // that came before run
+	early   []*worker       // that came before run
 	closed  bool
 	members sync.WaitGroup
 	failed  chan error
 }
 
-// A member runs until its ctx is done.
-type member struct {
+// A worker runs until its ctx is done.
+type worker struct {
 	run    func(ctx context.Context) error
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{} // closed at its end
 }
 
-func newCrew() *crew { return &crew{failed: make(chan error, 1)} }
+func newWorkerGroup() *workerGroup { return &workerGroup{failed: make(chan error, 1)} }
 
 // run is the part.
-func (c *crew) run(ctx context.Context) (err error) {
+func (c *workerGroup) run(ctx context.Context) (err error) {
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c.mu.Lock()
@@ -49,9 +49,9 @@ func (c *crew) run(ctx context.Context) (err error) {
 	return err
 }
 
-// join adds a member, which begins when the crew does.
-func (c *crew) join(run func(ctx context.Context) error) *member {
-	m := &member{run: run, ended: make(chan struct{})}
+// join adds a worker, which begins when the group does.
+func (c *workerGroup) join(run func(ctx context.Context) error) *worker {
+	m := &worker{run: run, ended: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -66,7 +66,7 @@ func (c *crew) join(run func(ctx context.Context) error) *member {
 }
 
 // begin starts a member; c.mu is held.
-func (c *crew) begin(m *member) {
+func (c *workerGroup) begin(m *worker) {
 	m.ctx, m.cancel = context.WithCancel(c.ctx)
 	c.members.Go(func() {
 		defer close(m.ended)
@@ -80,7 +80,7 @@ func (c *crew) begin(m *member) {
 }
 
 // leave tells a member to end; m.ended says when it has.
-func (c *crew) leave(m *member) {
+func (c *workerGroup) leave(m *worker) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m.cancel != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/nudgewire/nudgewire/duerules"
 )
 
-// holders are what keeps messages back at present that wait: holds, and accounts that send nothing.
-type holders struct {
+// holdReasons are what keeps messages back at present that wait: holds, and accounts that send nothing.
+type holdReasons struct {
 	holds []nudgewire.Hold
 	halts []nudgewire.SendingHalt
 	now   time.Time
 }
 
-func (a admin) holders(ctx context.Context) (h holders, err error) {
+func (a admin) holders(ctx context.Context) (h holdReasons, err error) {
 	h.now = a.Now()
 	h.holds, err = a.Store.Holds(ctx)
 	if a.Daemon != nil {
@@ -25,7 +25,7 @@ func (a admin) holders(ctx context.Context) (h holders, err error) {
 }
 
 // tell says of each message that waits what holds it.
-func (h holders) tell(messages []MessageView) {
+func (h holdReasons) tell(messages []MessageView) {
 	for i := range messages {
 		if m := &messages[i]; m.State == nudgewire.StateWaiting {
 			m.Held = h.of(m)
@@ -34,7 +34,7 @@ func (h holders) tell(messages []MessageView) {
 }
 
 // of is what holds a message that waits, in words; "" for nothing but its time.
-func (h holders) of(m *MessageView) string {
+func (h holdReasons) of(m *MessageView) string {
 	d := nudgewire.Message{ID: m.ID, EventID: m.EventID, Trigger: m.Trigger, Account: m.Account, Key: m.Key}
 	if m.Send != nil {
 		d.Send = *m.Send

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// drop takes out what is over, and then the first by at until there are at most most.
-func drop[K comparable, V any](all map[K]V, most int, over func(V) bool, at func(V) time.Time) {
+// evict takes out what is over, and then the first by at until there are at most most.
+func evict[K comparable, V any](all map[K]V, most int, over func(V) bool, at func(V) time.Time) {
 	for key, one := range all {
 		if over(one) {
 			delete(all, key)

@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire"
 )
 
-func TestAScoutIsLookedAtBeforeItsSchedule(t *testing.T) {
+func TestAnEarlyCheckComesBeforeTheSchedule(t *testing.T) {
 	const half = time.Second / 2
 	for name, tt := range map[string]struct {
 		answers []string
@@ -65,10 +65,10 @@ func (r *running) accept(at time.Time) {
 	id := r.store.add(m)
 	m = r.store.row(id)
 	r.Wake(m.NextPollAt)
-	r.Scout(&m)
+	r.CheckEarly(&m)
 }
 
-func TestScoutsTakeATenthOfTheRateAtTheMost(t *testing.T) {
+func TestEarlyChecksTakeATenthOfTheRateAtTheMost(t *testing.T) {
 	for rate, most := range map[float64]int{0: 10 * 4 * 5, 200: 10 * 200 / 10, 20: 10 * 20 / 10, 1: 5} {
 		t.Run(strconv.FormatFloat(rate, 'f', -1, 64), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,23 +78,23 @@ func TestScoutsTakeATenthOfTheRateAtTheMost(t *testing.T) {
 				})
 				for range 10 * 100 { // of every hundredth of a second
 					m := nudgewire.Message{ServiceID: "1", ID: 1, AcceptedAt: time.Now(), Status: nudgewire.StatusAccepted}
-					r.Scout(&m)
+					r.CheckEarly(&m)
 					time.Sleep(10 * time.Millisecond)
 				}
 				if n := len(r.service.made()); n == 0 || n > most {
 					t.Errorf("%d looks in ten seconds, want at most %d", n, most)
 				}
-				pass(time.Minute) // the scouts under way end
+				pass(time.Minute) // the early checks under way end
 			})
 		})
 	}
 }
 
-func TestNothingElseIsAScout(t *testing.T) {
+func TestNothingElseIsCheckedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(0), &service{}, nil)
-		r.Scout(&nudgewire.Message{AcceptedAt: time.Now()}) // the service named no id
-		r.Scout(&nudgewire.Message{ServiceID: "1", AcceptedAt: time.Now(), Final: true})
+		r.CheckEarly(&nudgewire.Message{AcceptedAt: time.Now()}) // the service named no id
+		r.CheckEarly(&nudgewire.Message{ServiceID: "1", AcceptedAt: time.Now(), Final: true})
 		pass(4 * time.Second)
 		if n := len(r.service.made()); n != 0 {
 			t.Errorf("%d looks", n)

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// quietFor is how long a line of the log stands for all that are like it.
-const quietFor = time.Minute
+// logLimitFor is how long a line of the log stands for all that are like it.
+const logLimitFor = time.Minute
 
-// A quiet lets one line a minute through and counts the rest: what strangers, or a full disk, can
+// A logLimiter lets one line a minute through and counts the rest: what strangers, or a full disk, can
 // repeat without end must not fill the log.
-type quiet struct {
+type logLimiter struct {
 	mu     sync.Mutex
 	until  time.Time
 	others int64
 }
 
 // line reports whether to write a line now, and how many like it were not written before it.
-func (q *quiet) line(now time.Time) (others int64, ok bool) {
+func (q *logLimiter) line(now time.Time) (others int64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now.Before(q.until) {
@@ -25,12 +25,12 @@ func (q *quiet) line(now time.Time) (others int64, ok bool) {
 		return 0, false
 	}
 	others, q.others = q.others, 0
-	q.until = now.Add(quietFor)
+	q.until = now.Add(logLimitFor)
 	return others, true
 }
 
 // rest is how many were not written and will be told by no line, because none came after them.
-func (q *quiet) rest(now time.Time) (others int64) {
+func (q *logLimiter) rest(now time.Time) (others int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !now.Before(q.until) {

@@ -11,9 +11,9 @@ import (
 // and stands in many words by chance.
 const shortest = 3
 
-// hush takes what a message said out of words about it, for a service that repeats what it was
+// redact takes what a message said out of words about it, for a service that repeats what it was
 // asked for.
-func hush(send *nudgewire.Send, words string) string {
+func redact(send *nudgewire.Send, words string) string {
 	for i, v := range send.Variables {
 		words = without(words, v, fmt.Sprintf("(variable %d)", i+1))
 	}

@@ -12,7 +12,7 @@ import (
 // A form of a page is carried out once: it bears a random word, and a second form with that word, by a click too many or a page that
 // is loaded again, waits for the first and gets its answer. Words are kept in memory, so another node, or this one after a restart,
 // knows nothing of them; a browser sends a form again only where a person has it do so.
-type onces struct {
+type idempotencyKeys struct {
 	now func() time.Time
 
 	mu sync.Mutex
@@ -47,7 +47,7 @@ func newOnce() string { return rand.Text() }
 func keyOf(who server.Who, word string) onceKey { return onceKey{string(who.From), who.Name, word} }
 
 // carry does what a form asks for, unless a form with its word was or is carried out.
-func (o *onces) carry(r *http.Request, word string, do func() (*said, string)) (*said, string) {
+func (o *idempotencyKeys) carry(r *http.Request, word string, do func() (*said, string)) (*said, string) {
 	if word == "" || len(word) > onceLong {
 		return do()
 	}
@@ -61,7 +61,7 @@ func (o *onces) carry(r *http.Request, word string, do func() (*said, string)) (
 		return one.said, one.place
 	}
 	now := o.now()
-	drop(o.by, mostOnces-1, func(d *done) bool { return now.Sub(d.at) >= onceLife && d.over() }, func(d *done) time.Time { return d.at })
+	evict(o.by, mostOnces-1, func(d *done) bool { return now.Sub(d.at) >= onceLife && d.over() }, func(d *done) time.Time { return d.at })
 	one = &done{at: now, ended: make(chan struct{}), said: &said{Words: "It ended in a fault of this program.", Hint: "The daemon's log says where.", Tone: "bad"}, place: "/"}
 	o.by[key] = one
 	o.mu.Unlock()
@@ -81,7 +81,7 @@ func (d *done) over() bool {
 }
 
 // of is what came of the form with a word; nil where that is not known.
-func (o *onces) of(r *http.Request, word string) *said {
+func (o *idempotencyKeys) of(r *http.Request, word string) *said {
 	who, known := server.WhoOf(r.Context())
 	if word == "" || !known {
 		return nil

@@ -45,11 +45,11 @@ func TestHush(t *testing.T) {
 		"no your code is 77":            "no (the text)",
 		"https://a.example/9.pdf 9.pdf": "(the header's address) (the file's name)",
 	} {
-		if got := hush(&send, said); got != want {
+		if got := redact(&send, said); got != want {
 			t.Errorf("%q: %q, want %q", said, got, want)
 		}
 	}
-	if got := hush(&nudgewire.Send{}, strings.Repeat("x", 9)); got != "xxxxxxxxx" {
+	if got := redact(&nudgewire.Send{}, strings.Repeat("x", 9)); got != "xxxxxxxxx" {
 		t.Error(got)
 	}
 }

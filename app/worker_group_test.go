@@ -13,7 +13,7 @@ import (
 
 func TestMembersOfACrewComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, running := newCrew(), map[string]bool{}
+		c, running := newWorkerGroup(), map[string]bool{}
 		member := func(name string) func(context.Context) error {
 			return func(ctx context.Context) error {
 				running[name] = true
@@ -48,7 +48,7 @@ func TestMembersOfACrewComeAndGo(t *testing.T) {
 
 func TestACrewEndsWithAMemberThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, broken := newCrew(), errors.New("broken")
+		c, broken := newWorkerGroup(), errors.New("broken")
 		other := c.join(func(ctx context.Context) error { <-ctx.Done(); return nil })
 		c.join(func(context.Context) error { return broken })
 		if err := c.run(t.Context()); !errors.Is(err, broken) {
@@ -65,7 +65,7 @@ func TestAccountsShareTheSlotsForCalls(t *testing.T) {
 	}
 	a := &App{}
 	account := func(first, slots int) *account {
-		return &account{first: first, slots: slots, sending: &member{ended: make(chan struct{})}}
+		return &account{first: first, slots: slots, sending: &worker{ended: make(chan struct{})}}
 	}
 	leaving := account(128, 64)
 	a.leaving = append(a.leaving, leaving)

@@ -20,9 +20,9 @@ import (
 func TestSlowStrangersDoNotFillTheConsole(t *testing.T) {
 	const most = 16
 	none := func() []netip.Prefix { return nil }
-	lobby := server.NewConsoleLobby(most, none, zap.NewNop())
+	connLimiter := server.NewConsoleConnLimiter(most, none, zap.NewNop())
 	h := server.Console(server.ConsoleOptions{
-		API: lively(t), Lobby: lobby, Log: zap.NewNop(), Now: time.Now, Proxies: none,
+		API: lively(t), ConnLimiter: connLimiter, Log: zap.NewNop(), Now: time.Now, Proxies: none,
 		Token: func(context.Context, string) (server.Who, error) {
 			return server.Who{Name: "crm", Scopes: []server.Scope{server.Read}, From: server.FromToken}, nil
 		},
@@ -34,7 +34,7 @@ func TestSlowStrangersDoNotFillTheConsole(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, l, h, lobby, time.Second, zap.NewNop()) }()
+	go func() { served <- server.Serve(ctx, l, h, connLimiter, time.Second, zap.NewNop()) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/disk"
+)
+
+// mostAtConsole is how many connections the console's listener holds. A browser has six at most.
+const mostAtConsole = 512
+
+// A ConsoleConnLimiter bounds the connections of the console's listener, so that slow strangers use up neither memory nor open files: an address has a quarter of them, and those that
+// proved nothing half; in either the one that waited longest makes room for the next.
+type ConsoleConnLimiter struct {
+	*connLimiter
+	proxies func() []netip.Prefix
+	quiet   logLimiter
+	log     *zap.Logger
+}
+
+// NewConsoleConnLimiter leaves most of the files that may be open to webhooks and to the data. most is how many connections there may be; 0 is the usual number.
+func NewConsoleConnLimiter(most int, proxies func() []netip.Prefix, log *zap.Logger) *ConsoleConnLimiter {
+	if most == 0 {
+		most = mostAtConsole
+		if files := disk.Files(); files > 0 {
+			most = min(most, files/8)
+		}
+	}
+	most = max(4, most)
+	return &ConsoleConnLimiter{connLimiter: newConnLimiter(most, most/4, most/2), proxies: proxies, log: log}
+}
+
+// Opened implements ConnLimiter.
+func (l *ConsoleConnLimiter) Opened(c net.Conn) (welcome bool) {
+	turned, welcome := l.opened(c, l.proxies())
+	if turned.IsValid() {
+		if others, ok := l.quiet.line(time.Now()); ok {
+			l.log.Warn("connections to console.listen were closed, because too many are open", zap.Stringer("from", turned), zap.Int64("more_within_a_minute", others))
+		}
+	}
+	return welcome
+}
+
+// Closed implements ConnLimiter.
+func (l *ConsoleConnLimiter) Closed(c net.Conn) { l.leave(c) }
+
+// known keeps the place of a connection by which somebody asked whom we know.
+func (l *ConsoleConnLimiter) known(r *http.Request) {
+	if l == nil {
+		return
+	}
+	l.proven(connection(r.Context()), addressBlock(peer(r)))
+}
+
+func (l *ConsoleConnLimiter) crowded() bool { return l != nil && l.connLimiter.crowded() }
