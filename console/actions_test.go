@@ -138,12 +138,20 @@ func (knowing) Event(_ context.Context, id nudgewire.EventID) (v server.StoryVie
 	return v, nil
 }
 
+func (knowing) FindContacts(_ context.Context, text string) (found []nudgewire.FoundContact, err error) {
+	switch text {
+	case "river", "#1001":
+		found = []nudgewire.FoundContact{{Phone: "447700900123", Name: "Ada River", By: "name"}}
+	}
+	return found, nil
+}
+
 func TestWhatIsTypedIsFound(t *testing.T) {
 	r := newRoom(t, false, knowing{})
 	cookie := r.signIn(t)
 	for text, want := range map[string]string{
-		"+44 7700 900123": "/people?phone=%2B44+7700+900123", "07700900123": "/people?phone=07700900123", "7": "/messages/7", "5f-1": "/messages/7", "9": "/events/9",
-		"event 12": "/events/12", "e12": "/events/12", "m 3": "/messages/3", "Run 4": "/runs/4", "8": "", "": "", "//evil.example": "", "<b>": "", "event -1": "",
+		"+44 7700 900123": "/people?find=%2B44+7700+900123", "07700900123": "/people?find=07700900123", "7": "/messages/7", "5f-1": "/messages/7", "9": "/events/9",
+		"event 12": "/events/12", "river": "/people?find=river", "#1001": "/people?find=%231001", "e12": "/events/12", "m 3": "/messages/3", "Run 4": "/runs/4", "8": "", "": "", "//evil.example": "", "<b>": "", "event -1": "",
 	} {
 		res, body := r.do(t, http.MethodGet, "/find?q="+url.QueryEscape(text), nil, cookie)
 		if want == "" {

@@ -31,6 +31,7 @@ type Operations interface {
 	Messages(ctx context.Context, q server.ListQuery) ([]server.MessageView, error)
 	Message(ctx context.Context, id string) (server.MessageView, error)
 	Why(ctx context.Context, phone string, limit int) ([]server.StoryView, error)
+	FindContacts(ctx context.Context, text string) ([]nudgewire.FoundContact, error)
 	Contact(ctx context.Context, phone string) (server.ContactView, error)
 	Jobs(ctx context.Context) ([]server.JobView, error)
 	Runs(ctx context.Context, q server.ListQuery) ([]server.RunView, error)

@@ -14,7 +14,8 @@ import (
 // A phone has at least so many digits; a number with fewer is that of a message, or of an event.
 const fewestDigits = 7
 
-// find leads from what somebody typed to its page: a phone, the number of a message or of an event, or the service's id of a message.
+// find leads from what somebody typed to its page: a phone, the number of a message or of an event, the service's id of a message, or what
+// a person is found by.
 func (c *Console) find(w http.ResponseWriter, r *http.Request) {
 	if _, known := server.WhoOf(r.Context()); !known {
 		c.write(w, r, http.StatusUnauthorized, page{Name: "signin", Title: "Sign in", Data: signInPage{}})
@@ -37,7 +38,7 @@ func (c *Console) placeOf(r *http.Request, text string) (string, error) {
 	}
 	digits := strings.Trim(text, "+0123456789 ()-./") == ""
 	if count := len(strings.Map(onlyDigits, text)); digits && (strings.HasPrefix(text, "+") || count >= fewestDigits || strings.ContainsAny(text, " -")) && text != "" {
-		return "/people?phone=" + url.QueryEscape(text), nil
+		return "/people?find=" + url.QueryEscape(text), nil
 	}
 	if text != "" {
 		m, err := c.Ask.Message(r.Context(), text)
@@ -50,7 +51,19 @@ func (c *Console) placeOf(r *http.Request, text string) (string, error) {
 			return fmt.Sprintf("/events/%d", e.Event.ID), nil
 		}
 	}
-	return "", &server.Error{Status: http.StatusNotFound, Words: "nothing is found by that", Hint: "type a phone with its country code, the number of a message, or \"event 12\""}
+	if text != "" {
+		found, err := c.Ask.FindContacts(r.Context(), text)
+		if err != nil {
+			return "", err
+		}
+		if len(found) > 0 {
+			return "/people?find=" + url.QueryEscape(text), nil
+		}
+	}
+	return "", &server.Error{
+		Status: http.StatusNotFound, Words: "nothing is found by that",
+		Hint: "type a phone with its country code, a name, an e-mail address, an order, the number of a message, or \"event 12\"",
+	}
 }
 
 func onlyDigits(r rune) rune {

@@ -1,10 +1,13 @@
 package console
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"strings"
 
+	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/server"
 )
 
@@ -12,7 +15,10 @@ import (
 const mostStories = 100
 
 type peoplePage struct {
-	Asked   string // what was searched for
+	Asked   string                   // what was searched for
+	Found   []nudgewire.FoundContact // who is like it, where that is not one whose phone is known
+	Nobody  bool                     // is, and it is no phone
+	Phone   string                   // whose story it is
 	Contact *server.ContactView
 	Stories []story
 	Notes   []string
@@ -27,23 +33,54 @@ type story struct {
 }
 
 func (c *Console) people(r *http.Request) (page, error) {
-	v := peoplePage{Asked: strings.TrimSpace(r.URL.Query().Get("phone"))}
+	v := peoplePage{Phone: strings.TrimSpace(r.URL.Query().Get("phone"))}
+	v.Asked = cmp.Or(v.Phone, strings.TrimSpace(r.URL.Query().Get("find")))
 	p := page{Name: "people", Title: "People", Here: "/people"}
-	if v.Asked == "" {
-		p.Data = v
-		return p, nil
+	err := c.findPerson(r.Context(), &v)
+	if err == nil && v.Phone != "" {
+		err = c.tellPerson(r.Context(), &v)
 	}
-	contact, err := c.Ask.Contact(r.Context(), v.Asked)
+	p.Data = v
+	return p, err
+}
+
+// findPerson finds whose story is asked for. What nobody is found by may be a phone.
+func (c *Console) findPerson(ctx context.Context, v *peoplePage) (err error) {
+	if v.Asked == "" || v.Phone != "" {
+		return nil
+	}
+	if !strings.HasPrefix(v.Asked, "+") {
+		v.Found, err = c.Ask.FindContacts(ctx, v.Asked)
+	}
+	switch {
+	case err != nil || len(v.Found) > 1 || len(v.Found) == 1 && v.Found[0].Phone.IsMasked():
+		return err
+	case len(v.Found) == 1:
+		v.Phone, v.Found = "+"+string(v.Found[0].Phone), nil
+		return nil
+	}
+	_, err = c.Ask.Contact(ctx, v.Asked)
+	if no, ok := errors.AsType[*server.Error](err); ok && no.Status == http.StatusBadRequest {
+		v.Nobody = true
+		return nil
+	}
+	v.Phone = v.Asked
+	return err
+}
+
+// tellPerson tells the story of a phone.
+func (c *Console) tellPerson(ctx context.Context, v *peoplePage) error {
+	contact, err := c.Ask.Contact(ctx, v.Phone)
 	if err != nil {
-		return p, err
+		return err
 	}
 	v.Contact = &contact
-	stories, err := c.Ask.Why(r.Context(), v.Asked, mostStories)
+	stories, err := c.Ask.Why(ctx, v.Phone, mostStories)
 	if no, ok := errors.AsType[*server.Error](err); ok && no.Status == http.StatusNotFound {
 		v.Nothing, err = sentence(no.Words), nil
 	}
 	if err != nil {
-		return p, err
+		return err
 	}
 	for i := range stories {
 		switch s := &stories[i]; {
@@ -59,6 +96,5 @@ func (c *Console) people(r *http.Request) (page, error) {
 		}
 	}
 	v.More = len(v.Stories) >= mostStories
-	p.Data = v
-	return p, nil
+	return nil
 }

@@ -7,19 +7,21 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/store"
 )
 
-// A ContactView is what is known of whether a contact wants messages.
+// A ContactView is what is known of a contact: what each connector's events said, and whether it wants messages.
 type ContactView struct {
-	Phone       nudgewire.Phone `json:"phone"`
-	Block       *BlockView      `json:"block,omitempty"`
-	Consents    []ConsentView   `json:"consents"`
-	ForgottenAt *time.Time      `json:"forgotten_at,omitempty"`
-	Forgetting  string          `json:"forgetting,omitempty"` // what its forgetting waits for, where it is not done yet
+	Phone       nudgewire.Phone          `json:"phone"`
+	Known       []nudgewire.KnownContact `json:"known,omitempty"` // by connector, the one that spoke last first
+	Block       *BlockView               `json:"block,omitempty"`
+	Consents    []ConsentView            `json:"consents"`
+	ForgottenAt *time.Time               `json:"forgotten_at,omitempty"`
+	Forgetting  string                   `json:"forgetting,omitempty"` // what its forgetting waits for, where it is not done yet
 }
 
 // A ConsentView is what a contact agreed to, by channel and category.
@@ -94,6 +96,18 @@ func consentView(c *nudgewire.ConsentRecord) ConsentView {
 	}
 }
 
+func (a admin) findContacts(r *http.Request) (any, error) {
+	text := r.URL.Query().Get("find")
+	if strings.TrimSpace(text) == "" {
+		return nil, badField("find", "a part of a name or of an e-mail address, an order, or a cart", "there is nothing to look for")
+	}
+	found, err := a.Store.FindContacts(r.Context(), text)
+	if found == nil {
+		found = []nudgewire.FoundContact{}
+	}
+	return found, err
+}
+
 func (a admin) contact(r *http.Request) (any, error) {
 	phone, err := a.phone(r.PathValue("phone"), a.Country)
 	if err != nil {
@@ -107,6 +121,9 @@ const waitsForRewrite = "the database to be written anew"
 
 func contactOf(ctx context.Context, st *store.Store, phone nudgewire.Phone) (v ContactView, err error) {
 	v = ContactView{Phone: phone, Consents: []ConsentView{}}
+	if v.Known, err = st.KnownContact(ctx, phone); err != nil {
+		return v, err
+	}
 	block, blocked, err := st.BlockOf(ctx, phone)
 	if err != nil {
 		return v, err
@@ -262,7 +279,12 @@ func (a admin) forget(r *http.Request, in ForgetRequest) (any, error) {
 	return answer, a.Store.Forget(r.Context(), phones, byHand(r))
 }
 
-// Contact is what is known of whether a contact wants messages.
+// FindContacts finds contacts by a part of a name or of an e-mail address, by an order or a cart; none is no error.
+func (c *Client) FindContacts(ctx context.Context, text string) ([]nudgewire.FoundContact, error) {
+	return get[[]nudgewire.FoundContact](ctx, c, "/contacts", url.Values{"find": {text}})
+}
+
+// Contact is what is known of a contact.
 func (c *Client) Contact(ctx context.Context, phone string) (ContactView, error) {
 	return get[ContactView](ctx, c, "/contacts/"+url.PathEscape(phone), nil)
 }

@@ -16,7 +16,7 @@ import (
 const withheld = "(needs the scope phones)"
 
 // Shown is v as JSON for who asks: whole for those with the scope phones. For everybody else this is the one place that masks
-// phones and cells of lists, in every text, and withholds what webhooks carried. The texts of the fields in whole stay as they are: random ones may look like phones.
+// phones, e-mail addresses and cells of lists, in every text, and withholds what webhooks carried. The texts of the fields in whole stay as they are: random ones may look like phones.
 func Shown(ctx context.Context, v any, whole ...string) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if who, _ := WhoOf(ctx); err != nil || who.May(Phones) {
@@ -51,8 +51,12 @@ func masked(v any, whole ...string) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, one := range v {
-			if text, is := one.(string); is && text != "" && (key == "payload" || key == "sample") {
+			switch text, is := one.(string); {
+			case !is || text == "":
+			case key == "payload" || key == "sample":
 				one = withheld
+			case key == "email":
+				one = mask.Email(text)
 			}
 			if _, is := one.(string); is && slices.Contains(whole, key) {
 				out[key] = one

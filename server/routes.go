@@ -157,7 +157,8 @@ func (a admin) routes() []Route {
 		does("/runs/{id}/cancel", Operate, RunView{}, "Ends a run.", bodiless(a.order(Jobs.Cancel))).ofJobs(),
 		does("/runs/{id}/parts/{number}/resolve", Operate, RunView{}, "Says what became of a part in doubt.", a.resolvePart).ofJobs(),
 
-		reads("/contacts/{phone}", Read, ContactView{}, "What is known of whether a contact wants messages.", a.contact),
+		reads("/contacts", Read, []nudgewire.FoundContact{}, "Contacts by a part of a name or of an e-mail address, an order or a cart, at most 50.", a.findContacts, "find"),
+		reads("/contacts/{phone}", Read, ContactView{}, "What is known of a contact, and whether it wants messages.", a.contact),
 		reads("/contacts/{phone}/data", Phones, DataView{}, "All that is stored about a contact.", a.contactData),
 		does("/contacts/forget", Contacts, ForgetAnswer{}, "Has contacts forgotten, or all that came by a connector.", a.forget),
 		// The cursor of this list is a phone, and so its reader needs to see phones.

@@ -12,11 +12,11 @@ import (
 
 func (c *cli) contacts() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "contacts", Short: "Who wants messages: blocks, consent, and being forgotten",
+		Use: "contacts", Short: "Who they are and who wants messages: search, blocks, consent, and being forgotten",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.contactsBlock(), c.contactsAllow(), c.contactsList(), c.contactsImport(),
-		c.contactsShow(), c.contactsConsent(), c.contactsExport(), c.contactsForget(),
+		c.contactsFind(), c.contactsShow(), c.contactsConsent(), c.contactsExport(), c.contactsForget(),
 		c.contactsRequests(), c.contactsAnswered(), c.contactsRedactions())
 	return cmd
 }

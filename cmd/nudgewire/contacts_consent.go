@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,9 +22,49 @@ import (
 	"github.com/nudgewire/nudgewire/server"
 )
 
+func (c *cli) contactsFind() *cobra.Command {
+	return &cobra.Command{
+		Use: "find TEXT", Short: "Contacts by a part of a name or of an e-mail address, an order or a cart", Args: cobra.ExactArgs(1),
+		Long: `find names at most 50 contacts: those whose events name the order, the cart or the e-mail address, the newest first, then those
+with the text in their name or address, by when they came last. Small and capital letters are the same, and # before an order is not needed.
+Who wrote a moment ago is found some seconds later. Phones are whole in --json.`,
+		Example: "  nudgewire contacts find river\n  nudgewire contacts find '#1001' --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				rows, err := ask.FindContacts(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				nothing := fail(exitNothing, `"nudgewire why PHONE" tells the story of a phone`, "no contact is found by that name, e-mail address, order or cart")
+				return list(c, rows, nothing, "PHONE | NAME | FOUND BY | EVENT | AT", func(f nudgewire.FoundContact) []string {
+					event := ""
+					if f.Event > 0 {
+						event = strconv.FormatInt(int64(f.Event), 10)
+					}
+					return []string{f.Phone.Masked(), orDash(f.Name), f.By, orDash(event), c.clock(f.At)}
+				})
+			})
+		},
+	}
+}
+
+// tellKnown prints what the events of a connector said of a contact.
+func (c *cli) tellKnown(k *nudgewire.KnownContact) {
+	said := slices.DeleteFunc([]string{k.Name, k.Email, k.Language, k.Country, k.Timezone, strings.Join(k.Tags, ", ")}, func(word string) bool { return word == "" })
+	c.say("  %s: %s; events from %s to %s\n", k.Connector, orDash(strings.Join(said, ", ")), c.clock(k.FirstAt), c.clock(k.LastAt))
+	if k.Orders == 0 {
+		return
+	}
+	words := []string{units.Count(k.Orders, "order"), "the newest " + k.OrderName + " of " + c.clock(k.OrderAt)}
+	for _, sum := range k.Spent {
+		words = append(words, strings.TrimSpace("paid "+sum.Amount.String()+" "+sum.Currency))
+	}
+	c.say("    %s\n", strings.Join(words, ", "))
+}
+
 func (c *cli) contactsShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show PHONE", Short: "Whether a contact is blocked or forgotten, and what it agreed to", Args: cobra.ExactArgs(1),
+		Use: "show PHONE", Short: "What is known of a contact: who it is, a block, what it agreed to, whether it is forgotten", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.asking(cmd.Context(), func(ask *server.Client) error {
 				v, err := ask.Contact(cmd.Context(), args[0])
@@ -34,6 +75,9 @@ func (c *cli) contactsShow() *cobra.Command {
 					return c.print(v)
 				}
 				c.say("%s\n", v.Phone.Masked())
+				for i := range v.Known {
+					c.tellKnown(&v.Known[i])
+				}
 				switch {
 				case v.ForgottenAt != nil && v.Forgetting != "":
 					c.say("  forgotten, blocked: since %s; what is stored goes yet, and waits for %s\n", c.clock(*v.ForgottenAt), v.Forgetting)

@@ -29,6 +29,15 @@ func Number(digits string) string {
 	return digits[:head] + strings.Repeat("*", len(digits)-head-tail) + digits[len(digits)-tail:]
 }
 
+// Email is an e-mail address as it may be shown: its first letter and its domain.
+func Email(address string) string {
+	name, domain, found := strings.Cut(address, "@")
+	if _, first := utf8.DecodeRuneInString(name); found {
+		return name[:first] + "***@" + domain
+	}
+	return "***"
+}
+
 // separators are what people write between the digits of a phone.
 const separators = " .()/-"
 

@@ -11,6 +11,16 @@ import (
 	"pgregory.net/rapid"
 )
 
+func TestEmail(t *testing.T) {
+	for address, want := range map[string]string{
+		"ada@example.com": "a***@example.com", "Über@example.com": "Ü***@example.com", "@example.com": "***@example.com", "a@b@c": "a***@b@c", "nobody": "***", "": "***", "\xff@x": "\xff***@x",
+	} {
+		if got := Email(address); got != want {
+			t.Errorf("%q is shown as %q, want %q", address, got, want)
+		}
+	}
+}
+
 func TestPhones(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "",
