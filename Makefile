@@ -11,16 +11,27 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 LINT := go tool -modfile=tools/go.mod golangci-lint
 LOGS := .check
+# PART NAME COMMAND says what runs, never silent for half a minute, and how long it took.
+PART = @$(LOGS)/part
+# In a clone without the published payloads the tests over them may skip; in CI, and wherever the folder is there, none may.
+NOSKIP = $(if $(CI)$(wildcard $(or $(NUDGEWIRE_PAYLOADS),../shared/payloads)),-noskip)
 
 # Property tests draw the same values in every check: a check that fails, fails again. New ones: make test RAPID_SEED=0, or
 # make fuzz. What fails is kept below testdata/rapid of its folder, and tried first from then on until it is mended.
 RAPID_SEED ?= 1
 export RAPID_SEED
 
-.PHONY: check setup lint test nocgo generated bench fuzz demo screenshots build release vulnerabilities
-check: setup lint generated test nocgo
-	@! [ -s $(LOGS)/skipped.log ] || { echo "skipped:"; cat $(LOGS)/skipped.log; }
+.PHONY: check part setup lint test nocgo generated bench fuzz demo screenshots build release vulnerabilities
+check: part
+	$(PART) setup $(MAKE) -s setup
+	@$(MAKE) -s lint
+	$(PART) generated $(MAKE) -s generated
+	@$(MAKE) -s test nocgo
 	@echo "check: all good"
+
+part:
+	@mkdir -p $(LOGS)
+	@go build -o $(LOGS)/part ./test/check
 
 # What Go cannot bring by itself: a C compiler, which is named where it is missing, the servers that the tests of list
 # sources are held against and a browser, which are unpacked here and neither installed nor started, and what drives the browser.
@@ -31,34 +42,32 @@ setup:
 	@tools/servers $(LOGS)/servers
 	@tools/browser
 
-lint:
-	$(LINT) fmt --diff
-	$(LINT) run ./...
-	go vet ./...
+# What go vet finds is among what the linter finds.
+lint: part
+	$(PART) format $(LINT) fmt --diff
+	$(PART) lint $(LINT) run ./...
 
-# What a failed test said stands before its FAIL, and what a crash says after it.
-# A test that was skipped did not hold, so each is named at the end. In a clone without the published
-# payloads the tests over them may skip; in CI, and wherever the folder is there, nothing may.
+# A test that was skipped did not hold, so each is named at the end.
 # The rooms that take longest are named first, so that none of them is left alone at the end, and what waits waits together.
-test:
-	@mkdir -p $(LOGS)
-	@go test -race -timeout 60m -parallel 4 -v ./store ./store/suite ./app ./cmd/nudgewire ./test/browser ./... 2>&1 | tee $(LOGS)/test.log | grep --line-buffered -E '^(ok|FAIL|\?|panic)' || \
-		{ grep -E -B40 -A20 '^\s*--- FAIL' $(LOGS)/test.log | head -500 || true; grep -E -A60 '^panic|DATA RACE|build failed|^#' $(LOGS)/test.log | head -200 || true; exit 1; }
-	@if grep -E -A3 '^\s*--- SKIP' $(LOGS)/test.log > $(LOGS)/skipped.log && \
-		{ [ -n "$${CI:-}" ] || [ -d "$${NUDGEWIRE_PAYLOADS:-../shared/payloads}" ]; }; then \
-		echo "check: these tests were skipped and must run here"; cat $(LOGS)/skipped.log; exit 1; fi
+test: part
+	$(PART) $(NOSKIP) -log $(LOGS)/test.log test go test -race -json -timeout 60m -parallel 4 \
+		./store ./store/suite ./app ./cmd/nudgewire ./test/browser ./test/torture ./...
 
-# Without cgo the pure-Go SQLite stands in under the same driver name. Nothing of PostgreSQL is C: it was tested above.
-nocgo:
-	CGO_ENABLED=0 go build ./...
-	CGO_ENABLED=0 NUDGEWIRE_POSTGRES=off go test -parallel 8 ./store/... ./app/...
+# Without cgo the pure-Go SQLite stands in under the same driver name. Who stands on the store does not see which it is, so beside
+# the store's own tests and backups only a daemon whose disk or file is bad, or comes back, is tested again. Nothing of PostgreSQL
+# is C: both engines were tested above.
+nocgo: part
+	$(PART) "build without C" env CGO_ENABLED=0 go build ./...
+	$(PART) -log $(LOGS)/nocgo.log "test without C" env CGO_ENABLED=0 NUDGEWIRE_POSTGRES=off go test -json -parallel 8 ./store/... ./backup
+	$(PART) -log $(LOGS)/nocgo-app.log "test a daemon without C" env CGO_ENABLED=0 go test -json -run 'Disk|Damaged|MovedAway|CutOff|Restore|Restart' ./app
 
 # Documents made from the code must be what the code makes now.
 generated:
-	go run ./cmd/nudgewire schema | diff -u config.schema.json - || { echo "run: make generate"; exit 1; }
-	go run ./cmd/nudgewire schema --docs | diff -u docs/config.md - || { echo "run: make generate"; exit 1; }
-	rm -rf $(LOGS)/connectors && go run ./cmd/nudgewire -q connectors docs $(LOGS)/connectors
-	diff -ru docs/connectors $(LOGS)/connectors || { echo "run: make generate"; exit 1; }
+	@mkdir -p $(LOGS) && rm -rf $(LOGS)/connectors && go build -o $(LOGS)/nudgewire ./cmd/nudgewire
+	@$(LOGS)/nudgewire schema | diff -u config.schema.json - || { echo "run: make generate"; exit 1; }
+	@$(LOGS)/nudgewire schema --docs | diff -u docs/config.md - || { echo "run: make generate"; exit 1; }
+	@$(LOGS)/nudgewire -q connectors docs $(LOGS)/connectors
+	@diff -ru docs/connectors $(LOGS)/connectors || { echo "run: make generate"; exit 1; }
 
 generate:
 	go run ./cmd/nudgewire schema > config.schema.json

@@ -12,7 +12,7 @@ import (
 // floors is the house: a room may import rooms on lower floors only. docs/architecture.md
 // draws it. Whatever is under internal/ stands on the ground floor.
 var floors = map[string]int{
-	"cmd/nudgewire": 7, "test/torture": 7, "test/bench": 7, "test/browser": 7,
+	"cmd/nudgewire": 7, "test/torture": 7, "test/bench": 7, "test/check": 7, "test/browser": 7,
 	"app":    6,
 	"config": 5, "metrics": 5, "console": 5,
 	"server": 4,
