@@ -35,7 +35,7 @@ var opensItself = map[string]string{
 	"cmd/nudgewire/sample.go":           "the same",
 	"cmd/nudgewire/errors.go":           "the same",
 	"cmd/nudgewire/contacts_consent.go": "the same",
-	"cmd/nudgewire/whereabouts.go":      "a note beside the data",
+	"cmd/nudgewire/socket_discovery.go": "a note beside the data",
 	"cmd/nudgewire/demo_jobs.go":        "a file that is made",
 }
 

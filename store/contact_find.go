@@ -71,8 +71,9 @@ func (s *Store) findByName(ctx context.Context, word string) (out []nudgewire.Fo
 		err = s.rows(ctx, `SELECT phone, connector, name, email, last_at FROM contacts WHERE (phone, connector) > (?1, ?2) ORDER BY phone, connector LIMIT ?3`,
 			[]any{last[0], last[1], int64(perSearch)}, func(r *row) error {
 				n++
-				last = [2]string{r.text(), r.text()}
-				f := nudgewire.FoundContact{Phone: nudgewire.Phone(last[0]), Name: r.text()}
+				f := nudgewire.FoundContact{Phone: r.phone()}
+				last = [2]string{string(f.Phone), r.text()}
+				f.Name = r.text()
 				if email := r.text(); strings.Contains(strings.ToLower(f.Name), word) {
 					f.By = "name"
 				} else if strings.Contains(strings.ToLower(email), word) {

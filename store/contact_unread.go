@@ -44,7 +44,7 @@ func (e *eraser) known(ctx context.Context) error {
 
 // unlearn forgets what a connector said of a contact, or with "" what all said. What is left of its events came later, and is read again.
 func (e *eraser) unlearn(ctx context.Context, phone, connector string) error {
-	hash := phoneHash(nudgewire.Phone(phone), e.hash)
+	hash := phoneHash(phone, e.hash)
 	return e.write(ctx, laneWork, func(t *tx) error {
 		err := t.lockKnowing(e.hash, hash)
 		if err == nil {

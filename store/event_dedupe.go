@@ -26,7 +26,7 @@ func contentHash(connector, key string, hash func(...string) int64) int64 {
 }
 
 // phoneHash is the hash under which the events of a phone are found.
-func phoneHash(phone nudgewire.Phone, hash func(...string) int64) int64 {
+func phoneHash[P ~string](phone P, hash func(...string) int64) int64 {
 	return cmp.Or(hash("phone", string(phone)), 1)
 }
 
