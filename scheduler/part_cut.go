@@ -217,6 +217,14 @@ func addLate(all []nudgewire.Excluded, x nudgewire.Excluded) []nudgewire.Exclude
 // cut makes the file of a part as it may leave now, with that many rows at the most; 0 for as many as fit.
 func (w *working) cut(ctx context.Context, p *nudgewire.Part, first int64) (*cutting, error) {
 	c := &cutting{ask: w.ask, columns: w.run.Columns, most: w.brakes().MaxSize, first: first}
+	// A buffer that grows by itself is half empty in the end, and leaves as much behind.
+	if t := &w.run.Tally; t.Kept > 0 {
+		rows := p.Rows
+		if first > 0 {
+			rows = min(rows, first)
+		}
+		c.file.Grow(int(min(c.most.Bytes(), t.Bytes/t.Kept*rows*21/20)))
+	}
 	return c, c.cut(ctx, w.Store, p)
 }
 

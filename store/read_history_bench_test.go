@@ -47,8 +47,8 @@ func history(b *testing.B, messages, events int) (path string) {
 			'{"template":"cart_reminder","language":"en","variables":["Ana","Enamel mug","https://shop.example.com/cart/c0ffee"]}',
 			'accepted', 1700000000000000 + i, 1700000000000000 + i, 1700000000000000 + i, 1700000000000000 + i, 1, 'a1b2c3d4', '' || (90071992547409930 + i), 'delivered',
 			1700000000000000 + i, 1700000000000000 + i, 4, 1700000000000000 + i, 1700000000000000 + i FROM n`},
-		{events, from + ` INSERT INTO events SELECT i, i / 1024, 19000 + i / 200000, random(), 'shopify', 'cart.updated', 'carts/update', 'webhook-' || i, '',
-			'4477' || (10000000 + i), '', 1700000000000000 + i, 1700000000000000 + i FROM n`},
+		{events, from + ` INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at, content_type, content)
+			SELECT i, random(), 'shopify', 'cart.updated', 'carts/update', 'webhook-' || i, '4477' || (10000000 + i), '', 1700000000000000 + i, 1700000000000000 + i, '', x'' FROM n`},
 	} {
 		if fill.rows > 0 {
 			if err := execOn(conn, fmt.Sprintf(fill.sql, fill.rows)); err != nil {
