@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-
-	"github.com/nudgewire/nudgewire"
 )
 
 // What is known of contacts leaves with their order to be forgotten, and with their age.
