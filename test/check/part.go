@@ -78,14 +78,23 @@ func (p *part) beat() {
 	for _, name := range longest(p.running, func(t *tested) time.Time { return t.began }) {
 		t := p.running[name]
 		words := []string{name + " " + p.took(t.began)}
-		for _, test := range longest(t.tests, func(at time.Time) time.Time { return at }) {
-			if !strings.Contains(test, "/") {
-				words = append(words, test+" "+p.took(t.tests[test]))
-			}
+		for _, test := range longest(t.innermost(), func(at time.Time) time.Time { return at }) {
+			words = append(words, test+" "+p.took(t.tests[test]))
 		}
 		what = append(what, strings.Join(words, ", "))
 	}
 	p.say("   %s so far; running: %s", p.took(p.began), strings.Join(what, "; "))
+}
+
+// innermost are the tests that run and wait for no subtest.
+func (t *tested) innermost() map[string]time.Time {
+	out := maps.Clone(t.tests)
+	for test := range t.tests {
+		for i := strings.LastIndexByte(test, '/'); i > 0; i = strings.LastIndexByte(test[:i], '/') {
+			delete(out, test[:i])
+		}
+	}
+	return out
 }
 
 // longest are the names of those that began first.

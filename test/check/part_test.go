@@ -105,7 +105,7 @@ func TestItIsNeverSilentForLong(t *testing.T) {
 			t.Fatalf("silent for %s: %s", now.Sub(last), out)
 		}
 	}
-	if said := out.String(); !strings.Contains(said, "20s of test so far") || !strings.Contains(said, "running: store 29s, TestSlow 29s\n") || strings.Contains(said, "TestWaits") {
+	if said := out.String(); !strings.Contains(said, "20s of test so far") || !strings.Contains(said, "running: store 29s, TestSlow/sub 29s\n") || strings.Contains(said, "TestWaits") {
 		t.Errorf("%s", said)
 	}
 }
