@@ -40,9 +40,10 @@ type tested struct {
 }
 
 const (
-	quiet    = 20 * time.Second // in which nothing was said, until it is said what runs
-	mostSaid = 100              // lines of a test that failed, the last ones
-	mostRun  = 3                // tests and packages that a heartbeat names
+	quiet       = 20 * time.Second // in which nothing was said, until it is said what runs
+	mostSaid    = 100              // lines of a test that failed, the last ones
+	mostRun     = 3                // tests and packages that a heartbeat names
+	mostSkipped = 20               // tests that are named
 )
 
 // module is cut off the names of packages.
@@ -152,7 +153,9 @@ func (p *part) ofTest(name string, t *tested, e event) {
 	case "pause":
 		delete(t.tests, e.Test)
 	case "output":
-		t.said[e.Test] = lastOf(append(t.said[e.Test], e.Output))
+		if !strings.HasPrefix(e.Output, "=== ") { // which says no more than the action
+			t.said[e.Test] = lastOf(append(t.said[e.Test], e.Output))
+		}
 	case "pass":
 		t.passed++
 	case "skip":
@@ -195,7 +198,7 @@ func lastOf(lines []string) []string { return lines[max(0, len(lines)-mostSaid):
 func plainOf(lines []string) string {
 	var out []string
 	for _, line := range lines {
-		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "---") {
 			out = append(out, line)
 		}
 	}
@@ -214,7 +217,11 @@ func (p *part) end(err error) (good bool) {
 		if p.noSkip {
 			words, good = words+", and must run here", false
 		}
-		p.say("%s: %s:\n  %s", p.name, words, strings.Join(p.skipped, "\n  "))
+		named := p.skipped[:min(len(p.skipped), mostSkipped)]
+		if more := len(p.skipped) - len(named); more > 0 {
+			named = append(named, fmt.Sprintf("and %d more", more))
+		}
+		p.say("%s: %s:\n  %s", p.name, words, strings.Join(named, "\n  "))
 	}
 	word := "ok"
 	if !good {

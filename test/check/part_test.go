@@ -48,13 +48,16 @@ func TestAPackageThatEndedHasALine(t *testing.T) {
 func TestWhatFailedIsToldAtTheEnd(t *testing.T) {
 	p, out, now := newTestPart("test")
 	good, said := play(p, out, now, errors.New("exit status 1"),
-		testLine("run", "TestA", ""), testLine("output", "TestA", `,"Output":"a_test.go:3: it is 4\n"`), testLine("run", "TestB", ""), testLine("output", "TestB", `,"Output":"b is fine\n"`),
+		testLine("run", "TestA", ""), testLine("output", "TestA", `,"Output":"=== RUN   TestA\n"`), testLine("output", "TestA", `,"Output":"a_test.go:3: it is 4\n"`), testLine("run", "TestB", ""), testLine("output", "TestB", `,"Output":"b is fine\n"`),
 		testLine("pass", "TestB", ""), testLine("fail", "TestA", ""), testLine("run", "TestC", ""), testLine("output", "TestC", `,"Output":"panic: cut off\n"`),
 		packageLine("output", `,"Output":"FAIL\n"`), packageLine("fail", `,"Elapsed":1`), "and more")
 	if good || strings.Contains(said, "b is fine") {
 		t.Errorf("%v: %s", good, said)
 	}
 	_, told, _ := strings.Cut(said, "what failed said:")
+	if strings.Contains(told, "===") {
+		t.Errorf("it says what says nothing: %s", told)
+	}
 	for _, want := range []string{"-- store", "a_test.go:3: it is 4", "panic: cut off", "== test: FAILED (exit status 1)"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("the end does not say %q: %s", want, said)
@@ -81,6 +84,17 @@ func TestASkippedTestIsNamedAndMayFailThePart(t *testing.T) {
 		if good == noSkip || !strings.Contains(said, "store TestA: a_test.go:9: no browser") {
 			t.Errorf("noskip %v: %v: %s", noSkip, good, said)
 		}
+	}
+}
+
+func TestOfManySkippedTestsSomeAreNamed(t *testing.T) {
+	p, out, now := newTestPart("test")
+	var lines []string
+	for range mostSkipped + 5 {
+		lines = append(lines, testLine("skip", "TestA", ""))
+	}
+	if _, said := play(p, out, now, nil, lines...); strings.Count(said, "store TestA") != mostSkipped || !strings.Contains(said, "and 5 more") {
+		t.Error(said)
 	}
 }
 
