@@ -75,7 +75,7 @@ func TestTheDescriptionIsHeldToTheAnswers(t *testing.T) {
 	}
 }
 
-// Generators that read OpenAPI 3.0 know no null among types, and no word of 3.1; tools/openapi/try has one make a client.
+// Generators that read OpenAPI 3.0 know no null among types, and no word of 3.1; test/openapi/try has one make a client.
 func TestTheDescriptionIsToldAsGeneratorsReadIt(t *testing.T) {
 	h, everything := lively(t), server.Who{Name: "ann", Scopes: server.Scopes, From: server.FromSocket}
 	read := func(version string) map[string]any {

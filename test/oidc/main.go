@@ -1,5 +1,5 @@
 // Command provider is the example server of zitadel/oidc on 127.0.0.1 alone: a real provider of identities with the client "web" and
-// the user test-user@localhost, for tools/oidc/try.
+// the user test-user@localhost, for test/oidc/try.
 package main
 
 import (

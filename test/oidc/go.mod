@@ -1,4 +1,4 @@
-module github.com/nudgewire/nudgewire/tools/oidc
+module github.com/nudgewire/nudgewire/test/oidc
 
 go 1.26.0
 
