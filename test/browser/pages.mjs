@@ -23,6 +23,7 @@ export const pages = [
   {name: 'message-limited', path: one('message', 'limited'), heading: 'Message', sees: ['1 of 1 per day']},
   {name: 'message-halted', path: one('message', 'halted'), heading: 'Message', sees: ['trigger "vip" is halted']},
   {name: 'people', path: '/people', heading: 'People', sees: ['Type a phone']},
+  {name: 'people-found', path: '/people?find=a', heading: 'People', sees: ['Who is like that', 'Farid', 'Lena']},
   {name: 'person', shown: {as: 'console-people', way: 'dark'}, path: '/people?phone=%2B447700900103', heading: 'People', sees: ['cart_reminder', 'cancelled by shop.order.created', 'delivered'], viewer: {path: '/people', sees: []}},
   {name: 'person-stopped', path: '/people?phone=%2B447700900110', heading: 'People', sees: ['Blocked', 'opted out', 'withdrawn'], viewer: {path: '/people', sees: []}},
   {name: 'person-nobody', path: '/people?phone=%2B447700900999', heading: 'People', sees: ['See what was not taken'], viewer: {path: '/people', sees: []}},
