@@ -342,7 +342,7 @@ func (s suite) totalsOutlivePayloads(t *testing.T) {
 	l.mustAccept(bought(purchase{"shop", "order.paid", "1", "2", "Ada", "ada@example.com", ada, noon, nil}))
 	l.mustAccept(bought(purchase{"shop", "order.paid", "2", "2", "Bob", "", bob, noon.Add(10 * day), nil}))
 	l.readAll()
-	keep := store.Retention{Payloads: day, Decisions: 2 * day, Events: 200 * day, Phones: 100 * day}
+	keep := store.Retention{Payloads: day, Facts: 2 * day, Decisions: 2 * day, Events: 200 * day, Phones: 100 * day}
 	retain := func(days int) {
 		t.Helper()
 		now := noon.Add(time.Duration(days) * day)
@@ -355,6 +355,7 @@ func (s suite) totalsOutlivePayloads(t *testing.T) {
 	l.readAll()
 	same(t, "without payloads", []string{"shop Ada ada@example.com 1 #1 2EUR"}, l.known(ada))
 	same(t, "found", []string{"447700900123 by e-mail"}, l.found("ada@example.com"))
+	same(t, "found by what only facts said", []string(nil), l.found("2"))
 	retain(120)
 	same(t, "of whom nothing came for long", []string(nil), l.known(bob))
 	same(t, "of whom something came", []string{"shop Ada ada@example.com 1 #1 2EUR"}, l.known(ada))

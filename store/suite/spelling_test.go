@@ -103,7 +103,7 @@ func (s suite) aSpellingGoesWithThePhone(t *testing.T) {
 		"masked": func(l *ledger) error {
 			now := noon.Add(181 * day)
 			l.at(now)
-			_, err := l.Retain(l.ctx, store.Retention{Payloads: 30 * day, Decisions: 90 * day, Attempts: 90 * day, Phones: 180 * day}, now)
+			_, err := l.Retain(l.ctx, store.Retention{Payloads: 30 * day, Facts: 90 * day, Decisions: 90 * day, Attempts: 90 * day, Phones: 180 * day}, now)
 			return err
 		},
 		"forgotten": func(l *ledger) error {
