@@ -81,10 +81,10 @@ func (t *tx) decided(d *nudgewire.Decision, c *nudgewire.Contact) {
 }
 
 // messageShadowed says that a message would have been queued, but for the mode of its trigger.
-func (t *tx) messageShadowed(p *party) { t.countMessage(p, hourShadowed, "") }
+func (t *tx) messageShadowed(p *eventLabels) { t.countMessage(p, hourShadowed, "") }
 
 // messageQueued says that a message is new, and when it is due.
-func (t *tx) messageQueued(id nudgewire.MessageID, p *party, due int64, reason string) {
+func (t *tx) messageQueued(id nudgewire.MessageID, p *eventLabels, due int64, reason string) {
 	t.counts[countMessages]++
 	t.countMessage(p, hourQueued, "")
 	t.note(nudgewire.AboutMessage, string(nudgewire.StateWaiting), nudgewire.Change{Message: id, State: string(nudgewire.StateWaiting), Reason: reason}, false)
@@ -92,7 +92,7 @@ func (t *tx) messageQueued(id nudgewire.MessageID, p *party, due int64, reason s
 }
 
 // messageNamed says that the answer to an upload named a message, which is new.
-func (t *tx) messageNamed(p *party) {
+func (t *tx) messageNamed(p *eventLabels) {
 	t.counts[countFollowed]++
 	t.countMessage(p, string(nudgewire.StateAccepted), "")
 }
@@ -106,7 +106,7 @@ func (t *tx) heldBack(v *nudgewire.Verdict) {
 }
 
 // messageState says what a message became, when it was something before. waiting is that it waits once more.
-func (t *tx) messageState(id nudgewire.MessageID, p *party, state nudgewire.State, reason string, class nudgewire.ErrorClass) {
+func (t *tx) messageState(id nudgewire.MessageID, p *eventLabels, state nudgewire.State, reason string, class nudgewire.ErrorClass) {
 	t.counts[stateCounts[state]]++
 	what := string(state)
 	if state == nudgewire.StateWaiting {
@@ -131,16 +131,16 @@ var stateCounts = map[nudgewire.State]counter{
 }
 
 // mayHaveArrived says that a contact may have a message although it waits again, or has ended, at that time.
-func (t *tx) mayHaveArrived(p *party, at int64) { t.peers.reached(p.account, p.phone, at) }
+func (t *tx) mayHaveArrived(p *eventLabels, at int64) { t.peers.noteRecipient(p.account, p.phone, at) }
 
 // messageTaken says that the service took a message, or with answered false that a person says so.
-func (t *tx) messageTaken(m *nudgewire.Message, p *party, answered bool) {
+func (t *tx) messageTaken(m *nudgewire.Message, p *eventLabels, answered bool) {
 	m.Phone, m.Account = p.phone, p.account
 	if answered && !m.Tracked() {
 		t.counts[countUntracked]++
 	}
 	t.messageStatus(m, "", known(m), p, m.StatusAt)
-	t.peers.reached(m.Account, m.Phone, micro(m.AcceptedAt))
+	t.peers.noteRecipient(m.Account, m.Phone, micro(m.AcceptedAt))
 }
 
 // messagePolled says what a look at a message brought.
@@ -153,7 +153,7 @@ func (t *tx) messagePolled(p *nudgewire.Poll, l *polled) {
 
 // messageStatus says what the service told of a message at that time. before is its status until then, "" where it was just taken; p is asked
 // only where there is news.
-func (t *tx) messageStatus(m *nudgewire.Message, before nudgewire.Status, n news, p *party, at time.Time) {
+func (t *tx) messageStatus(m *nudgewire.Message, before nudgewire.Status, n news, p *eventLabels, at time.Time) {
 	if n != (news{}) {
 		t.countNews(n, p, m, at)
 	}

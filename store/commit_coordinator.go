@@ -42,7 +42,7 @@ type coordinator interface {
 	// contacts are those that messages of an account were accepted for since then or may have reached, and those on its files.
 	contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error)
 	// reached tells of a message that is accepted in this transaction, or ends there, or waits again, although it may have been taken.
-	reached(account string, phone nudgewire.Phone, at int64)
+	noteRecipient(account string, phone nudgewire.Phone, at int64)
 	// filesCount is called where a file of a run counts from now on, or with no where it does not any more.
 	filesCount(yes bool)
 
@@ -103,7 +103,7 @@ func (t *tx) find(first, last, hash int64) (ids []int64, err error) {
 }
 
 // lockPlans locks what the plans look for and what they add.
-func (t *tx) lockPlans(plans ...*readyPlan) error {
+func (t *tx) lockPlans(plans ...*encodedPlan) error {
 	t.locked = t.locked[:0]
 	for _, p := range plans {
 		if t.locked = append(t.locked, p.hash); p.content != 0 {

@@ -31,8 +31,8 @@ const (
 	aboutJob       = "job"
 )
 
-// A party is what counts tell messages apart by.
-type party struct {
+// A eventLabels is what counts tell messages apart by.
+type eventLabels struct {
 	about    string // aboutTrigger or aboutJob
 	name     string
 	template string // or the name of a campaign; "" for a text
@@ -42,25 +42,25 @@ type party struct {
 	account string
 }
 
-// partyOf is that of a message with an event, or with none: then it is of a row of a job.
-func partyOf(event int64, trigger, template string, phone nudgewire.Phone) party {
-	p := party{aboutTrigger, trigger, template, phones.TariffCountry(string(phone)), phone, ""}
+// labelsOf is that of a message with an event, or with none: then it is of a row of a job.
+func labelsOf(event int64, trigger, template string, phone nudgewire.Phone) eventLabels {
+	p := eventLabels{aboutTrigger, trigger, template, phones.TariffCountry(string(phone)), phone, ""}
 	if event == 0 && trigger != nudgewire.ByHand {
 		p.about = aboutJob
 	}
 	return p
 }
 
-func partyOfMessage(d *nudgewire.Message) party {
-	p := partyOf(int64(d.EventID), d.Trigger, templateOf(&d.Send), d.Phone)
+func partyOfMessage(d *nudgewire.Message) eventLabels {
+	p := labelsOf(int64(d.EventID), d.Trigger, templateOf(&d.Send), d.Phone)
 	p.account = d.Account
 	return p
 }
 
 // scanParty reads partyColumns.
-func scanParty(r *row) party {
+func scanParty(r *row) eventLabels {
 	event, trigger, phone, account, send := r.int(), r.text(), r.phone(), r.text(), r.text()
-	p := partyOf(event, trigger, sendsTemplate(send), phone)
+	p := labelsOf(event, trigger, sendsTemplate(send), phone)
 	p.account = account
 	return p
 }
@@ -154,12 +154,12 @@ func (t *tx) countHour(k hourKey, n int64) {
 }
 
 // countMessage counts what happened to a message.
-func (t *tx) countMessage(p *party, what, class string) {
+func (t *tx) countMessage(p *eventLabels, what, class string) {
 	t.countHour(hourKey{p.about, what, p.name, p.template, p.country, class}, 1)
 }
 
 // countNews counts what is new in a message.
-func (t *tx) countNews(n news, p *party, m *nudgewire.Message, at time.Time) {
+func (t *tx) countNews(n news, p *eventLabels, m *nudgewire.Message, at time.Time) {
 	if n.sent {
 		t.counts[countSent]++
 	}

@@ -28,9 +28,9 @@ type writer struct {
 type shared struct {
 	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
 	recent      recentOff
-	marks       phoneMarks
+	marks       erasureHashes
 	calls       calls
-	beat        beat
+	beat        heartbeat
 	rejected    rejected
 	hourKnown   hourKnown
 	unusedKnown unusedKnown
@@ -99,8 +99,8 @@ type batch struct {
 	named        map[string]int64  // see countNamed
 	hours        map[hourKey]int64 // see countHour
 	unused       map[unusedKey]unused
-	trimRejected bool             // see message_rejected.go
-	heard        map[string]heard // see error_texts.go
+	trimRejected bool                     // see message_rejected.go
+	heard        map[string]errorTextSeen // see error_texts.go
 	audited      []*AuditEntry
 
 	dues, polls waits
@@ -199,7 +199,7 @@ func together(ops []*waiting) (n int) {
 func (o *waiting) runIn(t *tx) error {
 	o.err = nil
 	err := contain(o.run, t)
-	if _, same := errors.AsType[unchanged](err); same {
+	if _, same := errors.AsType[noWrite](err); same {
 		o.err, err = err, nil
 	}
 	return err

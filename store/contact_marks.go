@@ -28,8 +28,8 @@ import (
 // keySize is the length of the key, in bytes.
 const keySize = 32
 
-// phoneMarks makes those hashes. Until somebody is forgotten it has no key and costs one atomic read.
-type phoneMarks struct {
+// erasureHashes makes those hashes. Until somebody is forgotten it has no key and costs one atomic read.
+type erasureHashes struct {
 	data string      // the database, beside which the key lies
 	any  atomic.Bool // somebody is forgotten
 	mu   sync.Mutex
@@ -45,10 +45,10 @@ func (e *LostKeyError) Error() string {
 		`restore it from the backup that the database came from. If it is gone for good, put a new one there: openssl rand -hex 32`
 }
 
-func (m *phoneMarks) path() string { return m.data + ".forgotten-key" }
+func (m *erasureHashes) path() string { return m.data + ".forgotten-key" }
 
 // load reads the key where somebody is forgotten.
-func (m *phoneMarks) load(ctx context.Context, s *Store) error {
+func (m *erasureHashes) load(ctx context.Context, s *Store) error {
 	return s.rows(ctx, `SELECT mark FROM forgotten LIMIT 1`, nil, func(*row) error {
 		m.any.Store(true)
 		return m.need(false)
@@ -56,7 +56,7 @@ func (m *phoneMarks) load(ctx context.Context, s *Store) error {
 }
 
 // need has the key ready, and makes one where there is none yet and that may be.
-func (m *phoneMarks) need(create bool) error {
+func (m *erasureHashes) need(create bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.key != nil {
@@ -108,9 +108,9 @@ func writeKey(path string, key []byte) error {
 }
 
 // of is the mark of a phone; the key must be there.
-func (m *phoneMarks) of(phone nudgewire.Phone) string { return m.hash(string(phone)) }
+func (m *erasureHashes) of(phone nudgewire.Phone) string { return m.hash(string(phone)) }
 
-func (m *phoneMarks) hash(text string) string {
+func (m *erasureHashes) hash(text string) string {
 	h := hmac.New(sha256.New, m.key)
 	h.Write([]byte(text))
 	return hex.EncodeToString(h.Sum(nil))
@@ -144,7 +144,7 @@ func (t *tx) everForgotten(phone nudgewire.Phone) (at int64, byHand, allowed boo
 }
 
 // usedKey stands for the dedupe key of an event that is forgotten: nobody reads it there, and the same request is known again.
-func (m *phoneMarks) usedKey(key string) string {
+func (m *erasureHashes) usedKey(key string) string {
 	if strings.HasPrefix(key, usedKeys) {
 		return key // it is one already
 	}

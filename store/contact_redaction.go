@@ -141,7 +141,7 @@ func (s *Store) DecideRedaction(ctx context.Context, connector string, carryOut 
 	err = s.write(ctx, laneWork, func(t *tx) error {
 		n, err := t.exec(decideRedactionSQL, connector, micro(done.At))
 		if err == nil && n == 0 {
-			return unchanged{nudgewire.ErrNotFound}
+			return noWrite{nudgewire.ErrNotFound}
 		}
 		if err == nil {
 			t.audit(&order)

@@ -33,8 +33,8 @@ type ErrorText struct {
 	Message  nudgewire.MessageID // whose the newest was
 }
 
-// heard is what a group adds to a row of error_texts.
-type heard struct {
+// errorTextSeen is what a group adds to a row of error_texts.
+type errorTextSeen struct {
 	sample           string
 	rejected, failed int64
 	id               nudgewire.MessageID
@@ -54,7 +54,7 @@ func (t *tx) hear(words string, id nudgewire.MessageID, failed, forget bool) {
 	}, words)
 	text := foldText(words)
 	if t.heard == nil {
-		t.heard = map[string]heard{}
+		t.heard = map[string]errorTextSeen{}
 	}
 	h := t.heard[text]
 	if h.sample, h.id = cut(words, maxErrorText), id; forget {

@@ -22,10 +22,10 @@ var (
 	ErrForgotten = errors.New("its variables are not kept (keep_variables: false), so it cannot be sent again; resolve it as accepted or drop, and have the sender make a new one")
 )
 
-// unchanged is the error of an op that changed nothing: the batch of such an op is committed all the same.
-type unchanged struct{ error }
+// noWrite is the error of an op that changed nothing: the batch of such an op is committed all the same.
+type noWrite struct{ error }
 
-func (u unchanged) Unwrap() error { return u.error }
+func (u noWrite) Unwrap() error { return u.error }
 
 // wrap adds what was done to err, as fmt.Errorf does; nil stays nil.
 func wrap(err error, format string, args ...any) error {

@@ -22,7 +22,7 @@ import (
 // Errors: ErrOverloaded and ErrClosed (nothing was stored), ErrUnanswered where ctx ended during the commit, a *PanicError from Settle, or
 // what the disk said.
 func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire.Receipt, error) {
-	ready := make([]readyPlan, len(plans))
+	ready := make([]encodedPlan, len(plans))
 	for i := range plans {
 		if err := ready[i].prepare(&plans[i], s.hash); err != nil {
 			return nil, err
@@ -44,14 +44,14 @@ func (s *Store) Accept(ctx context.Context, plans []nudgewire.Plan) ([]nudgewire
 
 // An acceptance is the events of one request.
 type acceptance struct {
-	ready    []readyPlan
+	ready    []encodedPlan
 	receipts []nudgewire.Receipt
 }
 
 // acceptAll stores the events of several requests. What is stored about any of them is read for all at once, and each is settled on what
 // the one before left.
 func (t *tx) acceptAll(all []*acceptance, settle Settle) error {
-	plans := make([]*readyPlan, 0, len(all))
+	plans := make([]*encodedPlan, 0, len(all))
 	for _, one := range all {
 		for i := range one.ready {
 			plans = append(plans, &one.ready[i])
@@ -75,9 +75,9 @@ func (t *tx) acceptAll(all []*acceptance, settle Settle) error {
 	return err
 }
 
-// A readyPlan is a plan with all that can be worked out before the commit, by the caller's
+// A encodedPlan is a plan with all that can be worked out before the commit, by the caller's
 // own processor: the flusher is one for all.
-type readyPlan struct {
+type encodedPlan struct {
 	plan      *nudgewire.Plan
 	hash      int64
 	content   int64 // hash of the content key; 0 where there is none
@@ -94,12 +94,12 @@ type readyProposal struct {
 	keyless     int64   // hash of the memory for what of the phone has no key
 	others      []int64 // hashes of the other keys
 	clauses     string
-	readySend
+	encodedSend
 	steps []readyStep // instead of the one send, of a sequence
 }
 
-// A readySend is what a message sends, encoded.
-type readySend struct {
+// A encodedSend is what a message sends, encoded.
+type encodedSend struct {
 	send  string
 	ended string // what takes the place of send; "" where it stays
 }
@@ -117,7 +117,7 @@ func (r *readyProposal) hashes(all []int64) []int64 {
 	return all
 }
 
-func (p *readyPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64) error {
+func (p *encodedPlan) prepare(plan *nudgewire.Plan, hash func(...string) int64) error {
 	plan.Forget()
 	e := &plan.Event
 	if e.DedupeKey == "" {
@@ -167,12 +167,12 @@ func (r *readyProposal) prepare(w *nudgewire.Proposal, hash func(...string) int6
 	if len(w.Steps) > 0 {
 		return r.prepareSteps(w.Steps)
 	}
-	r.readySend = readySending(&w.Message.Send)
+	r.encodedSend = readySending(&w.Message.Send)
 	return nil
 }
 
-func readySending(s *nudgewire.Send) readySend {
-	r := readySend{send: string(appendSend(make([]byte, 0, 256), s))}
+func readySending(s *nudgewire.Send) encodedSend {
+	r := encodedSend{send: string(appendSend(make([]byte, 0, 256), s))}
 	if s.Forget {
 		r.send, r.ended = apart+r.send, endedSend(s)
 	}
@@ -185,7 +185,7 @@ var errNoDueTime = errors.New("a message without a due time")
 func settles(o nudgewire.Outcome) bool { return o == nudgewire.Planned || o == nudgewire.Cancelling }
 
 // accept stores one plan.
-func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
+func (t *tx) accept(p *encodedPlan, settle Settle) (nudgewire.Receipt, error) {
 	e := &p.plan.Event
 	first, err := t.duplicateOf(p, p.hash)
 	if err == nil && first == 0 && p.content != 0 {
@@ -230,7 +230,7 @@ func (t *tx) accept(p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
 var insertEventSQL = statementOf(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, content)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
 
-func (t *tx) insertEvent(p *readyPlan) (id int64, err error) {
+func (t *tx) insertEvent(p *encodedPlan) (id int64, err error) {
 	if id, err = t.allocate(eventIDs); err != nil {
 		return 0, err
 	}
@@ -253,7 +253,7 @@ func (t *tx) insertEvent(p *readyPlan) (id int64, err error) {
 }
 
 // decide settles proposal i of p and carries the settlement out.
-func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (nudgewire.Decision, error) {
+func (t *tx) decide(p *encodedPlan, i int, id nudgewire.EventID, settle Settle) (nudgewire.Decision, error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	d := proposal.Decision
 	d.EventID = id
@@ -298,7 +298,7 @@ func (t *tx) decide(p *readyPlan, i int, id nudgewire.EventID, settle Settle) (n
 	}
 	t.decided(&d, &p.plan.Event.Contact)
 	if d.Outcome == nudgewire.Shadowed {
-		of := partyOf(int64(id), d.Trigger, templateOf(&proposal.Message.Send), p.plan.Event.Contact.Phone)
+		of := labelsOf(int64(id), d.Trigger, templateOf(&proposal.Message.Send), p.plan.Event.Contact.Phone)
 		t.messageShadowed(&of)
 	}
 	return d, nil
@@ -322,7 +322,7 @@ var outcomeCounts = map[nudgewire.Outcome]counter{
 // carryOut does exactly what a settlement says, and returns the message that now holds
 // the event's content, 0 for none, and of a sequence the others that do. An order about a message that does not wait is a fault
 // of Settle and fails the whole plan.
-func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (queued nudgewire.MessageID, later []nudgewire.MessageID, err error) {
+func (t *tx) carryOut(p *encodedPlan, i int, id nudgewire.EventID, done *nudgewire.Settlement) (queued nudgewire.MessageID, later []nudgewire.MessageID, err error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
@@ -337,7 +337,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 			return 0, nil, fmt.Errorf("cancel message %d: %w", c, err)
 		}
 		t.foreseen.forget(c)
-		t.messageState(c, &d.party, nudgewire.StateCancelled, byEvent(e, id), "")
+		t.messageState(c, &d.eventLabels, nudgewire.StateCancelled, byEvent(e, id), "")
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {
@@ -350,7 +350,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 		}
 	}
 	if done.Restart != 0 {
-		if err := t.restart(proposal, ready, ready.readySend, &proposal.Message, id, done.Restart, done.DueAt); err != nil {
+		if err := t.restart(proposal, ready, ready.encodedSend, &proposal.Message, id, done.Restart, done.DueAt); err != nil {
 			return 0, nil, fmt.Errorf("restart message %d: %w", done.Restart, err)
 		}
 		queued = done.Restart
@@ -359,7 +359,7 @@ func (t *tx) carryOut(p *readyPlan, i int, id nudgewire.EventID, done *nudgewire
 	case len(done.Renew) > 0 || done.Insert && len(proposal.Steps) > 0:
 		return t.carrySteps(proposal, ready, id, done)
 	case done.Insert:
-		queued, err = t.insertMessage(proposal, ready, ready.readySend, &proposal.Message, id)
+		queued, err = t.insertMessage(proposal, ready, ready.encodedSend, &proposal.Message, id)
 	}
 	return queued, nil, err
 }
@@ -380,7 +380,7 @@ var insertMessageSQL = statementOf(`INSERT INTO messages (id, event_id, event_at
 			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as, other_keys, run_id, replaces)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
 
-func (t *tx) insertMessage(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Message, event nudgewire.EventID) (nudgewire.MessageID, error) {
+func (t *tx) insertMessage(proposal *nudgewire.Proposal, ready *readyProposal, what encodedSend, enqueue *nudgewire.Message, event nudgewire.EventID) (nudgewire.MessageID, error) {
 	id, err := t.allocate(messageIDs)
 	if err != nil {
 		return 0, fmt.Errorf("message: %w", err)
@@ -399,7 +399,7 @@ func (t *tx) insertMessage(proposal *nudgewire.Proposal, ready *readyProposal, w
 
 // queued makes a new message known, by its key and by its phone.
 func (t *tx) queued(id int64, ready *readyProposal, of nudgewire.Correlation, d *nudgewire.Message, due int64) error {
-	p := partyOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
+	p := labelsOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
 	p.account = d.Account
 	t.messageQueued(nudgewire.MessageID(id), &p, due, "")
 	if !t.triggers[of.Trigger] {
@@ -425,7 +425,7 @@ var restartSQL = statementOf(`UPDATE messages SET event_id = ?2, phone = ?3, cat
 
 // restart gives the waiting message id the content of enqueue, due at the given time. Where it is due at another time than
 // the proposal says, its expiry moves by as much.
-func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what readySend, enqueue *nudgewire.Message, event nudgewire.EventID, id nudgewire.MessageID, due time.Time) error {
+func (t *tx) restart(proposal *nudgewire.Proposal, ready *readyProposal, what encodedSend, enqueue *nudgewire.Message, event nudgewire.EventID, id nudgewire.MessageID, due time.Time) error {
 	expires := enqueue.ExpiresAt
 	if due.IsZero() {
 		due = enqueue.DueAt

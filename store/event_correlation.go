@@ -238,7 +238,7 @@ func (t *tx) mayFail(id nudgewire.MessageID) (may bool, err error) {
 // A correlatedRow is a message as its correlation key sees it.
 type correlatedRow struct {
 	nudgewire.Waiting
-	party
+	eventLabels
 	state        nudgewire.State
 	trigger, key string
 	others       string // its other keys, by line
@@ -252,7 +252,7 @@ func scanCorrelated(r *row) (d correlatedRow) {
 	d.ID, d.state = nudgewire.MessageID(r.int()), nudgewire.State(r.text())
 	d.trigger, d.key, d.others = r.text(), r.text(), r.text()
 	d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
-	d.Step, d.party = int(r.int()), scanParty(r)
+	d.Step, d.eventLabels = int(r.int()), scanParty(r)
 	return d
 }
 
@@ -296,7 +296,7 @@ func (f *foreseen) clear() { *f = foreseen{} }
 func (f *foreseen) forget(id nudgewire.MessageID) { delete(f.rows, int64(id)) }
 
 // foresee reads what the plans find under their hashes: most find nothing, and ask nothing.
-func (t *tx) foresee(plans []*readyPlan) (err error) {
+func (t *tx) foresee(plans []*encodedPlan) (err error) {
 	f := &t.foreseen
 	*f = foreseen{events: map[int64]eventKey{}, rows: map[int64]correlatedRow{}, ends: map[int64][]remembered{}}
 	var ids []int64

@@ -33,7 +33,7 @@ func phoneHash[P ~string](phone P, hash func(...string) int64) int64 {
 // duplicateOf is the event under hash with this connector and one of its two keys that was received since a moment,
 // microseconds; 0 when there is none. Days are only where to look, tomorrow's too, for a clock that was put back across
 // midnight: the moment decides.
-func (t *tx) duplicateOf(p *readyPlan, hash int64) (first nudgewire.EventID, err error) {
+func (t *tx) duplicateOf(p *encodedPlan, hash int64) (first nudgewire.EventID, err error) {
 	e, since := &p.plan.Event, p.since()
 	ids, err := t.find(max(since/dayMicros, firstDay), p.received/dayMicros+1, hash)
 	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
@@ -53,7 +53,7 @@ func (t *tx) duplicateOf(p *readyPlan, hash int64) (first nudgewire.EventID, err
 }
 
 // since is how far back an event's keys are remembered.
-func (p *readyPlan) since() int64 {
+func (p *encodedPlan) since() int64 {
 	return p.received - cmp.Or(p.plan.Window.Microseconds(), usualWindow)
 }
 

@@ -99,7 +99,7 @@ func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error 
 		at := max(micro(r.At), 1)
 		n, err := t.exec(retryLookupSQL, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
 		if err == nil && n == 0 {
-			err = unchanged{nudgewire.ErrClaimLost}
+			err = noWrite{nudgewire.ErrClaimLost}
 		}
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (s *Store) RetryLookup(ctx context.Context, r nudgewire.LookupRetry) error 
 // again. ErrClaimLost, and nothing is stored, when l is not claimed by that attempt any more:
 // somebody else has it, or has ended it.
 func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nudgewire.Plan) (nudgewire.Receipt, error) {
-	var ready readyPlan
+	var ready encodedPlan
 	if err := ready.prepare(&plan, s.hash); err != nil {
 		return nudgewire.Receipt{}, err
 	}
@@ -128,7 +128,7 @@ func (s *Store) Complete(ctx context.Context, l nudgewire.PendingLookup, plan nu
 		}
 		n, err := t.exec(endLookupSQL, int64(l.EventID), int64(l.Attempt))
 		if err == nil && n == 0 {
-			err = unchanged{nudgewire.ErrClaimLost}
+			err = noWrite{nudgewire.ErrClaimLost}
 		}
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ var (
 )
 
 // complete writes what was found into the event and settles its proposals.
-func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (nudgewire.Receipt, error) {
+func (t *tx) complete(l *nudgewire.PendingLookup, p *encodedPlan, settle Settle) (nudgewire.Receipt, error) {
 	id, e := l.EventID, &p.plan.Event
 	if at, _, _, err := t.everForgotten(e.Contact.Phone); err != nil {
 		return nudgewire.Receipt{}, err
@@ -213,7 +213,7 @@ func (t *tx) complete(l *nudgewire.PendingLookup, p *readyPlan, settle Settle) (
 
 // cancelsByPerson reports whether a cancellation by key, which was carried out when its event came, ends something more now that
 // it is known whose it is: what of that phone has no key. If there is nothing, it is remembered for what comes.
-func (t *tx) cancelsByPerson(p *readyPlan, i int, id nudgewire.EventID) (more bool, err error) {
+func (t *tx) cancelsByPerson(p *encodedPlan, i int, id nudgewire.EventID) (more bool, err error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	facts, err := t.facts(proposal, ready)
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *Store) AddRows(ctx context.Context, owner string, run nudgewire.RunID, 
 			return err
 		}
 		if r.State != nudgewire.RunBuilding || r.Owner != owner {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		for i := range rows {
 			one := &rows[i]

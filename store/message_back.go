@@ -14,8 +14,8 @@ import (
 // through putBack, which looks there first: in the same commit, so that the event came before and is
 // met, or comes after and finds a message that waits.
 
-// A comeback is what a message would wait with again.
-type comeback struct {
+// A requeue is what a message would wait with again.
+type requeue struct {
 	reason       string
 	due, expires int64
 	at           int64
@@ -57,7 +57,7 @@ var putBackSQL = statementOf(`UPDATE messages SET state = ?2, reason = ?3, due_a
 // putBack makes a message wait again and says what it is from then on: waiting; cancelled when an
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
-func (t *tx) putBack(d *nudgewire.Message, c comeback) (nudgewire.State, error) {
+func (t *tx) putBack(d *nudgewire.Message, c requeue) (nudgewire.State, error) {
 	reason := c.reason
 	state, why, err := t.meanwhile(d)
 	if err != nil {

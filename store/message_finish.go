@@ -83,7 +83,7 @@ var (
 // finishAll ends claims. lost says of each that its attempt does not hold it any more.
 func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 	lost = make([]error, len(all))
-	of := make([]*party, len(all)) // nil of what is not held
+	of := make([]*eventLabels, len(all)) // nil of what is not held
 	messages := make([]nudgewire.Message, len(all))
 	waits := make([]nudgewire.Message, len(all))
 	var ended, late, again []int
@@ -137,7 +137,7 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 		switch {
 		case err != nil:
 		case !held:
-			lost[i] = unchanged{nudgewire.ErrClaimLost}
+			lost[i] = noWrite{nudgewire.ErrClaimLost}
 		case a.Words != "" || a.Class != nudgewire.ErrorUnknown:
 			err = t.heedAttempt(a, phone)
 		}
@@ -146,7 +146,7 @@ func (t *tx) finishAll(all []*nudgewire.Attempt) (lost []error, err error) {
 }
 
 // finished writes what follows from the end of a claim, but for one that waits again. m is what the service took.
-func (t *tx) finished(a *nudgewire.Attempt, p *party, m *nudgewire.Message) error {
+func (t *tx) finished(a *nudgewire.Attempt, p *eventLabels, m *nudgewire.Message) error {
 	t.messageState(a.MessageID, p, a.State, a.Reason, a.Class)
 	plain := a.State == nudgewire.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {
@@ -191,7 +191,7 @@ func (t *tx) finishWaiting(a *nudgewire.Attempt, d *nudgewire.Message) (held boo
 	if a.PutOff && !expires.IsZero() {
 		expires = expires.Add(moment(due).Sub(d.DueAt))
 	}
-	state, err := t.putBack(d, comeback{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
+	state, err := t.putBack(d, requeue{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
 	if err != nil {
 		return false, err
 	}

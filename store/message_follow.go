@@ -76,7 +76,7 @@ func (t *tx) follow(r *nudgewire.Run, p *nudgewire.Part, first func(string, time
 		if p.Phones != nil {
 			phone, _ = nudgewire.PhoneOf(p.Phones[i])
 		}
-		of := partyOf(0, r.Job, r.CampaignName, phone)
+		of := labelsOf(0, r.Job, r.CampaignName, phone)
 		of.account = r.Account
 		t.messageNamed(&of)
 		err := t.put(insertNamedSQL, append([]any{

@@ -107,7 +107,7 @@ func (t *tx) finishPolls(s *Store, all []*nudgewire.Poll) (lost []error, err err
 	}
 	for i, p := range all {
 		if err == nil && looks[i].before == "" {
-			lost[i] = unchanged{nudgewire.ErrNotFound}
+			lost[i] = noWrite{nudgewire.ErrNotFound}
 		} else if err == nil {
 			err = t.finishPoll(s, p, &looks[i])
 		}
@@ -120,7 +120,7 @@ type polled struct {
 	message nudgewire.Message
 	before  nudgewire.Status
 	news    news
-	of      party // where there is news
+	of      eventLabels // where there is news
 }
 
 func (t *tx) finishPoll(s *Store, p *nudgewire.Poll, l *polled) error {

@@ -119,10 +119,10 @@ func (t *tx) replan(c *replan, n *Replans) error {
 	n.Anew++
 	to := &c.to.Anew.Message
 	t.leavesDue(to.Account, micro(to.DueAt))
-	what := c.ready.readySend
+	what := c.ready.encodedSend
 	if len(c.ready.steps) > 0 {
 		step, rule := &c.ready.steps[0], &c.to.Anew.Steps[0].Rule
-		what = step.readySend
+		what = step.encodedSend
 		if err := t.put(insertStepSQL, int64(d.ID), int64(d.ID), int64(rule.Of), step.conditions, rule.Wait); err != nil {
 			return err
 		}

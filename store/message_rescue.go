@@ -153,7 +153,7 @@ func (t *tx) lapse(d *nudgewire.Message, now time.Time, owner string, known bool
 		t.messageState(d.ID, &p, state, reason, "")
 		return t.put(lapseSQL, int64(d.ID), reason, micro(now), string(state))
 	}
-	_, err := t.putBack(d, comeback{
+	_, err := t.putBack(d, requeue{
 		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
 		doubtful: true, keepOwner: true,
 	})

@@ -45,7 +45,7 @@ func (s *Store) Resolve(ctx context.Context, id nudgewire.MessageID, r nudgewire
 	return s.order(ctx, id, nudgewire.StateInDoubt, func(t *tx, d *nudgewire.Message) error {
 		done, err := t.resolveOne(d, r, reason)
 		if err == nil && !done {
-			err = unchanged{ErrForgotten}
+			err = noWrite{ErrForgotten}
 		}
 		return err
 	})
@@ -83,7 +83,7 @@ func (t *tx) resolveOne(d *nudgewire.Message, r nudgewire.Resolution, reason str
 		if !expires.IsZero() {
 			expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
 		}
-		_, err = t.putBack(d, comeback{reason: reason, due: t.at, expires: micro(expires), at: t.at, anew: true, keepOwner: true})
+		_, err = t.putBack(d, requeue{reason: reason, due: t.at, expires: micro(expires), at: t.at, anew: true, keepOwner: true})
 	case nudgewire.ResolveAccepted:
 		t.messageState(d.ID, &p, nudgewire.StateAccepted, reason, "")
 		m := nudgewire.Message{ID: d.ID, Reason: reason}
@@ -107,9 +107,9 @@ func (s *Store) order(ctx context.Context, id nudgewire.MessageID, want nudgewir
 		case err != nil:
 			return err
 		case found.ID == 0:
-			return unchanged{nudgewire.ErrNotFound}
+			return noWrite{nudgewire.ErrNotFound}
 		case found.State != want:
-			return unchanged{&StateError{ID: id, State: found.State, Want: want}}
+			return noWrite{&StateError{ID: id, State: found.State, Want: want}}
 		}
 		return do(t, &found)
 	})

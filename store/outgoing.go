@@ -187,7 +187,7 @@ func (s *Store) FinishOutgoing(ctx context.Context, e nudgewire.OutgoingEnd) err
 		case err != nil:
 			return err
 		case n == 0:
-			return unchanged{nudgewire.ErrClaimLost}
+			return noWrite{nudgewire.ErrClaimLost}
 		case e.Error == "" && e.State == nudgewire.OutgoingWaiting: // cut off by a stop
 		case e.Error == "":
 			err = t.put(receiverWellSQL, receiver, at)

@@ -32,8 +32,8 @@ func (e *CutOffNodeError) Error() string {
 		e.Since.UTC().Format(time.TimeOnly)+" UTC")
 }
 
-// A beat is what keeps the row of one owner alive. Its zero value is none, and never stops anybody.
-type beat struct {
+// A heartbeat is what keeps the row of one owner alive. Its zero value is none, and never stops anybody.
+type heartbeat struct {
 	mu    sync.Mutex
 	owner string
 	stop  context.CancelFunc
@@ -73,7 +73,7 @@ func aliveNow(owner string) string {
 }
 
 // begin has owner live from now on, in place of the one of before: a folder has one process at a time.
-func (b *beat) begin(ctx context.Context, s *Store, owner string) error {
+func (b *heartbeat) begin(ctx context.Context, s *Store, owner string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.owner == owner {
@@ -102,7 +102,7 @@ func (b *beat) begin(ctx context.Context, s *Store, owner string) error {
 	return nil
 }
 
-func (b *beat) say(ctx context.Context, s *Store, owner string) error {
+func (b *heartbeat) say(ctx context.Context, s *Store, owner string) error {
 	ctx, cancel := context.WithTimeout(ctx, nodeBeat)
 	defer cancel()
 	began := time.Now()
@@ -155,7 +155,7 @@ func (b *beat) say(ctx context.Context, s *Store, owner string) error {
 }
 
 // load is what was done in the last minute.
-func (b *beat) load(now time.Time) (events, calls int64) {
+func (b *heartbeat) load(now time.Time) (events, calls int64) {
 	b.loads = append(b.loads, load{now, b.events.Load(), b.calls.Load()})
 	for len(b.loads) > 1 && now.Sub(b.loads[0].at) > loadOver {
 		b.loads = b.loads[1:]
@@ -227,7 +227,7 @@ func (s *Store) Leads() bool {
 }
 
 // check is a *CutOffNodeError where others may take this process for dead.
-func (b *beat) check() error {
+func (b *heartbeat) check() error {
 	if last := b.last.Load(); last != nil && time.Since(*last) > nodeLease-nodeMargin {
 		return &CutOffNodeError{*last}
 	}
@@ -236,19 +236,19 @@ func (b *beat) check() error {
 
 // mayBury reports whether this process may take for dead whose lease has ended: the database has been there for as long as a lease, so
 // who lives had the time to say so. After an outage all leases have ended.
-func (b *beat) mayBury() bool {
+func (b *heartbeat) mayBury() bool {
 	last, since := b.last.Load(), b.since.Load()
 	return last != nil && time.Since(*last) <= beatGap && time.Since(*since) >= nodeLease
 }
 
 // end says goodbye: what is left is anybody's at once.
-func (b *beat) end(s *Store) {
+func (b *heartbeat) end(s *Store) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.goodbye(s)
 }
 
-func (b *beat) goodbye(s *Store) {
+func (b *heartbeat) goodbye(s *Store) {
 	if b.stop == nil {
 		return
 	}

@@ -231,7 +231,7 @@ func (s *Store) holdsAgain(ctx context.Context) error {
 }
 
 // loadAll reads the marks of forgotten contacts, and the key that all nodes make them with.
-func (m *phoneMarks) loadAll(ctx context.Context, s *Store) error {
+func (m *erasureHashes) loadAll(ctx context.Context, s *Store) error {
 	err := s.rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *row) (err error) {
 		if m.key, err = hex.DecodeString(r.text()); err != nil || len(m.key) != keySize {
 			return errors.New("the table forgotten_key is damaged, and without it those who were forgotten are not known again; restore it from the backup that the database came from")

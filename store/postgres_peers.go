@@ -254,7 +254,7 @@ func (m *manyWriters) contacts(t *tx, account string, since int64, hash func(...
 // reachLock is what those lock who ask how many contacts an account reached.
 func reachLock(account string, hash func(...string) int64) int64 { return hash("reach", account) }
 
-func (m *manyWriters) reached(string, nudgewire.Phone, int64) {}
+func (m *manyWriters) noteRecipient(string, nudgewire.Phone, int64) {}
 
 func (m *manyWriters) filesCount(bool) {}
 

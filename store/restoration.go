@@ -432,7 +432,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 					}
 					continue
 				}
-				state, err := t.putBack(&d, comeback{
+				state, err := t.putBack(&d, requeue{
 					reason: "not sent: whoever had the data was lost at " + lost.UTC().Format(time.DateTime) + " UTC, before it was due",
 					due:    micro(d.DueAt), expires: micro(d.ExpiresAt), at: t.at,
 				})

@@ -146,14 +146,14 @@ func (s *Store) ApproveRun(ctx context.Context, id nudgewire.RunID, approve func
 			return err
 		}
 		if r.ID == 0 {
-			return unchanged{nudgewire.ErrNotFound}
+			return noWrite{nudgewire.ErrNotFound}
 		}
 		was := r.State
 		if err := approve(&r); err != nil {
-			return unchanged{err}
+			return noWrite{err}
 		}
 		if r.State != was && !was.May(r.State) {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		args, err := runArgs(&r)
 		if err == nil {
@@ -203,7 +203,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r nudgewire.Run, from 
 		allowed := old.ID != 0 && slices.Contains(from, old.State) && (by == "" || old.Owner == by) &&
 			(old.State == r.State || old.State.May(r.State))
 		if !allowed {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		if err := t.put(updateRunSQL, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
@@ -338,7 +338,7 @@ func (s *Store) Renew(ctx context.Context, id nudgewire.RunID, owner string, unt
 			return err
 		}
 		if r.ID == 0 || r.Owner != owner {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		r.LeaseEnd = moment(micro(until))
 		err = t.put(leaseRunSQL, int64(id), owner, micro(until))

@@ -45,7 +45,7 @@ func (s *Store) enqueue(ctx context.Context, run nudgewire.RunID, first int64, a
 			return err
 		}
 		if r.State != nudgewire.RunUploading {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		known, err := t.rowsQueued(run, first, first+int64(len(rows)))
 		if err != nil {
@@ -130,7 +130,7 @@ func (t *tx) enqueueRows(run nudgewire.RunID, first int64, rows []nudgewire.Mess
 		err := t.enqueueRow(id+int64(i), &rows[i], sends[i], 0)
 		if err == nil && rows[i].State == nudgewire.StateDropped { // its contact may not get it any more
 			err = t.put(dropSQL, id+int64(i), rows[i].Reason, t.at)
-			p := partyOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
+			p := labelsOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
 			t.messageState(nudgewire.MessageID(id+int64(i)), &p, nudgewire.StateDropped, rows[i].Reason, "")
 		}
 		if err != nil {
@@ -151,7 +151,7 @@ func (t *tx) enqueueRow(id int64, d *nudgewire.Message, send string, replaces nu
 		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces)); err != nil {
 		return err
 	}
-	p := partyOf(0, d.Trigger, sendsTemplate(send), d.Phone)
+	p := labelsOf(0, d.Trigger, sendsTemplate(send), d.Phone)
 	p.account = d.Account
 	t.messageQueued(nudgewire.MessageID(id), &p, due, d.Reason)
 	return nil

@@ -155,7 +155,7 @@ func (s *Store) ClaimPart(ctx context.Context, c nudgewire.PartClaim) (p nudgewi
 			return err
 		}
 		if r.State != nudgewire.RunUploading || r.Owner != c.Owner || p.State != nudgewire.PartWaiting || p.Attempt != c.Part.Attempt {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		if same, err := t.asAt(&c, asked); err != nil || !same {
 			return err
@@ -289,7 +289,7 @@ func (s *Store) FinishPart(ctx context.Context, p nudgewire.Part) error {
 			return err
 		}
 		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == nudgewire.PartWaiting {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		t.partState(&r, &old, p.State, int64(len(p.MessageIDs)))
 		err = t.put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),

@@ -34,7 +34,7 @@ func (s *Store) ResolvePart(ctx context.Context, from nudgewire.RunState, r nudg
 		allowed := old.State == from && part.State == nudgewire.PartInDoubt && part.Attempt == p.Attempt && part.State.May(p.State) &&
 			(stays || old.State == nudgewire.RunPartial)
 		if !allowed {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		t.partState(&old, &part, p.State, 0)
 		if err := t.put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {

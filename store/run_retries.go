@@ -41,7 +41,7 @@ func (s *Store) EnqueueRetries(ctx context.Context, run nudgewire.RunID, of []nu
 			return err
 		}
 		if r.State != nudgewire.RunUploading {
-			return unchanged{nudgewire.ErrMoved}
+			return noWrite{nudgewire.ErrMoved}
 		}
 		if total, err = t.newestRow(run); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 
 // A readyStep is a step with all that can be worked out before the commit.
 type readyStep struct {
-	readySend
+	encodedSend
 	conditions string
 }
 
@@ -52,9 +52,9 @@ func (t *tx) carrySteps(w *nudgewire.Proposal, ready *readyProposal, event nudge
 		d, id := &w.Steps[one.Step].Message, one.ID
 		what := &ready.steps[one.Step]
 		if id != 0 {
-			err = t.restart(w, ready, what.readySend, d, event, id, one.DueAt)
+			err = t.restart(w, ready, what.encodedSend, d, event, id, one.DueAt)
 		} else {
-			id, err = t.insertMessage(w, ready, what.readySend, d, event)
+			id, err = t.insertMessage(w, ready, what.encodedSend, d, event)
 		}
 		if err != nil {
 			return 0, nil, fmt.Errorf("step %d: %w", d.Step, err)

@@ -89,7 +89,7 @@ func (w *singleWriter) contacts(t *tx, account string, since int64, hash func(..
 	return c, nil
 }
 
-func (w *singleWriter) reached(account string, phone nudgewire.Phone, at int64) {
+func (w *singleWriter) noteRecipient(account string, phone nudgewire.Phone, at int64) {
 	if c := w.reach[account]; c != nil && phone != "" {
 		c.add(contactHash(phone, c.hash), at)
 	}

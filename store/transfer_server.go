@@ -237,7 +237,7 @@ func (s *dataServer) mark(ctx context.Context, to int64) error {
 
 // takeKey has forgotten contacts known by the key that lies beside a file's data.
 func (s *dataServer) takeKey(ctx context.Context, path string) error {
-	m := phoneMarks{data: path}
+	m := erasureHashes{data: path}
 	if _, err := os.Stat(m.path()); errors.Is(err, fs.ErrNotExist) {
 		return nil // nobody was ever forgotten: the file does not open without its key
 	}
@@ -253,7 +253,7 @@ func (s *dataServer) giveKey(ctx context.Context, path string) error {
 	var text string
 	err := s.conn.QueryRowContext(ctx, `SELECT key FROM forgotten_key`).Scan(&text)
 	if err == nil {
-		m := phoneMarks{data: path}
+		m := erasureHashes{data: path}
 		err = disk.WriteFile(m.path(), []byte(text+"\n"))
 	}
 	return wrap(err, "the key of forgotten contacts")
