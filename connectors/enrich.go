@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
@@ -55,7 +55,7 @@ func (c *Connector) Enriches() bool { return len(c.lookups) > 0 }
 //
 // An error means that a look-up is needed and cannot be made, however often it is tried: its
 // secret is not configured, or the payload lacks a value of the address.
-func (c *Connector) Lookup(e nudgewire.Event) (next Lookup, ok bool, err error) {
+func (c *Connector) Lookup(e messaging.Event) (next Lookup, ok bool, err error) {
 	l, v, err := c.next(&e)
 	if l == nil || err != nil {
 		return Lookup{}, false, err
@@ -72,7 +72,7 @@ func (c *Connector) Lookup(e nudgewire.Event) (next Lookup, ok bool, err error) 
 }
 
 // next is the first rule whose answer the event needs and does not have, with what it sees of the event; nil for none.
-func (c *Connector) next(e *nudgewire.Event) (*lookupRule, *view, error) {
+func (c *Connector) next(e *messaging.Event) (*lookupRule, *view, error) {
 	if len(c.lookups) == 0 {
 		return nil, nil, nil
 	}
@@ -115,7 +115,7 @@ func joins(item, into string) bool {
 
 // stored is the view of a stored event's item, searched by p. What was around the item
 // (headers, parameters, the rest of a batch) is gone.
-func (c *Connector) stored(e *nudgewire.Event, p *rawjson.Program) (*view, error) {
+func (c *Connector) stored(e *messaging.Event, p *rawjson.Program) (*view, error) {
 	item := string(bytes.TrimSpace(e.Payload))
 	if e.ContentType != jsonType {
 		item = string(rawjson.AppendString(nil, item))
@@ -137,7 +137,7 @@ func (v *view) search(p *rawjson.Program) error {
 	return p.Run(v.item, v.inItem)
 }
 
-func (l *lookupRule) needed(v *view, e *nudgewire.Event) bool {
+func (l *lookupRule) needed(v *view, e *messaging.Event) bool {
 	for _, c := range l.when {
 		switch {
 		case c.phone && (e.Contact.Phone != "") != c.want:
@@ -181,7 +181,7 @@ func (l *lookupRule) address(v *view) (string, error) {
 // the mapping finds now replaces what it found before, and what it does not find
 // stays, as the headers of the request are not there any more. Connector, kind, topic, dedupe
 // key and times are kept. An item that is no object is kept under "item" from then on.
-func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewire.Event, error) {
+func (c *Connector) Join(e messaging.Event, into string, answer []byte) (messaging.Event, error) {
 	answer = bytes.TrimSpace(trimBOM(answer))
 	if len(answer) == 0 || string(answer) == "null" {
 		return e, errors.New("the answer is empty")
@@ -202,7 +202,7 @@ func (c *Connector) Join(e nudgewire.Event, into string, answer []byte) (nudgewi
 	}
 	out := e
 	out.Payload, out.ContentType = []byte(v.item), jsonType
-	now := nudgewire.Event{Kind: e.Kind, Topic: e.Topic, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt}
+	now := messaging.Event{Kind: e.Kind, Topic: e.Topic, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt}
 	if e.Contact.Country != c.mapper.country {
 		now.Contact.Country = e.Contact.Country // the sender's word, which a number may need
 	}
@@ -233,7 +233,7 @@ func joinedItem(item, into, answer string) string {
 }
 
 // lay puts what was mapped now over what e holds. A default says less than what the sender said.
-func (m *mapper) lay(e, now *nudgewire.Event) {
+func (m *mapper) lay(e, now *messaging.Event) {
 	a, b := e.Contact, now.Contact
 	lay(&e.Contact, &now.Contact)
 	for _, one := range []struct {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
@@ -106,7 +106,7 @@ func TestMistakesInEnrichAreRefusedWithWords(t *testing.T) {
 }
 
 // one is the event that a body becomes.
-func one(t testing.TB, con *connectors.Connector, body string) nudgewire.Event {
+func one(t testing.TB, con *connectors.Connector, body string) messaging.Event {
 	t.Helper()
 	got, err := con.Receive(request(body, "Content-Type", "application/json"))
 	if err != nil || len(got.Events) != 1 {
@@ -246,13 +246,13 @@ enrich: [{into: lead, get: "https://api.example.com/c/{.}"}]
 
 func TestWithoutATokenNothingIsLookedUpAndTheSettingIsNamed(t *testing.T) {
 	con := mustCompile(t, "crm", connectors.Config{Preset: "hubspot", Secret: secret.New(testSecret)}, connectors.Options{})
-	e := nudgewire.Event{Kind: "contact.created", Topic: "contact.creation", Payload: []byte(`{"objectId":7}`), ContentType: "application/json"}
+	e := messaging.Event{Kind: "contact.created", Topic: "contact.creation", Payload: []byte(`{"objectId":7}`), ContentType: "application/json"}
 	_, ok, err := con.Lookup(e)
 	if ok || fmt.Sprint(err) != "was not looked up at api.hubapi.com: connectors.crm.token is not set" {
 		t.Errorf("%v %v", ok, err)
 	}
 	zoho := mustCompile(t, "zoho_crm", connectors.Config{Secret: secret.New(testSecret), OAuth: &connectors.OAuth{ClientID: "c", ClientSecret: secret.New("s")}}, connectors.Options{})
-	e = nudgewire.Event{Kind: "contact.created", Topic: "Leads.insert", Payload: []byte(`"7"`), ContentType: "application/json"}
+	e = messaging.Event{Kind: "contact.created", Topic: "Leads.insert", Payload: []byte(`"7"`), ContentType: "application/json"}
 	_, ok, err = zoho.Lookup(e)
 	if ok || fmt.Sprint(err) != "was not looked up at www.zohoapis.com: connectors.zoho_crm.oauth.refresh_token is not set" {
 		t.Errorf("%v %v", ok, err)
@@ -391,7 +391,7 @@ func TestPresetsLookUpWhatTheirSendersLeaveOut(t *testing.T) {
 			}
 			c.OAuth = &connectors.OAuth{ClientID: "c", ClientSecret: secret.New("s"), RefreshToken: secret.New("r")}
 			con := mustCompile(t, "crm", c, connectors.Options{})
-			e := nudgewire.Event{
+			e := messaging.Event{
 				Connector: "crm", Kind: tt.kind, Topic: tt.topic, DedupeKey: "k", ReceivedAt: time.Unix(1, 0),
 				Payload: []byte(tt.payload), ContentType: "application/json",
 			}
@@ -452,7 +452,7 @@ func TestATokenMayNameItsUser(t *testing.T) {
 			if con == nil {
 				t.Fatal(problems)
 			}
-			next, ok, err := con.Lookup(nudgewire.Event{Kind: "a", Payload: []byte(`{"id":1}`), ContentType: "application/json"})
+			next, ok, err := con.Lookup(messaging.Event{Kind: "a", Payload: []byte(`{"id":1}`), ContentType: "application/json"})
 			if !ok || err != nil || next.Auth.User != tt.user || next.Auth.Token.Reveal() != tt.word || next.Header.Get("X-User") != tt.header {
 				t.Errorf("%+v %v %v", next, ok, err)
 			}
@@ -464,7 +464,7 @@ func TestAnEntryChangesThePresetsAPI(t *testing.T) {
 	con := mustCompile(t, "intercom", connectors.Config{
 		Secret: secret.New(testSecret), Token: secret.New("tok"), APIURL: "https://api.eu.intercom.io",
 	}, connectors.Options{})
-	e := nudgewire.Event{Kind: "contact.created", Payload: []byte(`{"data":{"item":{"id":"a"}}}`), ContentType: "application/json"}
+	e := messaging.Event{Kind: "contact.created", Payload: []byte(`{"data":{"item":{"id":"a"}}}`), ContentType: "application/json"}
 	next, ok, err := con.Lookup(e)
 	if !ok || err != nil || next.URL != "https://api.eu.intercom.io/contacts/a" || next.Host != "api.eu.intercom.io" || next.Rate != 10 || next.Cache != time.Minute {
 		t.Errorf("%+v %v %v", next, ok, err)
@@ -481,7 +481,7 @@ func FuzzLookUpAndJoin(f *testing.F) {
 	f.Add(`{"id":"../..","lead":{}}`, `{"lead":1}`)
 	con := connector(f, lookupConfig+`enrich: [{into: lead, get: "https://api.example.com/c/{id}?x={type}&y={event.kind}", when: [phone == null]}]`)
 	f.Fuzz(func(t *testing.T, payload, answer string) {
-		e := nudgewire.Event{Connector: "x", Kind: "cart.updated", DedupeKey: "k", Payload: []byte(payload), ContentType: "application/json"}
+		e := messaging.Event{Connector: "x", Kind: "cart.updated", DedupeKey: "k", Payload: []byte(payload), ContentType: "application/json"}
 		next, ok, err := con.Lookup(e)
 		if ok {
 			u, bad := url.Parse(next.URL)

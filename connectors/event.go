@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // eventRule is a compiled EventRule and Dedupe.
@@ -84,9 +84,9 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		}
 	}
 	if out.Events == nil && c.items == nil {
-		out.Events = make([]nudgewire.Event, 0, 1)
+		out.Events = make([]messaging.Event, 0, 1)
 	}
-	out.Events = append(out.Events, nudgewire.Event{
+	out.Events = append(out.Events, messaging.Event{
 		Connector: c.name, Kind: v.kind, Topic: bounded(topic),
 		ReceivedAt: r.Now.UTC(),
 		Payload:    payload, ContentType: typ, History: c.config.History.holds(r.Now, c.options.Timezone),
@@ -259,7 +259,7 @@ func contentKey(topic string, payload []byte) string {
 
 // whatIsRead is a short hash of what an event says, as far as the connector reads it. Where a sender's clock has whole seconds, two saves
 // of one second differ in it, and a delivery that is repeated does not: that it is the same to the byte, few senders promise.
-func whatIsRead(ev *nudgewire.Event) string {
+func whatIsRead(ev *messaging.Event) string {
 	contact := ev.Contact
 	contact.PhoneProblem = ""
 	text, err := json.Marshal([]any{ev.Kind, contact, ev.Cart, ev.Order, ev.Deal, ev.Form, ev.Message, ev.Unread})

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -24,7 +24,7 @@ type rule struct {
 	op     string
 	right  string
 	null   bool
-	number nudgewire.Amount
+	number messaging.Amount
 }
 
 var ruleOps = []string{"==", "!=", ">=", "<=", ">", "<", " contains "}
@@ -64,7 +64,7 @@ func parseRule(text string) (*rule, error) {
 	}
 	switch t.op {
 	case ">", "<", ">=", "<=":
-		if t.number, err = nudgewire.ParseAmount(t.right); err != nil {
+		if t.number, err = messaging.ParseAmount(t.right); err != nil {
 			return nil, &syntaxFault{At: at, Msg: fmt.Sprintf("%s compares numbers, and %q is none", t.op, t.right), Hint: ruleHint}
 		}
 	}
@@ -112,7 +112,7 @@ func (t *rule) holds(v *view) bool {
 	case "contains":
 		return strings.Contains(strings.ToLower(got), strings.ToLower(t.right))
 	}
-	a, err := nudgewire.ParseAmount(got)
+	a, err := messaging.ParseAmount(got)
 	if err != nil || !a.Reported() {
 		return false
 	}

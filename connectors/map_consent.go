@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -40,14 +40,14 @@ func words(text string) map[string]bool {
 var oneSpelling = strings.NewReplacer(" ", "_", "-", "_")
 
 // consentWord reads one word: given or withdrawn, "" for not said. read is false for what is no word of consent.
-func consentWord(text string, says saying) (word nudgewire.Consent, read bool) {
+func consentWord(text string, says saying) (word messaging.Consent, read bool) {
 	text = oneSpelling.Replace(strings.ToLower(strings.TrimSpace(text)))
 	yes, no := yesWords[text], noWords[text]
 	switch {
 	case yes && says == saysWithdrawn, no && says == saysBoth:
-		return nudgewire.ConsentWithdrawn, true
+		return messaging.ConsentWithdrawn, true
 	case yes:
-		return nudgewire.ConsentGiven, true
+		return messaging.ConsentGiven, true
 	default:
 		return "", no || text == "" || unsaidWords[text]
 	}
@@ -55,7 +55,7 @@ func consentWord(text string, says saying) (word nudgewire.Consent, read bool) {
 
 // ConsentOf is the consent that a word states, as a field does that states a person's subscription: "yes", "SUBSCRIBED", "opted out".
 // said is false for what states none.
-func ConsentOf(text string) (word nudgewire.Consent, said bool) {
+func ConsentOf(text string) (word messaging.Consent, said bool) {
 	word, _ = consentWord(text, saysBoth)
 	return word, word != ""
 }
@@ -63,9 +63,9 @@ func ConsentOf(text string) (word nudgewire.Consent, said bool) {
 // consent reads what the event says of its contact's consent, in three words: given, withdrawn, and not said, which
 // changes nothing that is recorded. Of several paths a flag that withdraws counts first, then one that gives: who ticks
 // a box has the last word over a record of before.
-func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+func consent(e *messaging.Event, v *view, t *target, paths []*expr) {
 	accepts, known := t.consent(e)
-	var found nudgewire.Consent
+	var found messaging.Consent
 	unread := false
 	for _, p := range paths {
 		text, named := p.consentText(v)
@@ -80,15 +80,15 @@ func consent(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 			v.came(t, p.source, text, text)
 		}
 		switch {
-		case word == nudgewire.ConsentWithdrawn && p.says == saysWithdrawn:
+		case word == messaging.ConsentWithdrawn && p.says == saysWithdrawn:
 			*accepts, *known = false, true
 			return
-		case word == nudgewire.ConsentGiven, word != "" && found == "":
+		case word == messaging.ConsentGiven, word != "" && found == "":
 			found = word
 		}
 	}
-	if found != "" && (!unread || found == nudgewire.ConsentWithdrawn) { // what cannot be read may be a no
-		*accepts, *known = found == nudgewire.ConsentGiven, true
+	if found != "" && (!unread || found == messaging.ConsentWithdrawn) { // what cannot be read may be a no
+		*accepts, *known = found == messaging.ConsentGiven, true
 	}
 }
 

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // said is a contact's consent in one of the three words.
-func said(c nudgewire.Contact) string {
+func said(c messaging.Contact) string {
 	switch {
 	case !c.Consent:
 		return "not said"

@@ -3,26 +3,26 @@ package connectors
 import (
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // nouns are the parts of an event with the names of what the sender gave and left empty.
 var nouns = []struct {
 	prefix string
-	empty  func(*event) *nudgewire.Names
+	empty  func(*event) *messaging.Names
 }{
-	{"contact.", func(e *event) *nudgewire.Names { return &e.Contact.Empty }},
-	{"cart.", func(e *event) *nudgewire.Names { return &e.Cart.Empty }},
-	{"order.", func(e *event) *nudgewire.Names { return &e.Order.Empty }},
-	{"deal.", func(e *event) *nudgewire.Names { return &e.Deal.Empty }},
-	{"form.", func(e *event) *nudgewire.Names { return &e.Form.Empty }},
-	{"message.", func(e *event) *nudgewire.Names { return &e.Message.Empty }},
+	{"contact.", func(e *event) *messaging.Names { return &e.Contact.Empty }},
+	{"cart.", func(e *event) *messaging.Names { return &e.Cart.Empty }},
+	{"order.", func(e *event) *messaging.Names { return &e.Order.Empty }},
+	{"deal.", func(e *event) *messaging.Names { return &e.Deal.Empty }},
+	{"form.", func(e *event) *messaging.Names { return &e.Form.Empty }},
+	{"message.", func(e *event) *messaging.Names { return &e.Message.Empty }},
 }
 
 // noteEmpty notes that the target was given and is empty, which is another thing than not being given: no condition over a
 // field that a payload does not have can hold.
-func noteEmpty(e *nudgewire.Event, t *target) {
+func noteEmpty(e *messaging.Event, t *target) {
 	for i := range nouns {
 		if field, ok := strings.CutPrefix(t.name, nouns[i].prefix); ok {
 			names := nouns[i].empty(e)
@@ -33,7 +33,7 @@ func noteEmpty(e *nudgewire.Event, t *target) {
 }
 
 // givenEmpty notes a target of which nothing was taken, where one of its paths leads to something empty.
-func givenEmpty(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+func givenEmpty(e *messaging.Event, v *view, t *target, paths []*expr) {
 	for _, p := range paths {
 		if p.empty(v) {
 			noteEmpty(e, t)

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 )
 
@@ -81,7 +81,7 @@ func (m *mapper) plan(kind, topic string) *plan {
 }
 
 // fill maps the item that v sees into e, whose Kind and Topic are known.
-func (m *mapper) fill(e *nudgewire.Event, v *view) {
+func (m *mapper) fill(e *messaging.Event, v *view) {
 	v.badCountry, v.badLanguage, v.badZone = "", false, false
 	p := m.plan(e.Kind, e.Topic)
 	for i := range p.assignments {
@@ -104,7 +104,7 @@ func (m *mapper) fill(e *nudgewire.Event, v *view) {
 	e.Deal.Currency = strings.ToUpper(e.Deal.Currency)
 }
 
-func (m *mapper) assign(e *nudgewire.Event, v *view, a *assignment) {
+func (m *mapper) assign(e *messaging.Event, v *view, a *assignment) {
 	t := &targets[a.target]
 	switch t.kind {
 	case takesPhone:
@@ -187,7 +187,7 @@ func (k targetKind) strict() bool {
 
 // take gives the target one text; it reports false where the text is nothing the target can
 // be, so that the next path has its chance.
-func (m *mapper) take(e *nudgewire.Event, v *view, t *target, p *expr, text string) bool {
+func (m *mapper) take(e *messaging.Event, v *view, t *target, p *expr, text string) bool {
 	switch t.kind {
 	case takesText:
 		*t.text(e) = text
@@ -226,7 +226,7 @@ func (m *mapper) take(e *nudgewire.Event, v *view, t *target, p *expr, text stri
 		*t.text(e) = text
 	case takesSays:
 		switch said := strings.ToLower(text); said {
-		case nudgewire.SaysStop, nudgewire.SaysStart, nudgewire.SaysHelp:
+		case messaging.SaysStop, messaging.SaysStart, messaging.SaysHelp:
 			e.Message.Says = said
 		default:
 			return false
@@ -258,7 +258,7 @@ func personName(text string) string {
 }
 
 // tags takes the first list that is there.
-func (m *mapper) tags(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+func (m *mapper) tags(e *messaging.Event, v *view, t *target, paths []*expr) {
 	for _, p := range paths {
 		tags, unread := p.listOfTexts(v)
 		switch {
@@ -278,7 +278,7 @@ func (m *mapper) tags(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 }
 
 // ofCountry takes the first value that is there. One that names no country is remembered: no default takes its place.
-func (m *mapper) ofCountry(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+func (m *mapper) ofCountry(e *messaging.Event, v *view, t *target, paths []*expr) {
 	for _, p := range paths {
 		text := p.first(v)
 		if text == "" {
@@ -298,7 +298,7 @@ func (m *mapper) ofCountry(e *nudgewire.Event, v *view, t *target, paths []*expr
 
 // phone takes the first value that is there, and says why it is no phone number where it is none: another path is
 // for a sender who left that one empty, and may lead to somebody else.
-func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
+func (m *mapper) phone(e *messaging.Event, v *view, t *target, paths []*expr) {
 	for _, p := range paths {
 		text := p.first(v)
 		if text == "" {
@@ -313,7 +313,7 @@ func (m *mapper) phone(e *nudgewire.Event, v *view, t *target, paths []*expr) {
 		if number.Abroad != "" {
 			v.tell(fmt.Sprintf("%s is read as a number of %s: it has no + in front, and %s has none like it", p.source, number.Abroad, home.Country))
 		}
-		e.Contact.Phone, e.Contact.SentAs = nudgewire.PhoneOf(number.Digits)
+		e.Contact.Phone, e.Contact.SentAs = messaging.PhoneOf(number.Digits)
 		v.came(t, p.source, text, string(e.Contact.Phone))
 		return
 	}
@@ -345,7 +345,7 @@ const receivedKind = "message.received"
 
 // home is how a number without a plus sign at p is read: by the country beside it, else the contact's, else the
 // default. A country that is there and cannot be read leaves the number without one.
-func (m *mapper) home(e *nudgewire.Event, v *view, p *expr) phones.Home {
+func (m *mapper) home(e *messaging.Event, v *view, p *expr) phones.Home {
 	h := phones.Home{Country: m.country, Spelling: m.spelling}
 	said := v.badCountry
 	if p.country != nil {
@@ -363,7 +363,7 @@ func (m *mapper) home(e *nudgewire.Event, v *view, p *expr) phones.Home {
 }
 
 // complete derives what the payload lacks from what it has.
-func (m *mapper) complete(e *nudgewire.Event, v *view) {
+func (m *mapper) complete(e *messaging.Event, v *view) {
 	c := &e.Contact
 	switch {
 	case c.Name == "":

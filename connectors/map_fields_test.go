@@ -8,19 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // amounts are equal when they are written alike: 75.9 and 75.90 are not the same text.
 var amounts = cmp.Options{
-	cmp.Transformer("amount", func(a nudgewire.Amount) string { return a.String() }),
+	cmp.Transformer("amount", func(a messaging.Amount) string { return a.String() }),
 	cmp.Transformer("decimal", func(d decimal.Decimal) string { return d.String() }),
 }
 
-func price(t testing.TB, text string) nudgewire.Amount {
+func price(t testing.TB, text string) messaging.Amount {
 	t.Helper()
-	a, err := nudgewire.ParseAmount(text)
+	a, err := messaging.ParseAmount(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func price(t testing.TB, text string) nudgewire.Amount {
 }
 
 // mapped is the only event of a body under a preset, verified.
-func mapped(t testing.TB, preset, body string, headers ...string) nudgewire.Event {
+func mapped(t testing.TB, preset, body string, headers ...string) messaging.Event {
 	t.Helper()
 	c := ownConfig(t, preset, testSecret)
 	con := mustCompile(t, preset, c, connectors.Options{})
@@ -53,19 +53,19 @@ func TestAShopifyCheckoutIsMappedWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := nudgewire.Event{
+	want := messaging.Event{
 		Connector: "shopify", Kind: "cart.updated", Topic: "checkouts/update", DedupeKey: "a7d1c0de-0000-4000-8000-000000001001",
 		ContentKey: got.Events[0].ContentKey,
 		OccurredAt: mutationNow, ReceivedAt: mutationNow,
-		Contact: nudgewire.Contact{
+		Contact: messaging.Contact{
 			Phone: "447700900123", ID: "55001122334455661001", Name: "Ada River", FirstName: "Ada", LastName: "River",
 			Email: "ada.river@example.com", Language: "en-GB", Country: "GB",
 			AcceptsMarketing: true, Consent: true, AcceptsEmail: true, EmailConsent: true,
 		},
-		Cart: nudgewire.Cart{
+		Cart: messaging.Cart{
 			OtherIDs: []string{"chk-1001", "99001122334455661001", "crt-1001"},
 			ID:       "chk-1001", URL: "https://lantern-lane.example.com/checkouts/chk-1001/recover?key=try", Total: price(t, "75.90"), Currency: "GBP",
-			Items: []nudgewire.Item{
+			Items: []messaging.Item{
 				{ID: "8800112233441", SKU: "LAMP-OAK", Title: "Oak table lamp", Quantity: 2, Price: price(t, "34.50")},
 				{ID: "8800112233442", SKU: "BULB-W", Title: "Warm bulb", Quantity: 1, Price: price(t, "6.90")},
 			},
@@ -226,7 +226,7 @@ func TestWooCommerce(t *testing.T) {
 }
 
 func TestMoneyInTheSmallestUnit(t *testing.T) {
-	session := func(total, currency string) nudgewire.Event {
+	session := func(total, currency string) messaging.Event {
 		return mapped(t, "stripe", `{"id":"e","type":"checkout.session.completed","data":{"object":{"id":"cs","amount_total":`+total+`,"currency":"`+currency+`"}}}`)
 	}
 	for _, tt := range []struct{ total, currency, want string }{
@@ -278,7 +278,7 @@ func TestHubSpot(t *testing.T) {
 }
 
 func TestNamesAndLanguagesAndCountries(t *testing.T) {
-	contact := func(body string) nudgewire.Contact {
+	contact := func(body string) messaging.Contact {
 		t.Helper()
 		con := connector(t, openVerify+"map: {phone: phone, name: name, first_name: first, last_name: last, country: [country, {default: FR}], language: lang, timezone: tz, tags: tags}\ndefaults: {country: DE, language: de, timezone: Europe/Berlin}")
 		got, err := con.Receive(request(body))
@@ -318,7 +318,7 @@ func TestFormsKeepTheirAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := nudgewire.Form{ID: "tok1001", Name: "Call me back", Answers: map[string]string{"What is your first name?": "Bela", "Where can we reach you?": "+36201234567", "And your last name?": "Nagy"}}
+	want := messaging.Form{ID: "tok1001", Name: "Call me back", Answers: map[string]string{"What is your first name?": "Bela", "Where can we reach you?": "+36201234567", "And your last name?": "Nagy"}}
 	if diff := cmp.Diff(want, got.Events[0].Form); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

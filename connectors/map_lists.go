@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -44,13 +44,13 @@ func (l *eachList) unlisted(v *view, t *target) {
 }
 
 // items reads the lines of a cart or an order.
-func (l *eachList) items(v *view, t *target, currency string) []nudgewire.Item {
+func (l *eachList) items(v *view, t *target, currency string) []messaging.Item {
 	if l == nil {
 		return nil
 	}
-	out := make([]nudgewire.Item, 0, 4)
+	out := make([]messaging.Item, 0, 4)
 	l.run(v, func(entry *view) {
-		one := nudgewire.Item{
+		one := messaging.Item{
 			ID: l.part(entry, partID), SKU: l.part(entry, partSKU), Title: l.part(entry, partTitle),
 			URL: l.part(entry, partURL), Image: l.part(entry, partImage), Quantity: 1,
 		}
@@ -83,7 +83,7 @@ func (l *eachList) items(v *view, t *target, currency string) []nudgewire.Item {
 }
 
 // emptyParts names the parts of an entry that it gives and leaves empty; said is what it says of each.
-func (l *eachList) emptyParts(entry *view, said [partImage + 1]string) (names nudgewire.Names) {
+func (l *eachList) emptyParts(entry *view, said [partImage + 1]string) (names messaging.Names) {
 	for part, text := range said {
 		if text == "" && slices.ContainsFunc(l.parts[part], func(p *expr) bool { return p.empty(entry) }) {
 			names = append(names, eachParts[part])

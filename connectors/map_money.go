@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // minorPlaces is how many decimal places a currency's smallest unit has.
@@ -23,10 +23,10 @@ func minorPlaces(currency string) int32 {
 }
 
 // amount reads the text that e led to; minor amounts become units of the currency.
-func amount(text string, minor bool, currency string) (nudgewire.Amount, bool) {
-	a, err := nudgewire.ParseAmount(text)
+func amount(text string, minor bool, currency string) (messaging.Amount, bool) {
+	a, err := messaging.ParseAmount(text)
 	if err != nil || !a.Reported() {
-		return nudgewire.Amount{}, false
+		return messaging.Amount{}, false
 	}
 	if minor {
 		a = a.Shift(-minorPlaces(currency))

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // A Reading is how an event was read, for people.
@@ -59,7 +59,7 @@ func (v *view) came(t *target, source, text, value string) {
 func inOneLine(text string) string { return short(strings.Join(strings.Fields(text), " ")) }
 
 // seen is the value of a field as triggers see it.
-func (t *target) seen(e *nudgewire.Event, text string) string {
+func (t *target) seen(e *messaging.Event, text string) string {
 	switch {
 	case t.amount != nil:
 		return t.amount(e).String()

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // A targetKind says how a target takes its value.
@@ -35,14 +35,14 @@ const (
 type target struct {
 	name     string
 	kind     targetKind
-	text     func(*nudgewire.Event) *string
-	amount   func(*nudgewire.Event) *nudgewire.Amount
-	currency func(*nudgewire.Event) string // of an amount
-	items    func(*nudgewire.Event) *[]nudgewire.Item
-	consent  func(*nudgewire.Event) (accepts, known *bool)
+	text     func(*messaging.Event) *string
+	amount   func(*messaging.Event) *messaging.Amount
+	currency func(*messaging.Event) string // of an amount
+	items    func(*messaging.Event) *[]messaging.Item
+	consent  func(*messaging.Event) (accepts, known *bool)
 }
 
-type event = nudgewire.Event
+type event = messaging.Event
 
 // targets are in the order in which they are filled: a phone needs the country, an amount in
 // cents its currency.
@@ -69,11 +69,11 @@ var targets = []target{
 	{name: "cart.other_ids", kind: takesIDs},
 	{name: "cart.url", text: func(e *event) *string { return &e.Cart.URL }},
 	{
-		name: "cart.total", kind: takesAmount, amount: func(e *event) *nudgewire.Amount { return &e.Cart.Total },
+		name: "cart.total", kind: takesAmount, amount: func(e *event) *messaging.Amount { return &e.Cart.Total },
 		currency: func(e *event) string { return e.Cart.Currency },
 	},
 	{
-		name: "cart.items", kind: takesItems, items: func(e *event) *[]nudgewire.Item { return &e.Cart.Items },
+		name: "cart.items", kind: takesItems, items: func(e *event) *[]messaging.Item { return &e.Cart.Items },
 		currency: func(e *event) string { return e.Cart.Currency },
 	},
 	{name: "cart.expires_at", kind: takesTime},
@@ -85,11 +85,11 @@ var targets = []target{
 	{name: "order.status", text: func(e *event) *string { return &e.Order.Status }},
 	{name: "order.url", text: func(e *event) *string { return &e.Order.URL }},
 	{
-		name: "order.total", kind: takesAmount, amount: func(e *event) *nudgewire.Amount { return &e.Order.Total },
+		name: "order.total", kind: takesAmount, amount: func(e *event) *messaging.Amount { return &e.Order.Total },
 		currency: func(e *event) string { return e.Order.Currency },
 	},
 	{
-		name: "order.items", kind: takesItems, items: func(e *event) *[]nudgewire.Item { return &e.Order.Items },
+		name: "order.items", kind: takesItems, items: func(e *event) *[]messaging.Item { return &e.Order.Items },
 		currency: func(e *event) string { return e.Order.Currency },
 	},
 
@@ -98,7 +98,7 @@ var targets = []target{
 	{name: "deal.name", text: func(e *event) *string { return &e.Deal.Name }},
 	{name: "deal.stage", text: func(e *event) *string { return &e.Deal.Stage }},
 	{
-		name: "deal.amount", kind: takesAmount, amount: func(e *event) *nudgewire.Amount { return &e.Deal.Amount },
+		name: "deal.amount", kind: takesAmount, amount: func(e *event) *messaging.Amount { return &e.Deal.Amount },
 		currency: func(e *event) string { return e.Deal.Currency },
 	},
 	{name: "deal.owner", text: func(e *event) *string { return &e.Deal.Owner }},

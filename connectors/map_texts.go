@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -28,7 +28,7 @@ var textNames = []string{"name", "title", "label", "tag", "value", "text"}
 var wrapNames = []string{"data", "items", "nodes", "edges", "values", "results", "tags", "list"}
 
 // listOfTexts is what the expression leads to as a list; unread is what of it cannot be read, "" for nothing.
-func (e *expr) listOfTexts(v *view) (out nudgewire.Tags, unread string) {
+func (e *expr) listOfTexts(v *view) (out messaging.Tags, unread string) {
 	if e.from != fromItem && e.from != fromRoot {
 		return splitTexts(e.text(v)), ""
 	}
@@ -38,7 +38,7 @@ func (e *expr) listOfTexts(v *view) (out nudgewire.Tags, unread string) {
 	return e.textsFound(v)
 }
 
-func (e *expr) textsFound(v *view) (out nudgewire.Tags, unread string) {
+func (e *expr) textsFound(v *view) (out messaging.Tags, unread string) {
 	several := slices.ContainsFunc(e.path.steps, func(s step) bool { return s.kind == stepEvery })
 	for raw := range e.every(v) {
 		if several && raw[0] == '"' { // one of many
@@ -67,7 +67,7 @@ func (e *expr) textsFound(v *view) (out nudgewire.Tags, unread string) {
 const maxWraps = 4
 
 // readTexts reads a list of texts; read is false for a shape that is none of those above.
-func readTexts(raw string, depth int) (out nudgewire.Tags, read bool) {
+func readTexts(raw string, depth int) (out messaging.Tags, read bool) {
 	if depth > maxWraps {
 		return nil, false
 	}
@@ -91,7 +91,7 @@ func readTexts(raw string, depth int) (out nudgewire.Tags, read bool) {
 		if text == "true" || text == "false" {
 			return nil, false
 		}
-		return nudgewire.Tags{text}, true
+		return messaging.Tags{text}, true
 	}
 	if one := rawjson.Only(raw); one != "" {
 		return readTexts(one, depth+1)
@@ -115,7 +115,7 @@ func readTexts(raw string, depth int) (out nudgewire.Tags, read bool) {
 }
 
 // readEntry reads an entry of a list of several, whose text is one, whatever it holds.
-func readEntry(raw string, depth int) (nudgewire.Tags, bool) {
+func readEntry(raw string, depth int) (messaging.Tags, bool) {
 	if raw[0] == '{' {
 		return readObject(raw, depth)
 	}
@@ -123,11 +123,11 @@ func readEntry(raw string, depth int) (nudgewire.Tags, bool) {
 }
 
 // readObject reads an object that is an entry, that wraps a list, or that is a list by numbers.
-func readObject(raw string, depth int) (out nudgewire.Tags, read bool) {
+func readObject(raw string, depth int) (out messaging.Tags, read bool) {
 	for _, name := range textNames {
 		if value := rawjson.Member(raw, name); value != "" && value[0] != '{' && value[0] != '[' {
 			text := strings.TrimSpace(rawjson.Text(value))
-			return nudgewire.Tags{text}, text != ""
+			return messaging.Tags{text}, text != ""
 		}
 	}
 	if node := rawjson.Member(raw, "node"); node != "" && node[0] == '{' {
@@ -152,7 +152,7 @@ func readObject(raw string, depth int) (out nudgewire.Tags, read bool) {
 }
 
 // splitTexts reads one text that holds several, between , or ; or on lines.
-func splitTexts(text string) (out nudgewire.Tags) {
+func splitTexts(text string) (out messaging.Tags) {
 	for one := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
 		if one = strings.TrimSpace(one); one != "" {
 			out = append(out, one)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -25,7 +25,7 @@ type view struct {
 	one              bool       // the item is the only one of its request
 	entry            *view      // for the entries of lists, used again for each
 	readings         *[]Reading
-	of               *nudgewire.Event // the event at hand: what was given and cannot be read is noted there
+	of               *messaging.Event // the event at hand: what was given and cannot be read is noted there
 	badCountry       string           // what stands where its country should be and names none
 	badLanguage      bool             // there is a language that cannot be read
 	badZone          bool

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -160,12 +160,12 @@ func (l *wordList) has(s spelled, language string) bool {
 // says is what a message says of whether its writer wants more: what its sender says it means, what was written, and what the
 // button holds. A no counts before all else. A start is never read out of a longer message, and not where the sender's own word
 // for the meaning cannot be read: nobody is messaged by mistake.
-func (w *replyWords) says(e *nudgewire.Event) string {
+func (w *replyWords) says(e *messaging.Event) string {
 	given := e.Message.Says
 	read := given
 	for _, text := range []string{e.Message.Button, e.Message.Text} {
 		switch says := w.of(text, languageOf(e)); {
-		case says == nudgewire.SaysStop:
+		case says == messaging.SaysStop:
 			return says
 		case read == "" && !slices.Contains(e.Unreadable, "message.says"):
 			read = says
@@ -175,7 +175,7 @@ func (w *replyWords) says(e *nudgewire.Event) string {
 }
 
 // languageOf is the language that a contact is said to speak, else that of its number's country; "" where neither is known.
-func languageOf(e *nudgewire.Event) string {
+func languageOf(e *messaging.Event) string {
 	if said, _, _ := strings.Cut(e.Contact.Language, "-"); said != "" && !e.Guessed.Language {
 		return strings.ToLower(said)
 	}
@@ -193,11 +193,11 @@ func (w *replyWords) of(text, language string) string {
 		switch {
 		case s.plain == "":
 		case w.stop.has(s, language):
-			return nudgewire.SaysStop
+			return messaging.SaysStop
 		case w.start.has(s, language):
-			return nudgewire.SaysStart
+			return messaging.SaysStart
 		case w.help.has(s, language):
-			return nudgewire.SaysHelp
+			return messaging.SaysHelp
 		}
 	}
 	return ""

@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // saysOf is what a text says that a contact without a known language wrote.
 func saysOf(w *replyWords, text string) string {
-	return w.says(&nudgewire.Event{Message: nudgewire.Inbound{Text: text}})
+	return w.says(&messaging.Event{Message: messaging.Inbound{Text: text}})
 }
 
 func TestWhatAMessageSays(t *testing.T) {
@@ -93,7 +93,7 @@ func TestOrdinaryMessagesSayNothing(t *testing.T) {
 		{"end", "", "4520123456", ""},
 		{"end", "", "12125550177", "stop"},
 	} {
-		e := nudgewire.Event{Contact: nudgewire.Contact{Language: tt.speaks, Phone: nudgewire.Phone(tt.phone)}, Message: nudgewire.Inbound{Text: tt.word}}
+		e := messaging.Event{Contact: messaging.Contact{Language: tt.speaks, Phone: messaging.Phone(tt.phone)}, Message: messaging.Inbound{Text: tt.word}}
 		if got := usual().says(&e); got != tt.want {
 			t.Errorf("%q by %q of %s says %q, want %q", tt.word, tt.speaks, tt.phone, got, tt.want)
 		}
@@ -111,7 +111,7 @@ func TestWordsOfEveryLanguageInEverySpelling(t *testing.T) {
 		if len(l.please) == 0 {
 			t.Errorf("%s has no word for please", l.language)
 		}
-		for meaning, list := range map[string][]string{nudgewire.SaysStop: l.stop, nudgewire.SaysStart: l.start, nudgewire.SaysHelp: l.help} {
+		for meaning, list := range map[string][]string{messaging.SaysStop: l.stop, messaging.SaysStart: l.start, messaging.SaysHelp: l.help} {
 			if len(list) == 0 {
 				t.Errorf("%s has no word for %s", l.language, meaning)
 			}
@@ -168,7 +168,7 @@ func TestOfSeveralWordsTheNoCounts(t *testing.T) {
 		{"", "", "START", "", true},
 		{"", "", "STOP", "stop", true},
 	} {
-		e := nudgewire.Event{Message: nudgewire.Inbound{Text: tt.text, Button: tt.button, Says: tt.given}}
+		e := messaging.Event{Message: messaging.Inbound{Text: tt.text, Button: tt.button, Says: tt.given}}
 		if tt.unreadable {
 			e.Unreadable = []string{"message.says"}
 		}

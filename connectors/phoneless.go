@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -133,6 +133,6 @@ func (c *Connector) mappedPhone(kind, topic string) (lacks *lookupRule, may bool
 }
 
 // hasPhone reports whether the sender gave one, also one that cannot be read.
-func hasPhone(e *nudgewire.Event) bool {
+func hasPhone(e *messaging.Event) bool {
 	return e.Contact.Phone != "" || !strings.HasPrefix(e.Contact.PhoneProblem, noneIn) && !strings.HasPrefix(e.Contact.PhoneProblem, readsNone)
 }

@@ -3,12 +3,12 @@ package connectors_test
 import (
 	"testing"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 func TestHubSpotsGenericSubscriptions(t *testing.T) {
-	change := func(subscription, object, more string) nudgewire.Event {
+	change := func(subscription, object, more string) messaging.Event {
 		return itemsOf(t, "hubspot", `[{"eventId":71,"subscriptionId":82,"portalId":93,"occurredAt":1795163400000,"subscriptionType":"`+subscription+`","objectId":104,"objectTypeId":"`+object+`"`+more+`}]`)[0]
 	}
 	for _, tt := range []struct{ subscription, object, want string }{

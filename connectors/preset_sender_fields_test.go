@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // told is what a body says, in one line: the kind, then each field that has a value.
-func told(e *nudgewire.Event) string {
+func told(e *messaging.Event) string {
 	out := []string{e.Kind}
 	say := func(name, value string) {
 		if value != "" {

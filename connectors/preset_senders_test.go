@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // itemsOf are the events of a body under a preset, verified.
-func itemsOf(t testing.TB, preset, body string, headers ...string) []nudgewire.Event {
+func itemsOf(t testing.TB, preset, body string, headers ...string) []messaging.Event {
 	t.Helper()
 	con := mustCompile(t, preset, ownConfig(t, preset, testSecret), connectors.Options{})
 	r := request(body, append([]string{"Content-Type", "application/json"}, headers...)...)
@@ -72,15 +72,15 @@ func TestAPresetTellsItsTopicsItsConsentAndItsLookups(t *testing.T) {
 func TestFieldsWhereVendorsHaveThem(t *testing.T) {
 	for _, tt := range []struct {
 		name, preset, body string
-		want               func(e *nudgewire.Event) bool
+		want               func(e *messaging.Event) bool
 	}{
-		{"Adobe's article added to a quote", "adobe_commerce", `{"eventName":"sales_quote_add_item","data":{"quote_item":{"quote_id":"77","sku":"L"}}}`, func(e *nudgewire.Event) bool { return e.Cart.ID == "77" }},
-		{"Razorpay's own address is nobody's", "razorpay", `{"event":"payment_link.paid","payload":{"payment":{"entity":{"id":"p","email":"void@razorpay.com","contact":"+919876543210"}},"payment_link":{"entity":{"id":"l","customer":{"email":"ada@example.com"}}}}}`, func(e *nudgewire.Event) bool { return e.Contact.Email == "ada@example.com" }},
-		{"Razorpay's own address alone", "razorpay", `{"event":"payment.captured","payload":{"payment":{"entity":{"id":"p","email":"void@razorpay.com","contact":"+919876543210"}}}}`, func(e *nudgewire.Event) bool { return e.Contact.Email == "" }},
-		{"cash on delivery", "razorpay", `{"event":"payment.pending","payload":{"payment":{"entity":{"id":"p","method":"cod","contact":"+919876543210"}}}}`, func(e *nudgewire.Event) bool { return e.Kind == "order.created" }},
-		{"a pending card", "razorpay", `{"event":"payment.pending","payload":{"payment":{"entity":{"id":"p","method":"card"}}}}`, func(e *nudgewire.Event) bool { return e.Kind == "payment.pending" }},
-		{"PayPal's failed subscription", "paypal", `{"id":"w","event_type":"BILLING.SUBSCRIPTION.PAYMENT.FAILED","resource":{"id":"I-1","billing_info":{"last_failed_payment":{"amount":{"currency_code":"EUR","value":"9.99"}}}}}`, func(e *nudgewire.Event) bool { return e.Order.Total.String() == "9.99" && e.Order.Currency == "EUR" }},
-		{"an archived contact of Intercom", "intercom", `{"id":"n","topic":"contact.archived","data":{"item":{"id":"a"}}}`, func(e *nudgewire.Event) bool { return e.Kind == "contact.deleted" }},
+		{"Adobe's article added to a quote", "adobe_commerce", `{"eventName":"sales_quote_add_item","data":{"quote_item":{"quote_id":"77","sku":"L"}}}`, func(e *messaging.Event) bool { return e.Cart.ID == "77" }},
+		{"Razorpay's own address is nobody's", "razorpay", `{"event":"payment_link.paid","payload":{"payment":{"entity":{"id":"p","email":"void@razorpay.com","contact":"+919876543210"}},"payment_link":{"entity":{"id":"l","customer":{"email":"ada@example.com"}}}}}`, func(e *messaging.Event) bool { return e.Contact.Email == "ada@example.com" }},
+		{"Razorpay's own address alone", "razorpay", `{"event":"payment.captured","payload":{"payment":{"entity":{"id":"p","email":"void@razorpay.com","contact":"+919876543210"}}}}`, func(e *messaging.Event) bool { return e.Contact.Email == "" }},
+		{"cash on delivery", "razorpay", `{"event":"payment.pending","payload":{"payment":{"entity":{"id":"p","method":"cod","contact":"+919876543210"}}}}`, func(e *messaging.Event) bool { return e.Kind == "order.created" }},
+		{"a pending card", "razorpay", `{"event":"payment.pending","payload":{"payment":{"entity":{"id":"p","method":"card"}}}}`, func(e *messaging.Event) bool { return e.Kind == "payment.pending" }},
+		{"PayPal's failed subscription", "paypal", `{"id":"w","event_type":"BILLING.SUBSCRIPTION.PAYMENT.FAILED","resource":{"id":"I-1","billing_info":{"last_failed_payment":{"amount":{"currency_code":"EUR","value":"9.99"}}}}}`, func(e *messaging.Event) bool { return e.Order.Total.String() == "9.99" && e.Order.Currency == "EUR" }},
+		{"an archived contact of Intercom", "intercom", `{"id":"n","topic":"contact.archived","data":{"item":{"id":"a"}}}`, func(e *messaging.Event) bool { return e.Kind == "contact.deleted" }},
 	} {
 		if e := mapped(t, tt.preset, tt.body); !tt.want(&e) {
 			t.Errorf("%s: %s, %+v %+v %+v", tt.name, e.Kind, e.Contact, e.Cart, e.Order)

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // What says who is meant, whether something is sent and how much is never read as if it were not there. Every value of
@@ -80,7 +80,7 @@ func TestNoSpoiltValueOfAnyPresetIsReadAsMissing(t *testing.T) {
 
 // seen is an event and which path each of its fields came from.
 type seen struct {
-	event  nudgewire.Event
+	event  messaging.Event
 	fields map[string]string
 }
 
@@ -121,7 +121,7 @@ func inspected(t *testing.T, con *connectors.Connector, s connectors.Sample, bod
 		}
 		one.fields["event.occurred_at"] = e.OccurredAt.String()
 		one.fields["contact.tags"] = strings.Join(e.Contact.Tags, ",")
-		for list, items := range map[string][]nudgewire.Item{"cart": e.Cart.Items, "order": e.Order.Items} {
+		for list, items := range map[string][]messaging.Item{"cart": e.Cart.Items, "order": e.Order.Items} {
 			for _, item := range items {
 				one.fields[list+".items.price"] += item.Price.String() + " "
 				one.fields[list+".items.quantity"] += strconv.Itoa(item.Quantity) + " "
@@ -279,9 +279,9 @@ func TestALanguageAndAZoneAreTheNumbersBeforeTheDefaults(t *testing.T) {
 	con := connector(t, openVerify+"map: {phone: phone, language: lang, timezone: tz}\ndefaults: {language: en, timezone: Europe/London}")
 	type is struct {
 		language, zone string
-		guessed        nudgewire.Guessed
+		guessed        messaging.Guessed
 	}
-	language, both, none := nudgewire.Guessed{Language: true}, nudgewire.Guessed{Language: true, Timezone: true}, nudgewire.Guessed{}
+	language, both, none := messaging.Guessed{Language: true}, messaging.Guessed{Language: true, Timezone: true}, messaging.Guessed{}
 	for body, want := range map[string]is{
 		`{"phone":"+4915123456789","lang":"German","tz":"(GMT+1) Berlin"}`: {"de", "", language}, // the rules of time ask the number
 		`{"phone":"+4915123456789","lang":"de","tz":"Nowhere/Land"}`:       {"de", "", none},

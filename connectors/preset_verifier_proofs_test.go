@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 func init() {
@@ -171,66 +171,66 @@ func TestBodiesOfVerifiersVendors(t *testing.T) {
 	}
 	const order = `{"id":"o1","number":"10002","checkoutId":"c1","buyerInfo":{"contactId":"p1","email":"a@example.com"},"buyerLanguage":"en","currency":"GBP","paymentStatus":"PAID","priceSummary":{"total":{"amount":"69.00"}},"billingInfo":{"address":{"country":"GB"},"contactDetails":{"firstName":"Ines","lastName":"Falk","phone":"07700900143"}},"lineItems":[{"id":"l","productName":{"original":"Lamp"},"quantity":1,"price":{"amount":"69.00"}}]}`
 	const left = `{"id":"ab1","checkoutId":"c1","cartId":"k1","status":"ABANDONED","buyerInfo":{"contactId":"p1","email":"a@example.com"},"contactDetails":{"firstName":"Ines","phone":"+447700900143"},"currency":"GBP","totalPrice":{"amount":"69.00"},"checkoutUrl":"https://shop.example.com/c"}`
-	isOrder := func(kind string) func(*nudgewire.Event) bool {
-		return func(e *nudgewire.Event) bool {
+	isOrder := func(kind string) func(*messaging.Event) bool {
+		return func(e *messaging.Event) bool {
 			return e.Kind == kind && e.Contact.Phone == "447700900143" && e.Contact.ID == "p1" && e.Order.ID == "o1" && e.Cart.ID == "c1" && e.Order.Total.String() == "69.00" &&
 				e.Order.Currency == "GBP" && e.Contact.FirstName == "Ines" && e.Contact.Email == "a@example.com" && len(e.Order.Items) == 1 && !e.OccurredAt.IsZero()
 		}
 	}
-	isLeft := func(kind string) func(*nudgewire.Event) bool {
-		return func(e *nudgewire.Event) bool {
+	isLeft := func(kind string) func(*messaging.Event) bool {
+		return func(e *messaging.Event) bool {
 			return e.Kind == kind && e.Contact.Phone == "447700900143" && e.Cart.ID == "c1" && e.Cart.URL != "" && e.Cart.Total.String() == "69.00"
 		}
 	}
 	for name, tt := range map[string]struct {
 		preset, body string
-		want         func(*nudgewire.Event) bool
+		want         func(*messaging.Event) bool
 	}{
 		"Wix, an order":          {"wix", wix("wix.ecom.v1.order_created", `"createdEvent":{"entity":`+order+`}`), isOrder("order.created")},
 		"Wix, an order approved": {"wix", wix("wix.ecom.v1.order_approved", `"actionEvent":{"body":{"order":`+order+`}}`), isOrder("order.updated")},
 		"Wix, an order updated":  {"wix", wix("wix.ecom.v1.order_updated", `"updatedEvent":{"currentEntity":`+order+`}`), isOrder("order.updated")},
 		"Wix, an order paid":     {"wix", wix("wix.ecom.v1.order_payment_status_updated", `"actionEvent":{"body":{"order":`+order+`,"previousPaymentStatus":"NOT_PAID"}}`), isOrder("order.paid")},
-		"Wix, an order refunded": {"wix", wix("wix.ecom.v1.order_transactions_refund_completed", `"actionEvent":{"body":{"orderId":"o1","refund":{"id":"r1","transactions":[{"paymentId":"y1","amount":{"amount":"9.00"},"refundStatus":"SUCCEEDED"}]},"sideEffects":{"sendOrderRefundedEmail":false}}}`), func(e *nudgewire.Event) bool {
+		"Wix, an order refunded": {"wix", wix("wix.ecom.v1.order_transactions_refund_completed", `"actionEvent":{"body":{"orderId":"o1","refund":{"id":"r1","transactions":[{"paymentId":"y1","amount":{"amount":"9.00"},"refundStatus":"SUCCEEDED"}]},"sideEffects":{"sendOrderRefundedEmail":false}}}`), func(e *messaging.Event) bool {
 			return e.Kind == "order.refunded" && e.Order.ID == "o1"
 		}},
 		"Wix, an order cancelled":    {"wix", wix("wix.ecom.v1.order_canceled", `"actionEvent":{"body":{"order":`+order+`}}`), isOrder("order.cancelled")},
 		"Wix, a checkout left":       {"wix", wix("wix.ecom.v1.abandoned_checkout_created", `"createdEvent":{"entity":`+left+`}`), isLeft("cart.abandoned")},
 		"Wix, one recovered":         {"wix", wix("wix.ecom.v1.abandoned_checkout_updated", `"updatedEvent":{"currentEntity":`+strings.Replace(left, "ABANDONED", "RECOVERED", 1)+`}`), isLeft("cart.converted")},
 		"Wix, one recovered, action": {"wix", wix("wix.ecom.v1.abandoned_checkout_recovered", `"actionEvent":{"body":{"abandonedCheckout":`+left+`}}`), isLeft("cart.converted")},
-		"Wix, one that is gone":      {"wix", wix("wix.ecom.v1.abandoned_checkout_deleted", `"deletedEvent":{}`), func(e *nudgewire.Event) bool { return e.Kind == "cart.deleted" && e.Cart.ID == "i1" }},
-		"Wix, a contact": {"wix", wix("wix.contacts.v4.contact_updated", `"updatedEvent":{"currentEntity":{"id":"p1","primaryInfo":{"email":"a@example.com","phone":"07700 900143"},"info":{"name":{"first":"Ines","last":"Falk"},"phones":{"items":[{"countryCode":"GB","phone":"07700 900143","primary":true}]},"extendedFields":{"items":{"emailSubscriptions.subscriptionStatus":"UNSUBSCRIBED"}}}}}`), func(e *nudgewire.Event) bool {
+		"Wix, one that is gone":      {"wix", wix("wix.ecom.v1.abandoned_checkout_deleted", `"deletedEvent":{}`), func(e *messaging.Event) bool { return e.Kind == "cart.deleted" && e.Cart.ID == "i1" }},
+		"Wix, a contact": {"wix", wix("wix.contacts.v4.contact_updated", `"updatedEvent":{"currentEntity":{"id":"p1","primaryInfo":{"email":"a@example.com","phone":"07700 900143"},"info":{"name":{"first":"Ines","last":"Falk"},"phones":{"items":[{"countryCode":"GB","phone":"07700 900143","primary":true}]},"extendedFields":{"items":{"emailSubscriptions.subscriptionStatus":"UNSUBSCRIBED"}}}}}`), func(e *messaging.Event) bool {
 			return e.Kind == "contact.updated" && e.Contact.Phone == "447700900143" && e.Contact.EmailConsent && !e.Contact.AcceptsEmail && !e.Contact.Consent
 		}},
-		"Wix, a contact that is gone": {"wix", wix("wix.contacts.v4.contact_deleted", `"deletedEvent":{}`), func(e *nudgewire.Event) bool { return e.Kind == "contact.deleted" && e.Contact.ID == "i1" }},
-		"Wix, a booking moved": {"wix", wix("wix.bookings.v2.booking_rescheduled", `"actionEvent":{"body":{"booking":{"id":"b1","contactDetails":{"contactId":"p1","firstName":"Ines","phone":"+447700900143"},"bookedEntity":{"title":"First visit"}},"previousStartDate":"x"}}`), func(e *nudgewire.Event) bool {
+		"Wix, a contact that is gone": {"wix", wix("wix.contacts.v4.contact_deleted", `"deletedEvent":{}`), func(e *messaging.Event) bool { return e.Kind == "contact.deleted" && e.Contact.ID == "i1" }},
+		"Wix, a booking moved": {"wix", wix("wix.bookings.v2.booking_rescheduled", `"actionEvent":{"body":{"booking":{"id":"b1","contactDetails":{"contactId":"p1","firstName":"Ines","phone":"+447700900143"},"bookedEntity":{"title":"First visit"}},"previousStartDate":"x"}}`), func(e *messaging.Event) bool {
 			return e.Kind == "booking.rescheduled" && e.Form.ID == "b1" && e.Form.Name == "First visit" && e.Contact.Phone == "447700900143"
 		}},
-		"Wix, a form": {"wix", wix("wix.forms.v4.submission_created", `"createdEvent":{"entity":{"id":"s1","formId":"f1","namespace":"wix.form_app.form","status":"CONFIRMED","submissions":{"first_name":"Ines","last_name":"Falk","email_726e":"a@example.com","phone_9c1d":"+447700900143","form_field_ae91":"Delivery"},"contactId":"p1"}}`), func(e *nudgewire.Event) bool {
+		"Wix, a form": {"wix", wix("wix.forms.v4.submission_created", `"createdEvent":{"entity":{"id":"s1","formId":"f1","namespace":"wix.form_app.form","status":"CONFIRMED","submissions":{"first_name":"Ines","last_name":"Falk","email_726e":"a@example.com","phone_9c1d":"+447700900143","form_field_ae91":"Delivery"},"contactId":"p1"}}`), func(e *messaging.Event) bool {
 			return e.Kind == "form.submitted" && e.Contact.Phone == "447700900143" && e.Contact.Email == "a@example.com" && e.Contact.ID == "p1" && e.Contact.FirstName == "Ines" && len(e.Form.Answers) == 5
 		}},
-		"Wix, an older webhook": {"wix", `{"data":"{\"data\":\"{\\\"orderId\\\":\\\"o1\\\"}\",\"instanceId\":\"x\",\"eventType\":\"OrderPaid\"}"}`, func(e *nudgewire.Event) bool { return e.Topic == "OrderPaid" }},
+		"Wix, an older webhook": {"wix", `{"data":"{\"data\":\"{\\\"orderId\\\":\\\"o1\\\"}\",\"instanceId\":\"x\",\"eventType\":\"OrderPaid\"}"}`, func(e *messaging.Event) bool { return e.Topic == "OrderPaid" }},
 
-		"Squarespace, as its page has it": {"squarespace", `{"id":"n1","websiteId":"w","subscriptionId":"s","topic":"order.update","createdOn":"2026-11-20T08:59+00:00","data":{"orderId":"o1","update":"FULFILLED"}}`, func(e *nudgewire.Event) bool {
+		"Squarespace, as its page has it": {"squarespace", `{"id":"n1","websiteId":"w","subscriptionId":"s","topic":"order.update","createdOn":"2026-11-20T08:59+00:00","data":{"orderId":"o1","update":"FULFILLED"}}`, func(e *messaging.Event) bool {
 			return e.Kind == "order.fulfilled" && e.Order.ID == "o1" && !e.OccurredAt.IsZero() && len(e.Unread) == 0
 		}},
-		"Squarespace, pending again": {"squarespace", `{"id":"n1","topic":"order.update","createdOn":"2026-11-20T08:59:00Z","data":{"orderId":"o1","update":"MARKED_PENDING"}}`, func(e *nudgewire.Event) bool { return e.Kind == "order.updated" }},
-		"Nuvemshop, sent out":        {"nuvemshop", `{"store_id":123,"event":"order/fulfilled","id":9}`, func(e *nudgewire.Event) bool { return e.Kind == "order.fulfilled" && e.Order.ID == "9" }},
-		"Nuvemshop, packed":          {"nuvemshop", `{"store_id":123,"event":"order/packed","id":9}`, func(e *nudgewire.Event) bool { return e.Kind == "order.updated" }},
-		"Nuvemshop, an erasure": {"nuvemshop", `{"store_id":123,"customer":{"id":1,"email":"a@example.com","phone":"+5511999990000","identification":"0"},"orders_to_redact":[213]}`, func(e *nudgewire.Event) bool {
+		"Squarespace, pending again": {"squarespace", `{"id":"n1","topic":"order.update","createdOn":"2026-11-20T08:59:00Z","data":{"orderId":"o1","update":"MARKED_PENDING"}}`, func(e *messaging.Event) bool { return e.Kind == "order.updated" }},
+		"Nuvemshop, sent out":        {"nuvemshop", `{"store_id":123,"event":"order/fulfilled","id":9}`, func(e *messaging.Event) bool { return e.Kind == "order.fulfilled" && e.Order.ID == "9" }},
+		"Nuvemshop, packed":          {"nuvemshop", `{"store_id":123,"event":"order/packed","id":9}`, func(e *messaging.Event) bool { return e.Kind == "order.updated" }},
+		"Nuvemshop, an erasure": {"nuvemshop", `{"store_id":123,"customer":{"id":1,"email":"a@example.com","phone":"+5511999990000","identification":"0"},"orders_to_redact":[213]}`, func(e *messaging.Event) bool {
 			return e.Kind == "contact.redacted" && e.Contact.Phone == "5511999990000" && e.Contact.ID == "1"
 		}},
-		"Nuvemshop, a shop's erasure": {"nuvemshop", `{"store_id":123}`, func(e *nudgewire.Event) bool { return e.Kind == "shop.redacted" }},
-		"Nuvemshop, a request":        {"nuvemshop", `{"store_id":123,"customer":{"id":1,"email":"a@example.com","phone":"+5511999990000"},"orders_requested":[213],"checkouts_requested":[1],"drafts_orders_requested":[1],"data_request":{"id":456}}`, func(e *nudgewire.Event) bool { return e.Kind == "contact.data_requested" && e.Contact.ID == "1" }},
-		"Nuvemshop, a theme":          {"nuvemshop", `{"store_id":123,"event":"theme/updated","old_theme":"a","new_theme":"b"}`, func(e *nudgewire.Event) bool { return e.Kind == "theme.updated" }},
-		"Shopware, an order": {"shopware", `{"data":{"payload":{"order":{"id":"o1","orderNumber":"10001","amountTotal":75.9,"currency":{"isoCode":"EUR"},"orderCustomer":{"customerId":"p1","email":"a@example.com","firstName":"Jan","lastName":"Keller"},"addresses":[{"phoneNumber":"01512 3456789","country":{"iso":"DE"}}],"lineItems":[{"label":"Lampe","quantity":1,"unitPrice":75.9}]}},"event":"checkout.order.placed"},"source":{"url":"https://s.example.com","shopId":"s","eventId":"e1"},"timestamp":1795165140}`, func(e *nudgewire.Event) bool {
+		"Nuvemshop, a shop's erasure": {"nuvemshop", `{"store_id":123}`, func(e *messaging.Event) bool { return e.Kind == "shop.redacted" }},
+		"Nuvemshop, a request":        {"nuvemshop", `{"store_id":123,"customer":{"id":1,"email":"a@example.com","phone":"+5511999990000"},"orders_requested":[213],"checkouts_requested":[1],"drafts_orders_requested":[1],"data_request":{"id":456}}`, func(e *messaging.Event) bool { return e.Kind == "contact.data_requested" && e.Contact.ID == "1" }},
+		"Nuvemshop, a theme":          {"nuvemshop", `{"store_id":123,"event":"theme/updated","old_theme":"a","new_theme":"b"}`, func(e *messaging.Event) bool { return e.Kind == "theme.updated" }},
+		"Shopware, an order": {"shopware", `{"data":{"payload":{"order":{"id":"o1","orderNumber":"10001","amountTotal":75.9,"currency":{"isoCode":"EUR"},"orderCustomer":{"customerId":"p1","email":"a@example.com","firstName":"Jan","lastName":"Keller"},"addresses":[{"phoneNumber":"01512 3456789","country":{"iso":"DE"}}],"lineItems":[{"label":"Lampe","quantity":1,"unitPrice":75.9}]}},"event":"checkout.order.placed"},"source":{"url":"https://s.example.com","shopId":"s","eventId":"e1"},"timestamp":1795165140}`, func(e *messaging.Event) bool {
 			return e.Kind == "order.created" && e.Contact.Phone == "4915123456789" && e.Order.Total.String() == "75.9" && e.Order.Currency == "EUR" && len(e.Order.Items) == 1
 		}},
-		"Shopware, ids alone": {"shopware", `{"data":{"payload":[{"entity":"order","operation":"update","primaryKey":"o1","updatedFields":["stateId"]}],"event":"order.written"},"source":{"shopId":"s","eventId":"e2"},"timestamp":1795165140}`, func(e *nudgewire.Event) bool { return e.Kind == "order.updated" && e.Order.ID == "o1" }},
-		"Shopware, a newsletter": {"shopware", `{"data":{"payload":{"newsletterRecipient":{"email":"a@example.com","firstName":"Jan"}},"event":"newsletter.unsubscribe"},"source":{"shopId":"s","eventId":"e3"},"timestamp":1795165140}`, func(e *nudgewire.Event) bool {
+		"Shopware, ids alone": {"shopware", `{"data":{"payload":[{"entity":"order","operation":"update","primaryKey":"o1","updatedFields":["stateId"]}],"event":"order.written"},"source":{"shopId":"s","eventId":"e2"},"timestamp":1795165140}`, func(e *messaging.Event) bool { return e.Kind == "order.updated" && e.Order.ID == "o1" }},
+		"Shopware, a newsletter": {"shopware", `{"data":{"payload":{"newsletterRecipient":{"email":"a@example.com","firstName":"Jan"}},"event":"newsletter.unsubscribe"},"source":{"shopId":"s","eventId":"e3"},"timestamp":1795165140}`, func(e *messaging.Event) bool {
 			return e.Kind == "contact.email_unsubscribed" && e.Contact.Email == "a@example.com"
 		}},
-		"Ecwid, an older store": {"ecwid", fmt.Sprintf(`{"eventId":"e","eventCreated":%d,"storeId":1003,"entityId":103,"eventType":"order.created","data":{"newPaymentStatus":"PAID","newFulfillmentStatus":"SHIPPED"}}`, mutationNow.Unix()), func(e *nudgewire.Event) bool { return e.Kind == "order.created" && e.Order.ID == "103" }},
-		"Ecwid, sent out":       {"ecwid", fmt.Sprintf(`{"eventId":"e","eventCreated":%d,"storeId":1003,"entityId":103,"eventType":"order.updated","data":{"orderId":"B8","oldPaymentStatus":"PAID","newPaymentStatus":"PAID","oldFulfillmentStatus":"PROCESSING","newFulfillmentStatus":"SHIPPED"}}`, mutationNow.Unix()), func(e *nudgewire.Event) bool { return e.Kind == "order.fulfilled" && e.Order.ID == "B8" }},
+		"Ecwid, an older store": {"ecwid", fmt.Sprintf(`{"eventId":"e","eventCreated":%d,"storeId":1003,"entityId":103,"eventType":"order.created","data":{"newPaymentStatus":"PAID","newFulfillmentStatus":"SHIPPED"}}`, mutationNow.Unix()), func(e *messaging.Event) bool { return e.Kind == "order.created" && e.Order.ID == "103" }},
+		"Ecwid, sent out":       {"ecwid", fmt.Sprintf(`{"eventId":"e","eventCreated":%d,"storeId":1003,"entityId":103,"eventType":"order.updated","data":{"orderId":"B8","oldPaymentStatus":"PAID","newPaymentStatus":"PAID","oldFulfillmentStatus":"PROCESSING","newFulfillmentStatus":"SHIPPED"}}`, mutationNow.Unix()), func(e *messaging.Event) bool { return e.Kind == "order.fulfilled" && e.Order.ID == "B8" }},
 	} {
 		e := mapped(t, tt.preset, tt.body, "Content-Type", "application/json")
 		if !tt.want(&e) {
@@ -242,7 +242,7 @@ func TestBodiesOfVerifiersVendors(t *testing.T) {
 // Chargebee's invoices and the thinnest of its events name a customer and do not have it.
 func TestChargebeesCustomersAreLookedUp(t *testing.T) {
 	con := mustCompile(t, "chargebee", ownConfig(t, "chargebee", testSecret), connectors.Options{})
-	of := func(content string) nudgewire.Event {
+	of := func(content string) messaging.Event {
 		body := `{"id":"ev","occurred_at":1795165140,"event_type":"invoice_generated","content":{` + content + `}}`
 		return mapped(t, "chargebee", body, "Content-Type", "application/json")
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -36,7 +36,7 @@ type Request struct {
 type Received struct {
 	Reply     Reply
 	Handshake string // its name when the request only tried out the URL; then nothing else is set
-	Events    []nudgewire.Event
+	Events    []messaging.Event
 	Skipped   []Skip
 
 	// Empty is how many bodies of the request have no event, nor one that a rule skipped: 1 where the whole request has none.
@@ -183,8 +183,8 @@ func (c *Connector) saysTest(h http.Header) bool {
 
 // asTest makes of an event one that its sender calls a test: of a kind that nothing listens to, without a word on consent, and with keys
 // of its own, so that no event of the shop is taken for a repetition of it.
-func asTest(e *nudgewire.Event) {
-	e.Kind, e.DedupeKey = nudgewire.TestKinds+e.Kind, boundedKey("test:"+e.DedupeKey)
+func asTest(e *messaging.Event) {
+	e.Kind, e.DedupeKey = messaging.TestKinds+e.Kind, boundedKey("test:"+e.DedupeKey)
 	if e.ContentKey != "" {
 		e.ContentKey = "test:" + e.ContentKey
 	}

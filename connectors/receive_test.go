@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
@@ -427,7 +427,7 @@ func TestTextInPayloadsStaysText(t *testing.T) {
 
 func TestSamplesBelongTogetherByTheirNumber(t *testing.T) {
 	con := mustCompile(t, "shopify", connectors.Config{Secret: secret.New(testSecret)}, connectors.Options{})
-	events := map[string]nudgewire.Event{}
+	events := map[string]messaging.Event{}
 	for _, s := range con.SamplesAt(mutationNow, 4242) {
 		got, err := con.Receive(signSample(t, con, s, mutationNow))
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
@@ -37,7 +37,7 @@ func TestATestOfTheSenderIsTakenAndStartsNothing(t *testing.T) {
 	order := func(at string) string {
 		return `{"id":820982911946154508,"name":"#9999","total_price":"387.00","currency":"GBP","line_items":[],"buyer_accepts_marketing":true,"phone":"+447700900654","created_at":"` + at + `","updated_at":"` + at + `"}`
 	}
-	const testOrder = nudgewire.TestKinds + "order.created"
+	const testOrder = messaging.TestKinds + "order.created"
 	const old, fresh = "2021-12-31T19:00:00-05:00", "2026-11-26T11:59:00Z"
 
 	got, err := receive(order(old), key, "true")

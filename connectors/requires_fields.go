@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -173,7 +173,7 @@ func (k *compiler) judgeFields(con *Connector) {
 var whoSays = []string{"contact.phone", "contact.id", "contact.email", "message.text", "message.button", "message.says"}
 
 // proven holds an event against what its connector's verifier shows of the body. The error is a *Rejected.
-func (c *Connector) proven(r *Request, v *view, ev *nudgewire.Event) error {
+func (c *Connector) proven(r *Request, v *view, ev *messaging.Event) error {
 	if !c.event.partly {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (c *Connector) proven(r *Request, v *view, ev *nudgewire.Event) error {
 	switch {
 	case irreversible(ev.Kind):
 		return reject(http.StatusBadRequest, StageMap, "requires: what says that this is "+ev.Kind+" is not signed, and that cannot be undone")
-	case slices.Contains(wantsMessages, ev.Kind), ev.Kind == receivedKind && ev.Message.Says != "" && ev.Message.Says != nudgewire.SaysHelp:
+	case slices.Contains(wantsMessages, ev.Kind), ev.Kind == receivedKind && ev.Message.Says != "" && ev.Message.Says != messaging.SaysHelp:
 		return reject(http.StatusBadRequest, StageMap, "requires: what says who wants messages is not signed: "+ev.Kind)
 	}
 	return nil

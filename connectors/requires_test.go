@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // shape is a body in a sender's shape, and the topics that it may come under. Every other topic that leads to a known kind is
@@ -118,7 +118,7 @@ func lies(t testing.TB, preset string, c connectors.Config) (found []string) {
 			}
 			r = signed
 			got, err := con.Receive(r)
-			taken := err == nil && slices.ContainsFunc(got.Events, func(e nudgewire.Event) bool { return known(con, e.Kind) })
+			taken := err == nil && slices.ContainsFunc(got.Events, func(e messaging.Event) bool { return known(con, e.Kind) })
 			switch right := slices.Contains(s.topics, topic); {
 			case taken && !right:
 				found = append(found, fmt.Sprintf("%s: %s is taken as %s, a %s", preset, s.name, topic, got.Events[0].Kind))

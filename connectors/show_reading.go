@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -20,7 +20,7 @@ type Asked struct {
 }
 
 // Asks is the next look-up that an event needs; nil for none.
-func (c *Connector) Asks(e *nudgewire.Event) *Asked {
+func (c *Connector) Asks(e *messaging.Event) *Asked {
 	l, v, err := c.next(e)
 	if l == nil || err != nil {
 		return nil
@@ -75,7 +75,7 @@ type leaves struct {
 
 // unmapped are the values of the item that no path of the connector leads to, in their order; of a list those of its first entry. more is
 // how many are left out.
-func (c *Connector) unmapped(v *view, e *nudgewire.Event) (found []Leaf, more int) {
+func (c *Connector) unmapped(v *view, e *messaging.Event) (found []Leaf, more int) {
 	if v.item == "" || v.item[0] != '{' {
 		return nil, 0
 	}

@@ -18,12 +18,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-	"github.com/nudgewire/nudgewire/store"
-	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // writeList writes n rows of a phone and three more columns.
@@ -98,7 +98,7 @@ func (drain) CreateCampaign(_ context.Context, _ string, _ int64, _ string, file
 }
 
 // buildInto reads a list into a database, and cuts it.
-func buildInto(tb testing.TB, job *Compiled, to string) (nudgewire.Tally, time.Duration) {
+func buildInto(tb testing.TB, job *Compiled, to string) (messaging.Tally, time.Duration) {
 	tb.Helper()
 	begin := time.Now()
 	st, err := store.Open(tb.Context(), store.Options{DSN: "sqlite:" + filepath.Join(to, "nudgewire.db"), Settle: triggers.Settle})
@@ -119,13 +119,13 @@ func buildInto(tb testing.TB, job *Compiled, to string) (nudgewire.Tally, time.D
 			break
 		}
 		runs.Wait()
-		var r nudgewire.Run
+		var r messaging.Run
 		if r, err = st.Run(tb.Context(), id); r.State.Final() {
 			return r.Tally, time.Since(begin)
 		}
 	}
 	tb.Fatal(err)
-	return nudgewire.Tally{}, 0
+	return messaging.Tally{}, 0
 }
 
 // BenchmarkPartsFromCSV reports how fast a million rows become parts, as a ratio to a bare

@@ -9,7 +9,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // A Schedule is a cron line in a zone. The cron library is asked about times on a wall, as if
@@ -239,7 +239,7 @@ const maxMissed = 10_000
 // Due is what a job's clock says at one moment.
 type Due struct {
 	Now    *Firing // to run now: on time, or missed and wanted all the same
-	Cause  nudgewire.RunCause
+	Cause  messaging.RunCause
 	Missed []Firing // to record as skipped: at most the newest one
 	Reason string   // for Missed, or for a Now that comes late
 	Next   time.Time
@@ -277,12 +277,12 @@ func (s *Schedule) Look(since, now time.Time, on OnMissed) Due {
 	}
 	switch {
 	case age <= late:
-		d.Now, d.Cause = &last, nudgewire.CauseCron
+		d.Now, d.Cause = &last, messaging.CauseCron
 		if passed > 1 {
 			d.Reason = fmt.Sprintf("%s earlier times passed while nudgewire was not running", count(passed-1, maxMissed-1))
 		}
 	case on.runs(age):
-		d.Now, d.Cause = &last, nudgewire.CauseMissed
+		d.Now, d.Cause = &last, messaging.CauseMissed
 		d.Reason = fmt.Sprintf("missed at %s%s, run %s late because of on_missed", last.Slot, more, roughly(age))
 	default:
 		d.Missed = []Firing{last}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 func zone(t testing.TB, name string) *time.Location {
@@ -219,19 +219,19 @@ func TestWhatIsDueAfterDowntime(t *testing.T) {
 		since, now string
 		on         OnMissed
 		run        string
-		cause      nudgewire.RunCause
+		cause      messaging.RunCause
 		missed     string
 		reason     string
 		next       string
 	}{
 		"nothing is due":             {"2026-05-01 10:00", "2026-05-02 09:59", OnMissed{}, "", "", "", "", "2026-05-02 10:00"},
-		"on time":                    {"2026-05-01 10:00", "2026-05-02 10:00", OnMissed{}, "2026-05-02 10:00", nudgewire.CauseCron, "", "", "2026-05-03 10:00"},
-		"a minute late is on time":   {"2026-05-01 10:00", "2026-05-02 10:01", OnMissed{}, "2026-05-02 10:00", nudgewire.CauseCron, "", "", "2026-05-03 10:00"},
+		"on time":                    {"2026-05-01 10:00", "2026-05-02 10:00", OnMissed{}, "2026-05-02 10:00", messaging.CauseCron, "", "", "2026-05-03 10:00"},
+		"a minute late is on time":   {"2026-05-01 10:00", "2026-05-02 10:01", OnMissed{}, "2026-05-02 10:00", messaging.CauseCron, "", "", "2026-05-03 10:00"},
 		"missed and skipped":         {"2026-05-01 10:00", "2026-05-02 12:00", OnMissed{}, "", "", "2026-05-02 10:00", "missed: nudgewire was not running at 2026-05-02 10:00; on_missed is skip", "2026-05-03 10:00"},
-		"missed and run once":        {"2026-05-01 10:00", "2026-05-04 12:00", OnMissed{RunOnce: true}, "2026-05-04 10:00", nudgewire.CauseMissed, "", "missed at 2026-05-04 10:00, and 2 earlier ones, run 2 hours late because of on_missed", "2026-05-05 10:00"},
-		"young enough":               {"2026-05-01 10:00", "2026-05-02 15:00", OnMissed{Younger: 6 * time.Hour}, "2026-05-02 10:00", nudgewire.CauseMissed, "", "missed at 2026-05-02 10:00, run 5 hours late because of on_missed", "2026-05-03 10:00"},
+		"missed and run once":        {"2026-05-01 10:00", "2026-05-04 12:00", OnMissed{RunOnce: true}, "2026-05-04 10:00", messaging.CauseMissed, "", "missed at 2026-05-04 10:00, and 2 earlier ones, run 2 hours late because of on_missed", "2026-05-05 10:00"},
+		"young enough":               {"2026-05-01 10:00", "2026-05-02 15:00", OnMissed{Younger: 6 * time.Hour}, "2026-05-02 10:00", messaging.CauseMissed, "", "missed at 2026-05-02 10:00, run 5 hours late because of on_missed", "2026-05-03 10:00"},
 		"too old":                    {"2026-05-01 10:00", "2026-05-02 16:00", OnMissed{Younger: 6 * time.Hour}, "", "", "2026-05-02 10:00", "missed: nudgewire was not running at 2026-05-02 10:00; on_missed is {if_younger_than: 6h}", "2026-05-03 10:00"},
-		"on time after days of rest": {"2026-05-01 10:00", "2026-05-04 10:00", OnMissed{}, "2026-05-04 10:00", nudgewire.CauseCron, "", "2 earlier times passed while nudgewire was not running", "2026-05-05 10:00"},
+		"on time after days of rest": {"2026-05-01 10:00", "2026-05-04 10:00", OnMissed{}, "2026-05-04 10:00", messaging.CauseCron, "", "2 earlier times passed while nudgewire was not running", "2026-05-05 10:00"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Facts knows what may keep contacts of lists from getting a message.
 type Facts interface {
 	// About says what is known of each phone. It is asked for up to 512 phones at a time.
-	About(ctx context.Context, phones []nudgewire.Phone, q Question) ([]Known, error)
+	About(ctx context.Context, phones []messaging.Phone, q Question) ([]Known, error)
 }
 
 // Known is what is known of one contact, for duerules.MayGo.
 type Known struct {
-	nudgewire.DueFacts
+	messaging.DueFacts
 	Forgotten bool // its phone is kept nowhere, and not with the row either
 }
 
@@ -26,40 +26,40 @@ type Known struct {
 type Question struct {
 	Now        time.Time          // what Within and Needs.Sends are counted back from
 	Within     time.Duration      // Exclude.MessagedWithin; 0 for none
-	Needs      nudgewire.DueNeeds // of the rules
+	Needs      messaging.DueNeeds // of the rules
 	Forgetting bool               // who may have to be forgotten
 	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
 	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
-	Of nudgewire.RunID
+	Of messaging.RunID
 }
 
 // An answer is what duerules.MayGo says to a row of a list.
 type answer struct {
-	nudgewire.Verdict
+	messaging.Verdict
 	forgotten bool
 }
 
 // never reports that the row may never go.
-func (a *answer) never() bool { return a.Action == nudgewire.DropSend }
+func (a *answer) never() bool { return a.Action == messaging.DropSend }
 
 // always reports that the row may never go, whenever its turn comes.
 func (a *answer) always() bool { return a.never() && a.OfContact() }
 
 // forgotten is the answer to a row whose contact was forgotten.
-var forgotten = answer{nudgewire.Verdict{Action: nudgewire.DropSend, Rule: nudgewire.RuleBlock, Reason: nudgewire.BlockedWords(nudgewire.ForgottenWords)}, true}
+var forgotten = answer{messaging.Verdict{Action: messaging.DropSend, Rule: messaging.RuleBlock, Reason: messaging.BlockedWords(messaging.ForgottenWords)}, true}
 
 // mayGo asks about contacts on the list of a run, as the job has it now: of a list that leaves in files with the rules of the config, and of one that
 // leaves message by message without them, because the claim of each asks them. of is the category of each, where a row has its own; nil for that of
 // the run. What a run is, it says itself: its job may deliver otherwise by now.
-func (s *Scheduler) mayGo(ctx context.Context, r *nudgewire.Run, job *Compiled, phones []nudgewire.Phone, of func(i int) nudgewire.Category) ([]answer, error) {
+func (s *Scheduler) mayGo(ctx context.Context, r *messaging.Run, job *Compiled, phones []messaging.Phone, of func(i int) messaging.Category) ([]answer, error) {
 	if job == nil {
 		return nil, unknownRules(r)
 	}
-	d := nudgewire.Message{Trigger: r.Job, Account: r.Account, Category: r.Category, Config: r.Config, DueAt: r.DueAt}
+	d := messaging.Message{Trigger: r.Job, Account: r.Account, Category: r.Category, Config: r.Config, DueAt: r.DueAt}
 	q := Question{Now: s.Now(), Of: r.ID, Within: job.Exclude.MessagedWithin.D()}
-	var rules nudgewire.DueRules
-	if r.Deliver == nudgewire.DeliverCSV {
-		if rules, q.Forgetting = s.dueRules(), r.Category == nudgewire.Marketing; rules != nil {
+	var rules messaging.DueRules
+	if r.Deliver == messaging.DeliverCSV {
+		if rules, q.Forgetting = s.dueRules(), r.Category == messaging.Marketing; rules != nil {
 			q.Needs = rules.Needs(&d)
 		}
 		if r.ID == 0 {
@@ -88,7 +88,7 @@ func (s *Scheduler) mayGo(ctx context.Context, r *nudgewire.Run, job *Compiled, 
 		}
 		k.File, k.Within, k.FirstDue = true, q.Within, r.DueAt
 		answers[i] = answer{duerules.MayGo(rules, &d, &k.DueFacts, q.Now), k.Forgotten}
-		if answers[i].Rule == nudgewire.RuleConfig {
+		if answers[i].Rule == messaging.RuleConfig {
 			return nil, unknownRules(r)
 		}
 	}
@@ -96,9 +96,9 @@ func (s *Scheduler) mayGo(ctx context.Context, r *nudgewire.Run, job *Compiled, 
 }
 
 // asked is mayGo while a list is read, for a run and for a forecast: of what is said of the contact (answer.always) the list is rid then.
-func (s *Scheduler) asked(r nudgewire.Run, job *Compiled) func(context.Context, []nudgewire.Phone, func(int) nudgewire.Category) ([]answer, error) {
+func (s *Scheduler) asked(r messaging.Run, job *Compiled) func(context.Context, []messaging.Phone, func(int) messaging.Category) ([]answer, error) {
 	r.ID = 0 // it has sent nothing, and nothing of it goes yet
-	return func(ctx context.Context, phones []nudgewire.Phone, of func(int) nudgewire.Category) ([]answer, error) {
+	return func(ctx context.Context, phones []messaging.Phone, of func(int) messaging.Category) ([]answer, error) {
 		return s.mayGo(ctx, &r, job, phones, of)
 	}
 }
@@ -106,22 +106,22 @@ func (s *Scheduler) asked(r nudgewire.Run, job *Compiled) func(context.Context, 
 // A HistoryStore is what a History needs of package store.
 type HistoryStore interface {
 	// Blocked says which of the phones are blocked, those of contacts that were forgotten among them, and why.
-	Blocked(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error)
+	Blocked(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]string, error)
 	// Agreed says what the phones said of messages of marketing; nothing of one that said nothing.
-	Agreed(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]nudgewire.Consent, error)
+	Agreed(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]messaging.Consent, error)
 	// Forgotten says which of the phones are of contacts that were forgotten, and since when.
-	Forgotten(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]time.Time, error)
+	Forgotten(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]time.Time, error)
 	// Redacting says which of the phones came by a connector all of which is asked to be forgotten, and by which.
-	Redacting(ctx context.Context, phones []nudgewire.Phone) (map[nudgewire.Phone]string, error)
+	Redacting(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]string, error)
 	// Family are a run, the runs that it repeats, and those that repeat it.
-	Family(ctx context.Context, id nudgewire.RunID) ([]nudgewire.RunID, error)
+	Family(ctx context.Context, id messaging.RunID) ([]messaging.RunID, error)
 	// RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken
 	// since then.
-	RowsTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) ([]nudgewire.Contacted, error)
+	RowsTo(ctx context.Context, phones []messaging.Phone, since time.Time) ([]messaging.Contacted, error)
 	// SentTo are the messages that were sent to these phones since then, are being sent, or may have been sent.
-	SentTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) ([]nudgewire.Contacted, error)
+	SentTo(ctx context.Context, phones []messaging.Phone, since time.Time) ([]messaging.Contacted, error)
 	// FilesTo are the files with these phones that left since then, or may have.
-	FilesTo(ctx context.Context, phones []nudgewire.Phone, since time.Time) ([]nudgewire.Contacted, error)
+	FilesTo(ctx context.Context, phones []messaging.Phone, since time.Time) ([]messaging.Contacted, error)
 }
 
 // A History is the Facts of everyday: it knows who is blocked, and who was messaged of late, message
@@ -132,7 +132,7 @@ type History struct{ store HistoryStore }
 func NewHistory(store HistoryStore) *History { return &History{store} }
 
 // About implements Facts.
-func (h *History) About(ctx context.Context, phones []nudgewire.Phone, q Question) ([]Known, error) {
+func (h *History) About(ctx context.Context, phones []messaging.Phone, q Question) ([]Known, error) {
 	blocked, err := h.store.Blocked(ctx, phones)
 	if err != nil {
 		return nil, err
@@ -141,20 +141,20 @@ func (h *History) About(ctx context.Context, phones []nudgewire.Phone, q Questio
 	if err != nil {
 		return nil, err
 	}
-	var agreed map[nudgewire.Phone]nudgewire.Consent
+	var agreed map[messaging.Phone]messaging.Consent
 	if q.Needs.Consent {
 		if agreed, err = h.store.Agreed(ctx, phones); err != nil {
 			return nil, err
 		}
 	}
-	var redacting map[nudgewire.Phone]string
+	var redacting map[messaging.Phone]string
 	if q.Forgetting {
 		if redacting, err = h.store.Redacting(ctx, phones); err != nil {
 			return nil, err
 		}
 	}
-	var last map[nudgewire.Phone]nudgewire.Contacted
-	var sends map[nudgewire.Phone][]nudgewire.PastSend
+	var last map[messaging.Phone]messaging.Contacted
+	var sends map[messaging.Phone][]messaging.PastSend
 	if q.Within > 0 || q.Needs.Sends > 0 {
 		if last, sends, err = h.messaged(ctx, phones, q); err != nil {
 			return nil, err
@@ -173,9 +173,9 @@ func (h *History) About(ctx context.Context, phones []nudgewire.Phone, q Questio
 
 // messaged is the newest message to each of the phones that counts against it, and all that was sent to
 // each, the newest first, for its limits.
-func (h *History) messaged(ctx context.Context, phones []nudgewire.Phone, q Question) (last map[nudgewire.Phone]nudgewire.Contacted, sends map[nudgewire.Phone][]nudgewire.PastSend, err error) {
-	var own []nudgewire.RunID
-	var rows []nudgewire.Contacted
+func (h *History) messaged(ctx context.Context, phones []messaging.Phone, q Question) (last map[messaging.Phone]messaging.Contacted, sends map[messaging.Phone][]messaging.PastSend, err error) {
+	var own []messaging.RunID
+	var rows []messaging.Contacted
 	if q.Of != 0 {
 		own, err = h.store.Family(ctx, q.Of)
 		if err == nil && q.Within > 0 {
@@ -183,14 +183,14 @@ func (h *History) messaged(ctx context.Context, phones []nudgewire.Phone, q Ques
 			rows, err = h.store.RowsTo(ctx, phones, q.Now.Add(-q.Within))
 		}
 	}
-	var found []nudgewire.Contacted
+	var found []messaging.Contacted
 	if err == nil {
 		found, err = h.found(ctx, phones, q)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	last = map[nudgewire.Phone]nudgewire.Contacted{}
+	last = map[messaging.Phone]messaging.Contacted{}
 	for _, c := range slices.Concat(rows, found) {
 		if before, known := last[c.Phone]; q.Within == 0 || c.At.Before(q.Now.Add(-q.Within)) || slices.Contains(own, c.Run) || known && !before.At.Before(c.At) {
 			continue
@@ -205,33 +205,33 @@ func (h *History) messaged(ctx context.Context, phones []nudgewire.Phone, q Ques
 
 // sendsOf are the sends to each phone, the newest first. What the own run sent does not count: it was
 // counted when it was to leave. A message that the answer to an upload named is the row of its file.
-func sendsOf(found []nudgewire.Contacted, own []nudgewire.RunID, since time.Time) map[nudgewire.Phone][]nudgewire.PastSend {
+func sendsOf(found []messaging.Contacted, own []messaging.RunID, since time.Time) map[messaging.Phone][]messaging.PastSend {
 	type row struct {
-		phone nudgewire.Phone
-		run   nudgewire.RunID
+		phone messaging.Phone
+		run   messaging.RunID
 	}
-	files, seen := map[row]bool{}, map[nudgewire.MessageID]bool{}
+	files, seen := map[row]bool{}, map[messaging.MessageID]bool{}
 	for _, c := range found {
 		if c.ID == 0 {
 			files[row{c.Phone, c.Run}] = true
 		}
 	}
-	sends := map[nudgewire.Phone][]nudgewire.PastSend{}
+	sends := map[messaging.Phone][]messaging.PastSend{}
 	for _, c := range found {
 		twice := c.ID != 0 && (seen[c.ID] || files[row{c.Phone, c.Run}])
 		if seen[c.ID] = true; twice || c.At.Before(since) || slices.Contains(own, c.Run) {
 			continue
 		}
-		sends[c.Phone] = append(sends[c.Phone], nudgewire.PastSend{At: c.At, Category: c.Category, Trigger: c.Trigger})
+		sends[c.Phone] = append(sends[c.Phone], messaging.PastSend{At: c.At, Category: c.Category, Trigger: c.Trigger})
 	}
 	for _, of := range sends {
-		slices.SortFunc(of, func(a, b nudgewire.PastSend) int { return b.At.Compare(a.At) })
+		slices.SortFunc(of, func(a, b messaging.PastSend) int { return b.At.Compare(a.At) })
 	}
 	return sends
 }
 
 // found is everything that is known to have been sent to the phones, or may have been.
-func (h *History) found(ctx context.Context, phones []nudgewire.Phone, q Question) ([]nudgewire.Contacted, error) {
+func (h *History) found(ctx context.Context, phones []messaging.Phone, q Question) ([]messaging.Contacted, error) {
 	since := q.Now.Add(-max(q.Within, q.Needs.Sends))
 	found, err := h.store.SentTo(ctx, phones, since)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/hours"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/store"
-	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // A met is a store in which messages are queued and claimed at one moment.
@@ -22,7 +22,7 @@ type met struct {
 	queued int
 }
 
-func meeting(t *testing.T, due func() nudgewire.DueRules) *met {
+func meeting(t *testing.T, due func() messaging.DueRules) *met {
 	t.Helper()
 	m := &met{t: t, at: time.Now().UTC().Truncate(time.Second)}
 	var err error
@@ -39,19 +39,19 @@ func (m *met) must(err error) {
 	}
 }
 
-func contact(n int) nudgewire.Phone { return nudgewire.Phone(fmt.Sprintf("4479111%05d", n)) }
+func contact(n int) messaging.Phone { return messaging.Phone(fmt.Sprintf("4479111%05d", n)) }
 
 // queue has a message due.
-func (m *met) queue(phone nudgewire.Phone, trigger string, c nudgewire.Category) nudgewire.MessageID {
+func (m *met) queue(phone messaging.Phone, trigger string, c messaging.Category) messaging.MessageID {
 	m.t.Helper()
 	m.queued++
 	key := fmt.Sprint(m.queued)
-	got, err := m.store.Accept(m.t.Context(), []nudgewire.Plan{{
-		Event: nudgewire.Event{Connector: "shop", Kind: "cart.updated", DedupeKey: key, ReceivedAt: m.at, Contact: nudgewire.Contact{Phone: phone}},
-		Proposals: []nudgewire.Proposal{{
-			Decision:    nudgewire.Decision{Trigger: trigger, Outcome: nudgewire.Planned, Key: key, At: m.at},
-			Correlation: nudgewire.Correlation{Trigger: trigger, Key: key, Phone: phone},
-			Message:     nudgewire.Message{Phone: phone, Category: c, DueAt: m.at, Send: nudgewire.Send{Text: "hello"}},
+	got, err := m.store.Accept(m.t.Context(), []messaging.Plan{{
+		Event: messaging.Event{Connector: "shop", Kind: "cart.updated", DedupeKey: key, ReceivedAt: m.at, Contact: messaging.Contact{Phone: phone}},
+		Proposals: []messaging.Proposal{{
+			Decision:    messaging.Decision{Trigger: trigger, Outcome: messaging.Planned, Key: key, At: m.at},
+			Correlation: messaging.Correlation{Trigger: trigger, Key: key, Phone: phone},
+			Message:     messaging.Message{Phone: phone, Category: c, DueAt: m.at, Send: messaging.Send{Text: "hello"}},
 		}},
 	}})
 	m.must(err)
@@ -59,9 +59,9 @@ func (m *met) queue(phone nudgewire.Phone, trigger string, c nudgewire.Category)
 }
 
 // claim takes all that may go.
-func (m *met) claim() []nudgewire.Message {
+func (m *met) claim() []messaging.Message {
 	m.t.Helper()
-	claimed, err := m.store.Claim(m.t.Context(), nudgewire.ClaimRequest{Owner: "test", Now: m.at, Lease: time.Hour, Authentication: 99, Utility: 99, Marketing: 99})
+	claimed, err := m.store.Claim(m.t.Context(), messaging.ClaimRequest{Owner: "test", Now: m.at, Lease: time.Hour, Authentication: 99, Utility: 99, Marketing: 99})
 	m.must(err)
 	return claimed
 }
@@ -73,58 +73,58 @@ func TestClaimPartAndForecastSayTheSame(t *testing.T) {
 	rules := duerules.New(time.UTC, duerules.Account{})
 	rules.Trigger("offer", keys, hours.Holidays{})
 	rules.Job("winback", keys, hours.Holidays{})
-	var now nudgewire.DueRules // nil while what was sent before is made
-	h := meeting(t, func() nudgewire.DueRules { return now })
+	var now messaging.DueRules // nil while what was sent before is made
+	h := meeting(t, func() messaging.DueRules { return now })
 	st, at, must := h.store, h.at, h.must
 	s := New(Options{Store: st, Owner: "test", Facts: NewHistory(st), Rules: func() *duerules.Rules { return rules }, Now: func() time.Time { return at }})
 	job := jobOf(t, people(1), Job{})
 	job.Name = "winback"
 	told := map[string]bool{}
 	phones := 0
-	run, _, err := st.StartRun(t.Context(), nudgewire.Run{Job: "winback", Slot: "2026-11-20 10:00", Cause: nudgewire.CauseHand, State: nudgewire.RunUploading, DueAt: at, CreatedAt: at})
+	run, _, err := st.StartRun(t.Context(), messaging.Run{Job: "winback", Slot: "2026-11-20 10:00", Cause: messaging.CauseHand, State: messaging.RunUploading, DueAt: at, CreatedAt: at})
 	must(err)
-	for _, category := range nudgewire.Lanes {
-		for _, consent := range []nudgewire.Consent{"", nudgewire.ConsentGiven, nudgewire.ConsentWithdrawn} {
+	for _, category := range messaging.Lanes {
+		for _, consent := range []messaging.Consent{"", messaging.ConsentGiven, messaging.ConsentWithdrawn} {
 			for _, before := range []int{0, 1} {
 				for _, blocked := range []string{"", "asked for it", "forgotten"} {
 					phones++
 					phone := contact(phones)
 					now = nil
 					for range before {
-						h.queue(phone, "cart", nudgewire.Marketing)
+						h.queue(phone, "cart", messaging.Marketing)
 						h.claim()
 					}
 					if consent != "" {
-						must(st.SaveConsents(t.Context(), []nudgewire.ConsentRecord{{Phone: phone, Consent: consent}}))
+						must(st.SaveConsents(t.Context(), []messaging.ConsentRecord{{Phone: phone, Consent: consent}}))
 					}
 					switch blocked {
 					case "":
 					case "forgotten":
-						must(st.Forget(t.Context(), []nudgewire.Phone{phone}, "a test"))
+						must(st.Forget(t.Context(), []messaging.Phone{phone}, "a test"))
 					default:
 						_, err := st.Block(t.Context(), []store.Block{{Phone: phone, Reason: blocked}})
 						must(err)
 					}
 					now = rules
 					job.category = category
-					r := nudgewire.Run{ID: run, Job: "winback", Deliver: nudgewire.DeliverCSV, Category: category, DueAt: at}
-					part, err := s.mayGo(t.Context(), &r, job, []nudgewire.Phone{phone}, nil)
+					r := messaging.Run{ID: run, Job: "winback", Deliver: messaging.DeliverCSV, Category: category, DueAt: at}
+					part, err := s.mayGo(t.Context(), &r, job, []messaging.Phone{phone}, nil)
 					must(err)
-					forecast, err := s.asked(r, job)(t.Context(), []nudgewire.Phone{phone}, nil)
+					forecast, err := s.asked(r, job)(t.Context(), []messaging.Phone{phone}, nil)
 					must(err)
-					id, want := h.queue(phone, "offer", category), nudgewire.Verdict{}
+					id, want := h.queue(phone, "offer", category), messaging.Verdict{}
 					if len(h.claim()) == 0 {
 						d, err := st.Message(t.Context(), id)
 						must(err)
-						want = nudgewire.Verdict{Action: nudgewire.DropSend, Reason: d.Reason}
+						want = messaging.Verdict{Action: messaging.DropSend, Reason: d.Reason}
 					}
 					ofContact := want
 					if !part[0].OfContact() {
-						ofContact = nudgewire.Verdict{}
+						ofContact = messaging.Verdict{}
 					}
 					for _, one := range []struct {
 						who       string
-						v, wanted nudgewire.Verdict
+						v, wanted messaging.Verdict
 					}{{"part", part[0].Verdict, want}, {"forecast", forecast[0].Verdict, ofContact}} {
 						if one.v.Action != one.wanted.Action || one.v.Reason != one.wanted.Reason {
 							t.Errorf("%s, consent %q, %d before, %q: the claim says %s %q, the %s %+v", category, consent, before, blocked, want.Action, want.Reason, one.who, one.v)
@@ -148,23 +148,23 @@ func TestAsManyFitOnAPartAsAClaimLetsGo(t *testing.T) {
 	for before := range 4 {
 		for again := range 3 { // of those on the list who were reached before
 			rules := duerules.New(time.UTC, duerules.Account{UniqueContacts: units.Limit{Most: 5, Per: 24 * time.Hour}})
-			h := meeting(t, func() nudgewire.DueRules { return rules })
+			h := meeting(t, func() messaging.DueRules { return rules })
 			for i := range before {
-				h.queue(contact(i), "cart", nudgewire.Marketing)
+				h.queue(contact(i), "cart", messaging.Marketing)
 			}
 			h.claim()
-			var on []nudgewire.Phone
+			var on []messaging.Phone
 			for i := range min(again, before) {
 				on = append(on, contact(i))
 			}
 			for i := range 6 {
 				on = append(on, contact(10+i))
 			}
-			reach := rules.Reach("", nudgewire.Marketing)
+			reach := rules.Reach("", messaging.Marketing)
 			room, err := h.store.Room(t.Context(), roomFor(reach, "", on, h.at))
 			h.must(err)
 			for _, phone := range on {
-				h.queue(phone, "offer", nudgewire.Marketing)
+				h.queue(phone, "offer", messaging.Marketing)
 			}
 			if claimed := len(h.claim()); room.Fits != claimed {
 				t.Errorf("%d reached before, %d of them again: %d of %d fit on a part, and a claim takes %d", before, again, room.Fits, len(on), claimed)

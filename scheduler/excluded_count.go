@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// The kinds of nudgewire.Excluded.
+// The kinds of messaging.Excluded.
 const (
 	KindPhone     = "phone"     // no number that can be sent to
 	KindVariable  = "variable"  // a variable is empty or too long
@@ -33,7 +33,7 @@ type excludedReasons struct {
 }
 
 type excludedReason struct {
-	nudgewire.Excluded
+	messaging.Excluded
 	first position
 }
 
@@ -54,7 +54,7 @@ func (x *excludedReasons) addAs(kind, group, reason string, at position) {
 		one = x.by[key]
 	}
 	if one == nil {
-		one = &excludedReason{nudgewire.Excluded{Kind: kind, Reason: reason, First: at.Row, File: at.File}, at}
+		one = &excludedReason{messaging.Excluded{Kind: kind, Reason: reason, First: at.Row, File: at.File}, at}
 		x.by[key] = one
 	}
 	one.Count++
@@ -67,13 +67,13 @@ func (x *excludedReasons) addAs(kind, group, reason string, at position) {
 }
 
 // list is the reasons, the most frequent first.
-func (x *excludedReasons) list() []nudgewire.Excluded {
+func (x *excludedReasons) list() []messaging.Excluded {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	sorted := slices.SortedFunc(maps.Values(x.by), func(a, b *excludedReason) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.first.nth, b.first.nth), cmp.Compare(a.First, b.First), cmp.Compare(a.Reason, b.Reason))
 	})
-	all := make([]nudgewire.Excluded, len(sorted))
+	all := make([]messaging.Excluded, len(sorted))
 	for i, one := range sorted {
 		all[i] = one.Excluded
 	}
@@ -95,7 +95,7 @@ func (f *fileNames) see(file string) {
 }
 
 // short takes the file away where it is always the same.
-func (f *fileNames) short(all []nudgewire.Excluded) []nudgewire.Excluded {
+func (f *fileNames) short(all []messaging.Excluded) []messaging.Excluded {
 	if !f.several {
 		for i := range all {
 			all[i].File = ""

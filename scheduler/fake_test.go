@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -27,10 +27,10 @@ type book struct {
 	others
 	t        testing.TB
 	mu       sync.Mutex
-	runs     []nudgewire.Run
-	parts    map[nudgewire.RunID][]nudgewire.Part
+	runs     []messaging.Run
+	parts    map[messaging.RunID][]messaging.Part
 	since    map[string]time.Time
-	queued   map[nudgewire.RunID]map[int64]nudgewire.Message
+	queued   map[messaging.RunID]map[int64]messaging.Message
 	again    map[int64]bool   // rows that may go again
 	words    map[int64]string // what the service said of rows
 	ended    int64
@@ -43,10 +43,10 @@ type book struct {
 	looked   int    // for what came back of cancelled runs
 	crashAt  string // the name of the call after which the store is gone
 	crashed  bool
-	rows     map[nudgewire.RunID][]nudgewire.ListRow // of lists
+	rows     map[messaging.RunID][]messaging.ListRow // of lists
 	changes  int                                     // claims before which something changes
 	finishes int
-	reached  map[nudgewire.Phone]time.Time // by the account
+	reached  map[messaging.Phone]time.Time // by the account
 	full     int                           // claims that a message took the last place before
 	rooms    int                           // questions for room
 }
@@ -57,7 +57,7 @@ type others interface{ Store }
 var errCrash = errors.New("the process was killed")
 
 func newBook(t testing.TB) *book {
-	return &book{t: t, parts: map[nudgewire.RunID][]nudgewire.Part{}, since: map[string]time.Time{}, rows: map[nudgewire.RunID][]nudgewire.ListRow{}, queued: map[nudgewire.RunID]map[int64]nudgewire.Message{}}
+	return &book{t: t, parts: map[messaging.RunID][]messaging.Part{}, since: map[string]time.Time{}, rows: map[messaging.RunID][]messaging.ListRow{}, queued: map[messaging.RunID]map[int64]messaging.Message{}}
 }
 
 // after ends a call: a crash comes behind the commit.
@@ -69,7 +69,7 @@ func (b *book) after(call string) error {
 	return nil
 }
 
-func (b *book) StartRun(_ context.Context, r nudgewire.Run) (nudgewire.RunID, bool, error) {
+func (b *book) StartRun(_ context.Context, r messaging.Run) (messaging.RunID, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, one := range b.runs {
@@ -77,21 +77,21 @@ func (b *book) StartRun(_ context.Context, r nudgewire.Run) (nudgewire.RunID, bo
 			return one.ID, false, nil
 		}
 	}
-	r.ID = nudgewire.RunID(len(b.runs) + 1)
+	r.ID = messaging.RunID(len(b.runs) + 1)
 	b.runs = append(b.runs, r)
 	return r.ID, true, nil
 }
 
-func (b *book) Run(_ context.Context, id nudgewire.RunID) (nudgewire.Run, error) {
+func (b *book) Run(_ context.Context, id messaging.RunID) (messaging.Run, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if id < 1 || int(id) > len(b.runs) {
-		return nudgewire.Run{}, nudgewire.ErrNotFound
+		return messaging.Run{}, messaging.ErrNotFound
 	}
 	return b.runs[id-1], nil
 }
 
-func (b *book) OpenRuns(_ context.Context, job string) (open []nudgewire.Run, _ error) {
+func (b *book) OpenRuns(_ context.Context, job string) (open []messaging.Run, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.runs {
@@ -102,19 +102,19 @@ func (b *book) OpenRuns(_ context.Context, job string) (open []nudgewire.Run, _ 
 	return open, nil
 }
 
-func (b *book) LastSent(_ context.Context, job string) (nudgewire.Run, bool, error) {
+func (b *book) LastSent(_ context.Context, job string) (messaging.Run, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range slices.Backward(b.runs) {
-		sent := r.State == nudgewire.RunDone || r.State == nudgewire.RunPartial || r.State == nudgewire.RunCancelled && (len(b.queued[r.ID]) > 0 ||
-			slices.ContainsFunc(b.parts[r.ID], func(p nudgewire.Part) bool {
-				return p.State == nudgewire.PartAccepted || p.State == nudgewire.PartUploading || p.State == nudgewire.PartInDoubt
+		sent := r.State == messaging.RunDone || r.State == messaging.RunPartial || r.State == messaging.RunCancelled && (len(b.queued[r.ID]) > 0 ||
+			slices.ContainsFunc(b.parts[r.ID], func(p messaging.Part) bool {
+				return p.State == messaging.PartAccepted || p.State == messaging.PartUploading || p.State == messaging.PartInDoubt
 			}))
 		if r.Job == job && sent && r.Tally.Kept > 0 {
 			return r, true, nil
 		}
 	}
-	return nudgewire.Run{}, false, nil
+	return messaging.Run{}, false, nil
 }
 
 func (b *book) LastScheduled(_ context.Context, job, line string, now time.Time) (time.Time, error) {
@@ -126,39 +126,39 @@ func (b *book) LastScheduled(_ context.Context, job, line string, now time.Time)
 	}
 	last := b.since[key]
 	for _, r := range b.runs {
-		if r.Job == job && r.Cause != nudgewire.CauseHand && r.DueAt.After(last) {
+		if r.Job == job && r.Cause != messaging.CauseHand && r.DueAt.After(last) {
 			last = r.DueAt
 		}
 	}
 	return last, nil
 }
 
-func (b *book) set(by string, r nudgewire.Run, from []nudgewire.RunState) error {
+func (b *book) set(by string, r messaging.Run, from []messaging.RunState) error {
 	old := b.runs[r.ID-1]
 	if !slices.Contains(from, old.State) || (by != "" && old.Owner != by) {
-		return nudgewire.ErrMoved
+		return messaging.ErrMoved
 	}
 	if old.State != r.State && !old.State.May(r.State) {
 		b.t.Errorf("run %d went from %s to %s", r.ID, old.State, r.State)
 	}
-	if stops := r.State == nudgewire.RunPaused || r.State == nudgewire.RunCancelled; stops && (r.Stopped == "" || r.Reason == "") {
+	if stops := r.State == messaging.RunPaused || r.State == messaging.RunCancelled; stops && (r.Stopped == "" || r.Reason == "") {
 		b.t.Errorf("run %d is %s, and nothing says what stopped it", r.ID, r.State)
 	}
 	if !r.Waits.In(r.State) {
 		r.Waits, r.WaitUntil = "", time.Time{}
 	}
 	b.runs[r.ID-1] = r
-	if r.State == nudgewire.RunCancelled {
+	if r.State == messaging.RunCancelled {
 		for i := range b.parts[r.ID] {
-			if b.parts[r.ID][i].State == nudgewire.PartWaiting {
-				b.parts[r.ID][i].State = nudgewire.PartCancelled
+			if b.parts[r.ID][i].State == messaging.PartWaiting {
+				b.parts[r.ID][i].State = messaging.PartCancelled
 			}
 		}
 	}
 	return nil
 }
 
-func (b *book) SetRun(_ context.Context, by string, r nudgewire.Run, from ...nudgewire.RunState) error {
+func (b *book) SetRun(_ context.Context, by string, r messaging.Run, from ...messaging.RunState) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
@@ -170,7 +170,7 @@ func (b *book) SetRun(_ context.Context, by string, r nudgewire.Run, from ...nud
 	return b.after("SetRun " + string(r.State))
 }
 
-func (b *book) ApproveRun(_ context.Context, id nudgewire.RunID, approve func(*nudgewire.Run) error) error {
+func (b *book) ApproveRun(_ context.Context, id messaging.RunID, approve func(*messaging.Run) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
@@ -181,59 +181,59 @@ func (b *book) ApproveRun(_ context.Context, id nudgewire.RunID, approve func(*n
 	if err := approve(&r); err != nil {
 		return err
 	}
-	if err := b.set("", r, []nudgewire.RunState{was}); err != nil {
+	if err := b.set("", r, []messaging.RunState{was}); err != nil {
 		return err
 	}
 	return b.after("SetRun " + string(r.State))
 }
 
 // by is the approval of a person.
-func by(who string) nudgewire.Approval { return nudgewire.Approval{Who: who, Person: who} }
+func by(who string) messaging.Approval { return messaging.Approval{Who: who, Person: who} }
 
-func (b *book) SaveParts(_ context.Context, by string, r nudgewire.Run, parts []nudgewire.Part) error {
+func (b *book) SaveParts(_ context.Context, by string, r messaging.Run, parts []messaging.Part) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
 		return errCrash
 	}
-	if err := b.set(by, r, []nudgewire.RunState{nudgewire.RunBuilding}); err != nil {
+	if err := b.set(by, r, []messaging.RunState{messaging.RunBuilding}); err != nil {
 		return err
 	}
 	b.parts[r.ID] = slices.Clone(parts)
 	return b.after("SaveParts")
 }
 
-func (b *book) Parts(_ context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
+func (b *book) Parts(_ context.Context, id messaging.RunID) ([]messaging.Part, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.parts[id]), nil
 }
 
-func (b *book) ReplacePart(_ context.Context, owner string, r nudgewire.Run, p nudgewire.Part) error {
+func (b *book) ReplacePart(_ context.Context, owner string, r messaging.Run, p messaging.Part) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
 		return errCrash
 	}
 	old := &b.parts[r.ID][p.Number-1]
-	if old.State != nudgewire.PartWaiting || p.State != nudgewire.PartWaiting && !old.State.May(p.State) {
-		return nudgewire.ErrMoved
+	if old.State != messaging.PartWaiting || p.State != messaging.PartWaiting && !old.State.May(p.State) {
+		return messaging.ErrMoved
 	}
-	if err := b.set(owner, r, []nudgewire.RunState{nudgewire.RunUploading}); err != nil {
+	if err := b.set(owner, r, []messaging.RunState{messaging.RunUploading}); err != nil {
 		return err
 	}
 	*old = p
 	return b.after("ReplacePart " + fmt.Sprint(p.Number))
 }
 
-func (b *book) AddRows(_ context.Context, owner string, id nudgewire.RunID, rows []nudgewire.ListRow) error {
+func (b *book) AddRows(_ context.Context, owner string, id messaging.RunID, rows []messaging.ListRow) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
 		return errCrash
 	}
-	if r := b.runs[id-1]; r.State != nudgewire.RunBuilding || r.Owner != owner {
-		return nudgewire.ErrMoved
+	if r := b.runs[id-1]; r.State != messaging.RunBuilding || r.Owner != owner {
+		return messaging.ErrMoved
 	}
 	for _, row := range rows {
 		row.Run, row.Cells = id, slices.Clone(row.Cells)
@@ -242,19 +242,19 @@ func (b *book) AddRows(_ context.Context, owner string, id nudgewire.RunID, rows
 	return b.after("AddRows")
 }
 
-func (b *book) DropRows(_ context.Context, owner string, id nudgewire.RunID, excluded bool) error {
+func (b *book) DropRows(_ context.Context, owner string, id messaging.RunID, excluded bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
 		return errCrash
 	}
 	if r := b.runs[id-1]; r.Owner == "" || r.Owner == owner {
-		b.rows[id] = slices.DeleteFunc(b.rows[id], func(row nudgewire.ListRow) bool { return row.Number > 0 || excluded })
+		b.rows[id] = slices.DeleteFunc(b.rows[id], func(row messaging.ListRow) bool { return row.Number > 0 || excluded })
 	}
 	return nil
 }
 
-func (b *book) ListRows(_ context.Context, id nudgewire.RunID, in nudgewire.RowRanges, each func(*nudgewire.ListRow) error) error {
+func (b *book) ListRows(_ context.Context, id messaging.RunID, in messaging.RowRanges, each func(*messaging.ListRow) error) error {
 	b.mu.Lock()
 	rows := slices.Clone(b.rows[id])
 	b.mu.Unlock()
@@ -268,7 +268,7 @@ func (b *book) ListRows(_ context.Context, id nudgewire.RunID, in nudgewire.RowR
 	return nil
 }
 
-func (b *book) NoteRows(_ context.Context, id nudgewire.RunID, notes []nudgewire.RowNote) error {
+func (b *book) NoteRows(_ context.Context, id messaging.RunID, notes []messaging.RowNote) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
@@ -285,7 +285,7 @@ func (b *book) NoteRows(_ context.Context, id nudgewire.RunID, notes []nudgewire
 }
 
 // reasons are why rows of a run do not go, those that were excluded when its list was read first.
-func (b *book) reasons(id nudgewire.RunID) (why []string) {
+func (b *book) reasons(id messaging.RunID) (why []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, late := range []bool{false, true} {
@@ -298,11 +298,11 @@ func (b *book) reasons(id nudgewire.RunID) (why []string) {
 	return why
 }
 
-func (b *book) Backlog(context.Context, nudgewire.RunID) (int64, error) { return 0, nil }
+func (b *book) Backlog(context.Context, messaging.RunID) (int64, error) { return 0, nil }
 
 func (b *book) FollowRest(context.Context) error { return nil }
 
-func (b *book) HandedOver(_ context.Context, id nudgewire.RunID) (last int64, _ error) {
+func (b *book) HandedOver(_ context.Context, id messaging.RunID) (last int64, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for n := range b.queued[id] {
@@ -311,7 +311,7 @@ func (b *book) HandedOver(_ context.Context, id nudgewire.RunID) (last int64, _ 
 	return last, nil
 }
 
-func (b *book) PartsOfList(_ context.Context, list nudgewire.RunID) (out []nudgewire.Part, _ error) {
+func (b *book) PartsOfList(_ context.Context, list messaging.RunID) (out []messaging.Part, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.runs {
@@ -324,7 +324,7 @@ func (b *book) PartsOfList(_ context.Context, list nudgewire.RunID) (out []nudge
 	return out, nil
 }
 
-func (b *book) Point(context.Context) (p nudgewire.Point, _ error) {
+func (b *book) Point(context.Context) (p messaging.Point, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
@@ -333,17 +333,17 @@ func (b *book) Point(context.Context) (p nudgewire.Point, _ error) {
 	return p, b.after("Point")
 }
 
-func (b *book) ClaimPart(_ context.Context, c nudgewire.PartClaim) (nudgewire.Part, bool, error) {
+func (b *book) ClaimPart(_ context.Context, c messaging.PartClaim) (messaging.Part, bool, error) {
 	still := c.Still == nil || c.Still() // it may look at the book
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
-		return nudgewire.Part{}, false, errCrash
+		return messaging.Part{}, false, errCrash
 	}
 	id, number := c.Part.RunID, c.Part.Number
 	r, p := &b.runs[id-1], &b.parts[id][number-1]
-	if r.State != nudgewire.RunUploading || r.Owner != c.Owner || p.State != nudgewire.PartWaiting || p.Attempt != c.Part.Attempt {
-		return nudgewire.Part{}, false, nudgewire.ErrMoved
+	if r.State != messaging.RunUploading || r.Owner != c.Owner || p.State != messaging.PartWaiting || p.Attempt != c.Part.Attempt {
+		return messaging.Part{}, false, messaging.ErrMoved
 	}
 	if !still {
 		return *p, false, nil
@@ -358,7 +358,7 @@ func (b *book) ClaimPart(_ context.Context, c nudgewire.PartClaim) (nudgewire.Pa
 			return *p, false, nil
 		}
 		if b.reached == nil {
-			b.reached = map[nudgewire.Phone]time.Time{}
+			b.reached = map[messaging.Phone]time.Time{}
 		}
 		for _, phone := range q.Phones {
 			b.reached[phone] = c.At
@@ -371,19 +371,19 @@ func (b *book) ClaimPart(_ context.Context, c nudgewire.PartClaim) (nudgewire.Pa
 		}
 	}
 	p.Ranges, p.Rows, p.Bytes, p.SHA256 = c.Part.Ranges, c.Part.Ranges.Count(), c.Part.Bytes, c.Part.SHA256
-	p.State, p.UpdatedAt, p.RetryAt = nudgewire.PartUploading, c.At, time.Time{}
+	p.State, p.UpdatedAt, p.RetryAt = messaging.PartUploading, c.At, time.Time{}
 	p.Attempt++
 	claimed := *p
 	r.Tally = c.Tally
 	if len(c.Left) > 0 {
-		b.parts[id] = append(b.parts[id], nudgewire.Part{
-			RunID: id, Number: len(b.parts[id]) + 1, List: p.List, Ranges: c.Left, Rows: c.Left.Count(), State: nudgewire.PartWaiting, UpdatedAt: c.At,
+		b.parts[id] = append(b.parts[id], messaging.Part{
+			RunID: id, Number: len(b.parts[id]) + 1, List: p.List, Ranges: c.Left, Rows: c.Left.Count(), State: messaging.PartWaiting, UpdatedAt: c.At,
 		})
 	}
 	return claimed, true, b.after("ClaimPart " + fmt.Sprint(number))
 }
 
-func (b *book) Room(_ context.Context, q nudgewire.RoomQuestion) (room nudgewire.Room, _ error) {
+func (b *book) Room(_ context.Context, q messaging.RoomQuestion) (room messaging.Room, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rooms++
@@ -393,8 +393,8 @@ func (b *book) Room(_ context.Context, q nudgewire.RoomQuestion) (room nudgewire
 	return b.room(q), nil
 }
 
-func (b *book) room(q nudgewire.RoomQuestion) (room nudgewire.Room) {
-	known := map[nudgewire.Phone]bool{}
+func (b *book) room(q messaging.RoomQuestion) (room messaging.Room) {
+	known := map[messaging.Phone]bool{}
 	var leave []time.Time
 	for phone, at := range b.reached {
 		if at.After(q.Now.Add(-q.Per)) {
@@ -416,15 +416,15 @@ func (b *book) room(q nudgewire.RoomQuestion) (room nudgewire.Room) {
 	return room
 }
 
-func (b *book) FinishPart(_ context.Context, p nudgewire.Part) error {
+func (b *book) FinishPart(_ context.Context, p messaging.Part) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
 		return errCrash
 	}
 	old := &b.parts[p.RunID][p.Number-1]
-	if (old.State != nudgewire.PartUploading && old.State != nudgewire.PartInDoubt) || old.Attempt != p.Attempt {
-		return nudgewire.ErrMoved
+	if (old.State != messaging.PartUploading && old.State != messaging.PartInDoubt) || old.Attempt != p.Attempt {
+		return messaging.ErrMoved
 	}
 	if !old.State.May(p.State) {
 		b.t.Errorf("part %d went from %s to %s", p.Number, old.State, p.State)
@@ -434,7 +434,7 @@ func (b *book) FinishPart(_ context.Context, p nudgewire.Part) error {
 	return b.after("FinishPart " + fmt.Sprint(p.Number))
 }
 
-func (b *book) ClaimRuns(_ context.Context, owner string, now, until time.Time, may func(*nudgewire.Run) bool) (mine []nudgewire.Run, _ error) {
+func (b *book) ClaimRuns(_ context.Context, owner string, now, until time.Time, may func(*messaging.Run) bool) (mine []messaging.Run, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	open := map[string]bool{}
@@ -446,11 +446,11 @@ func (b *book) ClaimRuns(_ context.Context, owner string, now, until time.Time, 
 		older := open[r.Job]
 		open[r.Job] = true
 		switch r.State {
-		case nudgewire.RunPlanned:
+		case messaging.RunPlanned:
 			if older {
 				continue
 			}
-		case nudgewire.RunBuilding, nudgewire.RunUploading:
+		case messaging.RunBuilding, messaging.RunUploading:
 		default:
 			continue
 		}
@@ -462,25 +462,25 @@ func (b *book) ClaimRuns(_ context.Context, owner string, now, until time.Time, 
 	return mine, nil
 }
 
-func (b *book) Renew(_ context.Context, id nudgewire.RunID, owner string, until time.Time) (nudgewire.Run, error) {
+func (b *book) Renew(_ context.Context, id messaging.RunID, owner string, until time.Time) (messaging.Run, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
-		return nudgewire.Run{}, errCrash
+		return messaging.Run{}, errCrash
 	}
 	r := &b.runs[id-1]
 	if r.Owner != owner {
-		return nudgewire.Run{}, nudgewire.ErrMoved
+		return messaging.Run{}, messaging.ErrMoved
 	}
 	r.LeaseEnd = until
 	return *r, nil
 }
 
-func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Message) error {
+func (b *book) Enqueue(_ context.Context, id messaging.RunID, first int64, rows []messaging.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queued[id] == nil {
-		b.queued[id] = map[int64]nudgewire.Message{}
+		b.queued[id] = map[int64]messaging.Message{}
 	}
 	for i, d := range rows {
 		if _, known := b.queued[id][first+int64(i)]; !known {
@@ -491,7 +491,7 @@ func (b *book) Enqueue(_ context.Context, id nudgewire.RunID, first int64, rows 
 }
 
 // EnqueueAtRate keeps the window as the store does.
-func (b *book) EnqueueAtRate(ctx context.Context, id nudgewire.RunID, first int64, rows []nudgewire.Message, w nudgewire.RateWindow) (int, time.Time, error) {
+func (b *book) EnqueueAtRate(ctx context.Context, id messaging.RunID, first int64, rows []messaging.Message, w messaging.RateWindow) (int, time.Time, error) {
 	b.mu.Lock()
 	known := b.queued[id]
 	done, need := 0, 0
@@ -510,7 +510,7 @@ func (b *book) EnqueueAtRate(ctx context.Context, id nudgewire.RunID, first int6
 	return done, since, b.Enqueue(ctx, id, first, rows[:done])
 }
 
-func (b *book) UseRate(_ context.Context, w nudgewire.RateWindow, rows int) (int, time.Time, error) {
+func (b *book) UseRate(_ context.Context, w messaging.RateWindow, rows int) (int, time.Time, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.roll(w)
@@ -519,21 +519,21 @@ func (b *book) UseRate(_ context.Context, w nudgewire.RateWindow, rows int) (int
 	return int(granted), b.window, nil
 }
 
-func (b *book) roll(w nudgewire.RateWindow) {
+func (b *book) roll(w messaging.RateWindow) {
 	if b.window.Before(w.From) {
 		b.window, b.used = w.Now, w.Waiting
 	}
 }
 
 // RowsToGoAgain are those in b.again, two at a time. The message of a row has its number.
-func (b *book) RowsToGoAgain(_ context.Context, id nudgewire.RunID, after int64, _ int, meant func(*nudgewire.RunRow) bool) (rows []nudgewire.RunRow, _ error) {
+func (b *book) RowsToGoAgain(_ context.Context, id messaging.RunID, after int64, _ int, meant func(*messaging.RunRow) bool) (rows []messaging.RunRow, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for n := after + 1; n <= b.runs[id-1].Tally.Kept && len(rows) < 2; n++ {
 		if b.again[n] {
 			d := b.queued[id][n]
-			d.ID, d.Phone = nudgewire.MessageID(n), cmp.Or(d.Phone, "447911100000")
-			if row := (nudgewire.RunRow{Run: id, Number: n, Message: d, Words: b.words[n]}); meant(&row) {
+			d.ID, d.Phone = messaging.MessageID(n), cmp.Or(d.Phone, "447911100000")
+			if row := (messaging.RunRow{Run: id, Number: n, Message: d, Words: b.words[n]}); meant(&row) {
 				rows = append(rows, row)
 			}
 		}
@@ -541,11 +541,11 @@ func (b *book) RowsToGoAgain(_ context.Context, id nudgewire.RunID, after int64,
 	return rows, nil
 }
 
-func (b *book) EnqueueRetries(_ context.Context, id nudgewire.RunID, of []nudgewire.MessageID, _ time.Time) (total int64, _ error) {
+func (b *book) EnqueueRetries(_ context.Context, id messaging.RunID, of []messaging.MessageID, _ time.Time) (total int64, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queued[id] == nil {
-		b.queued[id] = map[int64]nudgewire.Message{}
+		b.queued[id] = map[int64]messaging.Message{}
 	}
 	for _, one := range of {
 		if n := int64(one); b.again[n] {
@@ -556,7 +556,7 @@ func (b *book) EnqueueRetries(_ context.Context, id nudgewire.RunID, of []nudgew
 	return int64(len(b.queued[id])), b.after("EnqueueRetries")
 }
 
-func (b *book) CancelRows(context.Context, nudgewire.RunID, string) (int64, error) { return 0, nil }
+func (b *book) CancelRows(context.Context, messaging.RunID, string) (int64, error) { return 0, nil }
 
 func (b *book) EndCancelled(context.Context) (int64, bool, error) {
 	b.looked++
@@ -564,29 +564,29 @@ func (b *book) EndCancelled(context.Context) (int64, bool, error) {
 }
 
 // PauseSent takes it that b.wait messages of every ended run wait.
-func (b *book) PauseSent(_ context.Context, id nudgewire.RunID, who, held, reason string) (bool, error) {
+func (b *book) PauseSent(_ context.Context, id messaging.RunID, who, held, reason string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := &b.runs[id-1]
-	if b.wait == 0 || r.State == nudgewire.RunCancelled {
+	if b.wait == 0 || r.State == messaging.RunCancelled {
 		return false, nil
 	}
-	r.State, r.Before, r.Reason, r.EndedAt = nudgewire.RunPaused, nudgewire.RunUploading, reason, time.Time{}
-	r.Stopped, r.StoppedBy = nudgewire.StopPerson, who
+	r.State, r.Before, r.Reason, r.EndedAt = messaging.RunPaused, messaging.RunUploading, reason, time.Time{}
+	r.Stopped, r.StoppedBy = messaging.StopPerson, who
 	if r.Held = held; held != "" {
-		r.Stopped = nudgewire.StopConfig
+		r.Stopped = messaging.StopConfig
 	}
 	return true, nil
 }
 
-func (b *book) ReleaseRun(_ context.Context, id nudgewire.RunID, who string) error {
+func (b *book) ReleaseRun(_ context.Context, id messaging.RunID, who string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.runs[id-1].Released = who
 	return nil
 }
 
-func (b *book) RunsUnsent(_ context.Context, of func(string) bool) (out []nudgewire.Run, _ error) {
+func (b *book) RunsUnsent(_ context.Context, of func(string) bool) (out []messaging.Run, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.runs {
@@ -597,10 +597,10 @@ func (b *book) RunsUnsent(_ context.Context, of func(string) bool) (out []nudgew
 	return out, nil
 }
 
-func (b *book) Standing(context.Context, nudgewire.RunID) (nudgewire.Standing, error) {
+func (b *book) Standing(context.Context, messaging.RunID) (messaging.Standing, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return nudgewire.Standing{Messages: b.named, Ended: b.ended, Failed: b.failed, Arrived: b.ended - b.failed, Read: b.read}, nil
+	return messaging.Standing{Messages: b.named, Ended: b.ended, Failed: b.failed, Arrived: b.ended - b.failed, Read: b.read}, nil
 }
 
 // revive is what a new process finds.
@@ -721,9 +721,9 @@ func (admit) Slow(pace.Class, time.Time, time.Duration)           {}
 func (admit) Took(pace.Class) bool                                { return true }
 
 // prices are a price table that is asked by a function.
-type prices func(c nudgewire.Category, phone string) float64
+type prices func(c messaging.Category, phone string) float64
 
-func (p prices) Of(c nudgewire.Category, phone string) float64 { return p(c, phone) }
+func (p prices) Of(c messaging.Category, phone string) float64 { return p(c, phone) }
 
 func (d *desk) now() time.Time {
 	d.mu.Lock()
@@ -748,14 +748,14 @@ func (d *desk) settle(t testing.TB) {
 		}
 		runs.Wait()
 		open, _ := d.OpenRuns(t.Context(), "")
-		if len(open) == 0 || (before == len(d.service.uploads()) && !slices.ContainsFunc(open, func(r nudgewire.Run) bool { return r.State == nudgewire.RunPlanned })) {
+		if len(open) == 0 || (before == len(d.service.uploads()) && !slices.ContainsFunc(open, func(r messaging.Run) bool { return r.State == messaging.RunPlanned })) {
 			return
 		}
 	}
 }
 
 // the is the newest run.
-func (d *desk) the(t testing.TB) nudgewire.Run {
+func (d *desk) the(t testing.TB) messaging.Run {
 	t.Helper()
 	d.book.mu.Lock()
 	defer d.book.mu.Unlock()
@@ -777,7 +777,7 @@ func columns(pairs ...string) yamlpos.Ordered[string] {
 func compile(t testing.TB, j Job) *Compiled {
 	t.Helper()
 	j.Name = cmp.Or(j.Name, "winback")
-	if j.Deliver != nudgewire.DeliverPerMessage && j.Campaign == nil {
+	if j.Deliver != messaging.DeliverPerMessage && j.Campaign == nil {
 		j.Campaign = &Campaign{TemplateID: 1042}
 	}
 	all, problems := Compile([]Job{j}, Env{Country: "GB", Language: "en", Version: "v1", Priced: true, TextAllowed: true, ReadKnown: true})
@@ -850,7 +850,7 @@ func put(t testing.TB, name string, text []byte) string {
 // failedOver is a canary's condition.
 func failedOver(share Percent) StopIf { return StopIf{Failed: &share} }
 
-func (b *book) RetriesOf(_ context.Context, id nudgewire.RunID) (n int, _ error) {
+func (b *book) RetriesOf(_ context.Context, id messaging.RunID) (n int, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.runs {
@@ -861,7 +861,7 @@ func (b *book) RetriesOf(_ context.Context, id nudgewire.RunID) (n int, _ error)
 	return n, nil
 }
 
-func (b *book) StartRunOf(ctx context.Context, r nudgewire.Run, parts []nudgewire.Part) (nudgewire.RunID, bool, error) {
+func (b *book) StartRunOf(ctx context.Context, r messaging.Run, parts []messaging.Part) (messaging.RunID, bool, error) {
 	id, won, err := b.StartRun(ctx, r)
 	b.mu.Lock()
 	defer b.mu.Unlock()

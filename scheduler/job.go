@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -32,7 +32,7 @@ type Job struct {
 	Exclude  Exclude                 `yaml:"exclude" doc:"Contacts to exclude."`
 	Campaign *Campaign               `yaml:"campaign" doc:"For deliver: csv, the campaign to create."`
 	Send     *Message                `yaml:"send" doc:"For deliver: per_message, what each row is sent as: a template, a campaign or a text."`
-	Deliver  nudgewire.Deliver       `yaml:"deliver" validate:"oneof=csv per_message" default:"csv" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
+	Deliver  messaging.Deliver       `yaml:"deliver" validate:"oneof=csv per_message" default:"csv" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
 	MaxSize  units.Size              `yaml:"max_size" validate:"min=1kB,max=10MB" default:"10MB" doc:"Largest part, in bytes of the file. The service takes no more than 10MB."`
 
 	Rate duerules.Rate `yaml:"rate" doc:"For deliver: per_message, most rows that leave in a window: all of them may go at once, and then none until it ends. A day, week or month is that of the job's timezone." example:"5000 per day"`

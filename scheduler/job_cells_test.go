@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // A cell is what a person sees in it: one of which nothing can be seen is empty, and so is an error of the spreadsheet.
@@ -25,7 +25,7 @@ func TestACellIsWhatAPersonSeesInIt(t *testing.T) {
 	}
 	bare := jobOf(t, l, Job{Columns: columns("phone", "phone", "var_1", "name")})
 	_, b := built(t, bare, nil)
-	reasons := []nudgewire.Excluded{
+	reasons := []messaging.Excluded{
 		{Kind: KindVariable, Reason: "var_1 is empty: {{ name }}; give it a default", Count: 5, First: 3},
 		{Kind: KindVariable, Reason: "var_1 is an error of the spreadsheet, #N/A: mend the formula of that cell, or give {{ name }} a default", Count: 1, First: 4},
 		{Kind: KindVariable, Reason: "var_1 is an error of the spreadsheet, #DIV/0!: mend the formula of that cell, or give {{ name }} a default", Count: 1, First: 5},

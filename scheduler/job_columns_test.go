@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
 )
 

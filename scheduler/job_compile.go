@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
-	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -25,7 +25,7 @@ type Env struct {
 	Timezone string // of jobs that name none; "" is UTC
 	Country  string // of numbers without a country code; "" is not known
 	Language string // of templates that name none
-	Category nudgewire.Category
+	Category messaging.Category
 	Priced   bool // there is a price table, so that points can be counted
 
 	TextAllowed bool // api.text_path is set
@@ -67,8 +67,8 @@ type Compiled struct {
 	schedule *Schedule // nil for a job that only runs by hand
 	zone     *time.Location
 	home     phones.Home // of numbers without a plus sign
-	category nudgewire.Category
-	send     nudgewire.Send // as it is written: what has {{ }}, each row says
+	category messaging.Category
+	send     messaging.Send // as it is written: what has {{ }}, each row says
 	source   lists.Source
 	columns  *mapping
 	title    *expressions.RowText
@@ -84,8 +84,8 @@ func (c *Compiled) Schedule() *Schedule {
 }
 
 // Noun is the job as the rest of the program speaks of it.
-func (c *Compiled) Noun(now time.Time) nudgewire.Job {
-	j := nudgewire.Job{
+func (c *Compiled) Noun(now time.Time) messaging.Job {
+	j := messaging.Job{
 		Name: c.Name, Cron: c.Cron, Timezone: c.zone.String(),
 		Source: c.source.String(), Deliver: c.Deliver,
 	}
@@ -152,8 +152,8 @@ func (b *builder) build() *Compiled {
 	j := b.job
 	fill(&j)
 	c := &Compiled{Job: j, Version: b.env.Version, zone: b.zone(j.Timezone), home: phones.Home{Country: cmp.Or(j.Country, b.env.Country), Spelling: j.Phones}}
-	if c.category = nudgewire.Category(j.Category); j.Category == "" || byRow(string(j.Category)) {
-		c.category = cmp.Or(b.env.Category, nudgewire.Marketing)
+	if c.category = messaging.Category(j.Category); j.Category == "" || byRow(string(j.Category)) {
+		c.category = cmp.Or(b.env.Category, messaging.Marketing)
 	}
 	if j.Phones == phones.National && c.home.Country == "" {
 		b.bad("phones", "set country, or defaults.country", "national numbers are of a country, and none is given")
@@ -188,7 +188,7 @@ func (b *builder) build() *Compiled {
 // fill sets what the YAML decoder sets by default tags, for jobs that were made in Go.
 func fill(j *Job) {
 	if j.Deliver == "" {
-		j.Deliver = nudgewire.DeliverCSV
+		j.Deliver = messaging.DeliverCSV
 	}
 	if j.Unique == "" {
 		j.Unique = UniquePhone
@@ -287,7 +287,7 @@ const maxVariables = 100
 func (b *builder) deliver(c *Compiled) {
 	j := c.Job
 	switch j.Deliver {
-	case nudgewire.DeliverCSV:
+	case messaging.DeliverCSV:
 		if j.Campaign == nil {
 			b.bad("campaign", "write campaign: {template_id: 1042}", "is missing: deliver: csv creates a campaign")
 		} else if j.Campaign.TemplateID < 1 {
@@ -302,7 +302,7 @@ func (b *builder) deliver(c *Compiled) {
 		if j.Send != nil {
 			b.bad("send", "remove it, or write deliver: per_message", "belongs to deliver: per_message")
 		}
-	case nudgewire.DeliverPerMessage:
+	case messaging.DeliverPerMessage:
 		b.sends(c)
 		if j.Campaign != nil {
 			b.bad("campaign", "remove it, or write deliver: csv", "belongs to deliver: csv")
@@ -351,7 +351,7 @@ func (b *builder) guard(j Job) {
 	if j.Canary == nil {
 		return
 	}
-	if j.Canary.StopIf.IsZero() && j.Deliver == nudgewire.DeliverPerMessage {
+	if j.Canary.StopIf.IsZero() && j.Deliver == messaging.DeliverPerMessage {
 		b.bad("canary.stop_if", `write stop_if: "failed > 10%"`, "is missing")
 	}
 	if j.Canary.StopIf.Read != nil && !b.env.ReadKnown {

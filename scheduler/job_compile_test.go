@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/expressions"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -71,9 +71,9 @@ jobs:
 		t.Errorf("%+v", d.Job)
 	}
 	noun := w.Noun(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
-	want := nudgewire.Job{
+	want := messaging.Job{
 		Name: "weekly-winback", Cron: "0 10 * * MON", Timezone: "Europe/London", Source: "sqlite crm.db",
-		Campaign: "Winback {{ run.date }}", Deliver: nudgewire.DeliverCSV, NextAt: time.Date(2026, 5, 11, 9, 0, 0, 0, time.UTC),
+		Campaign: "Winback {{ run.date }}", Deliver: messaging.DeliverCSV, NextAt: time.Date(2026, 5, 11, 9, 0, 0, 0, time.UTC),
 	}
 	if diff := cmp.Diff(want, noun); diff != "" {
 		t.Errorf("Noun (-want +got):\n%s", diff)
@@ -143,10 +143,10 @@ func TestCompileReportsEverythingAtOnce(t *testing.T) {
 		"an unknown filter":              {Job{Campaign: campaign, Source: csv, Columns: columns("var_1", "{{ name | upper }}")}, []string{"j.columns.var_1: | upper is not understood here; only default: may follow |; write upper(name)"}},
 		"no campaign":                    {Job{Source: csv}, []string{"j.campaign: is missing: deliver: csv creates a campaign; write campaign: {template_id: 1042}"}},
 		"an odd campaign name":           {Job{Source: csv, Campaign: &Campaign{Name: "{{ run.dat }}", TemplateID: 1}}, []string{`j.campaign.name: unknown name "dat" in run; did you mean "date"?`}},
-		"a canary that looks at nothing": {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Campaign: "417"}, Canary: &Canary{First: Share{Rows: 1}}}, []string{`j.canary.stop_if: is missing; write stop_if: "failed > 10%"`}},
+		"a canary that looks at nothing": {Job{Source: csv, Deliver: messaging.DeliverPerMessage, Send: &Message{Campaign: "417"}, Canary: &Canary{First: Share{Rows: 1}}}, []string{`j.canary.stop_if: is missing; write stop_if: "failed > 10%"`}},
 		"a read that nobody asks about":  {Job{Source: csv, Campaign: campaign, Canary: &Canary{First: Share{Rows: 1}, StopIf: StopIf{Read: new(Percent)}}}, []string{"j.canary.stop_if: nobody asks whether a message was read: tracking.final_status is delivered; set tracking: {final_status: read}, or look at failed alone"}},
-		"nothing to send":                {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Campaign: campaign}, []string{"j.send: is missing: deliver: per_message sends a template, a campaign or a text to each row; write send: {template: winback}", "j.campaign: belongs to deliver: csv; remove it, or write deliver: csv"}},
-		"no language":                    {Job{Source: csv, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "t"}}, []string{"j.send.language: the template's language is not known; set it, or defaults.language"}},
+		"nothing to send":                {Job{Source: csv, Deliver: messaging.DeliverPerMessage, Campaign: campaign}, []string{"j.send: is missing: deliver: per_message sends a template, a campaign or a text to each row; write send: {template: winback}", "j.campaign: belongs to deliver: csv; remove it, or write deliver: csv"}},
+		"no language":                    {Job{Source: csv, Deliver: messaging.DeliverPerMessage, Send: &Message{Template: "t"}}, []string{"j.send.language: the template's language is not known; set it, or defaults.language"}},
 		"a bad clock":                    {Job{Source: csv, Campaign: campaign, Cron: "99 99 99 99 99", Country: "gb"}, []string{`j.country: "gb" is not a country; did you mean "GB"?`, `j.cron: "99 99 99 99 99" is no cron line: its minute is "99", and minutes go from 0 to 59; ` + cronHint}},
 		"guards without sense":           {Job{Source: csv, Campaign: campaign, Guard: Guard{MaxChange: 0.5, MaxPoints: 1}}, []string{"j.guard.max_points: points cannot be counted without a price table; set api.price, or remove it", "j.guard.max_change: 50% would stop every run; write more than 100%: 300% stops what is more than three times the last run, or less than a third"}},
 		"too large":                      {Job{Source: csv, Campaign: campaign, MaxSize: units.Size(10_000_001)}, []string{"j.max_size: 10000001B is more than the service takes; write 10MB or less"}},

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/expressions"
+	"github.com/nudgewire/nudgewire/internal/expressions"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // A Message is what each row is sent as: a template, a campaign or a text. What differs from row to row
@@ -40,7 +40,7 @@ type Header struct {
 // A RowCategory is a category, or a text with {{ }} that gives one for each row.
 type RowCategory string
 
-var categories = []string{string(nudgewire.Marketing), string(nudgewire.Utility), string(nudgewire.Authentication)}
+var categories = []string{string(messaging.Marketing), string(messaging.Utility), string(messaging.Authentication)}
 
 // UnmarshalText reads utility, or {{ kind }}.
 func (c *RowCategory) UnmarshalText(text []byte) error {
@@ -134,7 +134,7 @@ func (b *builder) sends(c *Compiled) {
 		b.failed = b.failed || !p.Warning
 		b.problems = append(b.problems, Problem{Job: b.job.Name, Path: strings.TrimSuffix("send."+p.Path, "."), Offset: p.Offset, Msg: p.Msg, Hint: p.Hint, Warning: p.Warning})
 	}
-	c.send = nudgewire.Send{Template: m.Template, Campaign: m.Campaign, Text: m.Text}
+	c.send = messaging.Send{Template: m.Template, Campaign: m.Campaign, Text: m.Text}
 	if m.Template == "" && c.columns.variables() > 0 {
 		b.bad("columns."+c.columns.names[0], "remove it, or name a template; a text has {{ column }} in it", "variables belong to a template, and there is none")
 	}
@@ -150,7 +150,7 @@ func (b *builder) sends(c *Compiled) {
 	}
 	if h := given.Header; h != nil {
 		for _, one := range h.Media() {
-			c.send.Header = &nudgewire.Header{Type: one.Kind, URL: one.Address, Filename: h.Filename}
+			c.send.Header = &messaging.Header{Type: one.Kind, URL: one.Address, Filename: h.Filename}
 			b.field(c, one.Kind, "send.header."+one.Kind, "the header's "+one.Kind, one.Address)
 		}
 		b.field(c, fieldFilename, "send.header.filename", "the header's file name", h.Filename)
@@ -185,7 +185,7 @@ func layoutOf(columns []string) (l layout) {
 }
 
 // fill puts what a row says into its message, over what is the same for all. Of one that was forgotten nothing is left.
-func (l layout) fill(d *nudgewire.Message, row *nudgewire.ListRow) {
+func (l layout) fill(d *messaging.Message, row *messaging.ListRow) {
 	if h := d.Send.Header; h != nil {
 		own := *h
 		d.Send.Header = &own
@@ -199,7 +199,7 @@ func (l layout) fill(d *nudgewire.Message, row *nudgewire.ListRow) {
 		case fieldLanguage:
 			d.Send.Language = value
 		case fieldCategory:
-			d.Category = nudgewire.Category(value)
+			d.Category = messaging.Category(value)
 		case fieldText:
 			d.Send.Text = value
 		case fieldFilename:

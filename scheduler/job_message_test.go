@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // sent is what a job hands over for each row of its list, without times and keys.
 type sent struct {
-	Category nudgewire.Category
-	Send     nudgewire.Send
+	Category messaging.Category
+	Send     messaging.Send
 }
 
 func TestARowSaysAllThatTheServiceCanSend(t *testing.T) {
@@ -23,8 +23,8 @@ func TestARowSaysAllThatTheServiceCanSend(t *testing.T) {
 		{"+447911123002", "Ben", "https://cdn.example.com/b.jpg", "18", "", "Marketing"},
 	}}
 	variables := columns("var_1", "name")
-	header := func(kind, url, file string) *nudgewire.Header {
-		return &nudgewire.Header{Type: kind, URL: url, Filename: file}
+	header := func(kind, url, file string) *messaging.Header {
+		return &messaging.Header{Type: kind, URL: url, Filename: file}
 	}
 	tests := map[string]struct {
 		job  Job
@@ -33,36 +33,36 @@ func TestARowSaysAllThatTheServiceCanSend(t *testing.T) {
 		"an image, the language and the category by column": {
 			Job{Columns: variables, Category: "{{ kind }}", Send: &Message{Template: "t", Language: `{{ lang | default: "en" }}`, Header: &Header{Image: "{{ pic }}"}}},
 			[]sent{
-				{nudgewire.Utility, nudgewire.Send{Template: "t", Language: "de", Variables: []string{"Ana"}, Header: header("image", "https://cdn.example.com/a.jpg", "")}},
-				{nudgewire.Marketing, nudgewire.Send{Template: "t", Language: "en", Variables: []string{"Ben"}, Header: header("image", "https://cdn.example.com/b.jpg", "")}},
+				{messaging.Utility, messaging.Send{Template: "t", Language: "de", Variables: []string{"Ana"}, Header: header("image", "https://cdn.example.com/a.jpg", "")}},
+				{messaging.Marketing, messaging.Send{Template: "t", Language: "en", Variables: []string{"Ben"}, Header: header("image", "https://cdn.example.com/b.jpg", "")}},
 			},
 		},
 		"a document that is the same for all, under a name of each row": {
 			Job{Category: "utility", Send: &Message{Template: "t", Language: "pt_BR", Header: &Header{Document: "https://cdn.example.com/terms.pdf", Filename: "Terms {{ doc }}.pdf"}}},
 			[]sent{
-				{nudgewire.Utility, nudgewire.Send{Template: "t", Language: "pt_BR", Variables: []string{}, Header: header("document", "https://cdn.example.com/terms.pdf", "Terms 17.pdf")}},
-				{nudgewire.Utility, nudgewire.Send{Template: "t", Language: "pt_BR", Variables: []string{}, Header: header("document", "https://cdn.example.com/terms.pdf", "Terms 18.pdf")}},
+				{messaging.Utility, messaging.Send{Template: "t", Language: "pt_BR", Variables: []string{}, Header: header("document", "https://cdn.example.com/terms.pdf", "Terms 17.pdf")}},
+				{messaging.Utility, messaging.Send{Template: "t", Language: "pt_BR", Variables: []string{}, Header: header("document", "https://cdn.example.com/terms.pdf", "Terms 18.pdf")}},
 			},
 		},
 		"a campaign": {
 			Job{Send: &Message{Campaign: "417"}},
-			[]sent{{nudgewire.Marketing, nudgewire.Send{Campaign: "417", Variables: []string{}}}, {nudgewire.Marketing, nudgewire.Send{Campaign: "417", Variables: []string{}}}},
+			[]sent{{messaging.Marketing, messaging.Send{Campaign: "417", Variables: []string{}}}, {messaging.Marketing, messaging.Send{Campaign: "417", Variables: []string{}}}},
 		},
 		"a text": {
 			Job{Send: &Message{Text: "Hi {{ name }},\nnumber {{ doc }} is \"ready\""}},
 			[]sent{
-				{nudgewire.Marketing, nudgewire.Send{Text: "Hi Ana,\nnumber 17 is \"ready\"", Variables: []string{}}},
-				{nudgewire.Marketing, nudgewire.Send{Text: "Hi Ben,\nnumber 18 is \"ready\"", Variables: []string{}}},
+				{messaging.Marketing, messaging.Send{Text: "Hi Ana,\nnumber 17 is \"ready\"", Variables: []string{}}},
+				{messaging.Marketing, messaging.Send{Text: "Hi Ben,\nnumber 18 is \"ready\"", Variables: []string{}}},
 			},
 		},
 		"a text that is the same for all": {
 			Job{Send: &Message{Text: "We are open again."}},
-			[]sent{{nudgewire.Marketing, nudgewire.Send{Text: "We are open again.", Variables: []string{}}}, {nudgewire.Marketing, nudgewire.Send{Text: "We are open again.", Variables: []string{}}}},
+			[]sent{{messaging.Marketing, messaging.Send{Text: "We are open again.", Variables: []string{}}}, {messaging.Marketing, messaging.Send{Text: "We are open again.", Variables: []string{}}}},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tt.job.Cron, tt.job.Deliver = "0 10 * * *", nudgewire.DeliverPerMessage
+			tt.job.Cron, tt.job.Deliver = "0 10 * * *", messaging.DeliverPerMessage
 			if tt.job.Columns == nil {
 				tt.job.Columns = columns("phone", "phone")
 			}
@@ -71,7 +71,7 @@ func TestARowSaysAllThatTheServiceCanSend(t *testing.T) {
 			fireDue(t, d)
 			d.revive()
 			d.open("two")
-			d.Use([]*Compiled{jobOf(t, list, Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "another since a reload"}})})
+			d.Use([]*Compiled{jobOf(t, list, Job{Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, Send: &Message{Template: "another since a reload"}})})
 			d.settle(t)
 			var got []sent
 			for n := int64(1); n <= 2; n++ {
@@ -104,12 +104,12 @@ func TestARowThatCannotBeSentIsExcludedAndTheOthersGo(t *testing.T) {
 	tests := map[string]struct {
 		job  Job
 		kept int64
-		want []nudgewire.Excluded
+		want []messaging.Excluded
 	}{
 		"a template": {
 			Job{Category: "{{ kind }}", Send: &Message{Template: "t", Language: "{{ lang }}", Header: &Header{Document: "{{ pic }}", Filename: "{{ file }}"}}},
 			4,
-			[]nudgewire.Excluded{
+			[]messaging.Excluded{
 				{Kind: KindSend, Reason: `the header's document: "http://10.0.0.8/a.jpg" cannot be fetched from outside: its host is not one of the public internet`, Count: 3, First: 9},
 				{Kind: KindSend, Reason: `the language is “British English”: want a code such as en or pt_BR, as the template has it`, Count: 2, First: 12},
 				{Kind: KindSend, Reason: "the header's document is empty: {{ pic }}; give it a default", Count: 1, First: 4},
@@ -121,7 +121,7 @@ func TestARowThatCannotBeSentIsExcludedAndTheOthersGo(t *testing.T) {
 		"a text": {
 			Job{Send: &Message{Text: "{{ words }}"}},
 			11,
-			[]nudgewire.Excluded{
+			[]messaging.Excluded{
 				{Kind: KindSend, Reason: "the text is empty: {{ words }}; give it a default", Count: 1, First: 8},
 				{Kind: KindSend, Reason: "the text is 4097 characters long; at most 4096 are sent", Count: 1, First: 11},
 			},
@@ -129,14 +129,14 @@ func TestARowThatCannotBeSentIsExcludedAndTheOthersGo(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tt.job.Cron, tt.job.Deliver = "0 10 * * *", nudgewire.DeliverPerMessage
+			tt.job.Cron, tt.job.Deliver = "0 10 * * *", messaging.DeliverPerMessage
 			if tt.job.Columns == nil {
 				tt.job.Columns = columns("phone", "phone")
 			}
 			d := begin(t, jobOf(t, list, tt.job))
 			fireDue(t, d)
 			r := d.the(t)
-			if r.State != nudgewire.RunDone || r.Tally.Kept != tt.kept || int64(len(d.queued[1])) != tt.kept {
+			if r.State != messaging.RunDone || r.Tally.Kept != tt.kept || int64(len(d.queued[1])) != tt.kept {
 				t.Errorf("%s %q: %d kept, %d queued", r.State, r.Reason, r.Tally.Kept, len(d.queued[1]))
 			}
 			if diff := cmp.Diff(tt.want, r.Tally.Excluded); diff != "" {
@@ -147,24 +147,24 @@ func TestARowThatCannotBeSentIsExcludedAndTheOthersGo(t *testing.T) {
 }
 
 func TestAHeaderWhoseColumnIsMissingFailsTheRunInWords(t *testing.T) {
-	d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "t", Header: &Header{Image: "{{ pic }}"}}}))
+	d := begin(t, jobOf(t, people(3), Job{Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, Send: &Message{Template: "t", Header: &Header{Image: "{{ pic }}"}}}))
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunFailed || !strings.HasPrefix(r.Reason, `send.header.image: the source has no column "pic"`) {
+	if r := d.the(t); r.State != messaging.RunFailed || !strings.HasPrefix(r.Reason, `send.header.image: the source has no column "pic"`) {
 		t.Errorf("%s %q", r.State, r.Reason)
 	}
 }
 
 func TestPointsAreThoseOfEachRowsCategory(t *testing.T) {
 	list := listSource{header: []string{"phone", "kind"}, rows: [][]string{{"+447911123001", "utility"}, {"+447911123002", "marketing"}, {"+447911123003", "authentication"}}}
-	job := jobOf(t, list, Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Category: "{{ kind }}", Columns: columns("phone", "phone"), Send: &Message{Campaign: "417"}, Guard: Guard{MaxPoints: 12}})
+	job := jobOf(t, list, Job{Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, Category: "{{ kind }}", Columns: columns("phone", "phone"), Send: &Message{Campaign: "417"}, Guard: Guard{MaxPoints: 12}})
 	d := begin(t, job)
 	d.Prices = func(string) Prices {
-		return prices(func(c nudgewire.Category, _ string) float64 {
-			return map[nudgewire.Category]float64{nudgewire.Marketing: 10, nudgewire.Utility: 2, nudgewire.Authentication: 1}[c]
+		return prices(func(c messaging.Category, _ string) float64 {
+			return map[messaging.Category]float64{messaging.Marketing: 10, messaging.Utility: 2, messaging.Authentication: 1}[c]
 		})
 	}
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunAwaiting || r.Tally.Points != 13 || r.Reason != "13 points are more than guard.max_points, 12" {
+	if r := d.the(t); r.State != messaging.RunAwaiting || r.Tally.Points != 13 || r.Reason != "13 points are more than guard.max_points, 12" {
 		t.Errorf("%s %q: %v points", r.State, r.Reason, r.Tally.Points)
 	}
 }
@@ -172,26 +172,26 @@ func TestPointsAreThoseOfEachRowsCategory(t *testing.T) {
 func TestAnotherPictureMakesAnotherList(t *testing.T) {
 	job := func(pic string, m *Message) *Compiled {
 		list := listSource{header: []string{"phone", "pic"}, rows: [][]string{{"+447911123001", pic}}}
-		return jobOf(t, list, Job{Cron: "* * * * *", Deliver: nudgewire.DeliverPerMessage, Columns: columns("phone", "phone"), Send: m})
+		return jobOf(t, list, Job{Cron: "* * * * *", Deliver: messaging.DeliverPerMessage, Columns: columns("phone", "phone"), Send: m})
 	}
 	own := &Message{Template: "t", Header: &Header{Image: "{{ pic }}"}}
 	d := begin(t, job("https://cdn.example.com/a.jpg", own))
 	for i, next := range []struct {
 		job  *Compiled
-		want nudgewire.RunState
+		want messaging.RunState
 	}{
-		{job("https://cdn.example.com/a.jpg", own), nudgewire.RunDone},
-		{job("https://cdn.example.com/a.jpg", own), nudgewire.RunAwaiting},
-		{job("https://cdn.example.com/b.jpg", own), nudgewire.RunDone},
-		{job("https://cdn.example.com/b.jpg", &Message{Text: "one"}), nudgewire.RunDone},
-		{job("https://cdn.example.com/b.jpg", &Message{Text: "two"}), nudgewire.RunDone},
-		{job("https://cdn.example.com/b.jpg", &Message{Text: "two"}), nudgewire.RunAwaiting},
+		{job("https://cdn.example.com/a.jpg", own), messaging.RunDone},
+		{job("https://cdn.example.com/a.jpg", own), messaging.RunAwaiting},
+		{job("https://cdn.example.com/b.jpg", own), messaging.RunDone},
+		{job("https://cdn.example.com/b.jpg", &Message{Text: "one"}), messaging.RunDone},
+		{job("https://cdn.example.com/b.jpg", &Message{Text: "two"}), messaging.RunDone},
+		{job("https://cdn.example.com/b.jpg", &Message{Text: "two"}), messaging.RunAwaiting},
 	} {
 		d.Use([]*Compiled{next.job})
 		fireDue(t, d)
 		if r := d.the(t); r.State != next.want {
 			t.Errorf("run %d is %s %q, want %s", i+1, r.State, r.Reason, next.want)
-		} else if r.State == nudgewire.RunAwaiting {
+		} else if r.State == messaging.RunAwaiting {
 			if err := d.Cancel(t.Context(), r.ID, "Ann"); err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +202,7 @@ func TestAnotherPictureMakesAnotherList(t *testing.T) {
 
 func TestWhatARowMaySayIsChecked(t *testing.T) {
 	csv := lists.Origin{CSV: "a.csv"}
-	per := nudgewire.DeliverPerMessage
+	per := messaging.DeliverPerMessage
 	tests := map[string]struct {
 		job  Job
 		want []string
@@ -223,7 +223,7 @@ func TestWhatARowMaySayIsChecked(t *testing.T) {
 		"not encrypted":          {Job{Send: &Message{Template: "t", Language: "en", Header: &Header{Image: "http://cdn.example.com/a.png"}}}, []string{`j.send.header.image: "http://cdn.example.com/a.png" is not encrypted, and a messaging network may not fetch it; write https:// where the server has it`}},
 		"a column for a code":    {Job{Send: &Message{Template: "t", Language: "lang"}}, []string{`j.send.language: "lang" does not look like the code of a language; write a code such as en or pt_BR; for a column write '{{ lang }}'`}},
 		"broken brackets":        {Job{Category: "{{ a", Send: &Message{Template: "t", Language: "en", Header: &Header{Image: "{{ b"}}}, []string{`j.send.header.image: "{{" is not closed; write }} after the value; quotes inside have to be closed, too`, `j.category: "{{" is not closed; write }} after the value; quotes inside have to be closed, too`}},
-		"a category in a file":   {Job{Deliver: nudgewire.DeliverCSV, Category: "{{ a }}", Campaign: &Campaign{TemplateID: 1}}, []string{"j.category: a file that is uploaded has one category, and no row can say its own; write one category, or deliver: per_message"}},
+		"a category in a file":   {Job{Deliver: messaging.DeliverCSV, Category: "{{ a }}", Campaign: &Campaign{TemplateID: 1}}, []string{"j.category: a file that is uploaded has one category, and no row can say its own; write one category, or deliver: per_message"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

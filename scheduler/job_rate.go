@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -27,14 +27,14 @@ func windowsOf(r duerules.Rate, rows int64) time.Duration {
 }
 
 // window is what the job's rate lets go now; nil for a job without one.
-func (w *working) window(ctx context.Context) (*nudgewire.RateWindow, error) {
+func (w *working) window(ctx context.Context) (*messaging.RateWindow, error) {
 	job := w.brakes()
 	if job.Rate.IsZero() {
 		return nil, nil //nolint:nilnil // no rate is no error
 	}
 	waiting, err := w.Store.Backlog(ctx, w.run.ID)
 	now := w.Now().UTC()
-	return &nudgewire.RateWindow{Job: w.run.Job, Most: job.Rate.Most, From: job.Rate.From(now, job.zone), Now: now, Waiting: waiting}, err
+	return &messaging.RateWindow{Job: w.run.Job, Most: job.Rate.Most, From: job.Rate.From(now, job.zone), Now: now, Waiting: waiting}, err
 }
 
 // nextWindow waits until the window that began then has ended, and says so in the run's row. Another rate is heeded at once: the
@@ -42,7 +42,7 @@ func (w *working) window(ctx context.Context) (*nudgewire.RateWindow, error) {
 func (w *working) nextWindow(ctx context.Context, since time.Time) error {
 	job := w.brakes()
 	until := job.Rate.Next(since, job.zone)
-	if err := w.waits(ctx, nudgewire.WaitRate, until, ""); err != nil {
+	if err := w.waits(ctx, messaging.WaitRate, until, ""); err != nil {
 		return err
 	}
 	for now := job; now.Rate == job.Rate && now.zone.String() == job.zone.String() && w.Now().Before(until); now = w.brakes() {

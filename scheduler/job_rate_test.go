@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -20,7 +20,7 @@ func rateOf(t testing.TB, text string) (r duerules.Rate) {
 }
 
 // inWindows counts the rows of a run by when they were handed over, since monday.
-func inWindows(d *desk, run nudgewire.RunID) map[time.Duration]int {
+func inWindows(d *desk, run messaging.RunID) map[time.Duration]int {
 	by := map[time.Duration]int{}
 	for _, row := range d.queued[run] {
 		by[row.DueAt.Sub(monday).Truncate(time.Minute)]++
@@ -38,13 +38,13 @@ func TestRowsLeaveInTheWindowsOfTheRate(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			job := jobOf(t, people(1200), Job{
-				Cron: "0 11 * * *", Timezone: "Europe/London", Deliver: nudgewire.DeliverPerMessage, Rate: rateOf(t, text),
+				Cron: "0 11 * * *", Timezone: "Europe/London", Deliver: messaging.DeliverPerMessage, Rate: rateOf(t, text),
 				Send: &Message{Template: "winback", Expires: units.Duration(time.Hour)},
 			})
 			d := begin(t, job)
 			fireDue(t, d)
 			r := d.the(t)
-			if r.State != nudgewire.RunDone || r.Waits != "" {
+			if r.State != messaging.RunDone || r.Waits != "" {
 				t.Fatalf("%s %q, waits for %q", r.State, r.Reason, r.Waits)
 			}
 			if got := inWindows(d, 1); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -60,11 +60,11 @@ func TestRowsLeaveInTheWindowsOfTheRate(t *testing.T) {
 }
 
 func TestARestartGivesARateNoSecondWindow(t *testing.T) {
-	job := jobOf(t, people(1200), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Rate: rateOf(t, "500/h"), Send: &Message{Template: "winback"}})
+	job := jobOf(t, people(1200), Job{Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, Rate: rateOf(t, "500/h"), Send: &Message{Template: "winback"}})
 	d := begin(t, job)
 	sleep, crashed := d.Sleep, false
 	d.Sleep = func(ctx context.Context, by time.Duration) error {
-		if r := d.the(t); !crashed && r.Waits == nudgewire.WaitRate {
+		if r := d.the(t); !crashed && r.Waits == messaging.WaitRate {
 			if want := monday.Add(time.Hour); !r.WaitUntil.Equal(want) {
 				t.Errorf("it says that it waits until %s", r.WaitUntil)
 			}
@@ -79,17 +79,17 @@ func TestARestartGivesARateNoSecondWindow(t *testing.T) {
 	d.revive()
 	d.open("two")
 	d.settle(t)
-	if r, got := d.the(t), inWindows(d, 1); r.State != nudgewire.RunDone || fmt.Sprint(got) != fmt.Sprint(map[time.Duration]int{0: 500, time.Hour: 500, 2 * time.Hour: 200}) {
+	if r, got := d.the(t), inWindows(d, 1); r.State != messaging.RunDone || fmt.Sprint(got) != fmt.Sprint(map[time.Duration]int{0: 500, time.Hour: 500, 2 * time.Hour: 200}) {
 		t.Errorf("%s %q: %v", r.State, r.Reason, got)
 	}
 }
 
 func TestARunThatWaitsForItsRateCanBeEnded(t *testing.T) {
-	job := jobOf(t, people(1200), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Rate: rateOf(t, "500 per day"), Send: &Message{Template: "winback"}})
+	job := jobOf(t, people(1200), Job{Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, Rate: rateOf(t, "500 per day"), Send: &Message{Template: "winback"}})
 	d := begin(t, job)
 	sleep, said := d.Sleep, false
 	d.Sleep = func(ctx context.Context, by time.Duration) error {
-		if !said && d.the(t).Waits == nudgewire.WaitRate {
+		if !said && d.the(t).Waits == messaging.WaitRate {
 			said = true
 			if err := d.Cancel(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
 				t.Error(err)
@@ -98,7 +98,7 @@ func TestARunThatWaitsForItsRateCanBeEnded(t *testing.T) {
 		return sleep(ctx, by)
 	}
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunCancelled || len(d.queued[1]) != 500 || d.now().After(monday.Add(time.Minute)) {
+	if r := d.the(t); r.State != messaging.RunCancelled || len(d.queued[1]) != 500 || d.now().After(monday.Add(time.Minute)) {
 		t.Errorf("%s %q, %d rows at %s", r.State, r.Reason, len(d.queued[1]), d.now())
 	}
 }

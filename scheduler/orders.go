@@ -5,13 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Jobs are the jobs of the config, in its order.
-func (s *Scheduler) Jobs(now time.Time) []nudgewire.Job {
+func (s *Scheduler) Jobs(now time.Time) []messaging.Job {
 	all := s.all()
-	out := make([]nudgewire.Job, len(all))
+	out := make([]messaging.Job, len(all))
 	for i, j := range all {
 		out[i] = j.Noun(now)
 		out[i].Paused = j.Mode == Off
@@ -20,7 +20,7 @@ func (s *Scheduler) Jobs(now time.Time) []nudgewire.Job {
 }
 
 // Fire runs a job by hand; ErrNoJob for one that is not in the config.
-func (s *Scheduler) Fire(ctx context.Context, name string, order HandOrder) (nudgewire.RunID, error) {
+func (s *Scheduler) Fire(ctx context.Context, name string, order HandOrder) (messaging.RunID, error) {
 	j := s.job(name)
 	if j == nil {
 		return 0, ErrNoJob
@@ -38,12 +38,12 @@ func (s *Scheduler) Forecast(ctx context.Context, name string) (Forecast, error)
 }
 
 // Progress is how far a run has come that is under way.
-func (s *Scheduler) Progress(id nudgewire.RunID) (Progress, bool) { return s.board.get(id) }
+func (s *Scheduler) Progress(id messaging.RunID) (Progress, bool) { return s.board.get(id) }
 
 // A board holds how far the runs under way have come.
 type board struct {
 	mu sync.Mutex
-	at map[nudgewire.RunID]Progress
+	at map[messaging.RunID]Progress
 }
 
 // maxOnBoard bounds the board: ended runs are never asked for, and the newest numbers matter.
@@ -53,7 +53,7 @@ func (b *board) put(p Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.at == nil {
-		b.at = map[nudgewire.RunID]Progress{}
+		b.at = map[messaging.RunID]Progress{}
 	}
 	b.at[p.Run] = p
 	if len(b.at) > maxOnBoard {
@@ -65,7 +65,7 @@ func (b *board) put(p Progress) {
 	}
 }
 
-func (b *board) get(id nudgewire.RunID) (Progress, bool) {
+func (b *board) get(id messaging.RunID) (Progress, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p, ok := b.at[id]

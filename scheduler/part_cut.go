@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -23,13 +23,13 @@ import (
 // process asks (Scheduler.leaving): of two runs with one list the first has them, and the other leaves them out.
 
 // forgottenPhone stands in a message of a row whose contact was forgotten.
-const forgottenPhone nudgewire.Phone = "00000000000"
+const forgottenPhone messaging.Phone = "00000000000"
 
 // An Ask says of each phone whether it may get it by now. It is asked for up to 512 phones at a time.
-type Ask func(ctx context.Context, phones []nudgewire.Phone) ([]answer, error)
+type Ask func(ctx context.Context, phones []messaging.Phone) ([]answer, error)
 
 // ask says who may be sent to, as the job has it now.
-func (w *working) ask(ctx context.Context, phones []nudgewire.Phone) ([]answer, error) {
+func (w *working) ask(ctx context.Context, phones []messaging.Phone) ([]answer, error) {
 	return w.mayGo(ctx, &w.run, w.brakes(), phones, nil)
 }
 
@@ -43,8 +43,8 @@ type cutting struct {
 	most    units.Size // of the file
 	first   int64      // most rows of it; 0 for as many as fit
 
-	taken, left nudgewire.RowRanges // the rows on the file, and those that wait for another
-	phones      []nudgewire.Phone   // of those on it
+	taken, left messaging.RowRanges // the rows on the file, and those that wait for another
+	phones      []messaging.Phone   // of those on it
 	gone        []lostRow           // that may never go
 	late        []lostRow           // that may go later
 	file        bytes.Buffer
@@ -52,14 +52,14 @@ type cutting struct {
 
 	head        int64 // bytes of the header
 	enc         *encoder
-	some, going []nudgewire.ListRow // at hand, and those of them that may go
-	large       []nudgewire.ListRow // those of them that are alone larger than a file
+	some, going []messaging.ListRow // at hand, and those of them that may go
+	large       []messaging.ListRow // those of them that are alone larger than a file
 	stop        int64               // the first row that found no room; 0 while there is some
 }
 
 // A lostRow is a row that does not go, or not yet.
 type lostRow struct {
-	nudgewire.ListRow
+	messaging.ListRow
 	kind  string
 	why   string    // as reasons are counted
 	whole string    // with what caused it
@@ -67,7 +67,7 @@ type lostRow struct {
 }
 
 // cut reads the rows of a part in their order until the file is full.
-func (c *cutting) cut(ctx context.Context, from ListStore, p *nudgewire.Part) error {
+func (c *cutting) cut(ctx context.Context, from ListStore, p *messaging.Part) error {
 	c.enc = newEncoder(len(c.columns), c.take)
 	head, err := c.enc.head(c.columns)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *cutting) cut(ctx context.Context, from ListStore, p *nudgewire.Part) er
 	}
 	c.file.Write(head)
 	c.head = int64(len(head))
-	err = from.ListRows(ctx, p.List, p.Ranges, func(row *nudgewire.ListRow) error {
+	err = from.ListRows(ctx, p.List, p.Ranges, func(row *messaging.ListRow) error {
 		if c.some = append(c.some, *row); len(c.some) < batchRows {
 			return ctx.Err()
 		}
@@ -100,7 +100,7 @@ func (c *cutting) batch(ctx context.Context) error {
 	if len(c.some) == 0 {
 		return nil
 	}
-	phones := make([]nudgewire.Phone, len(c.some))
+	phones := make([]messaging.Phone, len(c.some))
 	for i := range c.some {
 		phones[i] = c.some[i].Phone
 	}
@@ -111,7 +111,7 @@ func (c *cutting) batch(ctx context.Context) error {
 	var lost []lostRow
 	c.going, c.large = c.going[:0], c.large[:0]
 	for i, row := range c.some {
-		if v := &answers[i]; v.Action == nudgewire.AllowSend {
+		if v := &answers[i]; v.Action == messaging.AllowSend {
 			c.going = append(c.going, row)
 		} else {
 			lost = append(lost, lostRow{row, KindContact, v.Counted(), v.Reason, v.Until})
@@ -131,7 +131,7 @@ func (c *cutting) batch(ctx context.Context) error {
 			c.gone = append(c.gone, l)
 		default:
 			c.late = append(c.late, l)
-			c.left = c.left.Add(nudgewire.RowRange{First: l.Number, Last: l.Number})
+			c.left = c.left.Add(messaging.RowRange{First: l.Number, Last: l.Number})
 		}
 	}
 	c.some = c.some[:0]
@@ -150,7 +150,7 @@ func (c *cutting) take(i int, row []byte) error {
 		return errFull
 	}
 	c.file.Write(row)
-	c.taken = c.taken.Add(nudgewire.RowRange{First: one.Number, Last: one.Number})
+	c.taken = c.taken.Add(messaging.RowRange{First: one.Number, Last: one.Number})
 	c.phones = append(c.phones, one.Phone)
 	return nil
 }
@@ -162,13 +162,13 @@ func (c *cutting) sha256() string {
 }
 
 // notes are what is kept of the rows that do not go, or not yet.
-func (c *cutting) notes() []nudgewire.RowNote {
-	notes := make([]nudgewire.RowNote, 0, len(c.gone)+len(c.late))
+func (c *cutting) notes() []messaging.RowNote {
+	notes := make([]messaging.RowNote, 0, len(c.gone)+len(c.late))
 	for _, l := range c.gone {
-		notes = append(notes, nudgewire.RowNote{Number: l.Number, Reason: l.whole})
+		notes = append(notes, messaging.RowNote{Number: l.Number, Reason: l.whole})
 	}
 	for _, l := range c.late {
-		notes = append(notes, nudgewire.RowNote{Number: l.Number, Until: l.until})
+		notes = append(notes, messaging.RowNote{Number: l.Number, Until: l.until})
 	}
 	return notes
 }
@@ -184,7 +184,7 @@ func (c *cutting) free() (at time.Time, why string) {
 }
 
 // lose takes the rows that do not go off a tally.
-func (c *cutting) lose(t nudgewire.Tally, r *nudgewire.Run, prices Prices) nudgewire.Tally {
+func (c *cutting) lose(t messaging.Tally, r *messaging.Run, prices Prices) messaging.Tally {
 	t.Excluded = slices.Clone(t.Excluded)
 	var reasons excludedReasons
 	var names fileNames
@@ -203,7 +203,7 @@ func (c *cutting) lose(t nudgewire.Tally, r *nudgewire.Run, prices Prices) nudge
 }
 
 // addLate adds a reason that came after the building to the ones of its kind.
-func addLate(all []nudgewire.Excluded, x nudgewire.Excluded) []nudgewire.Excluded {
+func addLate(all []messaging.Excluded, x messaging.Excluded) []messaging.Excluded {
 	x.Late = true
 	for i := range all {
 		if one := &all[i]; one.Late && one.Kind == x.Kind && one.Reason == x.Reason {
@@ -215,7 +215,7 @@ func addLate(all []nudgewire.Excluded, x nudgewire.Excluded) []nudgewire.Exclude
 }
 
 // cut makes the file of a part as it may leave now, with that many rows at the most; 0 for as many as fit.
-func (w *working) cut(ctx context.Context, p *nudgewire.Part, first int64) (*cutting, error) {
+func (w *working) cut(ctx context.Context, p *messaging.Part, first int64) (*cutting, error) {
 	c := &cutting{ask: w.ask, columns: w.run.Columns, most: w.brakes().MaxSize, first: first}
 	// A buffer that grows by itself is half empty in the end, and leaves as much behind.
 	if t := &w.run.Tally; t.Kept > 0 {
@@ -233,7 +233,7 @@ var errChanged = errors.New("who may get the part has changed")
 
 // claim cuts a part and claims it, with no more than first rows, 0 for as many as fit. file is nil where nobody on it may go now: it is
 // then as the store has it. Errors: errChanged, a *noRoomError.
-func (w *working) claim(ctx context.Context, p nudgewire.Part, parts []nudgewire.Part, first int64) (_ nudgewire.Part, file *cutting, err error) {
+func (w *working) claim(ctx context.Context, p messaging.Part, parts []messaging.Part, first int64) (_ messaging.Part, file *cutting, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
 	point, err := w.Store.Point(ctx)
@@ -270,7 +270,7 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part, parts []nudgewire
 	p.Ranges, p.Bytes, p.SHA256 = c.taken, int64(c.file.Len()), c.sha256()
 	p.Goes = shares(c.phones, w.run.Category, w.prices(w.run.Account))
 	w.count(&tally, parts, &p, c)
-	claim := nudgewire.PartClaim{
+	claim := messaging.PartClaim{
 		Owner: w.Owner, At: w.Now().UTC(), Point: point, Part: p, Left: c.left, Tally: tally,
 		Still: func() bool {
 			return w.brakes() == job && w.rules() == rules && (w.Halted == nil || !w.Halted(&w.run))
@@ -292,7 +292,7 @@ func (w *working) claim(ctx context.Context, p nudgewire.Part, parts []nudgewire
 }
 
 // shares are how many of a file's phones each country has, and what they cost by a table; nil is none.
-func shares(file []nudgewire.Phone, category nudgewire.Category, prices Prices) (out []nudgewire.PartShare) {
+func shares(file []messaging.Phone, category messaging.Category, prices Prices) (out []messaging.PartShare) {
 	at := map[string]int{}
 	for _, phone := range file {
 		country := phones.TariffCountry(string(phone))
@@ -300,7 +300,7 @@ func shares(file []nudgewire.Phone, category nudgewire.Category, prices Prices) 
 		if !known {
 			i = len(out)
 			at[country] = i
-			out = append(out, nudgewire.PartShare{Country: country})
+			out = append(out, messaging.PartShare{Country: country})
 		}
 		out[i].Rows++
 		if prices != nil {
@@ -310,19 +310,19 @@ func shares(file []nudgewire.Phone, category nudgewire.Category, prices Prices) 
 	for i := range out {
 		out[i].Points = decimal(out[i].Points)
 	}
-	slices.SortFunc(out, func(a, b nudgewire.PartShare) int { return strings.Compare(a.Country, b.Country) })
+	slices.SortFunc(out, func(a, b messaging.PartShare) int { return strings.Compare(a.Country, b.Country) })
 	return out
 }
 
 // nobody stores a part of which nobody may go now.
-func (w *working) nobody(ctx context.Context, p nudgewire.Part, c *cutting, tally nudgewire.Tally) (nudgewire.Part, error) {
+func (w *working) nobody(ctx context.Context, p messaging.Part, c *cutting, tally messaging.Tally) (messaging.Part, error) {
 	r := w.run
 	r.Tally = tally
 	p.Ranges, p.Rows, p.UpdatedAt = c.left, c.left.Count(), w.Now().UTC()
 	if at, why := c.free(); !at.IsZero() {
 		p.RetryAt, p.Reason = at, why
 	} else {
-		p.State, p.RetryAt = nudgewire.PartExcluded, time.Time{}
+		p.State, p.RetryAt = messaging.PartExcluded, time.Time{}
 		p.Reason = fmt.Sprintf("nobody on it is left to send to: %s excluded since the list was read", units.Count(len(c.gone), "row"))
 	}
 	if err := w.Store.ReplacePart(ctx, w.Owner, r, p); err != nil {
@@ -333,13 +333,13 @@ func (w *working) nobody(ctx context.Context, p nudgewire.Part, c *cutting, tall
 }
 
 // count reckons how many files the run has once this one has left, and their bytes: what is left is reckoned by what has gone.
-func (w *working) count(t *nudgewire.Tally, parts []nudgewire.Part, p *nudgewire.Part, c *cutting) {
+func (w *working) count(t *messaging.Tally, parts []messaging.Part, p *messaging.Part, c *cutting) {
 	t.Parts, t.Bytes, c.nth = 1, p.Bytes, 1
 	left := c.left.Count()
 	for i := range parts {
 		switch one := &parts[i]; {
-		case one.Number == p.Number || one.State == nudgewire.PartExcluded:
-		case one.State == nudgewire.PartWaiting:
+		case one.Number == p.Number || one.State == messaging.PartExcluded:
+		case one.State == messaging.PartWaiting:
 			left += one.Rows
 		default:
 			t.Parts++

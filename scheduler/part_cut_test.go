@@ -10,18 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // sieve leaves out the phones that end so.
 func sieve(ends ...string) Ask {
-	return func(_ context.Context, phones []nudgewire.Phone) ([]answer, error) {
+	return func(_ context.Context, phones []messaging.Phone) ([]answer, error) {
 		out := make([]answer, len(phones))
 		for i, p := range phones {
 			if slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(string(p), end) }) {
-				out[i].Verdict = nudgewire.Verdict{Action: nudgewire.DropSend, Reason: "the contact is blocked"}
+				out[i].Verdict = messaging.Verdict{Action: messaging.DropSend, Reason: "the contact is blocked"}
 			}
 		}
 		return out, nil
@@ -59,10 +59,10 @@ func TestEveryCellOfARowIsWritten(t *testing.T) {
 // A shelf is a ListStore in memory.
 type shelf struct {
 	others
-	rows []nudgewire.ListRow
+	rows []messaging.ListRow
 }
 
-func (s *shelf) ListRows(_ context.Context, _ nudgewire.RunID, in nudgewire.RowRanges, each func(*nudgewire.ListRow) error) error {
+func (s *shelf) ListRows(_ context.Context, _ messaging.RunID, in messaging.RowRanges, each func(*messaging.ListRow) error) error {
 	for i := range s.rows {
 		if in.Has(s.rows[i].Number) {
 			if err := each(&s.rows[i]); err != nil {
@@ -75,7 +75,7 @@ func (s *shelf) ListRows(_ context.Context, _ nudgewire.RunID, in nudgewire.RowR
 
 // files cuts all rows of a list that may go.
 func (s *shelf) files(t interface{ Fatal(args ...any) }, columns []string, most units.Size) (all []*cutting) {
-	p := nudgewire.Part{Number: 1, Ranges: nudgewire.RowRanges{{First: 1, Last: int64(len(s.rows))}}}
+	p := messaging.Part{Number: 1, Ranges: messaging.RowRanges{{First: 1, Last: int64(len(s.rows))}}}
 	for len(p.Ranges) > 0 {
 		c := &cutting{ask: sieve(), columns: columns, most: most}
 		if err := c.cut(context.Background(), s, &p); err != nil {
@@ -93,24 +93,24 @@ func (s *shelf) files(t interface{ Fatal(args ...any) }, columns []string, most 
 func TestAPartTakesTheRowsThatMayGo(t *testing.T) {
 	s := &shelf{}
 	for i := range int64(2000) {
-		s.rows = append(s.rows, nudgewire.ListRow{Number: i + 1, Phone: nudgewire.Phone(fmt.Sprintf("44791110%04d", i+1)), Cells: []string{"x"}})
+		s.rows = append(s.rows, messaging.ListRow{Number: i + 1, Phone: messaging.Phone(fmt.Sprintf("44791110%04d", i+1)), Cells: []string{"x"}})
 	}
 	s.rows[699].Phone = "" // it was forgotten
 	until := monday.Add(time.Hour)
-	ask := func(_ context.Context, phones []nudgewire.Phone) ([]answer, error) {
+	ask := func(_ context.Context, phones []messaging.Phone) ([]answer, error) {
 		out := make([]answer, len(phones))
 		for i, p := range phones {
 			switch {
 			case strings.HasSuffix(string(p), "00"):
-				out[i].Verdict = nudgewire.Verdict{Action: nudgewire.DeferSend, Reason: "2 of 2 were sent", Common: "the contact is over its limit", Until: until}
+				out[i].Verdict = messaging.Verdict{Action: messaging.DeferSend, Reason: "2 of 2 were sent", Common: "the contact is over its limit", Until: until}
 			case p == "", strings.HasSuffix(string(p), "99"):
-				out[i].Verdict = nudgewire.Verdict{Action: nudgewire.DropSend, Reason: "the contact is blocked"}
+				out[i].Verdict = messaging.Verdict{Action: messaging.DropSend, Reason: "the contact is blocked"}
 			}
 		}
 		return out, nil
 	}
 	c := &cutting{ask: ask, columns: []string{"var_1"}, most: 1 << 20, first: 1200}
-	p := nudgewire.Part{Number: 1, Ranges: nudgewire.RowRanges{{First: 1, Last: 2000}}}
+	p := messaging.Part{Number: 1, Ranges: messaging.RowRanges{{First: 1, Last: 2000}}}
 	if err := c.cut(t.Context(), s, &p); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 	parts := d.parts[id]
 	last := parts[len(parts)-1]
 	var gone []string
-	if err := d.ListRows(t.Context(), id, nudgewire.RowRanges{{First: 2, Last: 2}, {First: 4, Last: 4}}.And(last.Ranges), func(row *nudgewire.ListRow) error {
+	if err := d.ListRows(t.Context(), id, messaging.RowRanges{{First: 2, Last: 2}, {First: 4, Last: 4}}.And(last.Ranges), func(row *messaging.ListRow) error {
 		gone = append(gone, string(row.Phone))
 		return nil
 	}); err != nil {
@@ -172,7 +172,7 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 	}
 	who := withRegister(d)
 	for _, p := range gone {
-		who.block(nudgewire.Phone(p))
+		who.block(messaging.Phone(p))
 	}
 	counted, err := d.ForecastRetry(t.Context(), id, "Ann", RetryOrder{})
 	if err != nil {
@@ -188,9 +188,9 @@ func TestARetryOfFilesIsRechecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	want := []nudgewire.Excluded{{Kind: KindContact, Reason: "the contact is blocked", Count: int64(len(gone)), First: 3}}
+	want := []messaging.Excluded{{Kind: KindContact, Reason: "the contact is blocked", Count: int64(len(gone)), First: 3}}
 	r := d.runs[again-1]
-	if diff := cmp.Diff(want, r.Tally.Excluded); diff != "" || r.State != nudgewire.RunDone || r.Tally.Kept != 60-int64(len(gone)) || r.Tally.Kept != counted.Run.Tally.Kept || len(d.reasons(id)) != len(gone) {
+	if diff := cmp.Diff(want, r.Tally.Excluded); diff != "" || r.State != messaging.RunDone || r.Tally.Kept != 60-int64(len(gone)) || r.Tally.Kept != counted.Run.Tally.Kept || len(d.reasons(id)) != len(gone) {
 		t.Errorf("%s %q, %+v, noted %d\n%s", r.State, r.Reason, r.Tally, len(d.reasons(id)), diff)
 	}
 	sent := map[string]int{}
@@ -215,18 +215,18 @@ func TestAForecastSaysWhatItsTimeIsReckonedFrom(t *testing.T) {
 		}
 	}
 	s := &Scheduler{Options: Options{Rate: func(string) float64 { return 10 }}}
-	single := &Compiled{Job: Job{Deliver: nudgewire.DeliverPerMessage}}
-	if took, basis := s.takes(single, nudgewire.Tally{Kept: 560, Parts: 1}); took.Seconds() != 56 || basis != "560 messages at 10 a second (api.rate)" {
+	single := &Compiled{Job: Job{Deliver: messaging.DeliverPerMessage}}
+	if took, basis := s.takes(single, messaging.Tally{Kept: 560, Parts: 1}); took.Seconds() != 56 || basis != "560 messages at 10 a second (api.rate)" {
 		t.Errorf("%s: %s", took, basis)
 	}
-	if took, basis := s.takes(&Compiled{}, nudgewire.Tally{Kept: 1, Parts: 1, Bytes: 2_000_000}); took.Seconds() != 2.1 || basis != "1 upload at 10 a second (api.rate), and 2,000,000 bytes at a guess of 1 MB a second" {
+	if took, basis := s.takes(&Compiled{}, messaging.Tally{Kept: 1, Parts: 1, Bytes: 2_000_000}); took.Seconds() != 2.1 || basis != "1 upload at 10 a second (api.rate), and 2,000,000 bytes at a guess of 1 MB a second" {
 		t.Errorf("%s: %s", took, basis)
 	}
 }
 
 func TestAGuardCountsOneRowAsOne(t *testing.T) {
-	got := Guard{MaxChange: 3}.stops(nudgewire.Tally{Kept: 1}, &nudgewire.Tally{Kept: 10})
-	got = append(got, Guard{ApproveOver: 1, MaxRows: 1}.stops(nudgewire.Tally{Kept: 2}, nil)...)
+	got := Guard{MaxChange: 3}.stops(messaging.Tally{Kept: 1}, &messaging.Tally{Kept: 10})
+	got = append(got, Guard{ApproveOver: 1, MaxRows: 1}.stops(messaging.Tally{Kept: 2}, nil)...)
 	want := []string{
 		"1 row is only 10% of the last run's 10, and guard.max_change is 300%",
 		"2 rows are more than guard.max_rows, 1", "2 rows are more than guard.approve_over, 1",
@@ -238,15 +238,15 @@ func TestAGuardCountsOneRowAsOne(t *testing.T) {
 
 type flatPrice float64
 
-func (f flatPrice) Of(nudgewire.Category, string) float64 { return float64(f) }
+func (f flatPrice) Of(messaging.Category, string) float64 { return float64(f) }
 
 func TestAFileSaysWhereItGoes(t *testing.T) {
-	file := []nudgewire.Phone{"447700900101", "5511987654321", "447700900102", "447700900103"}
-	want := []nudgewire.PartShare{{Country: "BR", Rows: 1, Points: 0.1}, {Country: "GB", Rows: 3, Points: 0.3}}
-	if diff := cmp.Diff(want, shares(file, nudgewire.Marketing, flatPrice(0.1))); diff != "" {
+	file := []messaging.Phone{"447700900101", "5511987654321", "447700900102", "447700900103"}
+	want := []messaging.PartShare{{Country: "BR", Rows: 1, Points: 0.1}, {Country: "GB", Rows: 3, Points: 0.3}}
+	if diff := cmp.Diff(want, shares(file, messaging.Marketing, flatPrice(0.1))); diff != "" {
 		t.Errorf("shares (-want +got):\n%s", diff)
 	}
-	if got := shares(file[:1], nudgewire.Marketing, nil); len(got) != 1 || got[0].Points != 0 {
+	if got := shares(file[:1], messaging.Marketing, nil); len(got) != 1 || got[0].Points != 0 {
 		t.Errorf("without prices %+v", got)
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -32,14 +32,14 @@ const (
 
 // A stop is why a run pauses after what it did last. The zero value is none.
 type stop struct {
-	by     nudgewire.RunStop
+	by     messaging.RunStop
 	reason string
 }
 
 // deliver takes what is left of the list to where it goes, one part after the other, and ends the run.
 func (w *working) deliver(ctx context.Context) error {
 	w.begun = w.Now()
-	if w.run.Deliver == nudgewire.DeliverPerMessage {
+	if w.run.Deliver == messaging.DeliverPerMessage {
 		if w.run.RetryOf != 0 {
 			return w.enqueueRetries(ctx)
 		}
@@ -74,15 +74,15 @@ func (w *working) deliver(ctx context.Context) error {
 		if !left {
 			continue
 		}
-		if doubts++; p.State != nudgewire.PartInDoubt {
+		if doubts++; p.State != messaging.PartInDoubt {
 			doubts = 0
 		}
 		if parts, err = w.Store.Parts(ctx, w.run.ID); err != nil {
 			return err
 		}
-		more := slices.ContainsFunc(parts, func(p nudgewire.Part) bool { return p.State == nudgewire.PartWaiting })
+		more := slices.ContainsFunc(parts, func(p messaging.Part) bool { return p.State == messaging.PartWaiting })
 		if doubts == maxDoubts && more {
-			halt = stop{nudgewire.StopDoubt, fmt.Sprintf("%d uploads in a row got no readable answer; resume when the service is well", doubts)}
+			halt = stop{messaging.StopDoubt, fmt.Sprintf("%d uploads in a row got no readable answer; resume when the service is well", doubts)}
 		}
 		if halt.by != "" && more { // else nothing is left that could be kept at home
 			m.sent(settled(parts))
@@ -93,11 +93,11 @@ func (w *working) deliver(ctx context.Context) error {
 
 // next is the part whose turn it is; nil for none. One that the service did not take keeps those behind it waiting, and one whose rows were put
 // off does not.
-func (w *working) next(parts []nudgewire.Part) (next *nudgewire.Part) {
+func (w *working) next(parts []messaging.Part) (next *messaging.Part) {
 	for i := range parts {
 		p := &parts[i]
 		switch {
-		case p.State != nudgewire.PartWaiting:
+		case p.State != messaging.PartWaiting:
 		case p.Attempt > 0 || !p.RetryAt.After(w.Now()):
 			return p
 		case next == nil || p.RetryAt.Before(next.RetryAt):
@@ -109,7 +109,7 @@ func (w *working) next(parts []nudgewire.Part) (next *nudgewire.Part) {
 
 // take waits for the turn of a part, and takes it to its end. left says that its file did leave, or was to: of some parts nobody
 // may go now. halt is why the run should pause after it.
-func (w *working) take(ctx context.Context, p *nudgewire.Part, parts []nudgewire.Part) (left bool, halt stop, err error) {
+func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging.Part) (left bool, halt stop, err error) {
 	if p.Attempt == 0 && p.RetryAt.After(w.Now()) {
 		if err := w.awaitLimits(ctx, p.RetryAt, p.Reason); err != nil {
 			return false, stop{}, err
@@ -150,7 +150,7 @@ func (w *working) take(ctx context.Context, p *nudgewire.Part, parts []nudgewire
 			return false, stop{}, err
 		}
 		*p = now
-		if w.run.Waits == nudgewire.WaitLimits {
+		if w.run.Waits == messaging.WaitLimits {
 			if err := w.waits(ctx, "", time.Time{}, ""); err != nil {
 				return false, stop{}, err
 			}
@@ -165,18 +165,18 @@ func (w *working) take(ctx context.Context, p *nudgewire.Part, parts []nudgewire
 
 // pause stops the run for now, and says why.
 func (w *working) pause(ctx context.Context, halt stop) error {
-	return w.change(ctx, nudgewire.RunPaused, halt.reason, func(r *nudgewire.Run) {
-		r.Stopped, r.Before, r.Owner, r.LeaseEnd = halt.by, nudgewire.RunUploading, "", time.Time{}
+	return w.change(ctx, messaging.RunPaused, halt.reason, func(r *messaging.Run) {
+		r.Stopped, r.Before, r.Owner, r.LeaseEnd = halt.by, messaging.RunUploading, "", time.Time{}
 	})
 }
 
 // settled counts the rows that are with the service and the parts that need nothing more.
-func settled(parts []nudgewire.Part) (rows int64, done int) {
+func settled(parts []messaging.Part) (rows int64, done int) {
 	for _, p := range parts {
-		if p.State != nudgewire.PartWaiting && p.State != nudgewire.PartUploading {
+		if p.State != messaging.PartWaiting && p.State != messaging.PartUploading {
 			done++
 		}
-		if p.State == nudgewire.PartAccepted {
+		if p.State == messaging.PartAccepted {
 			rows += p.Rows
 		}
 	}
@@ -188,10 +188,10 @@ func (w *working) recover(ctx context.Context) error {
 	parts, err := w.Store.Parts(ctx, w.run.ID)
 	for i := range parts {
 		p := &parts[i]
-		if p.State != nudgewire.PartUploading || err != nil {
+		if p.State != messaging.PartUploading || err != nil {
 			continue
 		}
-		p.State, p.Reason = nudgewire.PartInDoubt, "nudgewire stopped before it could store how its upload ended"
+		p.State, p.Reason = messaging.PartInDoubt, "nudgewire stopped before it could store how its upload ended"
 		p.UpdatedAt = w.Now().UTC()
 		err = w.finishPart(ctx, *p)
 		w.log.Warn("a part was cut off by a stop", zap.Int("part", p.Number), zap.String("state", string(p.State)))
@@ -220,7 +220,7 @@ func (w *working) await(ctx context.Context, at time.Time) error {
 }
 
 // upload sends one claimed part. halt is why the run should pause after it.
-func (w *working) upload(ctx context.Context, p *nudgewire.Part, file *cutting) (halt stop, err error) {
+func (w *working) upload(ctx context.Context, p *messaging.Part, file *cutting) (halt stop, err error) {
 	// A file cut half-way may be acted upon, so an upload outlives the end of ctx by the grace
 	// period. The lease is kept meanwhile: another process must not take it for dead.
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -258,7 +258,7 @@ func (w *working) hold(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-func (w *working) send(ctx context.Context, p nudgewire.Part, file *cutting) (apiclient.Answer, error) {
+func (w *working) send(ctx context.Context, p messaging.Part, file *cutting) (apiclient.Answer, error) {
 	name := w.run.CampaignName
 	if nth := file.nth; nth > 1 || w.run.Tally.Parts > 1 {
 		name = fmt.Sprintf("%s (%d of %d)", name, nth, max(nth, w.run.Tally.Parts))
@@ -278,7 +278,7 @@ func fileName(text string) string {
 }
 
 // settle turns the outcome of an upload into the part's state, and stores it.
-func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclient.Answer, sent error) (halt stop, err error) {
+func (w *working) settle(ctx context.Context, p *messaging.Part, answer apiclient.Answer, sent error) (halt stop, err error) {
 	now := w.Now().UTC()
 	p.RetryAt, p.Reason = time.Time{}, ""
 	var call *apiclient.CallError
@@ -290,23 +290,23 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 	}
 	switch apiclient.OutcomeOf(sent) {
 	case apiclient.Accepted:
-		p.State, p.HTTPStatus = nudgewire.PartAccepted, answer.HTTPStatus
+		p.State, p.HTTPStatus = messaging.PartAccepted, answer.HTTPStatus
 		p.CampaignID, p.MessageIDs, p.Phones, p.Answer = answer.CampaignID, answer.MessageIDs, answer.Phones, answer.Raw
 	case apiclient.NotAccepted:
-		p.State = nudgewire.PartWaiting
+		p.State = messaging.PartWaiting
 		wait := backoff.Next(p.Attempt, firstRetry, lastRetry, w.Jitter())
 		if call != nil {
 			wait = max(wait, call.RetryAfter)
 		}
 		p.RetryAt = now.Add(wait)
 		if p.RetryAt.Sub(w.begun) > giveUp {
-			p.State, p.RetryAt = nudgewire.PartRejected, time.Time{}
+			p.State, p.RetryAt = messaging.PartRejected, time.Time{}
 			p.Reason = fmt.Sprintf("given up after %s: %s", units.Count(p.Attempt, "attempt"), p.Reason)
 		}
 	case apiclient.Rejected:
 		p.State, halt = refusal(call, w.run.Account)
 	default:
-		p.State = nudgewire.PartInDoubt
+		p.State = messaging.PartInDoubt
 	}
 	return halt, w.finish(ctx, p)
 }
@@ -315,28 +315,28 @@ func (w *working) settle(ctx context.Context, p *nudgewire.Part, answer apiclien
 // the same no. What was refused because of the account, the key or the size goes again once that is mended;
 // what was refused for its own sake does not. The API document shows errors by their status alone, so
 // words do not count.
-func refusal(call *apiclient.CallError, account string) (nudgewire.PartState, stop) {
+func refusal(call *apiclient.CallError, account string) (messaging.PartState, stop) {
 	section, of := "api", "the account"
 	if account != "" {
 		section, of = "accounts."+account, "account "+account
 	}
 	switch words, status := call.Error(), call.HTTPStatus; {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return nudgewire.PartWaiting, stop{nudgewire.StopKey, "the service refuses the API key; resume after correcting " + section + ".key"}
+		return messaging.PartWaiting, stop{messaging.StopKey, "the service refuses the API key; resume after correcting " + section + ".key"}
 	case status == http.StatusPaymentRequired:
-		return nudgewire.PartWaiting, stop{nudgewire.StopRejection, words + "; resume once " + of + " has points"}
+		return messaging.PartWaiting, stop{messaging.StopRejection, words + "; resume once " + of + " has points"}
 	case status >= 300 && status < 400, status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
-		return nudgewire.PartWaiting, stop{nudgewire.StopRejection, words + "; resume after correcting " + section + ".base_url, or the template"}
+		return messaging.PartWaiting, stop{messaging.StopRejection, words + "; resume after correcting " + section + ".base_url, or the template"}
 	case status == http.StatusRequestEntityTooLarge:
-		return nudgewire.PartWaiting, stop{nudgewire.StopSize, words + "; set max_size of the job lower, reload, and resume: what is left is cut anew"}
+		return messaging.PartWaiting, stop{messaging.StopSize, words + "; set max_size of the job lower, reload, and resume: what is left is cut anew"}
 	default:
-		return nudgewire.PartRejected, stop{nudgewire.StopRejection, words + "; resume sends the parts after it, and jobs retry then sends this one again"}
+		return messaging.PartRejected, stop{messaging.StopRejection, words + "; resume sends the parts after it, and jobs retry then sends this one again"}
 	}
 }
 
 // finish stores a part's outcome. What is known must not be lost, and a part left uploading ends in
 // doubt: so it tries until the store takes it. Once we are being stopped it tries for half a minute.
-func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
+func (w *working) finish(ctx context.Context, p *messaging.Part) error {
 	p.UpdatedAt = w.Now().UTC()
 	going := ctx
 	ctx = context.WithoutCancel(ctx)
@@ -345,7 +345,7 @@ func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
 		if err == nil { // the ids are the store's now, and may be many
 			p.Followed, p.MessageIDs, p.Phones = p.Followed+int64(len(p.MessageIDs)), nil, nil
 		}
-		if err == nil || errors.Is(err, nudgewire.ErrMoved) {
+		if err == nil || errors.Is(err, messaging.ErrMoved) {
 			return err
 		}
 		if going.Err() != nil {
@@ -363,7 +363,7 @@ func (w *working) finish(ctx context.Context, p *nudgewire.Part) error {
 
 // finishPart stores how an upload ended, with the ids that its answer names. What cannot be made a
 // message of them now is made one after the next upload, or at the next start.
-func (w *working) finishPart(ctx context.Context, p nudgewire.Part) error {
+func (w *working) finishPart(ctx context.Context, p messaging.Part) error {
 	if err := w.Store.FinishPart(ctx, p); err != nil {
 		return err
 	}
@@ -374,16 +374,16 @@ func (w *working) finishPart(ctx context.Context, p nudgewire.Part) error {
 }
 
 // verdict is how a run ends by its parts.
-func verdict(parts []nudgewire.Part) (nudgewire.RunState, string) {
+func verdict(parts []messaging.Part) (messaging.RunState, string) {
 	var accepted, doubt, gone int
 	first := ""
 	for _, p := range parts {
 		switch p.State {
-		case nudgewire.PartAccepted:
+		case messaging.PartAccepted:
 			accepted++
-		case nudgewire.PartExcluded:
+		case messaging.PartExcluded:
 			gone++ // nothing of it is to be sent
-		case nudgewire.PartInDoubt:
+		case messaging.PartInDoubt:
 			doubt++
 			if first == "" {
 				first = fmt.Sprintf("part %d is in doubt: %s", p.Number, p.Reason)
@@ -401,27 +401,27 @@ func verdict(parts []nudgewire.Part) (nudgewire.RunState, string) {
 	}
 	switch {
 	case all == 0:
-		return nudgewire.RunDone, "nobody is left to send to: all rows were excluded since it was built"
+		return messaging.RunDone, "nobody is left to send to: all rows were excluded since it was built"
 	case accepted == all:
-		return nudgewire.RunDone, ""
+		return messaging.RunDone, ""
 	case accepted == 0 && doubt == 0:
-		return nudgewire.RunFailed, first
+		return messaging.RunFailed, first
 	default:
-		return nudgewire.RunPartial, joinWords(count, first)
+		return messaging.RunPartial, joinWords(count, first)
 	}
 }
 
 // Unfollowed says what is not known of who was reached by a run that uploads files and is done; ""
 // where every message is followed.
-func Unfollowed(r *nudgewire.Run, parts []nudgewire.Part) string {
+func Unfollowed(r *messaging.Run, parts []messaging.Part) string {
 	var rows, followed int64
 	for i := range parts {
-		if p := &parts[i]; p.State == nudgewire.PartAccepted {
+		if p := &parts[i]; p.State == messaging.PartAccepted {
 			rows, followed = rows+p.Rows, followed+max(p.Followed, int64(len(p.MessageIDs)))
 		}
 	}
 	switch {
-	case r.State != nudgewire.RunDone, r.Deliver != nudgewire.DeliverCSV, followed >= rows:
+	case r.State != messaging.RunDone, r.Deliver != messaging.DeliverCSV, followed >= rows:
 		return ""
 	case followed == 0:
 		return "Upload accepted. The service returned no message ids; see its dashboard for delivery."
@@ -437,7 +437,7 @@ func (w *working) handOver(ctx context.Context) error {
 		return err
 	}
 	m := newMeter(w.run, nil, w.OnProgress, w.Now)
-	var rows []nudgewire.Message
+	var rows []messaging.Message
 	var halt stop
 	first := before + 1
 	columns := layoutOf(w.run.Columns)
@@ -457,11 +457,11 @@ func (w *working) handOver(ctx context.Context) error {
 		m.sent(first-1, 0)
 		return w.await(ctx, time.Time{})
 	}
-	all := nudgewire.RowRanges{{First: 1, Last: w.run.Tally.Kept}}
+	all := messaging.RowRanges{{First: 1, Last: w.run.Tally.Kept}}
 	if err := w.await(ctx, time.Time{}); err != nil {
 		return err
 	}
-	err = w.Store.ListRows(ctx, w.run.ID, all.From(first), func(row *nudgewire.ListRow) error {
+	err = w.Store.ListRows(ctx, w.run.ID, all.From(first), func(row *messaging.ListRow) error {
 		if rows = append(rows, w.message(columns, row)); len(rows) < batchRows {
 			return nil
 		}
@@ -476,12 +476,12 @@ func (w *working) handOver(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return w.change(ctx, nudgewire.RunDone, "", nil)
+	return w.change(ctx, messaging.RunDone, "", nil)
 }
 
 // enqueueBatch hands rows over, once there is room, in the windows of the job's rate, and past its canary. halt is why the run
 // should pause before the next of them.
-func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewire.Message) (halt stop, err error) {
+func (w *working) enqueueBatch(ctx context.Context, first int64, rows []messaging.Message) (halt stop, err error) {
 	for {
 		some := rows
 		if w.watched() {
@@ -517,21 +517,21 @@ func (w *working) enqueueBatch(ctx context.Context, first int64, rows []nudgewir
 
 // enqueueNow hands over as many of the rows as the job's rate lets go, and asks right before who may not get them any
 // more: such a row is dropped with the reason. The store's claim asks once more who is blocked.
-func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.Message) (done int, since time.Time, err error) {
+func (w *working) enqueueNow(ctx context.Context, first int64, rows []messaging.Message) (done int, since time.Time, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
-	phones := make([]nudgewire.Phone, len(rows))
+	phones := make([]messaging.Phone, len(rows))
 	for i := range rows {
 		phones[i] = rows[i].Phone
 		w.due(&rows[i])
 	}
-	answers, err := w.mayGo(ctx, &w.run, w.brakes(), phones, func(i int) nudgewire.Category { return rows[i].Category })
+	answers, err := w.mayGo(ctx, &w.run, w.brakes(), phones, func(i int) messaging.Category { return rows[i].Category })
 	if err != nil {
 		return 0, since, err
 	}
 	for i := range answers {
 		if v := &answers[i]; v.never() {
-			rows[i].State, rows[i].Reason = nudgewire.StateDropped, v.Reason
+			rows[i].State, rows[i].Reason = messaging.StateDropped, v.Reason
 			if v.forgotten {
 				rows[i].Phone, rows[i].SentAs = forgottenPhone, ""
 			}
@@ -548,18 +548,18 @@ func (w *working) enqueueNow(ctx context.Context, first int64, rows []nudgewire.
 }
 
 // due has a row wait from now on: it may have waited for its window before it is handed over.
-func (w *working) due(d *nudgewire.Message) {
+func (w *working) due(d *messaging.Message) {
 	now := w.Now().UTC()
-	d.State, d.Reason, d.DueAt, d.CreatedAt, d.UpdatedAt = nudgewire.StateWaiting, "", now, now, now
+	d.State, d.Reason, d.DueAt, d.CreatedAt, d.UpdatedAt = messaging.StateWaiting, "", now, now, now
 	if w.run.Expires > 0 {
 		d.ExpiresAt = now.Add(w.run.Expires)
 	}
 }
 
 // message is one row as the ordinary store takes it.
-func (w *working) message(columns layout, row *nudgewire.ListRow) nudgewire.Message {
-	d := nudgewire.Message{
-		Trigger: w.run.Job, Key: nudgewire.RowKey(w.run.ID, row.Number), Account: w.run.Account,
+func (w *working) message(columns layout, row *messaging.ListRow) messaging.Message {
+	d := messaging.Message{
+		Trigger: w.run.Job, Key: messaging.RowKey(w.run.ID, row.Number), Account: w.run.Account,
 		Phone: cmp.Or(row.Phone, forgottenPhone), SentAs: row.Given, Category: w.run.Category,
 		Send: w.run.Send, Config: w.run.Config,
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // ResolvePart carries out a person's word on part number of a run that is in doubt. It gives the
@@ -14,25 +14,25 @@ import (
 // resumed.
 //
 // family are the parts of all runs that send rows of its list, the oldest run first.
-func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgewire.Resolution, who, reason string, now time.Time) (nudgewire.Run, nudgewire.Part, error) {
-	var parts []nudgewire.Part
+func ResolvePart(r messaging.Run, family []messaging.Part, number int, as messaging.Resolution, who, reason string, now time.Time) (messaging.Run, messaging.Part, error) {
+	var parts []messaging.Part
 	for _, p := range family {
 		if p.RunID == r.ID {
 			parts = append(parts, p)
 		}
 	}
-	at := slices.IndexFunc(parts, func(p nudgewire.Part) bool { return p.Number == number })
+	at := slices.IndexFunc(parts, func(p messaging.Part) bool { return p.Number == number })
 	if at < 0 {
-		return r, nudgewire.Part{}, &nothingError{&wordError{fmt.Sprintf("run %d has no part %d", r.ID, number), fmt.Sprintf("it has %d: look at jobs show %d", len(parts), r.ID)}}
+		return r, messaging.Part{}, &nothingError{&wordError{fmt.Sprintf("run %d has no part %d", r.ID, number), fmt.Sprintf("it has %d: look at jobs show %d", len(parts), r.ID)}}
 	}
 	p := &parts[at]
-	if p.State != nudgewire.PartInDoubt {
+	if p.State != messaging.PartInDoubt {
 		return r, *p, &wordError{fmt.Sprintf("part %d of run %d is %s, not in doubt", number, r.ID, p.State), fmt.Sprintf("look at jobs show %d", r.ID)}
 	}
 	switch r.State {
-	case nudgewire.RunPartial, nudgewire.RunPaused:
-	case nudgewire.RunCancelled:
-		if as == nudgewire.ResolveResend {
+	case messaging.RunPartial, messaging.RunPaused:
+	case messaging.RunCancelled:
+		if as == messaging.ResolveResend {
 			return r, *p, &wordError{fmt.Sprintf("run %d is cancelled: it uploads nothing more", r.ID), fmt.Sprintf("send the part as a run of its own: jobs retry %d --only in_doubt", r.ID)}
 		}
 	default:
@@ -46,7 +46,7 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 			}
 		}
 	}
-	if as == nudgewire.ResolveResend {
+	if as == messaging.ResolveResend {
 		if err := rowsRemoved(r); err != nil {
 			return r, *p, err
 		}
@@ -54,10 +54,10 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 	word := fmt.Sprintf("%s said on %s that it ", who, now.UTC().Format("2006-01-02 15:04 UTC"))
 	p.UpdatedAt, p.RetryAt = now.UTC(), time.Time{}
 	switch as {
-	case nudgewire.ResolveAccepted:
-		p.State, p.Resolved = nudgewire.PartAccepted, word+"was accepted"
-	case nudgewire.ResolveResend:
-		p.State, p.Resolved = nudgewire.PartWaiting, word+"was not accepted, and had it sent again"
+	case messaging.ResolveAccepted:
+		p.State, p.Resolved = messaging.PartAccepted, word+"was accepted"
+	case messaging.ResolveResend:
+		p.State, p.Resolved = messaging.PartWaiting, word+"was not accepted, and had it sent again"
 	default:
 		return r, *p, &wordError{fmt.Sprintf("a part in doubt cannot be resolved as %q", as), "want accepted or resend"}
 	}
@@ -65,11 +65,11 @@ func ResolvePart(r nudgewire.Run, family []nudgewire.Part, number int, as nudgew
 		p.Resolved += ": " + reason
 	}
 	p.Reason = p.Resolved
-	if r.State != nudgewire.RunPartial {
+	if r.State != messaging.RunPartial {
 		return r, *p, nil
 	}
-	if as == nudgewire.ResolveResend {
-		r.State, r.Reason, r.EndedAt = nudgewire.RunUploading, "", time.Time{}
+	if as == messaging.ResolveResend {
+		r.State, r.Reason, r.EndedAt = messaging.RunUploading, "", time.Time{}
 		return r, *p, nil
 	}
 	r.State, r.Reason = verdict(parts)

@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
@@ -31,7 +31,7 @@ type Line struct {
 }
 
 // account is that of the job's runs, as rows name it.
-func (j *Job) account() string { return nudgewire.AccountKey(j.Account) }
+func (j *Job) account() string { return messaging.AccountKey(j.Account) }
 
 // errNoAccount keeps an upload back whose account was taken out of the config a moment ago.
 var errNoAccount = errors.New("its account is gone from the config")

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Data that was restored: nothing is fired before the review, then the newest time that passed is built and waits for a person,
@@ -46,7 +46,7 @@ func TestATimeThatTheLostMachineMayHaveRun(t *testing.T) {
 	d.at = at("2026-05-02 12:30")
 	tick()
 	r := d.the(t)
-	if r.State != nudgewire.RunAwaiting || r.Slot != "2026-05-02 10:00" || !strings.Contains(r.Reason, "may have sent the run of 2026-05-02 10:00") || len(d.service.uploads()) != 0 {
+	if r.State != messaging.RunAwaiting || r.Slot != "2026-05-02 10:00" || !strings.Contains(r.Reason, "may have sent the run of 2026-05-02 10:00") || len(d.service.uploads()) != 0 {
 		t.Fatalf("%s %s: %s; %d uploads", r.Slot, r.State, r.Reason, len(d.service.uploads()))
 	}
 	if err := d.Approve(t.Context(), r.ID, by("Ann")); err != nil {

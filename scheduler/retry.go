@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -15,15 +15,15 @@ var ErrNoJob = errors.New("there is no such job")
 
 // A Retry is what would be sent again of a run that has ended.
 type Retry struct {
-	Run    nudgewire.Run        // to be stored; it repeats Run.RetryOf
-	Parts  []nudgewire.Part     // the rows that it uploads; none where it delivers message by message
-	Causes []nudgewire.Excluded // what ended the messages that go again, for per_message
+	Run    messaging.Run        // to be stored; it repeats Run.RetryOf
+	Parts  []messaging.Part     // the rows that it uploads; none where it delivers message by message
+	Causes []messaging.Excluded // what ended the messages that go again, for per_message
 }
 
 // A RetryOrder says what of an ended run is to go again. The zero value is all that surely did not arrive.
 type RetryOrder struct {
 	InDoubt bool                     // uploaded parts in doubt, too
-	Classes nudgewire.ErrorClassList // only rows whose newest words have one of these classes, by the rules of today
+	Classes messaging.ErrorClassList // only rows whose newest words have one of these classes, by the rules of today
 
 	MinWait time.Duration // only rows that ended that long ago; 0 is as their class rests, where Classes names it
 	Until   time.Time     // what was not sent by then is dropped; zero is as the job has it
@@ -31,7 +31,7 @@ type RetryOrder struct {
 
 // keeps says why the order is not about a row that may go again, "" where it is; class is that of its newest words by
 // the rules of today, and at is when the order was given.
-func (o *RetryOrder) keeps(r *nudgewire.RunRow, class nudgewire.ErrorClass, at time.Time) string {
+func (o *RetryOrder) keeps(r *messaging.RunRow, class messaging.ErrorClass, at time.Time) string {
 	switch {
 	case !o.Classes.Has(class):
 		return "failed with words of class " + class.Words()
@@ -42,7 +42,7 @@ func (o *RetryOrder) keeps(r *nudgewire.RunRow, class nudgewire.ErrorClass, at t
 }
 
 // orderOf is the order by which a run sends rows again.
-func orderOf(r *nudgewire.Run) RetryOrder {
+func orderOf(r *messaging.Run) RetryOrder {
 	return RetryOrder{Classes: r.RetryClasses, MinWait: r.RetryWait, Until: r.RetryUntil}
 }
 
@@ -51,18 +51,18 @@ func orderOf(r *nudgewire.Run) RetryOrder {
 //
 // family are the parts of all runs that send rows of its list, the oldest run first: what a later run took up is not taken up again.
 // nth is as in Remaining.Retry.
-func RetryParts(r nudgewire.Run, family []nudgewire.Part, who string, nth int, doubtful bool, now time.Time) (Retry, error) {
+func RetryParts(r messaging.Run, family []messaging.Part, who string, nth int, doubtful bool, now time.Time) (Retry, error) {
 	if err := MayRetry(r, RetryOrder{InDoubt: doubtful}); err != nil {
 		return Retry{}, err
 	}
 	again := retryOf(r, who, nth, now)
-	var left []nudgewire.Part
-	doubts, elsewhere := 0, nudgewire.RunID(0)
+	var left []messaging.Part
+	doubts, elsewhere := 0, messaging.RunID(0)
 	for _, p := range family {
 		if p.RunID != r.ID {
 			continue
 		}
-		rows, later := p.Ranges, nudgewire.RunID(0)
+		rows, later := p.Ranges, messaging.RunID(0)
 		for i := range family {
 			if other := &family[i]; other.RunID > r.ID {
 				if rest := rows.Without(other.Ranges); rest.Count() < rows.Count() {
@@ -72,12 +72,12 @@ func RetryParts(r nudgewire.Run, family []nudgewire.Part, who string, nth int, d
 		}
 		switch {
 		case len(rows) == 0:
-			if p.State != nudgewire.PartAccepted {
+			if p.State != messaging.PartAccepted {
 				elsewhere = max(elsewhere, later)
 			}
 			continue
-		case p.State == nudgewire.PartRejected, p.State == nudgewire.PartCancelled:
-		case p.State == nudgewire.PartInDoubt:
+		case p.State == messaging.PartRejected, p.State == messaging.PartCancelled:
+		case p.State == messaging.PartInDoubt:
 			doubts++
 			if !doubtful {
 				continue
@@ -85,8 +85,8 @@ func RetryParts(r nudgewire.Run, family []nudgewire.Part, who string, nth int, d
 		default:
 			continue
 		}
-		left = append(left, nudgewire.Part{
-			Number: len(left) + 1, List: p.List, Ranges: rows, Rows: rows.Count(), State: nudgewire.PartWaiting, UpdatedAt: now.UTC(),
+		left = append(left, messaging.Part{
+			Number: len(left) + 1, List: p.List, Ranges: rows, Rows: rows.Count(), State: messaging.PartWaiting, UpdatedAt: now.UTC(),
 		})
 		again.Tally.Kept += rows.Count()
 	}
@@ -115,13 +115,13 @@ func (e *nothingError) Unwrap() error { return e.wordError }
 
 func (*nothingError) Is(target error) bool { return target == ErrNothing }
 
-func nothingLeft(id nudgewire.RunID, hint string) error {
+func nothingLeft(id messaging.RunID, hint string) error {
 	return &nothingError{&wordError{fmt.Sprintf("run %d has nothing that can be sent again", id), hint}}
 }
 
 // MayRetry says why nothing of a run can be sent again as it stands; nil where it can be looked
 // at.
-func MayRetry(r nudgewire.Run, what RetryOrder) error {
+func MayRetry(r messaging.Run, what RetryOrder) error {
 	if r.ApprovalsNeeded() > 1 && r.Approved == "" && r.State.Final() { // else one person would let it go by ending it first
 		return &wordError{
 			fmt.Sprintf("run %d was never let go: %d people had to approve it", r.ID, r.ApprovalsNeeded()), "run the job again, and have it approved: nudgewire jobs run " + r.Job,
@@ -130,32 +130,32 @@ func MayRetry(r nudgewire.Run, what RetryOrder) error {
 	if !r.State.Final() {
 		return &wordError{fmt.Sprintf("run %d is still %s", r.ID, r.State.Words()), "wait until it has ended, or resume it"}
 	}
-	if what.Classes != "" && r.Deliver != nudgewire.DeliverPerMessage {
+	if what.Classes != "" && r.Deliver != messaging.DeliverPerMessage {
 		return &wordError{
 			fmt.Sprintf("run %d uploads files, which go again as they are: there is no choosing by what the service said of one message", r.ID),
 			fmt.Sprintf("nudgewire jobs retry %d --dry-run, without --class", r.ID),
 		}
 	}
-	if (what.MinWait > 0 || !what.Until.IsZero()) && r.Deliver != nudgewire.DeliverPerMessage {
+	if (what.MinWait > 0 || !what.Until.IsZero()) && r.Deliver != messaging.DeliverPerMessage {
 		return &wordError{
 			fmt.Sprintf("run %d uploads files, which go again as they are: no row has a time of its own", r.ID),
 			fmt.Sprintf("nudgewire jobs retry %d --dry-run, without --min-wait and --deadline", r.ID),
 		}
 	}
-	if what.InDoubt && r.Deliver == nudgewire.DeliverPerMessage {
+	if what.InDoubt && r.Deliver == messaging.DeliverPerMessage {
 		return &wordError{
 			fmt.Sprintf("run %d was delivered message by message: what is in doubt is settled one by one", r.ID),
 			fmt.Sprintf("list it with messages list --trigger %s --state in_doubt, then say with messages resolve what became of each", r.Job),
 		}
 	}
-	if r.Deliver == nudgewire.DeliverCSV {
+	if r.Deliver == messaging.DeliverCSV {
 		return rowsRemoved(r)
 	}
 	return nil
 }
 
 // rowsRemoved says that what the rows of a run said was removed.
-func rowsRemoved(r nudgewire.Run) error {
+func rowsRemoved(r messaging.Run) error {
 	if r.BlankedAt.IsZero() {
 		return nil
 	}
@@ -167,10 +167,10 @@ func rowsRemoved(r nudgewire.Run) error {
 
 // retryOf is a run that sends something of r again. Who asked for it has seen the counts, so no
 // guard and no canary stops it.
-func retryOf(r nudgewire.Run, who string, nth int, now time.Time) nudgewire.Run {
-	return nudgewire.Run{
-		Job: r.Job, Slot: fmt.Sprintf("retry %d of run %d", nth, r.ID), DueAt: now.UTC(), Cause: nudgewire.CauseHand, RetryOf: r.ID,
-		Source: r.Source, Config: r.Config, Account: r.Account, State: nudgewire.RunUploading, Began: fmt.Sprintf("what was left of run %d, again for %s", r.ID, who),
+func retryOf(r messaging.Run, who string, nth int, now time.Time) messaging.Run {
+	return messaging.Run{
+		Job: r.Job, Slot: fmt.Sprintf("retry %d of run %d", nth, r.ID), DueAt: now.UTC(), Cause: messaging.CauseHand, RetryOf: r.ID,
+		Source: r.Source, Config: r.Config, Account: r.Account, State: messaging.RunUploading, Began: fmt.Sprintf("what was left of run %d, again for %s", r.ID, who),
 		Deliver: r.Deliver, Columns: r.Columns, CampaignName: r.CampaignName, TemplateID: r.TemplateID, Send: r.Send,
 		Category: r.Category, Expires: r.Expires, Approved: who, CreatedAt: now.UTC(), StartedAt: now.UTC(),
 	}
@@ -186,7 +186,7 @@ func are(parts int) string {
 // Recheck leaves those out of a retry that uploads files who must not be sent to by now: between the run and
 // its retry a contact may have been blocked, or messaged by another campaign. notes are what is to be kept of them. Who may go later stays:
 // each part is asked about once more when its turn comes.
-func (t *Retry) Recheck(ctx context.Context, from ListStore, ask Ask, most units.Size, prices Prices) (notes []nudgewire.RowNote, err error) {
+func (t *Retry) Recheck(ctx context.Context, from ListStore, ask Ask, most units.Size, prices Prices) (notes []messaging.RowNote, err error) {
 	parts := t.Parts
 	t.Parts, t.Run.Tally.Kept, t.Run.Tally.Bytes, t.Run.Tally.Parts = nil, 0, 0, 0
 	gone := &cutting{}
@@ -200,7 +200,7 @@ func (t *Retry) Recheck(ctx context.Context, from ListStore, ask Ask, most units
 			gone.gone = append(gone.gone, c.gone...)
 			stay := c.taken
 			for _, l := range c.late {
-				stay = stay.And(nudgewire.RowRanges{{First: l.Number, Last: l.Number}})
+				stay = stay.And(messaging.RowRanges{{First: l.Number, Last: l.Number}})
 			}
 			if rest = nil; c.stop > 0 {
 				rest = p.Ranges.From(c.stop)
@@ -215,7 +215,7 @@ func (t *Retry) Recheck(ctx context.Context, from ListStore, ask Ask, most units
 			t.Run.Tally.Bytes += int64(c.file.Len())
 		}
 	}
-	late := gone.lose(nudgewire.Tally{}, &t.Run, prices)
+	late := gone.lose(messaging.Tally{}, &t.Run, prices)
 	for i := range late.Excluded {
 		late.Excluded[i].Late = false
 	}

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // ForecastRetry says what sending an ended run again would send.
-func (s *Scheduler) ForecastRetry(ctx context.Context, id nudgewire.RunID, who string, what RetryOrder) (Retry, error) {
+func (s *Scheduler) ForecastRetry(ctx context.Context, id messaging.RunID, who string, what RetryOrder) (Retry, error) {
 	return s.retry(ctx, id, who, what, false)
 }
 
 // retry makes ready what goes again; with write, it notes with the rows who does not.
-func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, what RetryOrder, write bool) (Retry, error) {
+func (s *Scheduler) retry(ctx context.Context, id messaging.RunID, who string, what RetryOrder, write bool) (Retry, error) {
 	now := s.Now()
 	r, err := s.Store.Run(ctx, id)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 	if err != nil {
 		return Retry{}, err
 	}
-	if r.Deliver != nudgewire.DeliverPerMessage {
+	if r.Deliver != messaging.DeliverPerMessage {
 		family, err := s.family(ctx, r.ID)
 		if err != nil {
 			return Retry{}, err
@@ -41,7 +41,7 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 		if job == nil {
 			return again, unknownRules(&r)
 		}
-		notes, err := again.Recheck(ctx, s.Store, func(ctx context.Context, phones []nudgewire.Phone) ([]answer, error) {
+		notes, err := again.Recheck(ctx, s.Store, func(ctx context.Context, phones []messaging.Phone) ([]answer, error) {
 			return s.mayGo(ctx, &r, job, phones, nil)
 		}, job.MaxSize, nil)
 		if err == nil && write {
@@ -60,9 +60,9 @@ func (s *Scheduler) retry(ctx context.Context, id nudgewire.RunID, who string, w
 }
 
 // remaining adds up what may go again of a run that was delivered message by message.
-func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOrder, now time.Time) (left *Remaining, err error) {
+func (s *Scheduler) remaining(ctx context.Context, r messaging.Run, what RetryOrder, now time.Time) (left *Remaining, err error) {
 	left = &Remaining{Order: what, At: now, Rules: s.errorRules(), Prices: s.prices(r.Account)}
-	var some []nudgewire.RunRow
+	var some []messaging.RunRow
 	flush := func() error {
 		answers, err := s.mayGoAgain(ctx, &r, s.brakesOf(&r), some)
 		for i := range some {
@@ -74,7 +74,7 @@ func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOr
 		some = some[:0]
 		return ctx.Err()
 	}
-	err = s.Store.RunRows(ctx, r.ID, 0, func(row *nudgewire.RunRow) error {
+	err = s.Store.RunRows(ctx, r.ID, 0, func(row *messaging.RunRow) error {
 		if some = append(some, *row); len(some) == rowsAgain {
 			return flush()
 		}
@@ -84,7 +84,7 @@ func (s *Scheduler) remaining(ctx context.Context, r nudgewire.Run, what RetryOr
 }
 
 // family are the parts of all runs that send rows of the list of a run.
-func (s *Scheduler) family(ctx context.Context, id nudgewire.RunID) ([]nudgewire.Part, error) {
+func (s *Scheduler) family(ctx context.Context, id messaging.RunID) ([]messaging.Part, error) {
 	own, err := s.Store.Parts(ctx, id)
 	if err != nil || len(own) == 0 {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *Scheduler) family(ctx context.Context, id nudgewire.RunID) ([]nudgewire
 }
 
 // errorRules are those of the config in use.
-func (s *Scheduler) errorRules() *nudgewire.ErrorRules {
+func (s *Scheduler) errorRules() *messaging.ErrorRules {
 	if s.Errors == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (s *Scheduler) errorRules() *nudgewire.ErrorRules {
 }
 
 // Retry sends again what ForecastRetry names, as a run of its own.
-func (s *Scheduler) Retry(ctx context.Context, id nudgewire.RunID, who string, what RetryOrder) (nudgewire.RunID, error) {
+func (s *Scheduler) Retry(ctx context.Context, id messaging.RunID, who string, what RetryOrder) (messaging.RunID, error) {
 	s.afterwards.Lock()
 	defer s.afterwards.Unlock()
 	retry, err := s.retry(ctx, id, who, what, true)
@@ -123,14 +123,14 @@ func (s *Scheduler) Retry(ctx context.Context, id nudgewire.RunID, who string, w
 }
 
 // ResolvePart settles a part in doubt by a person's word.
-func (s *Scheduler) ResolvePart(ctx context.Context, id nudgewire.RunID, number int, as nudgewire.Resolution, who, reason string) error {
+func (s *Scheduler) ResolvePart(ctx context.Context, id messaging.RunID, number int, as messaging.Resolution, who, reason string) error {
 	s.afterwards.Lock()
 	defer s.afterwards.Unlock()
 	r, err := s.Store.Run(ctx, id)
 	if err != nil {
 		return err
 	}
-	if as == nudgewire.ResolveResend {
+	if as == messaging.ResolveResend {
 		if err := s.letGo(ctx, &r, who); err != nil {
 			return err
 		}

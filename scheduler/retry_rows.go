@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -14,7 +14,7 @@ import (
 type Remaining struct {
 	Order  RetryOrder
 	At     time.Time             // when it was given
-	Rules  *nudgewire.ErrorRules // that say which class words have
+	Rules  *messaging.ErrorRules // that say which class words have
 	Prices Prices                // nil for none
 
 	stay, causes excludedReasons
@@ -25,7 +25,7 @@ type Remaining struct {
 }
 
 // Add takes the next row, and whether it may go by now.
-func (l *Remaining) Add(r *nudgewire.RunRow, now *nudgewire.Verdict) {
+func (l *Remaining) Add(r *messaging.RunRow, now *messaging.Verdict) {
 	l.rows++
 	l.files.see(r.Position.File)
 	may, why := r.MayGoAgain()
@@ -33,7 +33,7 @@ func (l *Remaining) Add(r *nudgewire.RunRow, now *nudgewire.Verdict) {
 		l.stay.add(KindMessage, "the message "+kept, position{r.Position, int(l.rows)})
 		return
 	}
-	if may && now.Action == nudgewire.DropSend {
+	if may && now.Action == messaging.DropSend {
 		l.stay.add(KindContact, now.Counted(), position{r.Position, int(l.rows)})
 		return
 	}
@@ -53,13 +53,13 @@ func (l *Remaining) Add(r *nudgewire.RunRow, now *nudgewire.Verdict) {
 // Retry is a run that queues what may go again of the rows of r, which has ended and was delivered
 // message by message. nth counts the retries of r, from 1: two that are asked for at the same
 // moment have the same number, and one of them is stored.
-func (l *Remaining) Retry(r nudgewire.Run, who string, nth int, now time.Time) (Retry, error) {
+func (l *Remaining) Retry(r messaging.Run, who string, nth int, now time.Time) (Retry, error) {
 	again := retryOf(r, who, nth, now)
 	again.RetryWait, again.RetryUntil = l.Order.MinWait, l.Order.Until
 	if again.RetryClasses = l.Order.Classes; again.RetryClasses != "" {
 		again.Began = fmt.Sprintf("what of run %d failed with words of class %s, again for %s", r.ID, again.RetryClasses.Words(), who)
 	}
-	again.Tally = nudgewire.Tally{Rows: l.rows, Kept: l.causes.count(), Points: l.points, Excluded: l.files.short(l.stay.list())}
+	again.Tally = messaging.Tally{Rows: l.rows, Kept: l.causes.count(), Points: l.points, Excluded: l.files.short(l.stay.list())}
 	if again.Tally.Kept == 0 {
 		hint := "no row of it was handed over"
 		switch {
@@ -119,7 +119,7 @@ func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
 	rules, order := w.errorRules(), orderOf(&w.run)
-	rows, err := w.Store.RowsToGoAgain(ctx, w.run.RetryOf, after, rowsAgain, func(r *nudgewire.RunRow) bool {
+	rows, err := w.Store.RowsToGoAgain(ctx, w.run.RetryOf, after, rowsAgain, func(r *messaging.RunRow) bool {
 		return order.keeps(r, rules.Now(r.Words, r.Class), w.run.CreatedAt) == ""
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int
 	if err != nil {
 		return 0, 0, full, err
 	}
-	var of []nudgewire.MessageID
+	var of []messaging.MessageID
 	var numbers []int64
 	for i := range rows {
 		if last = rows[i].Number; !answers[i].never() {
@@ -151,12 +151,12 @@ func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int
 }
 
 // mayGoAgain is mayGo of rows that were messages.
-func (s *Scheduler) mayGoAgain(ctx context.Context, r *nudgewire.Run, job *Compiled, rows []nudgewire.RunRow) ([]answer, error) {
-	phones := make([]nudgewire.Phone, len(rows))
+func (s *Scheduler) mayGoAgain(ctx context.Context, r *messaging.Run, job *Compiled, rows []messaging.RunRow) ([]answer, error) {
+	phones := make([]messaging.Phone, len(rows))
 	for i := range rows {
 		phones[i] = rows[i].Message.Phone
 	}
-	return s.mayGo(ctx, r, job, phones, func(i int) nudgewire.Category { return rows[i].Message.Category })
+	return s.mayGo(ctx, r, job, phones, func(i int) messaging.Category { return rows[i].Message.Category })
 }
 
 // endRetry ends a run that sent rows again. There may be fewer than were counted before.
@@ -165,9 +165,9 @@ func (w *working) endRetry(ctx context.Context, total int64) error {
 	if missing > 0 {
 		reason = fmt.Sprintf("%s of %s rows could not go again any more when %s turn came", units.Number(missing), units.Number(w.run.Tally.Kept), verb(missing, "its", "their"))
 	}
-	return w.change(ctx, nudgewire.RunDone, reason, func(r *nudgewire.Run) {
+	return w.change(ctx, messaging.RunDone, reason, func(r *messaging.Run) {
 		if missing > 0 {
-			r.Tally.Excluded = append(r.Tally.Excluded, nudgewire.Excluded{Kind: KindMessage, Reason: "could not go again any more when its turn came", Count: missing})
+			r.Tally.Excluded = append(r.Tally.Excluded, messaging.Excluded{Kind: KindMessage, Reason: "could not go again any more when its turn came", Count: missing})
 		}
 		if missing < 0 { // more have failed since they were counted
 			r.Tally.Rows = max(r.Tally.Rows, total)

@@ -10,8 +10,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -22,7 +22,7 @@ var errStopped = errors.New("the run was stopped")
 // A working is a run in hand.
 type working struct {
 	*Scheduler
-	run nudgewire.Run
+	run messaging.Run
 	job *Compiled // as it was when the work began; what holds the run back now is brakes
 
 	keeping sync.Mutex
@@ -35,13 +35,13 @@ type working struct {
 // work takes a run as far as it can go. It is called for runs that are ours: planned,
 // building (cut off by a crash, so built anew) or uploading. It reports whether the run came
 // to a rest.
-func (s *Scheduler) work(ctx context.Context, r nudgewire.Run) bool {
+func (s *Scheduler) work(ctx context.Context, r messaging.Run) bool {
 	w := &working{Scheduler: s, run: r, job: s.brakesOf(&r), log: s.Log.With(zap.String("job", r.Job), zap.Int64("run", int64(r.ID)))}
 	err := w.advance(ctx)
 	switch {
 	case err == nil:
 		w.log.Info("run ended", zap.String("state", string(w.run.State)), zap.String("reason", w.run.Reason), zap.Int64("rows", w.run.Tally.Kept))
-	case errors.Is(err, errStopped), errors.Is(err, nudgewire.ErrMoved):
+	case errors.Is(err, errStopped), errors.Is(err, messaging.ErrMoved):
 		w.log.Info("run stopped")
 	case ctx.Err() != nil:
 		w.log.Info("run interrupted; it goes on with the next start")
@@ -50,14 +50,14 @@ func (s *Scheduler) work(ctx context.Context, r nudgewire.Run) bool {
 		w.log.Error("run", zap.Error(err))
 		w.release(context.WithoutCancel(ctx))
 	}
-	return err == nil || errors.Is(err, errStopped) || errors.Is(err, nudgewire.ErrMoved)
+	return err == nil || errors.Is(err, errStopped) || errors.Is(err, messaging.ErrMoved)
 }
 
 // release gives the run up to whoever looks next, without waiting for the lease to end.
 func (w *working) release(ctx context.Context) {
 	r := w.run
 	r.Owner, r.LeaseEnd = "", time.Time{}
-	if err := w.Store.SetRun(ctx, w.Owner, r, r.State); err != nil && !errors.Is(err, nudgewire.ErrMoved) {
+	if err := w.Store.SetRun(ctx, w.Owner, r, r.State); err != nil && !errors.Is(err, messaging.ErrMoved) {
 		w.log.Warn("giving up the claim", zap.Error(err))
 	}
 }
@@ -65,10 +65,10 @@ func (w *working) release(ctx context.Context) {
 func (w *working) advance(ctx context.Context) error {
 	if held := w.heldBy(w.run.Job); held != "" && w.run.Released == "" {
 		return w.pauseHeld(ctx, held, "its job "+held)
-	} else if w.job == nil || w.fileMayGo(w.run.Category, w.job.zone, true).Rule == nudgewire.RuleConfig {
+	} else if w.job == nil || w.fileMayGo(w.run.Category, w.job.zone, true).Rule == messaging.RuleConfig {
 		return w.pauseHeld(ctx, held, unknownRules(&w.run).Error())
 	}
-	for w.run.State == nudgewire.RunPlanned || w.run.State == nudgewire.RunBuilding {
+	for w.run.State == messaging.RunPlanned || w.run.State == messaging.RunBuilding {
 		if err := w.awaitSource(ctx); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (w *working) advance(ctx context.Context) error {
 			return err
 		}
 	}
-	if w.run.State != nudgewire.RunUploading {
+	if w.run.State != messaging.RunUploading {
 		return nil
 	}
 	if w.run.Waits == "" && w.run.Reason != "" { // of a try before this one
@@ -94,7 +94,7 @@ func (w *working) advance(ctx context.Context) error {
 }
 
 // change moves the run on and keeps what was stored.
-func (w *working) change(ctx context.Context, next nudgewire.RunState, reason string, edit func(*nudgewire.Run)) error {
+func (w *working) change(ctx context.Context, next messaging.RunState, reason string, edit func(*messaging.Run)) error {
 	r := w.run
 	r.State, r.Reason = next, reason
 	if edit != nil {
@@ -112,7 +112,7 @@ func (w *working) change(ctx context.Context, next nudgewire.RunState, reason st
 
 // fail ends the run in words; nothing of it was uploaded.
 func (w *working) fail(ctx context.Context, err error) error {
-	return w.change(ctx, nudgewire.RunFailed, failure(err), nil)
+	return w.change(ctx, messaging.RunFailed, failure(err), nil)
 }
 
 // failure is why a list cannot be read, with the cure.
@@ -152,7 +152,7 @@ func (w *working) build(ctx context.Context) error {
 		return w.pauseHeld(ctx, w.heldBy(w.run.Job), fmt.Sprintf("its job is gone from the config, and its list cannot be read without it: %s; put the job back", w.job.unread))
 	}
 	if why := w.quietAtFirst(); why != "" {
-		return w.change(ctx, nudgewire.RunSkipped, why, nil)
+		return w.change(ctx, messaging.RunSkipped, why, nil)
 	}
 	last, err := w.lastTally(ctx, w.run.Job)
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *working) build(ctx context.Context) error {
 	if err != nil {
 		return w.fail(ctx, err)
 	}
-	err = w.change(ctx, nudgewire.RunBuilding, "", func(r *nudgewire.Run) {
+	err = w.change(ctx, messaging.RunBuilding, "", func(r *messaging.Run) {
 		r.Columns, r.Owner, r.LeaseEnd = w.job.columns.header()[1:], w.Owner, w.Now().Add(w.Lease).UTC()
 		r.Source, r.Config, r.Deliver = w.job.source.String(), w.job.Version, w.job.Deliver
 		r.CampaignName, r.Category = title, w.job.category
@@ -187,15 +187,15 @@ func (w *working) build(ctx context.Context) error {
 	drop := func() error { return w.Store.DropRows(context.WithoutCancel(ctx), w.Owner, w.run.ID, false) }
 	switch {
 	case err == nil:
-	case errors.Is(err, errStopped), errors.Is(err, nudgewire.ErrMoved), ctx.Err() != nil:
+	case errors.Is(err, errStopped), errors.Is(err, messaging.ErrMoved), ctx.Err() != nil:
 		return errors.Join(err, drop())
-	case lists.Away(err) && w.run.Waits != nudgewire.WaitSource:
+	case lists.Away(err) && w.run.Waits != messaging.WaitSource:
 		if err := drop(); err != nil {
 			return err
 		}
 		return w.readAgain(ctx, err)
 	default:
-		if w.run.Waits == nudgewire.WaitSource {
+		if w.run.Waits == messaging.WaitSource {
 			err = fmt.Errorf("%w; it was read twice, %s apart", err, units.Duration(readAgainAfter))
 		}
 		return w.fail(ctx, errors.Join(err, drop()))
@@ -211,12 +211,12 @@ const readAgainAfter = 10 * time.Minute
 func (w *working) readAgain(ctx context.Context, why error) error {
 	until := w.Now().Add(readAgainAfter).UTC()
 	w.log.Warn("the source of a run cannot be read at present", zap.Time("again_at", until), zap.Error(why))
-	return w.change(ctx, w.run.State, failure(why), func(r *nudgewire.Run) { r.Waits, r.WaitUntil = nudgewire.WaitSource, until })
+	return w.change(ctx, w.run.State, failure(why), func(r *messaging.Run) { r.Waits, r.WaitUntil = messaging.WaitSource, until })
 }
 
 // awaitSource waits until the source of a run may be read once more. A reload that names another one is heeded at once.
 func (w *working) awaitSource(ctx context.Context) error {
-	for w.run.Waits == nudgewire.WaitSource && w.Now().Before(w.run.WaitUntil) {
+	for w.run.Waits == messaging.WaitSource && w.Now().Before(w.run.WaitUntil) {
 		if job := w.brakes(); job.unread != "" || job.source.String() != w.run.Source {
 			return nil
 		}
@@ -233,7 +233,7 @@ const lookEvery = 500 * time.Millisecond
 // read reads the source, until a person pauses or cancels the run.
 func (w *working) read(ctx context.Context, b *building) error {
 	reading, end := context.WithCancelCause(ctx)
-	b.store = func(rows []nudgewire.ListRow) error { return w.Store.AddRows(reading, w.Owner, w.run.ID, rows) }
+	b.store = func(rows []messaging.ListRow) error { return w.Store.AddRows(reading, w.Owner, w.run.ID, rows) }
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -244,7 +244,7 @@ func (w *working) read(ctx context.Context, b *building) error {
 			case <-reading.Done():
 				return
 			case <-every.C:
-				if err := w.keep(reading); errors.Is(err, errStopped) || errors.Is(err, nudgewire.ErrMoved) {
+				if err := w.keep(reading); errors.Is(err, errStopped) || errors.Is(err, messaging.ErrMoved) {
 					end(err)
 					return
 				}
@@ -274,14 +274,14 @@ func (w *working) title() (string, error) {
 }
 
 // judge decides what becomes of a run that was built.
-func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.Tally) error {
+func (w *working) judge(ctx context.Context, t messaging.Tally, last *messaging.Tally) error {
 	if t.Kept == 0 {
 		state, reason := nothingToSend(w.run.Job, t)
-		return w.change(ctx, state, reason, func(r *nudgewire.Run) { r.Tally = t })
+		return w.change(ctx, state, reason, func(r *messaging.Run) { r.Tally = t })
 	}
 	now := w.Now().UTC()
 	r := w.run
-	r.Tally, r.State, r.Reason = t, nudgewire.RunUploading, ""
+	r.Tally, r.State, r.Reason = t, messaging.RunUploading, ""
 	r.Waits, r.WaitUntil = "", time.Time{}
 	job := w.brakes()
 	why := job.Guard.stops(t, last)
@@ -289,7 +289,7 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	if err != nil {
 		return err
 	}
-	if until, _ := w.restored(); r.Cause != nudgewire.CauseHand && !r.DueAt.After(until) && r.CreatedAt.After(until) {
+	if until, _ := w.restored(); r.Cause != messaging.CauseHand && !r.DueAt.After(until) && r.CreatedAt.After(until) {
 		why = append(why, restoredWords(r.Slot))
 	}
 	if again && (r.Repeats != before.ID || job.Guard.ApproveBy > 1) { // where several people approve, one cannot say that it may
@@ -297,12 +297,12 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 	}
 	if len(why) > 0 && (r.Approved == "" || job.Guard.ApproveBy > 1) {
 		r.Approved, r.Approvals.Need, r.Approvals.By = "", job.Guard.ApproveBy, nil
-		r.State, r.Reason = nudgewire.RunAwaiting, strings.Join(why, "; ")
+		r.State, r.Reason = messaging.RunAwaiting, strings.Join(why, "; ")
 		r.Owner, r.LeaseEnd = "", time.Time{}
 	}
-	var parts []nudgewire.Part
-	if r.Deliver == nudgewire.DeliverCSV { // until its turn comes, all of it is one part
-		parts = []nudgewire.Part{{RunID: r.ID, Number: 1, List: r.ID, Ranges: nudgewire.RowRanges{{First: 1, Last: t.Kept}}, Rows: t.Kept, State: nudgewire.PartWaiting, UpdatedAt: now}}
+	var parts []messaging.Part
+	if r.Deliver == messaging.DeliverCSV { // until its turn comes, all of it is one part
+		parts = []messaging.Part{{RunID: r.ID, Number: 1, List: r.ID, Ranges: messaging.RowRanges{{First: 1, Last: t.Kept}}, Rows: t.Kept, State: messaging.PartWaiting, UpdatedAt: now}}
 	}
 	if err := w.Store.SaveParts(ctx, w.Owner, r, parts); err != nil {
 		return err
@@ -312,10 +312,10 @@ func (w *working) judge(ctx context.Context, t nudgewire.Tally, last *nudgewire.
 }
 
 // nothingToSend tells an empty list, which is well, from one in which no row can be used.
-func nothingToSend(job string, t nudgewire.Tally) (nudgewire.RunState, string) {
+func nothingToSend(job string, t messaging.Tally) (messaging.RunState, string) {
 	again := ", then: nudgewire jobs run " + job
 	if t.Rows == 0 {
-		return nudgewire.RunDone, "the list has column names and no rows, so there is nobody to send to; if that is wrong, mend what writes the list" + again
+		return messaging.RunDone, "the list has column names and no rows, so there is nobody to send to; if that is wrong, mend what writes the list" + again
 	}
 	var excluded, repeated, unusable int64
 	for _, x := range t.Excluded {
@@ -343,7 +343,7 @@ func nothingToSend(job string, t nudgewire.Tally) (nudgewire.RunState, string) {
 		if unusable > 0 {
 			words += fmt.Sprintf(", %s cannot be used", units.Number(unusable))
 		}
-		return nudgewire.RunDone, "nobody is left to send to: " + words
+		return messaging.RunDone, "nobody is left to send to: " + words
 	}
 	top := t.Excluded[0]
 	in := fmt.Sprintf("row %d", top.First)
@@ -352,9 +352,9 @@ func nothingToSend(job string, t nudgewire.Tally) (nudgewire.RunState, string) {
 	}
 	mend := "; mend the list, or columns: of the job" + again
 	if t.Rows == 1 {
-		return nudgewire.RunFailed, fmt.Sprintf("the only row, %s, cannot be sent: %s%s", in, top.Reason, mend)
+		return messaging.RunFailed, fmt.Sprintf("the only row, %s, cannot be sent: %s%s", in, top.Reason, mend)
 	}
-	return nudgewire.RunFailed, fmt.Sprintf("none of the %s rows can be sent: %s of them because %s (first in %s)%s", units.Number(t.Rows), units.Number(top.Count), top.Reason, in, mend)
+	return messaging.RunFailed, fmt.Sprintf("none of the %s rows can be sent: %s of them because %s (first in %s)%s", units.Number(t.Rows), units.Number(top.Count), top.Reason, in, mend)
 }
 
 // verb is the word for one, or for several.

@@ -5,49 +5,49 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // A run that two people have to approve, through what may happen between the first and the second.
 func TestTwoPeopleApproveWhatWasBuilt(t *testing.T) {
 	type during struct {
 		do    func(t *testing.T, d *desk) error
-		state nudgewire.RunState // after it, and after the second approval where that comes
+		state messaging.RunState // after it, and after the second approval where that comes
 		words string             // after it
-		then  nudgewire.RunState
+		then  messaging.RunState
 	}
 	order := func(do func(d *desk) error) func(*testing.T, *desk) error {
 		return func(_ *testing.T, d *desk) error { return do(d) }
 	}
 	for name, tt := range map[string]during{
-		"nothing":               {order(func(*desk) error { return nil }), nudgewire.RunAwaiting, "1 of 2 approved: Ann", nudgewire.RunDone},
-		"the same person again": {order(func(d *desk) error { return d.Approve(t.Context(), 1, by("Ann")) }), nudgewire.RunAwaiting, "1 of 2 approved: Ann", nudgewire.RunDone},
+		"nothing":               {order(func(*desk) error { return nil }), messaging.RunAwaiting, "1 of 2 approved: Ann", messaging.RunDone},
+		"the same person again": {order(func(d *desk) error { return d.Approve(t.Context(), 1, by("Ann")) }), messaging.RunAwaiting, "1 of 2 approved: Ann", messaging.RunDone},
 		"a pause and its end": {order(func(d *desk) error {
 			return errors.Join(d.Pause(t.Context(), 1, "Eve"), d.Resume(t.Context(), 1, "Eve"))
-		}), nudgewire.RunAwaiting, "1 of 2 approved: Ann", nudgewire.RunDone},
-		"a pause":                   {order(func(d *desk) error { return d.Pause(t.Context(), 1, "Eve") }), nudgewire.RunPaused, "1 of 2 approved: Ann", ""},
-		"a cancel":                  {order(func(d *desk) error { return d.Cancel(t.Context(), 1, "Eve") }), nudgewire.RunCancelled, "1 of 2 approved: Ann", ""},
-		"a reload that wants one":   {order(func(d *desk) error { d.all()[0].Guard.ApproveBy = 1; return nil }), nudgewire.RunAwaiting, "1 of 2 approved: Ann", nudgewire.RunDone},
-		"a reload that wants three": {order(func(d *desk) error { d.all()[0].Guard.ApproveBy = 3; return nil }), nudgewire.RunAwaiting, "1 of 2 approved: Ann", nudgewire.RunAwaiting},
-		"a reload without a guard":  {order(func(d *desk) error { d.all()[0].Guard = Guard{}; return nil }), nudgewire.RunAwaiting, "1 of 2 approved: Ann", nudgewire.RunDone},
+		}), messaging.RunAwaiting, "1 of 2 approved: Ann", messaging.RunDone},
+		"a pause":                   {order(func(d *desk) error { return d.Pause(t.Context(), 1, "Eve") }), messaging.RunPaused, "1 of 2 approved: Ann", ""},
+		"a cancel":                  {order(func(d *desk) error { return d.Cancel(t.Context(), 1, "Eve") }), messaging.RunCancelled, "1 of 2 approved: Ann", ""},
+		"a reload that wants one":   {order(func(d *desk) error { d.all()[0].Guard.ApproveBy = 1; return nil }), messaging.RunAwaiting, "1 of 2 approved: Ann", messaging.RunDone},
+		"a reload that wants three": {order(func(d *desk) error { d.all()[0].Guard.ApproveBy = 3; return nil }), messaging.RunAwaiting, "1 of 2 approved: Ann", messaging.RunAwaiting},
+		"a reload without a guard":  {order(func(d *desk) error { d.all()[0].Guard = Guard{}; return nil }), messaging.RunAwaiting, "1 of 2 approved: Ann", messaging.RunDone},
 		"somebody is forgotten": {order(func(d *desk) error {
 			d.book.mu.Lock()
 			defer d.book.mu.Unlock()
 			d.rows[1][1].Phone, d.rows[1][1].Cells = "", nil
 			return nil
-		}), nudgewire.RunAwaiting, "1 of 2 approved: Ann", nudgewire.RunDone},
-		"a restart": {order(func(d *desk) error { d.settle(t); return nil }), nudgewire.RunAwaiting, "1 of 2 approved: Ann", nudgewire.RunDone},
+		}), messaging.RunAwaiting, "1 of 2 approved: Ann", messaging.RunDone},
+		"a restart": {order(func(d *desk) error { d.settle(t); return nil }), messaging.RunAwaiting, "1 of 2 approved: Ann", messaging.RunDone},
 		"another list in its place": {order(func(d *desk) error {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.runs[0].Tally.SHA256 = "another"
 			return nil
-		}), nudgewire.RunAwaiting, "0 of 2 approved", nudgewire.RunAwaiting},
+		}), messaging.RunAwaiting, "0 of 2 approved", messaging.RunAwaiting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := begin(t, jobOf(t, people(20), Job{Cron: "0 10 * * *", Guard: Guard{ApproveOver: 1, ApproveBy: 2}}))
 			fireDue(t, d)
-			if r := d.the(t); r.State != nudgewire.RunAwaiting || r.ApprovedWords() != "0 of 2 approved" {
+			if r := d.the(t); r.State != messaging.RunAwaiting || r.ApprovedWords() != "0 of 2 approved" {
 				t.Fatalf("%s, %q", r.State, r.ApprovedWords())
 			}
 			if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
@@ -61,10 +61,10 @@ func TestTwoPeopleApproveWhatWasBuilt(t *testing.T) {
 			if r.State != tt.state || r.ApprovedWords() != tt.words || len(d.service.uploads()) != 0 {
 				t.Fatalf("%s, %q, %d uploads; want %s, %q", r.State, r.ApprovedWords(), len(d.service.uploads()), tt.state, tt.words)
 			}
-			why := map[nudgewire.RunState]string{
-				nudgewire.RunAwaiting:  "20 rows are more than guard.approve_over, 1",
-				nudgewire.RunPaused:    "paused by Eve before it was approved: 20 rows are more than guard.approve_over, 1",
-				nudgewire.RunCancelled: "cancelled by Eve",
+			why := map[messaging.RunState]string{
+				messaging.RunAwaiting:  "20 rows are more than guard.approve_over, 1",
+				messaging.RunPaused:    "paused by Eve before it was approved: 20 rows are more than guard.approve_over, 1",
+				messaging.RunCancelled: "cancelled by Eve",
 			}[r.State]
 			if r.Why() != why {
 				t.Errorf("it is %s because %q, not %q", r.State, r.Why(), why)
@@ -80,7 +80,7 @@ func TestTwoPeopleApproveWhatWasBuilt(t *testing.T) {
 				t.Fatal(err)
 			}
 			d.settle(t)
-			if r = d.the(t); r.State != tt.then || (tt.then == nudgewire.RunDone) != (r.Approved == "Ann, Ben") {
+			if r = d.the(t); r.State != tt.then || (tt.then == messaging.RunDone) != (r.Approved == "Ann, Ben") {
 				t.Errorf("after the second one: %s by %q", r.State, r.Approved)
 			}
 		})
@@ -109,7 +109,7 @@ func TestWhoStartsARunIsNotTheLastToApproveIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunDone || r.Approved != "Ben, Cleo" {
+	if r := d.the(t); r.State != messaging.RunDone || r.Approved != "Ben, Cleo" {
 		t.Errorf("%s by %q", r.State, r.Approved)
 	}
 }
@@ -123,7 +123,7 @@ func TestAnEarlierApprovalInAdvanceDoesNotCountForTwo(t *testing.T) {
 	d.all()[0].Guard.ApproveBy = 2
 	d.advance(time.Second)
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunAwaiting || r.Approved != "" || r.ApprovedWords() != "0 of 2 approved" {
+	if r := d.the(t); r.State != messaging.RunAwaiting || r.Approved != "" || r.ApprovedWords() != "0 of 2 approved" {
 		t.Errorf("%s by %q, %q", r.State, r.Approved, r.ApprovedWords())
 	}
 }
@@ -154,7 +154,7 @@ func TestOnePersonDoesNotGetAroundTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.runs[1]; r.State != nudgewire.RunAwaiting || len(d.service.uploads()) != 1 {
+	if r := d.runs[1]; r.State != messaging.RunAwaiting || len(d.service.uploads()) != 1 {
 		t.Errorf("the same list once more, by one word: %s, %d uploads", r.State, len(d.service.uploads()))
 	}
 }

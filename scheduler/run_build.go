@@ -14,12 +14,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // batchRows is how many rows travel together: one question to Facts, one hand-over to
@@ -28,19 +28,19 @@ const batchRows = 512
 
 // A batch is rows of one file on their way from the source to a part.
 type batch struct {
-	phones []nudgewire.Phone
+	phones []messaging.Phone
 	sent   []string // the digits that are sent to
 	raw    []string // as they stand in the source
 	rows   []int64  // their numbers
 	file   position // Row is of no meaning
 	vars   []string // width for each row
 	width  int
-	left   []nudgewire.ListRow // those that do not go
+	left   []messaging.ListRow // those that do not go
 }
 
 func newBatch(width int) *batch {
 	return &batch{
-		phones: make([]nudgewire.Phone, 0, batchRows), sent: make([]string, 0, batchRows), raw: make([]string, 0, batchRows), rows: make([]int64, 0, batchRows),
+		phones: make([]messaging.Phone, 0, batchRows), sent: make([]string, 0, batchRows), raw: make([]string, 0, batchRows), rows: make([]int64, 0, batchRows),
 		vars: make([]string, 0, batchRows*width), width: width,
 	}
 }
@@ -50,8 +50,8 @@ func (b *batch) reset() {
 }
 
 // row is the i-th one as it is stored, with that number.
-func (b *batch) row(i int, number int64) nudgewire.ListRow {
-	row := nudgewire.ListRow{Number: number, Position: b.position(i).Position, Phone: b.phones[i], Cells: b.vars[i*b.width : (i+1)*b.width]}
+func (b *batch) row(i int, number int64) messaging.ListRow {
+	row := messaging.ListRow{Number: number, Position: b.position(i).Position, Phone: b.phones[i], Cells: b.vars[i*b.width : (i+1)*b.width]}
 	if b.sent[i] != string(row.Phone) {
 		row.Given = b.sent[i]
 	}
@@ -63,7 +63,7 @@ func (b *batch) position(i int) position { return b.file.at(b.rows[i]) }
 
 // A position is where a row stands in the source.
 type position struct {
-	nudgewire.Position
+	messaging.Position
 	nth int // of the files
 }
 
@@ -79,8 +79,8 @@ func (s position) before(other position) bool {
 
 // A Preview is one of the first rows as it will be sent.
 type Preview struct {
-	Phone     nudgewire.Phone
-	SentAs    string // as in nudgewire.Message
+	Phone     messaging.Phone
+	SentAs    string // as in messaging.Message
 	Variables []string
 }
 
@@ -91,8 +91,8 @@ const maxPreviews = 10
 type building struct {
 	job    *Compiled
 	now    time.Time
-	store  func(rows []nudgewire.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
-	mayGo  func(ctx context.Context, phones []nudgewire.Phone, of func(i int) nudgewire.Category) ([]answer, error)
+	store  func(rows []messaging.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
+	mayGo  func(ctx context.Context, phones []messaging.Phone, of func(i int) messaging.Category) ([]answer, error)
 	prices Prices                       // nil for none
 	tick   func(rows, kept int64) error // after each batch; an error ends the building
 
@@ -105,9 +105,9 @@ type building struct {
 	out       measure
 	kept      int64               // rows that may go
 	numbered  int64               // rows that may not, below 0
-	pending   []nudgewire.ListRow // that are not stored yet
+	pending   []messaging.ListRow // that are not stored yet
 	first     []Preview
-	tally     nudgewire.Tally
+	tally     messaging.Tally
 	list      digest
 	rows      int64
 	file      position // of the row at hand; nth counts the files that rows came from
@@ -246,7 +246,7 @@ func (b *building) note(text string) {
 	}
 }
 
-func firstRow(x nudgewire.Excluded) string {
+func firstRow(x messaging.Excluded) string {
 	if x.File != "" {
 		return "row " + units.Number(x.First) + " of " + x.File
 	}
@@ -271,7 +271,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 	next := func() (row lists.Row, number int64, err error) {
 		row, number, err = rows.Next()
 		if files != nil && files.File() != b.file.File {
-			b.file = position{nudgewire.Position{File: files.File()}, b.file.nth + 1}
+			b.file = position{messaging.Position{File: files.File()}, b.file.nth + 1}
 		}
 		return row, number, err
 	}
@@ -298,7 +298,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 			if broken && !(bad.Short && m.last < len(row)) {
 				raw, _ := m.phone.Fill(row) // as far as it can be read
 				read, _ := phones.Read(raw, b.job.home)
-				phone, _ := nudgewire.PhoneOf(read.Digits)
+				phone, _ := messaging.PhoneOf(read.Digits)
 				b.refuse(one, KindRow, one.file.at(number), bad.Reason, raw, phone)
 			} else {
 				b.take(one, row, number, m, vars)
@@ -362,7 +362,7 @@ func (b *building) write(width int, full <-chan *batch, free chan<- *batch) erro
 }
 
 // keep stores a row with others.
-func (b *building) keep(row nudgewire.ListRow) error {
+func (b *building) keep(row messaging.ListRow) error {
 	if b.store == nil {
 		return nil
 	}
@@ -393,7 +393,7 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 		b.refuseAs(to, KindPhone, group, to.file.at(number), "the phone "+err.Error(), raw, "")
 		return
 	}
-	phone, _ := nudgewire.PhoneOf(read.Digits)
+	phone, _ := messaging.PhoneOf(read.Digits)
 	if bad.reason != "" {
 		b.refuseAs(to, bad.kind, cmp.Or(bad.group, bad.reason), to.file.at(number), bad.reason, raw, phone)
 		return
@@ -416,7 +416,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	if len(one.phones) == 0 {
 		return nil
 	}
-	answers, err := b.mayGo(ctx, one.phones, func(i int) nudgewire.Category { return b.category(one, i) })
+	answers, err := b.mayGo(ctx, one.phones, func(i int) messaging.Category { return b.category(one, i) })
 	if err != nil {
 		return err
 	}
@@ -424,7 +424,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	for i := range answers {
 		if v := &answers[i]; v.always() {
 			b.reasons.add(KindContact, v.Counted(), one.position(i))
-			left := nudgewire.ListRow{Position: one.position(i).Position, Reason: v.Reason, Given: one.raw[i], Phone: one.phones[i]}
+			left := messaging.ListRow{Position: one.position(i).Position, Reason: v.Reason, Given: one.raw[i], Phone: one.phones[i]}
 			if v.forgotten {
 				left.Given, left.Phone = "", ""
 			}
@@ -445,7 +445,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 func (b *building) look(one *batch) {
 	for i := 0; i < len(one.phones) && len(b.first) < maxPreviews; i++ {
 		p := Preview{}
-		p.Phone, p.SentAs = nudgewire.PhoneOf(strings.Clone(one.sent[i]))
+		p.Phone, p.SentAs = messaging.PhoneOf(strings.Clone(one.sent[i]))
 		p.Variables = append(p.Variables, one.vars[i*one.width:(i+1)*one.width]...)
 		b.first = append(b.first, p)
 	}
@@ -467,9 +467,9 @@ func (b *building) look(one *batch) {
 }
 
 // category is that of a row.
-func (b *building) category(one *batch, i int) nudgewire.Category {
+func (b *building) category(one *batch, i int) messaging.Category {
 	if own := b.job.columns.place(fieldCategory); own >= 0 {
-		return nudgewire.Category(one.vars[i*one.width+own])
+		return messaging.Category(one.vars[i*one.width+own])
 	}
 	return b.job.category
 }
@@ -479,14 +479,14 @@ func (b *building) category(one *batch, i int) nudgewire.Category {
 func decimal(points float64) float64 { return math.Round(points*1e6) / 1e6 }
 
 // refuse excludes a row. raw is the phone as it stands in the source, phone whose it is; "" where it is none.
-func (b *building) refuse(to *batch, kind string, at position, reason, raw string, phone nudgewire.Phone) {
+func (b *building) refuse(to *batch, kind string, at position, reason, raw string, phone messaging.Phone) {
 	b.refuseAs(to, kind, reason, at, reason, raw, phone)
 }
 
 // refuseAs counts the row together with others of its group, whose reasons quote other cells.
-func (b *building) refuseAs(to *batch, kind, group string, at position, reason, raw string, phone nudgewire.Phone) {
+func (b *building) refuseAs(to *batch, kind, group string, at position, reason, raw string, phone messaging.Phone) {
 	b.reasons.addAs(kind, group, reason, at)
-	to.left = append(to.left, nudgewire.ListRow{Position: at.Position, Reason: clean(reason), Given: lists.Shorten(clean(strings.TrimSpace(raw))), Phone: phone})
+	to.left = append(to.left, messaging.ListRow{Position: at.Position, Reason: clean(reason), Given: lists.Shorten(clean(strings.TrimSpace(raw))), Phone: phone})
 }
 
 // ErrDiskFull ends a run whose rows do not fit. Nothing of it was uploaded.

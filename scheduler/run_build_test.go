@@ -14,21 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // everybody may go.
-func everybody(_ context.Context, phones []nudgewire.Phone, _ func(int) nudgewire.Category) ([]answer, error) {
+func everybody(_ context.Context, phones []messaging.Phone, _ func(int) messaging.Category) ([]answer, error) {
 	return make([]answer, len(phones)), nil
 }
 
 // built reads the list of a job.
 func built(t interface{ Fatal(args ...any) }, job *Compiled, facts Facts) (*shelf, *building) {
 	s := &shelf{}
-	asked := New(Options{Facts: facts, Now: func() time.Time { return monday }}).asked(nudgewire.Run{Deliver: job.Deliver, Category: job.category}, job)
-	b := &building{job: job, now: monday, mayGo: asked, store: func(rows []nudgewire.ListRow) error {
+	asked := New(Options{Facts: facts, Now: func() time.Time { return monday }}).asked(messaging.Run{Deliver: job.Deliver, Category: job.category}, job)
+	b := &building{job: job, now: monday, mayGo: asked, store: func(rows []messaging.ListRow) error {
 		for _, row := range rows {
 			row.Cells = slices.Clone(row.Cells)
 			s.rows = append(s.rows, row)
@@ -113,9 +113,9 @@ func line(cells []string) string {
 }
 
 // facts are of the phones it names.
-type facts map[nudgewire.Phone]nudgewire.DueFacts
+type facts map[messaging.Phone]messaging.DueFacts
 
-func (f facts) About(_ context.Context, phones []nudgewire.Phone, q Question) ([]Known, error) {
+func (f facts) About(_ context.Context, phones []messaging.Phone, q Question) ([]Known, error) {
 	if len(phones) > 512 || q.Within != 7*24*time.Hour {
 		return nil, fmt.Errorf("asked for %d phones within %s", len(phones), q.Within)
 	}
@@ -129,10 +129,10 @@ func (f facts) About(_ context.Context, phones []nudgewire.Phone, q Question) ([
 func TestWhoMustNotBeSentToIsLeftOut(t *testing.T) {
 	job := jobOf(t, people(2000), Job{Exclude: Exclude{MessagedWithin: units.Duration(7 * 24 * time.Hour)}})
 	_, b := built(t, job, facts{
-		"447911100000": {Blocked: nudgewire.BlockedWords("asked by phone")}, "447911101999": {Blocked: nudgewire.BlockedWords("opted out")},
-		"447911100511": {Messaged: &nudgewire.Contacted{Trigger: "cart", At: monday}},
+		"447911100000": {Blocked: messaging.BlockedWords("asked by phone")}, "447911101999": {Blocked: messaging.BlockedWords("opted out")},
+		"447911100511": {Messaged: &messaging.Contacted{Trigger: "cart", At: monday}},
 	})
-	want := []nudgewire.Excluded{
+	want := []messaging.Excluded{
 		{Kind: KindContact, Reason: "the contact is blocked", Count: 2, First: 2},
 		{Kind: KindContact, Reason: "the contact was messaged within 7d", Count: 1, First: 513},
 	}
@@ -150,11 +150,11 @@ func TestARowThatNoPartCanHold(t *testing.T) {
 	job := jobOf(t, l, Job{})
 	job.MaxSize = 500
 	list, b := built(t, job, nil)
-	want := []nudgewire.Excluded{{Kind: KindSize, Reason: "the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list", Count: 1, First: 3}}
+	want := []messaging.Excluded{{Kind: KindSize, Reason: "the row alone is larger than a part of 500B may be (max_size): shorten its cells in the list", Count: 1, First: 3}}
 	if diff := cmp.Diff(want, b.tally.Excluded); diff != "" || b.tally.Kept != 2 {
 		t.Errorf("%d kept (-want +got):\n%s", b.tally.Kept, diff)
 	}
-	i := slices.IndexFunc(list.rows, func(row nudgewire.ListRow) bool { return row.Number < 0 })
+	i := slices.IndexFunc(list.rows, func(row messaging.ListRow) bool { return row.Number < 0 })
 	if x := list.rows[i]; x.Row != 3 || x.Given != "+447911100001" || x.Phone != "447911100001" || x.Reason != want[0].Reason {
 		t.Errorf("excluded is %+v", x)
 	}
@@ -167,7 +167,7 @@ func TestVariablesTooLongOrOddAreHandled(t *testing.T) {
 	l.rows[2][1] = "a\x00b\xffc"
 	l.rows[3][1] = strings.Repeat("x", 1<<20)
 	list, b := built(t, jobOf(t, l, Job{}), nil)
-	want := []nudgewire.Excluded{{Kind: KindVariable, Reason: "var_1 is too long: at most 1024 characters are sent; shorten it in the list", Count: 2, First: 3}}
+	want := []messaging.Excluded{{Kind: KindVariable, Reason: "var_1 is too long: at most 1024 characters are sent; shorten it in the list", Count: 2, First: 3}}
 	if diff := cmp.Diff(want, b.tally.Excluded); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -203,7 +203,7 @@ func TestPhoneSetForgetsNothingAndMixesNothingUp(t *testing.T) {
 func TestExclusionsAreBounded(t *testing.T) {
 	var x excludedReasons
 	for i := range 1000 {
-		x.add(KindPhone, fmt.Sprintf("reason %d", i), position{Position: nudgewire.Position{Row: int64(i)}})
+		x.add(KindPhone, fmt.Sprintf("reason %d", i), position{Position: messaging.Position{Row: int64(i)}})
 	}
 	all := x.list()
 	if len(all) != maxReasons+1 || all[0].Reason != "other reasons" || all[0].Count != 900 || x.count() != 1000 {

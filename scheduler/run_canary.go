@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -72,7 +72,7 @@ func (StopIf) Schema() map[string]any {
 }
 
 // judge says what the canary found, and whether that stops the run. sent is how many messages it looks at.
-func (c *Canary) judge(s nudgewire.Standing, sent int64) (words string, stops bool) {
+func (c *Canary) judge(s messaging.Standing, sent int64) (words string, stops bool) {
 	first := "of the first " + units.Count(sent, "message")
 	switch {
 	case s.Ended == 0:
@@ -116,7 +116,7 @@ func (w *working) canary(ctx context.Context, sent int64) (halt stop, err error)
 
 // awaitCanary waits for as long as the canary of now says; nil where the job has none any more.
 func (w *working) awaitCanary(ctx context.Context) (*Canary, error) {
-	err := w.waitFor(ctx, nudgewire.WaitCanary, func() (time.Duration, bool) {
+	err := w.waitFor(ctx, messaging.WaitCanary, func() (time.Duration, bool) {
 		c := w.brakes().Canary
 		if c == nil {
 			return 0, false
@@ -133,16 +133,16 @@ func (w *working) awaitCanary(ctx context.Context) (*Canary, error) {
 // passed ends the canary: it stops the run, or lets the rest go and notes what it found.
 func (w *working) passed(ctx context.Context, words string, stops bool) (stop, error) {
 	if stops {
-		return stop{nudgewire.StopCanary, "the canary stopped it: " + words}, nil
+		return stop{messaging.StopCanary, "the canary stopped it: " + words}, nil
 	}
-	return stop{}, w.change(ctx, nudgewire.RunUploading, "", func(r *nudgewire.Run) {
+	return stop{}, w.change(ctx, messaging.RunUploading, "", func(r *messaging.Run) {
 		r.Canary, r.Waits, r.WaitUntil = words, "", time.Time{}
 	})
 }
 
 // waitFor has the run wait as long as lasts says, and says so in its row. A halt meanwhile has it wait anew, another length is
 // heeded at once, and it waits no more when lasts says that.
-func (w *working) waitFor(ctx context.Context, what nudgewire.RunWait, lasts func() (time.Duration, bool)) error {
+func (w *working) waitFor(ctx context.Context, what messaging.RunWait, lasts func() (time.Duration, bool)) error {
 	d, _ := lasts()
 	begin := func() error {
 		return w.waits(ctx, what, w.Now().Add(d), "")
@@ -181,7 +181,7 @@ func (w *working) waitFor(ctx context.Context, what nudgewire.RunWait, lasts fun
 }
 
 // aheadOfCanary is how many rows of a run that uploads files may go before its canary looks; 0 for any number.
-func (w *working) aheadOfCanary(parts []nudgewire.Part) int64 {
+func (w *working) aheadOfCanary(parts []messaging.Part) int64 {
 	if !w.watched() {
 		return 0
 	}
@@ -204,9 +204,9 @@ func (w *working) leftOut() (n int64) {
 }
 
 // gone is how many rows had their turn.
-func gone(parts []nudgewire.Part) (rows int64) {
+func gone(parts []messaging.Part) (rows int64) {
 	for i := range parts {
-		if parts[i].State != nudgewire.PartWaiting {
+		if parts[i].State != messaging.PartWaiting {
 			rows += parts[i].Rows
 		}
 	}
@@ -215,16 +215,16 @@ func gone(parts []nudgewire.Part) (rows int64) {
 
 // fileCanary waits and looks before rows that the canary may keep at home. A file whose answer named no
 // messages only shows that it was accepted: that is said, and the rest goes.
-func (w *working) fileCanary(ctx context.Context, parts []nudgewire.Part) (halt stop, err error) {
+func (w *working) fileCanary(ctx context.Context, parts []messaging.Part) (halt stop, err error) {
 	if !w.watched() || w.aheadOfCanary(parts) > 0 {
 		return stop{}, nil
 	}
 	rows := int64(0)
 	for i := range parts {
 		switch p := &parts[i]; p.State {
-		case nudgewire.PartAccepted:
+		case messaging.PartAccepted:
 			rows += p.Rows
-		case nudgewire.PartInDoubt:
+		case messaging.PartInDoubt:
 			return w.passed(ctx, fmt.Sprintf("part %d is in doubt: %s", p.Number, p.Reason), true)
 		default:
 		}

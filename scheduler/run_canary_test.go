@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -53,7 +53,7 @@ func TestTheCanaryOfAFileIsAFileOfItsOwn(t *testing.T) {
 			d.service.answer = func(int) error { at = append(at, d.now()); return nil }
 			fireDue(t, d)
 			r := d.the(t)
-			if r.State != nudgewire.RunDone || r.Canary != fmt.Sprintf("the first %s accepted, and more is not known: the service named no messages", rowsWere(int64(want))) {
+			if r.State != messaging.RunDone || r.Canary != fmt.Sprintf("the first %s accepted, and more is not known: the service named no messages", rowsWere(int64(want))) {
 				t.Fatalf("%s %q, canary %q", r.State, r.Reason, r.Canary)
 			}
 			eachOnce(t, d, 1000)
@@ -124,14 +124,14 @@ func TestTheCanaryOfAFileLooksAtWhatIsKnown(t *testing.T) {
 			if !tt.stops {
 				return
 			}
-			if r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopCanary {
+			if r.State != messaging.RunPaused || r.Stopped != messaging.StopCanary {
 				t.Fatalf("%s, stopped by %s", r.State, r.Stopped)
 			}
 			if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
 				t.Fatal(err)
 			}
 			d.settle(t)
-			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ann" {
+			if r = d.the(t); r.State != messaging.RunDone || r.Overruled != "Ann" {
 				t.Errorf("resumed: %s %q", r.State, r.Reason)
 			}
 			eachOnce(t, d, 100)
@@ -144,11 +144,11 @@ func TestTheCanaryOfAFileThatWasNotTaken(t *testing.T) {
 	lost := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.InDoubt, Err: fmt.Errorf("reset")}
 	tests := map[string]struct {
 		answer error
-		stops  []nudgewire.RunStop
+		stops  []messaging.RunStop
 		reason string
 	}{
-		"refused":  {refused, []nudgewire.RunStop{nudgewire.StopRejection, nudgewire.StopCanary}, "the canary stopped it: none of the first rows was accepted"},
-		"in doubt": {lost, []nudgewire.RunStop{nudgewire.StopCanary}, "the canary stopped it: part 1 is in doubt: "},
+		"refused":  {refused, []messaging.RunStop{messaging.StopRejection, messaging.StopCanary}, "the canary stopped it: none of the first rows was accepted"},
+		"in doubt": {lost, []messaging.RunStop{messaging.StopCanary}, "the canary stopped it: part 1 is in doubt: "},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestTheCanaryOfAFileThatWasNotTaken(t *testing.T) {
 			fireDue(t, d)
 			for i, by := range tt.stops {
 				r := d.the(t)
-				if r.State != nudgewire.RunPaused || r.Stopped != by || len(d.service.uploads()) != 1 {
+				if r.State != messaging.RunPaused || r.Stopped != by || len(d.service.uploads()) != 1 {
 					t.Fatalf("stop %d: %s by %s %q, %d uploads", i+1, r.State, r.Stopped, r.Reason, len(d.service.uploads()))
 				}
 				if i == len(tt.stops)-1 && !strings.HasPrefix(r.Reason, tt.reason) {
@@ -173,7 +173,7 @@ func TestTheCanaryOfAFileThatWasNotTaken(t *testing.T) {
 				}
 				d.settle(t)
 			}
-			if r := d.the(t); r.State != nudgewire.RunPartial || len(d.service.phones(t)) != 100 {
+			if r := d.the(t); r.State != messaging.RunPartial || len(d.service.phones(t)) != 100 {
 				t.Errorf("in the end %s %q, %d phones", r.State, r.Reason, len(d.service.phones(t)))
 			}
 		})
@@ -195,12 +195,12 @@ func TestACrashAnywhereOfTheCanaryOfAFile(t *testing.T) {
 			d.settle(t)
 			r := d.the(t)
 			if call == "ClaimPart 2" { // it may have arrived
-				if got := rowsOf(d); r.State != nudgewire.RunPartial || len(got) != 1 || got[0] != 20 {
+				if got := rowsOf(d); r.State != messaging.RunPartial || len(got) != 1 || got[0] != 20 {
 					t.Errorf("%s %q, uploads of %v", r.State, r.Reason, got)
 				}
 				return
 			}
-			if got := rowsOf(d); r.State != nudgewire.RunDone || len(got) != 2 || got[0] != 20 || got[1] != 80 {
+			if got := rowsOf(d); r.State != messaging.RunDone || len(got) != 2 || got[0] != 20 || got[1] != 80 {
 				t.Fatalf("%s %q, uploads of %v rows", r.State, r.Reason, got)
 			}
 			eachOnce(t, d, 100)
@@ -222,7 +222,7 @@ func TestAPersonsWordDuringTheCanaryOfAFile(t *testing.T) {
 		said := false
 		sleep := d.Sleep
 		d.Sleep = func(ctx context.Context, by time.Duration) error {
-			if r := d.the(t); !said && r.Waits == nudgewire.WaitCanary && r.WaitUntil.Sub(d.now()) < 5*time.Minute {
+			if r := d.the(t); !said && r.Waits == messaging.WaitCanary && r.WaitUntil.Sub(d.now()) < 5*time.Minute {
 				said = true
 				word(d)
 			}
@@ -240,7 +240,7 @@ func TestAPersonsWordDuringTheCanaryOfAFile(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if r := d.the(t); r.State != nudgewire.RunCancelled || r.Waits != "" || len(d.service.uploads()) != 1 {
+		if r := d.the(t); r.State != messaging.RunCancelled || r.Waits != "" || len(d.service.uploads()) != 1 {
 			t.Errorf("%s, waits for %q, %d uploads", r.State, r.Waits, len(d.service.uploads()))
 		}
 	})
@@ -251,7 +251,7 @@ func TestAPersonsWordDuringTheCanaryOfAFile(t *testing.T) {
 			}
 		})
 		r := d.the(t)
-		if r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopPerson || len(d.service.uploads()) != 1 {
+		if r.State != messaging.RunPaused || r.Stopped != messaging.StopPerson || len(d.service.uploads()) != 1 {
 			t.Fatalf("%s by %s, %d uploads", r.State, r.Stopped, len(d.service.uploads()))
 		}
 		d.advance(time.Hour)
@@ -260,7 +260,7 @@ func TestAPersonsWordDuringTheCanaryOfAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.settle(t)
-		if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "" || r.Canary == "" || d.now().Sub(resumed) < 10*time.Minute {
+		if r = d.the(t); r.State != messaging.RunDone || r.Overruled != "" || r.Canary == "" || d.now().Sub(resumed) < 10*time.Minute {
 			t.Errorf("%s, overruled by %q, %s after it was resumed", r.State, r.Overruled, d.now().Sub(resumed))
 		}
 		eachOnce(t, d, 100)
@@ -272,14 +272,14 @@ func TestAGuardThenTheCanaryOfAFile(t *testing.T) {
 	d := begin(t, job)
 	d.named, d.ended, d.failed = 20, 20, 20
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunAwaiting || len(d.service.uploads()) != 0 {
+	if r := d.the(t); r.State != messaging.RunAwaiting || len(d.service.uploads()) != 0 {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
 	if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopCanary || len(d.service.uploads()) != 1 {
+	if r := d.the(t); r.State != messaging.RunPaused || r.Stopped != messaging.StopCanary || len(d.service.uploads()) != 1 {
 		t.Errorf("%s by %s, %d uploads", r.State, r.Stopped, len(d.service.uploads()))
 	}
 }
@@ -300,7 +300,7 @@ func TestWhoIsBlockedIsNoReasonToCutTheCanaryTwice(t *testing.T) {
 	d.open("three")
 	d.Facts = who
 	d.settle(t)
-	if got, r := rowsOf(d), d.the(t); r.State != nudgewire.RunDone || !slices.Equal(got, []int{20, 78}) {
+	if got, r := rowsOf(d), d.the(t); r.State != messaging.RunDone || !slices.Equal(got, []int{20, 78}) {
 		t.Errorf("%s %q: uploads of %v rows", r.State, r.Reason, got)
 	}
 }
@@ -340,12 +340,12 @@ func TestACanaryOfMessagesLooksAtWhatWasRead(t *testing.T) {
 			fireDue(t, d)
 			r := d.the(t)
 			if stops {
-				if r.State != nudgewire.RunPaused || len(d.queued[1]) != 10 || r.Reason != "the canary stopped it: 10 of the first 10 messages have arrived and 1 of these were read, which is less than 20%" {
+				if r.State != messaging.RunPaused || len(d.queued[1]) != 10 || r.Reason != "the canary stopped it: 10 of the first 10 messages have arrived and 1 of these were read, which is less than 20%" {
 					t.Errorf("%s %q, %d rows", r.State, r.Reason, len(d.queued[1]))
 				}
 				return
 			}
-			if r.State != nudgewire.RunDone || len(d.queued[1]) != 1000 || r.Canary != "10 of the first 10 messages have ended, 0 of these failed, and 2 were read" {
+			if r.State != messaging.RunDone || len(d.queued[1]) != 1000 || r.Canary != "10 of the first 10 messages have ended, 0 of these failed, and 2 were read" {
 				t.Errorf("%s %q, %d rows, canary %q", r.State, r.Reason, len(d.queued[1]), r.Canary)
 			}
 		})
@@ -356,7 +356,7 @@ func TestAPassedCanaryIsPassedForGood(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended = 10
 	passed := time.Time{}
-	d.Halted = func(*nudgewire.Run) bool { // stops it right after it passed
+	d.Halted = func(*messaging.Run) bool { // stops it right after it passed
 		if r := d.the(t); r.Canary != "" && passed.IsZero() {
 			passed = d.now()
 			d.book.mu.Lock()
@@ -370,7 +370,7 @@ func TestAPassedCanaryIsPassedForGood(t *testing.T) {
 	d.revive()
 	d.open("two")
 	d.settle(t)
-	if r := d.the(t); passed.IsZero() || r.State != nudgewire.RunDone || len(d.queued[1]) != 1000 || d.now().Sub(passed) > time.Minute {
+	if r := d.the(t); passed.IsZero() || r.State != messaging.RunDone || len(d.queued[1]) != 1000 || d.now().Sub(passed) > time.Minute {
 		t.Errorf("passed at %s: %s %q with %d rows at %s", passed, r.State, r.Reason, len(d.queued[1]), d.now())
 	}
 }
@@ -379,7 +379,7 @@ func TestAPassedCanaryIsPassedForGood(t *testing.T) {
 // in the midst of the wait neither fires it again nor asks the canary twice.
 func TestARunThatWasMissedHasItsCanary(t *testing.T) {
 	job := Job{
-		Cron: "0 10 * * *", OnMissed: OnMissed{RunOnce: true}, Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"},
+		Cron: "0 10 * * *", OnMissed: OnMissed{RunOnce: true}, Deliver: messaging.DeliverPerMessage, Send: &Message{Template: "winback"},
 		Canary: &Canary{First: Share{Rows: 10}, Wait: units.Duration(10 * time.Minute), StopIf: failedOver(0.1)},
 	}
 	d := newDesk(t, monday)
@@ -390,7 +390,7 @@ func TestARunThatWasMissedHasItsCanary(t *testing.T) {
 	d.ended, d.failed = 8, 2
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunPaused || r.Cause != nudgewire.CauseMissed || len(d.queued[1]) != 10 || d.now().Sub(missed) < 10*time.Minute {
+	if r.State != messaging.RunPaused || r.Cause != messaging.CauseMissed || len(d.queued[1]) != 10 || d.now().Sub(missed) < 10*time.Minute {
 		t.Fatalf("%s (%s) %q after %s, %d rows queued", r.State, r.Cause, r.Reason, d.now().Sub(missed), len(d.queued[1]))
 	}
 	fireDue(t, d)
@@ -401,7 +401,7 @@ func TestARunThatWasMissedHasItsCanary(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r = d.the(t); r.State != nudgewire.RunDone || len(d.queued[1]) != 100 {
+	if r = d.the(t); r.State != messaging.RunDone || len(d.queued[1]) != 100 {
 		t.Errorf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
@@ -21,7 +21,7 @@ func TestNothingOfAListInTwoEncodingsIsUploaded(t *testing.T) {
 	fireDue(t, d)
 	r := d.the(t)
 	want := path + `: two encodings in one list: row 30003 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë"; ` + twoCures
-	if r.State != nudgewire.RunFailed || r.Reason != want || len(d.service.uploads()) != 0 {
+	if r.State != messaging.RunFailed || r.Reason != want || len(d.service.uploads()) != 0 {
 		t.Errorf("%s %q after %d uploads", r.State, r.Reason, len(d.service.uploads()))
 	}
 	if left := d.rows[r.ID]; len(left) != 0 {

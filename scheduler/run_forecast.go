@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -14,10 +14,10 @@ import (
 type Forecast struct {
 	Job      string
 	Source   string
-	Tally    nudgewire.Tally
+	Tally    messaging.Tally
 	Awaiting []string // why it would wait for approval; nothing when it would go
 	// Repeats is the run that sent the same list with the same template, in words, too; 0 for none.
-	Repeats     nudgewire.RunID
+	Repeats     messaging.RunID
 	RepeatWords string
 	Nothing     string        // why nothing would be sent; "" when something would
 	Takes       time.Duration // of sending; 0 when no rate is known
@@ -38,8 +38,8 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	if err != nil {
 		return f, err
 	}
-	m := newMeter(nudgewire.Run{Job: job.Name, State: nudgewire.RunBuilding}, last, progress, s.Now)
-	r := nudgewire.Run{Job: job.Name, Config: job.Version, Account: job.account(), Deliver: job.Deliver, Category: job.category, DueAt: now}
+	m := newMeter(messaging.Run{Job: job.Name, State: messaging.RunBuilding}, last, progress, s.Now)
+	r := messaging.Run{Job: job.Name, Config: job.Version, Account: job.account(), Deliver: job.Deliver, Category: job.category, DueAt: now}
 	b := &building{job: job, now: now, mayGo: s.asked(r, job), prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
@@ -49,7 +49,7 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	}
 	f.Tally, f.Columns, f.Previews = b.tally, job.columns.titles(), b.first
 	f.Awaiting = job.Guard.stops(b.tally, last)
-	before, again, err := s.repeated(ctx, job, job.addressed(nudgewire.Run{Tally: b.tally}))
+	before, again, err := s.repeated(ctx, job, job.addressed(messaging.Run{Tally: b.tally}))
 	if err != nil {
 		return f, err
 	}
@@ -74,7 +74,7 @@ func (s *Scheduler) prices(account string) Prices {
 }
 
 // takes is how long sending would last, and what that is reckoned from.
-func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) (time.Duration, string) {
+func (s *Scheduler) takes(job *Compiled, t messaging.Tally) (time.Duration, string) {
 	reach := s.rules().Reach(job.account(), job.category)
 	windows, full := windowsOf(job.Rate, t.Kept), windowsOfReach(reach, t.Kept)
 	switch {
@@ -94,7 +94,7 @@ func (s *Scheduler) takes(job *Compiled, t nudgewire.Tally) (time.Duration, stri
 	if account := job.account(); account != "" {
 		at = " at " + rateWords(rate) + " (accounts." + account + ".rate)"
 	}
-	if job.Deliver == nudgewire.DeliverPerMessage {
+	if job.Deliver == messaging.DeliverPerMessage {
 		return time.Duration(float64(t.Kept) / rate * float64(time.Second)), units.Count(t.Kept, "message") + at
 	}
 	return time.Duration((float64(t.Parts)/rate + float64(t.Bytes)/uploadSpeed) * float64(time.Second)),

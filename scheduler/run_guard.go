@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // stops says why a run that was built waits for a person; nothing for one that may go. last
 // is the tally of the job's newest run that was sent, nil for none.
-func (g Guard) stops(t nudgewire.Tally, last *nudgewire.Tally) []string {
+func (g Guard) stops(t messaging.Tally, last *messaging.Tally) []string {
 	var why []string
 	if g.MaxRows > 0 && t.Kept > g.MaxRows {
 		why = append(why, fmt.Sprintf("%s more than guard.max_rows, %s", rowsAre(t.Kept), units.Number(g.MaxRows)))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -24,7 +24,7 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 	d.revive()
 	d.open("two")
 	asked, resumed := 0, false
-	d.Halted = func(r *nudgewire.Run) bool {
+	d.Halted = func(r *messaging.Run) bool {
 		if r.Job != "winback" {
 			t.Errorf("asked about job %q", r.Job)
 		}
@@ -34,7 +34,7 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 		if !resumed && len(d.service.uploads()) != 2 {
 			t.Error("a part left while the job was halted")
 		}
-		if r := d.the(t); !resumed && r.State != nudgewire.RunUploading {
+		if r := d.the(t); !resumed && r.State != messaging.RunUploading {
 			t.Errorf("a halted run is %s", r.State)
 		}
 		return !resumed
@@ -42,7 +42,7 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 	d.settle(t)
 	r := d.the(t)
 	ups := d.service.uploads()
-	if !resumed || r.State != nudgewire.RunDone || len(ups) != r.Tally.Parts || len(ups) < 4 {
+	if !resumed || r.State != messaging.RunDone || len(ups) != r.Tally.Parts || len(ups) < 4 {
 		t.Fatalf("%s (%s) with %d uploads of %d parts", r.State, r.Reason, len(ups), r.Tally.Parts)
 	}
 	if got := d.service.phones(t); len(got) != 300 || !slices.IsSorted(got) {
@@ -54,7 +54,7 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 func TestAHaltedRunHearsAPerson(t *testing.T) {
 	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
 	cancelled := false
-	d.Halted = func(*nudgewire.Run) bool {
+	d.Halted = func(*messaging.Run) bool {
 		if len(d.service.uploads()) == 1 && !cancelled {
 			cancelled = true
 			if err := d.Cancel(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
@@ -64,14 +64,14 @@ func TestAHaltedRunHearsAPerson(t *testing.T) {
 		return len(d.service.uploads()) == 1
 	}
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunCancelled || len(d.service.uploads()) != 1 {
+	if r := d.the(t); r.State != messaging.RunCancelled || len(d.service.uploads()) != 1 {
 		t.Errorf("%s with %d uploads", r.State, len(d.service.uploads()))
 	}
 }
 
 func canaryJob(t *testing.T) *Compiled {
 	return jobOf(t, people(1000), Job{
-		Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"},
+		Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, Send: &Message{Template: "winback"},
 		Canary: &Canary{First: Share{Of: 0.01}, Wait: units.Duration(10 * time.Minute), StopIf: failedOver(0.1)},
 	})
 }
@@ -82,10 +82,10 @@ func TestACanaryDoesNotCountTheTimeOfAHalt(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended = 10
 	resumed := monday.Add(3 * time.Hour)
-	d.Halted = func(*nudgewire.Run) bool { return d.now().After(monday.Add(time.Minute)) && d.now().Before(resumed) }
+	d.Halted = func(*messaging.Run) bool { return d.now().After(monday.Add(time.Minute)) && d.now().Before(resumed) }
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunDone || len(d.queued[1]) != 1000 {
+	if r.State != messaging.RunDone || len(d.queued[1]) != 1000 {
 		t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 	}
 	if looked := d.queued[1][11].DueAt; looked.Before(resumed.Add(10 * time.Minute)) {
@@ -98,7 +98,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended, d.failed = 8, 2
 	paused := false
-	d.Halted = func(*nudgewire.Run) bool {
+	d.Halted = func(*messaging.Run) bool {
 		if len(d.queued[1]) == 10 && !paused {
 			paused = true
 			if err := d.Pause(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
@@ -108,7 +108,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 		return false
 	}
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" {
+	if r := d.the(t); r.State != messaging.RunPaused || r.Reason != "paused by Ann" {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
 	refused, ok := errors.AsType[*wordError](d.Approve(t.Context(), 1, by("Ann")))
@@ -119,7 +119,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunPaused || r.Approved != "" || len(d.queued[1]) != 10 ||
+	if r := d.the(t); r.State != messaging.RunPaused || r.Approved != "" || len(d.queued[1]) != 10 ||
 		r.Reason != "the canary stopped it: 8 of the first 10 messages have ended and 2 of these failed, which is more than 10%" {
 		t.Errorf("resumed, it is %s by %q with %d rows: %s", r.State, r.Approved, len(d.queued[1]), r.Reason)
 	}
@@ -146,19 +146,19 @@ func TestACanaryStopsWhenItCannotTell(t *testing.T) {
 			fireDue(t, d)
 			r := d.the(t)
 			if c.reason == "" {
-				if r.State != nudgewire.RunDone || r.Approved != "" || len(d.queued[1]) != 1000 {
+				if r.State != messaging.RunDone || r.Approved != "" || len(d.queued[1]) != 1000 {
 					t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 				}
 				return
 			}
-			if r.State != nudgewire.RunPaused || r.Reason != c.reason || len(d.queued[1]) != 10 {
+			if r.State != messaging.RunPaused || r.Reason != c.reason || len(d.queued[1]) != 10 {
 				t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 			}
 			if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
 				t.Fatal(err)
 			}
 			d.settle(t)
-			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ann" || r.Approved != "" || len(d.queued[1]) != 1000 {
+			if r = d.the(t); r.State != messaging.RunDone || r.Overruled != "Ann" || r.Approved != "" || len(d.queued[1]) != 1000 {
 				t.Errorf("resumed, it is %s by %q with %d rows", r.State, r.Overruled, len(d.queued[1]))
 			}
 		})
@@ -168,7 +168,7 @@ func TestACanaryStopsWhenItCannotTell(t *testing.T) {
 // A run of single messages is done once they are handed over. It can be paused while they wait,
 // and resumed it is done again, with nothing queued twice.
 func TestARunThatHandedAllOverCanBePausedAndResumed(t *testing.T) {
-	d := begin(t, jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"}}))
+	d := begin(t, jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, Send: &Message{Template: "winback"}}))
 	fireDue(t, d)
 	refuse := func(words, hint string) {
 		t.Helper()
@@ -184,7 +184,7 @@ func TestARunThatHandedAllOverCanBePausedAndResumed(t *testing.T) {
 	}
 	refuse("run 1 is paused: there is nothing to pause", "it goes on with: nudgewire jobs resume 1")
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" {
+	if r := d.the(t); r.State != messaging.RunPaused || r.Reason != "paused by Ann" {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
 	before := len(d.queued[1])
@@ -192,7 +192,7 @@ func TestARunThatHandedAllOverCanBePausedAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunDone || r.Reason != "" || r.EndedAt.IsZero() || before != 1000 || len(d.queued[1]) != 1000 {
+	if r := d.the(t); r.State != messaging.RunDone || r.Reason != "" || r.EndedAt.IsZero() || before != 1000 || len(d.queued[1]) != 1000 {
 		t.Errorf("resumed, it is %s %q since %s with %d rows", r.State, r.Reason, r.EndedAt, len(d.queued[1]))
 	}
 	// What uploads files has nothing to hold once it is done.

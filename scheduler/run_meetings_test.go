@@ -12,23 +12,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // A register is Facts: what it has of a contact by now is known.
 type register struct {
 	mu  sync.Mutex
-	who map[nudgewire.Phone]Known
+	who map[messaging.Phone]Known
 }
 
-func (r *register) block(phones ...nudgewire.Phone) {
-	r.set(nudgewire.DueFacts{Blocked: nudgewire.BlockedWords("")}, phones...)
+func (r *register) block(phones ...messaging.Phone) {
+	r.set(messaging.DueFacts{Blocked: messaging.BlockedWords("")}, phones...)
 }
 
-func (r *register) set(facts nudgewire.DueFacts, phones ...nudgewire.Phone) {
+func (r *register) set(facts messaging.DueFacts, phones ...messaging.Phone) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range phones {
@@ -36,7 +36,7 @@ func (r *register) set(facts nudgewire.DueFacts, phones ...nudgewire.Phone) {
 	}
 }
 
-func (r *register) About(_ context.Context, phones []nudgewire.Phone, _ Question) ([]Known, error) {
+func (r *register) About(_ context.Context, phones []messaging.Phone, _ Question) ([]Known, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := make([]Known, len(phones))
@@ -48,7 +48,7 @@ func (r *register) About(_ context.Context, phones []nudgewire.Phone, _ Question
 
 // withRegister has a desk ask a register.
 func withRegister(d *desk) *register {
-	r := &register{who: map[nudgewire.Phone]Known{}}
+	r := &register{who: map[messaging.Phone]Known{}}
 	d.Facts = r
 	return r
 }
@@ -80,7 +80,7 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 		},
 		"while it is halted": func(t *testing.T, d *desk, block func()) {
 			looks := 0
-			d.Halted = func(*nudgewire.Run) bool {
+			d.Halted = func(*messaging.Run) bool {
 				if looks++; looks == 3 {
 					block()
 				}
@@ -127,7 +127,7 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			fireDue(t, d)
 			block()
 			d.service.answer, d.service.got = nil, nil
-			r, p, err := ResolvePart(d.the(t), d.parts[1], 1, nudgewire.ResolveResend, "Ann", "", d.now())
+			r, p, err := ResolvePart(d.the(t), d.parts[1], 1, messaging.ResolveResend, "Ann", "", d.now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,11 +141,11 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 			gap(t, d, func() { who.block(gone) })
 			fireDue(t, d)
 			r := d.the(t)
-			if phones := d.service.phones(t); !slices.Equal(phones, []string{"447911100000", "447911100002"}) || r.State == nudgewire.RunPaused {
+			if phones := d.service.phones(t); !slices.Equal(phones, []string{"447911100000", "447911100002"}) || r.State == messaging.RunPaused {
 				t.Fatalf("%s: %q were sent to", r.State, phones)
 			}
 			p := d.parts[1][0]
-			want := []nudgewire.Excluded{{Kind: KindContact, Reason: "the contact is blocked", Count: 1, First: 3, Late: true}}
+			want := []messaging.Excluded{{Kind: KindContact, Reason: "the contact is blocked", Count: 1, First: 3, Late: true}}
 			if diff := cmp.Diff(want, r.Tally.Excluded); diff != "" || r.Tally.Kept != 2 || r.Tally.Rows != 3 || r.Tally.Bytes != p.Bytes || p.Rows != 2 || p.Ranges.Has(2) {
 				t.Errorf("%+v, part %+v\n%s", r.Tally, p, diff)
 			}
@@ -162,12 +162,12 @@ func TestAPartMayLoseAllItsRows(t *testing.T) {
 	who := withRegister(d)
 	again := &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, HTTPStatus: 429}
 	d.service.answer = func(n int) error {
-		who.block(nudgewire.Phone(fmt.Sprintf("44791110000%d", n-1)))
+		who.block(messaging.Phone(fmt.Sprintf("44791110000%d", n-1)))
 		return again
 	}
 	fireDue(t, d)
 	r, p := d.the(t), d.parts[1][0]
-	if r.State != nudgewire.RunDone || p.State != nudgewire.PartExcluded || p.Rows != 0 || r.Tally.Kept != 0 || r.Tally.ExcludedRows() != 3 {
+	if r.State != messaging.RunDone || p.State != messaging.PartExcluded || p.Rows != 0 || r.Tally.Kept != 0 || r.Tally.ExcludedRows() != 3 {
 		t.Fatalf("%s %q, %+v, part %+v", r.State, r.Reason, r.Tally, p)
 	}
 	if n := len(d.service.uploads()); n != 3 {
@@ -187,7 +187,7 @@ func TestARowThatMayNotGoIsDroppedWhenItIsHandedOver(t *testing.T) {
 	d := begin(t, perMessage(t, 3, Job{Guard: Guard{ApproveOver: 1}, Exclude: Exclude{MessagedWithin: units.Duration(7 * 24 * time.Hour)}}))
 	who := withRegister(d)
 	fireDue(t, d)
-	who.set(nudgewire.DueFacts{Messaged: &nudgewire.Contacted{Run: 7, Trigger: "weekly", At: time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)}}, "447911100001")
+	who.set(messaging.DueFacts{Messaged: &messaging.Contacted{Run: 7, Trigger: "weekly", At: time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)}}, "447911100001")
 	if err := d.Approve(t.Context(), 1, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestARowThatMayNotGoIsDroppedWhenItIsHandedOver(t *testing.T) {
 // perMessage is a job of n rows that are sent one by one.
 func perMessage(t *testing.T, n int, j Job) *Compiled {
 	t.Helper()
-	j.Cron, j.Deliver, j.Send = "0 10 * * *", nudgewire.DeliverPerMessage, &Message{Template: "winback"}
+	j.Cron, j.Deliver, j.Send = "0 10 * * *", messaging.DeliverPerMessage, &Message{Template: "winback"}
 	return jobOf(t, people(n), j)
 }
 
@@ -231,14 +231,14 @@ func TestApprovingTheGuardLeavesTheCanary(t *testing.T) {
 			}
 			d.settle(t)
 			r := d.the(t)
-			if r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopCanary || r.Approved != "Ann" || r.Overruled != "" || len(d.queued[1]) != 5 {
+			if r.State != messaging.RunPaused || r.Stopped != messaging.StopCanary || r.Approved != "Ann" || r.Overruled != "" || len(d.queued[1]) != 5 {
 				t.Fatalf("%s by %q, approved by %q, %d rows handed over", r.State, r.Stopped, r.Approved, len(d.queued[1]))
 			}
 			if err := d.Resume(t.Context(), 1, "Ben"); err != nil {
 				t.Fatal(err)
 			}
 			d.settle(t)
-			if r = d.the(t); r.State != nudgewire.RunDone || r.Overruled != "Ben" || r.Stopped != "" || len(d.queued[1]) != 30 {
+			if r = d.the(t); r.State != messaging.RunDone || r.Overruled != "Ben" || r.Stopped != "" || len(d.queued[1]) != 30 {
 				t.Errorf("%s by %q, overruled by %q, %d rows", r.State, r.Stopped, r.Overruled, len(d.queued[1]))
 			}
 		})
@@ -264,16 +264,16 @@ func TestNobodyIsTakenForACanaryByWords(t *testing.T) {
 // the refused one where that can help.
 func TestARefusalOfTheCampaignStopsTheRun(t *testing.T) {
 	for status, want := range map[int]struct {
-		stop    nudgewire.RunStop
+		stop    messaging.RunStop
 		words   string
-		part    nudgewire.PartState
+		part    messaging.PartState
 		uploads int // once it is resumed
 	}{
-		401: {nudgewire.StopKey, "the service refuses the API key; resume after correcting api.key", nudgewire.PartWaiting, 4},
-		402: {nudgewire.StopRejection, "create-with-csv: 402 Payment Required: insufficient points; resume once the account has points", nudgewire.PartWaiting, 4},
-		404: {nudgewire.StopRejection, "create-with-csv: 404 Not Found: insufficient points; resume after correcting api.base_url, or the template", nudgewire.PartWaiting, 4},
-		413: {nudgewire.StopSize, "create-with-csv: 413 Request Entity Too Large: insufficient points; set max_size of the job lower, reload, and resume: what is left is cut anew", nudgewire.PartWaiting, 4},
-		400: {nudgewire.StopRejection, "create-with-csv: 400 Bad Request: insufficient points; resume sends the parts after it, and jobs retry then sends this one again", nudgewire.PartRejected, 3},
+		401: {messaging.StopKey, "the service refuses the API key; resume after correcting api.key", messaging.PartWaiting, 4},
+		402: {messaging.StopRejection, "create-with-csv: 402 Payment Required: insufficient points; resume once the account has points", messaging.PartWaiting, 4},
+		404: {messaging.StopRejection, "create-with-csv: 404 Not Found: insufficient points; resume after correcting api.base_url, or the template", messaging.PartWaiting, 4},
+		413: {messaging.StopSize, "create-with-csv: 413 Request Entity Too Large: insufficient points; set max_size of the job lower, reload, and resume: what is left is cut anew", messaging.PartWaiting, 4},
+		400: {messaging.StopRejection, "create-with-csv: 400 Bad Request: insufficient points; resume sends the parts after it, and jobs retry then sends this one again", messaging.PartRejected, 3},
 	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			d := begin(t, jobOf(t, people(200), Job{Cron: "0 10 * * *", MaxSize: 2000}))
@@ -285,7 +285,7 @@ func TestARefusalOfTheCampaignStopsTheRun(t *testing.T) {
 			}
 			fireDue(t, d)
 			r := d.the(t)
-			if r.State != nudgewire.RunPaused || r.Stopped != want.stop || r.Reason != want.words || len(d.service.uploads()) != 1 || d.parts[1][0].State != want.part || d.parts[1][1].State != nudgewire.PartWaiting {
+			if r.State != messaging.RunPaused || r.Stopped != want.stop || r.Reason != want.words || len(d.service.uploads()) != 1 || d.parts[1][0].State != want.part || d.parts[1][1].State != messaging.PartWaiting {
 				t.Fatalf("%s by %s %q after %d uploads, part %s", r.State, r.Stopped, r.Reason, len(d.service.uploads()), d.parts[1][0].State)
 			}
 			if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
@@ -317,7 +317,7 @@ func TestWhatIsTooLargeIsCutAnew(t *testing.T) {
 				return &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.Rejected, HTTPStatus: 413}
 			}
 			fireDue(t, d)
-			if r := d.the(t); r.Stopped != nudgewire.StopSize {
+			if r := d.the(t); r.Stopped != messaging.StopSize {
 				t.Fatalf("%s by %q: %s", r.State, r.Stopped, r.Reason)
 			}
 			less := jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 1000})
@@ -336,17 +336,17 @@ func TestWhatIsTooLargeIsCutAnew(t *testing.T) {
 			phones := d.service.phones(t)
 			slices.Sort(phones)
 			if crash == "ClaimPart 4" {
-				if r.State != nudgewire.RunPartial || parts[3].State != nudgewire.PartInDoubt || int64(len(phones)) != 200-parts[3].Rows {
+				if r.State != messaging.RunPartial || parts[3].State != messaging.PartInDoubt || int64(len(phones)) != 200-parts[3].Rows {
 					t.Fatalf("%s %q with %d phones", r.State, r.Reason, len(phones))
 				}
 				return
 			}
-			if r.State != nudgewire.RunDone || len(slices.Compact(phones)) != 200 || len(phones) != 200 {
+			if r.State != messaging.RunDone || len(slices.Compact(phones)) != 200 || len(phones) != 200 {
 				t.Fatalf("%s %q: %d phones", r.State, r.Reason, len(phones))
 			}
 			rows := int64(0)
 			for i, p := range parts {
-				if rows += p.Rows; i > 0 && p.Bytes > 1000 || p.State != nudgewire.PartAccepted {
+				if rows += p.Rows; i > 0 && p.Bytes > 1000 || p.State != messaging.PartAccepted {
 					t.Errorf("part %d of %d bytes is %s", p.Number, p.Bytes, p.State)
 				}
 			}
@@ -367,7 +367,7 @@ func TestAnAnswerIsHeldUntilItCanBeStored(t *testing.T) {
 	d.Store = &fullDisk{book: d.book, now: d.now, until: full}
 	fireDue(t, d)
 	r, p := d.the(t), d.parts[1][0]
-	if r.State != nudgewire.RunDone || p.State != nudgewire.PartAccepted || d.now().Before(full) || len(d.service.uploads()) != 1 {
+	if r.State != messaging.RunDone || p.State != messaging.PartAccepted || d.now().Before(full) || len(d.service.uploads()) != 1 {
 		t.Errorf("%s, part %s %q at %s", r.State, p.State, p.Reason, d.now())
 	}
 }
@@ -379,7 +379,7 @@ type fullDisk struct {
 	until time.Time
 }
 
-func (f *fullDisk) FinishPart(ctx context.Context, p nudgewire.Part) error {
+func (f *fullDisk) FinishPart(ctx context.Context, p messaging.Part) error {
 	if f.now().Before(f.until) {
 		return errors.New("database or disk is full")
 	}
@@ -422,12 +422,12 @@ func TestAPersonsWordEndsTheReading(t *testing.T) {
 			if _, err := d.RunNow(ctx, next, time.Now(), HandOrder{}); err != nil {
 				t.Fatal(err)
 			}
-			until(t, func() bool { return slices.Equal(d.WaitsFor(2), []nudgewire.RunID{1}) })
+			until(t, func() bool { return slices.Equal(d.WaitsFor(2), []messaging.RunID{1}) })
 			said := time.Now()
 			if err := say(d); err != nil {
 				t.Fatal(err)
 			}
-			until(t, func() bool { r, err := d.book.Run(ctx, 2); return err == nil && r.State == nudgewire.RunDone })
+			until(t, func() bool { r, err := d.book.Run(ctx, 2); return err == nil && r.State == messaging.RunDone })
 			if took := time.Since(said); took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
@@ -451,7 +451,7 @@ func until(t *testing.T, what func() bool) {
 // The list of the last run, sent once more with the same template, waits for a person; unless one was told
 // which run it was and agreed, or the job may.
 func TestTheSameListTwiceIsHeld(t *testing.T) {
-	fire := func(d *desk, j *Compiled, o HandOrder) nudgewire.Run {
+	fire := func(d *desk, j *Compiled, o HandOrder) messaging.Run {
 		t.Helper()
 		d.advance(2 * time.Second)
 		if _, err := d.RunNow(t.Context(), j, d.now(), o); err != nil {
@@ -477,7 +477,7 @@ func TestTheSameListTwiceIsHeld(t *testing.T) {
 			d := newDesk(t, monday)
 			first := jobOf(t, people(3), Job{})
 			d.Use([]*Compiled{first})
-			if r := fire(d, first, HandOrder{}); r.State != nudgewire.RunDone {
+			if r := fire(d, first, HandOrder{}); r.State != messaging.RunDone {
 				t.Fatalf("%s %q", r.State, r.Reason)
 			}
 			d.Use([]*Compiled{tt.second})
@@ -486,7 +486,7 @@ func TestTheSameListTwiceIsHeld(t *testing.T) {
 				t.Errorf("forecast: %d %q, %v", f.Repeats, f.RepeatWords, err)
 			}
 			r := fire(d, tt.second, tt.order)
-			if held := r.State == nudgewire.RunAwaiting; held != (tt.held != "") || r.Reason != tt.held {
+			if held := r.State == messaging.RunAwaiting; held != (tt.held != "") || r.Reason != tt.held {
 				t.Errorf("%s %q, want %q", r.State, r.Reason, tt.held)
 			}
 		})
@@ -521,7 +521,7 @@ func TestWhoIsExcludedMakesNoOtherList(t *testing.T) {
 				}
 				d.settle(t)
 			}
-			if r := d.the(t); (r.State == nudgewire.RunAwaiting) != tt.held || tt.held && !strings.Contains(r.Reason, "the same list that run 1 sent") {
+			if r := d.the(t); (r.State == messaging.RunAwaiting) != tt.held || tt.held && !strings.Contains(r.Reason, "the same list that run 1 sent") {
 				t.Errorf("%s %q", r.State, r.Reason)
 			}
 		})
@@ -558,7 +558,7 @@ func TestACancelledRunThatSentCounts(t *testing.T) {
 			if after > 0 {
 				want = "300 rows, the same list that run 1 sent in part and was cancelled on 2026-05-04 10:00:00 UTC"
 			}
-			if r := d.the(t); (r.State == nudgewire.RunAwaiting) != (want != "") || r.Reason != want {
+			if r := d.the(t); (r.State == messaging.RunAwaiting) != (want != "") || r.Reason != want {
 				t.Errorf("%s %q, want %q", r.State, r.Reason, want)
 			}
 		})
@@ -608,7 +608,7 @@ func TestSundayIsSevenToo(t *testing.T) {
 
 func TestPointsAreDecimals(t *testing.T) {
 	d := newDesk(t, monday)
-	d.Prices = func(string) Prices { return prices(func(nudgewire.Category, string) float64 { return 0.1 }) }
+	d.Prices = func(string) Prices { return prices(func(messaging.Category, string) float64 { return 0.1 }) }
 	j := jobOf(t, people(8000), Job{Guard: Guard{MaxPoints: 800}})
 	f, err := d.DryRun(t.Context(), j, monday, nil)
 	if err != nil || f.Tally.Points != 800 || len(f.Awaiting) != 0 {

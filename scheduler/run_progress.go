@@ -4,14 +4,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Progress is how far a run has come.
 type Progress struct {
-	Run       nudgewire.RunID // 0 for a dry run
+	Run       messaging.RunID // 0 for a dry run
 	Job       string
-	State     nudgewire.RunState
+	State     messaging.RunState
 	Rows      int64         // read, or handed over, so far
 	Kept      int64         // of those read
 	Of        int64         // rows expected; 0 when that is not known
@@ -35,13 +35,13 @@ type meter struct {
 	now      func() time.Time
 }
 
-func newMeter(r nudgewire.Run, last *nudgewire.Tally, report func(Progress), now func() time.Time) *meter {
+func newMeter(r messaging.Run, last *messaging.Tally, report func(Progress), now func() time.Time) *meter {
 	m := &meter{at: Progress{Run: r.ID, Job: r.Job, State: r.State}, report: report, now: now}
 	m.begun = now()
-	if r.State == nudgewire.RunBuilding && last != nil {
+	if r.State == messaging.RunBuilding && last != nil {
 		m.at.Of = last.Rows // the best guess there is
 	}
-	if r.State == nudgewire.RunUploading {
+	if r.State == messaging.RunUploading {
 		m.at.Of, m.at.OfParts = r.Tally.Kept, r.Tally.Parts
 	}
 	return m

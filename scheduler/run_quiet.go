@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // rules are the rules of the due moment; nil for none.
@@ -19,7 +19,7 @@ func (s *Scheduler) rules() *duerules.Rules {
 }
 
 // dueRules are rules for duerules.MayGo.
-func (s *Scheduler) dueRules() nudgewire.DueRules {
+func (s *Scheduler) dueRules() messaging.DueRules {
 	if r := s.rules(); r != nil {
 		return r
 	}
@@ -32,32 +32,32 @@ func (s *Scheduler) dueRules() nudgewire.DueRules {
 // quietAtFirst says why a run of files is not begun at all, "" for one that is: its quiet hours drop what meets
 // them, or let it go too late.
 func (w *working) quietAtFirst() string {
-	if w.job.Deliver != nudgewire.DeliverCSV || w.run.State != nudgewire.RunPlanned {
+	if w.job.Deliver != messaging.DeliverCSV || w.run.State != messaging.RunPlanned {
 		return ""
 	}
-	if v := w.fileMayGo(w.job.category, w.job.zone, false); v.Action == nudgewire.DropSend {
+	if v := w.fileMayGo(w.job.category, w.job.zone, false); v.Action == messaging.DropSend {
 		return v.Reason
 	}
 	return ""
 }
 
 // fileMayGo asks about a file of the run as a whole, on the clock of a zone. Consent and limits are asked for each row of it.
-func (w *working) fileMayGo(c nudgewire.Category, zone *time.Location, begun bool) nudgewire.Verdict {
-	file := nudgewire.Message{Trigger: w.run.Job, Account: w.run.Account, Category: c, Config: w.run.Config, Zone: zone.String(), DueAt: w.run.DueAt}
-	return duerules.MayGo(w.dueRules(), &file, &nudgewire.DueFacts{Claimed: true, Begun: begun, FirstDue: w.run.DueAt}, w.Now())
+func (w *working) fileMayGo(c messaging.Category, zone *time.Location, begun bool) messaging.Verdict {
+	file := messaging.Message{Trigger: w.run.Job, Account: w.run.Account, Category: c, Config: w.run.Config, Zone: zone.String(), DueAt: w.run.DueAt}
+	return duerules.MayGo(w.dueRules(), &file, &messaging.DueFacts{Claimed: true, Begun: begun, FirstDue: w.run.DueAt}, w.Now())
 }
 
 // quietHours waits until the files of the run may leave, and says so in its row. A reload that changes the
 // hours is heeded at once.
 func (w *working) quietHours(ctx context.Context) error {
-	for w.run.Deliver == nudgewire.DeliverCSV {
+	for w.run.Deliver == messaging.DeliverCSV {
 		until := w.quietUntil()
 		if until.IsZero() {
 			break
 		}
-		if w.run.Waits != nudgewire.WaitQuietHours || !w.run.WaitUntil.Equal(until) {
+		if w.run.Waits != messaging.WaitQuietHours || !w.run.WaitUntil.Equal(until) {
 			w.log.Info("quiet hours hold the run back", zap.Time("until", until))
-			if err := w.waits(ctx, nudgewire.WaitQuietHours, until, ""); err != nil {
+			if err := w.waits(ctx, messaging.WaitQuietHours, until, ""); err != nil {
 				return err
 			}
 		}
@@ -65,7 +65,7 @@ func (w *working) quietHours(ctx context.Context) error {
 			return err
 		}
 	}
-	if w.run.Waits == nudgewire.WaitQuietHours {
+	if w.run.Waits == messaging.WaitQuietHours {
 		return w.waits(ctx, "", time.Time{}, "")
 	}
 	return nil
@@ -73,13 +73,13 @@ func (w *working) quietHours(ctx context.Context) error {
 
 // quietUntil is when the quiet hours of now end; zero outside of them.
 func (w *working) quietUntil() time.Time {
-	if v := w.fileMayGo(w.run.Category, w.brakes().zone, true); v.Rule == nudgewire.RuleQuietHours {
+	if v := w.fileMayGo(w.run.Category, w.brakes().zone, true); v.Rule == messaging.RuleQuietHours {
 		return v.Until
 	}
 	return time.Time{}
 }
 
 // waits notes with the run what it waits for, until when, and why where that has numbers; "" for nothing.
-func (w *working) waits(ctx context.Context, what nudgewire.RunWait, until time.Time, why string) error {
-	return w.change(ctx, nudgewire.RunUploading, why, func(r *nudgewire.Run) { r.Waits, r.WaitUntil = what, until.UTC() })
+func (w *working) waits(ctx context.Context, what messaging.RunWait, until time.Time, why string) error {
+	return w.change(ctx, messaging.RunUploading, why, func(r *messaging.Run) { r.Waits, r.WaitUntil = what, until.UTC() })
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/hours"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -66,13 +66,13 @@ func TestFilesWaitForTheEndOfTheQuietHours(t *testing.T) {
 			}
 			sleep := d.Sleep
 			d.Sleep = func(ctx context.Context, by time.Duration) error {
-				if r := d.the(t); r.Waits == nudgewire.WaitQuietHours {
+				if r := d.the(t); r.Waits == messaging.WaitQuietHours {
 					waited = r.WaitUntil
 				}
 				return sleep(ctx, by)
 			}
 			fireDue(t, d)
-			if r := d.the(t); r.State != nudgewire.RunDone || len(d.service.uploads()) != 1 {
+			if r := d.the(t); r.State != messaging.RunDone || len(d.service.uploads()) != 1 {
 				t.Fatalf("%s %q", r.State, r.Reason)
 			}
 			if got := at.Sub(monday); got < tt.after || got > tt.after+2*time.Second {
@@ -96,7 +96,7 @@ func TestARunThatQuietHoursDropIsSkippedAndSaysWhy(t *testing.T) {
 			d.Rules = func() *duerules.Rules { return rules }
 			fireDue(t, d)
 			r := d.the(t)
-			if r.State != nudgewire.RunSkipped || len(d.service.uploads()) != 0 || !strings.HasPrefix(r.Reason, "quiet hours are 10:00-14:00, and it is Mon 11:00 in Europe/London") {
+			if r.State != messaging.RunSkipped || len(d.service.uploads()) != 0 || !strings.HasPrefix(r.Reason, "quiet hours are 10:00-14:00, and it is Mon 11:00 in Europe/London") {
 				t.Errorf("%s %q", r.State, r.Reason)
 			}
 		})
@@ -114,7 +114,7 @@ func TestQuietHoursMeetApprovalsCanariesAndPeople(t *testing.T) {
 		return d, at
 	}
 	// once calls f the first time that the run waits so.
-	once := func(d *desk, what nudgewire.RunWait, f func()) {
+	once := func(d *desk, what messaging.RunWait, f func()) {
 		sleep, said := d.Sleep, false
 		d.Sleep = func(ctx context.Context, by time.Duration) error {
 			if !said && d.the(d.t).Waits == what {
@@ -127,7 +127,7 @@ func TestQuietHoursMeetApprovalsCanariesAndPeople(t *testing.T) {
 	t.Run("approved at night", func(t *testing.T) {
 		d, at := with(t, Job{Guard: Guard{ApproveOver: 10}})
 		fireDue(t, d)
-		if r := d.the(t); r.State != nudgewire.RunAwaiting {
+		if r := d.the(t); r.State != messaging.RunAwaiting {
 			t.Fatalf("%s %q", r.State, r.Reason)
 		}
 		d.advance(time.Hour)
@@ -135,7 +135,7 @@ func TestQuietHoursMeetApprovalsCanariesAndPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.settle(t)
-		if r := d.the(t); r.State != nudgewire.RunDone || len(*at) != 1 || (*at)[0].Before(end) {
+		if r := d.the(t); r.State != messaging.RunDone || len(*at) != 1 || (*at)[0].Before(end) {
 			t.Errorf("%s %q, uploads at %v", r.State, r.Reason, *at)
 		}
 	})
@@ -144,13 +144,13 @@ func TestQuietHoursMeetApprovalsCanariesAndPeople(t *testing.T) {
 		rules := quietFrom(t, "11:30-14:00", nil)
 		d.Rules = func() *duerules.Rules { return rules }
 		fireDue(t, d)
-		if r := d.the(t); r.State != nudgewire.RunDone || len(*at) != 2 || (*at)[0].After(monday.Add(time.Minute)) || (*at)[1].Before(end) || (*at)[1].After(end.Add(time.Minute)) {
+		if r := d.the(t); r.State != messaging.RunDone || len(*at) != 2 || (*at)[0].After(monday.Add(time.Minute)) || (*at)[1].Before(end) || (*at)[1].After(end.Add(time.Minute)) {
 			t.Errorf("%s %q, uploads at %v", r.State, r.Reason, *at)
 		}
 	})
 	t.Run("a restart", func(t *testing.T) {
 		d, at := with(t, Job{})
-		once(d, nudgewire.WaitQuietHours, func() {
+		once(d, messaging.WaitQuietHours, func() {
 			d.book.mu.Lock()
 			d.crashed = true
 			d.book.mu.Unlock()
@@ -160,7 +160,7 @@ func TestQuietHoursMeetApprovalsCanariesAndPeople(t *testing.T) {
 		d.open("two")
 		d.Rules = func() *duerules.Rules { return rules }
 		d.settle(t)
-		if r := d.the(t); r.State != nudgewire.RunDone || len(*at) != 1 || (*at)[0].Before(end) {
+		if r := d.the(t); r.State != messaging.RunDone || len(*at) != 1 || (*at)[0].Before(end) {
 			t.Errorf("%s %q, uploads at %v", r.State, r.Reason, *at)
 		}
 	})
@@ -169,27 +169,27 @@ func TestQuietHoursMeetApprovalsCanariesAndPeople(t *testing.T) {
 		none := duerules.New(time.UTC, duerules.Account{})
 		now := rules
 		d.Rules = func() *duerules.Rules { return now }
-		once(d, nudgewire.WaitQuietHours, func() { now = none })
+		once(d, messaging.WaitQuietHours, func() { now = none })
 		fireDue(t, d)
-		if r := d.the(t); r.State != nudgewire.RunDone || r.Waits != "" || len(*at) != 1 || (*at)[0].After(monday.Add(time.Minute)) {
+		if r := d.the(t); r.State != messaging.RunDone || r.Waits != "" || len(*at) != 1 || (*at)[0].After(monday.Add(time.Minute)) {
 			t.Errorf("%s %q, uploads at %v", r.State, r.Reason, *at)
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		d, at := with(t, Job{})
-		once(d, nudgewire.WaitQuietHours, func() {
+		once(d, messaging.WaitQuietHours, func() {
 			if err := d.Cancel(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
 				t.Error(err)
 			}
 		})
 		fireDue(t, d)
-		if r := d.the(t); r.State != nudgewire.RunCancelled || r.Waits != "" || len(*at) != 0 || d.now().After(monday.Add(time.Minute)) {
+		if r := d.the(t); r.State != messaging.RunCancelled || r.Waits != "" || len(*at) != 0 || d.now().After(monday.Add(time.Minute)) {
 			t.Errorf("%s %q at %s, uploads at %v", r.State, r.Reason, d.now(), *at)
 		}
 	})
 	t.Run("paused until the next night", func(t *testing.T) {
 		d, at := with(t, Job{})
-		once(d, nudgewire.WaitQuietHours, func() {
+		once(d, messaging.WaitQuietHours, func() {
 			if err := d.Pause(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
 				t.Error(err)
 			}
@@ -200,28 +200,28 @@ func TestQuietHoursMeetApprovalsCanariesAndPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.settle(t)
-		if r := d.the(t); r.State != nudgewire.RunDone || len(*at) != 1 || (*at)[0].Before(end.Add(24*time.Hour)) {
+		if r := d.the(t); r.State != messaging.RunDone || len(*at) != 1 || (*at)[0].Before(end.Add(24*time.Hour)) {
 			t.Errorf("%s %q, uploads at %v", r.State, r.Reason, *at)
 		}
 	})
 	t.Run("a second firing meanwhile", func(t *testing.T) {
 		d := begin(t, jobOf(t, people(100), Job{Cron: "0,30 11 * * *", Timezone: "Europe/London"}))
 		d.Rules = func() *duerules.Rules { return rules }
-		once(d, nudgewire.WaitQuietHours, func() {
+		once(d, messaging.WaitQuietHours, func() {
 			d.advance(31 * time.Minute)
 			if _, err := d.Tick(t.Context(), d.now()); err != nil {
 				t.Error(err)
 			}
 		})
 		fireDue(t, d)
-		if first, second := d.runs[0], d.the(t); first.State != nudgewire.RunDone || second.State != nudgewire.RunSkipped || !strings.Contains(second.Reason, "run 1 of") {
+		if first, second := d.runs[0], d.the(t); first.State != messaging.RunDone || second.State != messaging.RunSkipped || !strings.Contains(second.Reason, "run 1 of") {
 			t.Errorf("%s, then %s %q", first.State, second.State, second.Reason)
 		}
 	})
 	t.Run("single rows are decided one by one", func(t *testing.T) {
-		d, _ := with(t, Job{Deliver: nudgewire.DeliverPerMessage, Send: &Message{Campaign: "417"}, Columns: columns("phone", "phone")})
+		d, _ := with(t, Job{Deliver: messaging.DeliverPerMessage, Send: &Message{Campaign: "417"}, Columns: columns("phone", "phone")})
 		fireDue(t, d)
-		if r := d.the(t); r.State != nudgewire.RunDone || len(d.queued[1]) != 100 || d.now().After(monday.Add(time.Minute)) {
+		if r := d.the(t); r.State != messaging.RunDone || len(d.queued[1]) != 100 || d.now().After(monday.Add(time.Minute)) {
 			t.Errorf("%s %q, %d rows at %s", r.State, r.Reason, len(d.queued[1]), d.now())
 		}
 	})
@@ -243,9 +243,9 @@ func limited(t testing.TB, text string, edit func(*duerules.Limit)) *duerules.Ru
 }
 
 // A counter is Facts that know what was sent to each.
-type counter map[nudgewire.Phone][]nudgewire.PastSend
+type counter map[messaging.Phone][]messaging.PastSend
 
-func (c counter) About(_ context.Context, phones []nudgewire.Phone, q Question) ([]Known, error) {
+func (c counter) About(_ context.Context, phones []messaging.Phone, q Question) ([]Known, error) {
 	out := make([]Known, len(phones))
 	for i, p := range phones {
 		if q.Of != 0 && q.Needs.Sends > 0 { // the list is read before they are sent
@@ -256,23 +256,23 @@ func (c counter) About(_ context.Context, phones []nudgewire.Phone, q Question) 
 }
 
 func TestWhoIsOverTheLimitIsTakenOffTheFile(t *testing.T) {
-	sent := func(ago time.Duration, c nudgewire.Category) nudgewire.PastSend {
-		return nudgewire.PastSend{At: monday.Add(-ago), Category: c, Trigger: "cart"}
+	sent := func(ago time.Duration, c messaging.Category) messaging.PastSend {
+		return messaging.PastSend{At: monday.Add(-ago), Category: c, Trigger: "cart"}
 	}
 	d := begin(t, jobOf(t, people(4), Job{Cron: "0 10 * * *"}))
 	rules := limited(t, "2 per 24h", func(l *duerules.Limit) { l.OnHit = duerules.Drop })
 	d.Rules = func() *duerules.Rules { return rules }
 	d.Facts = counter{
-		"447911100000": {sent(time.Hour, nudgewire.Marketing), sent(2*time.Hour, nudgewire.Marketing)},
-		"447911100001": {sent(time.Hour, nudgewire.Marketing), sent(25*time.Hour, nudgewire.Marketing)},
-		"447911100002": {sent(time.Hour, nudgewire.Marketing), sent(2*time.Hour, nudgewire.Utility)},
+		"447911100000": {sent(time.Hour, messaging.Marketing), sent(2*time.Hour, messaging.Marketing)},
+		"447911100001": {sent(time.Hour, messaging.Marketing), sent(25*time.Hour, messaging.Marketing)},
+		"447911100002": {sent(time.Hour, messaging.Marketing), sent(2*time.Hour, messaging.Utility)},
 	}
 	fireDue(t, d)
 	r := d.the(t)
-	if got := d.service.phones(t); r.State != nudgewire.RunDone || !slices.Equal(got, []string{"447911100001", "447911100002", "447911100003"}) {
+	if got := d.service.phones(t); r.State != messaging.RunDone || !slices.Equal(got, []string{"447911100001", "447911100002", "447911100003"}) {
 		t.Fatalf("%s %q: uploaded %v", r.State, r.Reason, got)
 	}
-	if len(r.Tally.Excluded) != 1 || r.Tally.Excluded[0] != (nudgewire.Excluded{Kind: KindContact, Reason: "the contact is over its limit", Count: 1, First: 2, Late: true}) {
+	if len(r.Tally.Excluded) != 1 || r.Tally.Excluded[0] != (messaging.Excluded{Kind: KindContact, Reason: "the contact is over its limit", Count: 1, First: 2, Late: true}) {
 		t.Errorf("excluded: %+v", r.Tally.Excluded)
 	}
 	why := d.reasons(r.ID)
@@ -284,18 +284,18 @@ func TestWhoIsOverTheLimitIsTakenOffTheFile(t *testing.T) {
 func TestWhatCountsAgainstALimitIsCountedOnce(t *testing.T) {
 	at := func(ago time.Duration) time.Time { return monday.Add(-ago) }
 	const phone = "447911100000"
-	found := []nudgewire.Contacted{
-		{Phone: phone, Run: 3, Trigger: "blast", Category: nudgewire.Marketing, At: at(time.Hour)},                // a file
-		{ID: 7, Phone: phone, Run: 3, Trigger: "blast", Category: nudgewire.Marketing, At: at(time.Hour)},         // which its answer named
-		{ID: 8, Phone: phone, Run: 4, Trigger: "single", Category: nudgewire.Marketing, At: at(2 * time.Hour)},    // a row
-		{ID: 8, Phone: phone, Run: 4, Trigger: "single", Category: nudgewire.Marketing, At: at(2 * time.Hour)},    // that was met twice
-		{ID: 9, Phone: phone, Trigger: "cart", Category: nudgewire.Marketing, At: at(30 * time.Minute)},           // an event
-		{ID: 10, Phone: phone, Trigger: "cart", Category: nudgewire.Marketing, At: at(48 * time.Hour)},            // too long ago
-		{Phone: phone, Run: 5, Trigger: "winback", Category: nudgewire.Marketing, At: at(10 * time.Minute)},       // its own
-		{ID: 11, Phone: "447911100001", Trigger: "cart", Category: nudgewire.Marketing, At: at(30 * time.Minute)}, // somebody else's
-		{ID: 12, Phone: phone, Trigger: "code", Category: nudgewire.Authentication, At: at(3 * time.Hour)},        // another category
+	found := []messaging.Contacted{
+		{Phone: phone, Run: 3, Trigger: "blast", Category: messaging.Marketing, At: at(time.Hour)},                // a file
+		{ID: 7, Phone: phone, Run: 3, Trigger: "blast", Category: messaging.Marketing, At: at(time.Hour)},         // which its answer named
+		{ID: 8, Phone: phone, Run: 4, Trigger: "single", Category: messaging.Marketing, At: at(2 * time.Hour)},    // a row
+		{ID: 8, Phone: phone, Run: 4, Trigger: "single", Category: messaging.Marketing, At: at(2 * time.Hour)},    // that was met twice
+		{ID: 9, Phone: phone, Trigger: "cart", Category: messaging.Marketing, At: at(30 * time.Minute)},           // an event
+		{ID: 10, Phone: phone, Trigger: "cart", Category: messaging.Marketing, At: at(48 * time.Hour)},            // too long ago
+		{Phone: phone, Run: 5, Trigger: "winback", Category: messaging.Marketing, At: at(10 * time.Minute)},       // its own
+		{ID: 11, Phone: "447911100001", Trigger: "cart", Category: messaging.Marketing, At: at(30 * time.Minute)}, // somebody else's
+		{ID: 12, Phone: phone, Trigger: "code", Category: messaging.Authentication, At: at(3 * time.Hour)},        // another category
 	}
-	got := sendsOf(found, []nudgewire.RunID{5}, at(24*time.Hour))[phone]
+	got := sendsOf(found, []messaging.RunID{5}, at(24*time.Hour))[phone]
 	var by []string
 	for _, s := range got {
 		by = append(by, s.Trigger)
@@ -313,7 +313,7 @@ func TestAMissedRunWithACanaryInQuietHoursSurvivesARestart(t *testing.T) {
 	d.Rules = func() *duerules.Rules { return rules }
 	var at []time.Duration
 	d.service.answer = func(int) error { at = append(at, d.now().Sub(monday).Truncate(time.Minute)); return nil }
-	for _, what := range []nudgewire.RunWait{nudgewire.WaitQuietHours, nudgewire.WaitCanary} {
+	for _, what := range []messaging.RunWait{messaging.WaitQuietHours, messaging.WaitCanary} {
 		sleep, crashed := d.Sleep, false
 		d.Sleep = func(ctx context.Context, by time.Duration) error {
 			if !crashed && d.the(t).Waits == what {
@@ -324,7 +324,7 @@ func TestAMissedRunWithACanaryInQuietHoursSurvivesARestart(t *testing.T) {
 			}
 			return sleep(ctx, by)
 		}
-		if what == nudgewire.WaitQuietHours {
+		if what == messaging.WaitQuietHours {
 			d.advance(2 * time.Hour) // nothing ran when its time came
 			fireDue(t, d)
 		} else {
@@ -339,7 +339,7 @@ func TestAMissedRunWithACanaryInQuietHoursSurvivesARestart(t *testing.T) {
 	}
 	d.settle(t)
 	// The first night ends three hours after the firing; the look at the canary ends in the next one, whose end the rest waits for.
-	if r := d.the(t); r.State != nudgewire.RunDone || r.Cause != nudgewire.CauseMissed || !slices.Equal(at, []time.Duration{nightIs, 24*time.Hour + nightIs}) {
+	if r := d.the(t); r.State != messaging.RunDone || r.Cause != messaging.CauseMissed || !slices.Equal(at, []time.Duration{nightIs, 24*time.Hour + nightIs}) {
 		t.Errorf("%s, %s %q: uploads after %v", r.State, r.Cause, r.Reason, at)
 	}
 	eachOnce(t, d, 100)

@@ -9,7 +9,7 @@ import (
 	"hash"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -48,7 +48,7 @@ func (d *digest) String() string {
 // repeated is the job's newest run that was sent, where r would send the same list with the same template
 // once more: everybody on it would get the same message twice. ok is false where it would not, and for a
 // job that may (guard.repeat).
-func (s *Scheduler) repeated(ctx context.Context, j *Compiled, r nudgewire.Run) (last nudgewire.Run, ok bool, err error) {
+func (s *Scheduler) repeated(ctx context.Context, j *Compiled, r messaging.Run) (last messaging.Run, ok bool, err error) {
 	if j.Guard.Repeat == RepeatSend || r.Tally.Kept == 0 {
 		return last, false, nil
 	}
@@ -60,9 +60,9 @@ func (s *Scheduler) repeated(ctx context.Context, j *Compiled, r nudgewire.Run) 
 }
 
 // repeatWords says what would be sent once more.
-func repeatWords(rows int64, last nudgewire.Run) string {
+func repeatWords(rows int64, last messaging.Run) string {
 	sent := "sent"
-	if last.State == nudgewire.RunCancelled {
+	if last.State == messaging.RunCancelled {
 		sent = "sent in part and was cancelled"
 	}
 	return fmt.Sprintf("%s, the same list that run %d %s on %s", units.Count(rows, "row"), last.ID, sent, last.EndedAt.UTC().Format("2006-01-02 15:04:05 UTC"))
@@ -75,8 +75,8 @@ const defaultExpires = 24 * time.Hour
 func (j *Compiled) OwnExpiry() bool { return j.Send == nil || j.Send.Expires.D() != defaultExpires }
 
 // addressed gives r what the job sends.
-func (j *Compiled) addressed(r nudgewire.Run) nudgewire.Run {
-	r.TemplateID, r.Send, r.Expires = 0, nudgewire.Send{}, 0
+func (j *Compiled) addressed(r messaging.Run) messaging.Run {
+	r.TemplateID, r.Send, r.Expires = 0, messaging.Send{}, 0
 	if j.Campaign != nil {
 		r.TemplateID = j.Campaign.TemplateID
 	}

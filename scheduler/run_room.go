@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -17,13 +17,13 @@ import (
 // reach is what the limit of the run's account lets it reach, by the config of now.
 func (w *working) reach() duerules.Reach { return w.rules().Reach(w.run.Account, w.run.Category) }
 
-func roomFor(reach duerules.Reach, account string, phones []nudgewire.Phone, now time.Time) nudgewire.RoomQuestion {
-	return nudgewire.RoomQuestion{Account: account, Now: now, Per: reach.Per(), Most: reach.Most(), Least: reach.Least(), Phones: phones}
+func roomFor(reach duerules.Reach, account string, phones []messaging.Phone, now time.Time) messaging.RoomQuestion {
+	return messaging.RoomQuestion{Account: account, Now: now, Per: reach.Per(), Most: reach.Most(), Least: reach.Least(), Phones: phones}
 }
 
 // A noRoomError says that the account has no room for a file.
 type noRoomError struct {
-	room  nudgewire.Room
+	room  messaging.Room
 	reach duerules.Reach
 }
 
@@ -41,7 +41,7 @@ func (w *working) awaitRoom(ctx context.Context, no *noRoomError) error {
 
 // awaitLimits waits for limits until a time, or until a reload changes the rules.
 func (w *working) awaitLimits(ctx context.Context, until time.Time, why string) error {
-	if err := w.waits(ctx, nudgewire.WaitLimits, until, why); err != nil {
+	if err := w.waits(ctx, messaging.WaitLimits, until, why); err != nil {
 		return err
 	}
 	for rules := w.rules(); w.rules() == rules && w.Now().Before(until); {

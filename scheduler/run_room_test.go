@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
+	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/hours"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -37,9 +37,9 @@ func roomy(t *testing.T, rows int, j Job, rules *duerules.Rules) (*desk, *[]time
 }
 
 func reachedEarlier(d *desk, people int, ago time.Duration) {
-	d.reached = map[nudgewire.Phone]time.Time{}
+	d.reached = map[messaging.Phone]time.Time{}
 	for i := range people {
-		d.reached[nudgewire.Phone(fmt.Sprintf("4479222%05d", i))] = monday.Add(-ago)
+		d.reached[messaging.Phone(fmt.Sprintf("4479222%05d", i))] = monday.Add(-ago)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestAListLeavesAsTheAccountHasRoom(t *testing.T) {
 			reachedEarlier(d, tt.before, tt.ago)
 			fireDue(t, d)
 			r := d.the(t)
-			if got := rowsOf(d); r.State != nudgewire.RunDone || !slices.Equal(got, tt.files) {
+			if got := rowsOf(d); r.State != messaging.RunDone || !slices.Equal(got, tt.files) {
 				t.Fatalf("%s %q: files of %v rows, want %v, at %v", r.State, r.Reason, got, tt.files, *at)
 			}
 			if !slices.Equal(*at, tt.at) {
@@ -85,10 +85,10 @@ func TestAListLeavesAsTheAccountHasRoom(t *testing.T) {
 }
 
 // whileFull calls f the first time that the run waits for room, with the run as it stands.
-func whileFull(d *desk, f func(nudgewire.Run)) {
+func whileFull(d *desk, f func(messaging.Run)) {
 	sleep, said := d.Sleep, false
 	d.Sleep = func(ctx context.Context, by time.Duration) error {
-		if r := d.the(d.t); !said && r.Waits == nudgewire.WaitLimits {
+		if r := d.the(d.t); !said && r.Waits == messaging.WaitLimits {
 			said = true
 			f(r)
 		}
@@ -104,7 +104,7 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 	}
 	done := func(t *testing.T, d *desk, at []time.Duration, want time.Duration) {
 		t.Helper()
-		if r := d.the(t); r.State != nudgewire.RunDone || r.Waits != "" || r.Reason != "" || !slices.Equal(at, []time.Duration{want}) {
+		if r := d.the(t); r.State != messaging.RunDone || r.Waits != "" || r.Reason != "" || !slices.Equal(at, []time.Duration{want}) {
 			t.Errorf("%s %q, waits for %q, uploads after %v, want %s", r.State, r.Reason, r.Waits, at, want)
 		}
 	}
@@ -112,7 +112,7 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 		d, at := full(t, Job{})
 		rules := reaching(t, "100 per 24h", 0.1)
 		d.Rules = func() *duerules.Rules { return rules }
-		whileFull(d, func(r nudgewire.Run) {
+		whileFull(d, func(r messaging.Run) {
 			if want := "100 contacts were messaged in the last 24h, and marketing may reach 90 of 100 (10 are kept for utility and authentication)"; r.Reason != want || !r.WaitUntil.Equal(monday.Add(time.Hour)) {
 				t.Errorf("until %s: %q", r.WaitUntil, r.Reason)
 			}
@@ -122,7 +122,7 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 	})
 	t.Run("restart", func(t *testing.T) {
 		d, at := full(t, Job{})
-		whileFull(d, func(nudgewire.Run) {
+		whileFull(d, func(messaging.Run) {
 			d.book.mu.Lock()
 			d.crashed = true
 			d.book.mu.Unlock()
@@ -140,14 +140,14 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 			d, at := full(t, Job{})
 			rules := d.Rules()
 			d.Rules = func() *duerules.Rules { return rules }
-			whileFull(d, func(nudgewire.Run) { rules = next })
+			whileFull(d, func(messaging.Run) { rules = next })
 			fireDue(t, d)
 			done(t, d, *at, 0)
 		}
 	})
 	t.Run("a reload without the job", func(t *testing.T) {
 		d, at := roomy(t, 100, Job{}, reaching(t, "40 per 24h", 0))
-		whileFull(d, func(nudgewire.Run) {
+		whileFull(d, func(messaging.Run) {
 			d.Use(nil)
 			d.book.mu.Lock()
 			d.crashed = true
@@ -162,39 +162,39 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.settle(t)
-		if r := d.the(t); r.State != nudgewire.RunPaused || r.Stopped != nudgewire.StopConfig || r.Held != "is gone from the config" {
+		if r := d.the(t); r.State != messaging.RunPaused || r.Stopped != messaging.StopConfig || r.Held != "is gone from the config" {
 			t.Fatalf("without its job it is %s, %q", r.State, r.Reason)
 		}
 		if err := d.Resume(t.Context(), 1, "Ann"); err != nil {
 			t.Fatal(err)
 		}
 		d.settle(t)
-		if r := d.the(t); r.State != nudgewire.RunDone || !slices.Equal(rowsOf(d), []int{40, 40, 20}) {
+		if r := d.the(t); r.State != messaging.RunDone || !slices.Equal(rowsOf(d), []int{40, 40, 20}) {
 			t.Errorf("%s %q: files of %v rows after %v", r.State, r.Reason, rowsOf(d), *at)
 		}
 		eachOnce(t, d, 100)
 	})
 	t.Run("cancel", func(t *testing.T) {
 		d, at := full(t, Job{})
-		whileFull(d, func(nudgewire.Run) {
+		whileFull(d, func(messaging.Run) {
 			if err := d.Cancel(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
 				t.Error(err)
 			}
 		})
 		fireDue(t, d)
-		if r := d.the(t); r.State != nudgewire.RunCancelled || len(*at) != 0 || d.parts[1][0].State != nudgewire.PartCancelled {
+		if r := d.the(t); r.State != messaging.RunCancelled || len(*at) != 0 || d.parts[1][0].State != messaging.PartCancelled {
 			t.Errorf("%s %q, part %s", r.State, r.Reason, d.parts[1][0].State)
 		}
 	})
 	t.Run("pause and resume", func(t *testing.T) {
 		d, at := full(t, Job{})
-		whileFull(d, func(nudgewire.Run) {
+		whileFull(d, func(messaging.Run) {
 			if err := d.Pause(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
 				t.Error(err)
 			}
 		})
 		fireDue(t, d)
-		if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" || len(*at) != 0 {
+		if r := d.the(t); r.State != messaging.RunPaused || r.Reason != "paused by Ann" || len(*at) != 0 {
 			t.Fatalf("%s %q", r.State, r.Reason)
 		}
 		d.advance(time.Hour)
@@ -207,8 +207,8 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 	t.Run("a halt", func(t *testing.T) {
 		d, at := full(t, Job{})
 		until := time.Time{}
-		d.Halted = func(*nudgewire.Run) bool { return d.now().Before(until) }
-		whileFull(d, func(nudgewire.Run) { until = monday.Add(9 * time.Hour) })
+		d.Halted = func(*messaging.Run) bool { return d.now().Before(until) }
+		whileFull(d, func(messaging.Run) { until = monday.Add(9 * time.Hour) })
 		fireDue(t, d)
 		done(t, d, *at, 9*time.Hour)
 	})
@@ -236,7 +236,7 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 		d, _ := full(t, Job{})
 		who := withRegister(d)
 		d.Facts = who
-		whileFull(d, func(nudgewire.Run) { who.block("447911100003") })
+		whileFull(d, func(messaging.Run) { who.block("447911100003") })
 		fireDue(t, d)
 		if got := d.service.phones(t); len(got) != 9 || slices.Contains(got, "447911100003") {
 			t.Errorf("uploaded: %v", got)
@@ -258,7 +258,7 @@ func TestACrashAnywhereWhileAListIsCutToRoom(t *testing.T) {
 			d.open("two")
 			d.Rules = rules
 			d.settle(t)
-			if r := d.the(t); r.State != nudgewire.RunDone || !slices.Equal(rowsOf(d), []int{40, 40, 20}) {
+			if r := d.the(t); r.State != messaging.RunDone || !slices.Equal(rowsOf(d), []int{40, 40, 20}) {
 				t.Errorf("%s %q: files of %v rows", r.State, r.Reason, rowsOf(d))
 			}
 			eachOnce(t, d, 100)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // A turnSource fails as the errors say, a reading each, and then gives its rows.
@@ -52,17 +52,17 @@ func TestASourceThatIsAwayIsReadOnceMore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		errs   []error
 		inRows bool
-		state  nudgewire.RunState
+		state  messaging.RunState
 		reason string
 		read   int
 		after  time.Duration
 	}{
-		"not there yet":                 {[]error{errNotThere}, false, nudgewire.RunDone, "", 2, 10 * time.Minute},
-		"written to while it is read":   {[]error{errChanging}, true, nudgewire.RunDone, "", 2, 10 * time.Minute},
-		"not there, twice":              {[]error{errNotThere, errNotThere}, false, nudgewire.RunFailed, "CSV list.csv: file does not exist; it was read twice, 10m apart", 2, 10 * time.Minute},
-		"not there, then written to":    {[]error{errNotThere, errChanging}, true, nudgewire.RunFailed, "list.csv: changed while it was read; it was read twice, 10m apart", 2, 10 * time.Minute},
-		"what cannot be read by itself": {[]error{errUnusable}, false, nudgewire.RunFailed, "is no list", 1, 0},
-		"away, and then unusable":       {[]error{errNotThere, errUnusable}, true, nudgewire.RunFailed, "is no list; it was read twice, 10m apart", 2, 10 * time.Minute},
+		"not there yet":                 {[]error{errNotThere}, false, messaging.RunDone, "", 2, 10 * time.Minute},
+		"written to while it is read":   {[]error{errChanging}, true, messaging.RunDone, "", 2, 10 * time.Minute},
+		"not there, twice":              {[]error{errNotThere, errNotThere}, false, messaging.RunFailed, "CSV list.csv: file does not exist; it was read twice, 10m apart", 2, 10 * time.Minute},
+		"not there, then written to":    {[]error{errNotThere, errChanging}, true, messaging.RunFailed, "list.csv: changed while it was read; it was read twice, 10m apart", 2, 10 * time.Minute},
+		"what cannot be read by itself": {[]error{errUnusable}, false, messaging.RunFailed, "is no list", 1, 0},
+		"away, and then unusable":       {[]error{errNotThere, errUnusable}, true, messaging.RunFailed, "is no list; it was read twice, 10m apart", 2, 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := turns(300, tt.errs...)
@@ -81,10 +81,10 @@ func TestASourceThatIsAwayIsReadOnceMore(t *testing.T) {
 				}
 				phones[phone] = true
 			}
-			if tt.state == nudgewire.RunDone && len(phones) != 300 {
+			if tt.state == messaging.RunDone && len(phones) != 300 {
 				t.Errorf("%d phones", len(phones))
 			}
-			if tt.state == nudgewire.RunFailed {
+			if tt.state == messaging.RunFailed {
 				if n := len(d.rows[r.ID]); n > 0 {
 					t.Errorf("%d rows were left behind", n)
 				}
@@ -98,7 +98,7 @@ func TestWhatMeetsARunThatWaitsForItsSource(t *testing.T) {
 	for name, tt := range map[string]struct {
 		errs  []error
 		meets func(t *testing.T, d *desk, source turnSource) // five minutes later
-		state nudgewire.RunState
+		state messaging.RunState
 		words string
 		read  int
 		after time.Duration // how long after the run's time the last reading is
@@ -107,30 +107,30 @@ func TestWhatMeetsARunThatWaitsForItsSource(t *testing.T) {
 			if err := d.Pause(t.Context(), 1, "Ann"); err != nil {
 				t.Error(err)
 			}
-		}, nudgewire.RunPaused, "", 1, 0},
+		}, messaging.RunPaused, "", 1, 0},
 		"cancel": {[]error{errNotThere}, func(t *testing.T, d *desk, _ turnSource) {
 			if err := d.Cancel(t.Context(), 1, "Ann"); err != nil {
 				t.Error(err)
 			}
-		}, nudgewire.RunCancelled, "", 1, 0},
+		}, messaging.RunCancelled, "", 1, 0},
 		"a reload that names another source": {[]error{errNotThere, errNotThere}, func(t *testing.T, d *desk, _ turnSource) {
 			other := people(3)
 			job := jobOf(t, other, Job{Cron: "0 10 * * *"})
 			d.Use([]*Compiled{job})
-		}, nudgewire.RunDone, "", 1, 5 * time.Minute},
+		}, messaging.RunDone, "", 1, 5 * time.Minute},
 		"a reload with the same source": {[]error{errNotThere}, func(t *testing.T, d *desk, source turnSource) {
 			d.Use([]*Compiled{jobOf(t, source, Job{Cron: "0 10 * * *"})})
-		}, nudgewire.RunDone, "", 2, 10 * time.Minute},
+		}, messaging.RunDone, "", 2, 10 * time.Minute},
 		"a crash": {[]error{errNotThere}, func(_ *testing.T, d *desk, _ turnSource) {
 			d.book.mu.Lock()
 			d.crashed = true
 			d.book.mu.Unlock()
-		}, nudgewire.RunDone, "", 2, 10 * time.Minute},
+		}, messaging.RunDone, "", 2, 10 * time.Minute},
 		"a crash, and it is not there the second time either": {[]error{errNotThere, errNotThere}, func(_ *testing.T, d *desk, _ turnSource) {
 			d.book.mu.Lock()
 			d.crashed = true
 			d.book.mu.Unlock()
-		}, nudgewire.RunFailed, "it was read twice", 2, 10 * time.Minute},
+		}, messaging.RunFailed, "it was read twice", 2, 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := turns(3, tt.errs...)
@@ -140,7 +140,7 @@ func TestWhatMeetsARunThatWaitsForItsSource(t *testing.T) {
 			d.Sleep = func(ctx context.Context, by time.Duration) error {
 				if r := d.runs[0]; !met && d.now().Sub(began) >= 5*time.Minute {
 					met = true
-					if r.State != nudgewire.RunBuilding || r.Waits != nudgewire.WaitSource || r.WaitUntil.Sub(began) != 10*time.Minute || !strings.Contains(r.Reason, "does not exist") {
+					if r.State != messaging.RunBuilding || r.Waits != messaging.WaitSource || r.WaitUntil.Sub(began) != 10*time.Minute || !strings.Contains(r.Reason, "does not exist") {
 						t.Errorf("before: %s %q, waits %q until %s", r.State, r.Reason, r.Waits, r.WaitUntil)
 					}
 					if n := len(d.slots); n != 0 {
@@ -187,7 +187,7 @@ func TestARunThatWaitedForItsSourceGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunDone || *source.read != 3 || len(d.service.phones(t)) != 3 {
+	if r := d.the(t); r.State != messaging.RunDone || *source.read != 3 || len(d.service.phones(t)) != 3 {
 		t.Errorf("%s %q, read %d times", r.State, r.Reason, *source.read)
 	}
 }

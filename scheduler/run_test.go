@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -47,7 +47,7 @@ func TestARunUploadsEachPartOnce(t *testing.T) {
 	d := begin(t, jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 4000, Campaign: &Campaign{Name: "Winback {{ run.date }}", TemplateID: 7}}))
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunDone || r.Tally.Kept != 1000 || r.Reason != "" {
+	if r.State != messaging.RunDone || r.Tally.Kept != 1000 || r.Reason != "" {
 		t.Fatalf("the run ended as %s %q with %+v", r.State, r.Reason, r.Tally)
 	}
 	got := d.service.uploads()
@@ -100,12 +100,12 @@ func TestACrashAnywhereUploadsNoPartTwice(t *testing.T) {
 			for _, p := range parts {
 				name := fmt.Sprintf("winback-part-%04d.csv", p.Number)
 				switch p.State {
-				case nudgewire.PartAccepted:
+				case messaging.PartAccepted:
 					accepted++
 					if seen[name] != 1 {
 						t.Errorf("part %d is accepted and was uploaded %d times", p.Number, seen[name])
 					}
-				case nudgewire.PartInDoubt:
+				case messaging.PartInDoubt:
 					if seen[name] > 1 || p.Reason != "nudgewire stopped before it could store how its upload ended" {
 						t.Errorf("part %d is in doubt (%s) and was uploaded %d times", p.Number, p.Reason, seen[name])
 					}
@@ -113,9 +113,9 @@ func TestACrashAnywhereUploadsNoPartTwice(t *testing.T) {
 					t.Errorf("part %d ended as %s", p.Number, p.State)
 				}
 			}
-			want := nudgewire.RunDone
+			want := messaging.RunDone
 			if accepted < len(parts) {
-				want = nudgewire.RunPartial
+				want = messaging.RunPartial
 			}
 			if doubt := strings.HasPrefix(call, "ClaimPart"); r.State != want || (accepted < len(parts)) != doubt || len(parts) < 4 {
 				t.Errorf("the run ended as %s with %d of %d parts accepted: %s", r.State, accepted, len(parts), r.Reason)
@@ -134,31 +134,31 @@ func TestHowAnUploadEnds(t *testing.T) {
 	}
 	tests := map[string]struct {
 		answer  func(int) error
-		state   nudgewire.RunState
+		state   messaging.RunState
 		reason  string
 		uploads int
 	}{
 		"what was surely not taken goes again": {
-			on(map[int]error{1: notSent, 2: notSent}), nudgewire.RunDone, "", 5,
+			on(map[int]error{1: notSent, 2: notSent}), messaging.RunDone, "", 5,
 		},
 		"an answer that was lost is in doubt and not sent again": {
-			on(map[int]error{2: lost}), nudgewire.RunPartial,
+			on(map[int]error{2: lost}), messaging.RunPartial,
 			"2 of 3 parts were accepted; part 2 is in doubt: create-with-csv: sent, but not answered: connection reset", 3,
 		},
 		"two lost answers in a row stop the run": {
-			on(map[int]error{1: lost, 2: lost}), nudgewire.RunPaused,
+			on(map[int]error{1: lost, 2: lost}), messaging.RunPaused,
 			"2 uploads in a row got no readable answer; resume when the service is well", 2,
 		},
 		"a refused part stops the run before the others": {
-			func(int) error { return refused }, nudgewire.RunPaused,
+			func(int) error { return refused }, messaging.RunPaused,
 			"create-with-csv: 422 Unprocessable Entity: template 1042 is paused; resume sends the parts after it, and jobs retry then sends this one again", 1,
 		},
 		"the last one has none to keep at home": {
-			on(map[int]error{3: refused}), nudgewire.RunPartial,
+			on(map[int]error{3: refused}), messaging.RunPartial,
 			"2 of 3 parts were accepted; part 3 was not accepted: create-with-csv: 422 Unprocessable Entity: template 1042 is paused", 3,
 		},
 		"a wrong key waits for the right one": {
-			on(map[int]error{2: key}), nudgewire.RunPaused,
+			on(map[int]error{2: key}), messaging.RunPaused,
 			"the service refuses the API key; resume after correcting api.key", 2,
 		},
 	}
@@ -181,7 +181,7 @@ func TestHowAnUploadEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.settle(t)
-		if r := d.the(t); r.State != nudgewire.RunDone || len(d.service.uploads()) != 4 {
+		if r := d.the(t); r.State != messaging.RunDone || len(d.service.uploads()) != 4 {
 			t.Errorf("%s after %d uploads", r.State, len(d.service.uploads()))
 		}
 	})
@@ -190,7 +190,7 @@ func TestHowAnUploadEnds(t *testing.T) {
 		d.service.answer = func(int) error { return notSent }
 		fireDue(t, d)
 		r := d.the(t)
-		if r.State != nudgewire.RunFailed || !strings.Contains(r.Reason, "given up after") || d.now().Sub(monday) < 23*time.Hour {
+		if r.State != messaging.RunFailed || !strings.Contains(r.Reason, "given up after") || d.now().Sub(monday) < 23*time.Hour {
 			t.Errorf("%s %q after %s", r.State, r.Reason, d.now().Sub(monday))
 		}
 	})
@@ -200,21 +200,21 @@ func TestAGuardHoldsUntilApproved(t *testing.T) {
 	job := jobOf(t, people(100), Job{Cron: "* * * * *", Guard: Guard{MaxChange: 3}})
 	d := begin(t, job)
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunDone {
+	if r := d.the(t); r.State != messaging.RunDone {
 		t.Fatalf("the first run: %s %s", r.State, r.Reason)
 	}
 	job.source = people(500)
 	d.advance(time.Minute)
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunAwaiting || r.Reason != "500 rows are 500% of the last run's 100, and guard.max_change is 300%" || len(d.service.uploads()) != 1 {
+	if r.State != messaging.RunAwaiting || r.Reason != "500 rows are 500% of the last run's 100, and guard.max_change is 300%" || len(d.service.uploads()) != 1 {
 		t.Fatalf("%s %q", r.State, r.Reason)
 	}
 	if err := d.Approve(t.Context(), r.ID, by("Ann")); err != nil {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r = d.the(t); r.State != nudgewire.RunDone || r.Approved != "Ann" || len(d.service.phones(t)) != 600 {
+	if r = d.the(t); r.State != messaging.RunDone || r.Approved != "Ann" || len(d.service.phones(t)) != 600 {
 		t.Errorf("%s, approved by %q, %d phones", r.State, r.Approved, len(d.service.phones(t)))
 	}
 	if err := d.Approve(t.Context(), r.ID, by("Ann")); err == nil || err.Error() != "run 2 is done: there is nothing to approve" {
@@ -223,20 +223,20 @@ func TestAGuardHoldsUntilApproved(t *testing.T) {
 }
 
 func TestWhatGuardsSay(t *testing.T) {
-	last := &nudgewire.Tally{Kept: 900}
+	last := &messaging.Tally{Kept: 900}
 	tests := map[string]struct {
 		guard Guard
-		tally nudgewire.Tally
-		last  *nudgewire.Tally
+		tally messaging.Tally
+		last  *messaging.Tally
 		want  []string
 	}{
-		"nothing set holds nothing":         {Guard{}, nudgewire.Tally{Kept: 1e6}, last, nil},
-		"too many rows":                     {Guard{MaxRows: 200000}, nudgewire.Tally{Kept: 200001}, nil, []string{"200,001 rows are more than guard.max_rows, 200,000"}},
-		"as many as allowed":                {Guard{MaxRows: 200000}, nudgewire.Tally{Kept: 200000}, nil, nil},
-		"too few against the last":          {Guard{MaxChange: 3}, nudgewire.Tally{Kept: 100}, last, []string{"100 rows are only 11% of the last run's 900, and guard.max_change is 300%"}},
-		"exactly three times":               {Guard{MaxChange: 3}, nudgewire.Tally{Kept: 2700}, last, nil},
-		"no last run":                       {Guard{MaxChange: 3}, nudgewire.Tally{Kept: 2700}, nil, nil},
-		"too many points, and over approve": {Guard{MaxPoints: 10, ApproveOver: 5}, nudgewire.Tally{Kept: 11, Points: 11}, nil, []string{"11 points are more than guard.max_points, 10", "11 rows are more than guard.approve_over, 5"}},
+		"nothing set holds nothing":         {Guard{}, messaging.Tally{Kept: 1e6}, last, nil},
+		"too many rows":                     {Guard{MaxRows: 200000}, messaging.Tally{Kept: 200001}, nil, []string{"200,001 rows are more than guard.max_rows, 200,000"}},
+		"as many as allowed":                {Guard{MaxRows: 200000}, messaging.Tally{Kept: 200000}, nil, nil},
+		"too few against the last":          {Guard{MaxChange: 3}, messaging.Tally{Kept: 100}, last, []string{"100 rows are only 11% of the last run's 900, and guard.max_change is 300%"}},
+		"exactly three times":               {Guard{MaxChange: 3}, messaging.Tally{Kept: 2700}, last, nil},
+		"no last run":                       {Guard{MaxChange: 3}, messaging.Tally{Kept: 2700}, nil, nil},
+		"too many points, and over approve": {Guard{MaxPoints: 10, ApproveOver: 5}, messaging.Tally{Kept: 11, Points: 11}, nil, []string{"11 points are more than guard.max_points, 10", "11 rows are more than guard.approve_over, 5"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -250,13 +250,13 @@ func TestWhatGuardsSay(t *testing.T) {
 func TestOverlap(t *testing.T) {
 	tests := map[string]struct {
 		overlap Overlap
-		first   nudgewire.RunState
-		second  nudgewire.RunState
+		first   messaging.RunState
+		second  messaging.RunState
 		reason  string
 	}{
-		"skip leaves a row with its reason":   {OverlapSkip, nudgewire.RunAwaiting, nudgewire.RunSkipped, "run 1 of 2026-05-04 10:00 is still awaiting approval (overlap: skip)"},
-		"queue waits":                         {OverlapQueue, nudgewire.RunAwaiting, nudgewire.RunPlanned, "queued behind run 1"},
-		"cancel_previous takes the old place": {OverlapCancel, nudgewire.RunCancelled, nudgewire.RunAwaiting, "10 rows are more than guard.approve_over, 1"},
+		"skip leaves a row with its reason":   {OverlapSkip, messaging.RunAwaiting, messaging.RunSkipped, "run 1 of 2026-05-04 10:00 is still awaiting approval (overlap: skip)"},
+		"queue waits":                         {OverlapQueue, messaging.RunAwaiting, messaging.RunPlanned, "queued behind run 1"},
+		"cancel_previous takes the old place": {OverlapCancel, messaging.RunCancelled, messaging.RunAwaiting, "10 rows are more than guard.approve_over, 1"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestOverlap(t *testing.T) {
 				t.Errorf("first %s, second %s %q", d.runs[0].State, d.runs[1].State, d.runs[1].Reason)
 			}
 			if tt.overlap == OverlapCancel {
-				if p := d.parts[1][0]; p.State != nudgewire.PartCancelled || d.runs[0].Reason != "the run of 2026-05-04 10:01 took its place (overlap: cancel_previous)" {
+				if p := d.parts[1][0]; p.State != messaging.PartCancelled || d.runs[0].Reason != "the run of 2026-05-04 10:01 took its place (overlap: cancel_previous)" {
 					t.Errorf("part %s, %q", p.State, d.runs[0].Reason)
 				}
 			}
@@ -277,7 +277,7 @@ func TestOverlap(t *testing.T) {
 					t.Fatal(err)
 				}
 				d.settle(t)
-				if d.runs[1].State != nudgewire.RunAwaiting {
+				if d.runs[1].State != messaging.RunAwaiting {
 					t.Errorf("the queued run is %s", d.runs[1].State)
 				}
 			}
@@ -286,10 +286,10 @@ func TestOverlap(t *testing.T) {
 }
 
 func TestARunByHandBesideAnOpenOneSaysWhatToDo(t *testing.T) {
-	tests := map[nudgewire.RunState]string{
-		nudgewire.RunAwaiting:  "let it send: nudgewire jobs approve 1; or end it: nudgewire jobs cancel 1",
-		nudgewire.RunPaused:    "let it go on: nudgewire jobs resume 1; or end it: nudgewire jobs cancel 1",
-		nudgewire.RunUploading: "wait for it; or end it: nudgewire jobs cancel 1",
+	tests := map[messaging.RunState]string{
+		messaging.RunAwaiting:  "let it send: nudgewire jobs approve 1; or end it: nudgewire jobs cancel 1",
+		messaging.RunPaused:    "let it go on: nudgewire jobs resume 1; or end it: nudgewire jobs cancel 1",
+		messaging.RunUploading: "wait for it; or end it: nudgewire jobs cancel 1",
 	}
 	for state, want := range tests {
 		t.Run(string(state), func(t *testing.T) {
@@ -366,7 +366,7 @@ func TestAMissedTimeIsRecorded(t *testing.T) {
 	d.advance(26 * time.Hour)
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunSkipped || r.Cause != nudgewire.CauseMissed || r.Reason != "missed: nudgewire was not running at 2026-05-05 10:00; on_missed is skip" {
+	if r.State != messaging.RunSkipped || r.Cause != messaging.CauseMissed || r.Reason != "missed: nudgewire was not running at 2026-05-05 10:00; on_missed is skip" {
 		t.Errorf("%s %s %q", r.State, r.Cause, r.Reason)
 	}
 	fireDue(t, d)
@@ -390,7 +390,7 @@ func TestPauseAndResumeGoOnExactly(t *testing.T) {
 	close(d.service.block) // the part on its way is taken to its end
 	<-settled
 	r := d.the(t)
-	if r.State != nudgewire.RunPaused || r.Reason != "paused by Ann" || d.parts[1][0].State != nudgewire.PartAccepted || len(d.service.uploads()) != 1 {
+	if r.State != messaging.RunPaused || r.Reason != "paused by Ann" || d.parts[1][0].State != messaging.PartAccepted || len(d.service.uploads()) != 1 {
 		t.Fatalf("%s %q, part 1 %s, %d uploads", r.State, r.Reason, d.parts[1][0].State, len(d.service.uploads()))
 	}
 	d.service.begun = nil
@@ -400,7 +400,7 @@ func TestPauseAndResumeGoOnExactly(t *testing.T) {
 	d.settle(t)
 	phones := d.service.phones(t)
 	slices.Sort(phones)
-	if r = d.the(t); r.State != nudgewire.RunDone || len(phones) != 300 || len(slices.Compact(phones)) != 300 {
+	if r = d.the(t); r.State != messaging.RunDone || len(phones) != 300 || len(slices.Compact(phones)) != 300 {
 		t.Errorf("%s with %d phones", r.State, len(phones))
 	}
 }
@@ -419,7 +419,7 @@ func TestCancelKeepsTheRestHome(t *testing.T) {
 	}
 	close(d.service.block)
 	<-settled
-	if r := d.the(t); r.State != nudgewire.RunCancelled || len(d.service.uploads()) != 1 || d.parts[1][0].State != nudgewire.PartAccepted || d.parts[1][1].State != nudgewire.PartCancelled {
+	if r := d.the(t); r.State != messaging.RunCancelled || len(d.service.uploads()) != 1 || d.parts[1][0].State != messaging.PartAccepted || d.parts[1][1].State != messaging.PartCancelled {
 		t.Errorf("%s, %d uploads, parts %s %s", r.State, len(d.service.uploads()), d.parts[1][0].State, d.parts[1][1].State)
 	}
 	if err := d.Cancel(t.Context(), 1, "Ann"); err == nil || err.Error() != "run 1 is cancelled: there is nothing to cancel" {
@@ -442,13 +442,13 @@ func TestAStopLetsTheUploadEnd(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Fatal(err)
 	}
-	if r := d.the(t); r.State != nudgewire.RunUploading || r.Owner != "" || d.parts[1][0].State != nudgewire.PartAccepted || len(d.service.uploads()) != 1 {
+	if r := d.the(t); r.State != messaging.RunUploading || r.Owner != "" || d.parts[1][0].State != messaging.PartAccepted || len(d.service.uploads()) != 1 {
 		t.Fatalf("%s owned by %q, part 1 %s", r.State, r.Owner, d.parts[1][0].State)
 	}
 	d.service.begun = nil
 	d.open("two")
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunDone || len(d.service.phones(t)) != 300 {
+	if r := d.the(t); r.State != messaging.RunDone || len(d.service.phones(t)) != 300 {
 		t.Errorf("%s with %d phones", r.State, len(d.service.phones(t)))
 	}
 }
@@ -468,7 +468,7 @@ func TestAStopCutsAnUploadAfterTheGrace(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Fatal(err)
 	}
-	if p := d.parts[1][0]; p.State != nudgewire.PartInDoubt || p.Reason != "context canceled" {
+	if p := d.parts[1][0]; p.State != messaging.PartInDoubt || p.Reason != "context canceled" {
 		t.Errorf("part 1 is %s %q", p.State, p.Reason)
 	}
 }
@@ -479,7 +479,7 @@ type shortDisk struct {
 	left int
 }
 
-func (s *shortDisk) AddRows(ctx context.Context, owner string, id nudgewire.RunID, rows []nudgewire.ListRow) error {
+func (s *shortDisk) AddRows(ctx context.Context, owner string, id messaging.RunID, rows []messaging.ListRow) error {
 	if s.left -= len(rows); s.left < 0 {
 		return &os.PathError{Op: "write", Path: "nudgewire.db", Err: syscall.ENOSPC}
 	}
@@ -494,16 +494,16 @@ func TestBadInputEndsInAClearState(t *testing.T) {
 		source lists.Source
 		job    Job
 		disk   int
-		state  nudgewire.RunState
+		state  messaging.RunState
 		reason string
 	}{
-		"header only":     {listSource{header: header}, Job{}, 0, nudgewire.RunDone, "the list has column names and no rows, so there is nobody to send to; if that is wrong, mend what writes the list, then: nudgewire jobs run winback"},
-		"no phone":        {listSource{header: []string{"tel", "name"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has no column "phone"; the source has “tel”, “name”`},
-		"two phones":      {listSource{header: []string{"phone", "name", "phone"}}, Job{}, 0, nudgewire.RunFailed, `columns.phone: the source has 2 columns named "phone", numbers 1 and 3; give one of them another name`},
-		"a misspelt one":  {listSource{header: []string{"phone", "nmae"}}, Job{}, 0, nudgewire.RunFailed, `columns.var_1: the source has no column "name"; did you mean "nmae"? The source has “phone”, “nmae”`},
-		"all bad":         {listSource{header: header, rows: [][]string{{"4.47911E+11", "A"}, {"12", "B"}, {"4.47911E+11", "C"}}}, Job{}, 0, nudgewire.RunFailed, "none of the 3 rows can be sent: 2 of them because the phone was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text (first in row 2); mend the list, or columns: of the job, then: nudgewire jobs run winback"},
-		"broken half way": {broken, Job{MaxSize: 2000}, 0, nudgewire.RunFailed, "connection reset"},
-		"disk full":       {people(50000), Job{MaxSize: 10_000}, 20_000, nudgewire.RunFailed, "the disk is full: free some space, then run the job again; nothing was uploaded (write nudgewire.db: no space left on device)"},
+		"header only":     {listSource{header: header}, Job{}, 0, messaging.RunDone, "the list has column names and no rows, so there is nobody to send to; if that is wrong, mend what writes the list, then: nudgewire jobs run winback"},
+		"no phone":        {listSource{header: []string{"tel", "name"}}, Job{}, 0, messaging.RunFailed, `columns.phone: the source has no column "phone"; the source has “tel”, “name”`},
+		"two phones":      {listSource{header: []string{"phone", "name", "phone"}}, Job{}, 0, messaging.RunFailed, `columns.phone: the source has 2 columns named "phone", numbers 1 and 3; give one of them another name`},
+		"a misspelt one":  {listSource{header: []string{"phone", "nmae"}}, Job{}, 0, messaging.RunFailed, `columns.var_1: the source has no column "name"; did you mean "nmae"? The source has “phone”, “nmae”`},
+		"all bad":         {listSource{header: header, rows: [][]string{{"4.47911E+11", "A"}, {"12", "B"}, {"4.47911E+11", "C"}}}, Job{}, 0, messaging.RunFailed, "none of the 3 rows can be sent: 2 of them because the phone was shortened by a spreadsheet (4.47911E+11 lost its last digits); format that column as text (first in row 2); mend the list, or columns: of the job, then: nudgewire jobs run winback"},
+		"broken half way": {broken, Job{MaxSize: 2000}, 0, messaging.RunFailed, "connection reset"},
+		"disk full":       {people(50000), Job{MaxSize: 10_000}, 20_000, messaging.RunFailed, "the disk is full: free some space, then run the job again; nothing was uploaded (write nudgewire.db: no space left on device)"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -532,8 +532,8 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	job := jobOf(t, l, Job{Cron: "0 10 * * *", MaxSize: 5000, Guard: Guard{MaxRows: 10}})
 	d := begin(t, job)
 	d.Prices = func(string) Prices {
-		return prices(func(c nudgewire.Category, phone string) float64 {
-			if c != nudgewire.Marketing || !strings.HasPrefix(phone, "44") {
+		return prices(func(c messaging.Category, phone string) float64 {
+			if c != messaging.Marketing || !strings.HasPrefix(phone, "44") {
 				t.Errorf("a price is asked for %s %s", c, phone)
 			}
 			return 0.5
@@ -547,7 +547,7 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 	if len(d.rows) != 0 || len(d.runs) != 0 {
 		t.Errorf("the dry run left something behind: %d runs", len(d.runs))
 	}
-	want := []nudgewire.Excluded{
+	want := []messaging.Excluded{
 		{Kind: KindDuplicate, Reason: "an earlier row has the same phone", Count: 1, First: 1002},
 		{Kind: KindPhone, Reason: "the phone is too short for GB", Count: 1, First: 1003},
 		{Kind: KindVariable, Reason: "var_1 is empty: {{ name }}; give it a default", Count: 1, First: 1004},
@@ -586,7 +586,7 @@ func TestADryRunCountsWhatTheRunDoes(t *testing.T) {
 }
 
 func TestPerMessageQueuesEachRowOnce(t *testing.T) {
-	job := jobOf(t, people(2000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, MaxSize: 10_000, Send: &Message{Template: "winback", Expires: units.Duration(time.Hour)}})
+	job := jobOf(t, people(2000), Job{Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, MaxSize: 10_000, Send: &Message{Template: "winback", Expires: units.Duration(time.Hour)}})
 	for _, call := range []string{"", "Enqueue", "SetRun done"} {
 		t.Run("crash behind "+call, func(t *testing.T) {
 			d := begin(t, job)
@@ -596,13 +596,13 @@ func TestPerMessageQueuesEachRowOnce(t *testing.T) {
 			d.open("two")
 			d.settle(t)
 			r := d.the(t)
-			if r.State != nudgewire.RunDone || r.Reason != "" || len(d.queued[1]) != 2000 || len(d.service.uploads()) != 0 {
+			if r.State != messaging.RunDone || r.Reason != "" || len(d.queued[1]) != 2000 || len(d.service.uploads()) != 0 {
 				t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 			}
-			want := nudgewire.Message{
-				Trigger: "winback", Key: "run 1 row 2000", Phone: "447911101999", Category: nudgewire.Marketing,
-				Send:  nudgewire.Send{Template: "winback", Language: "en", Variables: []string{"Name 1999"}},
-				State: nudgewire.StateWaiting, DueAt: monday, CreatedAt: monday, UpdatedAt: monday, ExpiresAt: monday.Add(time.Hour), Config: "v1",
+			want := messaging.Message{
+				Trigger: "winback", Key: "run 1 row 2000", Phone: "447911101999", Category: messaging.Marketing,
+				Send:  messaging.Send{Template: "winback", Language: "en", Variables: []string{"Name 1999"}},
+				State: messaging.StateWaiting, DueAt: monday, CreatedAt: monday, UpdatedAt: monday, ExpiresAt: monday.Add(time.Hour), Config: "v1",
 			}
 			got := d.queued[1][2000]
 			if call != "" { // the clock went on while the store was gone
@@ -616,12 +616,12 @@ func TestPerMessageQueuesEachRowOnce(t *testing.T) {
 }
 
 func TestACanaryStopsAndAPersonLetsGo(t *testing.T) {
-	job := jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: nudgewire.DeliverPerMessage, Send: &Message{Template: "winback"}, Canary: &Canary{First: Share{Of: 0.01}, Wait: units.Duration(10 * time.Minute), StopIf: failedOver(0.1)}})
+	job := jobOf(t, people(1000), Job{Cron: "0 10 * * *", Deliver: messaging.DeliverPerMessage, Send: &Message{Template: "winback"}, Canary: &Canary{First: Share{Of: 0.01}, Wait: units.Duration(10 * time.Minute), StopIf: failedOver(0.1)}})
 	d := begin(t, job)
 	d.ended, d.failed = 8, 2
 	fireDue(t, d)
 	r := d.the(t)
-	if r.State != nudgewire.RunPaused || len(d.queued[1]) != 10 || r.Reason != "the canary stopped it: 8 of the first 10 messages have ended and 2 of these failed, which is more than 10%" {
+	if r.State != messaging.RunPaused || len(d.queued[1]) != 10 || r.Reason != "the canary stopped it: 8 of the first 10 messages have ended and 2 of these failed, which is more than 10%" {
 		t.Fatalf("%s %q, %d rows queued", r.State, r.Reason, len(d.queued[1]))
 	}
 	if d.now().Sub(monday) < 10*time.Minute {
@@ -631,7 +631,7 @@ func TestACanaryStopsAndAPersonLetsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r = d.the(t); r.State != nudgewire.RunDone || len(d.queued[1]) != 1000 {
+	if r = d.the(t); r.State != messaging.RunDone || len(d.queued[1]) != 1000 {
 		t.Errorf("%s, %d rows queued", r.State, len(d.queued[1]))
 	}
 }
@@ -648,7 +648,7 @@ func TestARunByHand(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.ID != id || r.State != nudgewire.RunDone || r.Cause != nudgewire.CauseHand {
+	if r := d.the(t); r.ID != id || r.State != messaging.RunDone || r.Cause != messaging.CauseHand {
 		t.Errorf("%+v", r)
 	}
 }
@@ -663,7 +663,7 @@ func TestTwoRunsByHandInOneSecond(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.settle(t)
-		if r := d.the(t); r.Slot != slot || r.State != nudgewire.RunDone {
+		if r := d.the(t); r.Slot != slot || r.State != messaging.RunDone {
 			t.Errorf("%s %q, want %q", r.State, r.Slot, slot)
 		}
 	}
@@ -673,11 +673,11 @@ func TestAHaltHoldsTheNextPart(t *testing.T) {
 	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
 	admitted := 0
 	d.Line = func(string) Line { return Line{d.service, admit(func() { admitted++ })} }
-	d.Halted = func(r *nudgewire.Run) bool {
+	d.Halted = func(r *messaging.Run) bool {
 		return r.Job == "winback" && len(d.service.uploads()) == 1 && d.now().Before(monday.Add(time.Hour))
 	}
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunDone || d.now().Before(monday.Add(time.Hour)) || admitted != len(d.service.uploads()) {
+	if r := d.the(t); r.State != messaging.RunDone || d.now().Before(monday.Add(time.Hour)) || admitted != len(d.service.uploads()) {
 		t.Errorf("%s at %s, %d admitted", r.State, d.now(), admitted)
 	}
 }
@@ -701,7 +701,7 @@ func (b *brokenRows) Next() (lists.Row, int64, error) {
 func TestAReaderThatBreaksEndsItsRunOnly(t *testing.T) {
 	d := begin(t, jobOf(t, brokenSource{people(1000)}, Job{Cron: "0 10 * * *"}))
 	fireDue(t, d)
-	if r := d.the(t); r.State != nudgewire.RunFailed || r.Reason != "the source cannot be read: its reader broke: index out of range" || len(d.service.uploads()) != 0 {
+	if r := d.the(t); r.State != messaging.RunFailed || r.Reason != "the source cannot be read: its reader broke: index out of range" || len(d.service.uploads()) != 0 {
 		t.Errorf("%s %q", r.State, r.Reason)
 	}
 }
@@ -713,7 +713,7 @@ func TestProgressCountsUp(t *testing.T) {
 	d.service.answer = func(int) error { d.advance(time.Second); return nil }
 	fireDue(t, d)
 	last := got[len(got)-1]
-	if last.State != nudgewire.RunUploading || last.Rows != 2000 || last.Of != 2000 || last.Parts != last.OfParts || last.OfParts < 2 || last.Left != 0 || last.PerSecond <= 0 {
+	if last.State != messaging.RunUploading || last.Rows != 2000 || last.Of != 2000 || last.Parts != last.OfParts || last.OfParts < 2 || last.Left != 0 || last.PerSecond <= 0 {
 		t.Errorf("the last of %d reports: %+v", len(got), last)
 	}
 	for i := range got {
@@ -732,13 +732,13 @@ func TestAJobThatLeftTheConfig(t *testing.T) {
 	}
 	d.Use(nil)
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunPlanned {
+	if r := d.the(t); r.State != messaging.RunPlanned {
 		t.Errorf("nobody has looked at it: %s %q", r.State, r.Reason)
 	}
 	if err := d.Hold(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	if r := d.the(t); r.State != nudgewire.RunPaused || r.Reason != "its job is gone from the config" || r.Before != nudgewire.RunPlanned {
+	if r := d.the(t); r.State != messaging.RunPaused || r.Reason != "its job is gone from the config" || r.Before != messaging.RunPlanned {
 		t.Errorf("%s %q", r.State, r.Reason)
 	}
 	err := d.Resume(t.Context(), 1, "Ann")
@@ -750,7 +750,7 @@ func TestAJobThatLeftTheConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settle(t)
-	if r := d.the(t); r.State != nudgewire.RunDone || r.Released != "" {
+	if r := d.the(t); r.State != messaging.RunDone || r.Released != "" {
 		t.Errorf("with its job back it is %s %q", r.State, r.Reason)
 	}
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 )
 
 // tried builds a job's list as a forecast does.
-func tried(t *testing.T, j *Compiled) (nudgewire.Tally, error) {
+func tried(t *testing.T, j *Compiled) (messaging.Tally, error) {
 	t.Helper()
 	b := &building{job: j, mayGo: everybody, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 	err := b.run(t.Context())
@@ -44,13 +44,13 @@ func TestPhonesThatMayBeOfAnotherCountry(t *testing.T) {
 	}}
 	for _, tt := range []struct {
 		phones phones.Spelling
-		sent   []nudgewire.Phone
+		sent   []messaging.Phone
 		notes  []string
 	}{
-		{"", []nudgewire.Phone{"12125550142", "33612345678", "447911123456", "15555555555", "4978290000"}, []string{
+		{"", []messaging.Phone{"12125550142", "33612345678", "447911123456", "15555555555", "4978290000"}, []string{
 			"2 rows read as numbers of other countries, first in row 5", "1 row: not valid in country code 1, sent as written (first in row 7)", "phones by country: US 2, DE 1, FR 1, GG 1",
 		}},
-		{phones.National, []nudgewire.Phone{"12125550142", "14978290000", "16591234567", "15555555555", "4978290000"}, []string{
+		{phones.National, []messaging.Phone{"12125550142", "14978290000", "16591234567", "15555555555", "4978290000"}, []string{
 			"3 rows: not valid in country code 1, sent as written (first in row 3)", "phones by country: US 4, DE 1",
 		}},
 	} {
@@ -59,7 +59,7 @@ func TestPhonesThatMayBeOfAnotherCountry(t *testing.T) {
 		if err := b.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var sent []nudgewire.Phone
+		var sent []messaging.Phone
 		for _, p := range b.first {
 			sent = append(sent, p.Phone)
 		}
@@ -83,7 +83,7 @@ func TestShortenedPhonesAreOneReasonWithTheFirstCell(t *testing.T) {
 	if err != nil || len(got.Excluded) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	want := nudgewire.Excluded{Kind: KindPhone, Reason: "the phone was shortened by a spreadsheet (3.36123E+10 lost its last digits); format that column as text", Count: 2, First: 2}
+	want := messaging.Excluded{Kind: KindPhone, Reason: "the phone was shortened by a spreadsheet (3.36123E+10 lost its last digits); format that column as text", Count: 2, First: 2}
 	if diff := cmp.Diff(want, got.Excluded[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -107,12 +107,12 @@ func TestNoSpoiltCellOfAListIsReadAsMissing(t *testing.T) {
 	header := []string{"phone", "total", "when", "wait", "lang", "kind", "pic"}
 	whole := []string{"07911123456", "12.50", "2026-11-20", "2h", "de", "utility", "https://cdn.example.com/a.jpg"}
 	job := Job{
-		Deliver: nudgewire.DeliverPerMessage, Category: `{{ kind | default: "utility" }}`, Columns: columns("phone", "phone",
+		Deliver: messaging.DeliverPerMessage, Category: `{{ kind | default: "utility" }}`, Columns: columns("phone", "phone",
 			"var_1", `{{ money(number(total), "EUR") | default: "a little" }}`, "var_2", `{{ date(time(when), "D MMM") | default: "soon" }}`,
 			"var_3", `{{ duration(wait) | default: "a while" }}`),
 		Send: &Message{Template: "t", Language: `{{ lang | default: "en" }}`, Header: &Header{Image: `{{ pic | default: "https://cdn.example.com/b.jpg" }}`}},
 	}
-	try := func(row []string) nudgewire.Tally {
+	try := func(row []string) messaging.Tally {
 		got, err := tried(t, jobOf(t, listSource{header: header, rows: [][]string{row}}, job))
 		if err != nil {
 			t.Fatal(err)

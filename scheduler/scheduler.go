@@ -11,9 +11,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/duerules"
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Defaults for the fields of Options that are left zero.
@@ -38,12 +38,12 @@ type Options struct {
 	Rules func() *duerules.Rules
 	// Errors gives the service's words their class, for retries of some classes; nil, and nil rules, hold those
 	// that come with nudgewire.
-	Errors func() *nudgewire.ErrorRules
+	Errors func() *messaging.ErrorRules
 	// Rate is how many requests a second an account makes, for forecasts; nil where it is not known.
 	Rate func(account string) float64
 	// Halted reports whether a person stopped the job of a run, or everything, or its account cannot send:
 	// then no further part is claimed and no further row handed over. It is asked once a second; nil is never.
-	Halted func(r *nudgewire.Run) bool
+	Halted func(r *messaging.Run) bool
 	// Kept is a job as an earlier config had it, nil where nobody knows that any more: its rules hold the runs that began
 	// with it once the name has left the config. nil knows none.
 	Kept func(version, job string) *Compiled
@@ -79,13 +79,13 @@ type Scheduler struct {
 	jobs    []*Compiled
 	wake    chan struct{}
 	slots   chan struct{}
-	busy    map[nudgewire.RunID]bool
-	reading map[nudgewire.RunID]bool // true while its list is read, false while it waits for a place
+	busy    map[messaging.RunID]bool
+	reading map[messaging.RunID]bool // true while its list is read, false while it waits for a place
 }
 
 // Prices is a price table.
 type Prices interface {
-	Of(category nudgewire.Category, phone string) float64
+	Of(category messaging.Category, phone string) float64
 }
 
 // New makes a Scheduler. Options.Store and Owner must be set.
@@ -115,8 +115,8 @@ func New(o Options) *Scheduler {
 		Options: o,
 		wake:    make(chan struct{}, 1),
 		slots:   make(chan struct{}, o.Runs),
-		busy:    map[nudgewire.RunID]bool{},
-		reading: map[nudgewire.RunID]bool{},
+		busy:    map[messaging.RunID]bool{},
+		reading: map[messaging.RunID]bool{},
 	}
 	s.OnProgress = func(p Progress) {
 		s.board.put(p)
@@ -231,7 +231,7 @@ func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, er
 			next = due.Next
 		}
 		for _, f := range due.Missed {
-			errs = append(errs, s.record(ctx, j, f, nudgewire.CauseMissed, nudgewire.RunSkipped, due.Reason, now))
+			errs = append(errs, s.record(ctx, j, f, messaging.CauseMissed, messaging.RunSkipped, due.Reason, now))
 		}
 		if due.Now != nil {
 			errs = append(errs, s.fire(ctx, j, *due.Now, due, now))
@@ -246,7 +246,7 @@ func (s *Scheduler) fire(ctx context.Context, j *Compiled, f Firing, due Due, no
 	if err != nil {
 		return err
 	}
-	state, reason := nudgewire.RunPlanned, due.Reason
+	state, reason := messaging.RunPlanned, due.Reason
 	if f.Named != "" {
 		reason = joinWords(fmt.Sprintf("%s does not exist on this day: the clock skips it", f.Named[len("2006-01-02 "):]), reason)
 	}
@@ -260,12 +260,12 @@ func (s *Scheduler) fire(ctx context.Context, j *Compiled, f Firing, due Due, no
 				if r.Slot == f.Slot {
 					continue // stored by another process a moment ago: it is this very firing
 				}
-				if err := s.cancel(ctx, r, nudgewire.StopNewer, "", fmt.Sprintf("the run of %s took its place (overlap: cancel_previous)", f.Slot)); err != nil {
+				if err := s.cancel(ctx, r, messaging.StopNewer, "", fmt.Sprintf("the run of %s took its place (overlap: cancel_previous)", f.Slot)); err != nil {
 					return err
 				}
 			}
 		default:
-			state = nudgewire.RunSkipped
+			state = messaging.RunSkipped
 			reason = joinWords(reason, fmt.Sprintf("run %d of %s is still %s (overlap: skip)", before.ID, before.Slot, before.State.Words()))
 		}
 	}
@@ -279,8 +279,8 @@ func joinWords(a, b string) string {
 	return a + "; " + b
 }
 
-func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause nudgewire.RunCause, state nudgewire.RunState, reason string, now time.Time) error {
-	r := nudgewire.Run{
+func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause messaging.RunCause, state messaging.RunState, reason string, now time.Time) error {
+	r := messaging.Run{
 		Job: j.Name, Slot: f.Slot, DueAt: f.At, Cause: cause, Source: j.source.String(), Config: j.Version,
 		Account: j.account(), State: state, Began: reason, Deliver: j.Deliver, Category: j.category, CreatedAt: now.UTC(),
 	}
@@ -365,7 +365,7 @@ func (w *working) unmark() {
 
 // WaitsFor are the runs whose lists are being read while this one waits for a place; none where it does
 // not.
-func (s *Scheduler) WaitsFor(id nudgewire.RunID) (readers []nudgewire.RunID) {
+func (s *Scheduler) WaitsFor(id messaging.RunID) (readers []messaging.RunID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if reads, known := s.reading[id]; !known || reads {
@@ -381,7 +381,7 @@ func (s *Scheduler) WaitsFor(id nudgewire.RunID) (readers []nudgewire.RunID) {
 }
 
 // lastTally is what the job's newest run that was sent counted; nil for none.
-func (s *Scheduler) lastTally(ctx context.Context, job string) (*nudgewire.Tally, error) {
+func (s *Scheduler) lastTally(ctx context.Context, job string) (*messaging.Tally, error) {
 	last, ok, err := s.Store.LastSent(ctx, job)
 	if err != nil || !ok {
 		return nil, err
@@ -392,12 +392,12 @@ func (s *Scheduler) lastTally(ctx context.Context, job string) (*nudgewire.Tally
 // A HandOrder is what a person says when a job is run by hand.
 type HandOrder struct {
 	Approved string          // who approves what would stop it; "" for nobody. Not where several people have to
-	Person   string          // who starts it, as nudgewire.Approval.Person
-	Repeats  nudgewire.RunID // the run whose list and template it may send once more; 0 for none
+	Person   string          // who starts it, as messaging.Approval.Person
+	Repeats  messaging.RunID // the run whose list and template it may send once more; 0 for none
 }
 
 // RunNow stores a run of the job by hand; Run works on it.
-func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, order HandOrder) (nudgewire.RunID, error) {
+func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, order HandOrder) (messaging.RunID, error) {
 	if n := job.Guard.ApproveBy; n > 1 && order.Approved != "" {
 		return 0, &wordError{fmt.Sprintf("guard.approve_by of %s has %d people approve what was read, and nothing was yet", job.Name, n), "start it without an approval; if its guard holds it: nudgewire jobs approve"}
 	}
@@ -409,9 +409,9 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 		last := open[len(open)-1]
 		cure := "wait for it"
 		switch last.State {
-		case nudgewire.RunAwaiting:
+		case messaging.RunAwaiting:
 			cure = fmt.Sprintf("let it send: nudgewire jobs approve %d", last.ID)
-		case nudgewire.RunPaused:
+		case messaging.RunPaused:
 			cure = fmt.Sprintf("let it go on: nudgewire jobs resume %d", last.ID)
 		}
 		return 0, &wordError{
@@ -419,9 +419,9 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 		}
 	}
 	slot := now.In(job.zone).Format(time.DateTime) + " by hand"
-	r := nudgewire.Run{
-		Job: job.Name, Slot: slot, DueAt: now.UTC(), Cause: nudgewire.CauseHand,
-		Source: job.source.String(), Config: job.Version, State: nudgewire.RunPlanned, Approved: order.Approved, Approvals: nudgewire.Approvals{Starter: order.Person}, Repeats: order.Repeats,
+	r := messaging.Run{
+		Job: job.Name, Slot: slot, DueAt: now.UTC(), Cause: messaging.CauseHand,
+		Source: job.source.String(), Config: job.Version, State: messaging.RunPlanned, Approved: order.Approved, Approvals: messaging.Approvals{Starter: order.Person}, Repeats: order.Repeats,
 		Account: job.account(), Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
 	}
 	if s.heldBy(job.Name) != "" {
@@ -448,17 +448,17 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 }
 
 // Approve notes that somebody approves a run that awaits it, and lets it go when enough people did.
-func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, by nudgewire.Approval) error {
+func (s *Scheduler) Approve(ctx context.Context, id messaging.RunID, by messaging.Approval) error {
 	now, err := s.Store.Run(ctx, id)
 	if err == nil && awaits(&now) {
 		err = s.letGo(ctx, &now, by.Who)
 	}
 	if err == nil {
-		err = s.Store.ApproveRun(ctx, id, func(r *nudgewire.Run) error {
+		err = s.Store.ApproveRun(ctx, id, func(r *messaging.Run) error {
 			if !awaits(r) {
 				return notNow(*r, "approve")
 			}
-			if r.State == nudgewire.RunPaused {
+			if r.State == messaging.RunPaused {
 				goOn(r)
 			}
 			if j := s.job(r.Job); j != nil { // a reload may want more people; those whom it was held for are not taken back
@@ -467,7 +467,7 @@ func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, by nudgewir
 			return r.Approve(by)
 		})
 	}
-	if errors.Is(err, nudgewire.ErrStarter) {
+	if errors.Is(err, messaging.ErrStarter) {
 		return &wordError{fmt.Sprintf("you started run %d by hand: the last to approve it has to be somebody else", id), fmt.Sprintf("have somebody else approve it: nudgewire jobs approve %d", id)}
 	}
 	if words, is := errors.AsType[*wordError](err); is { // they say which run it is
@@ -480,34 +480,34 @@ func (s *Scheduler) Approve(ctx context.Context, id nudgewire.RunID, by nudgewir
 }
 
 // awaits reports whether somebody may approve a run: it waits for that, or would but for its job.
-func awaits(r *nudgewire.Run) bool {
-	return r.State == nudgewire.RunAwaiting || r.State == nudgewire.RunPaused && r.Before == nudgewire.RunAwaiting && r.Stopped == nudgewire.StopConfig
+func awaits(r *messaging.Run) bool {
+	return r.State == messaging.RunAwaiting || r.State == messaging.RunPaused && r.Before == messaging.RunAwaiting && r.Stopped == messaging.StopConfig
 }
 
 // Pause stops a run for now: no further part is uploaded, and of its messages only those leave
 // whose call has begun. A part that is on its way is taken to its end first. A run that is done with
 // handing over its messages can be paused while some of them wait.
-func (s *Scheduler) Pause(ctx context.Context, id nudgewire.RunID, who string) error {
+func (s *Scheduler) Pause(ctx context.Context, id messaging.RunID, who string) error {
 	if paused, err := s.pauseSent(ctx, id, who); err != nil || paused {
 		return err
 	}
-	return s.person(ctx, id, "pause", func(r *nudgewire.Run) {
+	return s.person(ctx, id, "pause", func(r *messaging.Run) {
 		r.Before = r.State
-		if r.State == nudgewire.RunBuilding {
-			r.Before = nudgewire.RunPlanned // what was read by half is read again
+		if r.State == messaging.RunBuilding {
+			r.Before = messaging.RunPlanned // what was read by half is read again
 		}
-		if r.State != nudgewire.RunAwaiting { // why that has to be approved is known nowhere else
+		if r.State != messaging.RunAwaiting { // why that has to be approved is known nowhere else
 			r.Reason = "paused by " + who
 		}
-		r.State, r.Stopped, r.StoppedBy = nudgewire.RunPaused, nudgewire.StopPerson, who
-	}, nudgewire.RunPlanned, nudgewire.RunBuilding, nudgewire.RunAwaiting, nudgewire.RunUploading)
+		r.State, r.Stopped, r.StoppedBy = messaging.RunPaused, messaging.StopPerson, who
+	}, messaging.RunPlanned, messaging.RunBuilding, messaging.RunAwaiting, messaging.RunUploading)
 }
 
 // pauseSent pauses a run that has ended while messages of it wait; false where there is nothing to
 // hold.
-func (s *Scheduler) pauseSent(ctx context.Context, id nudgewire.RunID, who string) (paused bool, err error) {
+func (s *Scheduler) pauseSent(ctx context.Context, id messaging.RunID, who string) (paused bool, err error) {
 	r, err := s.Store.Run(ctx, id)
-	if err != nil || !r.State.Final() || r.Deliver != nudgewire.DeliverPerMessage {
+	if err != nil || !r.State.Final() || r.Deliver != messaging.DeliverPerMessage {
 		return false, err
 	}
 	return s.Store.PauseSent(ctx, id, who, "", "paused by "+who)
@@ -517,26 +517,26 @@ func (s *Scheduler) pauseSent(ctx context.Context, id nudgewire.RunID, who strin
 // canary, and nothing else does: any other still has to pass it. A run whose files the service
 // found too large is cut anew, but for what it took. One whose job the config does not send by goes on all the same, by
 // the rules of the config that it began with where today's does not have the job.
-func (s *Scheduler) Resume(ctx context.Context, id nudgewire.RunID, who string) error {
+func (s *Scheduler) Resume(ctx context.Context, id messaging.RunID, who string) error {
 	now, err := s.Store.Run(ctx, id)
-	if err == nil && now.State == nudgewire.RunPaused {
+	if err == nil && now.State == messaging.RunPaused {
 		err = s.letGo(ctx, &now, who)
 	}
 	if err != nil {
 		return err
 	}
-	return s.person(ctx, id, "resume", func(r *nudgewire.Run) {
-		if r.Stopped == nudgewire.StopCanary {
+	return s.person(ctx, id, "resume", func(r *messaging.Run) {
+		if r.Stopped == messaging.StopCanary {
 			r.Overruled = who
 		}
 		goOn(r)
-	}, nudgewire.RunPaused)
+	}, messaging.RunPaused)
 }
 
 // Cancel ends a run. What was uploaded stays uploaded, and a part that is on its way is taken
 // to its end; the others never leave. A run that is done with handing over its messages can be
 // cancelled while some of them wait.
-func (s *Scheduler) Cancel(ctx context.Context, id nudgewire.RunID, who string) error {
+func (s *Scheduler) Cancel(ctx context.Context, id messaging.RunID, who string) error {
 	if _, err := s.pauseSent(ctx, id, who); err != nil {
 		return err
 	}
@@ -547,16 +547,16 @@ func (s *Scheduler) Cancel(ctx context.Context, id nudgewire.RunID, who string) 
 	if r.State.Final() {
 		return notNow(r, "cancel")
 	}
-	return s.cancel(ctx, r, nudgewire.StopPerson, who, "cancelled by "+who)
+	return s.cancel(ctx, r, messaging.StopPerson, who, "cancelled by "+who)
 }
 
-func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, stop nudgewire.RunStop, who, reason string) error {
+func (s *Scheduler) cancel(ctx context.Context, r messaging.Run, stop messaging.RunStop, who, reason string) error {
 	for moved := true; moved; {
 		from := r.State
-		r.State, r.Reason, r.Stopped, r.StoppedBy = nudgewire.RunCancelled, reason, stop, who
+		r.State, r.Reason, r.Stopped, r.StoppedBy = messaging.RunCancelled, reason, stop, who
 		r.EndedAt, r.Owner, r.LeaseEnd = s.Now().UTC(), "", time.Time{}
 		err := s.Store.SetRun(ctx, "", r, from)
-		if moved = errors.Is(err, nudgewire.ErrMoved); !moved && err != nil {
+		if moved = errors.Is(err, messaging.ErrMoved); !moved && err != nil {
 			return err
 		}
 		if moved { // a moment ago: once more with what it is now
@@ -566,7 +566,7 @@ func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, stop nudgewire.
 		}
 	}
 	s.Wake() // for what is in a sender's hands
-	if r.Deliver != nudgewire.DeliverPerMessage {
+	if r.Deliver != messaging.DeliverPerMessage {
 		return nil
 	}
 	// Its rows are many, so they are not part of that commit, from which on the store holds them: a
@@ -578,7 +578,7 @@ func (s *Scheduler) cancel(ctx context.Context, r nudgewire.Run, stop nudgewire.
 	return err
 }
 
-func (s *Scheduler) person(ctx context.Context, id nudgewire.RunID, what string, edit func(*nudgewire.Run), from ...nudgewire.RunState) error {
+func (s *Scheduler) person(ctx context.Context, id messaging.RunID, what string, edit func(*messaging.Run), from ...messaging.RunState) error {
 	r, err := s.Store.Run(ctx, id)
 	if err != nil {
 		return err
@@ -596,12 +596,12 @@ func (s *Scheduler) person(ctx context.Context, id nudgewire.RunID, what string,
 	return nil
 }
 
-func notNow(r nudgewire.Run, what string) error {
+func notNow(r messaging.Run, what string) error {
 	hint := fmt.Sprintf("look at jobs show %d", r.ID)
 	switch {
-	case r.State == nudgewire.RunPaused && what != "resume":
+	case r.State == messaging.RunPaused && what != "resume":
 		hint = fmt.Sprintf("it goes on with: nudgewire jobs resume %d", r.ID)
-	case r.State == nudgewire.RunAwaiting && what != "approve":
+	case r.State == messaging.RunAwaiting && what != "approve":
 		hint = fmt.Sprintf("it goes on with: nudgewire jobs approve %d", r.ID)
 	}
 	return &wordError{fmt.Sprintf("run %d is %s: there is nothing to %s", r.ID, r.State.Words(), what), hint}

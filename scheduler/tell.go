@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // Tell reads a job back in sentences, in the order in which things happen, for people who do not read YAML.
@@ -65,7 +65,7 @@ func (c *Compiled) Tell() (out []triggers.Sentence) {
 		}
 		say("canary", "It sends %s first and looks at them after %s, before the rest goes.%s", first, units.Spell(c.Canary.Wait.D()), stops)
 	}
-	if c.Deliver == nudgewire.DeliverPerMessage {
+	if c.Deliver == messaging.DeliverPerMessage {
 		say("send", "It sends each row the %s as %s, and follows each message.", c.send.What(), c.category)
 	} else {
 		say("campaign", "It uploads the list as files, as a campaign with the template number %d, as %s.", c.Campaign.TemplateID, c.category)

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // telling does something through the running daemon; without one it is an error.

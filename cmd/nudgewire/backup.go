@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/backup"
+	"github.com/nudgewire/nudgewire/internal/backup"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 func (c *cli) backup() *cobra.Command {

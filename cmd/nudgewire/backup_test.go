@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // On a disk that is full a backup and a restore say so, leave nothing behind, and harm nothing.
@@ -52,7 +52,7 @@ func TestBackupAndRestoreOnAFullDisk(t *testing.T) {
 		for j := range noise {
 			noise[j] = byte(i*31+j*j*7) ^ byte(j>>5)*byte(j)
 		}
-		_, err = s.Accept(t.Context(), []nudgewire.Plan{{Event: nudgewire.Event{Connector: "c", Kind: "k", DedupeKey: fmt.Sprint(i), ReceivedAt: time.Now(), Payload: noise}}})
+		_, err = s.Accept(t.Context(), []messaging.Plan{{Event: messaging.Event{Connector: "c", Kind: "k", DedupeKey: fmt.Sprint(i), ReceivedAt: time.Now(), Payload: noise}}})
 	}
 	if err = errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Killed with a backlog claimed, what is in doubt afterwards are the calls that had begun, and no more.
@@ -54,7 +54,7 @@ server: {listen: "%s"}
 	}
 	// Claims run ahead of the calls.
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if counts, _ := c.ledger(); begun.Load() == calls && counts[nudgewire.StateSending] > calls {
+		if counts, _ := c.ledger(); begun.Load() == calls && counts[messaging.StateSending] > calls {
 			break
 		}
 	}
@@ -63,7 +63,7 @@ server: {listen: "%s"}
 	}
 	daemon.Wait() // it was killed, and says so
 	counts, _ := c.ledger()
-	claimed := counts[nudgewire.StateSending]
+	claimed := counts[messaging.StateSending]
 	if claimed <= int(begun.Load()) {
 		t.Fatalf("%d claimed and %d calls begun: the test needs claims ahead of calls", claimed, begun.Load())
 	}
@@ -77,10 +77,10 @@ server: {listen: "%s"}
 		t.Errorf("the daemon's end: %v", err)
 	}
 	counts, _ = c.ledger()
-	if n := counts[nudgewire.StateInDoubt]; n != int(begun.Load()) {
+	if n := counts[messaging.StateInDoubt]; n != int(begun.Load()) {
 		t.Errorf("%d in doubt of %d claimed, and %d calls had begun", n, claimed, begun.Load())
 	}
-	if n := counts[nudgewire.StateAccepted]; n != posts-int(begun.Load()) || n != int(taken.Load()) {
+	if n := counts[messaging.StateAccepted]; n != posts-int(begun.Load()) || n != int(taken.Load()) {
 		t.Errorf("%d accepted and %d taken, want %d", n, taken.Load(), posts-int(begun.Load()))
 	}
 }

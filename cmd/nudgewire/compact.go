@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A compacted is what compact did.

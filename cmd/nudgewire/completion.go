@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/connectors"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // A completer lists what may stand at a place of a command line.
@@ -26,7 +26,7 @@ func (c *cli) complete(cmd *cobra.Command) {
 		"trigger": c.triggerNames, "connector": c.connectorNames, "account": c.accountNames, "template": c.templateNames,
 		"outcome":  words(server.OutcomeWords()...),
 		"class":    words(append(classWords(), "unknown")...),
-		"category": words(string(nudgewire.Marketing), string(nudgewire.Utility), string(nudgewire.Authentication)),
+		"category": words(string(messaging.Marketing), string(messaging.Utility), string(messaging.Authentication)),
 		"channel":  words("phone", "email"),
 	}
 	arguments := map[string]map[string]completer{ // by what is above the command, then by the word in its usage
@@ -105,7 +105,7 @@ func (c *cli) completeScope(cmd *cobra.Command, args []string, _ string) ([]stri
 func words(list ...string) completer { return func(context.Context) []string { return list } }
 
 func classWords() (classes []string) {
-	for _, class := range nudgewire.ErrorClasses {
+	for _, class := range messaging.ErrorClasses {
 		classes = append(classes, string(class))
 	}
 	return classes
@@ -135,7 +135,7 @@ func (c *cli) templateNames(context.Context) []string {
 }
 
 func (c *cli) accountNames(context.Context) []string {
-	return append([]string{nudgewire.DefaultAccount}, c.look().AccountNames()...)
+	return append([]string{messaging.DefaultAccount}, c.look().AccountNames()...)
 }
 
 func (c *cli) jobNames(context.Context) (names []string) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/config"
 )
 
 // block is every fenced block of that language on the page.

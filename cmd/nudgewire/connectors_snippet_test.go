@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // What "connectors show" tells a newcomer to paste must be a config that runs, and a sample
@@ -91,11 +91,11 @@ func TestEveryPresetsSnippetIsAGoodConfig(t *testing.T) {
 				for _, w := range plan.Proposals {
 					met++
 					switch {
-					case w.Decision.Outcome == nudgewire.Planned:
+					case w.Decision.Outcome == messaging.Planned:
 						t.Errorf("%s: what was pasted sends", got.Events[0].Ref())
-					case w.Decision.Outcome == nudgewire.Shadowed && w.Message.DueAt.Sub(req.Now) < 5*time.Minute:
+					case w.Decision.Outcome == messaging.Shadowed && w.Message.DueAt.Sub(req.Now) < 5*time.Minute:
 						t.Errorf("%s: it is due %s after the event", got.Events[0].Ref(), w.Message.DueAt.Sub(req.Now))
-					case w.Decision.Outcome == nudgewire.Shadowed && w.Correlation.Key == "" && w.Cooldown.Mode != nudgewire.CooldownFor:
+					case w.Decision.Outcome == messaging.Shadowed && w.Correlation.Key == "" && w.Cooldown.Mode != messaging.CooldownFor:
 						t.Errorf("%s: a second event sends a second message", got.Events[0].Ref())
 					}
 				}

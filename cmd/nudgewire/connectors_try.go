@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/config"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
@@ -157,7 +157,7 @@ func (c *cli) tellTest(r *connectors.Connector, req connectors.Request, signed b
 	return nil
 }
 
-func testedOf(r *connectors.Connector, e *nudgewire.Event, reading connectors.Reading) testedEvent {
+func testedOf(r *connectors.Connector, e *messaging.Event, reading connectors.Reading) testedEvent {
 	return testedEvent{
 		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, Phone: string(e.Contact.Phone), PhoneProblem: e.Contact.PhoneProblem,
 		OccurredAt: optional(e.OccurredAt), Unread: e.Unread, LookUp: r.Asks(e), Reading: reading,

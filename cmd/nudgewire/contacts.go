@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func (c *cli) contacts() *cobra.Command {

@@ -14,12 +14,12 @@ import (
 	"github.com/gocarina/gocsv"
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) contactsFind() *cobra.Command {
@@ -36,7 +36,7 @@ Who wrote a moment ago is found some seconds later. Phones are whole in --json.`
 					return err
 				}
 				nothing := fail(exitNothing, `"nudgewire why PHONE" tells the story of a phone`, "no contact is found by that name, e-mail address, order or cart")
-				return list(c, rows, nothing, "PHONE | NAME | FOUND BY | EVENT | AT", func(f nudgewire.FoundContact) []string {
+				return list(c, rows, nothing, "PHONE | NAME | FOUND BY | EVENT | AT", func(f messaging.FoundContact) []string {
 					event := ""
 					if f.Event > 0 {
 						event = strconv.FormatInt(int64(f.Event), 10)
@@ -49,7 +49,7 @@ Who wrote a moment ago is found some seconds later. Phones are whole in --json.`
 }
 
 // tellKnown prints what the events of a connector said of a contact.
-func (c *cli) tellKnown(k *nudgewire.KnownContact) {
+func (c *cli) tellKnown(k *messaging.KnownContact) {
 	said := slices.DeleteFunc([]string{k.Name, k.Email, k.Language, k.Country, k.Timezone, strings.Join(k.Tags, ", ")}, func(word string) bool { return word == "" })
 	c.say("  %s: %s; events from %s to %s\n", k.Connector, orDash(strings.Join(said, ", ")), c.clock(k.FirstAt), c.clock(k.LastAt))
 	if k.Orders == 0 {
@@ -106,10 +106,10 @@ func (c *cli) contactsConsent() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "consent PHONE given|withdrawn", Short: "Record what a contact agreed to, or took back", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if word := nudgewire.Consent(args[1]); word != nudgewire.ConsentGiven && word != nudgewire.ConsentWithdrawn {
+			if word := messaging.Consent(args[1]); word != messaging.ConsentGiven && word != messaging.ConsentWithdrawn {
 				return fail(exitUsage, "", "consent is given or withdrawn, not %q", args[1])
 			}
-			row.Phone, row.Consent, row.Channel, row.Category = args[0], nudgewire.Consent(args[1]), nudgewire.Channel(channel), nudgewire.Category(category)
+			row.Phone, row.Consent, row.Channel, row.Category = args[0], messaging.Consent(args[1]), messaging.Channel(channel), messaging.Category(category)
 			return c.telling(func(ask *server.Client) error {
 				a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: []server.ConsentRow{row}})
 				if err != nil {
@@ -216,7 +216,7 @@ func (c *cli) importConsents(cmd *cobra.Command, name string) error {
 			continue
 		}
 		places = append(places, i+1)
-		rows = append(rows, server.ConsentRow{Phone: l.Phone, Consent: nudgewire.Consent(l.Consent), Channel: nudgewire.Channel(l.Channel), Category: nudgewire.Category(l.Category), At: at, Source: l.Source, Proof: l.Proof})
+		rows = append(rows, server.ConsentRow{Phone: l.Phone, Consent: messaging.Consent(l.Consent), Channel: messaging.Channel(l.Channel), Category: messaging.Category(l.Category), At: at, Source: l.Source, Proof: l.Proof})
 	}
 	return c.telling(func(ask *server.Client) error {
 		for from := 0; from < len(rows); from += importBatch {
@@ -265,7 +265,7 @@ func (c *cli) contactsExport() *cobra.Command {
 					return c.print(v)
 				}
 				all := []consentLine{}
-				var after nudgewire.Phone
+				var after messaging.Phone
 				for {
 					rows, err := ask.Consents(cmd.Context(), after)
 					if err != nil {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func (c *cli) contactsRequests() *cobra.Command {
@@ -39,7 +39,7 @@ func (c *cli) contactsAnswered() *cobra.Command {
 				return fail(exitUsage, `"nudgewire contacts requests" shows them`, "%q is not the number of an event", args[0])
 			}
 			return c.telling(func(ask *server.Client) error {
-				v, err := ask.CloseDataRequest(cmd.Context(), nudgewire.EventID(id))
+				v, err := ask.CloseDataRequest(cmd.Context(), messaging.EventID(id))
 				if err != nil {
 					return err
 				}

@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/sandbox"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -126,7 +126,7 @@ tracking: {poll: [1s]}
 	}
 	counts, inDoubt := c.ledger()
 	for state := range counts {
-		if state != nudgewire.StateAccepted && state != nudgewire.StateInDoubt {
+		if state != messaging.StateAccepted && state != messaging.StateInDoubt {
 			t.Errorf("%d messages are %s", counts[state], state)
 		}
 	}
@@ -136,14 +136,14 @@ tracking: {poll: [1s]}
 		switch n := service.Accepted(crashPhone(i)[1:]); {
 		case n > 1:
 			t.Errorf("message of webhook %d was accepted %d times", i, n)
-		case n == 0 && !inDoubt[nudgewire.Phone(crashPhone(i)[1:])]:
+		case n == 0 && !inDoubt[messaging.Phone(crashPhone(i)[1:])]:
 			t.Errorf("webhook %d never reached the service and is not in doubt", i)
 		case n == 0:
 			missing++
 		}
 	}
-	if counts[nudgewire.StateInDoubt] < missing {
-		t.Errorf("%d messages are missing at the service, %d are in doubt", missing, counts[nudgewire.StateInDoubt])
+	if counts[messaging.StateInDoubt] < missing {
+		t.Errorf("%d messages are missing at the service, %d are in doubt", missing, counts[messaging.StateInDoubt])
 	}
 }
 
@@ -235,7 +235,7 @@ func (c *crash) events() map[string]int {
 	s := c.open()
 	defer s.Close()
 	out := map[string]int{}
-	for before := nudgewire.EventID(0); ; {
+	for before := messaging.EventID(0); ; {
 		rows, err := s.Events(c.t.Context(), store.EventFilter{Limit: 1000, Before: before})
 		if err != nil {
 			c.t.Fatal(err)
@@ -268,12 +268,12 @@ func (c *crash) settled() {
 }
 
 // ledger counts messages by state and names the phones of those in doubt.
-func (c *crash) ledger() (map[nudgewire.State]int, map[nudgewire.Phone]bool) {
+func (c *crash) ledger() (map[messaging.State]int, map[messaging.Phone]bool) {
 	c.t.Helper()
 	s := c.open()
 	defer s.Close()
-	counts, inDoubt := map[nudgewire.State]int{}, map[nudgewire.Phone]bool{}
-	for before := nudgewire.MessageID(0); ; {
+	counts, inDoubt := map[messaging.State]int{}, map[messaging.Phone]bool{}
+	for before := messaging.MessageID(0); ; {
 		rows, err := s.Messages(c.t.Context(), store.MessageFilter{Limit: 1000, Before: before})
 		if err != nil {
 			c.t.Fatal(err)
@@ -283,7 +283,7 @@ func (c *crash) ledger() (map[nudgewire.State]int, map[nudgewire.Phone]bool) {
 		}
 		for _, r := range rows {
 			counts[r.State]++
-			if r.State == nudgewire.StateInDoubt {
+			if r.State == messaging.StateInDoubt {
 				inDoubt[r.Phone] = true
 			}
 			before = r.ID

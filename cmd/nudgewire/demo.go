@@ -15,11 +15,11 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/sandbox"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 //go:embed demo.yaml
@@ -172,7 +172,7 @@ func (c *cli) demoSummary(ctx context.Context, ask *server.Client, told *narrato
 	}
 	c.totals(status, len(blocks))
 	c.say("  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), units.Number(int64(service.Stats().Duplicates)))
-	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(nudgewire.StateCancelled), Limit: 100})
+	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(messaging.StateCancelled), Limit: 100})
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}

@@ -8,10 +8,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 // demoRows is how long the demo's list is; a part of it is spoilt as real lists are.
@@ -57,7 +57,7 @@ func tenSoon(now time.Time) func() time.Time {
 }
 
 // ran tells of each state that a run comes to.
-func (n *narrator) ran(r nudgewire.Run) {
+func (n *narrator) ran(r messaging.Run) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.runs[r.ID].State == r.State {
@@ -65,11 +65,11 @@ func (n *narrator) ran(r nudgewire.Run) {
 	}
 	n.runs[r.ID] = r
 	switch r.State {
-	case nudgewire.RunPlanned:
+	case messaging.RunPlanned:
 		n.say("clock", "33", "%s is due: %s", r.Job, r.Slot)
-	case nudgewire.RunBuilding:
+	case messaging.RunBuilding:
 		n.say("nudgewire", "35", "  %s building: %s", r.Job, r.Source)
-	case nudgewire.RunUploading:
+	case messaging.RunUploading:
 		n.say("nudgewire", "35", "  %s uploading: %s of %s in %s, %s", r.Job, units.Number(r.Tally.Kept), units.Count(r.Tally.Rows, "row"), units.Count(r.Tally.Parts, "part"), units.Count(r.Tally.Bytes, "byte"))
 		for _, x := range r.Tally.Excluded {
 			n.say("nudgewire", "35", "    excluded %s: %s", units.Number(x.Count), x.Reason)
@@ -84,17 +84,17 @@ func (n *narrator) ran(r nudgewire.Run) {
 const leastTold = 20
 
 // uploaded tells of each part whose upload has ended, with the bar.
-func (n *narrator) uploaded(p nudgewire.Part) {
+func (n *narrator) uploaded(p messaging.Part) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if p.State == nudgewire.PartUploading {
+	if p.State == messaging.PartUploading {
 		return
 	}
 	r := n.runs[p.RunID]
 	n.parts[p.RunID] = append(n.parts[p.RunID], p)
 	var sent int64
 	for _, one := range n.parts[p.RunID] {
-		if one.State == nudgewire.PartAccepted {
+		if one.State == messaging.PartAccepted {
 			sent += one.Rows
 		}
 	}

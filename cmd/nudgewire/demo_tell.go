@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/sandbox"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // A narrator tells the demo as it happens.
@@ -20,21 +20,21 @@ type narrator struct {
 
 	mu    sync.Mutex
 	quiet bool
-	names map[nudgewire.MessageID]string
-	seen  map[nudgewire.MessageID]nudgewire.Status
-	runs  map[nudgewire.RunID]nudgewire.Run
-	parts map[nudgewire.RunID][]nudgewire.Part // those whose upload has ended
-	held  map[nudgewire.MessageID]string       // what rules said last
+	names map[messaging.MessageID]string
+	seen  map[messaging.MessageID]messaging.Status
+	runs  map[messaging.RunID]messaging.Run
+	parts map[messaging.RunID][]messaging.Part // those whose upload has ended
+	held  map[messaging.MessageID]string       // what rules said last
 }
 
 func newNarrator(c *cli) *narrator {
 	return &narrator{
 		c: c, start: time.Now(),
-		names: map[nudgewire.MessageID]string{},
-		seen:  map[nudgewire.MessageID]nudgewire.Status{},
-		runs:  map[nudgewire.RunID]nudgewire.Run{},
-		parts: map[nudgewire.RunID][]nudgewire.Part{},
-		held:  map[nudgewire.MessageID]string{},
+		names: map[messaging.MessageID]string{},
+		seen:  map[messaging.MessageID]messaging.Status{},
+		runs:  map[messaging.RunID]messaging.Run{},
+		parts: map[messaging.RunID][]messaging.Part{},
+		held:  map[messaging.MessageID]string{},
 	}
 }
 
@@ -69,7 +69,7 @@ func (n *narrator) observer() store.Observer {
 	}
 }
 
-func (n *narrator) accepted(p nudgewire.Plan, r nudgewire.Receipt) {
+func (n *narrator) accepted(p messaging.Plan, r messaging.Receipt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if r.Duplicate {
@@ -79,19 +79,19 @@ func (n *narrator) accepted(p nudgewire.Plan, r nudgewire.Receipt) {
 	who := p.Event.Contact.FirstName
 	for _, d := range r.Decisions {
 		n.say("nudgewire", "35", "  %s %s: %s", d.Trigger, d.Outcome, d.Reason)
-		for _, id := range append([]nudgewire.MessageID{d.MessageID}, d.Later...) {
+		for _, id := range append([]messaging.MessageID{d.MessageID}, d.Later...) {
 			n.names[id] = who
 		}
 	}
 }
 
-func (n *narrator) turnedAway(r nudgewire.RejectedRequest) {
+func (n *narrator) turnedAway(r messaging.RejectedRequest) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.say("nudgewire", "35", "  rejected with %d: %s", r.Status, r.Reason)
 }
 
-func (n *narrator) finished(a nudgewire.Attempt) {
+func (n *narrator) finished(a messaging.Attempt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	text := fmt.Sprintf("message %d to %s: %s", a.MessageID, n.names[a.MessageID], a.State)
@@ -101,7 +101,7 @@ func (n *narrator) finished(a nudgewire.Attempt) {
 	n.say("service", "34", "%s", withReason(text, a.Reason))
 }
 
-func (n *narrator) polled(p nudgewire.Poll) {
+func (n *narrator) polled(p messaging.Poll) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if p.Status == "" || n.seen[p.MessageID] == p.Status {
@@ -110,9 +110,9 @@ func (n *narrator) polled(p nudgewire.Poll) {
 	n.seen[p.MessageID] = p.Status
 	color := "34"
 	switch p.Status {
-	case nudgewire.StatusDelivered, nudgewire.StatusRead:
+	case messaging.StatusDelivered, messaging.StatusRead:
 		color = "32"
-	case nudgewire.StatusFailed:
+	case messaging.StatusFailed:
 		color = "31"
 	default:
 	}
@@ -129,7 +129,7 @@ func (n *narrator) watch(ctx context.Context, ask *server.Client) {
 			return
 		case <-tick.C:
 		}
-		for _, state := range []nudgewire.State{nudgewire.StateDropped, nudgewire.StateWaiting} {
+		for _, state := range []messaging.State{messaging.StateDropped, messaging.StateWaiting} {
 			messages, err := ask.Messages(ctx, server.ListQuery{State: string(state), Limit: 100})
 			if err != nil {
 				return // the demo is over
@@ -145,12 +145,12 @@ func (n *narrator) judged(m *server.MessageView) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	said := string(m.State) + m.Reason
-	if m.State == nudgewire.StateWaiting && m.FirstDue == nil || n.held[m.ID] == said {
+	if m.State == messaging.StateWaiting && m.FirstDue == nil || n.held[m.ID] == said {
 		return
 	}
 	n.held[m.ID] = said
 	word := "dropped"
-	if m.State == nudgewire.StateWaiting {
+	if m.State == messaging.StateWaiting {
 		word = "held back until " + n.c.clock(m.DueAt)
 	}
 	n.say("nudgewire", "33", "  message %d to %s: %s", m.ID, n.names[m.ID], withReason(word, m.Reason))

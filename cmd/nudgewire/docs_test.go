@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/config"
 )
 
 // The pages that people read: the README and everything below docs/.
@@ -263,7 +263,7 @@ func parseCommand(line string, inSentence bool) error {
 var (
 	aLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	// what is named as a file of the repository, in backticks
-	aFile = regexp.MustCompile("`((?:docs|examples|deploy|apiclient|app|cmd|config|connectors|duerules|enricher|expressions|internal|sandbox|scheduler|sender|server|store|test|tracker|triggers)/[\\w./-]+\\.\\w+)`")
+	aFile = regexp.MustCompile("`((?:docs|examples|deploy|apiclient|cmd|connectors|internal|scheduler|test|tools)/[\\w./-]+\\.\\w+)`")
 	aHead = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	notID = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
@@ -408,7 +408,7 @@ func TestRecipesEndACartByItsPersonToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, "../../config/starter.yaml", "../../config.yaml", "demo.yaml") {
+	for _, file := range append(files, "../../internal/config/starter.yaml", "../../config.yaml", "demo.yaml") {
 		add(file, string(mustRead(t, file)))
 	}
 	carts := 0

@@ -18,15 +18,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/apiclient"
-	"github.com/nudgewire/nudgewire/backup"
-	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/backup"
+	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // How a finding is to be taken.
@@ -269,13 +269,13 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 }
 
 // troubles tells what the daemon, or its data, says that needs a person. Of the disk the doctor looks itself.
-func (d *doctor) troubles(all []nudgewire.Trouble) {
+func (d *doctor) troubles(all []messaging.Trouble) {
 	for _, t := range all {
 		state := wellBad
-		if t.Severity == nudgewire.Note {
+		if t.Severity == messaging.Note {
 			state = wellNote
 		}
-		if t.Code != nudgewire.TroubleDisk {
+		if t.Code != messaging.TroubleDisk {
 			d.found(state, t.About, t.Cure, "%s", t.Words)
 		}
 	}
@@ -302,7 +302,7 @@ func (d *doctor) runs(ctx context.Context, ask *server.Client) {
 	}
 	for i := range runs {
 		r := &runs[i]
-		if r.State != nudgewire.RunPlanned {
+		if r.State != messaging.RunPlanned {
 			continue
 		}
 		if one, err := ask.Run(ctx, r.ID); err == nil && one.Waiting() != "" {
@@ -467,7 +467,7 @@ func (d *doctor) look(ctx context.Context, st *store.Store) error {
 	}
 	v, err := server.Look(ctx, server.AdminOptions{
 		Store: st, Storage: store.Path(d.cfg.Storage), Data: store.Name(d.cfg.Storage), Now: time.Now,
-		Errors: func() *nudgewire.ErrorRules { return d.cfg.Errors },
+		Errors: func() *messaging.ErrorRules { return d.cfg.Errors },
 	})
 	if err == nil {
 		d.nodes(v.Nodes)
@@ -484,9 +484,9 @@ func (d *doctor) service(ctx context.Context) {
 		api, _ := d.cfg.Account(name)
 		about := ""
 		if len(names) > 0 {
-			about = "account " + nudgewire.AccountName(name) + ": "
+			about = "account " + messaging.AccountName(name) + ": "
 		}
-		d.account(ctx, nudgewire.AccountName(name), about, &api)
+		d.account(ctx, messaging.AccountName(name), about, &api)
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // slowAnswer is from when on the way to a database server costs so much that webhooks and sends are slow: each group of them waits

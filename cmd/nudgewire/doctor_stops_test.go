@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
 )
 
 // must runs a command that has to succeed.

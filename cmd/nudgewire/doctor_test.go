@@ -17,10 +17,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/config"
-	"github.com/nudgewire/nudgewire/sandbox"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // A ward is a daemon that the doctor comes to, with a pretended service before it.

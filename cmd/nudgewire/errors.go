@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) errorsCommand() *cobra.Command {
@@ -92,7 +92,7 @@ that come with nudgewire. So a rule can be tried before "nudgewire reload" takes
 					continue
 				}
 				v := classified{server.ClassOf(cfg.Errors, text), text}
-				if v.Class == nudgewire.ErrorUnknown {
+				if v.Class == messaging.ErrorUnknown {
 					unknown++
 				}
 				rows = append(rows, v)

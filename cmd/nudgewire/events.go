@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // listFlags are the flags of every list.
@@ -151,7 +151,7 @@ func noListener(event string) string {
 	if strings.HasSuffix(event, ".contact.data_requested") {
 		return "what is stored about the contact is written to a file; nudgewire contacts requests lists it until it is answered"
 	}
-	if strings.Contains(event, "."+nudgewire.TestKinds) {
+	if strings.Contains(event, "."+messaging.TestKinds) {
 		return "a test of the sender, which starts nothing"
 	}
 	return "no trigger listens"
@@ -161,7 +161,7 @@ func decisionsInShort(ds []server.DecisionView) string {
 	var out []string
 	for _, d := range ds {
 		text := d.Trigger + ": " + string(d.Outcome)
-		if d.Outcome == nudgewire.Skipped {
+		if d.Outcome == messaging.Skipped {
 			text += " (" + d.Reason + ")"
 		}
 		out = append(out, text)
@@ -204,7 +204,7 @@ func (c *cli) eventsShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "One event: payload, decisions clause by clause, messages", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := number[nudgewire.EventID](args[0], "an event's number", `"nudgewire events list" shows the numbers`)
+			id, err := number[messaging.EventID](args[0], "an event's number", `"nudgewire events list" shows the numbers`)
 			if err != nil {
 				return err
 			}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) eventsReplay() *cobra.Command {
@@ -27,7 +27,7 @@ days after a cart cancels nothing any more once remember_cancel is over. At most
 		Example: "  nudgewire events replay 4711 --dry-run\n  nudgewire events replay --since 3h --connector shopify --kind cart.updated",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			for _, text := range args {
-				id, err := number[nudgewire.EventID](text, "an event's number", `"nudgewire events list" shows the numbers`)
+				id, err := number[messaging.EventID](text, "an event's number", `"nudgewire events list" shows the numbers`)
 				if err != nil {
 					return err
 				}
@@ -81,7 +81,7 @@ func wouldQueue(found server.ReplayedEvents) (n int64) {
 			continue
 		}
 		for _, d := range e.Would.Decisions {
-			if d.Outcome == nudgewire.Planned {
+			if d.Outcome == messaging.Planned {
 				n += int64(max(1, len(d.Steps)))
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/plain"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // Exit statuses, the same for every command. 69, 75 and 78 are those of sysexits.h.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func (c *cli) halt() *cobra.Command {
@@ -69,16 +69,16 @@ let the rest go with "resume --reviewed". Data that was restored is reviewed in 
 
 // haltRequest reads what to halt or to resume; nothing is all.
 func haltRequest(args []string) (r server.HaltRequest, err error) {
-	r.Scope = nudgewire.ScopeAll
+	r.Scope = messaging.ScopeAll
 	if len(args) > 0 {
-		r.Scope = nudgewire.HoldScope(args[0])
+		r.Scope = messaging.HoldScope(args[0])
 	}
 	switch r.Scope {
-	case nudgewire.ScopeAll:
+	case messaging.ScopeAll:
 		if len(args) > 1 {
 			return r, fail(exitUsage, "", "all takes no name")
 		}
-	case nudgewire.ScopeTrigger, nudgewire.ScopeTemplate, nudgewire.ScopeJob:
+	case messaging.ScopeTrigger, messaging.ScopeTemplate, messaging.ScopeJob:
 		if len(args) < 2 || args[1] == "" {
 			return r, fail(exitUsage, "", "which %s?", r.Scope)
 		}
@@ -95,7 +95,7 @@ func haltRequest(args []string) (r server.HaltRequest, err error) {
 
 // switchHalt asks the daemon and tells what is halted then.
 func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
-	do func(*server.Client, context.Context, server.HaltRequest) ([]nudgewire.Hold, error),
+	do func(*server.Client, context.Context, server.HaltRequest) ([]messaging.Hold, error),
 ) error {
 	ask, done, err := c.daemon()
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
 	if c.json {
 		return printAll(c, holds)
 	}
-	if !slices.ContainsFunc(holds, func(h nudgewire.Hold) bool { return h.State() == "halted" }) {
+	if !slices.ContainsFunc(holds, func(h messaging.Hold) bool { return h.State() == "halted" }) {
 		c.say("nothing is halted\n")
 	}
 	for _, h := range holds {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) jobs() *cobra.Command {
@@ -98,7 +98,7 @@ func (c *cli) jobsRun() *cobra.Command {
 // askToRun asks whether to run a job now, with the rows that it would send. It gives the run whose list
 // would be sent once more, if the person agreed to that. With --yes nothing is counted and nobody has
 // agreed to that: such a run awaits approval.
-func (c *cli) askToRun(cmd *cobra.Command, ask *server.Client, name string) (nudgewire.RunID, error) {
+func (c *cli) askToRun(cmd *cobra.Command, ask *server.Client, name string) (messaging.RunID, error) {
 	if c.yes {
 		return 0, nil
 	}
@@ -166,7 +166,7 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 const maxPhoneReasons = 3
 
 // tellTally prints the counts of a run.
-func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
+func (c *cli) tellTally(t messaging.Tally, priced bool) {
 	if t.ReadAs != "" {
 		c.say("  read as     %s\n", t.ReadAs)
 	}
@@ -199,7 +199,7 @@ func (c *cli) tellTally(t nudgewire.Tally, priced bool) {
 }
 
 // firstIn says where the first row of a kind stands, where that is known.
-func firstIn(x nudgewire.Excluded) string {
+func firstIn(x messaging.Excluded) string {
 	if x.First == 0 {
 		return ""
 	}
@@ -257,8 +257,8 @@ func (c *cli) jobsHistory() *cobra.Command {
 	return cmd
 }
 
-func runID(text string) (nudgewire.RunID, error) {
-	return number[nudgewire.RunID](text, "a run's number", `"nudgewire jobs history" shows the numbers`)
+func runID(text string) (messaging.RunID, error) {
+	return number[messaging.RunID](text, "a run's number", `"nudgewire jobs history" shows the numbers`)
 }
 
 func (c *cli) jobsShow() *cobra.Command {
@@ -294,10 +294,10 @@ func (c *cli) ran(r server.RunView) error {
 	c.say("run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.Standing())
 	if r.Reason != "" {
 		label := "because"
-		if r.State == nudgewire.RunDone { // nothing is wrong with it
+		if r.State == messaging.RunDone { // nothing is wrong with it
 			label = "note"
 		}
-		if n := r.Messages[string(nudgewire.StateCancelled)]; r.State == nudgewire.RunCancelled && n > 0 {
+		if n := r.Messages[string(messaging.StateCancelled)]; r.State == messaging.RunCancelled && n > 0 {
 			r.Reason += ": " + units.Count(n, "row")
 		}
 		c.say("  %-11s %s\n", label, oneLine(r.Reason))
@@ -371,7 +371,7 @@ func (c *cli) ran(r server.RunView) error {
 			c.say("  not sent    %s not handed over\n", units.Count(n, "row"))
 		}
 	}
-	if r.State == nudgewire.RunPaused {
+	if r.State == messaging.RunPaused {
 		c.tellPaused(r)
 	}
 	for _, step := range nextSteps(r) {
@@ -389,13 +389,13 @@ func (c *cli) waitWords(r server.RunView) string {
 }
 
 // waitsUntil says until when a run waits, and for what.
-func waitsUntil(what nudgewire.RunWait, clock string) string {
-	return "until " + clock + ": " + map[nudgewire.RunWait]string{
-		nudgewire.WaitSource:     "its source is read once more then",
-		nudgewire.WaitCanary:     "its canary looks at the first rows then",
-		nudgewire.WaitQuietHours: "quiet hours",
-		nudgewire.WaitRate:       "the rate of the job is used up",
-		nudgewire.WaitLimits:     "the account has no room for more contacts (unique_contacts); then it is asked again",
+func waitsUntil(what messaging.RunWait, clock string) string {
+	return "until " + clock + ": " + map[messaging.RunWait]string{
+		messaging.WaitSource:     "its source is read once more then",
+		messaging.WaitCanary:     "its canary looks at the first rows then",
+		messaging.WaitQuietHours: "quiet hours",
+		messaging.WaitRate:       "the rate of the job is used up",
+		messaging.WaitLimits:     "the account has no room for more contacts (unique_contacts); then it is asked again",
 	}[what]
 }
 
@@ -412,8 +412,8 @@ func oneLine(words string) string {
 
 // beganWords says what made the run, and when.
 func (c *cli) beganWords(r server.RunView) string {
-	words := map[nudgewire.RunCause]string{
-		nudgewire.CauseCron: "by its cron line", nudgewire.CauseMissed: "late", nudgewire.CauseHand: "by hand",
+	words := map[messaging.RunCause]string{
+		messaging.CauseCron: "by its cron line", messaging.CauseMissed: "late", messaging.CauseHand: "by hand",
 	}[r.Cause]
 	at := r.CreatedAt
 	if r.StartedAt != nil {
@@ -427,14 +427,14 @@ func (c *cli) beganWords(r server.RunView) string {
 
 // tellPaused says what of a paused run was handed over and stays, and what may still leave.
 func (c *cli) tellPaused(r server.RunView) {
-	if n := r.Messages[string(nudgewire.StateWaiting)]; n > 0 {
+	if n := r.Messages[string(messaging.StateWaiting)]; n > 0 {
 		words := units.Count(n, "message") + " until it is resumed"
 		if r.Expires != "" {
 			words += "; what expires meanwhile is dropped, " + r.Expires + " after it was handed over"
 		}
 		c.say("  paused      %s\n", words)
 	}
-	switch claimed := r.Messages[string(nudgewire.StateSending)]; {
+	switch claimed := r.Messages[string(messaging.StateSending)]; {
 	case claimed > r.UnderWay:
 		c.say("  under way   at most %s: what has begun ends as usual, and of %s claimed the others come back and stay\n",
 			units.Count(r.UnderWay, "call"), units.Count(claimed, "message"))
@@ -482,7 +482,7 @@ func (c *cli) jobsOrder(word, short string, asks bool) *cobra.Command {
 				if r, err = ask.OrderRun(cmd.Context(), id, word, server.RunOrder{}); err != nil {
 					return err
 				}
-				if a := r.Approvals; word == "approve" && r.State == nudgewire.RunAwaiting && a != nil {
+				if a := r.Approvals; word == "approve" && r.State == messaging.RunAwaiting && a != nil {
 					c.note("%d of %d; somebody else has to approve, too", len(a.By), a.Need)
 				}
 				return c.ran(r)

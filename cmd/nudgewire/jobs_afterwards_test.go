@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/sandbox"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // TestAfterARun walks through what a person does once a campaign is out: count what failed,

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/sandbox"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // TestKilledWhileUploading kills the daemon with SIGKILL while part 3 of 6 is on its way, once
@@ -95,7 +95,7 @@ server: {listen: "%s"}
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
-	if want := "5 of 6 parts were accepted; part 3 is in doubt: nudgewire stopped before it could store how its upload ended"; r.State != nudgewire.RunPartial || r.Reason != want {
+	if want := "5 of 6 parts were accepted; part 3 is in doubt: nudgewire stopped before it could store how its upload ended"; r.State != messaging.RunPartial || r.Reason != want {
 		t.Errorf("the run is %s: %s", r.State, r.Reason)
 	}
 	times := map[string]int{}
@@ -104,9 +104,9 @@ server: {listen: "%s"}
 	}
 	sent := 0
 	for _, p := range r.Parts {
-		want, n := nudgewire.PartAccepted, 1
+		want, n := messaging.PartAccepted, 1
 		if p.Number == 3 {
-			want, n = nudgewire.PartInDoubt, 0
+			want, n = messaging.PartInDoubt, 0
 			if taken {
 				n = 1
 			}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/triggers"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
 // An explainedJob is a job in sentences.

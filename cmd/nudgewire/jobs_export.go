@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) jobsExport() *cobra.Command {
@@ -52,7 +52,7 @@ that is gone or was changed is named, the others are written, and the command en
 }
 
 // exported says how an export ended.
-func (c *cli) exported(id nudgewire.RunID, to *export) error {
+func (c *cli) exported(id messaging.RunID, to *export) error {
 	if to.rows == 0 {
 		return fail(exitNothing, fmt.Sprintf("its counts are kept: nudgewire jobs show %d", id), "run %d has no rows, or they are not kept any more", id)
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // lookEvery is how often a run is looked at while somebody watches.
@@ -22,7 +22,7 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 		}
 	}
 	shown, halted, drawn := "", "", false
-	for !r.State.Final() && r.State != nudgewire.RunAwaiting && r.State != nudgewire.RunPaused {
+	for !r.State.Final() && r.State != messaging.RunAwaiting && r.State != messaging.RunPaused {
 		switch now := progressBar(string(r.State), r.Progress, r.Halted != "", columns(c.err)); {
 		case bar:
 			c.warn("\r%s\x1b[K", now)
@@ -55,7 +55,7 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 		}
 		r = next
 	}
-	if drawn && r.State == nudgewire.RunDone {
+	if drawn && r.State == messaging.RunDone {
 		c.warn("\r%s\x1b[K\n", wholeBarOf(r, columns(c.err)))
 	} else {
 		wipe()
@@ -64,11 +64,11 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 		return err
 	}
 	switch r.State {
-	case nudgewire.RunAwaiting:
+	case messaging.RunAwaiting:
 		return fail(exitTryLater, fmt.Sprintf("nudgewire jobs approve %d", r.ID), "run %d waits for a person", r.ID)
-	case nudgewire.RunPaused:
+	case messaging.RunPaused:
 		return fail(exitTryLater, fmt.Sprintf("nudgewire jobs resume %d", r.ID), "run %d is paused", r.ID)
-	case nudgewire.RunFailed, nudgewire.RunPartial:
+	case messaging.RunFailed, messaging.RunPartial:
 		return errSilent(exitFailed)
 	default:
 		return nil
@@ -78,5 +78,5 @@ func (c *cli) follow(ctx context.Context, ask *server.Client, r server.RunView) 
 // wholeBarOf is the bar of a run that is done. A run ends between two looks at it, and without this
 // the last that a person sees before "done" would be some 82%.
 func wholeBarOf(r server.RunView, width int) string {
-	return progressBar(string(nudgewire.RunUploading), &server.ProgressView{Rows: r.Tally.Kept, Of: r.Tally.Kept, Parts: r.Tally.Parts, OfParts: r.Tally.Parts}, false, width)
+	return progressBar(string(messaging.RunUploading), &server.ProgressView{Rows: r.Tally.Kept, Of: r.Tally.Kept, Parts: r.Tally.Parts, OfParts: r.Tally.Parts}, false, width)
 }

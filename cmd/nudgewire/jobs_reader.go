@@ -9,9 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // jobsReader is reader for what the config alone can tell: a job can be forecast before the

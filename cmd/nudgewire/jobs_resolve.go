@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) jobsResolve() *cobra.Command {
@@ -31,8 +31,8 @@ Your name and your word are kept with the part.`,
 			if err != nil || number < 1 {
 				return fail(exitUsage, fmt.Sprintf(`"nudgewire jobs show %d" shows the parts`, id), "%q is not a part's number", args[1])
 			}
-			how := nudgewire.Resolution(as)
-			if how != nudgewire.ResolveAccepted && how != nudgewire.ResolveResend {
+			how := messaging.Resolution(as)
+			if how != messaging.ResolveAccepted && how != messaging.ResolveResend {
 				return fail(exitUsage, "", "--as %q: want accepted or resend", as)
 			}
 			return c.telling(func(ask *server.Client) error {
@@ -56,7 +56,7 @@ Your name and your word are kept with the part.`,
 }
 
 // resolveQuestion says what happens, and what if the person is wrong.
-func resolveQuestion(r server.RunView, number int, how nudgewire.Resolution) string {
+func resolveQuestion(r server.RunView, number int, how messaging.Resolution) string {
 	rows := ""
 	for _, p := range r.Parts {
 		if p.Number == number {
@@ -64,7 +64,7 @@ func resolveQuestion(r server.RunView, number int, how nudgewire.Resolution) str
 		}
 	}
 	what := fmt.Sprintf("part %d of run %d of %s%s", number, r.ID, r.Job, rows)
-	if how == nudgewire.ResolveResend {
+	if how == messaging.ResolveResend {
 		return "Upload " + what + ", again? If it did arrive, everybody on it gets the message twice."
 	}
 	return "Count " + what + ", as accepted? If it did not arrive, nobody on it gets the message, and nothing will tell."

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) jobsRetry() *cobra.Command {
@@ -95,7 +95,7 @@ func retryQuestion(f server.RetryView, order server.RunOrder) string {
 }
 
 // amount says how much a run sends.
-func amount(t nudgewire.Tally) string {
+func amount(t messaging.Tally) string {
 	if t.Parts == 0 {
 		return units.Count(t.Kept, "row")
 	}
@@ -121,22 +121,22 @@ func nextSteps(r server.RunView) (steps []string) {
 	var left int64
 	for _, p := range r.Parts {
 		switch {
-		case p.State == nudgewire.PartInDoubt:
+		case p.State == messaging.PartInDoubt:
 			steps = append(steps, fmt.Sprintf("part %d: look for it on the service's dashboard, then: nudgewire jobs resolve %d %d --as accepted|resend", p.Number, r.ID, p.Number))
-		case p.State == nudgewire.PartRejected && r.Deliver == nudgewire.DeliverCSV:
+		case p.State == messaging.PartRejected && r.Deliver == messaging.DeliverCSV:
 			left += p.Rows
 		}
 	}
-	if n := r.Messages[string(nudgewire.StateInDoubt)]; n > 0 {
+	if n := r.Messages[string(messaging.StateInDoubt)]; n > 0 {
 		steps = append(steps, fmt.Sprintf("%s in doubt: nudgewire messages list --trigger %s --state in_doubt, then messages resolve each", units.Number(n), r.Job))
 	}
-	if r.Deliver == nudgewire.DeliverPerMessage {
-		left += r.Messages[string(nudgewire.StateRejected)] + r.Messages[string(nudgewire.StateDropped)] + r.Messages[string(nudgewire.StatusFailed)]
+	if r.Deliver == messaging.DeliverPerMessage {
+		left += r.Messages[string(messaging.StateRejected)] + r.Messages[string(messaging.StateDropped)] + r.Messages[string(messaging.StatusFailed)]
 	}
 	switch {
-	case r.State == nudgewire.RunAwaiting:
+	case r.State == messaging.RunAwaiting:
 		steps = append(steps, fmt.Sprintf("nudgewire jobs approve %d lets it go, nudgewire jobs cancel %d ends it", r.ID, r.ID))
-	case r.State == nudgewire.RunPaused:
+	case r.State == messaging.RunPaused:
 		steps = append(steps, fmt.Sprintf("nudgewire jobs resume %d lets it go on, nudgewire jobs cancel %d ends it", r.ID, r.ID))
 	case left == 0 || !r.State.Final():
 	case r.Retries > 0:

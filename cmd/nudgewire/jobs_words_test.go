@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 func TestAReasonIsOneLine(t *testing.T) {
@@ -17,9 +17,9 @@ func TestAReasonIsOneLine(t *testing.T) {
 
 func TestAForecastTellsThreeReasonsAboutPhones(t *testing.T) {
 	var out bytes.Buffer
-	tally := nudgewire.Tally{Rows: 60, Kept: 1}
+	tally := messaging.Tally{Rows: 60, Kept: 1}
 	for i := range 10 {
-		tally.Excluded = append(tally.Excluded, nudgewire.Excluded{Kind: "phone", Reason: fmt.Sprintf("the phone has sign %d", i), Count: int64(10 - i)})
+		tally.Excluded = append(tally.Excluded, messaging.Excluded{Kind: "phone", Reason: fmt.Sprintf("the phone has sign %d", i), Count: int64(10 - i)})
 	}
 	(&cli{streams: streams{out: &out, err: &out}}).tellTally(tally, false)
 	if got := out.String(); strings.Count(got, "the phone has sign") != 3 || !strings.Contains(got, "and 7 more reasons about phones") {

@@ -11,13 +11,13 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
 )
 
 // load reads the config and prints what is wrong with it. Warnings are left to "check".
@@ -130,7 +130,7 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Zone: c.location, Now: time.Now, Log: zap.NewNop()}
 	if cfg != nil {
 		o.Jobs = app.JobsBeside(cfg, st, time.Now)
-		o.Errors = func() *nudgewire.ErrorRules { return cfg.Errors }
+		o.Errors = func() *messaging.ErrorRules { return cfg.Errors }
 	}
 	ask = server.Local(server.Admin(o), server.Process("this command"))
 	return ask, func() {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A command beside a daemon that has just begun waits until it answers; without one it does not wait.

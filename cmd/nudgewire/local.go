@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/config"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // localClient calls the daemon of cfg by localURL. A certificate is for the name that senders know and not for this machine's

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/triggers"
 )
 
 func (c *cli) messages() *cobra.Command {
@@ -72,7 +72,7 @@ func numberOf(m server.MessageView) string {
 
 // stands is where a message is, in one word: the service's once it has it, ours before.
 func stands(m server.MessageView) string {
-	if m.State == nudgewire.StateAccepted && m.Status != "" {
+	if m.State == messaging.StateAccepted && m.Status != "" {
 		return string(m.Status)
 	}
 	return string(m.State)
@@ -135,15 +135,15 @@ func (c *cli) tellDecided(m server.MessageView) {
 		for _, clause := range m.Decided.Clauses {
 			c.tellClause(clause)
 		}
-	case m.State == nudgewire.StateWaiting:
+	case m.State == messaging.StateWaiting:
 		for _, text := range m.If {
 			c.say("  sent if     %s\n", text)
 		}
 	}
 }
 
-func messageID(text string) (nudgewire.MessageID, error) {
-	return number[nudgewire.MessageID](text, "a message's number", `"nudgewire messages list" shows the numbers`)
+func messageID(text string) (messaging.MessageID, error) {
+	return number[messaging.MessageID](text, "a message's number", `"nudgewire messages list" shows the numbers`)
 }
 
 // number reads a number from 1 of what the words name.
@@ -165,7 +165,7 @@ func (c *cli) messagesCancel() *cobra.Command {
 and ends them. What is being sent at that moment is not ended.`,
 		Example: "  nudgewire messages cancel 17\n  nudgewire messages cancel --trigger abandoned-cart --due-before 2h --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if state != "" && state != string(nudgewire.StateWaiting) {
+			if state != "" && state != string(messaging.StateWaiting) {
 				return fail(exitUsage, "", "--state %q: only what is waiting can be cancelled", state)
 			}
 			if bulk, err := f.asked(cmd, args, dryRun); err != nil {
@@ -211,25 +211,25 @@ pages, then say which it was:
 Without a number it is about all in doubt that match the flags: it counts them by their cause, and asks.`,
 		Example: "  nudgewire messages resolve 17 --as accepted --reason 'seen on the phone'\n  nudgewire messages resolve --state in_doubt --run 5 --as resend",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if state != "" && state != string(nudgewire.StateInDoubt) {
+			if state != "" && state != string(messaging.StateInDoubt) {
 				return fail(exitUsage, "", "--state %q: only what is in_doubt can be resolved", state)
 			}
 			if len(args) == 0 && state != "" {
-				return c.resolveMany(cmd, &f, nudgewire.Resolution(as), reason, dryRun)
+				return c.resolveMany(cmd, &f, messaging.Resolution(as), reason, dryRun)
 			}
 			if bulk, err := f.asked(cmd, args, dryRun); err != nil {
 				return err
 			} else if bulk {
-				return c.resolveMany(cmd, &f, nudgewire.Resolution(as), reason, dryRun)
+				return c.resolveMany(cmd, &f, messaging.Resolution(as), reason, dryRun)
 			}
 			id, err := messageID(args[0])
 			if err != nil {
 				return err
 			}
-			how := nudgewire.Resolution(as)
+			how := messaging.Resolution(as)
 			switch how {
-			case nudgewire.ResolveAccepted, nudgewire.ResolveDrop:
-			case nudgewire.ResolveResend:
+			case messaging.ResolveAccepted, messaging.ResolveDrop:
+			case messaging.ResolveResend:
 				if err := c.confirm(fmt.Sprintf("Send message %d again? If it did arrive, the person gets it twice.", id)); err != nil {
 					return err
 				}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 // bulkFlags narrow an order about many messages.
@@ -39,7 +39,7 @@ func (f *bulkFlags) asked(cmd *cobra.Command, args []string, dryRun bool) (bool,
 
 // request is what the flags ask for.
 func (f *bulkFlags) request(now time.Time, reason string) (r server.BulkRequest, err error) {
-	r = server.BulkRequest{Trigger: f.trigger, Template: f.template, Account: f.account, Run: nudgewire.RunID(f.run), Reason: reason}
+	r = server.BulkRequest{Trigger: f.trigger, Template: f.template, Account: f.account, Run: messaging.RunID(f.run), Reason: reason}
 	if r.Since, err = parseSince(f.since, now); err != nil {
 		return r, err
 	}
@@ -191,14 +191,14 @@ func parseFlagDuration(flag, text string) (time.Duration, error) {
 	return d.D(), nil
 }
 
-func (c *cli) resolveMany(cmd *cobra.Command, f *bulkFlags, as nudgewire.Resolution, reason string, dryRun bool) error {
+func (c *cli) resolveMany(cmd *cobra.Command, f *bulkFlags, as messaging.Resolution, reason string, dryRun bool) error {
 	r, err := f.request(c.now(), reason)
 	if err != nil {
 		return err
 	}
 	r.As = as
 	return c.many(cmd, r, dryRun, func(n int64) string {
-		if as == nudgewire.ResolveResend {
+		if as == messaging.ResolveResend {
 			return "Send " + units.Count(n, "message") + " again? Whoever got one gets it twice."
 		}
 		return "Resolve " + units.Count(n, "message") + " as " + string(as) + "?"

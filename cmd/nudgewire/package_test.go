@@ -14,7 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
 )
 
 // The daemon that a package starts: by the unit's command line, with systemd

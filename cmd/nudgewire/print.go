@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/nudgewire/nudgewire/config"
+	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/units"
 )

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 const (

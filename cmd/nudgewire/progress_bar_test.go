@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func TestABarFitsItsTerminal(t *testing.T) {
@@ -47,7 +47,7 @@ func TestABarFitsItsTerminal(t *testing.T) {
 }
 
 func TestTheLastBarOfADoneRunIsWhole(t *testing.T) {
-	r := server.RunView{Tally: nudgewire.Tally{Rows: 600, Kept: 560, Parts: 5}}
+	r := server.RunView{Tally: messaging.Tally{Rows: 600, Kept: 560, Parts: 5}}
 	if got, want := wholeBarOf(r, 80), "uploading [========================] 100% 560 rows, part 5 of 5"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/server"
 
 	"github.com/nudgewire/nudgewire/examples"
 )

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) reload() *cobra.Command {
@@ -47,7 +47,7 @@ or removed (they are paused). --dry-run says it before, and changes nothing.`,
 				if h.Waiting == 1 {
 					isPaused = "it is paused"
 				}
-				if h.Kind == nudgewire.HoldGone {
+				if h.Kind == messaging.HoldGone {
 					c.say("%s; %s: the account %s\n  send    put it back under accounts, then %s\n  cancel  %s\n", h.Waits(), isPaused, h.Reason, h.GoesOn(), h.Cancels())
 					continue
 				}

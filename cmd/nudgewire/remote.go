@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // asksServer are the commands that ask a daemon, and nothing else of this machine: --server is for them.

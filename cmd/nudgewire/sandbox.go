@@ -12,9 +12,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/sandbox"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) sandbox() *cobra.Command {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func (c *cli) send() *cobra.Command {
@@ -18,7 +18,7 @@ func (c *cli) send() *cobra.Command {
   nudgewire send 07700900123 --campaign 417 --dry-run`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in.Phone, in.Category = args[0], nudgewire.Category(category)
+			in.Phone, in.Category = args[0], messaging.Category(category)
 			header, err := headerOf(image, video, document, filename)
 			if err != nil {
 				return err
@@ -74,8 +74,8 @@ func (c *cli) send() *cobra.Command {
 	return cmd
 }
 
-func headerOf(image, video, document, filename string) (*nudgewire.Header, error) {
-	var h *nudgewire.Header
+func headerOf(image, video, document, filename string) (*messaging.Header, error) {
+	var h *messaging.Header
 	for kind, url := range map[string]string{"image": image, "video": video, "document": document} {
 		if url == "" {
 			continue
@@ -83,7 +83,7 @@ func headerOf(image, video, document, filename string) (*nudgewire.Header, error
 		if h != nil {
 			return nil, fail(exitUsage, "", "want one of --image, --video and --document")
 		}
-		h = &nudgewire.Header{Type: kind, URL: url}
+		h = &messaging.Header{Type: kind, URL: url}
 	}
 	if filename != "" {
 		if h == nil || h.Type != "document" {

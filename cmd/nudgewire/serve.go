@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/internal/app"
 )
 
 func (c *cli) serve() *cobra.Command {

@@ -12,10 +12,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/config"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A daemon is found by its socket, which lies beside its data. Where storage: of the config was edited since the

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) status() *cobra.Command {
@@ -44,10 +44,10 @@ func (c *cli) printStatus(s server.StatusView) {
 	}
 	label := "trouble"
 	for _, t := range s.Troubles {
-		if t.Severity == nudgewire.Note {
+		if t.Severity == messaging.Note {
 			continue // the numbers below show it
 		}
-		color := map[nudgewire.Severity]string{nudgewire.Stops: "31", nudgewire.Bad: "33"}[t.Severity]
+		color := map[messaging.Severity]string{messaging.Stops: "31", messaging.Bad: "33"}[t.Severity]
 		row(label, "%s", c.paint(c.out, color, t.Words))
 		row("", "  %s", t.Cure)
 		label = ""
@@ -97,7 +97,7 @@ func (c *cli) printStatus(s server.StatusView) {
 		row([]string{"nodes", ""}[min(i, 1)], "%s", words)
 	}
 	for _, h := range s.Holds {
-		if h.Kind == nudgewire.HoldReleased { // nothing needs to be done, and somebody may wonder
+		if h.Kind == messaging.HoldReleased { // nothing needs to be done, and somebody may wonder
 			row(h.State(), "%s", c.paint(c.out, "33", h.Words()))
 		}
 	}

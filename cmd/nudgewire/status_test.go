@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // status and doctor list the daemons that share a database, one a line, and the dead ones for what they are.

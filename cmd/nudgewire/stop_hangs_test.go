@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 

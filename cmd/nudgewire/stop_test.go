@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
 )
 
 // attended starts a daemon with a trigger, a job and a pretended service, for commands.

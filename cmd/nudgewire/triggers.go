@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
-	"github.com/nudgewire/nudgewire/triggers"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
 func (c *cli) triggers() *cobra.Command {

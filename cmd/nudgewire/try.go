@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/triggers"
 )
 
 // tryFlags are what try takes beside what describes the webhook.
@@ -244,7 +244,7 @@ func (c *cli) tellHeld(h *server.TriedHold) {
 }
 
 // tellSend prints what a template is filled in with.
-func (c *cli) tellSend(s *nudgewire.Send, margin string) {
+func (c *cli) tellSend(s *messaging.Send, margin string) {
 	for i, v := range s.Variables {
 		c.say("%svariable %d  %s\n", margin, i+1, v)
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/server"
 )
 
 func (c *cli) webhooks() *cobra.Command {
@@ -56,7 +56,7 @@ receiver that knows an id already can pass over it. It counts them and asks. Wha
 They are kept as long as retention.webhooks_out says.`,
 		Example: "  nudgewire webhooks replay crm --given-up\n  nudgewire webhooks replay crm --since 6h --dry-run\n  nudgewire webhooks replay crm --message 1042",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := server.ReplayRequest{Receiver: args[0], Message: nudgewire.MessageID(message), GivenUp: givenUp, DryRun: true}
+			in := server.ReplayRequest{Receiver: args[0], Message: messaging.MessageID(message), GivenUp: givenUp, DryRun: true}
 			var err error
 			switch {
 			case since == "" && !cmd.Flags().Changed("message") && !givenUp:

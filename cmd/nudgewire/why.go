@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/server"
-	"github.com/nudgewire/nudgewire/triggers"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
 func (c *cli) why() *cobra.Command {
@@ -130,7 +130,7 @@ func (c *cli) tellRow(s server.StoryView) {
 // uploadWords says what became of the part that a row is on.
 func (c *cli) uploadWords(r *server.RunRowView) string {
 	words := "its part is " + strings.ReplaceAll(string(r.PartState), "_", " ")
-	if r.PartState == nudgewire.PartAccepted {
+	if r.PartState == messaging.PartAccepted {
 		if words = "uploaded " + c.clock(r.At) + ", accepted"; r.CampaignID != "" {
 			words += " as campaign " + r.CampaignID
 		}
@@ -153,18 +153,18 @@ func (c *cli) lookupWords(l *server.LookupView) string {
 	}
 }
 
-func (c *cli) outcome(o nudgewire.Outcome) painted {
+func (c *cli) outcome(o messaging.Outcome) painted {
 	code := "33"
 	switch o {
-	case nudgewire.Planned, nudgewire.Restarted, nudgewire.Shadowed, nudgewire.Allowed, nudgewire.Confirmed:
+	case messaging.Planned, messaging.Restarted, messaging.Shadowed, messaging.Allowed, messaging.Confirmed:
 		code = "32"
-	case nudgewire.Skipped, nudgewire.Cancelled, nudgewire.Cancelling, nudgewire.Blocked:
+	case messaging.Skipped, messaging.Cancelled, messaging.Cancelling, messaging.Blocked:
 	}
 	return c.paint(c.out, code, string(o))
 }
 
 // tellClause prints one condition with its verdict and the values that made it.
-func (c *cli) tellClause(cl nudgewire.Clause) {
+func (c *cli) tellClause(cl messaging.Clause) {
 	mark := c.paint(c.out, "32", "yes")
 	if !cl.Held {
 		mark = c.paint(c.out, "31", "no ")

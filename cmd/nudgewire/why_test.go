@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // "messages show" and "why" both tell a message by tellMessage.
@@ -15,9 +15,9 @@ func TestAPersonsWordIsToldAsTheirs(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	const words = "resolved as accepted by ann: seen on phone"
 	m := server.MessageView{
-		ID: 27, What: `template "thanks"`, Phone: "447700900123", Trigger: "thanks", State: nudgewire.StateAccepted,
-		Status: nudgewire.StatusUntracked, Reason: words, AcceptedAt: &at, UpdatedAt: at,
-		Resolved: []server.ResolvedView{{As: nudgewire.ResolveAccepted, Words: words, At: at}},
+		ID: 27, What: `template "thanks"`, Phone: "447700900123", Trigger: "thanks", State: messaging.StateAccepted,
+		Status: messaging.StatusUntracked, Reason: words, AcceptedAt: &at, UpdatedAt: at,
+		Resolved: []server.ResolvedView{{As: messaging.ResolveAccepted, Words: words, At: at}},
 	}
 	told := func() string {
 		var out bytes.Buffer
@@ -37,12 +37,12 @@ func TestAPersonsWordIsToldAsTheirs(t *testing.T) {
 func TestTheClassOfTheServicesWordsIsTold(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	m := server.MessageView{
-		ID: 27, What: `template "offer"`, Phone: "447700900123", Trigger: "offer", State: nudgewire.StateAccepted, ServiceID: "9", AcceptedAt: &at, UpdatedAt: at,
+		ID: 27, What: `template "offer"`, Phone: "447700900123", Trigger: "offer", State: messaging.StateAccepted, ServiceID: "9", AcceptedAt: &at, UpdatedAt: at,
 		Attempts: []server.AttemptView{
-			{Number: 1, At: at, State: nudgewire.StateWaiting, Words: "frequency cap", Class: nudgewire.ErrorRecipientLimit},
-			{Number: 2, At: at, State: nudgewire.StateWaiting, Words: "busy"},
+			{Number: 1, At: at, State: messaging.StateWaiting, Words: "frequency cap", Class: messaging.ErrorRecipientLimit},
+			{Number: 2, At: at, State: messaging.StateWaiting, Words: "busy"},
 		},
-		Status: nudgewire.StatusFailed, FailedAt: &at, Error: "the user has unsubscribed", Class: nudgewire.ErrorOptOut,
+		Status: messaging.StatusFailed, FailedAt: &at, Error: "the user has unsubscribed", Class: messaging.ErrorOptOut,
 	}
 	var out bytes.Buffer
 	(&cli{streams: streams{out: &out, err: &out}}).tellMessage(m, "")
@@ -84,7 +84,7 @@ func TestWhatHoldsAMessageAndABlockAreTold(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
 	c := &cli{streams: streams{out: &out, err: &out}}
-	c.tellMessage(server.MessageView{ID: 27, State: nudgewire.StateWaiting, Attempt: 1, Held: `trigger "offer" is off`, CreatedAt: at, DueAt: at, UpdatedAt: at}, "")
+	c.tellMessage(server.MessageView{ID: 27, State: messaging.StateWaiting, Attempt: 1, Held: `trigger "offer" is off`, CreatedAt: at, DueAt: at, UpdatedAt: at}, "")
 	c.tell(server.StoryView{Block: &server.BlockView{At: at, Source: "by hand (Ann)", Reason: "rude\x1b[31m"}})
 	for _, want := range []string{"  planned\n", "\n  trigger \"offer\" is off\n", "  blocked since then, by hand (Ann): rude·[31m\n"} {
 		if !strings.Contains(out.String(), want) {

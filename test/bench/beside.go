@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
-	"github.com/nudgewire/nudgewire/triggers"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
 const (
@@ -62,7 +62,7 @@ func (l *lab) storeEvents(ctx context.Context, dir string, n int) (err error) {
 	errs := make(chan error, makers)
 	for maker := range makers {
 		all.Go(func() {
-			plans := make([]nudgewire.Plan, 0, storedAtOnce)
+			plans := make([]messaging.Plan, 0, storedAtOnce)
 			for from := maker * storedAtOnce; from < n; from += makers * storedAtOnce {
 				plans = plans[:0]
 				for i := from; i < min(from+storedAtOnce, n); i++ {
@@ -82,9 +82,9 @@ func (l *lab) storeEvents(ctx context.Context, dir string, n int) (err error) {
 
 // A likeness is what stored events are made of.
 type likeness struct {
-	event    nudgewire.Event
-	decision nudgewire.Decision
-	message  nudgewire.Message
+	event    messaging.Event
+	decision messaging.Decision
+	message  messaging.Message
 	serial   string // digits that stand in all that tells events apart
 }
 
@@ -108,29 +108,29 @@ func readLike(ctx context.Context, s *store.Store) (like likeness, err error) {
 }
 
 // plan is event i.
-func (like *likeness) plan(i int) nudgewire.Plan {
+func (like *likeness) plan(i int) messaging.Plan {
 	serial := fmt.Sprintf("%0*d", len(like.serial), storedFrom+i)
 	other := func(text string) string { return strings.ReplaceAll(text, like.serial, serial) }
 	e, d := like.event, like.decision
 	e.ID = 0
 	e.DedupeKey, e.ContentKey = "stored-"+serial, ""
-	e.Contact.Phone, e.Contact.SentAs = nudgewire.PhoneOf(other(string(e.Contact.Phone)))
+	e.Contact.Phone, e.Contact.SentAs = messaging.PhoneOf(other(string(e.Contact.Phone)))
 	e.Contact.ID, e.Contact.Email = other(e.Contact.ID), other(e.Contact.Email)
 	e.Cart.ID, e.Cart.URL, e.Cart.OtherIDs = other(e.Cart.ID), other(e.Cart.URL), []string{"token-" + serial}
 	e.Payload = bytes.ReplaceAll(e.Payload, []byte(like.serial), []byte(serial))
 	d.EventID, d.MessageID, d.Key = 0, 0, other(d.Key)
-	p := nudgewire.Proposal{Decision: d}
+	p := messaging.Proposal{Decision: d}
 	if i%5 == 0 {
-		p.Correlation = nudgewire.Correlation{Trigger: d.Trigger, Key: d.Key, Phone: e.Contact.Phone}
+		p.Correlation = messaging.Correlation{Trigger: d.Trigger, Key: d.Key, Phone: e.Contact.Phone}
 		p.EventAt = e.ReceivedAt
 		m := like.message
-		p.Message = nudgewire.Message{
+		p.Message = messaging.Message{
 			Trigger: m.Trigger, Phone: e.Contact.Phone, SentAs: e.Contact.SentAs, Category: m.Category, Send: m.Send, Config: m.Config,
 			Reason: "waits", DueAt: e.ReceivedAt.Add(365 * 24 * time.Hour), CreatedAt: e.ReceivedAt,
 		}
-		p.Decision.Outcome = nudgewire.Planned
+		p.Decision.Outcome = messaging.Planned
 	} else {
-		p.Decision.Outcome, p.Decision.Reason = nudgewire.Skipped, "cart.total >= 50 does not hold"
+		p.Decision.Outcome, p.Decision.Reason = messaging.Skipped, "cart.total >= 50 does not hold"
 	}
-	return nudgewire.Plan{Event: e, Proposals: []nudgewire.Proposal{p}}
+	return messaging.Plan{Event: e, Proposals: []messaging.Proposal{p}}
 }

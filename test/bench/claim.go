@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
-	"github.com/nudgewire/nudgewire/triggers"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
 const (
@@ -57,7 +57,7 @@ func claimContest(nodes int, bound float64) *contest {
 			for range claimTimes {
 				for i, s := range stores {
 					began := time.Now()
-					got, err := s.Claim(ctx, nudgewire.ClaimRequest{Owner: "bench", Now: began, Lease: time.Hour, Marketing: claimSize})
+					got, err := s.Claim(ctx, messaging.ClaimRequest{Owner: "bench", Now: began, Lease: time.Hour, Marketing: claimSize})
 					times[i] = append(times[i], time.Since(began))
 					if err == nil && len(got) != claimSize {
 						err = fmt.Errorf("a claim brought %d messages, want %d", len(got), claimSize)

@@ -14,9 +14,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A daemon is package app, once or more often over the same data: the first in this process, each other one in a process of its own.
@@ -74,11 +74,11 @@ func (w watch) observer() store.Observer {
 		w(what)
 	}
 	return store.Observer{
-		Accepted: func(_ nudgewire.Plan, r nudgewire.Receipt) {
-			say(len(r.Decisions) == 1 && r.Decisions[0].Outcome == nudgewire.Planned, planned)
+		Accepted: func(_ messaging.Plan, r messaging.Receipt) {
+			say(len(r.Decisions) == 1 && r.Decisions[0].Outcome == messaging.Planned, planned)
 		},
-		Finished: func(a nudgewire.Attempt) { say(a.State == nudgewire.StateAccepted && a.Message.Tracked(), sent) },
-		Polled:   func(p nudgewire.Poll) { say(p.Final && p.Status == nudgewire.StatusDelivered, delivered) },
+		Finished: func(a messaging.Attempt) { say(a.State == messaging.StateAccepted && a.Message.Tracked(), sent) },
+		Polled:   func(p messaging.Poll) { say(p.Final && p.Status == messaging.StatusDelivered, delivered) },
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // TestMain is a node, too: nodes are this program started anew.
@@ -87,7 +87,7 @@ func TestStoredEventsAreDataOfTheStore(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	for serial, want := range map[int]int{storedFrom: 1, storedFrom + 3*storedAtOnce + 6: 1, storedFrom + 3*storedAtOnce + 7: 0} {
-		events, err := s.Events(t.Context(), store.EventFilter{Phone: nudgewire.Phone(fmt.Sprint(phoneHead, serial))})
+		events, err := s.Events(t.Context(), store.EventFilter{Phone: messaging.Phone(fmt.Sprint(phoneHead, serial))})
 		if err != nil || len(events) != want {
 			t.Errorf("%d events of %d (%v)", len(events), serial, err)
 		}
@@ -105,17 +105,17 @@ func TestAHistoryIsDataOfTheStore(t *testing.T) {
 	if err := db.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	for _, id := range []nudgewire.MessageID{1, n / 2, n} {
+	for _, id := range []messaging.MessageID{1, n / 2, n} {
 		m, err := db.Message(t.Context(), id)
-		if err != nil || m.Status != nudgewire.StatusDelivered {
+		if err != nil || m.Status != messaging.StatusDelivered {
 			t.Errorf("message %d: %+v, %v", id, m, err)
 		}
-		e, err := db.Event(t.Context(), nudgewire.EventID(id))
+		e, err := db.Event(t.Context(), messaging.EventID(id))
 		if err != nil || e.Cart.Items[0].Title != "Brass lantern, large" {
 			t.Errorf("event %d: %+v, %v", id, e, err)
 		}
 	}
-	if _, err := db.Message(t.Context(), n+1); !errors.Is(err, nudgewire.ErrNotFound) {
+	if _, err := db.Message(t.Context(), n+1); !errors.Is(err, messaging.ErrNotFound) {
 		t.Errorf("a message beyond the last: %v", err)
 	}
 }
@@ -132,14 +132,14 @@ func TestDueMessagesLieBesideFinishedOnes(t *testing.T) {
 		t.Error(err)
 	}
 	total := 0
-	for state, want := range map[nudgewire.State]int{nudgewire.StateAccepted: finished + 1, nudgewire.StateWaiting: claimSize * claimTimes} {
+	for state, want := range map[messaging.State]int{messaging.StateAccepted: finished + 1, messaging.StateWaiting: claimSize * claimTimes} {
 		got, err := db.Messages(t.Context(), store.MessageFilter{State: state, Limit: 1_000_000})
 		if err != nil || len(got) != want {
 			t.Errorf("%d messages are %s, want %d; %v", len(got), state, want, err)
 		}
 		total += len(got)
 	}
-	due, err := db.Claim(t.Context(), nudgewire.ClaimRequest{Owner: "test", Now: time.Now(), Lease: time.Minute, Marketing: total})
+	due, err := db.Claim(t.Context(), messaging.ClaimRequest{Owner: "test", Now: time.Now(), Lease: time.Minute, Marketing: total})
 	if err != nil || len(due) != claimSize*claimTimes {
 		t.Errorf("%d messages were due, want %d; %v", len(due), claimSize*claimTimes, err)
 	}

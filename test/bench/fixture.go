@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A fixture is stored data to measure over. The daemon itself makes the rows of one webhook, whose

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nudgewire/nudgewire/app"
+	"github.com/nudgewire/nudgewire/internal/app"
 )
 
 // A node is a daemon in a process of its own: this program, started anew with nodeArgument and the path of a config. It writes the

@@ -16,8 +16,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/nudgewire/nudgewire/app"
-	api "github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/app"
+	api "github.com/nudgewire/nudgewire/internal/server"
 )
 
 // mostPage is how long a page may take at the server, for 95 of 100.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // The rows of R must be those of webhooks that never came, or the server would do less than for a daemon.

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/app"
-	"github.com/nudgewire/nudgewire/sandbox"
-	"github.com/nudgewire/nudgewire/server"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 //go:embed shop.yaml
@@ -204,11 +204,11 @@ func (s *shop) play(acts ...act) {
 // onItsWay says that a message will be another one in a moment.
 func onItsWay(m *server.MessageView) bool {
 	switch m.State {
-	case nudgewire.StateSending:
+	case messaging.StateSending:
 		return true
-	case nudgewire.StateAccepted:
+	case messaging.StateAccepted:
 		return m.NextPollAt != nil
-	case nudgewire.StateWaiting:
+	case messaging.StateWaiting:
 		return m.DueAt.Before(time.Now()) && m.Held == ""
 	default:
 		return false
@@ -263,19 +263,19 @@ func (s *shop) live() {
 		order("to-resolve-all", "+447700900123", "Quinn", "23.00"),
 		order("to-resolve-all-too", "+447700900123", "Quinn", "24.00"),
 	)
-	s.Facts.Run["doubt"] = s.run("club-news", nudgewire.RunPartial)
+	s.Facts.Run["doubt"] = s.run("club-news", messaging.RunPartial)
 	s.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: http.StatusUnprocessableEntity, Endpoints: []string{"create-with-csv"}})
-	s.Facts.Run["failed"] = s.run("flash-news", nudgewire.RunFailed)
+	s.Facts.Run["failed"] = s.run("flash-news", messaging.RunFailed)
 	s.service.SetFaults(sandbox.Faults{})
 	if status := s.post(cart("forged", "+447700900199", "Mallory", "500.00"), "a guess"); status != http.StatusUnauthorized {
 		s.t.Fatalf("a forged webhook is answered %d", status)
 	}
 	for _, job := range []string{"spring-news", "birthday"} {
-		s.Facts.Run[job] = s.run(job, nudgewire.RunDone, nudgewire.RunPartial)
+		s.Facts.Run[job] = s.run(job, messaging.RunDone, messaging.RunPartial)
 	}
-	s.Facts.Run["approve"] = s.run("spring-news", nudgewire.RunAwaiting)
-	s.Facts.Run["pause"] = s.run("winter-news", nudgewire.RunAwaiting)
-	s.Facts.Run["later"] = s.run("autumn-news", nudgewire.RunAwaiting)
+	s.Facts.Run["approve"] = s.run("spring-news", messaging.RunAwaiting)
+	s.Facts.Run["pause"] = s.run("winter-news", messaging.RunAwaiting)
+	s.Facts.Run["later"] = s.run("autumn-news", messaging.RunAwaiting)
 	for name, role := range map[string]server.Role{"ann": server.RoleOperator, "bob": server.RoleViewer} {
 		if _, err := s.ask.AddUser(s.t.Context(), server.UserRequest{Name: name, Role: role}); err != nil {
 			s.t.Fatalf("add %s: %v", name, err)
@@ -284,7 +284,7 @@ func (s *shop) live() {
 	if _, err := s.ask.DisableUser(s.t.Context(), "ann"); err != nil {
 		s.t.Fatalf("disable ann: %v", err)
 	}
-	for _, h := range []server.HaltRequest{{Scope: nudgewire.ScopeTrigger, Name: "vip", Reason: "the offer is being rewritten"}} {
+	for _, h := range []server.HaltRequest{{Scope: messaging.ScopeTrigger, Name: "vip", Reason: "the offer is being rewritten"}} {
 		if _, err := s.ask.Halt(s.t.Context(), h); err != nil {
 			s.t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func (s *shop) live() {
 }
 
 // run runs a job until it is in one of the states, and gives its number.
-func (s *shop) run(job string, until ...nudgewire.RunState) int {
+func (s *shop) run(job string, until ...messaging.RunState) int {
 	s.t.Helper()
 	r, err := s.ask.RunJob(s.t.Context(), job, server.RunOrder{})
 	if err != nil {

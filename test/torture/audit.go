@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
 	"github.com/nudgewire/nudgewire/internal/mask"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // grace is how long after the answer to an order, a block or a halt a request may still
@@ -39,7 +39,7 @@ type Report struct {
 	Runs       int                     `json:"runs"`           // campaigns begun by hand
 	Slots      int                     `json:"slots"`          // of the job that fires each minute
 	Uploads    int                     `json:"uploads"`
-	States     map[nudgewire.State]int `json:"states"` // of all messages at the end
+	States     map[messaging.State]int `json:"states"` // of all messages at the end
 	Violations []string                `json:"violations"`
 }
 
@@ -54,7 +54,7 @@ func (r *round) unfinished(ctx context.Context) (what string, err error) {
 	if err != nil {
 		return "", err
 	}
-	waiting, err := r.daemons[0].messages(ctx, nudgewire.StateWaiting)
+	waiting, err := r.daemons[0].messages(ctx, messaging.StateWaiting)
 	if err != nil {
 		return "", err
 	}
@@ -64,8 +64,8 @@ func (r *round) unfinished(ctx context.Context) (what string, err error) {
 	if err != nil {
 		return "", err
 	}
-	runs = slices.DeleteFunc(runs, func(r nudgewire.Run) bool { // as messages that a rule put off
-		return r.State == nudgewire.RunUploading && r.Waits == nudgewire.WaitQuietHours && r.WaitUntil.After(time.Now().Add(soon))
+	runs = slices.DeleteFunc(runs, func(r messaging.Run) bool { // as messages that a rule put off
+		return r.State == messaging.RunUploading && r.Waits == messaging.WaitQuietHours && r.WaitUntil.After(time.Now().Add(soon))
 	})
 	slots, err := slotsOf(ctx, s)
 	if err != nil {
@@ -110,18 +110,18 @@ func slotsOf(ctx context.Context, s *store.Store) (map[string]int, error) {
 const soon = 3 * time.Second
 
 // heldBack are those of what waits that a rule put off until then or later, and the steps behind them.
-func heldBack(waiting []store.MessageStory, then time.Time) map[nudgewire.MessageID]bool {
-	held := map[nudgewire.MessageID]bool{}
+func heldBack(waiting []store.MessageStory, then time.Time) map[messaging.MessageID]bool {
+	held := map[messaging.MessageID]bool{}
 	for i := range waiting {
 		d := &waiting[i]
 		n := len(d.Verdicts)
-		if n > 0 && d.Verdicts[n-1].Rule != nudgewire.RuleOnChange && d.Verdicts[n-1].Action == nudgewire.DeferSend && d.Verdicts[n-1].Until.Equal(d.DueAt) && d.DueAt.After(then) {
+		if n > 0 && d.Verdicts[n-1].Rule != messaging.RuleOnChange && d.Verdicts[n-1].Action == messaging.DeferSend && d.Verdicts[n-1].Until.Equal(d.DueAt) && d.DueAt.After(then) {
 			held[d.ID] = true
 		}
 	}
 	type matter struct {
 		trigger, key string
-		phone        nudgewire.Phone
+		phone        messaging.Phone
 	}
 	of := func(d *store.MessageStory) matter { return matter{d.Trigger, d.Key, d.Phone} }
 	first := map[matter]int{}
@@ -139,8 +139,8 @@ func heldBack(waiting []store.MessageStory, then time.Time) map[nudgewire.Messag
 }
 
 // mayLack reports whether a message need not have been taken: it may have been, or a rule put it off until after the end.
-func (r *round) mayLack(d *nudgewire.Message) bool {
-	return d.State == nudgewire.StateInDoubt || d.State == nudgewire.StateWaiting && r.held[d.ID]
+func (r *round) mayLack(d *messaging.Message) bool {
+	return d.State == messaging.StateInDoubt || d.State == messaging.StateWaiting && r.held[d.ID]
 }
 
 // audit holds the ledger, the shop's memory and the service's against each other.
@@ -149,10 +149,10 @@ func (r *round) audit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ledger := map[call]*nudgewire.Message{}
-	r.report.States = map[nudgewire.State]int{}
-	r.claimed = map[nudgewire.MessageID]time.Time{}
-	all := []*nudgewire.Message{}
+	ledger := map[call]*messaging.Message{}
+	r.report.States = map[messaging.State]int{}
+	r.claimed = map[messaging.MessageID]time.Time{}
+	all := []*messaging.Message{}
 	r.report.Doubts, r.report.MaxDoubts = doubtsOfKills(rows)
 	for i := range rows {
 		d := &rows[i].Message
@@ -165,7 +165,7 @@ func (r *round) audit(ctx context.Context) error {
 		case !unsent(d): // what was cancelled or dropped may be queued anew by another event
 			r.violate("%s: messages %d and %d for one matter", c, other.ID, d.ID)
 		}
-		if d.State == nudgewire.StateInDoubt {
+		if d.State == messaging.StateInDoubt {
 			r.report.InDoubt++
 			if !r.service.saw(c, time.Time{}) {
 				r.report.Unasked++
@@ -213,7 +213,7 @@ func doubtsOfKills(rows []store.MessageStory) (all, most int) {
 	of := map[string]int{}
 	for i := range rows {
 		for _, a := range rows[i].Attempts {
-			if a.State == nudgewire.StateInDoubt && strings.HasPrefix(a.Reason, "the daemon ended") {
+			if a.State == messaging.StateInDoubt && strings.HasPrefix(a.Reason, "the daemon ended") {
 				all++
 				of[a.Owner]++
 				most = max(most, of[a.Owner])
@@ -232,17 +232,17 @@ func lastOwner(d *store.MessageStory) string {
 }
 
 // unsent reports whether a message ended without a call that may have been taken.
-func unsent(d *nudgewire.Message) bool {
-	return d.State == nudgewire.StateCancelled || d.State == nudgewire.StateDropped
+func unsent(d *messaging.Message) bool {
+	return d.State == messaging.StateCancelled || d.State == messaging.StateDropped
 }
 
-func callOf(d *nudgewire.Message) call { return call{string(d.Phone), d.Send.Template} }
+func callOf(d *messaging.Message) call { return call{string(d.Phone), d.Send.Template} }
 
 func (c call) String() string { return c.template + " to " + mask.Number(c.phone) }
 
 // auditReminder: at most once, not after the order or the block, and not without a reason
 // missing.
-func (r *round) auditReminder(c *customer, d *nudgewire.Message) {
+func (r *round) auditReminder(c *customer, d *messaging.Message) {
 	taken := r.service.accepted(call{c.phone(), reminder})
 	r.auditTaken(c, reminder, d, taken, 1)
 	switch {
@@ -255,7 +255,7 @@ func (r *round) auditReminder(c *customer, d *nudgewire.Message) {
 }
 
 // auditThanks: once for each order; as often as most says where it is sent again in doubt.
-func (r *round) auditThanks(c *customer, d *nudgewire.Message, template string, most int) {
+func (r *round) auditThanks(c *customer, d *messaging.Message, template string, most int) {
 	taken := r.service.accepted(call{c.phone(), template})
 	r.auditTaken(c, template, d, taken, most)
 	_, blocked := r.blocked[c.phone()]
@@ -269,7 +269,7 @@ func (r *round) auditThanks(c *customer, d *nudgewire.Message, template string, 
 }
 
 // auditTaken holds the ledger's word on a message against the service's.
-func (r *round) auditTaken(c *customer, template string, d *nudgewire.Message, taken []time.Time, most int) {
+func (r *round) auditTaken(c *customer, template string, d *messaging.Message, taken []time.Time, most int) {
 	r.report.Messages += len(taken)
 	if len(taken) > most {
 		r.violate("customer %d: %s was taken %d times", c.number, template, len(taken))
@@ -281,11 +281,11 @@ func (r *round) auditTaken(c *customer, template string, d *nudgewire.Message, t
 		return
 	}
 	switch d.State {
-	case nudgewire.StateAccepted:
+	case messaging.StateAccepted:
 		if len(taken) == 0 {
 			r.violate("customer %d: message %d is accepted, and the service never took it", c.number, d.ID)
 		}
-	case nudgewire.StateInDoubt: // taken or not
+	case messaging.StateInDoubt: // taken or not
 	default:
 		if len(taken) > 0 {
 			r.violate("customer %d: message %d is %s (%s), and the service took it", c.number, d.ID, d.State, d.Reason)
@@ -293,7 +293,7 @@ func (r *round) auditTaken(c *customer, template string, d *nudgewire.Message, t
 	}
 }
 
-func idOf(d *nudgewire.Message) nudgewire.MessageID {
+func idOf(d *messaging.Message) messaging.MessageID {
 	if d == nil {
 		return 0
 	}
@@ -308,7 +308,7 @@ func (r *round) auditEvents(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	stored := map[string]int{}
-	for before := nudgewire.EventID(0); ; {
+	for before := messaging.EventID(0); ; {
 		rows, err := s.Events(ctx, store.EventFilter{Limit: 1000, Before: before})
 		if err != nil {
 			return err
@@ -383,9 +383,9 @@ func (r *round) auditRuns(ctx context.Context) (err error) {
 			switch {
 			case n > 1:
 				r.violate("part %d of run %d was taken %d times", p.Number, p.RunID, n)
-			case p.State == nudgewire.PartAccepted && n == 0:
+			case p.State == messaging.PartAccepted && n == 0:
 				r.violate("part %d of run %d is accepted, and the service never took it", p.Number, p.RunID)
-			case p.State != nudgewire.PartAccepted && p.State != nudgewire.PartInDoubt && n > 0:
+			case p.State != messaging.PartAccepted && p.State != messaging.PartInDoubt && n > 0:
 				r.violate("part %d of run %d is %s, and the service took it", p.Number, p.RunID, p.State)
 			}
 		}

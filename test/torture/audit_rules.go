@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Quiet hours and limits are asked in the commit that claims a message, with the time that the ledger keeps of the claim, and are held
@@ -17,7 +17,7 @@ import (
 // against the times of arrival, with grace.
 
 // auditRules holds the arrivals of one customer against what its phone may get.
-func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Message) {
+func (r *round) auditRules(c *customer, ledger map[call]*messaging.Message) {
 	type arrival struct {
 		template string
 		at       time.Time
@@ -70,7 +70,7 @@ func (r *round) auditRules(c *customer, ledger map[call]*nudgewire.Message) {
 }
 
 // claimedAt is when a message was claimed that came at a time; that time where the ledger has no message, which auditTaken tells.
-func (r *round) claimedAt(d *nudgewire.Message, came time.Time) time.Time {
+func (r *round) claimedAt(d *messaging.Message, came time.Time) time.Time {
 	if d == nil {
 		return came
 	}
@@ -89,8 +89,8 @@ func (r *round) auditEnd(what, ended string, s span, claimed, came time.Time) {
 }
 
 // auditSequence: each step in its place, none after a stop, and none is missing whose conditions held.
-func (r *round) auditSequence(c *customer, ledger map[call]*nudgewire.Message) {
-	var of [3]*nudgewire.Message
+func (r *round) auditSequence(c *customer, ledger map[call]*messaging.Message) {
+	var of [3]*messaging.Message
 	var taken [3][]time.Time
 	var last time.Time // when the step before came
 	for i, template := range steps {
@@ -105,7 +105,7 @@ func (r *round) auditSequence(c *customer, ledger map[call]*nudgewire.Message) {
 			last = at
 		}
 	}
-	doubtful := func(i int) bool { return of[i] != nil && of[i].State == nudgewire.StateInDoubt }
+	doubtful := func(i int) bool { return of[i] != nil && of[i].State == messaging.StateInDoubt }
 	switch {
 	case !c.wantsSequence() || of[0] == nil:
 	case len(taken[1]) > 0 && doubtful(0):
@@ -140,13 +140,13 @@ func (r *round) excused(c *customer) bool {
 }
 
 // auditOffer: it came, or the reason says why not; and no window of its rate had more than it has room for.
-func (r *round) auditOffer(ctx context.Context, c *customer, d *nudgewire.Message) error {
+func (r *round) auditOffer(ctx context.Context, c *customer, d *messaging.Message) error {
 	taken := r.service.accepted(call{c.phone(), offer})
 	doubtful, err := r.wasInDoubt(ctx, d)
 	if err != nil {
 		return err
 	}
-	if d != nil && d.State == nudgewire.StateDropped && doubtful {
+	if d != nil && d.State == messaging.StateDropped && doubtful {
 		r.report.Messages += len(taken) // it is let be
 		return nil
 	}
@@ -158,7 +158,7 @@ func (r *round) auditOffer(ctx context.Context, c *customer, d *nudgewire.Messag
 }
 
 // wasInDoubt reports whether an attempt of a message may have been taken.
-func (r *round) wasInDoubt(ctx context.Context, d *nudgewire.Message) (was bool, err error) {
+func (r *round) wasInDoubt(ctx context.Context, d *messaging.Message) (was bool, err error) {
 	if d == nil {
 		return false, nil
 	}
@@ -168,7 +168,7 @@ func (r *round) wasInDoubt(ctx context.Context, d *nudgewire.Message) (was bool,
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	story, err := s.MessageStory(ctx, d.ID)
-	return slices.ContainsFunc(story.Attempts, func(a nudgewire.Attempt) bool { return a.State == nudgewire.StateInDoubt }), err
+	return slices.ContainsFunc(story.Attempts, func(a messaging.Attempt) bool { return a.State == messaging.StateInDoubt }), err
 }
 
 // auditRate: windows of a rate follow each other, so a time touches one more of them than fit in it, and a part of another.
@@ -207,7 +207,7 @@ func (r *round) auditPace() {
 const perSecond = 20
 
 // auditHalts: nothing was claimed while everything was halted.
-func (r *round) auditHalts(all []*nudgewire.Message) {
+func (r *round) auditHalts(all []*messaging.Message) {
 	for _, d := range all {
 		for _, s := range r.halts {
 			if at := r.claimed[d.ID]; s.holds(at) {
@@ -218,10 +218,10 @@ func (r *round) auditHalts(all []*nudgewire.Message) {
 }
 
 // auditReasons: whatever did not leave says why.
-func (r *round) auditReasons(all []*nudgewire.Message) {
+func (r *round) auditReasons(all []*messaging.Message) {
 	for _, d := range all {
 		r.report.States[d.State]++
-		if d.State != nudgewire.StateAccepted && d.Reason == "" {
+		if d.State != messaging.StateAccepted && d.Reason == "" {
 			r.violate("message %d is %s, and does not say why", d.ID, d.State)
 		}
 	}

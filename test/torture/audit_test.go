@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // Each audit is shown once what it is there to find, in a made-up memory of the shop and the service, and once the
@@ -20,7 +20,7 @@ func TestAuditsBite(t *testing.T) {
 	tests := map[string]struct {
 		customer customer
 		taken    taken
-		ledger   map[string]*nudgewire.Message
+		ledger   map[string]*messaging.Message
 		silent   []span
 		claimed  map[string]float64 // by template, seconds; where the message came else
 		want     string             // within the only violation; "" for none
@@ -48,28 +48,28 @@ func TestAuditsBite(t *testing.T) {
 		"a step after the reply":   {customer: customer{plan: writes, written: done(10)}, taken: taken{"first": {at(5)}, "second": {at(13)}}, want: "was claimed 3s after the reply"},
 		"a step past a doubt": {
 			customer: customer{number: 4}, taken: taken{"second": {at(5)}},
-			ledger: map[string]*nudgewire.Message{"first": {ID: 1, State: nudgewire.StateInDoubt}}, want: "step 1 is in doubt",
+			ledger: map[string]*messaging.Message{"first": {ID: 1, State: messaging.StateInDoubt}}, want: "step 1 is in doubt",
 		},
 		"the third without a doubt": {
 			customer: customer{number: 4}, taken: taken{"first": {at(3)}, "second": {at(5)}, "third": {at(7)}},
-			ledger: map[string]*nudgewire.Message{"first": {ID: 1, State: nudgewire.StateAccepted}}, want: "nothing was in doubt",
+			ledger: map[string]*messaging.Message{"first": {ID: 1, State: messaging.StateAccepted}}, want: "nothing was in doubt",
 		},
 		"a step is missing": {customer: customer{number: 4, cart: done(0)}, taken: taken{"second": {at(3)}, "third": {at(4)}}, want: "step 1 was not queued"},
 		"a step was dropped": {
 			customer: customer{number: 4, cart: done(0)}, taken: taken{"first": {at(3)}},
-			ledger: map[string]*nudgewire.Message{
-				"first": {ID: 1, State: nudgewire.StateAccepted}, "second": {ID: 2, State: nudgewire.StateDropped, Reason: "for fun"},
-				"third": {ID: 3, State: nudgewire.StateCancelled, Reason: "its conditions"},
+			ledger: map[string]*messaging.Message{
+				"first": {ID: 1, State: messaging.StateAccepted}, "second": {ID: 2, State: messaging.StateDropped, Reason: "for fun"},
+				"third": {ID: 3, State: messaging.StateCancelled, Reason: "its conditions"},
 			},
 			want: "step 2 is missing: message 2 is dropped: for fun",
 		},
 		"a step is held by a rule": {
 			customer: customer{number: 4, cart: done(0)},
-			ledger:   map[string]*nudgewire.Message{"first": {ID: 77, State: nudgewire.StateWaiting}},
+			ledger:   map[string]*messaging.Message{"first": {ID: 77, State: messaging.StateWaiting}},
 		},
 		"a step waits for nothing": {
 			customer: customer{number: 4, cart: done(0)}, taken: taken{"second": {at(3)}, "third": {at(4)}},
-			ledger: map[string]*nudgewire.Message{"first": {ID: 1, State: nudgewire.StateWaiting}, "second": {ID: 2, State: nudgewire.StateInDoubt}},
+			ledger: map[string]*messaging.Message{"first": {ID: 1, State: messaging.StateWaiting}, "second": {ID: 2, State: messaging.StateInDoubt}},
 			want:   "step 1 is missing: message 1 is waiting",
 		},
 	}
@@ -77,15 +77,15 @@ func TestAuditsBite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &tt.customer
 			r := madeUp(c)
-			r.silent, r.held = tt.silent, map[nudgewire.MessageID]bool{77: true}
-			ledger := map[call]*nudgewire.Message{}
+			r.silent, r.held = tt.silent, map[messaging.MessageID]bool{77: true}
+			ledger := map[call]*messaging.Message{}
 			for template, times := range tt.taken {
 				r.service.taken[call{c.phone(), template}] = times
 			}
-			r.claimed = map[nudgewire.MessageID]time.Time{}
+			r.claimed = map[messaging.MessageID]time.Time{}
 			for template, seconds := range tt.claimed {
 				r.claimed[9] = at(seconds)
-				ledger[call{c.phone(), template}] = &nudgewire.Message{ID: 9, State: nudgewire.StateAccepted}
+				ledger[call{c.phone(), template}] = &messaging.Message{ID: 9, State: messaging.StateAccepted}
 			}
 			for template, d := range tt.ledger {
 				r.claimed[d.ID] = at(-60) // when is not what these are about
@@ -127,8 +127,8 @@ func TestAuditsBite(t *testing.T) {
 	t.Run("while everything was halted", func(t *testing.T) {
 		for seconds, want := range map[float64]string{9.99: "", 10.01: "was claimed 10ms after everything was halted", 13.01: ""} {
 			r := madeUp(&customer{})
-			r.halts, r.claimed = []span{{at(10), at(13)}}, map[nudgewire.MessageID]time.Time{1: at(seconds)}
-			r.auditHalts([]*nudgewire.Message{{ID: 1}})
+			r.halts, r.claimed = []span{{at(10), at(13)}}, map[messaging.MessageID]time.Time{1: at(seconds)}
+			r.auditHalts([]*messaging.Message{{ID: 1}})
 			expect(t, r, want)
 		}
 	})
@@ -136,25 +136,25 @@ func TestAuditsBite(t *testing.T) {
 		for seconds, want := range map[float64]string{59.999: "", 60: "after quiet hours had begun", 119.999: "after quiet hours had begun", 120: ""} { // 12:01 is one of the odd minutes
 			c := &customer{number: 1}
 			r := madeUp(c)
-			r.claimed = map[nudgewire.MessageID]time.Time{1: at(seconds)}
+			r.claimed = map[messaging.MessageID]time.Time{1: at(seconds)}
 			r.nights = nightsOf(began, time.Minute)
 			r.service.taken[call{c.phone(), reminder}] = []time.Time{at(seconds + 5)} // it waited for the rate
-			r.auditRules(c, map[call]*nudgewire.Message{{c.phone(), reminder}: {ID: 1}})
+			r.auditRules(c, map[call]*messaging.Message{{c.phone(), reminder}: {ID: 1}})
 			expect(t, r, want)
 		}
 	})
 	t.Run("held is only what a rule put off until after the end", func(t *testing.T) {
-		verdict := func(action nudgewire.VerdictAction, until time.Time) []store.Verdict {
-			return []store.Verdict{{Verdict: nudgewire.Verdict{Action: action, Until: until}}}
+		verdict := func(action messaging.VerdictAction, until time.Time) []store.Verdict {
+			return []store.Verdict{{Verdict: messaging.Verdict{Action: action, Until: until}}}
 		}
 		held := heldBack([]store.MessageStory{
-			{Message: nudgewire.Message{ID: 1, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(9))},
-			{Message: nudgewire.Message{ID: 2, DueAt: at(9)}},
-			{Message: nudgewire.Message{ID: 3, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(4))},
-			{Message: nudgewire.Message{ID: 4, DueAt: at(2)}, Verdicts: verdict(nudgewire.DeferSend, at(2))},
-			{Message: nudgewire.Message{ID: 5, Key: "5", Step: 1, DueAt: at(9)}, Verdicts: verdict(nudgewire.DeferSend, at(9))},
-			{Message: nudgewire.Message{ID: 6, Key: "5", Step: 2, DueAt: at(9)}},
-			{Message: nudgewire.Message{ID: 7, Key: "7", Step: 2, DueAt: at(9)}},
+			{Message: messaging.Message{ID: 1, DueAt: at(9)}, Verdicts: verdict(messaging.DeferSend, at(9))},
+			{Message: messaging.Message{ID: 2, DueAt: at(9)}},
+			{Message: messaging.Message{ID: 3, DueAt: at(9)}, Verdicts: verdict(messaging.DeferSend, at(4))},
+			{Message: messaging.Message{ID: 4, DueAt: at(2)}, Verdicts: verdict(messaging.DeferSend, at(2))},
+			{Message: messaging.Message{ID: 5, Key: "5", Step: 1, DueAt: at(9)}, Verdicts: verdict(messaging.DeferSend, at(9))},
+			{Message: messaging.Message{ID: 6, Key: "5", Step: 2, DueAt: at(9)}},
+			{Message: messaging.Message{ID: 7, Key: "7", Step: 2, DueAt: at(9)}},
 		}, at(5))
 		if len(held) != 3 || !held[1] || !held[5] || !held[6] {
 			t.Errorf("held: %v", held)
@@ -180,10 +180,10 @@ func expect(t *testing.T, r *round, want string) {
 
 func TestDoubtsOfKillsAreThoseOfEachProcess(t *testing.T) {
 	doubt := func(owner, reason string) store.MessageStory {
-		return store.MessageStory{Attempts: []nudgewire.Attempt{{Owner: owner, State: nudgewire.StateInDoubt, Reason: reason}}}
+		return store.MessageStory{Attempts: []messaging.Attempt{{Owner: owner, State: messaging.StateInDoubt, Reason: reason}}}
 	}
 	resent := doubt("a:2", "the daemon ended during the call of attempt 1; it may have been sent")
-	resent.Attempts = append(resent.Attempts, nudgewire.Attempt{Owner: "a:3", State: nudgewire.StateAccepted})
+	resent.Attempts = append(resent.Attempts, messaging.Attempt{Owner: "a:3", State: messaging.StateAccepted})
 	rows := []store.MessageStory{
 		doubt("a:1", "the daemon ended with attempt 1 claimed, and whether its call had begun is not known; it may have been sent"),
 		resent, doubt("a:2", "the daemon ended during the call of attempt 2; it may have been sent"), doubt("a:2", "may have been taken: EOF"),

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/units"
-	"github.com/nudgewire/nudgewire/sandbox"
 )
 
 // sends are the endpoints that ask for a message, by the sandbox's names.
@@ -185,18 +185,18 @@ func (r *round) kill(ctx context.Context) error {
 		r.Say("SIGKILL of %s", filepath.Base(d.folder))
 		return d.start(ctx)
 	}
-	claimed, err := d.messages(ctx, nudgewire.StateSending)
+	claimed, err := d.messages(ctx, messaging.StateSending)
 	if err != nil {
 		return err
 	}
 	if err := d.start(ctx); err != nil {
 		return err
 	}
-	after, err := d.messages(ctx, nudgewire.StateInDoubt)
+	after, err := d.messages(ctx, messaging.StateInDoubt)
 	if err != nil {
 		return err
 	}
-	held := map[nudgewire.MessageID]bool{}
+	held := map[messaging.MessageID]bool{}
 	for i := range claimed {
 		held[claimed[i].ID] = true
 	}
@@ -368,7 +368,7 @@ func (r *round) goOn(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	runs, err := s.OpenRuns(ctx, "")
 	for i := range runs {
-		if runs[i].State == nudgewire.RunPaused {
+		if runs[i].State == messaging.RunPaused {
 			out, err := r.any().command(ctx, "jobs", "resume", strconv.FormatInt(int64(runs[i].ID), 10))
 			r.Say("run %d goes on: %v %s", runs[i].ID, err, firstLine(out))
 		}

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
-	"github.com/nudgewire/nudgewire/store"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A daemon is the program under test. One goroutine at a time uses it.
@@ -147,13 +147,13 @@ func (d *daemon) ledger(ctx context.Context) (*store.Store, error) {
 }
 
 // messages reads every message in a state; all of them for no state.
-func (d *daemon) messages(ctx context.Context, state nudgewire.State) (out []store.MessageStory, err error) {
+func (d *daemon) messages(ctx context.Context, state messaging.State) (out []store.MessageStory, err error) {
 	s, err := d.ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	for before := nudgewire.MessageID(0); ; {
+	for before := messaging.MessageID(0); ; {
 		rows, err := s.Messages(ctx, store.MessageFilter{State: state, Limit: 1000, Before: before})
 		if err != nil || len(rows) == 0 {
 			return out, err

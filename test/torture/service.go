@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nudgewire/nudgewire/sandbox"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
 )
 
 // A call is what one message asks of the service: customers have a phone each.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nudgewire/nudgewire"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Options say how long and how hard a round is.
@@ -57,8 +57,8 @@ type round struct {
 	mended   time.Time                         // nothing broke any more
 	halts    []span                            // when everything was halted
 	silent   []span                            // when extra had been turned off or removed
-	held     map[nudgewire.MessageID]bool      // that a rule had put off when the round ended
-	claimed  map[nudgewire.MessageID]time.Time // for the last time
+	held     map[messaging.MessageID]bool      // that a rule had put off when the round ended
+	claimed  map[messaging.MessageID]time.Time // for the last time
 }
 
 // Run plays one round and reports what it found. An error means that the round itself

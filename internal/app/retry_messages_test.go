@@ -1,0 +1,73 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// What the service rejected goes again once, and nothing else does.
+func TestRetryingMessagesThatWereRejected(t *testing.T) {
+	t.Parallel()
+	h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 0s", 1)})
+	f := h.service.Faults()
+	f.ErrorRate, f.Status = 1, 400
+	h.service.SetFaults(f)
+	for i, c := range []string{"c0", "c1", "c2", "c3"} {
+		h.mustTake(h.shopify("checkouts/update", "", cart(c, phone(i), "60.00")))
+	}
+	h.eventually("all are rejected", func() bool {
+		n := 0
+		for _, m := range h.messages() {
+			if m.Trigger == "reminder" && m.State == messaging.StateRejected {
+				n++
+			}
+		}
+		return n == 4
+	})
+	h.service.SetFaults(sandbox.Faults{})
+	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
+		t.Fatal(err)
+	}
+	h.mustTake(h.shopify("orders/create", "", order("c2", phone(2), "60.00")))
+	h.mustTake(h.shopify("checkouts/update", "", cart("c3", phone(3), "61.00"))) // its matter goes on by itself
+	h.eventually("the later cart leaves", func() bool { return h.service.Accepted(phone(3)[1:]) == 1 })
+
+	by := server.BulkRequest{State: "rejected", Trigger: "reminder", DryRun: true}
+	retry := func(want int64) server.BulkView {
+		t.Helper()
+		v, err := h.ask.RetryMany(t.Context(), by)
+		if err != nil || v.Count != want {
+			t.Fatalf("retry (dry run %v): %+v, %v; want %d", by.DryRun, v, err, want)
+		}
+		return v
+	}
+	if v := retry(1); len(v.Stay) != 3 {
+		t.Errorf("what does not go: %+v", v.Stay)
+	}
+	h.edit(sends, stops["off"])
+	h.reload()
+	retry(0)
+	h.edit(stops["off"], sends)
+	h.reload()
+	by.DryRun = false
+	retry(1)
+	retry(0)
+	h.eventually("it leaves", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
+	stories, err := h.ask.Why(t.Context(), phone(0), 10)
+	if err != nil || len(stories) != 1 || len(stories[0].Messages) != 2 {
+		t.Errorf("why tells %+v, %v", stories, err)
+	}
+	for i, want := range []int{1, 0, 1, 1} { // the third ordered, and its thanks left
+		if n := h.service.Accepted(phone(i)[1:]); n != want {
+			t.Errorf("%d messages to the phone %d, want %d", n, i, want)
+		}
+	}
+	by.State = "accepted"
+	if _, err := h.ask.RetryMany(t.Context(), by); err == nil || !strings.Contains(err.Error(), `state "accepted": want rejected, failed or dropped`) {
+		t.Errorf("retry of what was accepted: %v", err)
+	}
+}

@@ -1,0 +1,198 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/console"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// halting are operations that count what they are asked for.
+type halting struct {
+	console.Operations
+	n *int
+}
+
+func (h halting) Halt(ctx context.Context, _ server.HaltRequest) ([]messaging.Hold, error) {
+	*h.n++
+	return nil, ctx.Err()
+}
+
+// What came of a form is told to whoever sent it, and to nobody else who knows its word.
+func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
+	n := 0
+	r := newRoom(t, false, halting{n: &n})
+	as := func(name string) *http.Cookie {
+		link := r.link(t, server.Process(name), server.LinkRequest{})
+		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
+		return res.Cookies()[0]
+	}
+	ann, bob := as("ann"), as("bob")
+	form := url.Values{"scope": {"all"}, "once": {"word"}, "sure": {"yes"}, "back": {"/people"}}
+	for range 2 {
+		if res, _ := r.do(t, http.MethodPost, "/do/halt", form, ann); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/people?said=word" {
+			t.Fatalf("halting leads to %d %s", res.StatusCode, res.Header.Get("Location"))
+		}
+	}
+	if n != 1 {
+		t.Errorf("it was halted %d times", n)
+	}
+	if _, page := r.do(t, http.MethodGet, "/people?said=word", nil, ann); !strings.Contains(page, "Everything is halted.") || strings.Contains(page, "said=word") {
+		t.Errorf("ann is told %s", page)
+	}
+	if _, page := r.do(t, http.MethodGet, "/people?said=word", nil, bob); strings.Contains(page, "halted") {
+		t.Errorf("bob is told %s", page)
+	}
+	if _, page := r.do(t, http.MethodPost, "/do/halt", form, bob); n != 2 {
+		t.Errorf("bob's own halt was not done: %s", page)
+	}
+	r.now = r.now.Add(time.Hour) // words are forgotten in the end
+	for i := range 2010 {
+		r.now = r.now.Add(time.Millisecond)
+		form.Set("once", "w"+strconv.Itoa(i))
+		r.do(t, http.MethodPost, "/do/halt", form, ann)
+	}
+	if _, page := r.do(t, http.MethodGet, "/people?said=w0", nil, ann); strings.Contains(page, "Everything is halted.") {
+		t.Error("every word is kept")
+	}
+}
+
+// retrying are operations that note what was to be retried.
+type retrying struct {
+	console.Operations
+	asked *[]server.BulkRequest
+}
+
+func (r retrying) RetryMany(_ context.Context, in server.BulkRequest) (v server.BulkView, err error) {
+	*r.asked = append(*r.asked, in)
+	return v, nil
+}
+
+// A form whose number was broken is about nothing. Without a number it is about all that match.
+func TestABrokenNumberIsNotEverything(t *testing.T) {
+	var asked []server.BulkRequest
+	r := newRoom(t, false, retrying{asked: &asked})
+	ann := r.signIn(t)
+	for text, want := range map[string]messaging.MessageID{"": 0, "12": 12, "12x": -1, "0": -1, "-4": -1, "99999999999999999999": -1} {
+		asked = nil
+		r.do(t, http.MethodPost, "/do/retry", url.Values{"id": {text}, "state": {"failed"}, "sure": {"yes"}}, ann)
+		if len(asked) != 1 || asked[0].Message != want {
+			t.Errorf("%q asks for %+v, want message %d", text, asked, want)
+		}
+	}
+}
+
+// What a list was narrowed by narrows what is done to all of it, too.
+func TestTheFiltersOfTheListNarrowWhatIsRetried(t *testing.T) {
+	var asked []server.BulkRequest
+	r := newRoom(t, false, retrying{asked: &asked})
+	f := url.Values{
+		"phone": {"+447700900123"}, "trigger": {"welcome"}, "template": {"hello"}, "account": {"api"}, "state": {"failed"}, "class": {"no_points"}, "since": {"2026-11-25T10:00:00Z"},
+	}
+	_, page := r.do(t, http.MethodPost, "/do/retry", f, r.signIn(t))
+	want := server.BulkRequest{
+		Phone: "+447700900123", Trigger: "welcome", Template: "hello", Account: "api", State: "failed", Class: "no_points", Since: time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC), DryRun: true,
+	}
+	if len(asked) != 1 || asked[0] != want {
+		t.Errorf("asked for %+v, want %+v", asked, want)
+	}
+	for _, words := range []string{"By the template hello.", "With an error of the class no_points."} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the question does not say %q", words)
+		}
+	}
+}
+
+func TestWhatIsNoActionSaysSo(t *testing.T) {
+	r := newRoom(t, false, broken{})
+	if res, _ := r.do(t, http.MethodPost, "/do/nothing", url.Values{}, r.signIn(t)); res.StatusCode != http.StatusNotFound {
+		t.Errorf("no action is answered %d", res.StatusCode)
+	}
+	if res, _ := r.do(t, http.MethodPost, "/do/halt", url.Values{"sure": {"yes"}}); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a stranger's halt is answered %d", res.StatusCode)
+	}
+}
+
+// knowing are operations that know message 7, which the service calls 5f-1, and event 9.
+type knowing struct{ console.Operations }
+
+func (knowing) Message(_ context.Context, id string) (server.MessageView, error) {
+	if id == "7" || id == "5f-1" {
+		return server.MessageView{ID: 7}, nil
+	}
+	return server.MessageView{}, &server.Error{Status: http.StatusNotFound, Words: "no message"}
+}
+
+func (knowing) Event(_ context.Context, id messaging.EventID) (v server.StoryView, err error) {
+	if id != 9 {
+		return v, &server.Error{Status: http.StatusNotFound, Words: "no event"}
+	}
+	v.Event.ID = 9
+	return v, nil
+}
+
+func (knowing) FindContacts(_ context.Context, text string) (found []messaging.FoundContact, err error) {
+	switch text {
+	case "river", "#1001":
+		found = []messaging.FoundContact{{Phone: "447700900123", Name: "Ada River", By: "name"}}
+	}
+	return found, nil
+}
+
+func TestWhatIsTypedIsFound(t *testing.T) {
+	r := newRoom(t, false, knowing{})
+	cookie := r.signIn(t)
+	for text, want := range map[string]string{
+		"+44 7700 900123": "/people?find=%2B44+7700+900123", "07700900123": "/people?find=07700900123", "7": "/messages/7", "5f-1": "/messages/7", "9": "/events/9",
+		"event 12": "/events/12", "river": "/people?find=river", "#1001": "/people?find=%231001", "e12": "/events/12", "m 3": "/messages/3", "Run 4": "/runs/4", "8": "", "": "", "//evil.example": "", "<b>": "", "event -1": "",
+	} {
+		res, body := r.do(t, http.MethodGet, "/find?q="+url.QueryEscape(text), nil, cookie)
+		if want == "" {
+			if res.StatusCode != http.StatusNotFound || !strings.Contains(body, "Nothing is found by that.") {
+				t.Errorf("%q answers %d", text, res.StatusCode)
+			}
+			continue
+		}
+		if at := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || at != want {
+			t.Errorf("%q leads to %d %s, want %s", text, res.StatusCode, at, want)
+		}
+	}
+}
+
+// approving are operations with a run that two people have to approve.
+type approving struct {
+	console.Operations
+	state messaging.RunState
+}
+
+func (a approving) Run(context.Context, messaging.RunID) (server.RunView, error) {
+	return server.RunView{ID: 3, Job: "news", State: messaging.RunAwaiting, Tally: messaging.Tally{Kept: 1200}, Approvals: &server.ApprovalsView{Need: 2, Words: "0 of 2 approved"}}, nil
+}
+
+func (a approving) OrderRun(context.Context, messaging.RunID, string, server.RunOrder) (server.RunView, error) {
+	return server.RunView{ID: 3, Job: "news", State: a.state, Approvals: &server.ApprovalsView{Need: 2, Words: "1 of 2 approved: ann"}}, nil
+}
+
+// What is said of an approval is what it did: one of two lets nothing go.
+func TestOneApprovalOfTwoSaysSo(t *testing.T) {
+	for state, want := range map[messaging.RunState]string{
+		messaging.RunAwaiting: "which waits for more people: 1 of 2 approved: ann.", messaging.RunUploading: "was approved, and goes out now.",
+	} {
+		r := newRoom(t, false, approving{state: state})
+		cookie := r.signIn(t)
+		if _, page := r.do(t, http.MethodPost, "/do/approve", url.Values{"run": {"3"}, "back": {"/people"}}, cookie); !strings.Contains(page, "when 2 people approved it, to 1,200 phones") || strings.Contains(page, "at once") {
+			t.Errorf("it asks %s", page)
+		}
+		r.do(t, http.MethodPost, "/do/approve", url.Values{"run": {"3"}, "back": {"/people"}, "once": {"word"}, "sure": {"yes"}}, cookie)
+		if _, page := r.do(t, http.MethodGet, "/people?said=word", nil, cookie); !strings.Contains(page, want) {
+			t.Errorf("%s: it says %s", state, page)
+		}
+	}
+}

@@ -1,0 +1,390 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/triggers"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// Operations are what the pages ask. server.Client has them; the context says who asks.
+type Operations interface {
+	Status(ctx context.Context) (server.StatusView, error)
+	Events(ctx context.Context, q server.ListQuery) ([]server.EventView, error)
+	Event(ctx context.Context, id messaging.EventID) (server.StoryView, error)
+	RejectedRequests(ctx context.Context, q server.ListQuery) ([]server.RejectedRequestView, error)
+	Messages(ctx context.Context, q server.ListQuery) ([]server.MessageView, error)
+	Message(ctx context.Context, id string) (server.MessageView, error)
+	Why(ctx context.Context, phone string, limit int) ([]server.StoryView, error)
+	FindContacts(ctx context.Context, text string) ([]messaging.FoundContact, error)
+	Contact(ctx context.Context, phone string) (server.ContactView, error)
+	Jobs(ctx context.Context) ([]server.JobView, error)
+	Runs(ctx context.Context, q server.ListQuery) ([]server.RunView, error)
+	Run(ctx context.Context, id messaging.RunID) (server.RunView, error)
+	Calendar(ctx context.Context) ([]server.DueDayView, error)
+	Report(ctx context.Context, q server.ReportQuery) (server.ReportView, error)
+	Forecast(ctx context.Context, job string) (server.ForecastView, error)
+	Connectors(ctx context.Context) ([]server.ConnectorView, error)
+	Config(ctx context.Context) (server.ConfigView, error)
+	Try(ctx context.Context, in server.TryRequest) (server.TryView, error)
+	ReplayEvents(ctx context.Context, in server.ReplayEventsRequest) (server.ReplayedEvents, error)
+
+	Cancel(ctx context.Context, id messaging.MessageID, reason string) (server.MessageView, error)
+	Resolve(ctx context.Context, id messaging.MessageID, how messaging.Resolution, reason string) (server.MessageView, error)
+	CancelMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
+	RetryMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
+	ResolveMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
+
+	Halt(ctx context.Context, r server.HaltRequest) ([]messaging.Hold, error)
+	Resume(ctx context.Context, r server.HaltRequest) ([]messaging.Hold, error)
+	Changes(ctx context.Context, printed string) ([]server.RuleChange, error)
+	Reload(ctx context.Context) (server.DaemonView, error)
+
+	RunJob(ctx context.Context, job string, o server.RunOrder) (server.RunView, error)
+	OrderRun(ctx context.Context, id messaging.RunID, word string, o server.RunOrder) (server.RunView, error)
+	ForecastRetry(ctx context.Context, id messaging.RunID, o server.RunOrder) (server.RetryView, error)
+	ResolvePart(ctx context.Context, id messaging.RunID, number int, w server.PartWord) (server.RunView, error)
+	Rows(ctx context.Context, id messaging.RunID, each func(*server.RowView) error) error
+
+	Block(ctx context.Context, r server.BlockRequest) (server.BlockAnswer, error)
+	Allow(ctx context.Context, phone string) (server.BlockView, error)
+	RecordConsents(ctx context.Context, r server.ConsentRequest) (server.ConsentAnswer, error)
+	Forget(ctx context.Context, r server.ForgetRequest) (server.ForgetAnswer, error)
+	Redactions(ctx context.Context) ([]server.RedactionView, error)
+	DecideRedaction(ctx context.Context, connector string, carryOut bool) (server.RedactionView, error)
+	ContactData(ctx context.Context, phone string) (server.DataView, error)
+
+	Audit(ctx context.Context, before int64, limit int) ([]server.AuditView, error)
+	VerifyAudit(ctx context.Context, known string) (server.ChainView, error)
+
+	Users(ctx context.Context) ([]server.UserView, error)
+	AddUser(ctx context.Context, in server.UserRequest) (server.UserView, error)
+	SetRole(ctx context.Context, name string, role server.Role) (server.UserView, error)
+	DisableUser(ctx context.Context, name string) (server.UserView, error)
+	EnableUser(ctx context.Context, name string) (server.UserView, error)
+	ResetUser(ctx context.Context, name string) (server.UserView, error)
+	RemoveUser(ctx context.Context, name string) (server.UserView, error)
+}
+
+var _ Operations = (*server.Client)(nil)
+
+// A Rule is a trigger of the config in use, as it is written and in sentences.
+type Rule struct {
+	Name      string
+	Mode      triggers.Mode
+	Summary   triggers.Summary
+	Sentences []triggers.Sentence
+	Source    yamlpos.Source
+}
+
+// Options are what a Console is made of.
+type Options struct {
+	Ask    Operations
+	Door   *server.SessionDoor     // who signs in, and who is
+	SignOn func() SignOn           // who else signs people in, by the config in use
+	Rules  func() []Rule           // of the config in use, in its order
+	Zone   func() *time.Location   // that times are shown in
+	Held   func() []messaging.Hold // what stops everything at present, first on every page; nil for nothing
+	Secure bool                    // browsers reach it by https only, so that cookies may say so
+	// Address is where a request comes from, for the limit of sign-ins that fail.
+	Address func(*http.Request) string
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+// A Console is the pages. It has no goroutine and nothing to stop.
+type Console struct {
+	Options
+	places, names attempts
+	provider      provider
+	once          idempotencyKeys
+
+	mu    sync.Mutex
+	pages *pages // for the zone of the last request
+}
+
+// New returns a Console.
+func New(o Options) *Console {
+	if o.Held == nil {
+		o.Held = func() []messaging.Hold { return nil }
+	}
+	return &Console{Options: o, once: idempotencyKeys{now: o.Now, by: map[onceKey]*done{}}}
+}
+
+// policy is what a browser may do with a page: show it with our style, run the scripts that are files of ours, which ask nobody else,
+// and post its forms back. Nothing that stands in a page is run.
+const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// headers go with every answer.
+var headers = map[string]string{
+	"Content-Security-Policy":      policy,
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Referrer-Policy":              "same-origin", // addresses may hold a phone
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"X-Robots-Tag":                 "noindex, nofollow",
+	"Cache-Control":                "no-store",
+}
+
+// A look makes the content of a page: its data, or an error that becomes a page.
+type look func(r *http.Request) (page, error)
+
+// Handler answers browsers. Every page but the sign-in wants to know who asks (server.WhoOf): by Session, or by a token.
+func (c *Console) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, do := range map[string]look{
+		"GET /{$}":                   c.overview,
+		"GET /events":                c.events,
+		"GET /events/rejected":       c.rejected,
+		"GET /events/{id}":           c.event,
+		"GET /messages":              c.messages,
+		"GET /messages/{id}":         c.message,
+		"GET /people":                c.people,
+		"GET /triggers":              c.triggers,
+		"GET /triggers/{name}":       c.trigger,
+		"GET /jobs":                  c.jobs,
+		"GET /jobs/{name}":           c.job,
+		"POST /jobs/{name}/forecast": c.forecast,
+		"GET /runs/{id}":             c.run,
+		"GET /config":                c.config,
+		"GET /playground":            c.playground,
+		"POST /playground":           c.playground,
+		"GET /system":                c.system,
+		"GET /audit":                 c.audit,
+		"POST /audit":                c.verifyAudit,
+		"GET " + usersPath:           c.users,
+		"POST " + usersPath:          c.addUser,
+
+		"POST " + usersPath + "/{user}/reset": c.resetUser,
+		"GET /account":                        c.account,
+		"/":                                   c.nowhere,
+	} {
+		mux.Handle(pattern, c.signedIn(do))
+	}
+	mux.HandleFunc("GET /sign-in", c.showSignIn)
+	mux.HandleFunc("POST /sign-in", c.signIn)
+	mux.HandleFunc("GET "+oidcPath, c.toProvider)
+	mux.HandleFunc("GET "+oidcCallback, c.fromProvider)
+	mux.Handle("POST /sign-out", c.signedOut())
+	mux.Handle("POST /do/{action}", c.act())
+	mux.HandleFunc("GET /find", c.find)
+	mux.Handle("GET /runs/{id}/rows.csv", c.file(c.rowsFile))
+	mux.Handle("GET /people/data.json", c.file(c.dataFile))
+	mux.HandleFunc("GET /set-up", c.showSetUp)
+	mux.HandleFunc("POST /set-up", c.setUp)
+	mux.Handle("POST /account/password", c.own(c.changePassword))
+	mux.Handle("POST /account/sign-out-elsewhere", c.own(c.signOutElsewhere))
+	c.userForms(mux)
+	mux.Handle("GET /report.csv", c.file(c.reportFile))
+	mux.Handle("GET /numbers.csv", c.file(c.numbersFile))
+	mux.Handle("GET /static/{file}", static)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range headers {
+			w.Header()[name] = []string{value}
+		}
+		if r.Body != nil {
+			most := int64(maxForm)
+			if r.URL.Path == "/playground" {
+				most = maxTried
+			}
+			r.Body = http.MaxBytesReader(w, r.Body, most)
+		}
+		if elsewhere(r) {
+			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: "another site asked for this", Hint: "open the page here, and try again"})
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// maxForm bounds what a browser posts: a link, or what an action is about.
+const maxForm = 4 << 10
+
+// A page is what a look found.
+type page struct {
+	Name  string // of its template
+	Title string
+	Here  string // the entry of the navigation that it belongs to
+	Data  any
+}
+
+// shown is what a template sees.
+type shown struct {
+	page
+	Who      server.Who
+	SignedIn bool
+	Phones   bool // whole phones are shown
+	Zone     string
+	Now      time.Time
+	Sections []section
+	Assets   *assets
+	Self     string           // path of the page, with its query
+	Held     []messaging.Hold // what stops everything
+	Said     *said            // what came of the form that led here; nil for nothing
+}
+
+// A section is an entry of the navigation.
+type section struct{ Name, Path string }
+
+var sections = []section{
+	{"Overview", "/"},
+	{"Events", "/events"},
+	{"Messages", "/messages"},
+	{"People", "/people"},
+	{"Triggers", "/triggers"},
+	{"Jobs", "/jobs"},
+	{"Playground", "/playground"},
+	{"Config", "/config"},
+	{"System", "/system"},
+}
+
+// signedIn lets in who is known, and sends everybody else to sign in.
+func (c *Console) signedIn(do look) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, known := server.WhoOf(r.Context()); !known {
+			c.askWho(w, r, http.StatusUnauthorized, signInPage{})
+			return
+		}
+		r = c.told(r)
+		found, err := do(r)
+		if err != nil {
+			c.refuse(w, r, err)
+			return
+		}
+		c.write(w, r, http.StatusOK, found)
+	})
+}
+
+type saidKey struct{}
+
+// told takes the word of a form that led to a page out of its address, and notes what came of that form.
+func (c *Console) told(r *http.Request) *http.Request {
+	word := r.URL.Query().Get("said")
+	if word == "" {
+		return r
+	}
+	words := c.once.of(r, word)
+	r = r.Clone(context.WithValue(r.Context(), saidKey{}, words))
+	if u, err := url.Parse(with(r.URL, "said", "")); err == nil {
+		r.URL = u
+	}
+	return r
+}
+
+// nowhere answers what no page is at.
+func (c *Console) nowhere(*http.Request) (page, error) {
+	return page{}, &server.Error{Status: http.StatusNotFound, Words: "there is no such page", Hint: "the navigation names those that there are"}
+}
+
+// An errorPage says what went wrong, and what to do.
+type errorPage struct {
+	Words, Hint string
+	Status      int
+}
+
+// refuse answers with an error as a page. What is no word of ours is written to the log alone.
+func (c *Console) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	e, ok := errors.AsType[*server.Error](err)
+	if !ok {
+		e = &server.Error{Status: http.StatusInternalServerError, Words: "the page could not be made", Hint: "the daemon's log says why"}
+		c.Log.Error("console", zap.String("page", r.Pattern), zap.Error(err))
+	}
+	title := "Something went wrong"
+	switch {
+	case e.Status == http.StatusNotFound:
+		title = "Not found"
+	case e.Status == http.StatusForbidden:
+		title = "Not allowed"
+	case e.Status < http.StatusInternalServerError:
+		title = "That could not be asked"
+	}
+	c.write(w, r, e.Status, page{Name: "error", Title: title, Data: errorPage{Words: sentence(e.Words), Hint: sentence(e.Hint), Status: e.Status}})
+}
+
+// sentence begins with a capital and ends with a point, unless it is none.
+func sentence(words string) string {
+	if words == "" {
+		return ""
+	}
+	words = capital(words)
+	if !strings.ContainsAny(words[len(words)-1:], ".!?") {
+		words += "."
+	}
+	return words
+}
+
+// capital begins words with a capital.
+func capital(words string) string {
+	first, n := utf8.DecodeRuneInString(words)
+	if n == 0 {
+		return words
+	}
+	return string(unicode.ToUpper(first)) + words[n:]
+}
+
+// write makes the page whole before it answers, so that a failure is an error and not half a page.
+func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p page) {
+	now := c.Now()
+	v := shown{page: p, Now: now, Sections: sections, Assets: static}
+	v.Who, v.SignedIn = server.WhoOf(r.Context())
+	v.Phones = v.Who.May(server.Phones)
+	v.Self = r.URL.RequestURI()
+	if v.SignedIn {
+		v.Held = c.Held()
+	}
+	v.Said, _ = r.Context().Value(saidKey{}).(*said)
+	all := c.templates()
+	v.Zone = all.zone.String()
+	var out bytes.Buffer
+	if err := all.render(&out, v); err != nil {
+		c.Log.Error("console", zap.String("page", p.Name), zap.Error(err))
+		http.Error(w, "the page could not be made; the daemon's log says why", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		// What steers the direction of a text or cannot be seen is no part of a page, whoever wrote it.
+		_, _ = io.WriteString(w, plain.Lines(out.String())) // whoever asked is gone
+	}
+}
+
+// templates are those for the zone of now.
+func (c *Console) templates() *pages {
+	zone := c.Zone()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pages == nil || c.pages.zone.String() != zone.String() {
+		c.pages = newPages(zone, c.Now)
+	}
+	return c.pages
+}
+
+// with is the address of this page with some of its query changed; "" takes a key out.
+func with(u *url.URL, changes ...string) string {
+	q := u.Query()
+	for i := 0; i+1 < len(changes); i += 2 {
+		q.Del(changes[i])
+		if changes[i+1] != "" {
+			q.Set(changes[i], changes[i+1])
+		}
+	}
+	out := url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: q.Encode()}
+	return out.String()
+}

@@ -1,0 +1,74 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// long has a message for each number up to newest; those of its marks are accepted.
+type long struct {
+	broken
+	newest int64
+	marks  []int64 // the newest first
+	asked  []server.ListQuery
+}
+
+func (l *long) Messages(_ context.Context, q server.ListQuery) (out []server.MessageView, _ error) {
+	l.asked = append(l.asked, q)
+	most := l.newest
+	if q.Before > 0 {
+		most = q.Before - 1
+	}
+	if q.State == "" {
+		if most > 0 {
+			out = append(out, server.MessageView{ID: messaging.MessageID(most)})
+		}
+		return out, nil
+	}
+	for _, id := range l.marks {
+		if id <= most && id >= q.DownTo && len(out) < q.Limit {
+			out = append(out, server.MessageView{ID: messaging.MessageID(id), State: messaging.StateAccepted})
+		}
+	}
+	return out, nil
+}
+
+func (l *long) Jobs(context.Context) ([]server.JobView, error) { return nil, nil }
+
+// Whoever asks for what few match is shown those among the newest, and looks at older ones by a link, until there are none.
+func TestAPageOfAListDoesNotWalkThroughEverything(t *testing.T) {
+	l := &long{newest: 120_000, marks: []int64{119_000, 60_500, 5}}
+	r := newRoom(t, false, l)
+	c := r.signIn(t)
+	path, pages := "/messages?state=accepted", 0
+	for _, want := range []string{"/messages/119000", "/messages/60500", "/messages/5"} {
+		res, body := r.do(t, http.MethodGet, path, nil, c)
+		if res.StatusCode != http.StatusOK || !strings.Contains(body, `href="`+want+`"`) || strings.Count(body, `href="/messages/`) != 1 {
+			t.Fatalf("%s: %d, want %s alone:\n%s", path, res.StatusCode, want, body)
+		}
+		for _, q := range l.asked {
+			if q.State != "" && q.DownTo == 0 && q.Before > 50_001 {
+				t.Errorf("%s asks without a bound: %+v", path, q)
+			}
+		}
+		l.asked = nil
+		pages++
+		older := strings.Contains(body, `rel="next"`)
+		if older != (pages < 3) {
+			t.Fatalf("%s leads further: %t", path, older)
+		}
+		if older {
+			head, _, _ := strings.Cut(body, `" rel="next"`)
+			path = strings.ReplaceAll(head[strings.LastIndex(head, `href="`)+len(`href="`):], "&amp;", "&")
+		}
+	}
+	// What an index knows is asked for whole.
+	if r.do(t, http.MethodGet, "/messages?state=rejected", nil, c); l.asked[0].DownTo != 0 || len(l.asked) != 1 {
+		t.Errorf("rejected ones are looked for as %+v", l.asked)
+	}
+}

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+type messagesPage struct {
+	list
+	Rows     []server.MessageView
+	From     string // the time that the list goes back to, "" for any
+	States   []string
+	Triggers []string
+	Accounts []string
+	Classes  []string
+}
+
+func (c *Console) messages(r *http.Request) (page, error) {
+	l, q, err := c.newList(r, "phone", "state", "trigger", "template", "account", "class")
+	if err != nil {
+		return page{}, err
+	}
+	q.Phone, q.State, q.Trigger, q.Account = l.Query.Get("phone"), l.Query.Get("state"), l.Query.Get("trigger"), l.Query.Get("account")
+	q.Template, q.Class = l.Query.Get("template"), l.Query.Get("class")
+	l.Export = exported("messages", q)
+	newest := func(q server.ListQuery) ([]int64, error) {
+		rows, err := c.Ask.Messages(r.Context(), q)
+		return idsOf(rows, messageNumber), err
+	}
+	if err := l.bounded(&q, newest); err != nil {
+		return page{}, err
+	}
+	rows, err := c.Ask.Messages(r.Context(), q)
+	if err != nil {
+		return page{}, err
+	}
+	v := messagesPage{list: l, From: from(q.Since), States: server.StateWords(), Classes: messaging.ErrorClassWords()}
+	v.Rows = cut(&v.list, r, rows, messageNumber)
+	if err := v.further(r, q, newest); err != nil {
+		return page{}, err
+	}
+	status, err := c.Ask.Status(r.Context())
+	if err != nil {
+		return page{}, err
+	}
+	jobs, err := c.Ask.Jobs(r.Context())
+	if err != nil {
+		return page{}, err
+	}
+	if d := status.Daemon; d != nil {
+		v.Triggers = append(v.Triggers, d.Triggers...)
+		for _, a := range d.Accounts {
+			v.Accounts = append(v.Accounts, a.Name)
+		}
+	}
+	for _, j := range jobs {
+		v.Triggers = append(v.Triggers, j.Name)
+	}
+	return page{Name: "messages", Title: "Messages", Here: "/messages", Data: v}, nil
+}
+
+func messageNumber(m *server.MessageView) int64 { return int64(m.ID) }
+
+// from is a time as a form hands it on; "" for none.
+func from(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Bulk reports whether what the list shows may hold messages in one of the states. The service said nothing of these, so none is of a class.
+func (v messagesPage) Bulk(states ...string) bool {
+	return len(v.Rows) > 0 && v.Query.Get("class") == "" && (v.Query.Get("state") == "" || slices.Contains(states, v.Query.Get("state")))
+}
+
+// Again reports whether what the list shows may go again.
+func (v messagesPage) Again() bool {
+	return len(v.Rows) > 0 && slices.Contains([]string{string(messaging.StateRejected), string(messaging.StateDropped), string(messaging.StatusFailed)}, v.Query.Get("state"))
+}
+
+type messagePage struct {
+	Message   server.MessageView
+	Timeline  []server.Moment
+	Decision  *server.DecisionView // that queued it; nil where none is kept
+	Unsaid    bool                 // it is not kept any more
+	EventKind string
+	Again     string // the state in which it surely did not arrive, so that it may go again; "" where it may not
+}
+
+func (c *Console) message(r *http.Request) (page, error) {
+	m, err := c.Ask.Message(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	v := messagePage{Message: m, Timeline: c.timeline(&m)}
+	switch {
+	case m.Run != 0: // goes again with its run
+	case m.State == messaging.StateRejected, m.State == messaging.StateDropped:
+		v.Again = string(m.State)
+	case m.Status == messaging.StatusFailed:
+		v.Again = string(m.Status)
+	}
+	if m.EventID != 0 {
+		story, err := c.Ask.Event(r.Context(), m.EventID)
+		if err != nil {
+			return page{}, err
+		}
+		v.EventKind, v.Unsaid = story.Event.Event, story.Event.Unsaid
+		v.Decision = decisionOn(&m, story.Event.Decisions)
+	}
+	return page{Name: "message", Title: "Message " + r.PathValue("id"), Here: "/messages", Data: v}, nil
+}
+
+// decisionOn is what the message's trigger said when it was queued, or renewed; nil where that is not known.
+func decisionOn(m *server.MessageView, all []server.DecisionView) *server.DecisionView {
+	for i := range all {
+		if d := &all[i]; d.Trigger == m.Trigger && (d.Outcome == messaging.Planned || d.Outcome == messaging.Restarted) {
+			return d
+		}
+	}
+	return nil
+}
+
+// timeline is the life of a message, with the times in its words marked for the page.
+func (c *Console) timeline(m *server.MessageView) []server.Moment {
+	return m.Timeline(markTime)
+}
+
+// clock is a time in words, in the zone of the config, which it names.
+func (c *Console) clock(t time.Time) string {
+	zone := c.Zone()
+	return t.In(zone).Format("2 Jan 2006, 15:04:05") + " (" + zone.String() + ")"
+}

@@ -1,0 +1,70 @@
+package console
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// TableCSV is the address of a table of Overview as a file.
+func (v numbers) TableCSV(table string) string {
+	return "/numbers.csv?" + url.Values{"range": {v.Stretch.Key}, "table": {table}}.Encode()
+}
+
+// table is a table of Overview with its head; nil where there is none of that name.
+func (v *numbers) table(name string) [][]string {
+	bars := func(what string, all []bar) [][]string {
+		rows := [][]string{{what, "note", "messages"}}
+		for i := range all {
+			rows = append(rows, []string{all[i].Name, all[i].Note, cmp.Or(all[i].Words, strconv.FormatInt(all[i].N, 10))})
+		}
+		return rows
+	}
+	switch name {
+	case "failures":
+		return bars("class", v.Failures)
+	case "arrivals":
+		return bars("time", v.Arrivals)
+	case "calendar":
+		return bars("day", v.Calendar)
+	case "heat":
+		rows := [][]string{{"day", "hour", "messages"}}
+		for _, day := range v.Heat.Rows {
+			for hour := range day.Hours {
+				rows = append(rows, []string{day.Day, fmt.Sprintf("%02d:00", hour), strconv.FormatInt(day.Hours[hour].N, 10)})
+			}
+		}
+		return rows
+	}
+	return nil
+}
+
+// numbersFile is a table of Overview as a file.
+func (c *Console) numbersFile(r *http.Request, begin func(kind, name string) io.Writer) error {
+	name := r.URL.Query().Get("table")
+	if new(numbers).table(name) == nil {
+		return &server.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is failures, arrivals, calendar or heat"}
+	}
+	v, err := c.numbers(r, false)
+	if err != nil {
+		return err
+	}
+	out := csv.NewWriter(begin("text/csv; charset=utf-8", name+".csv"))
+	for _, row := range v.table(name) {
+		for i := range row {
+			row[i] = plain.Cell(row[i])
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

@@ -1,0 +1,154 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// counting are operations of data in which each trigger sends three messages in each row, with one that wants to be markup.
+type counting struct {
+	broken
+	asked []server.ReportQuery
+}
+
+func (c *counting) Status(context.Context) (server.StatusView, error) {
+	return server.StatusView{}, nil
+}
+
+func (c *counting) Jobs(context.Context) ([]server.JobView, error) { return nil, nil }
+
+func (c *counting) Events(context.Context, server.ListQuery) ([]server.EventView, error) {
+	return nil, nil
+}
+
+func (c *counting) Calendar(context.Context) ([]server.DueDayView, error) {
+	return []server.DueDayView{{From: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC), Messages: 7}, {From: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC), Messages: 10_000, More: true}}, nil
+}
+
+func (c *counting) Report(_ context.Context, q server.ReportQuery) (server.ReportView, error) {
+	c.asked = append(c.asked, q)
+	v := server.ReportView{
+		Since: q.Since, CountedSince: q.Since, Total: server.Stages{Events: 900, Queued: 400, Accepted: 200, Uploaded: 7654, Delivered: 150, Read: 50, Failed: 10},
+		Failures: []server.FailureCount{{State: "failed", Class: "unknown", Messages: 10}},
+		Arrivals: server.ArrivalsView{Messages: 150, P50: 4, P95: 400, Classes: []server.ArrivalView{{UpTo: 1}, {UpTo: 5, Messages: 150}, {}}},
+	}
+	if q.By == "" {
+		return v, nil
+	}
+	groups := []string{""}
+	switch q.Group {
+	case "trigger":
+		groups = []string{"<script>alert(1)</script>", "b", "c", "d", "e", "f", "=cmd()"}
+	case "connector":
+		groups = []string{"shop"}
+	case "job":
+		groups = []string{"winback"}
+	}
+	for i, g := range groups {
+		of := server.Stages{Accepted: int64(30 - i), Events: 5}
+		if q.Group == "job" {
+			of = server.Stages{Uploaded: 40}
+		}
+		v.Rows = append(v.Rows, server.ReportRow{At: q.Since, Group: g, Stages: of})
+	}
+	return v, nil
+}
+
+var dataPlot = regexp.MustCompile(`data-plot="([^"]*)"`)
+
+func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
+	ask := &counting{}
+	r := newRoom(t, false, ask)
+	cookie := r.signIn(t)
+	res, body := r.do(t, http.MethodGet, "/?range=30d", nil, cookie)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", res.StatusCode, body)
+	}
+	if strings.Contains(body, "<script>alert") || strings.Contains(body, "style=") {
+		t.Error("markup of a name, or an inline style, is on the page")
+	}
+	plots := dataPlot.FindAllStringSubmatch(body, -1)
+	if len(plots) != 3 {
+		t.Fatalf("%d plots", len(plots))
+	}
+	var sent struct {
+		Kind   string
+		Labels []string
+		Series []struct {
+			Name   string
+			Values []int64
+			Color  int
+		}
+	}
+	if err := json.Unmarshal([]byte(html.UnescapeString(plots[0][1])), &sent); err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, s := range sent.Series {
+		names += fmt.Sprintf("%s=%d/%d ", s.Name, s.Values[0], s.Color)
+	}
+	if want := "winback=40/1 <script>alert(1)</script>=30/2 b=29/3 c=28/4 d=27/5 3 others=75/0 "; names != want || sent.Kind != "stack" || len(sent.Labels) != 30 || sent.Labels[29] != "24 Nov" {
+		t.Errorf("series %q of %d times up to %s, want %q", names, len(sent.Labels), sent.Labels[29], want)
+	}
+	for _, want := range []string{
+		"75&nbsp;%", "7,654", "words that no rule knows", "4.0 s", "7 min", "more than 10,000", `href="/report.csv?group=trigger&amp;range=30d"`, `<details class="numbers">`,
+		`hx-get="/?range=30d"`, "Today against the same day last week",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	asked := len(ask.asked)
+	req := http.Header{}
+	req.Set("HX-Request", "true")
+	if _, body := r.doWith(t, "/?range=30d", req, cookie); strings.Contains(body, "data-plot") || !strings.Contains(body, "live-funnel") || len(ask.asked) != asked+1 {
+		t.Errorf("what is made anew every five seconds asks for %d reports", len(ask.asked)-asked)
+	}
+}
+
+func TestTablesOfOverviewAreFilesToo(t *testing.T) {
+	r := newRoom(t, false, &counting{})
+	cookie := r.signIn(t)
+	_, page := r.do(t, http.MethodGet, "/", nil, cookie)
+	for table, want := range map[string]string{
+		"failures": "class,note,messages\nwords that no rule knows,", "arrivals": "time,note,messages\n", "calendar": "day,note,messages\nToday,with what is late,", "heat": "day,hour,messages\nMonday,00:00,",
+	} {
+		path := "/numbers.csv?range=7d&table=" + table
+		if !strings.Contains(page, strings.ReplaceAll(path, "&", "&amp;")) {
+			t.Errorf("Overview has no link to %s", path)
+		}
+		res, body := r.do(t, http.MethodGet, path, nil, cookie)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.HasPrefix(body, want) {
+			t.Errorf("%s: %d %s", path, res.StatusCode, body)
+		}
+	}
+	if _, body := r.do(t, http.MethodGet, "/numbers.csv?table=calendar", nil, cookie); !strings.Contains(body, ",\"more than 10,000\"\n") {
+		t.Errorf("what was not counted to its end is told as a number: %s", body)
+	}
+	if res, body := r.do(t, http.MethodGet, "/numbers.csv?table=nothing", nil, cookie); res.StatusCode != http.StatusNotFound || !strings.Contains(body, "able is failures") {
+		t.Errorf("a table that is none: %d", res.StatusCode)
+	}
+}
+
+func TestNumbersOfAStretchAreAFileToo(t *testing.T) {
+	r := newRoom(t, false, &counting{})
+	if res, _ := r.do(t, http.MethodGet, "/report.csv", nil); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("who is not signed in gets %d", res.StatusCode)
+	}
+	res, body := r.do(t, http.MethodGet, "/report.csv?range=7d&group=trigger", nil, r.signIn(t))
+	if res.Header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.HasPrefix(body, "day,trigger,events,") || !strings.Contains(body, "\n2026-11-18,b,5,0,0,0,29,") {
+		t.Errorf("%s: %s", res.Header.Get("Content-Type"), body)
+	}
+	if strings.Contains(body, ",=cmd()") {
+		t.Error("a name is a formula")
+	}
+}

@@ -1,0 +1,27 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+type systemPage struct {
+	Status   server.StatusView
+	Accounts []server.AccountView // the one of the section api where there are no others
+	Counts   []counted
+	Holds    []messaging.Hold
+}
+
+func (c *Console) system(r *http.Request) (page, error) {
+	status, err := c.Ask.Status(r.Context())
+	v := systemPage{Status: status, Holds: besides(status.Holds)}
+	if d := status.Daemon; d != nil {
+		if v.Accounts = d.Accounts; len(v.Accounts) == 0 {
+			v.Accounts = []server.AccountView{{Name: "api", API: d.API, Rate: d.Rate, UnderWay: d.UnderWay}}
+		}
+	}
+	v.Counts = byCount(status.Counts)
+	return page{Name: "system", Title: "System", Here: "/system", Data: v}, err
+}

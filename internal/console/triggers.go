@@ -1,0 +1,158 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+type triggersPage struct {
+	Rows  []ruleRow
+	Other []messaging.Hold // what is held besides triggers
+}
+
+// A ruleRow is a trigger and what holds it.
+type ruleRow struct {
+	Rule
+	Holds []messaging.Hold
+}
+
+// Halted reports whether a person halted this one.
+func (r ruleRow) Halted() bool {
+	return slices.ContainsFunc(r.Holds, func(h messaging.Hold) bool { return h.Kind == messaging.HoldHalt })
+}
+
+func ofTrigger(h messaging.Hold) bool { return h.Scope == messaging.ScopeTrigger }
+
+// holdsOf are the holds of one trigger.
+func holdsOf(name string, all []messaging.Hold) (out []messaging.Hold) {
+	for _, h := range all {
+		if ofTrigger(h) && h.Name == name {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func (c *Console) triggers(r *http.Request) (page, error) {
+	status, err := c.Ask.Status(r.Context())
+	if err != nil {
+		return page{}, err
+	}
+	var v triggersPage
+	for _, rule := range c.Rules() {
+		v.Rows = append(v.Rows, ruleRow{rule, holdsOf(rule.Name, status.Holds)})
+	}
+	v.Other = slices.DeleteFunc(besides(status.Holds), ofTrigger)
+	return page{Name: "triggers", Title: "Triggers", Here: "/triggers", Data: v}, nil
+}
+
+// lookedAt is how many of the newest events are looked at for why a trigger sent nothing.
+const lookedAt = 100
+
+type triggerPage struct {
+	ruleRow
+	Stretches []stretch
+	Stretch   stretch
+	Base, At  string    // see stretches in plots.html
+	Began     time.Time // since when there are counts; zero for never
+	Short     bool      // that is later than the stretch begins
+	Messages  []counted // what happened to them in the stretch
+	Outcomes  []counted // what it said in the stretch
+	Arrived   string    // how long they took to arrive
+	Life      *plot
+	OfEvents  int
+	Reasons   []counted // why it said no to the newest events
+}
+
+func (c *Console) trigger(r *http.Request) (page, error) {
+	name := r.PathValue("name")
+	rules := c.Rules()
+	i := slices.IndexFunc(rules, func(one Rule) bool { return one.Name == name })
+	if i < 0 {
+		return page{}, &server.Error{Status: http.StatusNotFound, Words: "the config has no trigger of that name", Hint: "the page Triggers lists those that it has"}
+	}
+	ctx := r.Context()
+	status, err := c.Ask.Status(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	v := triggerPage{ruleRow: ruleRow{rules[i], holdsOf(name, status.Holds)}, Base: "/triggers/" + url.PathEscape(name), At: "numbers"}
+	if err := c.lifeOf(r, name, &v); err != nil {
+		return page{}, err
+	}
+	events, err := c.Ask.Events(ctx, server.ListQuery{Limit: lookedAt})
+	if err != nil {
+		return page{}, err
+	}
+	reasons := map[string]int64{}
+	for i := range events {
+		for _, d := range events[i].Decisions {
+			if d.Trigger != name {
+				continue
+			}
+			if d.Outcome == messaging.Skipped && len(d.Clauses) > 0 {
+				if last := d.Clauses[len(d.Clauses)-1]; !last.Held {
+					reasons[last.Text+" did not hold"]++
+					continue
+				}
+			}
+			if d.Outcome == messaging.Skipped || d.Outcome == messaging.Cancelled {
+				reasons[d.Reason]++
+			}
+		}
+	}
+	v.Reasons, v.OfEvents = byCount(reasons), len(events)
+	v.Reasons = v.Reasons[:min(len(v.Reasons), 10)]
+	return page{Name: "trigger", Title: "Trigger " + name, Here: "/triggers", Data: v}, nil
+}
+
+// lifeOf fills in what a trigger did in a stretch of time.
+func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
+	now := c.Now().In(c.Zone())
+	v.Stretches, v.Stretch = stretches, stretchOf(r)
+	since := v.Stretch.since(now)
+	report, err := c.Ask.Report(r.Context(), server.ReportQuery{Since: since, By: v.Stretch.by, Trigger: name})
+	if err != nil {
+		return err
+	}
+	v.Began = report.CountedSince
+	v.Short = v.Began.IsZero() || v.Began.After(report.Since)
+	for _, col := range server.ReportColumns {
+		if n := int64(col.Of(&report.Total)); n > 0 && col.Name != "decisions" {
+			v.Messages = append(v.Messages, counted{Word: col.Name, N: n})
+		}
+	}
+	for _, o := range report.Outcomes {
+		v.Outcomes = append(v.Outcomes, counted{Word: o.Outcome, N: o.Decisions})
+	}
+	if a := &report.Arrivals; a.Messages > 0 {
+		v.Arrived = "Half arrived within " + server.SecondsWords(a.P50) + ", and 95 of 100 within " + server.SecondsWords(a.P95) + "."
+	}
+	at, labels := c.moments(&v.Stretch, now)
+	v.Life = &plot{
+		ID: "life", Title: "Queued, sent, delivered, read, failed", Kind: "lines", Labels: labels, Empty: "Nothing happened in this time.",
+		CSV: "/report.csv?" + url.Values{"range": {v.Stretch.Key}, "trigger": {name}}.Encode(),
+	}
+	for i, one := range []struct {
+		name string
+		of   func(*server.Stages) int64
+	}{
+		{"queued", func(s *server.Stages) int64 { return s.Queued }},
+		{"sent", func(s *server.Stages) int64 { return s.Accepted }},
+		{"delivered", func(s *server.Stages) int64 { return s.Delivered }},
+		{"read", func(s *server.Stages) int64 { return s.Read }},
+		{"failed", func(s *server.Stages) int64 { return s.Failed }},
+	} {
+		series := plotSeries{Name: one.name, Values: make([]int64, len(at)), Color: []int{0, 1, 5, 3, 4}[i]}
+		if found := seriesOf(at, one.of, &report); len(found) > 0 {
+			series.Values, series.Total = found[0].Values, found[0].Total
+		}
+		v.Life.Series = append(v.Life.Series, series)
+	}
+	return nil
+}

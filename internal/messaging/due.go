@@ -1,0 +1,173 @@
+package messaging
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// DueRules are what the config says of a message at its due moment: a part of duerules.MayGo, which is what is asked. The store does so
+// inside the commit of a claim, so both methods are pure and quick; the rules are those of the config that is loaded then.
+type DueRules interface {
+	// Needs says which facts Decide looks at. The zero value costs the claim nothing.
+	Needs(d *Message) DueNeeds
+	// Decide is asked once for each row of a claim. now is the time of the claim.
+	Decide(d *Message, f *DueFacts, now time.Time) Verdict
+}
+
+// DueNeeds are the facts that a decision at the due moment needs.
+type DueNeeds struct {
+	Sends   time.Duration // how far back the sends to this phone are looked at; 0 is not at all
+	Account time.Duration // how far back the contacts of this account are counted; 0 is not at all
+	Consent bool          // what the contact agreed to
+	Window  bool          // the window of the trigger's rate
+}
+
+// DueFacts are what is known of a message at its due moment, and once more just before its call. Only what was needed is filled in.
+type DueFacts struct {
+	CalledOff  string // by which event, since it was claimed; "" for none
+	Held       string // why a hold keeps it back; "" for none
+	Blocked    string // why its contact is blocked, as a sentence; "" where it is not
+	Forgetting string // the connector by which its contact came, all of which is asked to be forgotten; "" for none
+
+	// Claimed says that it has been claimed: its consent was asked about then, and it counts in the limits and rates already.
+	Claimed bool
+	// File says that it is a row of a file: quiet hours and the room of the account are asked about the file as a whole.
+	File bool
+	// Begun says that it is a file of a list that was begun: it is only put off.
+	Begun   bool
+	Service string   // why the service takes nothing of its account or lane now; "" where it does
+	Step    *Verdict // what is said of a step of a sequence; nil for another message, and where all else has to let it go first
+
+	Messaged *Contacted    // the newest message to its contact within Within, for another reason than its run; nil for none
+	Within   time.Duration // what its job excludes by (exclude.messaged_within)
+
+	Sends    []PastSend // to the same phone, whatever the trigger or job, the newest first
+	Contacts int        // different phones that were sent to by this account
+	New      bool       // this phone is not one of them
+	Consent  Consent
+	Window   UsedWindow
+	FirstDue time.Time // before it was deferred; the zero time where it never was
+}
+
+// A UsedWindow is the newest window of a trigger's rate, which may have ended. The zero value is none.
+type UsedWindow struct {
+	Since time.Time
+	Used  int64 // claims of the trigger's messages in it
+}
+
+// A PastSend is one message that was sent, is being sent, or may have been sent: a message, or the row of a
+// CSV file that was uploaded.
+type PastSend struct {
+	At       time.Time // when the claim began, or the upload
+	Category Category
+	Trigger  string // or job
+}
+
+// Consent is what a contact said about messages of a category. The zero value is silence.
+type Consent string
+
+// What a contact may have said.
+const (
+	ConsentGiven     Consent = "given"
+	ConsentWithdrawn Consent = "withdrawn"
+)
+
+// A Verdict is what duerules.MayGo answers. The zero value lets the message go.
+type Verdict struct {
+	Action VerdictAction
+	Rule   string    // what decided: one of DueReasons
+	Reason string    // one sentence for people, with the numbers that decided
+	Common string    // what Reason has in common with those of other contacts, for counts; "" for all of it
+	Until  time.Time // for DeferSend: when it falls due again
+	Window time.Time // for AllowSend: when the window of the trigger's rate began in which it goes; zero for no rate
+}
+
+// What a verdict goes by, as its Rule. Those of the config are its YAML keys.
+const (
+	RuleExpires    = "expires"
+	RuleCancelled  = "cancelled"
+	RuleHold       = "hold"
+	RuleBlock      = "block"
+	RuleRedaction  = "redaction"
+	RuleExclude    = "exclude"
+	RuleConfig     = "config"
+	RuleConsent    = "consent"
+	RuleQuietHours = "quiet_hours"
+	RuleLimit      = "limit"
+	RuleAccount    = "limits"
+	RuleRate       = "rate"
+	RuleService    = "service"
+	RuleStep       = "step"
+)
+
+// A DueReason is one reason why a message may not go.
+type DueReason struct {
+	Rule      string
+	Never     bool // the message may end by it
+	Later     bool // it may wait by it until a time
+	Held      bool // it waits by it until somebody or something ends that
+	Kept      bool // what it said stays with the message (docs/internals/states.md)
+	OfContact bool // it is said of the contact, and not of the moment: a list is read without the others
+}
+
+// DueReasons lists all reasons, in the order in which they are asked.
+var DueReasons = []DueReason{
+	{Rule: RuleExpires, Never: true},
+	{Rule: RuleCancelled, Held: true}, // it goes back to wait, and is cancelled on the way
+	{Rule: RuleHold, Held: true},
+	{Rule: RuleBlock, Never: true, OfContact: true},
+	{Rule: RuleRedaction, Never: true, Later: true, Kept: true, OfContact: true},
+	{Rule: RuleExclude, Never: true, OfContact: true},
+	{Rule: RuleConfig, Later: true, Kept: true},
+	{Rule: RuleConsent, Never: true, Kept: true, OfContact: true},
+	{Rule: RuleQuietHours, Never: true, Later: true, Kept: true},
+	{Rule: RuleLimit, Never: true, Later: true, Kept: true},
+	{Rule: RuleAccount, Never: true, Later: true, Kept: true},
+	{Rule: RuleRate, Never: true, Later: true, Kept: true},
+	{Rule: RuleService, Held: true},
+	{Rule: RuleStep, Never: true, Later: true},
+}
+
+// Counted is what counts of many contacts say.
+func (v *Verdict) Counted() string { return cmp.Or(v.Common, v.Reason) }
+
+// ForgottenWords are why a contact that was forgotten is blocked.
+const ForgottenWords = "it was forgotten"
+
+// BlockedWords say that a contact is blocked, with the reason where there is one.
+func BlockedWords(reason string) string {
+	if reason == "" {
+		return "the contact is blocked"
+	}
+	return "the contact is blocked: " + reason
+}
+
+// Kept reports whether what was said stays with the message, for people.
+func (v *Verdict) Kept() bool { return v.reason().Kept }
+
+// OfContact reports whether it was said of the contact, so that it holds whenever the turn of a message comes.
+func (v *Verdict) OfContact() bool { return v.reason().OfContact }
+
+// reason is the zero value for a rule that is none of DueReasons.
+func (v *Verdict) reason() DueReason {
+	i := slices.IndexFunc(DueReasons, func(r DueReason) bool { return r.Rule == v.Rule })
+	if i < 0 {
+		return DueReason{}
+	}
+	return DueReasons[i]
+}
+
+// RuleOnChange is the Rule of what an edit planned anew: it is kept with what rules said, put off until its new time, earlier or later.
+const RuleOnChange = "on_change"
+
+// A VerdictAction is what happens to a message at its due moment.
+type VerdictAction string
+
+// The actions of a Verdict.
+const (
+	AllowSend VerdictAction = ""
+	DeferSend VerdictAction = "deferred"
+	DropSend  VerdictAction = "dropped"
+	HoldSend  VerdictAction = "held" // it waits with the due time that it has
+)

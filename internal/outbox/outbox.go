@@ -1,0 +1,173 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/claims"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A Store is what an Outbox needs of package store.
+type Store interface {
+	// ClaimOutgoing takes at most n changes for a receiver that are due at now, at most one of each message.
+	ClaimOutgoing(ctx context.Context, receiver string, now time.Time, lease time.Duration, n int) ([]messaging.Outgoing, error)
+	// FinishOutgoing records how an attempt ended; messaging.ErrClaimLost when it is not held any more.
+	FinishOutgoing(ctx context.Context, e messaging.OutgoingEnd) error
+	// NextOutgoing is when something is due next for a receiver; ok is false when nothing waits.
+	NextOutgoing(ctx context.Context, receiver string) (at time.Time, ok bool, err error)
+	// RequestOf is the id of the request that a message goes back to, "" for none.
+	RequestOf(ctx context.Context, id messaging.MessageID) (string, error)
+}
+
+// Options say what an Outbox works with.
+type Options struct {
+	Store  Store
+	Log    *zap.Logger // nil for none
+	Agent  string      // User-Agent
+	Jitter func() float64
+	Grace  time.Duration // how long deliveries under way may go on once Run is told to stop
+}
+
+// Concurrency is how many deliveries to one receiver are under way at a time.
+const Concurrency = 8
+
+// lease outlasts a delivery and the commit of its end.
+const lease = timeout + time.Minute
+
+// lastWords is how long after Grace the end of a delivery may take to be stored.
+const lastWords = 5 * time.Second
+
+// pauses are those after each failure; the last one comes again and again.
+var pauses = []time.Duration{5 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
+
+// An Outbox delivers to one receiver, so that one which hangs holds up nothing but its own. Make it with New.
+type Outbox struct {
+	Options
+	receiver      atomic.Pointer[Receiver]
+	guarded, open *http.Client
+	loop          *claims.Loop[messaging.Outgoing]
+}
+
+// New makes an Outbox. Options.Store must be set.
+func New(o Options, r Receiver) *Outbox {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if o.Jitter == nil {
+		o.Jitter = backoff.Jitter
+	}
+	b := &Outbox{Options: o, guarded: newClient(false), open: newClient(true)}
+	b.receiver.Store(&r)
+	name := r.Name
+	b.loop = claims.New(claims.Options[messaging.Outgoing]{
+		Claim: func(ctx context.Context, n claims.Lanes) ([]messaging.Outgoing, error) {
+			return o.Store.ClaimOutgoing(ctx, name, time.Now(), lease, n[0])
+		},
+		Next: func(ctx context.Context, _ [claims.MaxLanes]bool) (time.Time, bool, error) {
+			at, ok, err := o.Store.NextOutgoing(ctx, name)
+			return at, ok, err
+		},
+		Seats: claims.Lanes{Concurrency}, Workers: Concurrency,
+		Jitter: o.Jitter, Log: o.Log, What: "webhooks out",
+	})
+	return b
+}
+
+// Use takes up the receiver as the config has it now; its name stays.
+func (b *Outbox) Use(r Receiver) { b.receiver.Store(&r) }
+
+// Wake tells that something is due at the given time. It never blocks.
+func (b *Outbox) Wake(at time.Time) { b.loop.Wake(at) }
+
+// Run delivers what falls due until ctx is done. Then it claims nothing more and waits for deliveries under way for
+// Options.Grace; what is cut off then is tried again. A stop is no error.
+func (b *Outbox) Run(ctx context.Context) error {
+	posting, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	recording, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(b.Grace, cut)
+		time.AfterFunc(b.Grace+lastWords, leave)
+	})()
+	b.loop.Run(ctx, recording, func(o *messaging.Outgoing, _ *claims.Seat) { b.deliver(posting, recording, o) })
+	b.guarded.CloseIdleConnections()
+	b.open.CloseIdleConnections()
+	return nil
+}
+
+func (b *Outbox) client(r *Receiver) *http.Client {
+	if r.AllowPrivate {
+		return b.open
+	}
+	return b.guarded
+}
+
+// deliver makes one attempt and records its end.
+func (b *Outbox) deliver(posting, recording context.Context, o *messaging.Outgoing) {
+	r := b.receiver.Load()
+	body := Body{Type: o.Kind, ID: idOf(o), At: o.At.UTC(), Data: o.Change}
+	if o.Change.Message != 0 && o.Change.Event != 0 {
+		// What is not kept any more, or cannot be read now, is left out: the change matters more.
+		body.Data.Request, _ = b.Store.RequestOf(posting, o.Change.Message)
+	}
+	failed := post(posting, b.client(r), b.Agent, r, body.ID, &body, time.Now())
+	now := time.Now()
+	end := messaging.OutgoingEnd{ID: o.ID, Attempt: o.Attempt, State: messaging.OutgoingDelivered, At: now}
+	switch {
+	case failed == nil:
+	case posting.Err() != nil: // cut off by a stop: nobody's fault
+		end.State, end.RetryAt = messaging.OutgoingWaiting, now
+	default:
+		end.Error = failed.words
+		end.State, end.RetryAt = next(o, r.GiveUp, failed, now, b.Jitter())
+	}
+	log := b.Log.With(zap.String("receiver", r.Name), zap.String("kind", o.Kind), zap.String("id", body.ID), zap.Int("attempt", o.Attempt))
+	switch {
+	case end.State == messaging.OutgoingGivenUp:
+		log.Error("a webhook out is given up; nudgewire webhooks replay sends it again", zap.String("error", end.Error))
+	case end.Error != "":
+		log.Warn("a webhook out was not taken", zap.String("error", end.Error), zap.Time("again_at", end.RetryAt))
+	}
+	if err := b.Store.FinishOutgoing(recording, end); err != nil && !errors.Is(err, messaging.ErrClaimLost) {
+		log.Error("the end of a webhook out is not stored; it is delivered once more", zap.Error(err))
+	}
+}
+
+// next says what becomes of a change that was not taken: it waits until RetryAt, or is given up. jitter, from 0 up to but not
+// including 1, takes up to a quarter of the pause away.
+func next(o *messaging.Outgoing, giveUp time.Duration, f *failure, now time.Time, jitter float64) (messaging.OutgoingState, time.Time) {
+	if f.final || !now.Before(o.Since.Add(giveUp)) {
+		return messaging.OutgoingGivenUp, time.Time{}
+	}
+	pause := pauses[min(o.Attempt, len(pauses))-1]
+	pause = max(pause-time.Duration(jitter*float64(pause)/4), f.after)
+	at := now.Add(pause)
+	if last := o.Since.Add(giveUp); at.After(last) {
+		at = last // one more time before it is given up
+	}
+	return messaging.OutgoingWaiting, at
+}
+
+// TestKind is the type of what Test posts.
+const TestKind = "webhook.test"
+
+// Test posts a test to the receiver, past everything that waits.
+func (b *Outbox) Test(ctx context.Context) error {
+	r := b.receiver.Load()
+	now := time.Now()
+	o := messaging.Outgoing{At: now}
+	body := Body{Type: TestKind, ID: idOf(&o), At: now.UTC()}
+	if failed := post(ctx, b.client(r), b.Agent, r, body.ID, &body, now); failed != nil {
+		return fmt.Errorf("%s", failed.words)
+	}
+	return nil
+}

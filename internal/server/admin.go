@@ -1,0 +1,712 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/triggers"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// MaxRows is the longest list that one request may ask for.
+const MaxRows = 10_000
+
+// A Daemon is what the admin API asks of the running process.
+type Daemon interface {
+	View() DaemonView
+	// Reload takes the config file as it is now, and says what became of what waits of triggers that it
+	// changes; or it says why not and keeps the old one.
+	Reload(ctx context.Context) ([]RuleChange, error)
+	// Changes says what a reload would do to what waits: with the config file as it is now, or with a config
+	// as it is printed. It changes nothing.
+	Changes(ctx context.Context, printed string) ([]RuleChange, error)
+}
+
+// AdminOptions are what the admin API is made of.
+type AdminOptions struct {
+	Store    *store.Store
+	Storage  string                       // path of the database, or what the names of this machine's own files begin with
+	Data     string                       // what the data is called for people, without secrets: a path, or server:port/database
+	Jobs     Jobs                         // nil when nothing is known of scheduled campaigns but what the store holds
+	Daemon   Daemon                       // nil when the store is read without a daemon; then nothing can be changed
+	Errors   func() *messaging.ErrorRules // of the config in use; nil for those that come with nudgewire
+	Alerts   Alerts                       // nil where the store is read without a daemon
+	Outgoing Outgoing                     // nil where the store is read without a daemon
+	Rules    *atomic.Pointer[Rules]       // what events that are posted meet; nil where the store is read without a daemon
+	SignIns  *SessionDoor                 // who signs people in; nil where the store is read without a daemon
+	// ConsoleURL is where browsers reach the console; "" and nil are nowhere.
+	ConsoleURL func() string
+	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
+	// is more than a warning. Nil where the store is read without a daemon.
+	Trial func(edited string) (Trial, yamlpos.Problems)
+	// Config is the config in use, for people. Nil where the store is read without a daemon.
+	Config  func(context.Context) (ConfigView, error)
+	Country string                // reads phones without a country code
+	Zone    func() *time.Location // whose days reports mean; nil is UTC
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+type admin struct {
+	AdminOptions
+	exports chan struct{} // a place for each export under way
+	repeats *repeats
+}
+
+func (a admin) status(r *http.Request) (any, error) {
+	// Of data on a server that is away nothing can be read, and a server that hangs would have whoever asks wait. Of damaged data
+	// nobody knows what is read.
+	err := a.Store.Present()
+	if _, damaged := errors.AsType[*store.DamagedError](err); err != nil && (damaged || a.Store.Shares()) {
+		return nil, rejectf(http.StatusServiceUnavailable, a.Store.Cure(err), "webhooks are rejected and nothing is sent: %v", err)
+	}
+	c, err := a.Store.Counts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	v := StatusView{
+		Storage: a.Data, Counts: c.Totals, Waiting: c.Waiting, Deferred: c.Deferred, Sending: c.Sending, Tracking: c.Tracking, Lookups: c.Lookups,
+		Awaiting: c.Awaiting,
+	}
+	rules, err := a.Store.VerdictCounts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range rules {
+		v.Rules = append(v.Rules, RuleCountView{one.Rule, one.Action, one.N})
+	}
+	if v.Retention, err = retention(r.Context(), a.Store); err != nil {
+		return nil, err
+	}
+	if err := a.look(r.Context(), &v); err != nil {
+		return nil, err
+	}
+	if late := c.Overdue(a.Now()); late > time.Second {
+		v.Overdue = late.Round(time.Second).String()
+	}
+	return v, nil
+}
+
+func (a admin) reload(r *http.Request) (any, error) {
+	changes, err := a.Daemon.Reload(r.Context())
+	if err != nil {
+		return nil, rejectf(http.StatusUnprocessableEntity, "the daemon goes on with the config that it had", "%v", err)
+	}
+	v := a.Daemon.View()
+	v.Changes = changes
+	holds, err := a.holds(r.Context())
+	v.Paused = slices.DeleteFunc(holds, func(h messaging.Hold) bool { return h.Kind != messaging.HoldMode && h.Kind != messaging.HoldGone })
+	return v, err
+}
+
+// parseList reads what Client.List wrote.
+func (a admin) parseList(r *http.Request) (q ListQuery, phone messaging.Phone, err error) {
+	in := r.URL.Query()
+	bad := func(name, want string) error {
+		return badField(name, "", "%s %q: want %s", name, in.Get(name), want)
+	}
+	q = ListQuery{
+		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Outcome: in.Get("outcome"), Template: in.Get("template"), Account: in.Get("account"),
+		Connector: in.Get("connector"), Kind: in.Get("kind"), Class: in.Get("class"),
+	}
+	if s := in.Get("since"); s != "" {
+		if q.Since, err = time.Parse(time.RFC3339Nano, s); err != nil {
+			return q, "", bad("since", "a time in RFC 3339")
+		}
+	}
+	if s := in.Get("until"); s != "" {
+		if q.Until, err = time.Parse(time.RFC3339Nano, s); err != nil {
+			return q, "", bad("until", "a time in RFC 3339")
+		}
+	}
+	if s := in.Get("limit"); s != "" {
+		if q.Limit, err = strconv.Atoi(s); err != nil || q.Limit < 0 || q.Limit > MaxRows {
+			return q, "", bad("limit", fmt.Sprintf("1 to %d", MaxRows))
+		}
+		if q.Limit == 0 {
+			q.Limit = 50
+		}
+	}
+	if s := in.Get("event"); s != "" {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < 1 {
+			return q, "", bad("event", "an event's number")
+		}
+		q.Event = messaging.EventID(n)
+	}
+	if s := in.Get("before"); s != "" {
+		if q.Before, err = strconv.ParseInt(s, 10, 64); err != nil || q.Before < 1 {
+			return q, "", bad("before", "the number of the last one on the page before")
+		}
+	}
+	if s := in.Get("down_to"); s != "" {
+		if q.DownTo, err = strconv.ParseInt(s, 10, 64); err != nil || q.DownTo < 1 {
+			return q, "", bad("down_to", "the number of the oldest one to look at")
+		}
+	}
+	if q.Phone != "" {
+		if phone, err = a.phone(q.Phone, a.Country); err != nil {
+			return q, "", err
+		}
+	}
+	return q, phone, nil
+}
+
+func (a admin) phone(text, country string) (messaging.Phone, error) {
+	phone, _, err := readPhone(text, country)
+	return phone, err
+}
+
+// readPhone reads a phone that a person or a program names; sentAs is as in messaging.PhoneOf.
+func readPhone(text, country string) (phone messaging.Phone, sentAs string, err error) {
+	// Digits alone are what the product prints itself: a number with its country code.
+	number, err := phones.Read(text, phones.Home{Country: country, Spelling: phones.International})
+	if err != nil {
+		words := "that is not a phone number"
+		if !errors.Is(err, phones.ErrNone) {
+			words += ": " + err.Error()
+		}
+		return "", "", badField("phone", "write it with its country code: +447700900123", "%s", words)
+	}
+	phone, sentAs = messaging.PhoneOf(number.Digits)
+	return phone, sentAs, nil
+}
+
+func (a admin) events(r *http.Request) (any, error) {
+	q, phone, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.eventsOf(r.Context(), q, phone)
+}
+
+// eventsOf is a page of events.
+func (a admin) eventsOf(ctx context.Context, q ListQuery, phone messaging.Phone) ([]EventView, error) {
+	if q.Outcome != "" && !slices.Contains(OutcomeWords(), q.Outcome) {
+		return nil, badField("outcome", "one of: "+strings.Join(OutcomeWords(), ", "), "unknown outcome %q", q.Outcome)
+	}
+	rows, err := a.Store.Events(ctx, store.EventFilter{
+		Since: q.Since, Until: q.Until, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone, Trigger: q.Trigger, Outcome: messaging.Outcome(q.Outcome),
+		Before: messaging.EventID(q.Before), DownTo: messaging.EventID(q.DownTo),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]EventView, len(rows))
+	for i := range rows {
+		out[i] = eventView(&rows[i].Event, rows[i].Decisions)
+		out[i].Unsaid = rows[i].Unsaid
+		out[i].Payload, out[i].Lookup = "", lookupView(rows[i].Lookup)
+	}
+	return out, nil
+}
+
+func (a admin) event(r *http.Request) (any, error) {
+	id, err := number(r, "id", "", "an event's number")
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.Store.EventStory(r.Context(), messaging.EventID(id))
+	if err != nil {
+		return nil, err
+	}
+	v := storyView(&s)
+	held, err := a.holders(r.Context())
+	held.tell(v.Messages)
+	return v, err
+}
+
+func storyView(s *store.Story) StoryView {
+	v := StoryView{Event: eventView(&s.Event, s.Decisions), Messages: make([]MessageView, 0, len(s.Messages))}
+	v.Event.Lookup, v.Event.Unsaid = lookupView(s.Lookup), s.Unsaid
+	for i := range s.Messages {
+		d := &s.Messages[i]
+		v.Messages = append(v.Messages, messageView(d))
+	}
+	return v
+}
+
+func (a admin) rejectedRequests(r *http.Request) (any, error) {
+	q, _, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.Store.RejectedRequests(r.Context(), store.RejectedRequestFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector, Before: q.Before})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]RejectedRequestView, len(rows))
+	for i, f := range rows {
+		out[i] = RejectedRequestView{
+			ID: f.ID, Connector: f.Connector, Status: f.Status, Stage: f.Stage, Reason: f.Reason,
+			Method: f.Method, Bytes: f.Bytes, Sample: f.Sample, At: f.At.UTC(),
+		}
+	}
+	return out, nil
+}
+
+// StateWords lists what a list of messages can be narrowed to: our states and the service's
+// statuses.
+func StateWords() []string {
+	var words []string
+	for _, s := range messaging.States {
+		words = append(words, string(s))
+	}
+	for _, s := range messaging.Statuses {
+		if !slices.Contains(words, string(s)) {
+			words = append(words, string(s))
+		}
+	}
+	return words
+}
+
+// OutcomeWords lists what triggers may say to an event, which a list of events can be narrowed to.
+func OutcomeWords() []string {
+	words := make([]string, len(messaging.Outcomes))
+	for i, o := range messaging.Outcomes {
+		words[i] = string(o)
+	}
+	return words
+}
+
+func (a admin) messages(r *http.Request) (any, error) {
+	q, phone, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.messagesOf(r.Context(), q, phone)
+}
+
+// messagesOf is a page of messages.
+func (a admin) messagesOf(ctx context.Context, q ListQuery, phone messaging.Phone) ([]MessageView, error) {
+	f := store.MessageFilter{Since: q.Since, Until: q.Until, Limit: q.Limit, Trigger: q.Trigger, Template: q.Template, Account: q.Account, Phone: phone, EventID: q.Event, Class: q.Class, Before: messaging.MessageID(q.Before), DownTo: messaging.MessageID(q.DownTo)}
+	if err := checkClass(q.Class); err != nil {
+		return nil, err
+	}
+	switch {
+	case q.State == string(messaging.Shadowed):
+		return a.shadows(ctx, f)
+	case slices.Contains(messaging.States, messaging.State(q.State)):
+		f.State = messaging.State(q.State)
+	case slices.Contains(messaging.Statuses, messaging.Status(q.State)):
+		f.Status = messaging.Status(q.State)
+	case q.State != "":
+		return nil, badField("state", "one of: "+strings.Join(append(StateWords(), string(messaging.Shadowed)), ", "), "unknown state %q", q.State)
+	}
+	rows, err := a.Store.Messages(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]MessageView, len(rows))
+	for i := range rows {
+		out[i] = messageView(&rows[i])
+	}
+	held, err := a.holders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held.tell(out)
+	return out, nil
+}
+
+// shadows are messages that triggers in mode shadow would have sent: none of them has a number, and reason says what it would be.
+func (a admin) shadows(ctx context.Context, f store.MessageFilter) ([]MessageView, error) {
+	rows, err := a.Store.Shadows(ctx, f)
+	out := make([]MessageView, len(rows))
+	for i := range rows {
+		d := &rows[i]
+		out[i] = MessageView{
+			EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, State: messaging.State(messaging.Shadowed), Reason: d.Reason, CreatedAt: d.At.UTC(), DueAt: d.At.UTC(), UpdatedAt: d.At.UTC(),
+		}
+	}
+	return out, err
+}
+
+func (a admin) message(r *http.Request) (any, error) {
+	v, err := a.messageOf(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	held, err := a.holders(r.Context())
+	one := []MessageView{v}
+	held.tell(one)
+	return one[0], err
+}
+
+// messageOf finds a message by our number, or by the service's message_id.
+func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) {
+	nothing := rejectf(http.StatusNotFound, `"nudgewire messages list" shows the numbers`, "no message %s", text)
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err == nil {
+		d, err := a.Store.MessageStory(ctx, messaging.MessageID(id))
+		if err == nil {
+			return a.placed(ctx, messageView(&d))
+		}
+		if !errors.Is(err, messaging.ErrNotFound) {
+			return MessageView{}, err
+		}
+	}
+	m, err := a.Store.MessageByServiceID(ctx, messaging.ServiceID(text))
+	if errors.Is(err, messaging.ErrNotFound) {
+		return MessageView{}, nothing
+	}
+	if err != nil {
+		return MessageView{}, err
+	}
+	d, err := a.Store.MessageStory(ctx, m.ID)
+	if err != nil {
+		return MessageView{}, err
+	}
+	return a.placed(ctx, messageView(&d))
+}
+
+// placed says of a message that is queued because of a row where that row stands, and of a step what was
+// decided when it fell due.
+func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
+	if v.EventID != 0 {
+		request, err := a.Store.RequestOf(ctx, v.ID)
+		if err != nil {
+			return v, err
+		}
+		v.Request = request
+	}
+	if v.EventID != 0 && v.Step > 0 {
+		said, err := a.Store.Decisions(ctx, v.EventID)
+		for i := range said {
+			if d := &said[i]; d.MessageID == v.ID && (d.Outcome == messaging.Confirmed || d.Outcome == messaging.Skipped) {
+				one := decisionView(d)
+				v.Decided = &one
+			}
+		}
+		return v, err
+	}
+	if v.Run == 0 || v.Part > 0 {
+		return v, nil
+	}
+	run, number, err := a.Store.ReadRow(ctx, v.ID)
+	if err != nil || run == 0 {
+		return v, err
+	}
+	at, err := a.Store.RowPlace(ctx, run, number)
+	v.Row, v.File = at.Row, at.File
+	return v, err
+}
+
+func (a admin) why(r *http.Request) (any, error) {
+	q, phone, err := a.parseList(r)
+	if no, ok := errors.AsType[*Error](err); ok && phone == "" && strings.TrimSpace(r.URL.Query().Get("phone")) != "" {
+		return a.whyNoPhone(r, no)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if phone == "" {
+		return nil, badField("phone", "", "why needs a phone")
+	}
+	stories, err := a.Store.Story(r.Context(), phone, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := a.Store.PhoneRows(r.Context(), phone, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	left, note, err := a.listRows(r.Context(), phone, "", rows)
+	if err != nil {
+		return nil, err
+	}
+	block, blocked, err := a.Store.BlockOf(r.Context(), phone)
+	if err != nil {
+		return nil, err
+	}
+	if len(stories)+len(rows)+len(left) == 0 && !blocked {
+		hint := `"nudgewire events rejected" shows requests that were not taken`
+		kept, err := a.Store.RetentionState(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if kept.Removed["phones"] > 0 {
+			note = joined(note, "what ended long ago is not found by its phone: that is masked (retention.phones)")
+		}
+		if note != "" {
+			hint += "; " + note
+		}
+		return nil, rejectf(http.StatusNotFound, hint, "nothing is known about %s", phone.Masked())
+	}
+	out := make([]StoryView, 0, len(stories)+len(rows)+len(left))
+	for i := range stories {
+		out = append(out, storyView(&stories[i]))
+	}
+	for i := range rows {
+		var at messaging.Position
+		if rows[i].ReadBy != 0 {
+			if at, err = a.Store.RowPlace(r.Context(), rows[i].ReadBy, rows[i].ReadNumber); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, rowStoryView(&rows[i], at))
+	}
+	held, err := a.holders(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		held.tell(out[i].Messages)
+	}
+	out = told(append(out, left...), q.Limit)
+	if blocked {
+		out = append(out, StoryView{Messages: []MessageView{}, Block: blockView(&block)})
+	}
+	return noted(out, note), nil
+}
+
+// told are the newest stories, the newest last.
+func told(out []StoryView, limit int) []StoryView {
+	slices.SortStableFunc(out, func(a, b StoryView) int { return a.at().Compare(b.at()) })
+	return out[max(0, len(out)-limit):]
+}
+
+// noted are stories and a note, "" for none.
+func noted(out []StoryView, note string) []StoryView {
+	if note != "" {
+		out = append(out, StoryView{Messages: []MessageView{}, Note: note})
+	}
+	return out
+}
+
+// number is a number in the request's path, from 1, of what the words name: "an event's number".
+func number(r *http.Request, part, hint, what string) (int64, error) {
+	n, err := strconv.ParseInt(r.PathValue(part), 10, 64)
+	if err != nil || n < 1 {
+		return 0, badField(part, hint, "%q is not %s", r.PathValue(part), what)
+	}
+	return n, nil
+}
+
+type cancelRequest struct {
+	Reason string `json:"reason"`
+}
+
+func (a admin) cancel(r *http.Request, in cancelRequest) (any, error) {
+	id, err := number(r, "id", "", "a message's number")
+	if err != nil {
+		return nil, err
+	}
+	reason := said("cancelled", person(r), in.Reason)
+	if err := a.Store.CancelMessage(r.Context(), messaging.MessageID(id), reason); err != nil {
+		return nil, err
+	}
+	return a.messageOf(r.Context(), r.PathValue("id"))
+}
+
+type resolveRequest struct {
+	As     messaging.Resolution `json:"as"`
+	Reason string               `json:"reason"`
+}
+
+func (a admin) resolve(r *http.Request, in resolveRequest) (any, error) {
+	id, err := number(r, "id", "", "a message's number")
+	if err == nil {
+		err = checkResolution(in.As)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reason := said("resolved as "+string(in.As), person(r), in.Reason)
+	if err := a.Store.Resolve(r.Context(), messaging.MessageID(id), in.As, reason); err != nil {
+		return nil, err
+	}
+	return a.messageOf(r.Context(), r.PathValue("id"))
+}
+
+func checkResolution(as messaging.Resolution) error {
+	switch as {
+	case messaging.ResolveAccepted, messaging.ResolveResend, messaging.ResolveDrop:
+		return nil
+	}
+	return badField("as", "", "as %q: want accepted, resend or drop", as)
+}
+
+// send queues one message to one phone at a person's word. It goes the way of every other
+// message: an event, a decision and a message in one commit.
+func (a admin) send(r *http.Request, in SendRequest) (any, error) {
+	phone, sentAs, err := readPhone(in.Phone, cmp.Or(in.Country, a.Country))
+	if err != nil {
+		return nil, err
+	}
+	daemon := a.Daemon.View()
+	if in.Send.Template != "" {
+		in.Send.Language = cmp.Or(in.Send.Language, daemon.Language)
+	}
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
+	if in.Send.Template != "" && in.Send.Language == "" {
+		return nil, badField("send.language", "", "a template needs a language")
+	}
+	if h := in.Send.Header; h != nil {
+		if err := triggers.Fetchable(h.URL); err != nil {
+			return nil, badField("send.header.url", "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
+		}
+	}
+	account, err := accountOf(in.Account, &daemon)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.canLeave(r.Context(), &in, phone, account.Texts); err != nil {
+		return nil, err
+	}
+	now, config := a.Now().UTC(), a.Daemon.View().Config
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	key, err := dedupeKey(r)
+	if err != nil {
+		return nil, err
+	}
+	event := messaging.Event{
+		Connector: "people", Kind: "message.requested", Topic: "asked for by " + noPhone(person(r)), DedupeKey: key, ReceivedAt: now,
+		Contact: messaging.Contact{Phone: phone, SentAs: sentAs}, Payload: raw, ContentType: "application/json",
+	}
+	in.Send.Forget = in.Category == messaging.Authentication
+	queued := messaging.Message{
+		Trigger: messaging.ByHand, Key: event.DedupeKey, Phone: phone, SentAs: sentAs, Category: in.Category, Send: in.Send, Account: messaging.AccountKey(account.Name),
+		State: messaging.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
+	}
+	if in.DryRun {
+		return plainMessageView(&queued, nil), nil
+	}
+	receipts, err := a.Store.Accept(r.Context(), []messaging.Plan{{Event: event, Forgets: in.Send.Forget, Proposals: []messaging.Proposal{{
+		Decision: messaging.Decision{
+			Trigger: messaging.ByHand, Outcome: messaging.Planned, Reason: "asked for by hand", Key: event.DedupeKey, Config: config, At: now,
+		},
+		Correlation: messaging.Correlation{Trigger: messaging.ByHand, Key: event.DedupeKey, Phone: phone},
+		Message:     queued, OnRepeat: messaging.OnRepeat{Mode: messaging.Parallel}, Cooldown: messaging.Cooldown{Mode: messaging.CooldownNone}, EventAt: now,
+	}}}})
+	if err != nil {
+		return nil, err
+	}
+	if receipts[0].Duplicate {
+		return a.sentBefore(r.Context(), receipts[0].EventID, raw)
+	}
+	return a.messageOf(r.Context(), strconv.FormatInt(int64(receipts[0].Decisions[0].MessageID), 10))
+}
+
+// maxKey is how long an Idempotency-Key may be, in bytes.
+const maxKey = 200
+
+// dedupeKey is what the event of a message sent by hand is unique by: whom it is asked for by and the header Idempotency-Key, so that
+// two programs do not take each other's keys; without the header it is a random one.
+func dedupeKey(r *http.Request) (string, error) {
+	given := r.Header.Values("Idempotency-Key")
+	if len(given) == 0 {
+		return rand.Text(), nil
+	}
+	if len(given) > 1 || given[0] == "" || len(given[0]) > maxKey {
+		return "", badField("Idempotency-Key", "a random one for each message, such as a UUID", "the header Idempotency-Key has 1 to %d characters, once", maxKey)
+	}
+	who, _ := WhoOf(r.Context())
+	sum := sha256.Sum256([]byte(string(who.From) + "\x00" + who.Name + "\x00" + given[0]))
+	return "key-" + hex.EncodeToString(sum[:]), nil
+}
+
+// sentBefore is the message that was asked for with the same Idempotency-Key. Another request with that key is refused, as far as what
+// was asked then is still kept.
+func (a admin) sentBefore(ctx context.Context, id messaging.EventID, raw []byte) (any, error) {
+	s, err := a.Store.EventStory(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if s.Forgotten {
+		return nil, &Error{
+			Status: http.StatusGone, Field: "Idempotency-Key", Words: "a message was asked for with this key, and its contact was forgotten since: it is not sent again",
+			Hint: "take a new key for a new message",
+		}
+	}
+	if len(s.Payload) > 0 && !bytes.Equal(s.Payload, raw) {
+		return nil, &Error{Status: http.StatusConflict, Field: "Idempotency-Key", Words: "another message was asked for with this key", Hint: "take a new key for each message"}
+	}
+	for i := range s.Decisions {
+		if d := &s.Decisions[i]; d.MessageID != 0 {
+			return a.messageOf(ctx, strconv.FormatInt(int64(d.MessageID), 10))
+		}
+	}
+	return nil, rejectf(http.StatusConflict, "nudgewire events show "+strconv.FormatInt(int64(id), 10), "the message was asked for before, and is not kept any more")
+}
+
+// accountOf is the account that a person names, or what is wrong with the name.
+func accountOf(name string, d *DaemonView) (AccountView, error) {
+	if messaging.AccountKey(name) == "" {
+		return AccountView{Name: messaging.DefaultAccount, Texts: d.Texts}, nil
+	}
+	var names []string
+	for _, a := range d.Accounts {
+		if a.Name == name {
+			return a, nil
+		}
+		names = append(names, a.Name)
+	}
+	hint := "the config has one account, that of the section api"
+	if near := nearest.Of(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	} else if len(names) > 0 {
+		hint = "there are " + strings.Join(names, ", ")
+	}
+	return AccountView{}, &Error{Status: http.StatusNotFound, Field: "account", Hint: hint, Words: fmt.Sprintf("there is no account %q", name)}
+}
+
+// canLeave refuses what would wait and never leave.
+func (a admin) canLeave(ctx context.Context, in *SendRequest, phone messaging.Phone, texts bool) error {
+	if in.Send.Text != "" && !texts {
+		return rejectf(http.StatusConflict, "set api.text_path to the path of the service's text endpoint, and reload", "plain texts cannot be sent: their endpoint is not known")
+	}
+	blocked, err := a.Store.Blocked(ctx, []messaging.Phone{phone})
+	asked := messaging.Message{Trigger: messaging.ByHand, Phone: phone, Category: in.Category}
+	if v := duerules.MayGo(nil, &asked, &messaging.DueFacts{Blocked: blocked[phone]}, a.Now()); err != nil || v.Action == messaging.AllowSend {
+		return err
+	}
+	return rejectf(http.StatusConflict, "nudgewire contacts allow "+string(phone), "the contact %s is blocked: nothing but codes is sent to it", phone.Masked())
+}
+
+// Check holds a message sent by hand to the rules of one made by a trigger; what is wrong with it is an *Error.
+func (in *SendRequest) Check() error {
+	if in.Category == "" {
+		in.Category = messaging.Marketing
+	}
+	switch in.Category {
+	case messaging.Marketing, messaging.Utility, messaging.Authentication:
+	default:
+		return badField("category", "", "category %q: want marketing, utility or authentication", in.Category)
+	}
+	kinds := 0
+	for _, s := range []string{in.Send.Template, in.Send.Campaign, in.Send.Text} {
+		if s != "" {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		return badField("send", "", "want exactly one of a template, a campaign and a text")
+	}
+	return nil
+}

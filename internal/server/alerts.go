@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/nudgewire/nudgewire/internal/alerts"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+)
+
+// Alerts is what the admin API asks of those who tell alerts.
+type Alerts interface {
+	View() alerts.View
+	// Test sends a test to a receiver, or to all for "". The error is alerts.ErrNoReceiver.
+	Test(ctx context.Context, name string) ([]alerts.Tested, error)
+}
+
+func (a admin) alerts(r *http.Request) (any, error) {
+	if a.Alerts != nil {
+		return a.Alerts.View(), nil
+	}
+	state, err := a.Store.Alerts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return alerts.ViewOf(state), nil
+}
+
+// A TestRequest names the receiver of alerts to test.
+type TestRequest struct {
+	Name string `json:"receiver,omitempty"` // "" for all
+}
+
+func (a admin) testAlerts(r *http.Request, in TestRequest) (any, error) {
+	if a.Alerts == nil {
+		return []alerts.Tested{}, nil
+	}
+	out, err := a.Alerts.Test(r.Context(), in.Name)
+	if !errors.Is(err, alerts.ErrNoReceiver) {
+		return out, err
+	}
+	var names []string
+	for _, one := range a.Alerts.View().Receivers {
+		names = append(names, one.Name)
+	}
+	return nil, noReceiver("of alerts", in.Name, names, "nudgewire alerts")
+}
+
+// noReceiver is the refusal of a name that no receiver of a section has; the command lists those that it has.
+func noReceiver(of, name string, names []string, command string) error {
+	hint := fmt.Sprintf("%q lists the receivers", command)
+	if near := nearest.Of(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return rejectf(http.StatusNotFound, hint, "no receiver %s is called %q", of, name)
+}
+
+// Alerts are how alerts stand.
+func (c *Client) Alerts(ctx context.Context) (alerts.View, error) {
+	return get[alerts.View](ctx, c, "/alerts", nil)
+}
+
+// TestAlerts sends a test to a receiver of alerts, or to all for "".
+func (c *Client) TestAlerts(ctx context.Context, name string) ([]alerts.Tested, error) {
+	return post[[]alerts.Tested](ctx, c.patient(), "/alerts/test", TestRequest{name})
+}

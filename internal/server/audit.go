@@ -1,0 +1,197 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// maxDetail is how much of a request the audit keeps, in bytes.
+const maxDetail = 1000
+
+// An AuditView is one entry of the audit.
+type AuditView struct {
+	ID      int64     `json:"id"`
+	At      time.Time `json:"at"`
+	Who     string    `json:"who"`
+	Via     string    `json:"via"`
+	Action  string    `json:"action"`
+	Subject string    `json:"subject,omitempty"`
+	Detail  string    `json:"detail,omitempty"`
+	Outcome string    `json:"outcome,omitempty"` // of a second entry, why it was not done
+	Hash    string    `json:"hash"`
+}
+
+// record is what comes before an order is carried out: nothing is done that is not in the audit. What was refused then gets a second
+// entry that says so; without one it was done, or the process ended in between.
+func (a admin) record(rt *Route, do http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			a.refuse(w, r, badBody(err))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		who, _ := WhoOf(r.Context())
+		e := store.AuditEntry{
+			At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: rt.Method + " " + rt.Path,
+			Subject: noPhone(strings.TrimPrefix(r.URL.Path, Base)), Detail: detail(body),
+		}
+		if _, err := a.Store.Audit(r.Context(), e); err != nil {
+			a.Log.Error("an order is not carried out, because it cannot be recorded", zap.String("action", e.Action), zap.Error(err))
+			a.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + err.Error(), Hint: "nudgewire status says what is wrong with the data"})
+			return
+		}
+		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		do(seen, r)
+		if seen.status < http.StatusBadRequest {
+			return
+		}
+		e.At, e.Detail, e.Outcome = a.Now(), "", "refused: "+strconv.Itoa(seen.status)
+		if _, err := a.Store.Audit(context.WithoutCancel(r.Context()), e); err != nil {
+			a.Log.Error("the audit does not say that an order was refused", zap.String("action", e.Action), zap.Error(err))
+		}
+	}
+}
+
+// statusWriter notes the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) Write(b []byte) (int, error) {
+	w.status = cmp.Or(w.status, http.StatusOK)
+	return w.ResponseWriter.Write(b) //nolint:wrapcheck // it is the writer's own
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// noPhone is a text as the audit keeps it.
+func noPhone(text string) string { return mask.Phones(plain.Text(text)) }
+
+// detail is a request's body as the audit keeps it: without phones, and of long lists how long they are.
+func detail(body []byte) string {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return ""
+	}
+	whole, err := json.Marshal(masked(shortened(v)))
+	if err != nil {
+		return ""
+	}
+	text := noPhone(string(whole)) // before it is cut, and with the phones that are numbers
+	if len(text) > maxDetail {
+		return strings.ToValidUTF8(text[:maxDetail], "") + "…"
+	}
+	return text
+}
+
+// personal are fields that say what is sent, or to whom: the audit says that it was done, and not their words.
+var personal = []string{"phones", "rows", "variables", "text", "config", "payload"}
+
+// shortened is a body without what is personal.
+func shortened(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, one := range v {
+			v[key] = shortened(one)
+		}
+		for _, key := range personal {
+			switch one := v[key].(type) {
+			case []any:
+				v[key] = strconv.Itoa(len(one)) + " of them"
+			case string:
+				v[key] = strconv.Itoa(len(one)) + " bytes"
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = shortened(v[i])
+		}
+	}
+	return v
+}
+
+func (a admin) audit(r *http.Request) (any, error) {
+	q, _, err := a.parseList(r)
+	if err != nil {
+		return nil, err
+	}
+	var before int64
+	if text := r.URL.Query().Get("before"); text != "" {
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+			return nil, badField("before", "", "before %q: want the number of an entry", text)
+		}
+	}
+	all, err := a.Store.AuditEntries(r.Context(), before, q.Limit)
+	out := make([]AuditView, len(all))
+	for i, e := range all {
+		out[i] = AuditView{e.ID, e.At.UTC(), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash}
+	}
+	return out, err
+}
+
+// A ChainView is how the audit's chain stands.
+type ChainView struct {
+	Entries int64  `json:"entries"`
+	Hash    string `json:"hash,omitempty"`   // of the last one
+	Broken  string `json:"broken,omitempty"` // where it is not whole; "" when it is
+}
+
+func (a admin) verifyAudit(r *http.Request) (any, error) {
+	var known int64
+	hash := ""
+	if text := r.URL.Query().Get("known"); text != "" {
+		number, rest, _ := strings.Cut(text, ":")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 1 || len(rest) != 64 {
+			return nil, badField("known", "write it as audit verify printed it: 41:9f86d0…", "known %q: want an entry's number and its hash", text)
+		}
+		known, hash = n, rest
+	}
+	n, last, err := a.Store.VerifyAudit(r.Context(), known, hash)
+	if broken, is := errors.AsType[*store.AuditError](err); is {
+		return ChainView{Entries: n, Hash: last, Broken: broken.Error()}, nil
+	}
+	return ChainView{Entries: n, Hash: last}, err
+}
+
+// Audit lists entries of the audit before a number (0 is all), the newest first.
+func (c *Client) Audit(ctx context.Context, before int64, limit int) ([]AuditView, error) {
+	q := ListQuery{Limit: limit}.Values()
+	if before != 0 {
+		q.Set("before", strconv.FormatInt(before, 10))
+	}
+	return get[[]AuditView](ctx, c, "/audit", q)
+}
+
+// VerifyAudit reads the whole chain. known is an entry that is known from before, as "41:HASH"; "" for none.
+func (c *Client) VerifyAudit(ctx context.Context, known string) (ChainView, error) {
+	q := url.Values{}
+	if known != "" {
+		q.Set("known", known)
+	}
+	return get[ChainView](ctx, c.patient(), "/audit/verify", q)
+}

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// A BulkRequest is a person's word about all messages that match. Zero fields do not narrow it, but
+// one of the first seven has to be set.
+type BulkRequest struct {
+	Message   messaging.MessageID `json:"message,omitempty"` // this one alone
+	Phone     string              `json:"phone,omitempty"`
+	Trigger   string              `json:"trigger,omitempty"` // or job
+	Template  string              `json:"template,omitempty"`
+	Account   string              `json:"account,omitempty"` // api is that of the section
+	Run       messaging.RunID     `json:"run,omitempty"`
+	Since     time.Time           `json:"since,omitzero"`
+	DueBefore time.Time           `json:"due_before,omitzero"`
+
+	State string `json:"state,omitempty"` // for retry: rejected, dropped or failed; with Class "" is all of them
+	Class string `json:"class,omitempty"` // for retry: what the rules of today make of the service's words, "unknown" for none
+
+	MinWait  time.Duration `json:"min_wait_ns,omitempty"` // for retry: only what ended that long ago; 0 is as the class rests
+	Deadline time.Duration `json:"deadline_ns,omitempty"` // for retry: what is not sent within that is dropped
+
+	As     messaging.Resolution `json:"as,omitempty"` // for resolve
+	Reason string               `json:"reason,omitempty"`
+	DryRun bool                 `json:"dry_run,omitempty"` // count alone
+}
+
+// A BulkView is how many messages match, and what they have in common. After an order it is what was
+// changed.
+type BulkView struct {
+	Count  int64       `json:"count"`
+	Groups []GroupView `json:"groups,omitempty"` // most first
+	Stay   []GroupView `json:"stay,omitempty"`   // for retry: what matches and does not go, and why
+}
+
+// A GroupView is a part of the messages of a BulkView.
+type GroupView struct {
+	Words string `json:"words"` // the trigger or job, or why they are in their state
+	Count int64  `json:"count"`
+}
+
+// filter is what a request narrows to.
+func (a admin) filter(in *BulkRequest) (f store.MessageFilter, err error) {
+	switch { // whatever narrows to nothing must not be taken for what narrows not at all
+	case in.Message < 0:
+		return f, badField("message", "", "a message's number begins at 1")
+	case in.Run < 0:
+		return f, badField("run", "", "a run's number begins at 1")
+	}
+	if in.Phone != "" {
+		f.Phone, err = a.phone(in.Phone, a.Country)
+	}
+	f.ID, f.Trigger, f.Template, f.Account, f.Run, f.Since, f.DueBefore = in.Message, in.Trigger, in.Template, in.Account, in.Run, in.Since, in.DueBefore
+	return f, err
+}
+
+// said is a person's word as a reason: "cancelled by Ann: wrong price".
+func said(what, who, reason string) string {
+	words := what + " by " + who
+	if reason != "" {
+		words += ": " + reason
+	}
+	return words
+}
+
+func (a admin) cancelMany(r *http.Request, in BulkRequest) (any, error) {
+	f, err := a.filter(&in)
+	if err != nil {
+		return nil, err
+	}
+	if f == (store.MessageFilter{}) {
+		return nil, rejectf(http.StatusBadRequest, "name a trigger, a template, a phone, a run or a time", "that would cancel everything that waits")
+	}
+	f.State = messaging.StateWaiting
+	if in.DryRun {
+		groups, err := a.Store.TallyByTrigger(r.Context(), f)
+		return bulkView(groups), err
+	}
+	n, err := a.Store.CancelAll(r.Context(), f, said("cancelled", person(r), in.Reason))
+	return BulkView{Count: n}, err
+}
+
+func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
+	if err := checkClass(in.Class); err != nil {
+		return nil, err
+	}
+	if in.MinWait < 0 || in.Deadline < 0 {
+		return nil, rejectf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
+	}
+	states := []string{in.State}
+	switch in.State {
+	case string(messaging.StateRejected), string(messaging.StateDropped), string(messaging.StatusFailed):
+	case "":
+		states = []string{string(messaging.StateRejected), string(messaging.StatusFailed), string(messaging.StateDropped)}
+		if in.Class != "" {
+			break
+		}
+		fallthrough
+	default:
+		return nil, badField("state", "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
+	}
+	if in.Run != 0 {
+		return nil, badField("run", "nudgewire jobs retry RUN", "rows of a run go again with their run")
+	}
+	f, err := a.filter(&in)
+	if err != nil {
+		return nil, err
+	}
+	q := store.Retry{Now: a.Now(), DryRun: in.DryRun, OfClass: a.ofClass(in.Class), Expires: in.Deadline}
+	if rest := messaging.ErrorClass(in.Class).Rest(in.MinWait, true); rest > 0 {
+		q.Ended = q.Now.Add(-rest)
+	}
+	var out BulkView
+	for _, state := range states {
+		q.Filter = f
+		if state == string(messaging.StatusFailed) {
+			q.Filter.Status = messaging.StatusFailed
+		} else {
+			q.Filter.State = messaging.State(state)
+		}
+		went, stay, err := a.Store.Retry(r.Context(), q)
+		if err != nil {
+			return nil, err
+		}
+		some := bulkView(went)
+		out.Count += some.Count
+		out.Groups = append(out.Groups, some.Groups...)
+		out.Stay = append(out.Stay, bulkView(stay).Groups...)
+	}
+	return out, nil
+}
+
+// ofClass tells messages of a class by the rules of today; what these do not know counts by the class that it had.
+func (a admin) ofClass(class string) func(string, messaging.ErrorClass) (bool, messaging.ErrorClass) {
+	if class == "" {
+		return nil
+	}
+	rules := a.errorRules()
+	return func(words string, then messaging.ErrorClass) (bool, messaging.ErrorClass) {
+		now := rules.Now(words, then)
+		return now.Words() == class, now
+	}
+}
+
+func (a admin) resolveMany(r *http.Request, in BulkRequest) (any, error) {
+	if err := checkResolution(in.As); err != nil {
+		return nil, err
+	}
+	f, err := a.filter(&in)
+	if err != nil {
+		return nil, err
+	}
+	f.State = messaging.StateInDoubt
+	if in.DryRun {
+		groups, err := a.Store.TallyByReason(r.Context(), f)
+		return bulkView(groups), err
+	}
+	n, err := a.Store.ResolveAll(r.Context(), f, in.As, said("resolved as "+string(in.As), person(r), in.Reason))
+	return BulkView{Count: n}, err
+}
+
+func bulkView(groups []store.Tally) (v BulkView) {
+	for _, g := range groups {
+		v.Count += g.N
+		v.Groups = append(v.Groups, GroupView{g.Words, g.N})
+	}
+	return v
+}

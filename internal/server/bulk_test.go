@@ -1,0 +1,27 @@
+package server_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// A number that nothing has is a mistake of whoever asks, and must not stand for everything.
+func TestANumberOfNothingIsNotEverything(t *testing.T) {
+	w := newTower(t)
+	for _, in := range []server.BulkRequest{{Message: -1}, {Run: -1}} {
+		cancel, resolve, retry := in, in, in
+		resolve.As, retry.State = messaging.ResolveDrop, string(messaging.StateRejected)
+		_, cancelled := w.ask.CancelMany(t.Context(), cancel)
+		_, resolved := w.ask.ResolveMany(t.Context(), resolve)
+		_, retried := w.ask.RetryMany(t.Context(), retry)
+		for _, err := range []error{cancelled, resolved, retried} {
+			if e, is := errors.AsType[*server.Error](err); !is || e.Status != http.StatusBadRequest || e.Field == "" {
+				t.Errorf("%+v: %v", in, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// calendarDays is how many days a calendar has, today among them.
+const calendarDays = 14
+
+// A DueDayView is how many messages wait to be sent in a day.
+type DueDayView struct {
+	From     time.Time `json:"from"` // when the day begins in the zone of the config; the first is today, with what is late
+	Messages int64     `json:"messages"`
+	More     bool      `json:"more,omitempty"` // there are more than that
+}
+
+// Calendar is what waits for each of the next 14 days, today first.
+func (c *Client) Calendar(ctx context.Context) ([]DueDayView, error) {
+	return get[[]DueDayView](ctx, c, "/calendar", nil)
+}
+
+func (a admin) calendar(r *http.Request) (any, error) {
+	now := a.Now().In(a.zone())
+	days := make([]store.DueDay, calendarDays)
+	day := func(i int) time.Time {
+		return time.Date(now.Year(), now.Month(), now.Day()+i, 0, 0, 0, 0, now.Location())
+	}
+	for i := range days {
+		days[i] = store.DueDay{From: day(i), Until: day(i + 1)}
+	}
+	days[0].From = time.UnixMicro(0) // what is late
+	if err := a.Store.DueDays(r.Context(), days); err != nil {
+		return nil, err
+	}
+	out := make([]DueDayView, len(days))
+	for i, d := range days {
+		out[i] = DueDayView{From: day(i).UTC(), Messages: min(d.Messages, store.MostDue), More: d.Messages > store.MostDue}
+	}
+	return out, nil
+}

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// A RowView is one row of a run and what became of it. The phone is whole: the list is its
+// reader's own.
+type RowView struct {
+	// Row is where the row stands in the source, as messaging.Position has it; absent where that is not known
+	// any more. File is the file of the source. Number counts the rows that the run kept, from 1, in
+	// the order in which they are sent.
+	Row    int64  `json:"row,omitempty"`
+	File   string `json:"file,omitempty"`
+	Number int64  `json:"number,omitempty"`
+	Part   int    `json:"part,omitempty"`
+	Phone  string `json:"phone"`
+	// State is that of the row's message; of its part where it has none; excluded otherwise.
+	State   string              `json:"state"`
+	Reason  string              `json:"reason,omitempty"`
+	Message messaging.MessageID `json:"message,omitempty"`
+	At      *time.Time          `json:"at,omitempty"` // of State
+
+	ServiceID   messaging.ServiceID `json:"message_id,omitempty"`
+	Status      messaging.Status    `json:"status,omitempty"` // in the service's words
+	Error       string              `json:"error,omitempty"`
+	AcceptedAt  *time.Time          `json:"accepted_at,omitempty"`
+	SentAt      *time.Time          `json:"sent_at,omitempty"`
+	DeliveredAt *time.Time          `json:"delivered_at,omitempty"`
+	ReadAt      *time.Time          `json:"read_at,omitempty"`
+	FailedAt    *time.Time          `json:"failed_at,omitempty"`
+	RetriedAs   messaging.MessageID `json:"retried_as,omitempty"` // the message that took its place
+	RetryOf     messaging.MessageID `json:"retry_of,omitempty"`   // the message whose place it took
+}
+
+// StateExcluded is the state of a row that the run excluded.
+const StateExcluded = "excluded"
+
+// A rowLine is one line of the answer: a row, or the end, without which the answer was cut short.
+type rowLine struct {
+	Row *RowView `json:"row,omitempty"`
+	End bool     `json:"end,omitempty"`
+}
+
+// export streams every row of a run, as lines of JSON. No more than some hundreds of them are in
+// memory at a time, and the messages of one part where the answer to its upload named them.
+func (a admin) export(w http.ResponseWriter, r *http.Request) {
+	var run messaging.Run
+	var parts []messaging.Part
+	id, err := runNumber(r)
+	if err == nil {
+		if run, err = a.Store.Run(r.Context(), id); err != nil {
+			err = jobError(err)
+		}
+	}
+	if err == nil {
+		parts, err = a.Store.Parts(r.Context(), id)
+	}
+	if err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	// A long list takes as long as its reader does. A writer that knows no deadline has none to lift.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	buf := bufio.NewWriterSize(w, 1<<16)
+	e := &exporting{admin: a, run: &run, parts: parts, out: json.NewEncoder(buf)}
+	err = e.all(r.Context())
+	switch {
+	case err == nil:
+		e.cut = e.out.Encode(rowLine{End: true})
+	case e.cut == nil && r.Context().Err() == nil:
+		a.Log.Error("exporting a run", zap.Int64("run", int64(id)), zap.Error(err))
+	}
+	if err := buf.Flush(); err != nil {
+		a.Log.Debug("export cut short", zap.Error(err))
+	}
+}
+
+// An exporting is one answer being written.
+type exporting struct {
+	admin
+	run   *messaging.Run
+	parts []messaging.Part
+	out   *json.Encoder
+	cut   error // of writing; it ends the answer
+}
+
+func (e *exporting) put(row *RowView) error {
+	e.cut = e.out.Encode(rowLine{Row: row})
+	return e.cut
+}
+
+func (e *exporting) all(ctx context.Context) error {
+	next := int64(1) // the first row that was not written
+	if e.run.Deliver == messaging.DeliverPerMessage {
+		err := e.Store.RunRows(ctx, e.run.ID, 0, func(r *messaging.RunRow) error {
+			if e.run.RetryOf == 0 && r.ReadBy == r.Run {
+				next = max(next, r.ReadNumber+1)
+			}
+			return e.put(e.queued(r))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := e.rows(ctx, next); err != nil {
+		return err
+	}
+	excluded := func(x *messaging.ListRow) error {
+		phone := x.Given
+		if x.Number > 0 {
+			phone = x.Phone.Spelled(x.Given)
+		}
+		return e.put(&RowView{Row: x.Row, File: x.File, Phone: phone, State: StateExcluded, Reason: x.Reason})
+	}
+	if err := e.Store.ExcludedRows(ctx, e.run.ID, excluded); err != nil {
+		return err
+	}
+	if e.run.Deliver != messaging.DeliverCSV {
+		return nil
+	}
+	// Of a retry those that it was to send: what the run that it repeats had in a part which did not arrive.
+	of, before := e.run.ID, []messaging.Part(nil)
+	if e.run.RetryOf != 0 && len(e.parts) > 0 {
+		var err error
+		if before, err = e.Store.Parts(ctx, e.run.RetryOf); err != nil {
+			return err
+		}
+		of = e.parts[0].List
+	}
+	return e.Store.LeftOutRows(ctx, of, func(x *messaging.ListRow) error {
+		if store.NewestWith(e.parts, x.Number) != nil {
+			return nil // it went all the same
+		}
+		if was := store.NewestWith(before, x.Number); e.run.RetryOf != 0 && (was == nil || was.State.MayHaveArrived()) {
+			return nil
+		}
+		return excluded(x)
+	})
+}
+
+// queued is a row that has a message.
+func (e *exporting) queued(r *messaging.RunRow) *RowView {
+	d, number := &r.Message, r.Number
+	if r.ReadBy == r.Run { // one that went again by itself stands in the place of another of this run
+		number = r.ReadNumber
+	}
+	v := &RowView{
+		Row: r.Position.Row, File: r.Position.File, Number: number, Phone: d.To(), State: string(d.State), Reason: d.Reason, Message: d.ID, At: optional(d.UpdatedAt),
+		RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
+	}
+	v.follow(d)
+	return v
+}
+
+func (v *RowView) follow(m *messaging.Message) {
+	v.ServiceID, v.Status, v.Error = m.ServiceID, m.Status, m.Error
+	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
+	v.ReadAt, v.FailedAt = optional(m.ReadAt), optional(m.FailedAt)
+}
+
+// rows tells of the rows from that number on, which have no message: of those that parts of the run have, and where it read them also of those
+// that have had no turn.
+func (e *exporting) rows(ctx context.Context, first int64) error {
+	of, in := e.run.ID, messaging.RowRanges(nil)
+	for i := range e.parts {
+		of, in = e.parts[i].List, in.And(e.parts[i].Ranges)
+	}
+	if e.run.Deliver == messaging.DeliverPerMessage && e.run.RetryOf == 0 {
+		in = messaging.RowRanges{{First: first, Last: e.run.Tally.Kept}}.From(first)
+	}
+	messages := map[int]map[messaging.Phone]messaging.Message{}
+	return e.Store.ListRows(ctx, of, in, func(row *messaging.ListRow) error {
+		p := store.NewestWith(e.parts, row.Number)
+		v := &RowView{Row: row.Row, File: row.File, Number: row.Number, Phone: row.Phone.Spelled(row.Given)}
+		v.State, v.Reason, v.At = rowState(e.run, row, p)
+		if p != nil {
+			v.Part = p.Number
+			if messages[p.Number] == nil {
+				clear(messages) // of one part at a time
+				of, err := e.Store.MessagesOfPart(ctx, e.run.ID, p.Number)
+				if err != nil {
+					return err
+				}
+				if of == nil {
+					of = map[messaging.Phone]messaging.Message{}
+				}
+				messages[p.Number] = of
+			}
+			if m, known := messages[p.Number][row.Phone]; known && row.Phone != "" {
+				v.follow(&m)
+			}
+		}
+		return e.put(v)
+	})
+}

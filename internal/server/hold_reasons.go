@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// holdReasons are what keeps messages back at present that wait: holds, and accounts that send nothing.
+type holdReasons struct {
+	holds []messaging.Hold
+	halts []messaging.SendingHalt
+	now   time.Time
+}
+
+func (a admin) holders(ctx context.Context) (h holdReasons, err error) {
+	h.now = a.Now()
+	h.holds, err = a.Store.Holds(ctx)
+	if a.Daemon != nil {
+		h.halts = a.Daemon.View().Halts
+	}
+	return h, err
+}
+
+// tell says of each message that waits what holds it.
+func (h holdReasons) tell(messages []MessageView) {
+	for i := range messages {
+		if m := &messages[i]; m.State == messaging.StateWaiting {
+			m.Held = h.of(m)
+		}
+	}
+}
+
+// of is what holds a message that waits, in words; "" for nothing but its time.
+func (h holdReasons) of(m *MessageView) string {
+	d := messaging.Message{ID: m.ID, EventID: m.EventID, Trigger: m.Trigger, Account: m.Account, Key: m.Key}
+	if m.Send != nil {
+		d.Send = *m.Send
+	}
+	var facts messaging.DueFacts
+	for _, one := range h.holds {
+		if one.Stops(&d) {
+			facts.Held = one.Why()
+			break
+		}
+	}
+	for _, a := range h.halts {
+		if !m.DueAt.After(h.now) && facts.Service == "" && a.Node == "" &&
+			(a.Account == "" || messaging.AccountKey(a.Account) == m.Account) && (a.Lane == "" || a.Lane == m.Category) {
+			facts.Service = a.Words(h.now)
+		}
+	}
+	return duerules.MayGo(nil, &d, &facts, h.now).Reason // what the rules say it says itself, when it is due
+}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// PostedView is what came of events that were posted.
+type PostedView struct {
+	Events  []PostedEvent `json:"events"`
+	Skipped []string      `json:"skipped,omitempty"` // why what was in it is no event
+}
+
+// A PostedEvent is one of them.
+type PostedEvent struct {
+	ID        messaging.EventID `json:"id"`
+	Duplicate bool              `json:"duplicate,omitempty"` // it was stored before, and nothing came of it now
+	Decisions []DecisionView    `json:"decisions"`
+}
+
+// postEvents takes what a connector's sender would post, from a program that has proven who it is by its token. It goes the way of
+// a webhook from there on: the connector's map, the triggers, one commit.
+func (a admin) postEvents(r *http.Request) (any, error) {
+	rules := a.Rules.Load()
+	name := r.PathValue("connector")
+	to := rules.Receivers[name]
+	if to == nil {
+		return nil, noConnector(name, rules.Receivers)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, badBody(err)
+	}
+	header := r.Header.Clone()
+	header.Del("Authorization") // it is ours, and no part of the event
+	header.Del("Cookie")
+	got, err := to.Receive(connectors.Request{Method: r.Method, Path: "/hooks/" + name, RawQuery: r.URL.RawQuery, Header: header, Body: body, Now: a.Now(), Proven: true})
+	if no, is := errors.AsType[*connectors.Rejected](err); is {
+		return nil, rejectf(no.Status, "nudgewire connectors show "+name+" says what it takes", "%s", no.Reason)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := PostedView{Events: []PostedEvent{}}
+	for _, s := range got.Skipped {
+		v.Skipped = append(v.Skipped, s.Reason)
+	}
+	if len(got.Events) == 0 {
+		return v, nil
+	}
+	id := requestID(r, nil)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), acceptFor) // as with a webhook
+	defer cancel()
+	plans := plansOf(to, rules, got.Events, id, a.Now())
+	receipts, err := a.Store.Accept(ctx, plans)
+	if err != nil {
+		return nil, err
+	}
+	a.repeats.tell(ctx, a.Store, to, plans, receipts)
+	a.Log.Info("events posted by the API", zap.String("who", person(r)), zap.String("request", id), zap.String("connector", name), zap.Int("events", len(receipts)))
+	for i := range receipts {
+		one := PostedEvent{ID: receipts[i].EventID, Duplicate: receipts[i].Duplicate, Decisions: []DecisionView{}}
+		for j := range receipts[i].Decisions {
+			one.Decisions = append(one.Decisions, decisionView(&receipts[i].Decisions[j]))
+		}
+		v.Events = append(v.Events, one)
+	}
+	return v, nil
+}
+
+// PostEvents posts events as a connector's sender would.
+func (c *Client) PostEvents(ctx context.Context, connector string, body json.RawMessage) (PostedView, error) {
+	return post[PostedView](ctx, c, "/events/"+connector, body)
+}

@@ -1,0 +1,379 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// A ReportQuery says what a report is about. Zero fields ask for the usual.
+type ReportQuery struct {
+	Since, Until time.Time // hours that begin in this time; the last seven days, today among them
+	By           string    // "hour" or "day": a row for each; "" for none
+	Group        string    // "trigger", "job", "template", "country" or "connector": a row for each; "" for none
+	Trigger, Job string    // only of this one
+	OnlyRows     bool      // the rows alone, which costs a quarter
+}
+
+func (q ReportQuery) values() url.Values {
+	v := url.Values{}
+	for name, at := range map[string]time.Time{"since": q.Since, "until": q.Until} {
+		if !at.IsZero() {
+			v.Set(name, at.UTC().Format(time.RFC3339))
+		}
+	}
+	for name, value := range map[string]string{"by": q.By, "group": q.Group, "trigger": q.Trigger, "job": q.Job} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if q.OnlyRows {
+		v.Set("only", "rows")
+	}
+	return v
+}
+
+// Report counts what happened in a time.
+func (c *Client) Report(ctx context.Context, q ReportQuery) (ReportView, error) {
+	return get[ReportView](ctx, c, "/report", q.values())
+}
+
+// A ReportView is what happened in a time. Each number says how often something happened in it, and not what became later of what began
+// in it.
+type ReportView struct {
+	Zone         string    `json:"zone"` // whose days they are
+	Since        time.Time `json:"since"`
+	Until        time.Time `json:"until"`
+	CountedSince time.Time `json:"counted_since,omitzero"` // before this nothing was counted; absent where nothing was yet
+
+	Total  Stages `json:"total"`
+	Before Stages `json:"week_before"` // in the same time, seven days earlier
+
+	Rows     []ReportRow    `json:"rows"` // by time, then by group; those in which nothing happened are left out
+	Failures []FailureCount `json:"failures"`
+	Arrivals ArrivalsView   `json:"arrivals"`
+	Outcomes []OutcomeCount `json:"outcomes"` // what triggers said to events
+}
+
+// Stages are how far things came.
+type Stages struct {
+	Events     int64   `json:"events"`
+	Duplicates int64   `json:"duplicates"` // events that were known already
+	Refused    int64   `json:"refused"`    // requests that were not taken
+	Decisions  int64   `json:"decisions"`  // that triggers made
+	Queued     int64   `json:"queued"`
+	Shadowed   int64   `json:"shadowed"`        // would have been queued, but for the mode of their trigger
+	Accepted   int64   `json:"accepted"`        // by the service: they were sent
+	Uploaded   int64   `json:"uploaded"`        // rows in files that the service took without naming messages
+	Points     float64 `json:"uploaded_points"` // what the files cost that the service took, by the prices of the config when they left
+	Delivered  int64   `json:"delivered"`
+	Read       int64   `json:"read"`
+	Failed     int64   `json:"failed"`   // after they were accepted
+	Rejected   int64   `json:"rejected"` // by the service
+	InDoubt    int64   `json:"in_doubt"`
+	Cancelled  int64   `json:"cancelled"`
+	Dropped    int64   `json:"dropped"`
+	Expired    int64   `json:"expired"` // nothing was heard of them in time
+}
+
+func (s *Stages) add(what string, n int64) {
+	into := map[string]*int64{
+		"event": &s.Events, "duplicate": &s.Duplicates, "refused": &s.Refused, "decision": &s.Decisions, "queued": &s.Queued, "shadowed": &s.Shadowed,
+		"accepted": &s.Accepted, "uploaded": &s.Uploaded, "delivered": &s.Delivered, "read": &s.Read, "failed": &s.Failed, "rejected": &s.Rejected,
+		"in_doubt": &s.InDoubt, "cancelled": &s.Cancelled, "dropped": &s.Dropped, "expired": &s.Expired,
+	}[what]
+	switch {
+	case into != nil:
+		*into += n
+	case what == "uploaded_points":
+		s.Points = (math.Round(s.Points*1000) + float64(n)) / 1000
+	}
+}
+
+// Sent is how many were given to the service, one by one or in files.
+func (s *Stages) Sent() int64 { return s.Accepted + s.Uploaded }
+
+// size is what rows of one time are put in order by.
+func (s *Stages) size() int64 { return s.Queued + s.Sent() + s.Events }
+
+// A ReportRow is a time, or a group, or a group in a time.
+type ReportRow struct {
+	At    time.Time `json:"at,omitzero"`     // when the hour, or the day, begins
+	Group string    `json:"group,omitempty"` // its name; absent where it has none
+	Stages
+}
+
+// A FailureCount is how many messages ended so.
+type FailureCount struct {
+	State    string `json:"state"` // rejected or failed
+	Class    string `json:"class"` // of the error; "unknown" where no rule knows its words
+	Messages int64  `json:"messages"`
+}
+
+// An OutcomeCount is how often triggers said something.
+type OutcomeCount struct {
+	Outcome   string `json:"outcome"`
+	Decisions int64  `json:"decisions"`
+}
+
+// ArrivalsView is how long messages took from accepted to delivered.
+type ArrivalsView struct {
+	Messages int64         `json:"messages"`
+	P50      float64       `json:"p50_seconds"` // half took no longer; 0 where none was delivered
+	P95      float64       `json:"p95_seconds"`
+	Classes  []ArrivalView `json:"classes"`
+}
+
+// An ArrivalView is how many messages took at most so long, and longer than the class before.
+type ArrivalView struct {
+	UpTo     float64 `json:"up_to_seconds"` // 0 for what took longer than all others
+	Messages int64   `json:"messages"`
+}
+
+const (
+	mostReportHours = 62 * 24
+	mostReportRows  = 50_000
+)
+
+func (a admin) parseReport(r *http.Request) (q ReportQuery, err error) {
+	in := r.URL.Query()
+	q = ReportQuery{By: in.Get("by"), Group: in.Get("group"), Trigger: in.Get("trigger"), Job: in.Get("job"), OnlyRows: in.Get("only") == "rows"}
+	for name, into := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if text := in.Get(name); text != "" {
+			if *into, err = time.Parse(time.RFC3339Nano, text); err != nil {
+				return q, badField(name, "", "%s %q: want a time in RFC 3339", name, text)
+			}
+		}
+	}
+	zone := a.zone()
+	now := a.Now().In(zone)
+	if q.Until.IsZero() || q.Until.After(now) {
+		q.Until = now
+	}
+	if q.Since.IsZero() {
+		of := q.Until.In(zone)
+		q.Since = time.Date(of.Year(), of.Month(), of.Day()-6, 0, 0, 0, 0, zone)
+	}
+	q.Since, q.Until = q.Since.In(zone), q.Until.In(zone)
+	switch {
+	case !slices.Contains([]string{"", "rows"}, in.Get("only")):
+		err = badField("only", "", "only %q: want rows", in.Get("only"))
+	case !slices.Contains([]string{"", "hour", "day"}, q.By):
+		err = badField("by", "", "by %q: want hour or day", q.By)
+	case !slices.Contains([]string{"", "trigger", "job", "template", "country", "connector"}, q.Group):
+		err = badField("group", "", "group %q: want trigger, job, template, country or connector", q.Group)
+	case q.Trigger != "" && q.Job != "":
+		err = badField("job", "ask for one of them", "a message is of a trigger or of a job, and not of both")
+	case !q.Since.Before(q.Until):
+		err = badField("since", "", "since %s is not before until %s", q.Since.Format(time.RFC3339), q.Until.Format(time.RFC3339))
+	case q.Until.Sub(q.Since) > store.HoursKept:
+		err = badField("since", "counts are kept for that long", "a report is about 400 days at the most")
+	case q.By == "hour" && q.Until.Sub(q.Since) > mostReportHours*time.Hour:
+		err = badField("by", "ask by day, or for less", "a report by hour is about 62 days at the most")
+	}
+	return q, err
+}
+
+// zone is the one whose days a report means.
+func (a admin) zone() *time.Location {
+	if a.Zone == nil {
+		return time.UTC
+	}
+	return a.Zone()
+}
+
+// hours is a query of counts in the time of a report.
+func (q *ReportQuery) hours() store.HourQuery {
+	h := store.HourQuery{From: q.Since, Until: q.Until, Zone: q.Since.Location()}
+	switch {
+	case q.Trigger != "":
+		h.About, h.Name = "trigger", q.Trigger
+	case q.Job != "":
+		h.About, h.Name = "job", q.Job
+	}
+	return h
+}
+
+func (a admin) report(r *http.Request) (any, error) {
+	q, err := a.parseReport(r)
+	if err != nil {
+		return nil, err
+	}
+	v := ReportView{Zone: q.Since.Location().String(), Since: q.Since.UTC(), Until: q.Until.UTC(), Failures: []FailureCount{}, Outcomes: []OutcomeCount{}}
+	if v.CountedSince, _, err = a.Store.HoursSince(r.Context()); err != nil {
+		return nil, err
+	}
+	if q.OnlyRows {
+		v.Arrivals.Classes = []ArrivalView{}
+		v.Rows, err = a.reportRows(r.Context(), &q)
+		return v, err
+	}
+	h := q.hours()
+	h.Classes = true
+	all, err := a.Store.Hours(r.Context(), h)
+	if err != nil {
+		return nil, err
+	}
+	v.Arrivals.Classes = make([]ArrivalView, len(store.ArrivalTimes)+1)
+	for i, upTo := range store.ArrivalTimes {
+		v.Arrivals.Classes[i].UpTo = upTo.Seconds()
+	}
+	for i := range all {
+		one := &all[i]
+		v.Total.add(one.What, one.N)
+		switch one.What {
+		case "failed", "rejected":
+			v.fails(one.What, cmp.Or(one.Class, "unknown"), one.N)
+		case "delivered":
+			if class, err := strconv.Atoi(one.Class); err == nil && class >= 0 && class < len(v.Arrivals.Classes) {
+				v.Arrivals.Classes[class].Messages += one.N
+				v.Arrivals.Messages += one.N
+			}
+		}
+	}
+	v.Arrivals.P50, v.Arrivals.P95 = v.Arrivals.percentile(0.5), v.Arrivals.percentile(0.95)
+	slices.SortFunc(v.Failures, func(a, b FailureCount) int {
+		return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.State, b.State), cmp.Compare(a.Class, b.Class))
+	})
+	h = q.hours()
+	h.What, h.Details = []string{"decision"}, true
+	if all, err = a.Store.Hours(r.Context(), h); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		at := slices.IndexFunc(v.Outcomes, func(o OutcomeCount) bool { return o.Outcome == all[i].Detail })
+		if at < 0 {
+			at = len(v.Outcomes)
+			v.Outcomes = append(v.Outcomes, OutcomeCount{Outcome: all[i].Detail})
+		}
+		v.Outcomes[at].Decisions += all[i].N
+	}
+	slices.SortFunc(v.Outcomes, func(a, b OutcomeCount) int {
+		return cmp.Or(cmp.Compare(b.Decisions, a.Decisions), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	h = q.hours()
+	h.From, h.Until = h.From.AddDate(0, 0, -7), h.Until.AddDate(0, 0, -7)
+	if all, err = a.Store.Hours(r.Context(), h); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		v.Before.add(all[i].What, all[i].N)
+	}
+	v.Rows, err = a.reportRows(r.Context(), &q)
+	return v, err
+}
+
+func (v *ReportView) fails(state, class string, n int64) {
+	i := slices.IndexFunc(v.Failures, func(f FailureCount) bool { return f.State == state && f.Class == class })
+	if i < 0 {
+		i = len(v.Failures)
+		v.Failures = append(v.Failures, FailureCount{State: state, Class: class})
+	}
+	v.Failures[i].Messages += n
+}
+
+// percentile is the time in seconds that such a part of the messages took at the most, as if those of a class were spread evenly over it.
+func (v *ArrivalsView) percentile(part float64) float64 {
+	rest := part * float64(v.Messages)
+	from := 0.0
+	for _, c := range v.Classes {
+		if n := float64(c.Messages); n > 0 && rest <= n {
+			if c.UpTo == 0 {
+				return from
+			}
+			return from + (c.UpTo-from)*rest/n
+		}
+		rest -= float64(c.Messages)
+		from = c.UpTo
+	}
+	return 0
+}
+
+// reportRows are the rows that a report was asked for.
+func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, error) {
+	rows := []ReportRow{}
+	if q.By == "" && q.Group == "" {
+		return rows, nil
+	}
+	h := q.hours()
+	switch q.By {
+	case "hour":
+		h.By = store.ByHour
+	case "day":
+		h.By = store.ByDay
+	}
+	var group func(*store.HourCount) string
+	switch q.Group {
+	case "trigger", "job", "connector":
+		if h.About != "" && h.About != q.Group {
+			return rows, nil
+		}
+		h.About, h.Names = q.Group, true
+		group = func(c *store.HourCount) string { return c.Name }
+	case "template":
+		h.Details, h.What = true, messageCounts
+		group = func(c *store.HourCount) string { return c.Detail }
+	case "country":
+		h.Countries, h.What = true, messageCounts
+		group = func(c *store.HourCount) string { return c.Country }
+	default:
+		group = func(*store.HourCount) string { return "" }
+	}
+	all, err := a.Store.Hours(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	type key struct {
+		at    int64
+		group string
+	}
+	place := map[key]int{}
+	for i := range all {
+		one := &all[i]
+		k := key{group: group(one)}
+		if h.By != store.ByAll {
+			k.at = one.At.Unix()
+		}
+		at, known := place[k]
+		if !known {
+			if len(rows) >= mostReportRows {
+				return nil, badField("since", "ask for less time, by day, or without a group", "that is more than %d rows", mostReportRows)
+			}
+			at = len(rows)
+			place[k] = at
+			rows = append(rows, ReportRow{Group: k.group})
+			if h.By != store.ByAll {
+				rows[at].At = one.At.UTC()
+			}
+		}
+		rows[at].add(one.What, one.N)
+	}
+	slices.SortFunc(rows, func(a, b ReportRow) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Group, b.Group))
+	})
+	return rows, nil
+}
+
+// messageCounts are the counts that have a template and a country.
+var messageCounts = []string{"queued", "shadowed", "accepted", "uploaded", "uploaded_points", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired"}
+
+// SecondsWords are seconds for people: "4 s", "3 min".
+func SecondsWords(seconds float64) string {
+	switch {
+	case seconds < 10:
+		return strconv.FormatFloat(seconds, 'f', 1, 64) + " s"
+	case seconds < 120:
+		return strconv.FormatFloat(seconds, 'f', 0, 64) + " s"
+	case seconds < 2*3600:
+		return strconv.FormatFloat(seconds/60, 'f', 0, 64) + " min"
+	default:
+		return strconv.FormatFloat(seconds/3600, 'f', 0, 64) + " h"
+	}
+}

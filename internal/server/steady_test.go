@@ -1,0 +1,48 @@
+package server_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// faulty is a daemon with a fault in it.
+type faulty struct{ server.Daemon }
+
+func (faulty) View() server.DaemonView { panic("a fault of the program") }
+
+// A fault in what a page asks ends that request, and not the daemon.
+func TestAFaultEndsOneRequest(t *testing.T) {
+	core, said := observer.New(zap.ErrorLevel)
+	w := newTower(t)
+	ask := server.Local(server.Admin(server.AdminOptions{Store: w.store, Daemon: faulty{}, Now: time.Now, Log: zap.New(core)}), server.Process("ann"))
+	for range 2 {
+		_, err := ask.Status(t.Context())
+		if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != http.StatusInternalServerError || e.Hint == "" {
+			t.Fatalf("a fault is answered %v", err)
+		}
+	}
+	if said.Len() != 2 || said.All()[0].ContextMap()["fault"] != "a fault of the program" {
+		t.Errorf("the log says %+v", said.All())
+	}
+	if _, err := ask.Blocks(t.Context(), server.ListQuery{}); err != nil {
+		t.Errorf("after a fault: %v", err)
+	}
+}
+
+// Half an answer does not look whole.
+func TestAFaultAmidAnAnswerCutsIt(t *testing.T) {
+	ask := server.Local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`[]`))
+		panic("late")
+	}), server.Process("ann"))
+	if _, err := ask.Messages(t.Context(), server.ListQuery{}); err == nil {
+		t.Error("an answer that was cut looks whole")
+	}
+}

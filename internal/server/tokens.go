@@ -1,0 +1,239 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// A token is nw_ID_SECRET: the id finds it, and the secret is more than 256 random bits. A search for secrets that were published finds it by
+// its beginning.
+const (
+	tokenHead   = "nw_"
+	tokenIDSize = 12  // characters of 5 random bits
+	mostToken   = 200 // characters of what is looked at
+	maxTokens   = 1000
+	maxName     = 64 // characters of a token's name
+)
+
+// newToken makes one.
+func newToken() (token, id string) {
+	id = strings.ToLower(rand.Text()[:tokenIDSize])
+	return tokenHead + id + "_" + strings.ToLower(rand.Text()+rand.Text()), id // 260 bits
+}
+
+// A TokenDoor says whose a token is, by the data alone: one that was revoked by another node lets nobody in from then on.
+type TokenDoor struct {
+	Store *store.Store
+	Now   func() time.Time
+	Log   *zap.Logger
+
+	told rarely // of the last use of a token
+}
+
+// usedEvery is how often the last use of a token is written.
+const usedEvery = time.Minute
+
+// Who is whose the token is. ErrUnknownToken for nobody's, also of one that was revoked or has expired.
+func (d *TokenDoor) Who(ctx context.Context, token string) (Who, error) {
+	rest, is := strings.CutPrefix(token, tokenHead)
+	id, _, whole := strings.Cut(rest, "_")
+	if !is || !whole || len(id) != tokenIDSize || len(token) > mostToken {
+		return Who{}, ErrUnknownToken
+	}
+	t, err := d.Store.Token(ctx, id)
+	if errors.Is(err, messaging.ErrNotFound) {
+		return Who{}, ErrUnknownToken
+	}
+	if err != nil {
+		return Who{}, err
+	}
+	now := d.Now()
+	sum := sha256.Sum256([]byte(token))
+	if same := subtle.ConstantTimeCompare(sum[:], t.Hash[:]); same != 1 || !t.Good(now) {
+		return Who{}, ErrUnknownToken
+	}
+	d.used(ctx, id, now)
+	w := Who{Name: t.Name + " (" + id + ")", From: FromToken, By: t.CreatedBy}
+	for _, s := range t.Scopes {
+		w.Scopes = append(w.Scopes, Scope(s))
+	}
+	return w, nil
+}
+
+// used writes when a token was used, once a minute. On a full disk it is not known, and the token is good all the same.
+func (d *TokenDoor) used(ctx context.Context, id string, now time.Time) {
+	if !d.told.due(id, now) {
+		return
+	}
+	if err := d.Store.TokenUsed(ctx, id, now); err != nil {
+		d.Log.Warn("the use of a token is not noted", zap.String("token", id), zap.Error(err))
+	}
+}
+
+// A TokenRequest asks for a token.
+type TokenRequest struct {
+	Name      string    `json:"name" validate:"required"`
+	Scopes    []Scope   `json:"scopes" validate:"required"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // absent is never
+}
+
+// A TokenView is a token, without what lets in.
+type TokenView struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Scopes    []Scope    `json:"scopes"`
+	State     string     `json:"state"` // good, expired or revoked
+	CreatedAt time.Time  `json:"created_at"`
+	CreatedBy string     `json:"created_by"` // of one that a token made, who made that
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+	UsedAt    *time.Time `json:"used_at,omitempty"` // to the minute
+	Token     string     `json:"token,omitempty"`   // in the answer to its making, and never again
+}
+
+func (a admin) tokenView(t *store.Token) TokenView {
+	v := TokenView{
+		ID: t.ID, Name: t.Name, State: "good", CreatedAt: t.CreatedAt.UTC(), CreatedBy: t.CreatedBy,
+		ExpiresAt: optional(t.ExpiresAt), RevokedAt: optional(t.RevokedAt), UsedAt: optional(t.UsedAt),
+	}
+	switch {
+	case !t.RevokedAt.IsZero():
+		v.State = "revoked"
+	case !t.Good(a.Now()):
+		v.State = "expired"
+	}
+	for _, s := range t.Scopes {
+		v.Scopes = append(v.Scopes, Scope(s))
+	}
+	return v
+}
+
+func (a admin) tokens(r *http.Request) (any, error) {
+	all, err := a.Store.Tokens(r.Context())
+	out := make([]TokenView, len(all))
+	for i := range all {
+		out[i] = a.tokenView(&all[i])
+	}
+	return out, err
+}
+
+// CheckScopes gives the scopes sorted as they are documented, each once, or says which is none.
+func CheckScopes(given []Scope) ([]Scope, error) {
+	var out []Scope
+	for _, s := range Scopes {
+		if slices.Contains(given, s) {
+			out = append(out, s)
+		}
+	}
+	for _, s := range given {
+		if !slices.Contains(Scopes, s) {
+			words := make([]string, len(Scopes))
+			for i, one := range Scopes {
+				words[i] = string(one)
+			}
+			hint := "one or more of: " + strings.Join(words, ", ")
+			if near := nearest.Of(string(s), words); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return nil, badField("scopes", hint, "%q is no scope", string(s))
+		}
+	}
+	if len(out) == 0 {
+		return nil, badField("scopes", "", "a token needs a scope")
+	}
+	return out, nil
+}
+
+func (a admin) createToken(r *http.Request, in TokenRequest) (any, error) {
+	name := strings.TrimSpace(in.Name)
+	switch {
+	case name == "" || name != plain.Text(name) || len([]rune(name)) > maxName:
+		return nil, badField("name", "what it is for, such as crm", "a name has 1 to %d characters, and none that steers a terminal", maxName)
+	case name != mask.Phones(name):
+		return nil, badField("name", "the name stands in the audit for good: name what it is for, such as crm", "a name must not hold what may be a phone")
+	case !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(a.Now()):
+		return nil, badField("expires_at", "", "expires_at is in the past")
+	}
+	scopes, err := CheckScopes(in.Scopes)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.Store.Tokens(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(all, func(t store.Token) bool { return t.ID == name }) {
+		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "a name must not be the id of a token: to revoke the one would be to revoke the other", Hint: "take another name"}
+	}
+	if len(all) >= maxTokens {
+		return nil, rejectf(http.StatusConflict, "one token can serve many programs of one kind", "there are %d tokens already", len(all))
+	}
+	token, id := newToken()
+	who, _ := WhoOf(r.Context())
+	t := store.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), ExpiresAt: in.ExpiresAt.UTC()}
+	for _, s := range scopes {
+		t.Scopes = append(t.Scopes, string(s))
+	}
+	err = a.Store.AddToken(r.Context(), t)
+	if errors.Is(err, store.ErrTokenName) {
+		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a token " + name + " already", Hint: "nudgewire token revoke ends it; or take another name"}
+	}
+	v := a.tokenView(&t)
+	v.Token = token
+	return v, err
+}
+
+func (a admin) revokeToken(r *http.Request) (any, error) {
+	id := r.PathValue("token")
+	all, err := a.Store.Tokens(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(t store.Token) bool { return t.ID == id })
+	if i < 0 { // else by the name that no other good one has; no token is called as an older one's id
+		i = slices.IndexFunc(all, func(t store.Token) bool { return t.Name == id && t.Good(a.Now()) })
+	}
+	if i < 0 {
+		return nil, rejectf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", mask.Phones(plain.Text(id)))
+	}
+	t := &all[i]
+	at := a.Now().UTC()
+	if err := a.Store.RevokeToken(r.Context(), t.ID, at); errors.Is(err, messaging.ErrNotFound) {
+		return nil, rejectf(http.StatusConflict, "", "token %s was revoked already", t.ID)
+	} else if err != nil {
+		return nil, err
+	}
+	t.RevokedAt = at
+	return a.tokenView(t), nil
+}
+
+// Tokens lists tokens, the newest first.
+func (c *Client) Tokens(ctx context.Context) ([]TokenView, error) {
+	return get[[]TokenView](ctx, c, "/tokens", nil)
+}
+
+// CreateToken makes a token. It is in this answer alone.
+func (c *Client) CreateToken(ctx context.Context, in TokenRequest) (TokenView, error) {
+	return post[TokenView](ctx, c, "/tokens", in)
+}
+
+// RevokeToken ends a token, by its id or its name.
+func (c *Client) RevokeToken(ctx context.Context, which string) (TokenView, error) {
+	return ask[TokenView](ctx, c, http.MethodDelete, "/tokens/"+url.PathEscape(which), nil, nil)
+}

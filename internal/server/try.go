@@ -1,0 +1,497 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/rawjson"
+	"github.com/nudgewire/nudgewire/internal/triggers"
+	"github.com/nudgewire/nudgewire/internal/yamlpos"
+)
+
+// A Trial is the rules that something is tried against. Nothing is stored or sent, and no database is asked: what waits or was sent already
+// is not considered.
+type Trial struct {
+	Receivers map[string]*connectors.Connector
+	Triggers  *triggers.Set
+	Due       messaging.DueRules
+	PublicURL string        // as senders know us
+	Spent     time.Duration // of the time that the whole try may take, before these rules are asked
+}
+
+// A TryRequest is a webhook to try: of a connector with a payload, or one of its samples; or a stored event as it was read then.
+type TryRequest struct {
+	Connector string            `json:"connector,omitempty"`
+	Sample    string            `json:"sample,omitempty"`  // without a payload; "" is the first
+	Number    int               `json:"number,omitempty"`  // goes into the ids of a sample; 0 is a random one
+	Payload   string            `json:"payload,omitempty"` // the body, as it would be posted
+	Topic     string            `json:"topic,omitempty"`   // where the sender's word for what happened is in a header
+	Headers   map[string]string `json:"headers,omitempty"`
+	Event     messaging.EventID `json:"event,omitempty"` // in place of all these
+	At        *time.Time        `json:"at,omitempty"`    // when it arrives; now unless said
+	Triggers  string            `json:"triggers,omitempty"`
+}
+
+// A TryView is what a webhook would lead to.
+type TryView struct {
+	Connector string    `json:"connector"`
+	At        time.Time `json:"at"`
+	// Verified is what a request would be verified by, in words. A try is not.
+	Verified string `json:"verified,omitempty"`
+	TriedRequest
+	Edited *EditedTry `json:"edited,omitempty"` // by the triggers of the request
+}
+
+// A TriedRequest is what became of a request.
+type TriedRequest struct {
+	Handshake string       `json:"handshake,omitempty"` // its name, where the request only tries out the URL
+	Status    int          `json:"status,omitempty"`    // that a handshake is answered with
+	Rejected  *TryRejected `json:"rejected,omitempty"`
+	Skipped   []string     `json:"skipped,omitempty"` // why an item of it makes no event
+	Events    []TriedEvent `json:"events"`
+	Cut       int64        `json:"cut,omitempty"`     // events that were left out, as there are too many
+	Unasked   int64        `json:"unasked,omitempty"` // times that a trigger was not asked, as the try took too long
+}
+
+// TryRejected is why a request would not be taken.
+type TryRejected struct {
+	Status int    `json:"status"`
+	Stage  string `json:"stage"`
+	Reason string `json:"reason"`
+	Line   int    `json:"line,omitempty"` // of the payload, 1-based, where it is no JSON
+	Column int    `json:"column,omitempty"`
+}
+
+// An EditedTry is the same request met by edited rules.
+type EditedTry struct {
+	Problems yamlpos.Problems `json:"problems"` // of the text, as check says them
+	Usable   bool             `json:"usable"`   // none of them is more than a warning; only then there are events
+	Events   []TriedEvent     `json:"events"`
+	Unasked  int64            `json:"unasked,omitempty"` // as in TriedRequest
+}
+
+// A TriedEvent is an event as it was read and what the triggers want because of it.
+type TriedEvent struct {
+	Event        string            `json:"event"`
+	Topic        string            `json:"topic,omitempty"`
+	DedupeKey    string            `json:"dedupe_key"`
+	OccurredAt   *time.Time        `json:"occurred_at,omitempty"`
+	Phone        string            `json:"phone,omitempty"`
+	PhoneProblem string            `json:"phone_problem,omitempty"`
+	Name         string            `json:"name,omitempty"`
+	Country      string            `json:"country,omitempty"`
+	Language     string            `json:"language,omitempty"`
+	Cart         *TriedMatter      `json:"cart,omitempty"`
+	Order        *TriedMatter      `json:"order,omitempty"`
+	Deal         *TriedMatter      `json:"deal,omitempty"`
+	Form         string            `json:"form,omitempty"`
+	Unread       []string          `json:"unread,omitempty"`    // what was given and cannot be read
+	LookedUp     bool              `json:"looked_up,omitempty"` // first, and planned then
+	LookUp       *connectors.Asked `json:"look_up,omitempty"`   // what is asked then; nothing is asked in a try
+	Decisions    []TriedDecision   `json:"decisions"`
+	Silent       []TriedSilence    `json:"silent,omitempty"` // triggers that do not listen to it
+}
+
+// A TriedMatter is a cart, an order or a deal.
+type TriedMatter struct {
+	ID       string `json:"id,omitempty"`
+	Total    string `json:"total,omitempty"` // decimal
+	Currency string `json:"currency,omitempty"`
+	Items    int    `json:"items,omitempty"`
+}
+
+// A TriedDecision is what one trigger says, with the message that would be queued.
+type TriedDecision struct {
+	Trigger string             `json:"trigger"`
+	Outcome messaging.Outcome  `json:"outcome"`
+	Reason  string             `json:"reason,omitempty"`
+	Clauses []messaging.Clause `json:"clauses,omitempty"`
+	Key     string             `json:"key,omitempty"`
+	Message *TriedMessage      `json:"message,omitempty"`
+	Steps   []TriedMessage     `json:"steps,omitempty"` // of a sequence: all of them, the first with Message
+}
+
+// A TriedSilence is a trigger that says nothing, and why.
+type TriedSilence struct {
+	Trigger string `json:"trigger"`
+	Reason  string `json:"reason"`
+}
+
+// A TriedMessage is one that would be queued.
+type TriedMessage struct {
+	Category  messaging.Category `json:"category"`
+	Account   string             `json:"account,omitempty"` // that sends it; not that of the section api
+	Send      messaging.Send     `json:"send"`
+	DueAt     time.Time          `json:"due_at"`
+	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
+	Step      int                `json:"step,omitempty"`
+	Of        int                `json:"of,omitempty"`   // steps that the sequence has
+	If        []string           `json:"if,omitempty"`   // what is asked of the step when it falls due
+	Held      *TriedHold         `json:"held,omitempty"` // what quiet hours would do to it at that time
+}
+
+// A TriedHold is what a rule would say to the message when it falls due.
+type TriedHold struct {
+	Action messaging.VerdictAction `json:"action"`
+	Rule   string                  `json:"rule"`
+	Reason string                  `json:"reason"`
+	Until  *time.Time              `json:"until,omitempty"` // when it would really be sent
+}
+
+// Bounds of one try: whoever asks waits, and others ask, too.
+const (
+	maxTriedEvents = 50
+	maxTriedFor    = 3 * time.Second // by all rules; looked at between events, and between triggers
+	maxTryBody     = 4 << 20
+	maxEditedRules = 64 << 10
+)
+
+// Request is what a request would lead to. req names the time; who sends it has proven who they are.
+func (t *Trial) Request(c *connectors.Connector, req connectors.Request) TriedRequest {
+	out := TriedRequest{Events: []TriedEvent{}}
+	got, err := c.Receive(req)
+	if no, is := errors.AsType[*connectors.Rejected](err); is {
+		out.Rejected = &TryRejected{Status: no.Status, Stage: no.Stage, Reason: no.Reason}
+		if fault, is := errors.AsType[*rawjson.Fault](rawjson.Check(string(req.Body))); is && no.Stage == connectors.StageBody {
+			out.Rejected.Line, out.Rejected.Column = position(req.Body, fault.At)
+		}
+		return out
+	}
+	if got.Handshake != "" {
+		out.Handshake, out.Status = got.Handshake, got.Reply.Status
+		return out
+	}
+	for _, s := range got.Skipped {
+		out.Skipped = append(out.Skipped, s.Reason)
+	}
+	slices.Sort(out.Skipped)
+	out.Skipped = slices.Compact(out.Skipped)
+	t.meet(&out, got.Events, req.Now)
+	return out
+}
+
+// meet puts into out what the events lead to, for as long as a try may take.
+func (t *Trial) meet(out *TriedRequest, events []messaging.Event, now time.Time) {
+	ends := time.Now().Add(maxTriedFor - t.Spent)
+	over := func() bool { return time.Now().After(ends) }
+	set, unasked := t.Triggers.Within(over)
+	bounded := *t
+	bounded.Triggers = set
+	for i := range events {
+		if i == maxTriedEvents || i > 0 && over() {
+			out.Cut = int64(len(events) - i)
+			break
+		}
+		out.Events = append(out.Events, bounded.Event(&events[i], now))
+	}
+	out.Unasked = int64(*unasked)
+}
+
+// position is the line and the column of a byte in a text, 1-based, the column in characters.
+func position(text []byte, at int) (line, column int) {
+	before := string(text[:min(at, len(text))])
+	line = strings.Count(before, "\n") + 1
+	return line, len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
+}
+
+// Event is what an event that arrives at a time would lead to, if nothing else were stored.
+func (t *Trial) Event(e *messaging.Event, now time.Time) TriedEvent {
+	plan := enricher.First(t.Receivers[e.Connector], t.Triggers, e, now)
+	return t.tell(&plan)
+}
+
+// tell says of each proposal what the ledger would, if it knew of nothing else.
+func (t *Trial) tell(p *messaging.Plan) TriedEvent {
+	e := &p.Event
+	v := TriedEvent{
+		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, OccurredAt: optional(e.OccurredAt),
+		Phone: string(e.Contact.Phone), PhoneProblem: e.Contact.PhoneProblem,
+		Name: e.Contact.Name, Country: e.Contact.Country, Language: e.Contact.Language,
+		Cart:  matterOf(e.Cart.ID, e.Cart.Total, e.Cart.Currency, len(e.Cart.Items)),
+		Order: matterOf(e.Order.ID, e.Order.Total, e.Order.Currency, len(e.Order.Items)),
+		Deal:  matterOf(e.Deal.ID, e.Deal.Amount, e.Deal.Currency, 0),
+		Form:  e.Form.ID, Unread: e.Unread, LookedUp: p.Later, Decisions: []TriedDecision{},
+	}
+	if c := t.Receivers[e.Connector]; c != nil {
+		v.LookUp = c.Asks(e)
+	}
+	for _, s := range t.Triggers.Silent(e.Connector, e.Kind) {
+		v.Silent = append(v.Silent, TriedSilence(s))
+	}
+	for i := range p.Proposals {
+		w := &p.Proposals[i]
+		s := triggers.Settle(*w, messaging.Facts{})
+		d := TriedDecision{Trigger: w.Decision.Trigger, Outcome: s.Outcome, Reason: s.Reason, Clauses: w.Decision.Clauses, Key: w.Decision.Key}
+		if d.Outcome == messaging.Planned || d.Outcome == messaging.Shadowed {
+			one := t.message(&w.Message)
+			d.Message = &one
+			for i := range w.Steps {
+				one := t.message(&w.Steps[i].Message)
+				one.Of, one.If = w.Steps[i].Rule.Of, w.Steps[i].Rule.If
+				d.Steps = append(d.Steps, one)
+			}
+		}
+		v.Decisions = append(v.Decisions, d)
+	}
+	return v
+}
+
+func (t *Trial) message(d *messaging.Message) TriedMessage {
+	return TriedMessage{
+		Category: d.Category, Account: d.Account, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step, Held: t.held(d),
+	}
+}
+
+// held is what the rules of the due moment would say to a message if nothing had been sent before; nil where
+// they let it go.
+func (t *Trial) held(d *messaging.Message) *TriedHold {
+	planned := *d
+	planned.EventID = 1 // any: without one it would be a job's row
+	v := duerules.MayGo(t.Due, &planned, &messaging.DueFacts{}, d.DueAt)
+	if v.Action == messaging.AllowSend {
+		return nil
+	}
+	return &TriedHold{Action: v.Action, Rule: v.Rule, Reason: v.Reason, Until: optional(v.Until)}
+}
+
+func matterOf(id string, total messaging.Amount, currency string, items int) *TriedMatter {
+	if id == "" && !total.Reported() {
+		return nil
+	}
+	m := &TriedMatter{ID: id, Currency: currency, Items: items}
+	if total.Reported() {
+		m.Total = total.String()
+	}
+	return m
+}
+
+// Words are the matter for people: "4711  60.00 EUR  2 items".
+func (m *TriedMatter) Words() string {
+	if m == nil {
+		return ""
+	}
+	text := m.ID
+	if m.Total != "" {
+		text += "  " + m.Total + " " + m.Currency
+	}
+	if m.Items > 0 {
+		text += fmt.Sprintf("  %d items", m.Items)
+	}
+	return text
+}
+
+// try says what a webhook would lead to.
+func (a admin) try(r *http.Request, in TryRequest) (any, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	rules, _ := a.Trial("")
+	at := a.Now().UTC()
+	if in.At != nil {
+		at = in.At.UTC()
+	}
+	v := TryView{At: at}
+	var meet func(*Trial) TriedRequest
+	if in.Event != 0 {
+		e, err := a.keptEvent(r, in.Event)
+		if err != nil {
+			return nil, err
+		}
+		v.Connector = e.Connector
+		meet = func(t *Trial) TriedRequest {
+			out := TriedRequest{Events: []TriedEvent{}}
+			t.meet(&out, []messaging.Event{e}, at)
+			return out
+		}
+	} else {
+		c := rules.Receivers[in.Connector]
+		if c == nil {
+			return nil, noConnector(in.Connector, rules.Receivers)
+		}
+		req, err := in.request(c, rules.PublicURL, at)
+		if err != nil {
+			return nil, err
+		}
+		v.Connector, v.Verified = c.Name(), c.Info().Verifier
+		meet = func(t *Trial) TriedRequest { return t.Request(c, req) }
+	}
+	began := time.Now()
+	v.TriedRequest = meet(&rules)
+	spent := time.Since(began)
+	if strings.TrimSpace(in.Triggers) == "" {
+		return v, nil
+	}
+	select { // to compile rules is work that somebody who may only look could ask for without end
+	case editing <- struct{}{}:
+		defer func() { <-editing }()
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	began = time.Now()
+	edited, problems := a.Trial(in.Triggers)
+	edited.Spent = spent + time.Since(began)
+	v.Edited = &EditedTry{Problems: slices.Clone(problems), Usable: problems.Errors() == 0, Events: []TriedEvent{}}
+	if v.Edited.Problems == nil {
+		v.Edited.Problems = yamlpos.Problems{}
+	}
+	if v.Edited.Usable {
+		met := meet(&edited)
+		v.Edited.Events, v.Edited.Unasked = met.Events, met.Unasked
+	}
+	return v, nil
+}
+
+// editing are the tries that compile rules at a time.
+var editing = make(chan struct{}, 2)
+
+func (in *TryRequest) check() error {
+	switch {
+	case in.Event < 0:
+		return badField("event", "", "an event's number begins at 1")
+	case in.Event != 0 && (in.Connector != "" || in.Payload != "" || in.Sample != "" || len(in.Headers) > 0 || in.Topic != ""):
+		return badField("event", "leave event out, or all that describes a webhook", "a stored event has its connector, payload and headers already")
+	case in.Event == 0 && in.Connector == "":
+		return badField("connector", "name a connector of the config, or the number of an event", "there is nothing to try")
+	case in.Payload != "" && in.Sample != "":
+		return badField("sample", "leave one of the two out", "a sample has a payload of its own")
+	case len(in.Triggers) > maxEditedRules:
+		return badField("triggers", "send only the triggers that are edited", "the rules are longer than %d bytes", maxEditedRules)
+	case in.Number < 0:
+		return badField("number", "", "a number is 0 or more")
+	case in.At != nil && (in.At.Year() < 2000 || in.At.Year() > 2200):
+		return badField("at", "", "that is no time of ours")
+	}
+	return nil
+}
+
+// request is the webhook that is meant.
+func (in *TryRequest) request(c *connectors.Connector, publicURL string, at time.Time) (connectors.Request, error) {
+	path := "/hooks/" + c.Name()
+	req := connectors.Request{Method: http.MethodPost, Path: path, URL: publicURL + path, Header: http.Header{}, Now: at, Proven: true, Body: []byte(in.Payload)}
+	if in.Payload == "" {
+		s, err := pickSample(c, in.Sample, at, cmp.Or(in.Number, 100_000+rand.IntN(900_000)))
+		if err != nil {
+			return req, err
+		}
+		req.Method, req.Body = s.Method, s.Body
+		for name, value := range s.Header {
+			req.Header.Set(name, value)
+		}
+	}
+	for name, value := range in.Headers {
+		req.Header.Set(name, value)
+	}
+	if in.Topic != "" {
+		name := c.TopicHeader()
+		if name == "" {
+			return req, badField("topic", "leave topic out", "connector %q takes the topic from the body, not from a header", c.Name())
+		}
+		req.Header.Set(name, in.Topic)
+	}
+	if req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// pickSample is a connector's sample, "" for the first. A secret that is part of one stands there as <<secret>>.
+func pickSample(c *connectors.Connector, name string, at time.Time, number int) (connectors.Sample, error) {
+	all := c.SamplesWithoutSecret(at, number)
+	if len(all) == 0 {
+		return connectors.Sample{}, badField("payload", "give a payload", "connector %q has no samples", c.Name())
+	}
+	names := make([]string, 0, len(all))
+	for _, s := range all {
+		if name == "" || s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return connectors.Sample{}, &Error{Status: http.StatusNotFound, Field: "sample", Words: fmt.Sprintf("connector %q has no sample of that name", c.Name()), Hint: "it has " + strings.Join(names, ", ")}
+}
+
+// noConnector says which there are.
+func noConnector(name string, all map[string]*connectors.Connector) error {
+	names := slices.Sorted(maps.Keys(all))
+	hint := "there are " + strings.Join(names, ", ")
+	if len(names) == 0 {
+		hint = "the config has none"
+	}
+	if near := nearest.Of(name, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return &Error{Status: http.StatusNotFound, Field: "connector", Words: "there is no connector of that name", Hint: hint}
+}
+
+// keptEvent is a stored event with all that it carried, for those who may see that.
+func (a admin) keptEvent(r *http.Request, id messaging.EventID) (messaging.Event, error) {
+	if who, _ := WhoOf(r.Context()); !who.May(Phones) {
+		return messaging.Event{}, &Error{Status: http.StatusForbidden, Field: "event", Words: who.Name + " may not do that: what an event carried needs the scope " + string(Phones)}
+	}
+	e, err := a.Store.Event(r.Context(), id)
+	switch {
+	case errors.Is(err, messaging.ErrNotFound):
+		return e, &Error{Status: http.StatusNotFound, Field: "event", Words: fmt.Sprintf("there is no event %d", id), Hint: `"nudgewire events list" shows the numbers`}
+	case err != nil:
+		return e, err
+	case e.Forgotten, e.Cleared, len(e.Payload) == 0:
+		return e, &Error{Status: http.StatusConflict, Field: "event", Words: fmt.Sprintf("what event %d carried is not kept any more, so nothing can be decided by it", id), Hint: "paste the payload, if you have it"}
+	}
+	return e, nil
+}
+
+// A ConnectorView is a connector of the config with its samples.
+type ConnectorView struct {
+	Name        string       `json:"name"`
+	Preset      string       `json:"preset,omitempty"`
+	Verified    string       `json:"verified,omitempty"`     // what requests are verified by, in words
+	TopicHeader string       `json:"topic_header,omitempty"` // that the sender's word for what happened is in
+	Samples     []SampleView `json:"samples"`
+}
+
+// A SampleView is an invented webhook in a sender's shape. Where its secret would stand it has <<secret>>.
+type SampleView struct {
+	Name    string            `json:"name"`
+	Kind    string            `json:"kind,omitempty"`
+	Topic   string            `json:"topic,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Number  int               `json:"number"` // that stands in its ids; a try takes it
+	Body    string            `json:"body"`
+}
+
+func (a admin) connectors(*http.Request) (any, error) {
+	rules, _ := a.Trial("")
+	out, number := make([]ConnectorView, 0, len(rules.Receivers)), 100_000+rand.IntN(900_000)
+	for _, name := range slices.Sorted(maps.Keys(rules.Receivers)) {
+		c := rules.Receivers[name]
+		v := ConnectorView{Name: name, Preset: c.Preset(), Verified: c.Info().Verifier, TopicHeader: c.TopicHeader(), Samples: []SampleView{}}
+		for _, s := range c.SamplesWithoutSecret(a.Now(), number) {
+			v.Samples = append(v.Samples, SampleView{s.Name, s.Kind, s.Topic, s.Header, number, string(s.Body)})
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// Try says what a webhook would lead to; nothing is stored or sent.
+func (c *Client) Try(ctx context.Context, in TryRequest) (TryView, error) {
+	return post[TryView](ctx, c, "/try", in)
+}
+
+// Connectors are those of the config in use, with their samples.
+func (c *Client) Connectors(ctx context.Context) (out []ConnectorView, err error) {
+	return get[[]ConnectorView](ctx, c, "/connectors", nil)
+}

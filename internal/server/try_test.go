@@ -1,0 +1,46 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/triggers"
+)
+
+// What a try may take is one time for the rules in use and the edited ones: where the first used it up, the second are not asked,
+// and the answer says so.
+func TestATryHasOneTimeForAllItsRules(t *testing.T) {
+	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
+	set, problems := triggers.Compile([]triggers.Rule{
+		{Name: "reminder", On: []string{"shopify.cart.updated"}, Send: triggers.Send{Template: "cart_reminder"}},
+	}, triggers.Env{Connectors: map[string]triggers.ConnectorInfo{"shopify": {}}, Language: "en"})
+	if set == nil {
+		t.Fatal(problems)
+	}
+	event := messaging.Event{Connector: "shopify", Kind: "cart.updated", Contact: messaging.Contact{Phone: "447700900123"}}
+	for spent, want := range map[time.Duration][2]int{0: {1, 0}, time.Hour: {0, 1}} {
+		trial := Trial{Receivers: map[string]*connectors.Connector{"shopify": shop}, Triggers: set, Due: duerules.New(time.UTC, duerules.Account{}), Spent: spent}
+		var out TriedRequest
+		trial.meet(&out, []messaging.Event{event}, time.Now())
+		if got := [2]int{len(out.Events[0].Decisions), int(out.Unasked)}; got != want {
+			t.Errorf("%v spent: %d decisions and %d unasked, want %v", spent, got[0], got[1], want)
+		}
+	}
+}
+
+// What a list says stands in the words of a run; who may not see phones is told the words without it.
+func TestWhoMaySeeNoPhonesSeesNoCells(t *testing.T) {
+	words := map[string]string{"reason": "the source has no column \"phone\"; the source has " + lists.Names([]string{"NAME=yes", "root:x:0"})}
+	for scope, seen := range map[Scope]bool{Read: false, Phones: true} {
+		ctx := WithWho(t.Context(), Who{Name: "crm", Scopes: []Scope{Read, scope}, From: FromToken})
+		text, err := Shown(ctx, words)
+		if err != nil || strings.Contains(string(text), "NAME=yes") != seen || strings.Contains(string(text), "root:x") != seen || !strings.Contains(string(text), "no column") {
+			t.Errorf("scope %s is shown %s (%v)", scope, text, err)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// What was answered 2xx and came to nothing is told: an opt-out at once, and anything else from the tenth on.
+
+// unusedMany is from how many on it is a trouble, but for what is one at once.
+const unusedMany = 10
+
+// An UnusedView is what came to nothing of one connector, for one reason.
+type UnusedView struct {
+	Connector string            `json:"connector"`
+	Why       messaging.Unused  `json:"why"`
+	Kind      string            `json:"kind,omitempty"` // of the events
+	Count     int64             `json:"count"`
+	Since     time.Time         `json:"since"`
+	Last      time.Time         `json:"last"`
+	Event     messaging.EventID `json:"event,omitempty"` // the newest; absent where none is stored
+	Told      bool              `json:"told"`            // it is a trouble
+}
+
+// unused is what came to nothing and is not over. Requests without an event count only where their connector brought none since.
+func (a admin) unused(ctx context.Context, last map[string]time.Time, now time.Time) (out []UnusedView, err error) {
+	all, err := a.Store.Unused(ctx, now)
+	for _, u := range all {
+		if u.Why == messaging.UnusedRequest && last[u.Connector].After(u.First) {
+			continue
+		}
+		if u.Why == messaging.UnusedTopic && a.knows(u.Connector, u.Kind) {
+			continue
+		}
+		out = append(out, UnusedView{
+			Connector: u.Connector, Why: u.Why, Kind: u.Kind, Count: u.Count, Since: u.First.UTC(), Last: u.Last.UTC(), Event: u.Event,
+			Told: u.Why.AtOnce() || u.Count >= unusedMany,
+		})
+	}
+	return out, err
+}
+
+// knows reports whether the config of today knows a kind that was unknown when it came.
+func (a admin) knows(connector, kind string) bool {
+	if a.Rules == nil || a.Rules.Load() == nil {
+		return false
+	}
+	to := a.Rules.Load().Receivers[connector]
+	return to != nil && to.Knows(kind)
+}
+
+// unused is what came to nothing, often enough.
+func (t *found) unused(v *StatusView) {
+	for i := range v.Unused {
+		u := &v.Unused[i]
+		if !u.Told {
+			continue
+		}
+		one := messaging.Trouble{
+			Code: messaging.TroubleCode(u.Why), Subject: u.Connector, About: "connector " + u.Connector, Since: u.Since, Amount: float64(u.Count),
+			Words: u.Words(), Cure: u.cure(),
+		}
+		if u.Kind != "" && u.Why != messaging.UnusedKind && u.Why != messaging.UnusedRequest {
+			one.Subject += "." + u.Kind
+		}
+		if u.Why == messaging.UnusedRequest {
+			one.Severity = messaging.Note
+		}
+		t.add(one)
+	}
+}
+
+// Words say it in a line.
+func (u *UnusedView) Words() string {
+	events := units.Count(u.Count, "event")
+	ref, since := u.Connector+"."+u.Kind, ", since "+u.Since.Format("2006-01-02 15:04 MST")
+	if u.Event > 0 {
+		since += fmt.Sprintf(", the newest event %d", u.Event)
+	}
+	switch u.Why {
+	case messaging.UnusedOptOut:
+		return fmt.Sprintf("%s of %s blocked nobody, because no phone can be read: whoever wants no messages still gets them%s", units.Count(u.Count, "opt-out"), ref, since)
+	case messaging.UnusedKind:
+		return fmt.Sprintf("%s of %s without a word of what happened, so no trigger can listen%s", events, u.Connector, since)
+	case messaging.UnusedPhone:
+		return fmt.Sprintf("%s in a row without a phone that can be read, and triggers listen to %s%s", events, ref, since)
+	case messaging.UnusedTopic:
+		return fmt.Sprintf("%s of the kind %s, which its preset does not know and no trigger listens to%s", events, ref, since)
+	case messaging.UnusedRepeated:
+		return fmt.Sprintf("%s of %s under an id that came before, with other content: taken as repetitions, so nothing came of %s%s", events, ref, itOrThem(u.Count), since)
+	default:
+		return fmt.Sprintf("%s to %s with no event in %s%s", units.Count(u.Count, "request"), u.Connector, itOrThem(u.Count), since)
+	}
+}
+
+// cure is what to do about it, in YAML and commands.
+func (u *UnusedView) cure() string {
+	show := `"nudgewire events rejected" shows them`
+	if u.Event > 0 {
+		show = fmt.Sprintf(`"nudgewire events show %d" shows one`, u.Event)
+	}
+	in := "connectors: {" + u.Connector + ": {"
+	var mend string
+	switch u.Why {
+	case messaging.UnusedOptOut:
+		return fmt.Sprintf(`%s: "nudgewire contacts block PHONE" blocks who it was; write %smap: {phone: PATH}}}, or defaults: {country: GB}, so that the next is read; "nudgewire events seen %s" ends this`,
+			show, in, u.Connector)
+	case messaging.UnusedKind:
+		mend = "write " + in + "event: {type: PATH}}} for where its word is, or event: {kind: order.created} where it has none"
+	case messaging.UnusedPhone:
+		mend = "write " + in + "map: {phone: PATH}}}, or enrich: for a look-up; the next with a phone ends this"
+	case messaging.UnusedTopic:
+		mend = "take the topic off at the sender, or write " + in + "kinds: [" + u.Kind + "]}} and a trigger with on: " + u.Connector + "." + u.Kind
+	case messaging.UnusedRepeated:
+		mend = "give each event an id of its own at the sender, or write " + in + "event: {id: [PATH, what_is_read]}}}"
+	default:
+		mend = "write " + in + "items: PATH}} for where its events lie, or take such requests off at the sender"
+	}
+	return show + "; " + mend + `; "nudgewire events seen ` + u.Connector + `" ends this, and so does a day without one`
+}
+
+// A repeats compares events that were taken as repetitions with what came first, so many a second: a flood of them is no flood of reads.
+type repeats struct {
+	mu sync.Mutex
+	by map[string]*rate.Limiter // by connector
+}
+
+const repeatsRate, repeatsBurst = 5, 50 // a second
+
+func (r *repeats) allow(connector string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.by == nil {
+		r.by = map[string]*rate.Limiter{}
+	}
+	return limiterOf(r.by, connector, repeatsRate, repeatsBurst).Allow()
+}
+
+// tell counts the repetitions that say something else than the first. What look-ups added to that cannot be compared.
+func (r *repeats) tell(ctx context.Context, s Store, to *connectors.Connector, plans []messaging.Plan, receipts []messaging.Receipt) {
+	if to.Enriches() {
+		return
+	}
+	for i := range receipts {
+		if !receipts[i].Duplicate || !r.allow(to.Name()) {
+			continue
+		}
+		first, err := s.Event(ctx, receipts[i].EventID)
+		if err != nil || !differs(&first, &plans[i].Event) {
+			continue
+		}
+		if s.CountUnused(ctx, messaging.UnusedRepeated, first) != nil {
+			return // the data is away, and that is told
+		}
+	}
+}
+
+// differs reports whether an event says something else than the one that came first under its id. Of what is not kept nobody can tell.
+func differs(first, again *messaging.Event) bool {
+	if first.Forgotten || first.FactsCleared || first.Contact.Phone.IsMasked() {
+		return false
+	}
+	said := func(e *messaging.Event) string {
+		contact, cart := e.Contact, e.Cart
+		contact.PhoneProblem, cart.ExpiresAt = "", cart.ExpiresAt.UTC().Truncate(time.Second)
+		text, err := json.Marshal([]any{e.Kind, e.Topic, contact, cart, e.Order, e.Deal, e.Form, e.Message})
+		if err != nil {
+			return ""
+		}
+		return string(text)
+	}
+	return said(first) != said(again)
+}
+
+// UnusedRequest names the connector whose events a person has seen to.
+type UnusedRequest struct {
+	Connector string `json:"connector,omitempty"` // "" for all
+}
+
+func (a admin) listUnused(r *http.Request) (any, error) {
+	last, err := a.Store.LastEvents(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	out, err := a.unused(r.Context(), last, a.Now())
+	if out == nil {
+		out = []UnusedView{}
+	}
+	return out, err
+}
+
+// endUnused ends what came to nothing, by a person's word, and gives what that was.
+func (a admin) endUnused(r *http.Request, req UnusedRequest) (any, error) {
+	all, err := a.Store.Unused(r.Context(), a.Now())
+	if err != nil {
+		return nil, err
+	}
+	ended := []UnusedView{}
+	for _, u := range all {
+		if req.Connector == "" || u.Connector == req.Connector {
+			ended = append(ended, UnusedView{Connector: u.Connector, Why: u.Why, Kind: u.Kind, Count: u.Count, Since: u.First.UTC(), Last: u.Last.UTC(), Event: u.Event})
+		}
+	}
+	if len(ended) == 0 {
+		return nil, rejectf(http.StatusNotFound, `"nudgewire events unused" shows what there is`, "nothing of %s came to nothing", cmp.Or(req.Connector, "any connector"))
+	}
+	if err := a.Store.EndUnused(r.Context(), req.Connector); err != nil {
+		return nil, err
+	}
+	return ended, nil
+}
+
+// Unused is what was taken and came to nothing.
+func (c *Client) Unused(ctx context.Context) ([]UnusedView, error) {
+	return get[[]UnusedView](ctx, c, "/unused", nil)
+}
+
+// EndUnused says that a person has seen to what came to nothing, of a connector or of all.
+func (c *Client) EndUnused(ctx context.Context, connector string) ([]UnusedView, error) {
+	return post[[]UnusedView](ctx, c, "/unused/end", UnusedRequest{connector})
+}

@@ -1,0 +1,248 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+const maxUsers = 1000
+
+// plainName is a user's name as it is kept: capitals are no difference.
+func plainName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+// UserName is a name as it is kept, or what is wrong with it.
+func UserName(given string) (string, error) {
+	name := plainName(given)
+	odd := func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._-@+'\\", c)
+	}
+	switch {
+	case strings.Trim(name, "._-@+'\\") == "" || len([]rune(name)) > maxName || strings.ContainsFunc(name, odd) || name != plain.Text(name): // "." and ".." are no part of a path
+		return "", badField("name", "write it like ann or ann@example.com", "a user's name has 1 to %d letters, digits or any of . _ - @ + ' \\", maxName)
+	case name != mask.Phones(name):
+		return "", badField("name", "the name stands in the audit for good: write it like ann or ann@example.com", "a name must not hold what may be a phone")
+	case looksLikeAnother(name):
+		return "", badField("name", "the name stands in the audit, where nobody could tell it from another: write it like ann or ann@example.com", "a name must not mix alphabets, nor have letters that only look like others")
+	default:
+		return name, nil
+	}
+}
+
+// looksLikeAnother reports whether a name may be read as another one: ann with the Cyrillic a, or with a ligature. A provider of identities may let
+// people choose what they are called.
+func looksLikeAnother(name string) bool {
+	alphabets := 0
+	for _, one := range []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee} {
+		if strings.ContainsFunc(name, func(c rune) bool { return unicode.Is(one, c) }) {
+			alphabets++
+		}
+	}
+	return alphabets > 1 || name != norm.NFKC.String(name)
+}
+
+// A UserRequest asks for a user.
+type UserRequest struct {
+	Name string `json:"name" validate:"required"`
+	Role Role   `json:"role" validate:"required"`
+}
+
+// A RoleRequest gives a user another role.
+type RoleRequest struct {
+	Role Role `json:"role" validate:"required"`
+}
+
+// A UserView is somebody who may sign in to the console.
+type UserView struct {
+	Name       string     `json:"name"`
+	Role       Role       `json:"role"`
+	State      string     `json:"state"`    // good, invited (has not chosen a password yet), or disabled
+	SignsIn    string     `json:"signs_in"` // by what: password, oidc or header
+	CreatedAt  time.Time  `json:"created_at"`
+	CreatedBy  string     `json:"created_by"`
+	DisabledAt *time.Time `json:"disabled_at,omitempty"`
+	SignedInAt *time.Time `json:"signed_in_at,omitempty"`
+	SetupUntil *time.Time `json:"setup_until,omitempty"` // until when the link works by which a password is chosen
+	SetupURL   string     `json:"setup_url,omitempty"`   // that link: in the answer to its making, and never again
+}
+
+func userView(u *store.User) UserView {
+	v := UserView{
+		Name: u.Name, Role: Role(u.Role), State: "good", SignsIn: u.Source, CreatedAt: u.CreatedAt.UTC(), CreatedBy: u.CreatedBy,
+		DisabledAt: optional(u.DisabledAt), SignedInAt: optional(u.SignedInAt), SetupUntil: optional(u.SetupUntil),
+	}
+	if u.Source == "" {
+		v.SignsIn = "password"
+	}
+	switch {
+	case !u.DisabledAt.IsZero():
+		v.State = "disabled"
+	case !u.Able():
+		v.State = "invited"
+	}
+	return v
+}
+
+func (a admin) users(r *http.Request) (any, error) {
+	all, err := a.Store.Users(r.Context())
+	out := make([]UserView, len(all))
+	for i := range all {
+		out[i] = userView(&all[i])
+	}
+	return out, err
+}
+
+func (a admin) addUser(r *http.Request, in UserRequest) (any, error) {
+	name, err := UserName(in.Name)
+	if err == nil {
+		err = CheckRole(in.Role)
+	}
+	if err != nil {
+		return nil, err
+	}
+	base, err := a.consoleURL()
+	if err != nil {
+		return nil, err
+	}
+	link, hash := newSecret()
+	now := a.SignIns.Now()
+	u := store.User{Name: name, Role: string(in.Role), Setup: hash, SetupUntil: now.Add(setupLife), CreatedAt: now, CreatedBy: person(r)}
+	switch err := a.Store.AddUser(r.Context(), u, maxUsers); {
+	case errors.Is(err, store.ErrUserName):
+		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a user " + name + " already", Hint: "nudgewire user reset makes a new link for them; or take another name"}
+	case errors.Is(err, store.ErrUsersFull):
+		return nil, rejectf(http.StatusConflict, "nudgewire user remove takes out who is gone", "there are %d users already", maxUsers)
+	case err != nil:
+		return nil, err
+	}
+	return setupView(&u, base, link), nil
+}
+
+func setupView(u *store.User, base, link string) UserView {
+	v := userView(u)
+	v.SetupURL = base + "/set-up?link=" + link
+	return v
+}
+
+// changeUser changes the user of a request's path. What is taken away takes effect at once, because who asks is read with each request.
+func (a admin) changeUser(r *http.Request, c store.UserChange) (store.User, error) {
+	name := plainName(r.PathValue("user"))
+	who, _ := WhoOf(r.Context())
+	// Whoever owns the socket needs no user, and so locks nobody out.
+	c.Admin, c.AnyAdmin = string(RoleAdmin), who.From == FromSocket || who.From == FromProcess
+	u, err := a.Store.ChangeUser(r.Context(), name, c)
+	switch {
+	case errors.Is(err, messaging.ErrNotFound):
+		return u, rejectf(http.StatusNotFound, "nudgewire user list shows those that there are", "there is no user %s", mask.Phones(plain.Text(name)))
+	case errors.Is(err, store.ErrLastAdmin):
+		return u, rejectf(http.StatusConflict, "make somebody else an admin first; or do it on the daemon's machine, with nudgewire user", "%s is the last admin who can sign in", name)
+	default:
+		return u, err
+	}
+}
+
+// changed is a change of a user as an answer.
+func (a admin) changed(r *http.Request, c store.UserChange) (any, error) {
+	u, err := a.changeUser(r, c)
+	if said, is := errors.AsType[*Error](err); is {
+		return nil, said
+	}
+	return userView(&u), err
+}
+
+func (a admin) setRole(r *http.Request, in RoleRequest) (any, error) {
+	if err := CheckRole(in.Role); err != nil {
+		return nil, err
+	}
+	return a.changed(r, store.UserChange{Do: func(u *store.User) error {
+		if u.Source != "" {
+			return rejectf(http.StatusConflict, "change it where "+u.Source+" has it from; see docs/console.md", "the role of %s is not kept here", u.Name)
+		}
+		u.Role = string(in.Role)
+		return nil
+	}})
+}
+
+func (a admin) disableUser(r *http.Request) (any, error) {
+	at := a.Now()
+	return a.changed(r, store.UserChange{EndSessions: true, Do: func(u *store.User) error {
+		if u.DisabledAt.IsZero() {
+			u.DisabledAt = at
+		}
+		return nil
+	}})
+}
+
+func (a admin) enableUser(r *http.Request) (any, error) {
+	return a.changed(r, store.UserChange{Do: func(u *store.User) error { u.DisabledAt = time.Time{}; return nil }})
+}
+
+func (a admin) resetUser(r *http.Request) (any, error) {
+	base, err := a.consoleURL()
+	if err != nil {
+		return nil, err
+	}
+	link, hash := newSecret()
+	until := a.SignIns.Now().Add(setupLife)
+	u, err := a.changeUser(r, store.UserChange{EndSessions: true, Do: func(u *store.User) error {
+		if u.Source != "" {
+			return rejectf(http.StatusConflict, "", "%s signs in by %s and has no password here", u.Name, u.Source)
+		}
+		u.Password, u.Setup, u.SetupUntil = "", hash, until
+		return nil
+	}})
+	if said, is := errors.AsType[*Error](err); is {
+		return nil, said
+	}
+	return setupView(&u, base, link), err
+}
+
+func (a admin) removeUser(r *http.Request) (any, error) {
+	return a.changed(r, store.UserChange{Remove: true})
+}
+
+// Users lists users, by name.
+func (c *Client) Users(ctx context.Context) ([]UserView, error) {
+	return get[[]UserView](ctx, c, "/users", nil)
+}
+
+// AddUser adds a user. The link by which they choose a password is in this answer alone.
+func (c *Client) AddUser(ctx context.Context, in UserRequest) (UserView, error) {
+	return post[UserView](ctx, c, "/users", in)
+}
+
+// SetRole gives a user another role, at once.
+func (c *Client) SetRole(ctx context.Context, name string, role Role) (UserView, error) {
+	return post[UserView](ctx, c, "/users/"+url.PathEscape(name)+"/role", RoleRequest{role})
+}
+
+// DisableUser keeps a user from signing in, and ends their sessions.
+func (c *Client) DisableUser(ctx context.Context, name string) (UserView, error) {
+	return post[UserView](ctx, c, "/users/"+url.PathEscape(name)+"/disable", nil)
+}
+
+// EnableUser lets a user sign in again.
+func (c *Client) EnableUser(ctx context.Context, name string) (UserView, error) {
+	return post[UserView](ctx, c, "/users/"+url.PathEscape(name)+"/enable", nil)
+}
+
+// ResetUser takes a user's password away, ends their sessions, and makes a link by which they choose another.
+func (c *Client) ResetUser(ctx context.Context, name string) (UserView, error) {
+	return post[UserView](ctx, c, "/users/"+url.PathEscape(name)+"/reset", nil)
+}
+
+// RemoveUser removes a user and ends their sessions.
+func (c *Client) RemoveUser(ctx context.Context, name string) (UserView, error) {
+	return ask[UserView](ctx, c, http.MethodDelete, "/users/"+url.PathEscape(name), nil, nil)
+}

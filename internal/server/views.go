@@ -1,0 +1,542 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/alerts"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// The views are what the commands print with --json and what the admin API answers: one
+// stable shape each, with times in RFC 3339 and UTC, and an absent field for "not known".
+
+// An EventView is a stored event. Payload is filled for a single event only.
+type EventView struct {
+	ID         messaging.EventID `json:"id"`
+	Event      string            `json:"event"` // connector.kind
+	Topic      string            `json:"topic,omitempty"`
+	Phone      messaging.Phone   `json:"phone,omitempty"`
+	SentAs     string            `json:"sent_as,omitempty"` // the phone as the sender spells it, where that differs; in a single event only
+	OccurredAt *time.Time        `json:"occurred_at,omitempty"`
+	ReceivedAt time.Time         `json:"received_at"`
+	Request    string            `json:"request,omitempty"` // id of the request that brought it; in events show and why
+	DedupeKey  string            `json:"dedupe_key"`
+	Decisions  []DecisionView    `json:"decisions"`
+	Lookup     *LookupView       `json:"lookup,omitempty"` // what it waits for before it is planned
+	Payload    string            `json:"payload,omitempty"`
+	Forgotten  bool              `json:"forgotten,omitempty"` // the payload was not kept: keep_variables: false
+	Cleared    bool              `json:"cleared,omitempty"`   // the payload is not kept any more (retention.payloads); in a single event only
+	Unsaid     bool              `json:"unsaid,omitempty"`    // what triggers decided is not kept any more (retention.decisions)
+}
+
+// A LookupView is an event's wait for a look-up.
+type LookupView struct {
+	Attempt  int       `json:"attempt"` // begun so far
+	UnderWay bool      `json:"under_way,omitempty"`
+	NextAt   time.Time `json:"next_at"`
+	Reason   string    `json:"reason,omitempty"` // why the last attempt led to nothing
+}
+
+// A DecisionView is what one trigger said.
+type DecisionView struct {
+	Trigger string             `json:"trigger"`
+	Outcome messaging.Outcome  `json:"outcome"`
+	Reason  string             `json:"reason"`
+	Clauses []messaging.Clause `json:"clauses,omitempty"`
+	Key     string             `json:"key,omitempty"`
+	Message int64              `json:"message,omitempty"` // id as in MessageView
+	Later   []int64            `json:"later,omitempty"`   // of a sequence: the messages of its other steps
+	Config  string             `json:"config,omitempty"`
+	At      time.Time          `json:"at"`
+}
+
+// A MessageView is a message. Its id is ours: it has one before the service gives it another, the message_id.
+type MessageView struct {
+	ID        messaging.MessageID `json:"id"`
+	EventID   messaging.EventID   `json:"event"`
+	Request   string              `json:"request,omitempty"` // id of the request that brought the event; in a single message only
+	Trigger   string              `json:"trigger"`
+	Key       string              `json:"key,omitempty"`
+	Phone     messaging.Phone     `json:"phone"`
+	SentAs    string              `json:"sent_as,omitempty"` // the phone as the shop spells it, which is sent, where that differs
+	Category  messaging.Category  `json:"category"`
+	Account   string              `json:"account,omitempty"` // that sends it; not that of the section api
+	What      string              `json:"what"`
+	Send      *messaging.Send     `json:"send,omitempty"`
+	State     messaging.State     `json:"state"`
+	Reason    string              `json:"reason,omitempty"`
+	Held      string              `json:"held,omitempty"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
+	CreatedAt time.Time           `json:"created_at"`
+	DueAt     time.Time           `json:"due_at"`
+	ExpiresAt *time.Time          `json:"expires_at,omitempty"`
+	UpdatedAt time.Time           `json:"updated_at"`
+	Attempt   int                 `json:"attempt"`
+	Restarts  int                 `json:"restarts,omitempty"`
+	Run       messaging.RunID     `json:"run,omitempty"`     // for a row of a run, and a message that the answer to an upload named
+	Part      int                 `json:"part,omitempty"`    // of that run, for such a message
+	Row       int64               `json:"row,omitempty"`     // for a row: as messaging.Position has it; in a single message only
+	File      string              `json:"file,omitempty"`    // of the source, that the row stands in
+	Step      int                 `json:"step,omitempty"`    // of a sequence, from 1
+	Steps     int                 `json:"steps,omitempty"`   // that the sequence has
+	If        []string            `json:"if,omitempty"`      // what is asked of the step when it falls due
+	Decided   *DecisionView       `json:"decided,omitempty"` // what was said then; in a single message only
+	Attempts  []AttemptView       `json:"attempts,omitempty"`
+	Resolved  []ResolvedView      `json:"resolved,omitempty"`     // what people said while it was in doubt
+	Verdicts  []VerdictView       `json:"verdicts,omitempty"`     // what rules said when it was due
+	FirstDue  *time.Time          `json:"first_due_at,omitempty"` // before a rule put it off
+
+	ServiceID   messaging.ServiceID  `json:"message_id,omitempty"`
+	Status      messaging.Status     `json:"status,omitempty"`
+	Error       string               `json:"error,omitempty"`
+	Class       messaging.ErrorClass `json:"class,omitempty"` // of Error, by the rules of that day
+	AcceptedAt  *time.Time           `json:"accepted_at,omitempty"`
+	SentAt      *time.Time           `json:"sent_at,omitempty"`
+	DeliveredAt *time.Time           `json:"delivered_at,omitempty"`
+	ReadAt      *time.Time           `json:"read_at,omitempty"`
+	FailedAt    *time.Time           `json:"failed_at,omitempty"`
+	NextPollAt  *time.Time           `json:"next_poll_at,omitempty"`
+	Polls       int                  `json:"polls,omitempty"`
+}
+
+// To is whom the message goes to, as it is sent, and whose phone that is where another spelling stands for it.
+func (v *MessageView) To() string {
+	if v.SentAs == "" {
+		return string(v.Phone)
+	}
+	return v.SentAs + " (" + string(v.Phone) + ")"
+}
+
+// An AttemptView is one send that did not end in a plain acceptance.
+type AttemptView struct {
+	Number int                  `json:"number"`
+	At     time.Time            `json:"at"`
+	State  messaging.State      `json:"state"`
+	Words  string               `json:"words"`
+	Class  messaging.ErrorClass `json:"class,omitempty"` // of the service's words, by the rules of that day
+}
+
+// A ResolvedView is a person's word on a message that was in doubt.
+type ResolvedView struct {
+	As    messaging.Resolution `json:"as"`
+	Words string               `json:"words"` // who said it, and why
+	At    time.Time            `json:"at"`
+}
+
+// A VerdictView is what a rule said to a message when it was due: that it waits, or goes to nobody. That of on_change is said when an
+// edit planned it anew; until is its new time, earlier or later.
+type VerdictView struct {
+	Rule   string                  `json:"rule"` // the YAML key
+	Action messaging.VerdictAction `json:"action"`
+	Reason string                  `json:"reason"`
+	Until  *time.Time              `json:"until,omitempty"`
+	At     time.Time               `json:"at"`
+	Times  int64                   `json:"times,omitempty"`   // where the same was said more than once
+	LastAt *time.Time              `json:"last_at,omitempty"` // and when for the last time
+}
+
+// A StoryView is one event of a phone, or one row of a run, with all that came of it. The last ones
+// may be the phone's block alone, and a note alone, on what is not known.
+type StoryView struct {
+	Event    EventView     `json:"event,omitzero"`
+	Row      *RunRowView   `json:"row,omitempty"` // instead of Event
+	Messages []MessageView `json:"messages"`
+	Block    *BlockView    `json:"block,omitempty"` // that holds at present
+	Note     string        `json:"note,omitempty"`
+}
+
+// A RunRowView is the row of a run that queued a phone a message, or left it out.
+type RunRowView struct {
+	Job       string              `json:"job"`
+	Run       messaging.RunID     `json:"run"`
+	Slot      string              `json:"slot"`             // local time that the run stands for
+	Row       int64               `json:"row,omitempty"`    // as messaging.Position has it; 0 where it is not known
+	File      string              `json:"file,omitempty"`   // of the source, that the row stands in
+	Number    int64               `json:"number,omitempty"` // among those that the run kept
+	Part      int                 `json:"part,omitempty"`   // that was uploaded
+	Source    string              `json:"source"`
+	Excluded  string              `json:"excluded,omitempty"`   // why the run excluded the row
+	At        time.Time           `json:"at"`                   // when it was queued, or read and excluded
+	RetriedAs messaging.MessageID `json:"retried_as,omitempty"` // the message that took its place
+	RetryOf   messaging.MessageID `json:"retry_of,omitempty"`   // the message whose place it took
+
+	// Of a row that is uploaded with a part: how that stands, since At.
+	PartState  messaging.PartState `json:"part_state,omitempty"`
+	PartReason string              `json:"part_reason,omitempty"`
+	CampaignID string              `json:"campaign_id,omitempty"`
+	Waits      messaging.RunWait   `json:"waits,omitempty"` // what the run waits for, while the part is built
+	WaitUntil  *time.Time          `json:"wait_until,omitempty"`
+}
+
+// at is when the story began.
+func (s *StoryView) at() time.Time {
+	if s.Row != nil {
+		return s.Row.At
+	}
+	return s.Event.ReceivedAt
+}
+
+func rowStoryView(r *store.RowStory, at messaging.Position) StoryView {
+	number := r.Number
+	if r.ReadBy == r.Run.ID {
+		number = r.ReadNumber
+	}
+	return StoryView{
+		Row: &RunRowView{
+			Job: r.Trigger, Run: r.Run.ID, Slot: r.Run.Slot, Row: at.Row, File: at.File, Number: number, Part: r.Part, Source: r.Run.Source,
+			At: r.CreatedAt.UTC(), RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
+		},
+		Messages: []MessageView{messageView(&r.MessageStory)},
+	}
+}
+
+// A RejectedRequestView is a request to a hook that was not taken.
+type RejectedRequestView struct {
+	ID        int64     `json:"id"`
+	Connector string    `json:"connector"`
+	Status    int       `json:"status"`
+	Stage     string    `json:"stage"`
+	Reason    string    `json:"reason"`
+	Method    string    `json:"method"`
+	Bytes     int       `json:"bytes"`
+	Sample    string    `json:"sample,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+// A StatusView is the daemon's state in one look. Everything under Daemon is absent when the
+// answer comes from the database alone.
+type StatusView struct {
+	Troubles []messaging.Trouble `json:"troubles,omitempty"` // what needs a person, a halt first
+
+	Daemon   *DaemonView      `json:"daemon,omitempty"`
+	Storage  string           `json:"storage"` // absolute path of the database, or its server, port and name
+	Counts   map[string]int64 `json:"counts"`  // since the database began
+	Waiting  int64            `json:"waiting"`
+	Overdue  string           `json:"overdue,omitempty"`  // age of the oldest message past its time
+	Deferred int64            `json:"deferred,omitempty"` // of those that wait: a rule put them off
+	Sending  int64            `json:"sending"`
+	InDoubt  int64            `json:"in_doubt"`
+	Tracking int64            `json:"tracking"`          // messages still asked about
+	Lookups  int64            `json:"lookups"`           // events that wait for a look-up
+	Awaiting int64            `json:"awaiting_approval"` // runs that wait to be approved
+
+	Rules []RuleCountView `json:"rules,omitempty"` // what rules held back when it was due, since the database began
+
+	Holds []messaging.Hold `json:"holds,omitempty"` // and runs that are paused
+
+	Rejected []RejectedView `json:"rejected,omitempty"` // in the last 24 hours, by reason, the most first
+
+	Failing []FailingView `json:"failing,omitempty"` // runs of the last 24 hours, the newest first
+
+	PartsInDoubt int64 `json:"parts_in_doubt"` // files of runs of which nobody knows whether they were taken
+
+	InDoubtSince      time.Time `json:"in_doubt_since,omitzero"` // the oldest
+	PartsInDoubtSince time.Time `json:"parts_in_doubt_since,omitzero"`
+
+	Behind []BehindView `json:"behind,omitempty"` // what is past its time
+	Held   []HeldView   `json:"held,omitempty"`   // runs that wait to be approved
+
+	WebhooksOut []ReceiverView `json:"webhooks_out,omitempty"` // receivers, in the order of the config
+
+	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
+
+	Unused []UnusedView `json:"unused,omitempty"` // what was taken and came to nothing, by connector, reason and kind
+
+	Forgetting     []ForgettingView `json:"forgetting,omitempty"`      // who is to be forgotten and is not yet, the oldest order first
+	Redactions     []RedactionView  `json:"redactions,omitempty"`      // connectors all of which is asked to be forgotten: a person decides
+	ForgettingRest string           `json:"forgetting_rest,omitempty"` // that the last step of forgetting is not done; "" when it is
+
+	DataRequests []DataRequestView `json:"data_requests,omitempty"` // contacts who are to get what is stored about them, the oldest first
+
+	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
+
+	Retention *RetentionView `json:"retention,omitempty"`
+
+	Nodes []NodeView `json:"nodes,omitempty"` // daemons that share a PostgreSQL database, and those that died within an hour
+
+	Backup      *BackupView `json:"backup,omitempty"`       // the last one that is known; nil for none
+	BackupError string      `json:"backup_error,omitempty"` // why it cannot be known
+}
+
+// A BackupView is the last backup of the data.
+type BackupView struct {
+	File    string    `json:"file"`
+	At      time.Time `json:"at"`      // the moment that it shows
+	Checked time.Time `json:"checked"` // when it was read whole last
+	Bytes   int64     `json:"bytes"`
+}
+
+// A BackupPlanView is the plan by which the daemon makes backups.
+type BackupPlanView struct {
+	To       string        `json:"to"`
+	Every    time.Duration `json:"every_ns"`
+	Failed   string        `json:"failed,omitempty"` // why the last one was not made; "" when it was
+	FailedAt time.Time     `json:"failed_at,omitzero"`
+}
+
+// Missed says why the plan is not kept, "" when it is. A backup may take an hour.
+func (v *BackupPlanView) Missed(last *BackupView, now time.Time) string {
+	switch {
+	case v.Failed != "":
+		return "the last one was not made: " + v.Failed
+	case last != nil && now.Sub(last.At) > v.Every+time.Hour:
+		return fmt.Sprintf("the last one is %s old, and there should be one every %s", ForText(now.Sub(last.At)), units.Duration(v.Every))
+	default:
+		return ""
+	}
+}
+
+// Words say it in a line.
+func (v *BackupView) Words(now time.Time) string {
+	return fmt.Sprintf("%s ago, in %s, read whole %s ago", ForText(now.Sub(v.At)), v.File, ForText(now.Sub(v.Checked)))
+}
+
+// A ForgettingView is an order to forget a contact, or all that came by a connector.
+type ForgettingView struct {
+	Phone     string    `json:"phone,omitempty"` // masked
+	Connector string    `json:"connector,omitempty"`
+	Source    string    `json:"source"` // who asked
+	Since     time.Time `json:"since"`
+	Waits     string    `json:"waits"` // for what
+}
+
+// Words is the order in words.
+func (f *ForgettingView) Words() string {
+	who := "contact " + f.Phone
+	if f.Connector != "" {
+		who = "all that came by " + f.Connector
+	}
+	return fmt.Sprintf("%s is being forgotten since %s (%s), and waits for %s", who, f.Since.Format("2006-01-02 15:04 UTC"), f.Source, f.Waits)
+}
+
+// A RuleCountView is how often a rule put a message off, or dropped one.
+type RuleCountView struct {
+	Rule   string                  `json:"rule"` // the YAML key
+	Action messaging.VerdictAction `json:"action"`
+	Times  int64                   `json:"times"`
+}
+
+// A DaemonView is what only the running process knows.
+type DaemonView struct {
+	Version    string    `json:"version"`
+	PID        int       `json:"pid"`
+	StartedAt  time.Time `json:"started_at"`
+	Listen     string    `json:"listen"`
+	Console    string    `json:"console,omitempty"` // address of the API beside the socket; "" where it is off
+	Config     string    `json:"config"`
+	ConfigFile string    `json:"config_file"`
+	LoadedAt   time.Time `json:"loaded_at"`
+	LoadError  string    `json:"load_error,omitempty"` // why the last reload was not taken
+	// LoadErrorAt is when that was. FileError says why the config file as it lies there now could not be used, since FileErrorAt.
+	LoadErrorAt time.Time `json:"load_error_at,omitzero"`
+	FileError   string    `json:"file_error,omitempty"`
+	FileErrorAt time.Time `json:"file_error_at,omitzero"`
+	DataError   string    `json:"data_error,omitempty"` // why nothing can be stored
+	DataCure    string    `json:"data_cure,omitempty"`  // the next step, where that is not the disk and the folder of the data
+	// OpenReader is a transaction of another program that keeps old data for too long.
+	OpenReader *OpenReaderView `json:"open_reader,omitempty"`
+	// NeedsRestart lists settings that the last reload could not change.
+	NeedsRestart []string `json:"needs_restart,omitempty"`
+	// SameKeys says of each key that the service refuses and that the last reload found as it was, why.
+	SameKeys []string `json:"same_keys,omitempty"`
+	UnderWay int      `json:"under_way"` // calls that send a message
+	API      string   `json:"api"`
+	Rate     string   `json:"rate"` // requests a second at present, and why when slowed
+
+	Halts      []messaging.SendingHalt `json:"halts,omitempty"`    // why nothing is sent at present, or nothing of a category
+	Accounts   []AccountView           `json:"accounts,omitempty"` // all, that of the section api first; none where it is the only one
+	Connectors []string                `json:"connectors"`
+	Triggers   []string                `json:"triggers"`
+	Modes      map[string]string       `json:"modes,omitempty"`     // of those triggers that are not live
+	Language   string                  `json:"language,omitempty"`  // of templates that name none
+	Texts      bool                    `json:"texts,omitempty"`     // plain texts can be sent
+	Templates  []string                `json:"templates,omitempty"` // those that triggers and jobs name
+
+	Backups *BackupPlanView `json:"backups,omitempty"` // that the daemon makes by itself; nil for none
+
+	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
+
+	Certificates []CertificateView `json:"certificates,omitempty"` // of the door, where it speaks TLS
+
+	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
+
+	Receivers []alerts.ReceiverView `json:"receivers,omitempty"` // of alerts
+
+	Disk        *DiskView        `json:"disk,omitempty"`         // of the data; absent where the system does not say
+	FailedRates []FailedRateView `json:"failed_rates,omitempty"` // in the windows that alerts name
+
+	// Guessed counts, since the start, how often quiet hours, a limit or a time went by a default because nothing is known of the
+	// contact's own zone; Languages counts the messages whose template went in the number's or the default's language, because
+	// the contact's own was not said or cannot be read.
+	Guessed   int64 `json:"zones_guessed,omitempty"`
+	Languages int64 `json:"languages_guessed,omitempty"`
+
+	Paused  []messaging.Hold `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
+	Changes []RuleChange     `json:"changes,omitempty"` // what became of what waits; told by reload
+}
+
+// An OpenReaderView is a transaction of another program over the data that has been open for long.
+type OpenReaderView struct {
+	PID   int       `json:"pid,omitempty"`  // of the process, or of the backend of the server; absent where the system does not say
+	Name  string    `json:"name,omitempty"` // its role and program, where the server tells
+	Since time.Time `json:"since"`          // when it was seen first
+	Log   int64     `json:"log,omitempty"`  // bytes of SQLite's log that wait for it
+}
+
+// Words say it in a line.
+func (v *OpenReaderView) Words() string {
+	since := v.Since.Format("15:04:05") + " UTC"
+	if v.Name != "" {
+		return fmt.Sprintf("backend %d of the database server (%s) has had a transaction open since %s: what was removed or changed since cannot be cleared away", v.PID, v.Name, since)
+	}
+	who := "another program"
+	if v.PID != 0 {
+		who = fmt.Sprintf("process %d", v.PID)
+	}
+	return fmt.Sprintf("%s has read the database in one transaction since %s: its log cannot be moved into it, is %.1f MB and grows", who, since, float64(v.Log)/1e6)
+}
+
+// Cure is what to do about it.
+func (v *OpenReaderView) Cure() string {
+	switch {
+	case v.Name != "":
+		return fmt.Sprintf("end it there, or with SELECT pg_terminate_backend(%d); ALTER ROLE … SET idle_in_transaction_session_timeout = '1min' has the server do so", v.PID)
+	case v.PID != 0:
+		return fmt.Sprintf(`"ps -p %d" says what it is; a sqlite3 that has begun a transaction ends it with COMMIT, and everything else by its own end`, v.PID)
+	default:
+		return "end other programs that have the database open"
+	}
+}
+
+// An AccountView is one account of the service. API, Rate and Texts of a DaemonView are those of the first.
+type AccountView struct {
+	Name     string `json:"name"`
+	API      string `json:"api"`
+	Rate     string `json:"rate"`
+	UnderWay int    `json:"under_way"`
+	Accepted uint64 `json:"accepted"` // messages, since the daemon began
+	Texts    bool   `json:"texts,omitempty"`
+}
+
+// HaltsOf are why an account sends nothing at present, or nothing of a category.
+func (v *DaemonView) HaltsOf(account string) (out []messaging.SendingHalt) {
+	for _, h := range v.Halts {
+		if h.Node == "" && (h.Account == "" || h.Account == account) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// TriggersAndModes are the triggers, each with its mode when that is not live: "cart", "thanks (shadow)".
+func (v *DaemonView) TriggersAndModes() []string {
+	out := slices.Clone(v.Triggers)
+	for i, name := range out {
+		if mode := v.Modes[name]; mode != "" {
+			out[i] += " (" + mode + ")"
+		}
+	}
+	return out
+}
+
+// A RejectedView is how many messages ended for one reason in the last 24 hours.
+type RejectedView struct {
+	State  string `json:"state"` // rejected, or failed after it was accepted
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+}
+
+// Words say it in a line.
+func (v RejectedView) Words() string {
+	return fmt.Sprintf("%d %s in 24h: %s", v.Count, v.State, v.Reason)
+}
+
+// A SendRequest asks for one message by hand.
+type SendRequest struct {
+	Phone    string             `json:"phone" validate:"required"`
+	Country  string             `json:"country,omitempty"`
+	Category messaging.Category `json:"category,omitempty" validate:"omitempty,oneof=marketing utility authentication"`
+	Account  string             `json:"account,omitempty"` // that sends it; "" is that of the section api
+	Send     messaging.Send     `json:"send"`
+	DryRun   bool               `json:"dry_run,omitempty"`
+}
+
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func eventView(e *messaging.Event, decisions []messaging.Decision) EventView {
+	v := EventView{
+		ID: e.ID, Event: e.Ref(), Topic: e.Topic, Phone: e.Contact.Phone, SentAs: e.Contact.SentAs,
+		OccurredAt: optional(e.OccurredAt), ReceivedAt: e.ReceivedAt.UTC(), Request: e.Request, DedupeKey: e.DedupeKey,
+		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload), Forgotten: e.Forgotten, Cleared: e.Cleared,
+	}
+	for _, d := range decisions {
+		v.Decisions = append(v.Decisions, decisionView(&d))
+	}
+	return v
+}
+
+func decisionView(d *messaging.Decision) DecisionView {
+	v := DecisionView{
+		Trigger: d.Trigger, Outcome: d.Outcome, Reason: d.Reason, Clauses: d.Clauses,
+		Key: d.Key, Message: int64(d.MessageID), Config: d.Config, At: d.At.UTC(),
+	}
+	for _, id := range d.Later {
+		v.Later = append(v.Later, int64(id))
+	}
+	return v
+}
+
+func lookupView(l *messaging.PendingLookup) *LookupView {
+	if l == nil {
+		return nil
+	}
+	return &LookupView{Attempt: l.Attempt, UnderWay: l.UnderWay, NextAt: l.NextAt.UTC(), Reason: l.Reason}
+}
+
+func plainMessageView(d *messaging.Message, attempts []messaging.Attempt) MessageView {
+	v := MessageView{
+		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, SentAs: d.SentAs, Category: d.Category, Account: d.Account,
+		What: d.Send.What(), Send: &d.Send, State: d.State, Reason: d.Reason,
+		CreatedAt: d.CreatedAt.UTC(), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), UpdatedAt: d.UpdatedAt.UTC(),
+		Attempt: d.Attempt, Restarts: d.Restarts, Step: d.Step, Run: d.Run, Part: d.Part,
+	}
+	if d.Part > 0 {
+		v.Key = fmt.Sprintf("run %d part %d", d.Run, d.Part)
+	}
+	for _, a := range attempts {
+		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason, Class: a.Class})
+	}
+	v.ServiceID, v.Status, v.Error, v.Class, v.Polls = d.ServiceID, d.Status, d.Error, d.ErrorClass, d.Polls
+	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(d.AcceptedAt), optional(d.SentAt), optional(d.DeliveredAt)
+	v.ReadAt, v.FailedAt, v.NextPollAt = optional(d.ReadAt), optional(d.FailedAt), optional(d.NextPollAt)
+	return v
+}
+
+// messageView is a message with all that came of it.
+func messageView(d *store.MessageStory) MessageView {
+	v := plainMessageView(&d.Message, d.Attempts)
+	for _, r := range d.Resolved {
+		v.Resolved = append(v.Resolved, ResolvedView{r.As, r.Reason, r.At.UTC()})
+	}
+	if d.Rule != nil {
+		v.Steps, v.If = d.Rule.Of, d.Rule.If
+	}
+	v.FirstDue = optional(d.FirstDue)
+	for _, said := range d.Verdicts {
+		one := VerdictView{Rule: said.Rule, Action: said.Action, Reason: said.Reason, Until: optional(said.Until), At: said.At.UTC()}
+		if said.Times > 1 {
+			one.Times, one.LastAt = said.Times, optional(said.LastAt)
+		}
+		v.Verdicts = append(v.Verdicts, one)
+	}
+	return v
+}

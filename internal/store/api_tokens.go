@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A Token lets a program use the API. The token itself is kept nowhere.
+type Token struct {
+	ID        string // part of the token, which finds it
+	Name      string // of one that is good, no other has it
+	Hash      [sha256.Size]byte
+	Scopes    []string
+	CreatedAt time.Time
+	CreatedBy string
+	ExpiresAt time.Time // zero is never
+	RevokedAt time.Time
+	UsedAt    time.Time // about; zero is never
+}
+
+// Good reports whether the token lets anybody in.
+func (t *Token) Good(now time.Time) bool {
+	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
+}
+
+// ErrTokenName means that a good token has the name.
+var ErrTokenName = errors.New("there is a token of that name")
+
+// tokenNames is what is locked while names of tokens are looked at.
+var tokenNames = keyHash("names of API tokens")
+
+const accessColumns = `id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at`
+
+func scanToken(r *row) (Token, error) {
+	t := Token{ID: r.text(), Name: r.text()}
+	hash, err := hex.DecodeString(r.text())
+	if err != nil || len(hash) != len(t.Hash) {
+		return t, fmt.Errorf("token %s: its hash cannot be read", t.ID)
+	}
+	copy(t.Hash[:], hash)
+	t.Scopes, t.CreatedAt, t.CreatedBy = strings.Split(r.text(), ","), r.time(), r.text()
+	t.ExpiresAt, t.RevokedAt, t.UsedAt = r.time(), r.time(), r.time()
+	return t, r.err
+}
+
+var (
+	goodTokenSQL = statementOf(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
+	addTokenSQL  = statementOf(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+)
+
+// AddToken keeps a new token. ErrTokenName where a good one has its name.
+func (s *Store) AddToken(ctx context.Context, n Token) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		if err := t.peers.lock(t, []int64{tokenNames}, nil); err != nil {
+			return err
+		}
+		taken := false
+		err := t.query(goodTokenSQL, func(*row) error { taken = true; return nil }, n.Name, micro(n.CreatedAt))
+		if err == nil && taken {
+			err = ErrTokenName
+		}
+		if err != nil {
+			return err
+		}
+		return t.put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), micro(n.CreatedAt), n.CreatedBy, micro(n.ExpiresAt), int64(0), int64(0))
+	})
+	return wrap(err, "add a token")
+}
+
+// Tokens are all tokens, the newest first; also those that were revoked or have expired.
+func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
+	all, err := list(ctx, s, `SELECT `+accessColumns+` FROM api_tokens ORDER BY created_at DESC, id`, nil, scanToken)
+	return all, wrap(err, "tokens")
+}
+
+// Token is the token of an id; messaging.ErrNotFound for none.
+func (s *Store) Token(ctx context.Context, id string) (Token, error) {
+	all, err := list(ctx, s, `SELECT `+accessColumns+` FROM api_tokens WHERE id = ?1`, []any{id}, scanToken)
+	switch {
+	case err != nil:
+		return Token{}, wrap(err, "token %s", id)
+	case len(all) == 0:
+		return Token{}, fmt.Errorf("token %s: %w", id, messaging.ErrNotFound)
+	default:
+		return all[0], nil
+	}
+}
+
+var revokeTokenSQL = statementOf(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)
+
+// RevokeToken ends a token for good; messaging.ErrNotFound for one that is not there or was revoked before.
+func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		n, err := t.exec(revokeTokenSQL, micro(at), id)
+		if err == nil && n == 0 {
+			err = messaging.ErrNotFound
+		}
+		return err
+	})
+	return wrap(err, "revoke token %s", id)
+}
+
+var tokenUsedSQL = statementOf(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`)
+
+// TokenUsed notes when a token was used last.
+func (s *Store) TokenUsed(ctx context.Context, id string, at time.Time) error {
+	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(tokenUsedSQL, micro(at), id) })
+	return wrap(err, "note the use of token %s", id)
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"maps"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+func TestTheLastEventOfEachConnectorIsKnown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	at := testPlan("a").Event.ReceivedAt
+	accept := func(connector, key string, after time.Duration) {
+		t.Helper()
+		p := testPlan(key)
+		p.Event.Connector, p.Event.ReceivedAt = connector, at.Add(after)
+		if _, err := s.Accept(t.Context(), []messaging.Plan{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accept("shopify", "a", 0)
+	accept("hubspot", "b", time.Hour)
+	accept("shopify", "a", 2*time.Hour)    // a duplicate: its sender is alive all the same
+	accept("hubspot", "c", 30*time.Minute) // came before the other, was stored after it
+	both := []messaging.Plan{testPlan("d"), testPlan("e")}
+	both[0].Event.Connector, both[1].Event.Connector = "two/parts", "two/parts"
+	both[0].Event.ReceivedAt, both[1].Event.ReceivedAt = at.Add(time.Minute), at
+	if _, err := s.Accept(t.Context(), both); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]time.Time{"shopify": at.Add(2 * time.Hour), "hubspot": at.Add(time.Hour), "two/parts": at.Add(time.Minute)}
+	check := func(when string) {
+		t.Helper()
+		got, err := s.LastEvents(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal := func(a, b time.Time) bool { return a.Equal(b) }
+		if !maps.EqualFunc(got, want, equal) {
+			t.Errorf("%s: (-want +got):\n%s", when, cmp.Diff(want, got))
+		}
+	}
+	check("at once")
+	counts, err := s.Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(counts.Totals) != int(counterCount) {
+		t.Errorf("totals hold %d names, want the %d counters alone: %v", len(counts.Totals), counterCount, counts.Totals)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	check("after a restart")
+}

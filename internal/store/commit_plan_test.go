@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A start asks for the few events that are requests of data, and must not read all the others for it.
+func TestRequestsOfDataAreFoundAmongAllEvents(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	plan, err := list(t.Context(), s, "EXPLAIN QUERY PLAN "+dataRequestsSQL, []any{int64(0), int64(1)}, func(r *row) (string, error) {
+		r.next = 3
+		return r.text(), r.err
+	})
+	if err != nil || len(plan) != 1 || !strings.Contains(plan[0], "USING COVERING INDEX events_data_requests") {
+		t.Errorf("%q (%v)", plan, err)
+	}
+}
+
+// Whatever runs for every event, send and look, or waits for an answer, must find its rows
+// by an index that history does not lengthen: SQLite is asked how it would.
+func TestNothingHotWalksHistory(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	var queries []string
+	for _, s := range statements {
+		if s.sql != "" {
+			queries = append(queries, sqliteDialect.sql(s.sql))
+		}
+	}
+	// Retention reads once a run what waits for a look-up.
+	const onceARun = "UNION SELECT event_id FROM lookups"
+	for _, q := range heardReads(t, s) { // but of attempts: they are sorted, the few of messages that were given
+		if !strings.Contains(q, "error_class FROM attempts") && !strings.Contains(q, onceARun) {
+			queries = append(queries, q)
+		}
+	}
+
+	walk := regexp.MustCompile(`^SCAN \w+$|AUTOMATIC|TEMP B-TREE FOR (RIGHT PART|LAST)`)
+	ofOneRun := regexp.MustCompile(`^SCAN (words|counters|holds|queued|told|counted|alive|buckets|found|redactions|api_tokens|users|console_sessions|console_links|unused|unread_events)$`) // statuses, the sums that the view of counters has made of the names that were asked for, the few holds, ranges of one run's rows, what is counted of them, the 1,024 of contacts, the rows of lists with one phone, connectors all of which is asked to be forgotten, the few tokens, users and sessions, where one is made or ended, the few kinds of what came to nothing, where a person ends them, and the events that are still to be read
+	for _, q := range queries {
+		args := make([]any, 0, 40) // as many as the highest number
+		for strings.Contains(q, "?"+strconv.Itoa(len(args)+1)) {
+			args = append(args, nil)
+		}
+		rows, err := s.reads.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			if walk.MatchString(detail) && !ofOneRun.MatchString(detail) {
+				t.Errorf("%s\n\t%s", strings.Join(strings.Fields(q), " "), detail)
+			}
+		}
+		if err := rows.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// heardReads are the queries that lists of what is alive, of a phone, of a message and of a run make, and
+// those for what is due next, and retention's.
+func heardReads(t *testing.T, s *Store) []string {
+	t.Helper()
+	listener := &eavesdropper{connector: connector{driver: s.reads.Driver(), uri: sqliteURI(filepath.Join(filepath.Dir(s.calls.path), "nudgewire.db")), setup: readerSetup}}
+	reads := sql.OpenDB(listener)
+	single(s).stopFilling() // it reads, too
+	told := s.reads
+	s.reads.DB = reads
+	defer func() {
+		s.reads = told
+		if err := reads.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, state := range messaging.States {
+		if state != messaging.StateAccepted { // asked for by its number, newest first
+			_, err := s.Messages(t.Context(), MessageFilter{State: state})
+			failIf(t, err)
+		}
+	}
+	// A phone's events are looked for where there are events.
+	_, err := s.Accept(t.Context(), []messaging.Plan{testPlan("1")})
+	failIf(t, err)
+	_, err = s.Story(t.Context(), "447700900123", 5)
+	failIf(t, err)
+	_, err = s.KnownContact(t.Context(), "447700900123")
+	failIf(t, err)
+	_, err = s.FindContacts(t.Context(), "1")
+	failIf(t, err)
+	_, err = s.ReadContacts(t.Context())
+	failIf(t, err)
+	if _, err := s.MessageByServiceID(t.Context(), "wamid.1"); !errors.Is(err, messaging.ErrNotFound) {
+		t.Fatal(err)
+	}
+	for _, status := range []messaging.Status{messaging.StatusSent, messaging.StatusFailed} {
+		_, err = s.Messages(t.Context(), MessageFilter{Status: status})
+		failIf(t, err)
+	}
+	_, _, _, err = s.RowOf(t.Context(), 1)
+	failIf(t, err)
+	_, err = s.rowsOf(t.Context(), "447700900123", 5)
+	failIf(t, err)
+	_, _, err = s.againOf(t.Context(), 1)
+	failIf(t, err)
+	_, err = s.ListRowsOf(t.Context(), "447700900123", "", 5)
+	failIf(t, err)
+	_, err = s.ListRowsOf(t.Context(), "", "no phone", 5)
+	failIf(t, err)
+	_, err = s.RowPlace(t.Context(), 1, 1)
+	failIf(t, err)
+	_, err = s.PartsOfList(t.Context(), 1)
+	failIf(t, err)
+	_, err = s.RetriesOf(t.Context(), 1)
+	failIf(t, err)
+	_, err = s.RunMessages(t.Context(), 1)
+	failIf(t, err)
+	_, err = s.sends(t.Context(), 1)
+	failIf(t, err)
+	_, err = s.PauseSent(t.Context(), 1, "Ann", "", "")
+	failIf(t, err)
+	run, _, err := s.StartRun(t.Context(), messaging.Run{Job: "winback", Slot: "1", DueAt: time.Now(), Cause: messaging.CauseHand, State: messaging.RunPlanned, CreatedAt: time.Now()})
+	failIf(t, err)
+	_, err = s.Family(t.Context(), run)
+	failIf(t, err)
+	_, err = s.FactsOf(t.Context(), &messaging.Message{Phone: "447700900123"})
+	failIf(t, err)
+	_, _, err = s.NextDue(t.Context())
+	failIf(t, err)
+	_, _, err = s.NextPoll(t.Context())
+	failIf(t, err)
+	_, err = s.OverduePolls(t.Context(), time.Now(), time.Now(), 9)
+	failIf(t, err)
+	s.has = func(string) bool { return false }
+	_, err = s.goneAccounts(t.Context())
+	failIf(t, err)
+	_, _, err = s.NextLookup(t.Context())
+	failIf(t, err)
+	_, err = s.WaitingByConfig(t.Context())
+	failIf(t, err)
+	_, err = s.Replan(t.Context(), "remind", "", func(*messaging.Message, func() (messaging.Event, error)) (Replanned, error) { return Replanned{}, nil })
+	failIf(t, err)
+	keep := keepUsual
+	keep.WebhooksOut = day
+	_, err = s.Retain(t.Context(), keep, time.Now().Add(1000*day))
+	failIf(t, err)
+	if !slices.ContainsFunc(listener.heard, func(q string) bool { return strings.HasPrefix(q, findUnwanted) }) {
+		t.Error("retention looks inside a commit for what no receiver takes")
+	}
+	if len(listener.heard) < 40 {
+		t.Fatalf("heard %d queries: %q", len(listener.heard), listener.heard)
+	}
+	return listener.heard
+}
+
+func failIf(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An eavesdropper notes what its connections are asked.
+type eavesdropper struct {
+	connector
+	heard []string
+}
+
+func (e *eavesdropper) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := e.connector.Connect(ctx)
+	return overheard{c, e}, err
+}
+
+type overheard struct {
+	driver.Conn
+	by *eavesdropper
+}
+
+func (c overheard) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.by.heard = append(c.by.heard, query)
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+// While a read lasts the log only grows, so a read has an end.
+func TestAReadHasAnEnd(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	const endless = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n`
+	err := s.rowsWithin(t.Context(), 50*time.Millisecond, endless, nil, func(*row) error { return nil })
+	if !errors.Is(err, errLongRead) {
+		t.Errorf("an endless read: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.rows(ctx, endless, nil, func(*row) error { return nil }); err == nil || errors.Is(err, errLongRead) {
+		t.Errorf("a read that its caller ended: %v", err)
+	}
+}

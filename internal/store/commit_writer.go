@@ -1,0 +1,300 @@
+package store
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A writer runs one transaction after the other, on one connection. It belongs to one flusher alone and needs no lock.
+type writer struct {
+	*shared
+	engine engine
+	peers  coordinator
+
+	batch             // the open one
+	foreseen foreseen // by acceptAll
+	scratch
+	triggers map[string]bool // that are in the table of their names; see message_due.go
+}
+
+// shared is what the writers of one store have in common.
+type shared struct {
+	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
+	recent      recentOff
+	marks       erasureHashes
+	calls       calls
+	beat        heartbeat
+	rejected    rejected
+	hourKnown   hourKnown
+	unusedKnown unusedKnown
+	renames     atomic.Pointer[[]Rename]                   // see rename.go; nil before they were read
+	restored    atomic.Pointer[Restoration]                // the newest; nil for none, and where it is only read
+	onDoubt     func(*messaging.Message) messaging.OnDoubt // see Options
+	now         func() time.Time
+	hooks       hooks
+	tells       func(about, word string) []string // see Options; nil where nobody ever wants to know
+}
+
+// An engine is what runs the statements of one writer.
+type engine interface {
+	session
+	begin() error
+	commit() error
+	rollback()
+	// committed is called after a commit and its hooks, before anybody is answered. An error is an answer for all.
+	committed() error
+	close() error
+}
+
+// A session runs prepared statements in the open transaction.
+type session interface {
+	// exec says how many rows it changed.
+	exec(s *statement, args []driver.NamedValue) (changed int64, err error)
+	// put may run the statement later, but before the next that is no put, and before the commit. Its error may come there.
+	put(s *statement, args []driver.NamedValue) error
+	// query calls each on every row, which is good until each returns.
+	query(s *statement, args []driver.NamedValue, each func(*row) error) error
+	// queryMany is query for each of all, which are about different rows: each is called with the place of its arguments. Where a
+	// statement is a way to another machine they go together.
+	queryMany(s *statement, all [][]driver.NamedValue, each func(i int, r *row) error) error
+}
+
+// hooks are called by the flusher after a commit, before its callers are answered.
+type hooks struct {
+	due, poll func(account string, at time.Time)
+	lookup    func(time.Time)
+	out       func(receiver string, at time.Time)
+	pauses    func()
+}
+
+// A tx is one batch's transaction as its ops see it.
+type tx struct {
+	*writer
+	session
+}
+
+// scratch is the room that operations use again and again.
+type scratch struct {
+	args          []driver.NamedValue
+	claimed       []int64 // by the statement that runs
+	found, locked []int64 // by tx.find and tx.lockPlans
+}
+
+// A batch is what the operations of one transaction add up, and what is told after it.
+type batch struct {
+	at     int64 // one moment for the whole batch, microseconds
+	counts [counterCount]int64
+	lookup int64 // earliest time of a look-up left waiting; 0 for none
+	seen   []lastSeen
+	off    []calledOff
+	noted  []noted
+
+	named        map[string]int64  // see countNamed
+	hours        map[hourKey]int64 // see countHour
+	unused       map[unusedKey]unused
+	trimRejected bool                     // see message_rejected.go
+	heard        map[string]errorTextSeen // see error_texts.go
+	audited      []*AuditEntry
+
+	dues, polls waits
+	outs        waits // by receiver
+}
+
+// begin makes the batch empty, and keeps its room.
+func (b *batch) begin(at int64) {
+	clear(b.hours)
+	clear(b.unused)
+	*b = batch{at: at, hours: b.hours, unused: b.unused, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
+}
+
+func newWriter(s *shared, e engine) *writer {
+	return &writer{
+		shared: s, engine: e, triggers: map[string]bool{},
+		batch: batch{unused: map[unusedKey]unused{}},
+	}
+}
+
+// runBatch implements runner.
+func (w *writer) runBatch(ops []*waiting) (err error) {
+	w.batch.begin(micro(w.now()))
+	t := tx{w, w.engine}
+	if err := w.peers.begin(&t); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	err = runAll(&t, ops)
+	for _, write := range atEnd {
+		if err == nil { // never after an error: SQLite may have ended the transaction by itself
+			err = write(&t)
+		}
+	}
+	if err = w.peers.settle(&t, err); err != nil {
+		clear(w.triggers)
+		return err
+	}
+	w.tell()
+	// Last: what is answered was on disk, under its name, when it was answered.
+	return w.engine.committed()
+}
+
+// runAll runs the operations of a batch, those of one set together.
+func runAll(t *tx, ops []*waiting) error {
+	for len(ops) > 0 {
+		n := together(ops)
+		some := ops[:n]
+		ops = ops[n:]
+		if some[0].set == nil {
+			if err := some[0].runIn(t); err != nil {
+				return err
+			}
+			continue
+		}
+		// In one order everywhere, or two transactions could wait for each other's rows.
+		slices.SortStableFunc(some, func(a, b *waiting) int { return cmp.Compare(a.key, b.key) })
+		for _, o := range some {
+			o.err = nil
+		}
+		if err := contain(func(t *tx) error { return some[0].set.run(t, some) }, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together moves to the front those of the operations that run together with the first, and says how many they are. Of one set with one
+// key the second waits for the next turn; what is of no set passes nobody.
+func together(ops []*waiting) (n int) {
+	first := ops[0]
+	if first.set == nil {
+		return 1
+	}
+	var keys map[int64]bool
+	for i, o := range ops {
+		if o.set == nil {
+			break
+		}
+		if o.set != first.set || keys[o.key] {
+			continue
+		}
+		if o.key != 0 {
+			if keys == nil {
+				keys = map[int64]bool{}
+			}
+			keys[o.key] = true
+		}
+		copy(ops[n+1:i+1], ops[n:i])
+		ops[n] = o
+		n++
+	}
+	return n
+}
+
+// runIn runs the operation. One that changed nothing costs its batch nothing: only its caller gets the error.
+func (o *waiting) runIn(t *tx) error {
+	o.err = nil
+	err := contain(o.run, t)
+	if _, same := errors.AsType[noWrite](err); same {
+		o.err, err = err, nil
+	}
+	return err
+}
+
+// waits are the earliest times that something waits for, by account.
+type waits []wait
+
+// A wait has two times, because whoever hears that something is due already does not look for what comes
+// after it: a sequence whose first step is due at once has its second one in the same commit.
+type wait struct {
+	account   string
+	at, ahead int64 // the earliest, and the earliest that is to come; 0 for none of these
+}
+
+func (w *waits) note(account string, at, now int64) {
+	ahead := int64(0)
+	if at > now {
+		ahead = at
+	}
+	for i := range *w {
+		if one := &(*w)[i]; one.account == account {
+			one.at = min(one.at, at)
+			if ahead != 0 && (one.ahead == 0 || ahead < one.ahead) {
+				one.ahead = ahead
+			}
+			return
+		}
+	}
+	*w = append(*w, wait{account, at, ahead})
+}
+
+func (w waits) tell(hook func(account string, at time.Time)) {
+	if hook == nil {
+		return
+	}
+	for _, one := range w {
+		hook(one.account, moment(one.at))
+		if one.ahead > one.at {
+			hook(one.account, moment(one.ahead))
+		}
+	}
+}
+
+// bind puts args into the one argument list. Values are int64, string or []byte: the types
+// that every driver takes as they are.
+func (t *tx) bind(args []any) []driver.NamedValue {
+	t.args = t.args[:0]
+	for i, a := range args {
+		t.args = append(t.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return t.args
+}
+
+// exec runs a statement that returns no rows and says how many it changed.
+func (t *tx) exec(s *statement, args ...any) (changed int64, err error) {
+	return t.session.exec(s, t.bind(args))
+}
+
+// put is exec where nobody asks how many rows there were.
+func (t *tx) put(s *statement, args ...any) error { return t.session.put(s, t.bind(args)) }
+
+// query runs a statement and calls each on every row. The row is good until each returns; a
+// statement must not be run again inside its own query.
+func (t *tx) query(s *statement, each func(*row) error, args ...any) error {
+	return t.session.query(s, t.bind(args), each)
+}
+
+// queryMany runs a statement for each of all, which are about different rows, and calls each with the place of its arguments and each
+// of their rows.
+func (t *tx) queryMany(s *statement, all [][]any, each func(i int, r *row) error) error {
+	bound := make([][]driver.NamedValue, len(all))
+	for i, args := range all {
+		bound[i] = slices.Clone(t.bind(args))
+	}
+	return t.session.queryMany(s, bound, each)
+}
+
+// rowsAtOnce is how many rows a statement of execAll changes: it saves a third of what a row costs.
+const rowsAtOnce = 16
+
+// execAll runs a statement that ends in a list of rowsAtOnce ids, as often as it takes.
+func (t *tx) execAll(s *statement, ids []int64, args ...any) error {
+	own := len(args)
+	for some := range slices.Chunk(ids, rowsAtOnce) {
+		args = args[:own]
+		for _, id := range some {
+			args = append(args, id)
+		}
+		for len(args) < own+rowsAtOnce {
+			args = append(args, some[0]) // a set: once more changes nothing
+		}
+		if err := t.put(s, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

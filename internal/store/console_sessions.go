@@ -1,0 +1,288 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// How long a session of the console lasts.
+const (
+	SessionIdle = 12 * time.Hour     // without a request
+	SessionLife = 7 * 24 * time.Hour // whatever happens
+)
+
+// A Session is a browser that somebody signed in with. What the browser has is kept nowhere.
+type Session struct {
+	Hash    [sha256.Size]byte
+	Who     string   // for the record
+	User    string   // "" for who came by a link
+	Scopes  []string // of who came by a link
+	BeganAt time.Time
+	SeenAt  time.Time // about
+}
+
+// Good reports whether the session lasts.
+func (s *Session) Good(now time.Time) bool {
+	return now.Sub(s.SeenAt) < SessionIdle && now.Sub(s.BeganAt) < SessionLife
+}
+
+// A SignInLink lets somebody in once.
+type SignInLink struct {
+	Hash   [sha256.Size]byte
+	Who    string
+	Scopes []string
+	Until  time.Time
+}
+
+const sessionColumns = `hash, who, user_name, scopes, began_at, seen_at`
+
+// unhex reads a hash.
+func unhex(text string) (out [sha256.Size]byte, err error) {
+	b, err := hex.DecodeString(text)
+	if err == nil && len(b) != len(out) {
+		err = fmt.Errorf("a hash has %d bytes", len(b))
+	}
+	copy(out[:], b)
+	return out, err
+}
+
+// scopeList is what was joined by commas.
+func scopeList(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+func scanLink(r *row) (l SignInLink, err error) {
+	l.Hash, err = unhex(r.text())
+	l.Who, l.Scopes, l.Until = r.text(), scopeList(r.text()), r.time()
+	if err == nil {
+		err = r.err
+	}
+	return l, err
+}
+
+var (
+	addLinkSQL  = statementOf(`INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`)
+	linksSQL    = statementOf(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`)
+	dropLinkSQL = statementOf(`DELETE FROM console_links WHERE hash = ?1`)
+	oldLinksSQL = statementOf(`DELETE FROM console_links WHERE until_at <= ?1`)
+)
+
+// AddLink keeps a link. Those that are over leave, and of the others the first where there would be more than most.
+func (s *Store) AddLink(ctx context.Context, l SignInLink, now time.Time, most int) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
+			return err
+		}
+		if err := t.put(oldLinksSQL, micro(now)); err != nil {
+			return err
+		}
+		var all []string
+		if err := t.query(linksSQL, func(r *row) error {
+			one, err := scanLink(r)
+			all = append(all, hex.EncodeToString(one.Hash[:]))
+			return err
+		}); err != nil {
+			return err
+		}
+		for len(all) >= most {
+			if err := t.put(dropLinkSQL, all[0]); err != nil {
+				return err
+			}
+			all = all[1:]
+		}
+		return t.put(addLinkSQL, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), micro(l.Until))
+	})
+	return wrap(err, "make a link")
+}
+
+var linkSQL = statementOf(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`)
+
+// EnterByLink uses a link up and begins a session of its maker, in one commit, with at most most sessions of them. It gives the session as it is kept.
+// messaging.ErrNotFound where no link is like that, or none any more.
+func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Session, most int) (Session, error) {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		var l SignInLink
+		found := false
+		err := t.query(linkSQL, func(r *row) (err error) {
+			found = true
+			l, err = scanLink(r)
+			return err
+		}, hex.EncodeToString(link[:]))
+		if err == nil && (!found || !n.BeganAt.Before(l.Until)) {
+			err = messaging.ErrNotFound
+		}
+		if err == nil {
+			err = t.put(dropLinkSQL, hex.EncodeToString(link[:]))
+		}
+		if err != nil {
+			return err
+		}
+		n.Who, n.User, n.Scopes = l.Who, "", l.Scopes
+		return t.begin(&n, most)
+	})
+	return n, wrap(err, "sign in by a link")
+}
+
+var userSignedInSQL = statementOf(`UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`)
+
+// BeginSession begins a session of a user who proved who it is, with at most most sessions of them. password is what the user had for one, hashed, when that was looked
+// at. messaging.ErrNotFound where the user is gone, disabled, or has another one by now.
+func (s *Store) BeginSession(ctx context.Context, n Session, password string, most int) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		u, err := t.user(userSQL, n.User)
+		if err == nil && (!u.Able() || u.Password != password) {
+			err = messaging.ErrNotFound
+		}
+		if err == nil {
+			err = t.put(userSignedInSQL, n.User, micro(n.BeganAt))
+		}
+		if err != nil {
+			return err
+		}
+		return t.begin(&n, most)
+	})
+	return wrap(err, "sign in")
+}
+
+var userBySetupSQL = statementOf(`SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`)
+
+// SetUp has the user of a setup link choose a password, hashed, and begins a session. The link is used up. messaging.ErrNotFound where no link is like
+// that, or none any more.
+func (s *Store) SetUp(ctx context.Context, setup [sha256.Size]byte, password string, n Session, most int) (u User, err error) {
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		u, err = t.user(userBySetupSQL, hex.EncodeToString(setup[:]))
+		if err == nil && (!u.DisabledAt.IsZero() || !n.BeganAt.Before(u.SetupUntil)) {
+			err = messaging.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		u.Password, u.Setup, u.SetupUntil, u.SignedInAt = password, unwritten, time.Time{}, n.BeganAt
+		if err := t.put(setUserSQL, u.row()...); err != nil {
+			return err
+		}
+		n.Who, n.User = u.Name, u.Name
+		return t.begin(&n, most)
+	})
+	return u, wrap(err, "choose a password")
+}
+
+// UserOfSetup is whose setup link it is; messaging.ErrNotFound for nobody's.
+func (s *Store) UserOfSetup(ctx context.Context, setup [sha256.Size]byte) (User, error) {
+	all, err := list(ctx, s, `SELECT `+userColumns+` FROM users WHERE setup = ?1`, []any{hex.EncodeToString(setup[:])}, scanUser)
+	if err == nil && len(all) == 0 {
+		err = messaging.ErrNotFound
+	}
+	if err != nil {
+		return User{}, wrap(err, "a setup link")
+	}
+	return all[0], nil
+}
+
+var (
+	addSessionSQL = statementOf(`INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
+	sessionsOfSQL = statementOf(`SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`)
+	endSessionSQL = statementOf(`DELETE FROM console_sessions WHERE hash = ?1`)
+)
+
+// begin writes a session. Of those of the same person the one that was used least lately makes room.
+func (t *tx) begin(n *Session, most int) error {
+	type other struct {
+		hash string
+		seen time.Time
+	}
+	var all []other
+	if err := t.query(sessionsOfSQL, func(r *row) error {
+		all = append(all, other{r.text(), r.time()})
+		return r.err
+	}, n.Who); err != nil {
+		return err
+	}
+	for _, one := range all {
+		if len(all) >= most || n.BeganAt.Sub(one.seen) >= SessionIdle {
+			all = all[1:]
+			if err := t.put(endSessionSQL, one.hash); err != nil {
+				return err
+			}
+		}
+	}
+	return t.put(addSessionSQL, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), micro(n.BeganAt), micro(n.SeenAt))
+}
+
+// Session is the session of a hash with its user, nil where it has none; messaging.ErrNotFound for no session, and for one whose user is gone.
+func (s *Store) Session(ctx context.Context, hash [sha256.Size]byte) (n Session, u *User, err error) {
+	found := false
+	err = s.rows(ctx, `SELECT `+sessionColumns+` FROM console_sessions WHERE hash = ?1`, []any{hex.EncodeToString(hash[:])}, func(r *row) (err error) {
+		n.Hash, err = unhex(r.text())
+		n.Who, n.User, n.Scopes, n.BeganAt, n.SeenAt = r.text(), r.text(), scopeList(r.text()), r.time(), r.time()
+		found = true
+		if err == nil {
+			err = r.err
+		}
+		return err
+	})
+	if err == nil && !found {
+		err = messaging.ErrNotFound
+	}
+	if err == nil && n.User != "" {
+		var of User
+		of, err = s.User(ctx, n.User)
+		u = &of
+	}
+	return n, u, wrap(err, "a session")
+}
+
+var sessionSeenSQL = statementOf(`UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`)
+
+// SessionSeen notes when a session was used last.
+func (s *Store) SessionSeen(ctx context.Context, hash [sha256.Size]byte, at time.Time) error {
+	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(sessionSeenSQL, hex.EncodeToString(hash[:]), micro(at)) })
+	return wrap(err, "note the use of a session")
+}
+
+// EndSession ends a session; one that is not there is none.
+func (s *Store) EndSession(ctx context.Context, hash [sha256.Size]byte) error {
+	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(endSessionSQL, hex.EncodeToString(hash[:])) })
+	return wrap(err, "end a session")
+}
+
+// SessionCount counts the sessions of a user that last.
+func (s *Store) SessionCount(ctx context.Context, user string, now time.Time) (n int, err error) {
+	all, err := list(ctx, s, `SELECT count(*) FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND seen_at > ?2 AND began_at > ?3`,
+		[]any{user, micro(now.Add(-SessionIdle)), micro(now.Add(-SessionLife))}, number[int64])
+	if err != nil || len(all) == 0 {
+		return 0, wrap(err, "sessions")
+	}
+	return int(all[0]), nil
+}
+
+var (
+	endSessionsSQL = statementOf(`DELETE FROM console_sessions WHERE hash <> ''`)
+	dropLinksSQL   = statementOf(`DELETE FROM console_links WHERE hash <> ''`)
+	dropSetupsSQL  = statementOf(`UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`)
+)
+
+// leaveSignedIn are what ends all that lets somebody in without a password or a token: in data that was restored it could be older than its end.
+var leaveSignedIn = []*statement{endSessionsSQL, dropLinksSQL, dropSetupsSQL}
+
+var oldSessionsSQL = statementOf(`DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`)
+
+// sessions removes those that are over, and links.
+func (e *retainer) sessions(ctx context.Context) error {
+	return e.commit(ctx, "", func(t *tx) (int64, error) {
+		err := t.put(oldSessionsSQL, micro(e.now.Add(-SessionLife)), micro(e.now.Add(-SessionIdle)))
+		if err == nil {
+			err = t.put(oldLinksSQL, micro(e.now))
+		}
+		return 0, err
+	})
+}

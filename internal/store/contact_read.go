@@ -1,0 +1,274 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// What events say of contacts is for people to read and search. No decision asks it, so a webhook pays for the number of its event in
+// unread_events and no more: a reader takes some events at a time from there after their commit, and adds what they say to a row for each contact
+// and connector, and to keys that lead from the words of an event (order, cart, e-mail) to it.
+//
+// What was read is added up for good: the row stays when payloads go. Forgetting takes the row, and has what came since read again
+// (see contact_unread.go). Whoever changes what stored events say of contacts, or what was read of them, locks knowing first.
+
+// perRead is how many events are read at a time.
+const perRead = 200
+
+// Kinds of events by which orders are counted.
+const (
+	orderCreated = "order.created"
+	orderPaid    = "order.paid"
+)
+
+// A readEvent is an event as it was read before the commit, and the bytes that it was read from.
+type readEvent struct {
+	messaging.Event
+	content     []byte
+	words       []int64 // hashes of what people search it by
+	order, paid int64   // hashes of an order that was placed or paid, and of one that was paid, for this contact; else 0
+}
+
+// newReadEvent reads what an event says, but for one without a whole phone, which is nobody's.
+func (s *Store) newReadEvent(e *messaging.Event, content []byte) readEvent {
+	out := readEvent{Event: *e, content: content}
+	facts, _, err := unpackContent(content)
+	if err == nil {
+		err = addFacts(facts, &out.Event)
+	}
+	if err != nil || out.nobodys() { // what nobody can read is passed by, as everywhere
+		return out
+	}
+	for _, word := range slices.Sorted(maps.Keys(wordsOf(&out.Event))) {
+		out.words = append(out.words, s.hash("word", word))
+	}
+	if o := &out.Order; o.ID != "" && (e.Kind == orderCreated || e.Kind == orderPaid) {
+		out.order = s.hash("order", e.Connector, o.ID, string(e.Contact.Phone))
+		if e.Kind == orderPaid {
+			out.paid = s.hash("paid", e.Connector, o.ID, string(e.Contact.Phone))
+		}
+	}
+	return out
+}
+
+// nobodys reports whether it names no contact, or one that is not kept any more.
+func (e *readEvent) nobodys() bool { return e.Contact.Phone == "" || e.Contact.Phone.IsMasked() }
+
+// wordsOf are what people search an event by, and what of it each is.
+func wordsOf(e *messaging.Event) map[string]string {
+	words := map[string]string{}
+	for _, w := range [...][2]string{{"e-mail", e.Contact.Email}, {"cart", e.Cart.ID}, {"order", e.Order.Name}, {"order", e.Order.ID}} {
+		if word := plainWord(w[1]); word != "" {
+			words[word] = w[0]
+		}
+	}
+	return words
+}
+
+// plainWord is a text as it is searched: without the sign before the number of an order, in small letters.
+func plainWord(text string) string {
+	return strings.ToLower(strings.TrimPrefix(strings.TrimSpace(text), "#"))
+}
+
+var (
+	unreadSQL      = statementOf(`INSERT INTO unread_events (event_id) VALUES (?1) ON CONFLICT DO NOTHING`)
+	stillUnreadSQL = statementOf(`SELECT e.phone, e.content FROM unread_events u JOIN events e ON e.id = u.event_id WHERE u.event_id = ?1`)
+	isReadSQL      = statementOf(`DELETE FROM unread_events WHERE event_id IN (` + marks(1) + `)`)
+	knownSQL       = statementOf(`SELECT ` + knownColumns + ` FROM contacts WHERE phone = ?1 AND connector = ?2`)
+	knowSQL        = statementOf(`INSERT INTO contacts (` + knownColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+		ON CONFLICT (phone, connector) DO UPDATE SET name = excluded.name, email = excluded.email, language = excluded.language,
+			country = excluded.country, timezone = excluded.timezone, tags = excluded.tags, first_at = excluded.first_at, last_at = excluded.last_at,
+			orders = excluded.orders, order_at = excluded.order_at, order_name = excluded.order_name, spent = excluded.spent`)
+	isToldSQL = statementOf(`SELECT e.id FROM events e WHERE e.id = ?1 AND e.cleared <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM unread_events u WHERE u.event_id = e.id)`)
+)
+
+const knownColumns = `phone, connector, name, email, language, country, timezone, tags, first_at, last_at, orders, order_at, order_name, spent`
+
+func scanKnown(r *row) (c messaging.KnownContact, err error) {
+	c = messaging.KnownContact{
+		Phone: r.phone(), Connector: r.text(), Name: r.text(), Email: r.text(), Language: r.text(), Country: r.text(), Timezone: r.text(),
+	}
+	if c.Tags, err = decodeList[string](r.text()); err != nil {
+		return c, fmt.Errorf("tags of a contact: %w", err)
+	}
+	c.FirstAt, c.LastAt, c.Orders, c.OrderAt, c.OrderName = r.time(), r.time(), r.int(), r.time(), r.text()
+	if c.Spent, err = decodeList[messaging.Sum](r.text()); err != nil {
+		return c, fmt.Errorf("sums of a contact: %w", err)
+	}
+	return c, r.err
+}
+
+// know writes what is known of a contact.
+func (t *tx) know(c *messaging.KnownContact) error {
+	tags, err := encodeList(c.Tags)
+	if err != nil {
+		return err
+	}
+	spent, err := encodeList(c.Spent)
+	if err != nil {
+		return err
+	}
+	return t.put(knowSQL, string(c.Phone), c.Connector, c.Name, c.Email, c.Language, c.Country, c.Timezone, tags,
+		micro(c.FirstAt), micro(c.LastAt), c.Orders, micro(c.OrderAt), c.OrderName, spent)
+}
+
+// learn adds what an event said.
+func learn(c *messaging.KnownContact, e *readEvent, newOrder, newPaid bool) {
+	said, newer := &e.Contact, !e.ReceivedAt.Before(c.LastAt)
+	for _, f := range [...]struct {
+		known *string
+		said  string
+	}{{&c.Name, said.Name}, {&c.Email, said.Email}, {&c.Language, said.Language}, {&c.Country, said.Country}, {&c.Timezone, said.Timezone}} {
+		if f.said != "" && (newer || *f.known == "") {
+			*f.known = f.said
+		}
+	}
+	if len(said.Tags) > 0 && (newer || len(c.Tags) == 0) {
+		c.Tags = said.Tags
+	}
+	if c.FirstAt.IsZero() || e.ReceivedAt.Before(c.FirstAt) {
+		c.FirstAt = e.ReceivedAt
+	}
+	if newer {
+		c.LastAt = e.ReceivedAt
+	}
+	if newOrder {
+		c.Orders++
+		if at := e.Time(); !at.Before(c.OrderAt) {
+			c.OrderAt, c.OrderName = at, cmp.Or(e.Order.Name, e.Order.ID)
+		}
+	}
+	if newPaid && e.Order.Total.Reported() {
+		c.Spent = c.Spent.Plus(e.Order.Currency, e.Order.Total)
+	}
+}
+
+// ReadContacts takes in what the oldest events say that were not read yet, and says how many these are. One process calls it at a time.
+func (s *Store) ReadContacts(ctx context.Context) (n int, err error) {
+	ids, err := list(ctx, s, `SELECT event_id FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, number[int64])
+	if err != nil || len(ids) == 0 {
+		return 0, wrap(err, "events to read")
+	}
+	events, err := list(ctx, s, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+in(ids)+` ORDER BY id`, nil, func(r *row) (readEvent, error) {
+		e := scanEvent(r)
+		return s.newReadEvent(&e, r.blob()), r.err
+	})
+	if err == nil {
+		err = s.write(ctx, laneRows, func(t *tx) error { return t.readAll(ids, events, s.hash) })
+	}
+	return len(ids), wrap(err, "read what events say of contacts")
+}
+
+// lockKnowing keeps others from what is known of contacts until the transaction ends. read are hashes that are going to be found.
+func (t *tx) lockKnowing(hash func(...string) int64, read ...int64) error {
+	return t.peers.lock(t, []int64{hash("knowing")}, read)
+}
+
+// readAll takes in events that are still as they were read. One that changed meanwhile stays unread, and says what it says now the next time.
+func (t *tx) readAll(ids []int64, events []readEvent, hash func(...string) int64) error {
+	asked, orders := make([][]any, len(events)), []int64{}
+	for i := range events {
+		asked[i] = []any{int64(events[i].ID)}
+		if events[i].order != 0 {
+			orders = append(orders, events[i].order, events[i].paid)
+		}
+	}
+	if err := t.lockKnowing(hash, orders...); err != nil {
+		return err
+	}
+	var same []*readEvent
+	changed := map[int64]bool{}
+	err := t.queryMany(stillUnreadSQL, asked, func(i int, r *row) error {
+		if e := &events[i]; r.phone() != e.Contact.Phone || !bytes.Equal(r.blob(), e.content) {
+			changed[int64(e.ID)] = true
+		} else if !e.nobodys() {
+			same = append(same, e)
+		}
+		return r.err
+	})
+	if err == nil {
+		err = t.learnAll(same)
+	}
+	if err == nil {
+		err = t.rememberWords(same)
+	}
+	if err == nil {
+		err = t.execAll(isReadSQL, slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return changed[id] }))
+	}
+	return err
+}
+
+// learnAll adds what events say to what is known of their contacts.
+func (t *tx) learnAll(events []*readEvent) error {
+	type of struct{ phone, connector string }
+	known := map[of]*messaging.KnownContact{}
+	var asked [][]any
+	for _, e := range events {
+		if who := (of{string(e.Contact.Phone), e.Connector}); known[who] == nil {
+			known[who] = &messaging.KnownContact{Phone: e.Contact.Phone, Connector: e.Connector}
+			asked = append(asked, []any{who.phone, who.connector})
+		}
+	}
+	err := t.queryMany(knownSQL, asked, func(_ int, r *row) error {
+		c, err := scanKnown(r)
+		*known[of{string(c.Phone), c.Connector}] = c
+		return err
+	})
+	told := map[int64]bool{}
+	isNew := func(hash, event int64) bool {
+		if err != nil || hash == 0 || told[hash] {
+			return false
+		}
+		told[hash] = true
+		var before bool
+		before, err = t.isTold(hash, event)
+		return err == nil && !before
+	}
+	for _, e := range events {
+		c := known[of{string(e.Contact.Phone), e.Connector}]
+		learn(c, e, isNew(e.order, int64(e.ID)), isNew(e.paid, int64(e.ID)))
+	}
+	for _, ask := range asked {
+		if err == nil {
+			err = t.know(known[of{ask[0].(string), ask[1].(string)}])
+		}
+	}
+	return err
+}
+
+// isTold reports whether an order was told by an event that was read. A sender may tell of it twice, created and paid, and in any order.
+func (t *tx) isTold(hash, event int64) (told bool, err error) {
+	ids, err := t.find(wordsOfEvents, wordsOfEvents, hash)
+	for _, id := range slices.Clone(ids) {
+		if err == nil && id != event && !told {
+			err = t.query(isToldSQL, func(*row) error { told = true; return nil }, id)
+		}
+	}
+	return told, wrap(err, "orders of event %d", event)
+}
+
+// rememberWords keeps by what events are found, in the order of the table.
+func (t *tx) rememberWords(events []*readEvent) error {
+	var keys []key
+	for _, e := range events {
+		for _, hash := range append(slices.Clone(e.words), e.order, e.paid) {
+			if hash != 0 {
+				keys = append(keys, key{Part: wordsOfEvents, Hash: hash, ID: int64(e.ID)})
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.ID, b.ID)) })
+	for _, k := range keys {
+		if err := t.peers.remember(t, k, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+// Package store keeps everything that the daemon promises to remember: events, decisions, messages, runs,
+// rejected requests. Every method that writes returns only once its commit is on disk. It decides nothing: whether an
+// event queues a message is settled by Options.Settle (package triggers) inside the commit, and what to do after a
+// failed send is the sender's decision. The store holds each of them to the states of docs/internals/states.md, which the
+// schema repeats as CHECK constraints.
+//
+// Read in this order:
+//
+//  1. store.go: what is opened, in which order, and closed.
+//  2. commit_group.go: callers hand over an operation and wait; one flusher runs all that wait as one transaction.
+//  3. commit_writer.go: that transaction, from its begin to what is called after the commit.
+//  4. commit_coordinator.go: what a transaction asks because others may write too; single_*.go answer for one process, with keyindex.
+//  5. event_accept.go, with event_dedupe.go and event_correlation.go: a webhook becomes an event, decisions, messages.
+//  6. message_claim.go, message_calls.go, message_finish.go: a message is claimed, called for and ended;
+//     message_rescue.go: or left by a crash.
+//  7. message_poll.go, message_transitions.go: what became of a message; message_retry.go: what is sent again.
+//  8. run.go, run_parts.go, run_enqueue.go: runs of lists, the files they upload and the rows they queue.
+//  9. hold.go and its kinds, contact_blocks.go: what keeps a message from being sent.
+//  10. retention.go, retention_*.go: what is removed by its age, and when keys and free pages go.
+//  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt; backup_copy.go.
+//  12. read.go, read_*.go: what commands show. sqlite_*.go: what knows SQLite, sqlite_dialect.go first.
+//  13. postgres_engine.go: one connection, and what goes to the server together; postgres_sets.go: many executions of a statement
+//     as one; postgres_peers.go: what holds where others write, too; postgres_open.go.
+package store

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+const decisionColumns = `event_id, trigger_name, outcome, reason, key, message, later, clauses, config, at, kept`
+
+var (
+	insertDecisionSQL = statementOf(`INSERT INTO decisions (event_id, number, trigger_name, outcome, reason, key, message, later, clauses, config, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
+	lastDecisionSQL = statementOf(`SELECT number FROM decisions WHERE event_id = ?1 ORDER BY number DESC LIMIT 1`)
+)
+
+// insertDecision stores what a trigger said to an event, as that many-th. clauses are its own, as encodeList makes them.
+func (t *tx) insertDecision(number int64, d *messaging.Decision, clauses string) error {
+	later, err := encodeList(d.Later)
+	if err == nil {
+		err = t.put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.MessageID), later, clauses, d.Config, micro(d.At))
+	}
+	return wrap(err, "decision")
+}
+
+// sayLater stores one more decision about an event.
+func (t *tx) sayLater(d *messaging.Decision, clauses string) error {
+	last := int64(0)
+	if err := t.query(lastDecisionSQL, func(r *row) error { last = r.int(); return r.err }, int64(d.EventID)); err != nil {
+		return fmt.Errorf("decision: %w", err)
+	}
+	return t.insertDecision(last+1, d, clauses)
+}
+
+// encodeList is a list as JSON; "" for none.
+func encodeList[T any](all []T) (string, error) {
+	if len(all) == 0 {
+		return "", nil
+	}
+	return encode(all)
+}
+
+func decodeList[T any](text string) (all []T, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &all)
+	}
+	return all, err
+}
+
+// scanDecision reads decisionColumns. kept is false of one whose reasons are not kept any more.
+func scanDecision(r *row) (d messaging.Decision, kept bool, err error) {
+	d = messaging.Decision{
+		EventID: messaging.EventID(r.int()), Trigger: r.text(), Outcome: messaging.Outcome(r.text()), Reason: r.text(), Key: r.text(),
+		MessageID: messaging.MessageID(r.int()),
+	}
+	later, clauses := r.text(), r.text()
+	d.Config, d.At, kept = r.text(), r.time(), r.int() == 1
+	if !kept {
+		d.Reason = "why is not kept any more (retention.decisions)"
+	}
+	if err = r.err; err == nil {
+		d.Later, err = decodeList[messaging.MessageID](later)
+	}
+	if err == nil {
+		d.Clauses, err = decodeList[messaging.Clause](clauses)
+	}
+	return d, kept, wrap(err, "decision about event %d", d.EventID)
+}
+
+// decisionsOf reads the decisions about the events ids, those of one event in their order. gone are the events of whose decisions only
+// is known which messages they led to.
+func (s *Store) decisionsOf(ctx context.Context, ids []messaging.EventID, each func(messaging.Decision)) (gone []messaging.EventID, err error) {
+	for some := range slices.Chunk(ids, perList) {
+		err := s.rows(ctx, `SELECT `+decisionColumns+` FROM decisions WHERE event_id IN `+in(some)+` ORDER BY event_id, number`, nil, func(r *row) error {
+			d, kept, err := scanDecision(r)
+			if n := len(gone); !kept && (n == 0 || gone[n-1] != d.EventID) {
+				gone = append(gone, d.EventID)
+			}
+			each(d)
+			return err
+		})
+		if err != nil {
+			return gone, fmt.Errorf("decisions: %w", err)
+		}
+	}
+	return gone, nil
+}
+
+// Decisions lists what the triggers said to one event, in their order; none when no trigger
+// listens to it.
+func (s *Store) Decisions(ctx context.Context, id messaging.EventID) (out []messaging.Decision, err error) {
+	_, err = s.decisionsOf(ctx, []messaging.EventID{id}, func(d messaging.Decision) { out = append(out, d) })
+	return out, err
+}
+
+// A Shadow is what a trigger in mode shadow would have done.
+type Shadow struct {
+	messaging.Decision
+	Phone messaging.Phone
+}
+
+// Shadows lists what triggers in mode shadow decided, the newest event first. Of the filter count ID, State and what only messages have for nothing, and
+// Before is the number of an event.
+func (s *Store) Shadows(ctx context.Context, f MessageFilter) (out []Shadow, err error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	var q select_
+	q.and("d.outcome = 'shadowed'")
+	q.when(f.Trigger != "", "d.trigger_name = ?", f.Trigger)
+	q.when(f.Phone != "", "e.phone = ?", string(f.Phone))
+	q.when(f.EventID != 0, "d.event_id = ?", int64(f.EventID))
+	q.when(f.Before > 0, "d.event_id < ?", int64(f.Before))
+	q.when(!f.Since.IsZero(), "d.at >= ?", micro(f.Since))
+	q.when(!f.Until.IsZero(), "d.at < ?", micro(f.Until))
+	columns := "e.phone, " + columnsOf("d", decisionColumns)
+	err = s.rows(ctx, q.sql(columns, "decisions d JOIN events e ON e.id = d.event_id", "d.event_id DESC, d.number DESC", f.Limit), q.args, func(r *row) error {
+		one := Shadow{Phone: r.phone()}
+		var err error
+		one.Decision, _, err = scanDecision(r)
+		out = append(out, one)
+		return err
+	})
+	return out, wrap(err, "list what was shadowed")
+}

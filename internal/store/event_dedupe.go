@@ -1,0 +1,80 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// Deduplication has two parts: the key of the event, an 8-byte hash of connector and dedupe key and the day it was
+// received, looked for on the days of the window in the transaction that stores it; and a comparison of the texts of
+// what is found, so that a collision loses no event. An event with a content key is remembered and looked for
+// under that as well.
+//
+// Keys are by day first so that today's meet on few pages.
+
+const (
+	dayMicros = 24 * 3600 * 1_000_000
+	// usualWindow is how long a key is remembered of an event whose plan does not say it.
+	usualWindow = 7 * dayMicros
+)
+
+// contentHash is the hash under which the content key of an event is known; never 0.
+func contentHash(connector, key string, hash func(...string) int64) int64 {
+	return cmp.Or(hash(connector, "content", key), 1)
+}
+
+// phoneHash is the hash under which the events of a phone are found.
+func phoneHash[P ~string](phone P, hash func(...string) int64) int64 {
+	return cmp.Or(hash("phone", string(phone)), 1)
+}
+
+// duplicateOf is the event under hash with this connector and one of its two keys that was received since a moment,
+// microseconds; 0 when there is none. Days are only where to look, tomorrow's too, for a clock that was put back across
+// midnight: the moment decides.
+func (t *tx) duplicateOf(p *encodedPlan, hash int64) (first messaging.EventID, err error) {
+	e, since := &p.plan.Event, p.since()
+	ids, err := t.find(max(since/dayMicros, firstDay), p.received/dayMicros+1, hash)
+	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
+		var known eventKey
+		if known, err = t.eventKey(ids[i]); err != nil {
+			break
+		}
+		if known.received >= since && known.connector == e.Connector && (sameKey(known.key, e.DedupeKey) || t.isUsed(known.key, e.DedupeKey) ||
+			known.content != "" && sameKey(known.content, e.ContentKey)) {
+			first = messaging.EventID(ids[i])
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for a duplicate: %w", err)
+	}
+	return first, nil
+}
+
+// since is how far back an event's keys are remembered.
+func (p *encodedPlan) since() int64 {
+	return p.received - cmp.Or(p.plan.Window.Microseconds(), usualWindow)
+}
+
+// An eventKey is what an event is known again by; empty where it is not kept.
+type eventKey struct {
+	connector, key, content string
+	received                int64
+}
+
+var eventKeySQL = statementOf(`SELECT connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
+
+func scanEventKey(r *row) eventKey { return eventKey{r.text(), r.text(), r.text(), r.int()} }
+
+func (t *tx) eventKey(id int64) (k eventKey, err error) {
+	if k, known := t.foreseen.events[id]; known {
+		return k, nil
+	}
+	err = t.query(eventKeySQL, func(r *row) error { k = scanEventKey(r); return r.err }, id)
+	return k, err
+}
+
+// sameKey reports whether a stored key is that of an event. Not every engine keeps a text to the byte (see clean), and the hash
+// under which it was found is that of the text as it came.
+func sameKey(stored, own string) bool { return clean(stored) == clean(own) }

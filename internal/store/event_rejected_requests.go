@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A ring bounds what strangers can make us keep: the newest rejected requests of each connector, and
+// the newest of all, because the connector's name is the stranger's, too. It is trimmed in
+// small batches now and then, so it may hold a little more.
+type ring struct{ perConnector, total, every int64 }
+
+var rejectedRing = ring{perConnector: 10_000, total: 100_000, every: 100}
+
+// The longest texts of a rejected request that are kept, in bytes.
+const (
+	maxRejectedName   = 100
+	maxReason         = 1000
+	maxRejectedSample = 512
+)
+
+var insertRejectedSQL = statementOf(`INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+
+// RejectRequest keeps the trace of a request that was not taken. Its ID is given here.
+func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) error {
+	err := s.write(ctx, laneIngest, func(t *tx) error {
+		id, err := t.allocate(rejectedIDs)
+		if err != nil {
+			return err
+		}
+		at := micro(r.At)
+		if at == 0 {
+			at = t.at
+		}
+		connector := cut(r.Connector, maxRejectedName)
+		if err := t.put(insertRejectedSQL, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
+			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
+			return err
+		}
+		t.requestRejected(connector, &r)
+		if id%s.ring.every != 0 {
+			return nil
+		}
+		return t.trimRing(connector, id, s.ring)
+	})
+	return observe(wrap(err, "keep a rejected request"), s.observer.Rejected, r)
+}
+
+// CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
+func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
+	err := s.write(ctx, laneIngest, func(t *tx) error {
+		t.requestsRejected(n)
+		return nil
+	})
+	return wrap(err, "count rejected requests")
+}
+
+var (
+	oldRejectedSQL   = statementOf(`SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`)
+	trimConnectorSQL = statementOf(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`)
+	trimRejectedSQL  = statementOf(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`)
+)
+
+func (t *tx) trimRing(connector string, newest int64, keep ring) error {
+	var oldest int64
+	err := t.query(oldRejectedSQL, func(r *row) error {
+		oldest = r.int()
+		return nil
+	}, connector, keep.perConnector)
+	if err != nil {
+		return err
+	}
+	if oldest > 0 {
+		if err := t.put(trimConnectorSQL, connector, oldest); err != nil {
+			return err
+		}
+	}
+	err = t.put(trimRejectedSQL, newest-keep.total)
+	return err
+}
+
+var saveConfigSQL = statementOf(`INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`)
+
+// SaveConfig keeps the text of a config, its secrets already hidden, under the version that
+// decisions and messages name. Saving a version again renews its time.
+func (s *Store) SaveConfig(ctx context.Context, version, text string, at time.Time) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		return t.put(saveConfigSQL, version, text, micro(at))
+	})
+	return wrap(err, "save config %s", version)
+}

@@ -1,0 +1,296 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// maxPassedPerClaim bounds what one claim ends or puts off, so that a backlog of a long outage or a night
+// does not hold up what is in time.
+const maxPassedPerClaim = 512
+
+// Claim takes due messages, the most urgent lane first and each by due time. It is the durable intent: when it
+// returns, the rows are on disk as sending, with their owner, the number of the attempt and
+// the end of the lease, and no other claim gets them. What is past its expiry, and
+// what is queued to a blocked contact, is dropped on the way, in the same commit, and what Options.Due
+// says shall wait or end does that. What is halted is not taken and keeps its due time.
+func (s *Store) Claim(ctx context.Context, q messaging.ClaimRequest) ([]messaging.Message, error) {
+	if q.Owner == "" || q.Lease <= 0 {
+		return nil, errors.New("claim: needs an owner and a lease")
+	}
+	if q.Authentication <= 0 && q.Utility <= 0 && q.Marketing <= 0 {
+		return nil, nil
+	}
+	var got []claimed
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		rules := s.dueRules(q.Now)
+		got = got[:0]
+		for i, n := range []int{q.Authentication, q.Utility, q.Marketing} {
+			if got, err = t.claim(&q, messaging.Lanes[i], n, nil, got, &rules); err != nil {
+				return err
+			}
+		}
+		return rules.keepWindows(t)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	return s.readable(ctx, got)
+}
+
+// ClaimProbe is Claim of at most one message, which shows whether the service is well again. What failed last is asked for last: it may be
+// what is at fault.
+func (s *Store) ClaimProbe(ctx context.Context, p messaging.ProbeRequest) ([]messaging.Message, error) {
+	q := messaging.ClaimRequest{Owner: p.Owner, Account: p.Account, Now: p.Now, Lease: p.Lease}
+	if q.Owner == "" || q.Lease <= 0 {
+		return nil, errors.New("claim a probe: needs an owner and a lease")
+	}
+	var got []claimed
+	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		rules := s.dueRules(q.Now)
+		got = got[:0]
+		for _, other := range othersThan(&p) {
+			for i, lane := range messaging.Lanes {
+				if !p.Lanes[i] {
+					continue
+				}
+				if got, err = t.claim(&q, lane, 1, &other, got, &rules); err != nil {
+					return err
+				}
+				if len(got) > 0 {
+					return rules.keepWindows(t)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim a probe: %w", err)
+	}
+	return s.readable(ctx, got)
+}
+
+// mostContents is how many contents that failed are passed over.
+const mostContents = 4
+
+// others are messages for other phones, with other contents, and not tried yet. Empty texts are all.
+type others struct {
+	phones string // each between two commas
+	marks  [mostContents]string
+	fresh  bool // never tried
+}
+
+// othersThan is what a probe is looked for among, the best first.
+func othersThan(p *messaging.ProbeRequest) []others {
+	var o others
+	for _, phone := range p.Phones {
+		o.phones += string(phone) + ","
+	}
+	if o.phones != "" {
+		o.phones = "," + o.phones
+	}
+	for i, send := range p.Contents[max(0, len(p.Contents)-mostContents):] {
+		o.marks[i] = contentMark(send)
+	}
+	fresh := o
+	fresh.fresh = true
+	// What was tried before this halt may be at fault, too: one after the other would be asked while what never failed waits.
+	return []others{fresh, {phones: o.phones, fresh: true}, o, {phones: o.phones}, {}}
+}
+
+// claimed is a message with what to send still encoded, and what is looked at before it is claimed.
+type claimed struct {
+	messaging.Message
+	send  string
+	facts messaging.DueFacts // what is known of it before it is claimed
+}
+
+// readable decodes what to send. A row that cannot be read is given up here, or it would
+// come first in every claim to come.
+func (s *Store) readable(ctx context.Context, got []claimed) ([]messaging.Message, error) {
+	out := make([]messaging.Message, 0, len(got))
+	var errs []error
+	for i := range got {
+		d := &got[i].Message
+		err := decodeSend(d, got[i].send)
+		if err == nil {
+			out = append(out, *d)
+			continue
+		}
+		errs = append(errs, s.Finish(context.WithoutCancel(ctx), messaging.Attempt{
+			MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: messaging.StateDropped, Reason: err.Error(), At: d.UpdatedAt,
+		}))
+	}
+	if err := errors.Join(errs...); err != nil && len(out) == 0 {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	return out, nil
+}
+
+var (
+	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
+	dueSQL = statementOf(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
+		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
+	dueProbeSQL = statementOf(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
+			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
+			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
+		ORDER BY due_at, id LIMIT 1 {{skip locked}}`)
+	claimSQL = statementOf(`UPDATE messages SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
+		WHERE id IN (` + marks(4) + `)`)
+)
+
+// claim appends up to n claimed messages of one lane to got; for a probe of those that other means.
+func (t *tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
+	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
+	var open map[string]int64 // requests to forget; only marketing is asked about
+	if lane == messaging.Marketing {
+		var err error
+		if open, err = t.openRedactions(); err != nil {
+			return nil, err
+		}
+	}
+	passed := 0
+	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
+		ask, from := want-len(got), len(got)
+		each := func(r *row) error {
+			d, send := scanMessage(r)
+			one := claimed{Message: d, send: send, facts: messaging.DueFacts{FirstDue: r.time()}}
+			if block, blocked := strings.CutPrefix(r.text(), "="); blocked {
+				one.facts.Blocked = messaging.BlockedWords(block)
+			}
+			got = append(got, one)
+			return r.err
+		}
+		var err error
+		if other != nil {
+			m := other.marks
+			err = t.query(dueProbeSQL, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], flag(other.fresh))
+		} else {
+			err = t.query(dueSQL, each, string(lane), now, int64(ask), t.peers.lowWater().from(q.Account, lane.Lane(), now), q.Account)
+		}
+		if err != nil {
+			return nil, err
+		}
+		found := got[from:]
+		if other == nil {
+			t.peers.lowWater().raise(q.Account, lane.Lane(), now, found)
+		}
+		ready, err := rules.prepare(t, found)
+		if err != nil {
+			return nil, err
+		}
+		more := len(found) == ask && len(ready) == len(found) // what another has in hand would be found again
+		found = ready
+		got, t.claimed = got[:from], t.claimed[:0]
+		var passes []pass
+		for i := range found {
+			d := &found[i]
+			if d.facts.Forgetting, err = t.redacting(open, d.Phone, keyHash); err != nil {
+				return nil, err
+			}
+			v, err := rules.mayGo(t, d, got[from:])
+			if err != nil {
+				return nil, fmt.Errorf("message %d: %w", d.ID, err)
+			}
+			if v.Action != messaging.AllowSend {
+				passes = append(passes, pass{*d, v})
+				continue
+			}
+			d.State, d.Reason, d.Owner = messaging.StateSending, "", q.Owner
+			d.Attempt++
+			d.LeaseEnds, d.UpdatedAt = moment(leaseEnds), moment(now)
+			t.messageClaimed()
+			t.claimed = append(t.claimed, int64(d.ID))
+			got = append(got, *d)
+		}
+		passed += len(passes)
+		if err := rules.passAll(t, passes); err != nil {
+			return nil, err
+		}
+		if err := t.execAll(claimSQL, t.claimed, q.Owner, leaseEnds, now); err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	return got, nil
+}
+
+// A pass is a row that is due and does not go.
+type pass struct {
+	claimed
+	verdict messaging.Verdict
+}
+
+// passAll does what happens to rows that are not sent. What rules said to them before is read for all at once.
+func (a *atDue) passAll(t *tx, passes []pass) error {
+	if len(passes) == 0 {
+		return nil
+	}
+	t.foreseen.verdicts = map[int64]newestVerdict{}
+	for i := range passes {
+		t.foreseen.verdicts[int64(passes[i].ID)] = newestVerdict{}
+	}
+	defer t.foreseen.clear()
+	err := askAll(t, verdictSQL, t.foreseen.verdicts, func(id int64, r *row) { t.foreseen.verdicts[id] = scanNewestVerdict(r) })
+	for i := range passes {
+		if err == nil {
+			err = a.pass(t, &passes[i])
+		}
+	}
+	return err
+}
+
+var dropSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
+func (t *tx) drop(d *claimed, reason string, now time.Time) error {
+	p := partyOfMessage(&d.Message)
+	t.messageState(d.ID, &p, messaging.StateDropped, reason, "")
+	return t.put(dropSQL, int64(d.ID), reason, micro(now))
+}
+
+var nextDue = `SELECT due_at FROM messages WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`
+
+// NextDue is the earliest due time of all that waits and is not halted, past or future; ok is
+// false when nothing does. What waits of accounts that are gone counts as held.
+func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) {
+	names, err := s.accountsWaiting(ctx)
+	for i := 0; err == nil && i < len(names); i++ {
+		if s.gone(names[i]) {
+			continue
+		}
+		var due time.Time
+		var found bool
+		if due, found, err = s.nextDue(ctx, names[i], messaging.Lanes[:]...); found && (!ok || due.Before(at)) {
+			at, ok = due, true
+		}
+	}
+	return at, ok, wrap(err, "next due")
+}
+
+// nextDue is NextDue of lanes of one account.
+func (s *Store) nextDue(ctx context.Context, account string, lanes ...messaging.Category) (at time.Time, ok bool, err error) {
+	for _, lane := range lanes {
+		var from int64 // a store that only reads walks
+		if s.writer != nil {
+			from = s.writer.peers.lowWater().from(account, lane.Lane(), micro(s.writer.now()))
+		}
+		due, found, err := s.earliest(ctx, nextDue, string(lane), from, account)
+		if err != nil {
+			return time.Time{}, false, fmt.Errorf("next due: %w", err)
+		}
+		if found && (!ok || due.Before(at)) {
+			at, ok = due, true
+		}
+	}
+	return at, ok, nil
+}

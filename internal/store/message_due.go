@@ -1,0 +1,592 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// The rules of the due moment are asked inside the claim's own commit, with facts as that commit sees them. So two
+// claims can never both find room for one message, and a rule that is new or changed holds for all that waits.
+// Nothing is read that no rule needs.
+
+// atDue asks the rules for one claim. It remembers what was sent to a phone, so that many messages to
+// one phone cost one look.
+type atDue struct {
+	rules    messaging.DueRules // nil for none
+	hash     func(...string) int64
+	now      time.Time
+	triggers []string // every name there is, read at the first look
+	phones   map[messaging.Phone]*sentTo
+	contacts *contactSet                      // of the account; nil before the first look
+	flying   map[int64]bool                   // contacts that its messages are on their way to
+	beside   int                              // how many of flying are not among contacts
+	windows  map[string]*messaging.UsedWindow // of triggers with a rate; as they are with what this claim takes
+	used     []string                         // triggers whose windows it takes from
+}
+
+// sentTo is what was sent to a phone since a time, the newest first.
+type sentTo struct {
+	phone   messaging.Phone
+	since   int64
+	contact int64   // its hash
+	hashes  []int64 // that lead to what its triggers queued
+	sends   []messaging.PastSend
+	known   bool // sends is read
+}
+
+// dueRules are the rules that a claim asks.
+func (s *Store) dueRules(now time.Time) atDue {
+	a := atDue{hash: s.hash, now: now}
+	if s.due != nil {
+		a.rules = s.due()
+	}
+	return a
+}
+
+// prepare makes ready what is asked about the rows of a round of a claim: who was forgotten, and the facts that the
+// rules need, one row's beside the other's. It leaves out those whose contacts another transaction has in hand.
+func (a *atDue) prepare(t *tx, found []claimed) ([]claimed, error) {
+	busy, err := a.lock(t, found)
+	if err != nil {
+		return nil, err
+	}
+	if len(busy) > 0 {
+		found = slices.DeleteFunc(found, func(d claimed) bool { return busy[d.Phone] })
+	}
+	if a.rules == nil && !t.marks.any.Load() {
+		return found, nil
+	}
+	if err := a.readForgotten(t, found); err != nil || a.rules == nil {
+		return found, err
+	}
+	return found, a.readFacts(t, found)
+}
+
+// readForgotten finds out whom nothing may be sent because he was forgotten.
+func (a *atDue) readForgotten(t *tx, found []claimed) error {
+	if !t.marks.any.Load() {
+		return nil
+	}
+	var asked []*claimed
+	var marks [][]any
+	for i := range found {
+		if d := &found[i]; d.Category.Blockable() && d.facts.Blocked == "" && d.Phone != "" {
+			asked, marks = append(asked, d), append(marks, []any{t.marks.of(d.Phone)})
+		}
+	}
+	err := t.queryMany(forgottenSQL, marks, func(i int, r *row) error {
+		at, _, allowed := scanForgotten(r)
+		if at > 0 && !allowed {
+			asked[i].facts.Blocked = messaging.BlockedWords(messaging.ForgottenWords)
+		}
+		return r.err
+	})
+	return wrap(err, "who was forgotten")
+}
+
+// readFacts reads what rules need about rows that may go: consents, and what was sent to their phones.
+func (a *atDue) readFacts(t *tx, found []claimed) error {
+	var asked []*claimed
+	var contacts [][]any
+	var phones []*sentTo
+	for i := range found {
+		d := &found[i]
+		if duerules.MayGo(nil, &d.Message, &d.facts, a.now).Action != messaging.AllowSend {
+			continue
+		}
+		needs := a.rules.Needs(&d.Message)
+		if needs.Consent {
+			asked, contacts = append(asked, d), append(contacts, []any{string(d.Phone)})
+		}
+		if to := a.phones[d.Phone]; needs.Sends > 0 && !to.known {
+			to.known = true
+			phones = append(phones, to)
+		}
+	}
+	err := t.queryMany(consentSQL, contacts, func(i int, r *row) error { asked[i].facts.Consent = messaging.Consent(r.text()); return r.err })
+	if err == nil {
+		err = t.pastSends(phones)
+	}
+	return wrap(err, "what the rules need")
+}
+
+var triggerNamesSQL = statementOf(`SELECT name FROM trigger_names WHERE name > ''`)
+
+// lock keeps other transactions from sending to the phones of a round of a claim, where that matters to a rule. It waits for the few
+// locks that all claims share, and for no phone: it has rows already, and whoever has the phone may need these. Busy are the
+// phones that others have.
+func (a *atDue) lock(t *tx, found []claimed) (busy map[messaging.Phone]bool, err error) {
+	if a.rules == nil {
+		return nil, nil
+	}
+	var phones []*sentTo
+	reach := false
+	t.locked = t.locked[:0]
+	for i := range found {
+		d := &found[i].Message
+		needs := a.rules.Needs(d)
+		if needs.Account > 0 && !reach {
+			reach, t.locked = true, append(t.locked, reachLock(d.Account, a.hash))
+		}
+		if needs.Window && a.windows[d.Trigger] == nil {
+			if a.windows == nil {
+				a.windows = map[string]*messaging.UsedWindow{}
+			}
+			a.windows[d.Trigger] = &messaging.UsedWindow{Used: unread}
+			t.locked = append(t.locked, a.hash("rate", d.Trigger))
+		}
+		back := needs.Sends
+		if back <= 0 {
+			continue
+		}
+		if a.phones == nil {
+			a.phones = map[messaging.Phone]*sentTo{}
+			if a.triggers, err = t.triggerNames(); err != nil {
+				return nil, err
+			}
+		}
+		to, since := a.phones[d.Phone], micro(a.now.Add(-back))
+		if to == nil {
+			to = &sentTo{phone: d.Phone, since: since, contact: contactHash(d.Phone, a.hash), hashes: hashesTo(d.Phone, a.triggers, a.hash)}
+			a.phones[d.Phone] = to
+			phones = append(phones, to)
+		}
+		if since < to.since {
+			to.since, to.known = since, false
+		}
+	}
+	if len(t.locked) > 0 {
+		if err := t.peers.lock(t, t.locked, nil); err != nil {
+			return nil, err
+		}
+	}
+	return a.lockPhones(t, phones)
+}
+
+func (a *atDue) lockPhones(t *tx, phones []*sentTo) (busy map[messaging.Phone]bool, err error) {
+	if len(phones) == 0 {
+		return nil, nil
+	}
+	t.locked = t.locked[:0]
+	reads := make([][]int64, len(phones))
+	for i, to := range phones {
+		t.locked, reads[i] = append(t.locked, to.contact), to.hashes
+	}
+	held, err := t.peers.tryLock(t, t.locked, reads)
+	for i := range held {
+		if held[i] {
+			if busy == nil {
+				busy = map[messaging.Phone]bool{}
+			}
+			busy[phones[i].phone] = true
+			delete(a.phones, phones[i].phone)
+		}
+	}
+	return busy, err
+}
+
+// mayGo asks whether a row that is due goes, and takes it into account where it does. allowed are the rows before it that go, and that are not
+// stored as that yet. What the rules need is read only where nothing else keeps the row back.
+func (a *atDue) mayGo(t *tx, d *claimed, allowed []claimed) (v messaging.Verdict, err error) {
+	if v = duerules.MayGo(nil, &d.Message, &d.facts, a.now); v.Action != messaging.AllowSend || a.rules == nil {
+		return v, nil
+	}
+	if err = a.facts(t, d, allowed); err != nil {
+		return v, err
+	}
+	if v = duerules.MayGo(a.rules, &d.Message, &d.facts, a.now); v.Action != messaging.AllowSend {
+		return v, nil
+	}
+	if to := a.phones[d.Phone]; to != nil && to.known {
+		to.sends = slices.Insert(to.sends, 0, a.begins(d))
+	}
+	if a.contacts != nil {
+		a.flies(contactHash(d.Phone, a.hash))
+	}
+	if !v.Window.IsZero() {
+		a.use(d.Trigger, v.Window)
+	}
+	return v, nil
+}
+
+// pass puts off or drops a row that does not go. What the config's rules said is kept.
+func (a *atDue) pass(t *tx, p *pass) error {
+	v := &p.verdict
+	switch v.Action {
+	case messaging.DeferSend:
+		return t.deferUntil(&p.claimed, v, a.now)
+	case messaging.DropSend:
+		v.Until = time.Time{}
+		err := t.drop(&p.claimed, v.Reason, a.now)
+		if err == nil && v.Kept() {
+			err = t.recordVerdict(p.ID, v, micro(a.now))
+		}
+		return err
+	}
+	return fmt.Errorf("message %d: a claim does not know what %q means", p.ID, v.Action)
+}
+
+// begins is the send of a row that goes now.
+func (a *atDue) begins(d *claimed) messaging.PastSend {
+	return messaging.PastSend{At: moment(micro(a.now)), Category: d.Category, Trigger: d.Trigger}
+}
+
+// facts reads what the rules need to decide about d.
+func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (err error) {
+	needs := a.rules.Needs(&d.Message)
+	if needs.Sends > 0 {
+		d.facts.Sends = a.phones[d.Phone].sends
+	}
+	if needs.Window {
+		d.facts.Window, err = a.window(t, d.Trigger)
+	}
+	if err == nil && needs.Account > 0 {
+		err = a.account(t, d, needs.Account, allowed, &d.facts)
+	}
+	return err
+}
+
+// unread marks a window that is locked and not read yet.
+const unread = -1
+
+var triggerWindowSQL = statementOf(`SELECT since, used FROM trigger_windows WHERE trigger_name = ?1`)
+
+// window is how much of its rate a trigger has used, with what this claim takes.
+func (a *atDue) window(t *tx, trigger string) (messaging.UsedWindow, error) {
+	w := a.windows[trigger]
+	if w.Used == unread {
+		w.Used = 0
+		if err := t.query(triggerWindowSQL, func(r *row) error { w.Since, w.Used = r.time(), r.int(); return r.err }, trigger); err != nil {
+			return *w, fmt.Errorf("window of the rate of %s: %w", trigger, err)
+		}
+	}
+	return *w, nil
+}
+
+// use counts a row that goes in the window that began then. A claim that comes to nothing (it is given back, rejected,
+// tried again) stays counted until the window ends: so never do more leave than the rate says.
+func (a *atDue) use(trigger string, since time.Time) {
+	w := a.windows[trigger]
+	if since = moment(micro(since)); !w.Since.Equal(since) {
+		w.Since, w.Used = since, 0
+	}
+	w.Used++
+	a.used = append(a.used, trigger)
+}
+
+var setTriggerWindowSQL = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (trigger_name) DO UPDATE SET since = excluded.since, used = excluded.used`)
+
+// keepWindows stores what a claim has used of its triggers' rates, in its own commit.
+func (a *atDue) keepWindows(t *tx) error {
+	slices.Sort(a.used)
+	for _, trigger := range slices.Compact(a.used) {
+		w := a.windows[trigger]
+		if err := t.put(setTriggerWindowSQL, trigger, micro(w.Since), w.Used); err != nil {
+			return fmt.Errorf("window of the rate of %s: %w", trigger, err)
+		}
+	}
+	return nil
+}
+
+// account tells how many contacts the account of d reached, and whether that of d is one of them. A claim is of
+// one account.
+func (a *atDue) account(t *tx, d *claimed, back time.Duration, allowed []claimed, f *messaging.DueFacts) (err error) {
+	since := micro(a.now.Add(-back))
+	if a.contacts == nil {
+		if a.contacts, err = t.peers.contacts(t, d.Account, since, a.hash); err != nil {
+			return err
+		}
+		a.flying = map[int64]bool{}
+		if err := t.flying(d.Account, since, a.hash, a.flies); err != nil {
+			return err
+		}
+		for i := range allowed {
+			a.flies(contactHash(allowed[i].Phone, a.hash))
+		}
+	}
+	own := contactHash(d.Phone, a.hash)
+	f.Contacts, f.New = len(a.contacts.last)+a.beside, !a.flying[own] && !a.contacts.has(own)
+	return nil
+}
+
+// flies notes a contact that a message is on its way to.
+func (a *atDue) flies(hash int64) {
+	if a.flying[hash] {
+		return
+	}
+	a.flying[hash] = true
+	if !a.contacts.has(hash) {
+		a.beside++
+	}
+}
+
+// soonest is how long a deferral lasts at the least, or a rule that names a time in the past would be asked again and
+// again by one claim.
+const soonest = time.Second
+
+// An owner stays, so that the late answer of an earlier attempt is known.
+var deferSQL = statementOf(`UPDATE messages SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
+			first_due_at = CASE WHEN first_due_at = 0 THEN due_at ELSE first_due_at END
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
+// deferUntil makes a row that is due wait longer. Its expiry moves along: it says how late a message may be, and
+// what a rule puts off is not late.
+func (t *tx) deferUntil(d *claimed, v *messaging.Verdict, now time.Time) error {
+	if least := now.Add(soonest); v.Until.Before(least) {
+		v.Until = least
+	}
+	v.Until = moment(micro(v.Until))
+	expires := d.ExpiresAt
+	if !expires.IsZero() {
+		expires = expires.Add(v.Until.Sub(d.DueAt))
+	}
+	if err := t.put(deferSQL, int64(d.ID), v.Reason, micro(v.Until), micro(expires), micro(now)); err != nil {
+		return err
+	}
+	t.leavesDue(d.Account, micro(v.Until))
+	return t.recordVerdict(d.ID, v, micro(now))
+}
+
+// maxVerdicts is how many rows a message gets; what is said beyond that takes the place of the newest.
+const maxVerdicts = 50
+
+// recordVerdict keeps what a rule said, and counts it.
+func (t *tx) recordVerdict(id messaging.MessageID, v *messaging.Verdict, at int64) error {
+	t.heldBack(v)
+	return t.keepVerdict(id, v, at)
+}
+
+var (
+	verdictSQL       = statementOf(`SELECT number, rule, action, until_at FROM verdicts WHERE message = ?1 ORDER BY number DESC LIMIT 1`)
+	insertVerdictSQL = statementOf(`INSERT INTO verdicts (message, number, rule, action, reason, until_at, at, last_at, times)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1)`)
+	repeatVerdictSQL = statementOf(`UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
+		WHERE message = ?1 AND number = ?2`)
+)
+
+// A newestVerdict is the last that was said to a message, but for its reason.
+type newestVerdict struct {
+	number int64 // 0 for none
+	messaging.Verdict
+}
+
+func scanNewestVerdict(r *row) (v newestVerdict) {
+	v.number = r.int()
+	v.Rule, v.Action, v.Until = r.text(), messaging.VerdictAction(r.text()), r.time()
+	return v
+}
+
+// keepVerdict keeps what was said to a message, beside its reason, which the next rule overwrites.
+func (t *tx) keepVerdict(id messaging.MessageID, v *messaging.Verdict, at int64) error {
+	newest, known := t.foreseen.verdicts[int64(id)]
+	var err error
+	if !known {
+		err = t.query(verdictSQL, func(r *row) error { newest = scanNewestVerdict(r); return r.err }, int64(id))
+	}
+	number, same := newest.number, newest.Verdict == messaging.Verdict{Rule: v.Rule, Action: v.Action, Until: v.Until}
+	switch {
+	case err != nil:
+	case same || number == maxVerdicts:
+		err = t.put(repeatVerdictSQL, int64(id), number, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+	default:
+		err = t.put(insertVerdictSQL, int64(id), number+1, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+	}
+	return wrap(err, "verdict")
+}
+
+// maxLookedAt bounds the messages of one phone that are looked at, the newest first. The order of their numbers is
+// not that of their sends: one that waited for months has an old number and a new send. So a look does not end
+// where the sends are too old; it goes on to this bound, far beyond what anybody is sent.
+const maxLookedAt = maxOfPhone
+
+const pastColumns = `id, claimed_at, category, trigger_name, run_id`
+
+var (
+	pastSendsSQL = statementOf(`SELECT ` + pastColumns + ` FROM messages
+		WHERE id IN (` + marks(3) + `) AND phone = ?1 AND ` + wasSent)
+	pastRowsSQL = statementOf(`SELECT ` + pastColumns + ` FROM messages
+		WHERE id IN (SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 AND part = 0 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
+)
+
+// pastSends reads what was sent to phones since the time of each, is being sent, or may have been sent, the newest first: by events, to
+// which hashes lead, by rows of runs, and by their files.
+func (t *tx) pastSends(phones []*sentTo) error {
+	for _, to := range phones {
+		to.sends = nil
+	}
+	err := t.pastMessages(phones, func(to *sentTo, c *messaging.Contacted) {
+		to.sends = append(to.sends, messaging.PastSend{At: c.At, Category: c.Category, Trigger: c.Trigger})
+	})
+	for _, to := range phones {
+		if err == nil {
+			err = t.pastParts(to.phone, to.since, func(s messaging.PastSend) { to.sends = append(to.sends, s) })
+		}
+		slices.SortStableFunc(to.sends, func(a, b messaging.PastSend) int { return b.At.Compare(a.At) })
+	}
+	return err
+}
+
+// pastMessages calls each for the messages among them.
+func (t *tx) pastMessages(phones []*sentTo, each func(to *sentTo, c *messaging.Contacted)) (err error) {
+	var events, rows [][]any
+	var ofEvents []*sentTo // whose each of events is
+	for _, to := range phones {
+		ids := []int64{}
+		for _, hash := range to.hashes {
+			if ids, err = t.peers.find(t, correlations, correlations, hash, ids); err != nil {
+				return err
+			}
+		}
+		ids = ids[max(0, len(ids)-maxLookedAt):]
+		for some := range slices.Chunk(ids, rowsAtOnce) {
+			events, ofEvents = append(events, padded([]any{string(to.phone), to.since}, some)), append(ofEvents, to)
+		}
+		rows = append(rows, []any{string(to.phone), to.since, int64(maxLookedAt)})
+	}
+	tell := func(to *sentTo, r *row) error {
+		c := messaging.Contacted{ID: messaging.MessageID(r.int()), Phone: to.phone, At: r.time(), Category: messaging.Category(r.text()), Trigger: r.text()}
+		c.Run = messaging.RunID(r.int())
+		each(to, &c)
+		return r.err
+	}
+	err = t.queryMany(pastSendsSQL, events, func(i int, r *row) error { return tell(ofEvents[i], r) })
+	if err == nil {
+		err = t.queryMany(pastRowsSQL, rows, func(i int, r *row) error { return tell(phones[i], r) })
+	}
+	return err
+}
+
+// triggerNames are the names by which something was queued.
+func (t *tx) triggerNames() (names []string, err error) {
+	err = t.query(triggerNamesSQL, func(r *row) error { names = append(names, r.text()); return nil })
+	return names, wrap(err, "names of triggers")
+}
+
+// hashesTo lead to what triggers queued to a phone.
+func hashesTo(phone messaging.Phone, triggers []string, hash func(...string) int64) (hashes []int64) {
+	for _, trigger := range triggers {
+		hashes = append(hashes, correlationHash(messaging.Correlation{Trigger: trigger, Phone: phone}, hash))
+	}
+	return hashes
+}
+
+var nameTriggerSQL = statementOf(`INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`)
+
+// nameTrigger notes a name by which something is queued.
+func (t *tx) nameTrigger(name string) error {
+	err := t.put(nameTriggerSQL, name)
+	t.triggers[name] = true
+	return wrap(err, "name of a trigger")
+}
+
+// A Verdict is what a rule said to a message when it was due.
+type Verdict struct {
+	messaging.Verdict
+	At     time.Time // for the first time
+	LastAt time.Time // for the last time
+	Times  int64     // that it was said
+}
+
+// addVerdicts fills in what rules said to each message.
+func (s *Store) addVerdicts(ctx context.Context, ids []messaging.MessageID, at map[messaging.MessageID]*MessageStory) error {
+	return s.rows(ctx, `SELECT message, rule, action, reason, until_at, at, last_at, times FROM verdicts
+		WHERE message IN `+in(ids)+` ORDER BY message, number`, nil, func(r *row) error {
+		d := at[messaging.MessageID(r.int())]
+		d.Verdicts = append(d.Verdicts, Verdict{
+			Verdict: messaging.Verdict{Rule: r.text(), Action: messaging.VerdictAction(r.text()), Reason: r.text(), Until: r.time()},
+			At:      r.time(), LastAt: r.time(), Times: r.int(),
+		})
+		return nil
+	})
+}
+
+// A VerdictCount is how often a rule did not let a message go.
+type VerdictCount struct {
+	Rule   string // the YAML key
+	Action messaging.VerdictAction
+	N      int64
+}
+
+const verdictPrefix = "verdict/"
+
+// VerdictCounts is how often each rule put a message off or dropped one since the data began, by rule.
+func (s *Store) VerdictCounts(ctx context.Context) ([]VerdictCount, error) {
+	out, err := list(ctx, s, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2 ORDER BY name`,
+		[]any{verdictPrefix, strings.TrimSuffix(verdictPrefix, "/") + "0"}, func(r *row) (VerdictCount, error) {
+			rule, action, _ := strings.Cut(strings.TrimPrefix(r.text(), verdictPrefix), "/")
+			return VerdictCount{rule, messaging.VerdictAction(action), r.int()}, nil
+		})
+	return out, wrap(err, "count what rules said")
+}
+
+var reviewSQL = statementOf(`UPDATE messages SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
+		WHERE id = ?1 AND due_at > ?2 AND ` + onlyDeferred)
+
+// ReviewDeferred makes due at once what a rule put off and nothing else has moved since, and says how many there
+// were. Call it when the rules have changed: they are asked anew, and what they still put off waits as it did.
+func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
+	// A claim asks the rules inside its commit. One that asked those of before is over once this has had its turn, so what it
+	// put off is seen below.
+	if err := s.write(ctx, laneWork, func(*tx) error { return nil }); err != nil {
+		return 0, wrap(err, "review what was deferred")
+	}
+	var after int64
+	for {
+		ids, err := list(ctx, s, deferredRows, []any{after, int64(perBulk)}, number[int64])
+		if err != nil || len(ids) == 0 {
+			return n, wrap(err, "review what was deferred")
+		}
+		after = ids[len(ids)-1]
+		var moved int64
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			moved = 0 // a batch that is undone runs again
+			for _, id := range ids {
+				changed, err := t.exec(reviewSQL, id, t.at)
+				if err != nil {
+					return err
+				}
+				moved += changed
+			}
+			t.leavesDue(EveryAccount, t.at)
+			return nil
+		})
+		if n += moved; err != nil {
+			return n, wrap(err, "review what was deferred")
+		}
+	}
+}
+
+const deferredRows = `SELECT id FROM messages WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
+
+// wasSent is the condition on a message that it was sent since ?2, is being sent, or may have been, also where
+// it was let be or cancelled then: one that is known to have failed did not reach the phone.
+var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + wasLetBe("messages") + `) AND status <> 'failed'`
+
+// wasLetBe is the condition on a message that nobody will send it any more although it may have reached the phone.
+func wasLetBe(message string) string {
+	return `((` + message + `.state = 'dropped' OR ` + message + `.state = 'cancelled') AND ` + hadDoubt(message) + `)`
+}
+
+// hadDoubt is the condition on a message that one of its attempts may have been taken.
+func hadDoubt(message string) string {
+	return `EXISTS (SELECT 1 FROM attempts a WHERE a.message = ` + message + `.id AND a.state = 'in_doubt')`
+}
+
+// letBe are columns of the messages d that nobody will send any more although they may have reached the phone, so far as
+// and says: each state by itself, because only so the index of what was not sent leads there.
+func letBe(columns, and string) string {
+	of := func(state string) string {
+		return `SELECT ` + columns + ` FROM messages d WHERE d.state = '` + state + `' AND ` + and + ` AND ` + hadDoubt("d")
+	}
+	return of("dropped") + ` UNION ALL ` + of("cancelled")
+}
+
+// onlyDeferred is the condition on a message that it waits for nothing but what a rule said.
+const onlyDeferred = `state = 'waiting' AND first_due_at > 0
+	AND due_at IN (SELECT until_at FROM verdicts WHERE message = messages.id AND action = 'deferred')`

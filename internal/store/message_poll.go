@@ -1,0 +1,165 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// ClaimPolls is that of the account of the section api.
+func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Duration, n int) ([]messaging.Message, error) {
+	return s.claimPolls(ctx, "", now, lease, n)
+}
+
+var (
+	duePollsSQL = statementOf(`SELECT ` + followedColumns + ` FROM messages
+		WHERE next_poll_at > 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, id LIMIT ?2 + 0 {{skip locked}}`)
+	claimPollSQL = statementOf(`UPDATE messages SET next_poll_at = ?1 WHERE id IN (` + marks(2) + `)`)
+)
+
+// claimPolls takes up to n messages of an account that are due, longest waiting first, and puts their
+// next look off by the lease. Unlike a send, a look that is made twice does no harm, so this is
+// all the claim there is, and a crash only delays it.
+func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, lease time.Duration, n int) ([]messaging.Message, error) {
+	if lease <= 0 {
+		return nil, errors.New("claim polls: needs a lease")
+	}
+	if n <= 0 {
+		return nil, nil
+	}
+	var got []messaging.Message
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		got, t.claimed = got[:0], t.claimed[:0]
+		err := t.query(duePollsSQL, func(r *row) error {
+			m, err := scanFollowed(r)
+			got = append(got, m)
+			return err
+		}, micro(now), int64(n), account)
+		if err != nil {
+			return err
+		}
+		again := micro(now.Add(lease))
+		for i := range got {
+			t.claimed = append(t.claimed, int64(got[i].ID))
+			got[i].NextPollAt = moment(again)
+		}
+		return t.execAll(claimPollSQL, t.claimed, again)
+	})
+	return got, wrap(err, "claim polls")
+}
+
+var (
+	polledSQL     = statementOf(`SELECT ` + followedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	partySQL      = statementOf(`SELECT ` + partyColumns + ` FROM messages WHERE id = ?1`)
+	finishPollSQL = statementOf(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
+			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
+		WHERE id = ?1`)
+)
+
+// FinishPoll records what a look at a message's status brought, as far as message_transitions.go lets it.
+// ErrNotFound when there is no such message.
+func (s *Store) FinishPoll(ctx context.Context, p messaging.Poll) error {
+	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
+		return fmt.Errorf("poll of message %d: needs its time, and the next one unless it is final", p.MessageID)
+	}
+	var err error
+	if pause, probed := s.holdProbedBy(p.MessageID); probed || p.Class == messaging.ErrorTemplate {
+		err = s.pollAndPause(ctx, &p, pause, func(t *tx) error {
+			lost, err := t.finishPolls(s, []*messaging.Poll{&p})
+			return cmp.Or(err, lost[0])
+		})
+	} else {
+		err = s.writeSet(ctx, laneWork, s.polls, int64(p.MessageID), &p)
+	}
+	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
+		return fmt.Errorf("poll of message %d: %w", p.MessageID, err)
+	}
+	return observe(nil, s.observer.Polled, p)
+}
+
+// finishPolls records looks at different messages. lost says of each that there is no such message.
+func (t *tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err error) {
+	lost = make([]error, len(all))
+	looks := make([]polled, len(all))
+	ids := make([][]any, len(all))
+	for i, p := range all {
+		ids[i] = []any{int64(p.MessageID)}
+	}
+	err = t.queryMany(polledSQL, ids, func(i int, r *row) (err error) { looks[i].message, err = scanFollowed(r); return err })
+	// What a message is counted under is read where there is news of it: most looks find none.
+	var told [][]any
+	var places []int
+	for i, p := range all {
+		l := &looks[i]
+		if l.before = l.message.Status; err != nil || l.before == "" {
+			continue
+		}
+		if l.news = follow(&l.message, p); l.news != (news{}) {
+			told, places = append(told, ids[i]), append(places, i)
+		}
+	}
+	if err == nil {
+		err = t.queryMany(partySQL, told, func(n int, r *row) error { looks[places[n]].of = scanParty(r); return r.err })
+	}
+	for i, p := range all {
+		if err == nil && looks[i].before == "" {
+			lost[i] = noWrite{messaging.ErrNotFound}
+		} else if err == nil {
+			err = t.finishPoll(s, p, &looks[i])
+		}
+	}
+	return lost, err
+}
+
+// A polled message is one after a poll, and what that brought.
+type polled struct {
+	message messaging.Message
+	before  messaging.Status
+	news    news
+	of      eventLabels // where there is news
+}
+
+func (t *tx) finishPoll(s *Store, p *messaging.Poll, l *polled) error {
+	m := &l.message
+	t.messagePolled(p, l)
+	err := t.put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
+		micro(m.NextPollAt), int64(m.Polls), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
+	if err == nil && l.news.failed {
+		err = t.heedFailure(m, p.At, s)
+	}
+	return err
+}
+
+// OverduePolls lists messages that are due to be asked about, are not being asked about, and were
+// accepted by the given time: at most n, longest waiting first in each account. It walks only what is due. Those that nobody has asked about
+// yet are among them only where nobody can: their account is not in the config.
+func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int) (out []messaging.Message, err error) {
+	names, err := s.accountsFollowed(ctx)
+	for i := 0; err == nil && i < len(names) && len(out) < n; i++ {
+		asked := 1
+		if s.has != nil && !s.has(names[i]) {
+			asked = 0
+		}
+		var late []messaging.Message
+		late, err = list(ctx, s, `SELECT `+followedColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
+			ORDER BY next_poll_at, id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i], asked}, scanFollowed)
+		out = append(out, late...)
+	}
+	return out, wrap(err, "look for messages whose time ran out")
+}
+
+// NextPoll is that of the account of the section api.
+func (s *Store) NextPoll(ctx context.Context) (at time.Time, ok bool, err error) {
+	return s.nextPoll(ctx, "")
+}
+
+// nextPoll is when the next look at any message of an account is due, past or future; ok is false when
+// none is followed.
+func (s *Store) nextPoll(ctx context.Context, account string) (at time.Time, ok bool, err error) {
+	at, ok, err = s.earliest(ctx, `SELECT next_poll_at FROM messages WHERE next_poll_at > 0 AND account = ?1 ORDER BY next_poll_at LIMIT 1`, account)
+	return at, ok, wrap(err, "next poll")
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// RescueClaims ends the claims that nobody will finish: those of owners that are not alive any more,
+// and those whose lease has ended. What a dead owner had
+// claimed and surely not begun to call for waits again, with the due time that it had. The rest may
+// have been sent: it is in doubt, or waits to be sent again where the category resends by
+// itself, is not expired, and has not been tried three times. It returns how many there
+// were, and goes by small commits so that nobody waits long behind it.
+//
+// Look-ups that a dead owner had under way are due at once: what is asked twice does no harm.
+//
+// Call it at the start, before the first claim, and whenever a lease may have ended.
+func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (messaging.Rescued, error) {
+	var all messaging.Rescued
+	if s.file == nil {
+		if err := s.beat.begin(ctx, s, owner); err != nil {
+			return all, err
+		}
+	}
+	for {
+		var found messaging.Rescued
+		err := s.write(ctx, laneWork, func(t *tx) (err error) {
+			if err = t.freeLookups(now, owner); err == nil {
+				found, err = t.abandon(now, owner)
+			}
+			return err
+		})
+		if err != nil {
+			return all, fmt.Errorf("recover what was being sent: %w", err)
+		}
+		if found == (messaging.Rescued{}) {
+			break
+		}
+		all.Doubtful += found.Doubtful
+		all.Unsent += found.Unsent
+	}
+	if s.file == nil {
+		if err := s.buryPredecessor(ctx); err != nil {
+			return all, fmt.Errorf("recover what was being sent: %w", err)
+		}
+	}
+	// From here on the file of calls is about this owner: what it said of others is settled.
+	if err := s.calls.begin(owner); err != nil {
+		return all, fmt.Errorf("recover what was being sent: %w", err)
+	}
+	return all, nil
+}
+
+// freeLookups has look-ups due again that dead owners had under way.
+func (t *tx) freeLookups(now time.Time, owner string) error {
+	n, err := t.peers.freeLookups(t, owner, micro(now))
+	if n > 0 {
+		t.leavesLookup(micro(now))
+	}
+	return wrap(err, "look-ups of dead owners")
+}
+
+func (t *tx) abandon(now time.Time, owner string) (n messaging.Rescued, err error) {
+	var held []messaging.Message
+	err = t.peers.sending(t, owner, micro(now), func(r *row) error {
+		d, _ := scanMessage(r)
+		held = append(held, d)
+		return nil
+	})
+	if err != nil {
+		return n, err
+	}
+	left := map[string]map[begun]bool{} // by owner; nil is not known
+	for i := range held {
+		d := &held[i]
+		alive := false
+		if d.LeaseEnds.After(now) {
+			if alive, err = t.peers.alive(t, d.Owner, owner); err != nil {
+				return n, err
+			}
+		}
+		if alive {
+			continue
+		}
+		calls, asked := left[d.Owner]
+		if !asked && d.Owner != owner {
+			all, known, err := t.callsLeft(d.Owner)
+			if err != nil {
+				return n, err
+			}
+			if known {
+				calls = all
+			}
+			left[d.Owner] = calls
+		}
+		if calls != nil && !calls[begun{d.ID, d.Attempt}] {
+			n.Unsent++
+			err = t.unsent(d, now)
+		} else {
+			n.Doubtful++
+			err = t.lapse(d, now, owner, calls != nil)
+		}
+		if err != nil {
+			return n, fmt.Errorf("message %d: %w", d.ID, err)
+		}
+	}
+	return n, nil
+}
+
+// unsent gives back a claim whose call had not begun.
+func (t *tx) unsent(d *messaging.Message, now time.Time) error {
+	held, err := t.finishWaiting(&messaging.Attempt{
+		MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: messaging.StateWaiting, RetryAt: d.DueAt, At: now,
+		Reason: fmt.Sprintf("not sent: the daemon ended before the call of attempt %d began", d.Attempt),
+	}, d)
+	if err == nil && !held {
+		err = messaging.ErrClaimLost
+	}
+	return err
+}
+
+var lapseSQL = statementOf(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'sending'`)
+
+// lapse ends a claim that may have been sent; known says that its call had surely begun.
+func (t *tx) lapse(d *messaging.Message, now time.Time, owner string, known bool) error {
+	reason := fmt.Sprintf("the daemon ended with attempt %d claimed, and whether its call had begun is not known; it may have been sent", d.Attempt)
+	switch {
+	case known:
+		reason = fmt.Sprintf("the daemon ended during the call of attempt %d; it may have been sent", d.Attempt)
+	case d.Owner == owner:
+		reason = fmt.Sprintf("attempt %d had no outcome within its lease; it may have been sent", d.Attempt)
+	}
+	a := messaging.Attempt{
+		MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: messaging.StateInDoubt, Reason: reason, At: now,
+	}
+	if err := t.insertAttempt(&a); err != nil {
+		return err
+	}
+	rule := t.onDoubt(d)
+	if !d.ResendsInDoubt(rule, now) {
+		state := messaging.StateInDoubt
+		if d.InDoubt(rule) == messaging.DoubtDrop {
+			state, reason = messaging.StateDropped, reason+"; it is let be, as on_doubt says"
+		}
+		p := partyOfMessage(d)
+		if state == messaging.StateDropped {
+			t.mayHaveArrived(&p, micro(now))
+		}
+		t.messageState(d.ID, &p, state, reason, "")
+		return t.put(lapseSQL, int64(d.ID), reason, micro(now), string(state))
+	}
+	_, err := t.putBack(d, requeue{
+		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
+		doubtful: true, keepOwner: true,
+	})
+	return err
+}

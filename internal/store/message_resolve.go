@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// CancelMessage ends a message that waits, by a person's order. Errors: ErrNotFound, or a
+// *StateError when it does not wait any more.
+func (s *Store) CancelMessage(ctx context.Context, id messaging.MessageID, reason string) error {
+	if reason == "" {
+		reason = "cancelled by hand"
+	}
+	return s.order(ctx, id, messaging.StateWaiting, func(t *tx, d *messaging.Message) error { return t.cancelOne(d, reason) })
+}
+
+var cancelSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
+func (t *tx) cancelOne(d *messaging.Message, reason string) error {
+	n, err := t.exec(cancelSQL, int64(d.ID), reason, t.at)
+	if n > 0 {
+		p := partyOfMessage(d)
+		t.messageState(d.ID, &p, messaging.StateCancelled, reason, "")
+	}
+	return err
+}
+
+// Resolve settles a message in doubt by a person's order: it did arrive, it shall be sent
+// again, or it is let be. One that is sent again is due at once and gets as long until its expiry
+// as it had at first. Errors: ErrNotFound, or a *StateError when it is not in doubt.
+func (s *Store) Resolve(ctx context.Context, id messaging.MessageID, r messaging.Resolution, reason string) error {
+	switch r {
+	case messaging.ResolveAccepted, messaging.ResolveResend, messaging.ResolveDrop:
+	default:
+		return fmt.Errorf("resolve message %d: unknown resolution %q; want %s, %s or %s",
+			id, r, messaging.ResolveAccepted, messaging.ResolveResend, messaging.ResolveDrop)
+	}
+	if reason == "" {
+		reason = "resolved by hand: " + string(r)
+	}
+	return s.order(ctx, id, messaging.StateInDoubt, func(t *tx, d *messaging.Message) error {
+		done, err := t.resolveOne(d, r, reason)
+		if err == nil && !done {
+			err = noWrite{ErrForgotten}
+		}
+		return err
+	})
+}
+
+// ResolveAll is Resolve for all messages in doubt that match, and says how many there were. It
+// leaves out those that cannot be sent again.
+func (s *Store) ResolveAll(ctx context.Context, f MessageFilter, r messaging.Resolution, reason string) (int64, error) {
+	f.State = messaging.StateInDoubt
+	n, err := s.changeAll(ctx, f, func(t *tx, d *messaging.Message) (bool, error) { return t.resolveOne(d, r, reason) })
+	return n, wrap(err, "resolve messages")
+}
+
+var (
+	dropDoubtSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
+	arrivedSQL   = statementOf(`UPDATE messages SET state = 'accepted', reason = ?2, updated_at = ?3, status = 'untracked', accepted_at = ?3, status_at = ?3
+		WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
+	resolutionSQL = statementOf(`INSERT INTO resolutions (message, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (message, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`)
+)
+
+// resolveOne carries out the order; done is false where it cannot be, because what was to be
+// sent is not kept.
+func (t *tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason string) (done bool, err error) {
+	if r == messaging.ResolveResend && d.Forgotten() {
+		return false, nil
+	}
+	if err := t.put(resolutionSQL, int64(d.ID), t.at, string(r), reason); err != nil {
+		return false, err
+	}
+	p := partyOfMessage(d)
+	switch r {
+	case messaging.ResolveResend:
+		expires := d.ExpiresAt
+		if !expires.IsZero() {
+			expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
+		}
+		_, err = t.putBack(d, requeue{reason: reason, due: t.at, expires: micro(expires), at: t.at, anew: true, keepOwner: true})
+	case messaging.ResolveAccepted:
+		t.messageState(d.ID, &p, messaging.StateAccepted, reason, "")
+		m := messaging.Message{ID: d.ID, Reason: reason}
+		begin(&m, moment(t.at))
+		t.messageTaken(&m, &p, false)
+		err = t.put(arrivedSQL, int64(d.ID), reason, t.at)
+	default:
+		t.mayHaveArrived(&p, t.at)
+		t.messageState(d.ID, &p, messaging.StateDropped, reason, "")
+		err = t.put(dropDoubtSQL, int64(d.ID), reason, t.at)
+	}
+	return err == nil, err
+}
+
+// order carries out what a person decided about a message, if it is still in the state that needs it.
+func (s *Store) order(ctx context.Context, id messaging.MessageID, want messaging.State, do func(*tx, *messaging.Message) error) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		var found messaging.Message
+		err := t.query(messageSQL, func(r *row) error { found, _ = scanMessage(r); return nil }, int64(id))
+		switch {
+		case err != nil:
+			return err
+		case found.ID == 0:
+			return noWrite{messaging.ErrNotFound}
+		case found.State != want:
+			return noWrite{&StateError{ID: id, State: found.State, Want: want}}
+		}
+		return do(t, &found)
+	})
+	if wrong, ok := errors.AsType[*StateError](err); ok {
+		return wrong
+	}
+	return wrap(err, "message %d", id)
+}

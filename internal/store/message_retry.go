@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A Retry asks for messages that events caused and that surely did not reach the phone to be sent
+// once more.
+type Retry struct {
+	Filter MessageFilter // State rejected or dropped, or Status failed
+	Now    time.Time
+	DryRun bool
+
+	// OfClass reports whether a message goes, by what the service said of it and the class that this had
+	// then; nil is all.
+	OfClass func(words string, then messaging.ErrorClass) (is bool, class messaging.ErrorClass)
+	Ended   time.Time     // only what had ended by then; zero is whenever
+	Expires time.Duration // what is not sent within that is dropped; 0 is as long as it had at first
+}
+
+// Retry queues each message that matches once more, as a message of its own with a fresh expiry, and
+// counts what went and what did not by why, most first. The rules are those of rows of runs
+// (RunRow.MayGoAgain) and the table that holds each message to one successor is theirs, so nothing
+// goes twice however often it is asked for. Beyond that it must still make sense: its trigger sends,
+// no event cancelled it, and no later message of it waits or went.
+func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err error) {
+	f := q.Filter
+	f.OfEvents = true
+	type end struct {
+		goes bool
+		why  string
+	}
+	ends := map[messaging.MessageID]end{} // by number: a batch that is undone runs again
+	_, err = s.changeAll(ctx, f, func(t *tx, d *messaging.Message) (bool, error) {
+		if s.settle == nil {
+			return false, errors.New("the store was opened without Options.Settle")
+		}
+		goes, why, err := t.again(d.ID, &q, s)
+		ends[d.ID] = end{goes, why}
+		return goes, err
+	})
+	counts := map[end]int64{}
+	for _, e := range ends {
+		counts[e]++
+	}
+	for e, n := range counts {
+		if e.goes {
+			went = append(went, Tally{e.why, n})
+		} else {
+			stayed = append(stayed, Tally{e.why, n})
+		}
+	}
+	most := func(a, b Tally) int { return int(b.N - a.N) }
+	slices.SortFunc(went, most)
+	slices.SortFunc(stayed, most)
+	return went, stayed, wrap(err, "retry messages")
+}
+
+// again queues a message once more by a person's order, or says why not.
+func (t *tx) again(id messaging.MessageID, q *Retry, s *Store) (goes bool, why string, err error) {
+	if why, err := t.notMeant(id, q); err != nil || why != "" {
+		return false, why, err
+	}
+	d, _, why, err := t.mayGoAgain(id)
+	if err != nil || d == nil {
+		return false, why, err
+	}
+	expires := time.Time{}
+	if q.Expires > 0 {
+		expires = q.Now.Add(q.Expires)
+	} else if !d.ExpiresAt.IsZero() {
+		expires = q.Now.Add(d.ExpiresAt.Sub(d.DueAt))
+	}
+	d.Tries = 0
+	against, err := t.enqueueEventRetry(d, q.Now, q.Now, expires, s, q.DryRun)
+	if err != nil || against != "" {
+		return false, against, err
+	}
+	return true, why, nil
+}
+
+// What the service said last: of an attempt, or of the message that it took.
+var lastWordsSQL = statementOf(`SELECT updated_at, coalesce((SELECT a.words FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), ''),
+			coalesce((SELECT a.error_class FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), '') FROM messages WHERE id = ?1 AND status = ''
+		UNION ALL SELECT status_at, error, error_class FROM messages WHERE id = ?1 AND status <> ''`)
+
+// notMeant says why an order is not about a message, "" where it is.
+func (t *tx) notMeant(id messaging.MessageID, q *Retry) (why string, err error) {
+	if q.OfClass == nil && q.Ended.IsZero() {
+		return "", nil
+	}
+	var ended time.Time
+	var words string
+	var class messaging.ErrorClass
+	err = t.query(lastWordsSQL, func(r *row) error {
+		ended, words, class = r.time(), r.text(), messaging.ErrorClass(r.text())
+		return r.err
+	}, int64(id))
+	if err != nil {
+		return "", err
+	}
+	if q.OfClass != nil {
+		if is, class := q.OfClass(words, class); !is {
+			return "is of class " + class.Words(), nil
+		}
+	}
+	if !q.Ended.IsZero() && ended.After(q.Ended) {
+		return "ended too lately", nil
+	}
+	return "", nil
+}
+
+var (
+	retryStepSQL = statementOf(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed)
+		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE message = ?1`)
+	enqueueRetrySQL = statementOf(`INSERT INTO messages (id, replaces, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state,
+			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as)
+		SELECT ?2, id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, 'waiting',
+			?5, ?4, ?3, ?3, config, ended_send, zone, step, account, ?6, sent_as FROM messages WHERE id = ?1`)
+	eventAtSQL = statementOf(`SELECT event_at FROM messages WHERE id = ?1`)
+)
+
+// enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says
+// what is against it.
+func (t *tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time, s *Store, dry bool) (against string, err error) {
+	if d.Trigger != messaging.ByHand && !s.sendsBy(d.Trigger) {
+		return "its trigger does not send by the present config", nil
+	}
+	var eventAt int64
+	if err := t.query(eventAtSQL, func(r *row) error { eventAt = r.int(); return nil }, int64(d.ID)); err != nil {
+		return "", err
+	}
+	proposal := messaging.Proposal{
+		Decision:    messaging.Decision{Trigger: d.Trigger, Outcome: messaging.Planned, At: now},
+		Correlation: messaging.Correlation{Trigger: d.Trigger, Key: d.Key, Phone: d.Phone},
+		Message:     messaging.Message{DueAt: now}, EventAt: moment(eventAt),
+		OnRepeat: messaging.OnRepeat{Mode: messaging.Ignore}, Cooldown: messaging.Cooldown{Mode: messaging.CooldownOnce},
+	}
+	var ready readyProposal
+	ready.find(&proposal, s.hash)
+	if err := t.peers.lock(t, ready.hashes(nil), nil); err != nil {
+		return "", err
+	}
+	facts, err := t.facts(&proposal, &ready)
+	if err != nil {
+		return "", err
+	}
+	if d.Step > 0 {
+		if err := t.withoutSequence(d, &facts); err != nil {
+			return "", err
+		}
+	}
+	if facts.Last != nil && facts.Last.ID <= d.ID {
+		facts.Last = nil // what went before it was no reason against it then
+	}
+	if met := s.settle(proposal, facts); !met.Insert {
+		return "its matter went on: " + string(met.Outcome), nil
+	}
+	if dry {
+		return "", nil
+	}
+	next, err := t.allocate(messageIDs)
+	if err != nil {
+		return "", err
+	}
+	if err := t.put(enqueueRetrySQL, int64(d.ID), next, micro(now), micro(expires), micro(due), int64(d.Tries)); err != nil {
+		return "", err
+	}
+	if d.Step > 0 {
+		if err := t.put(retryStepSQL, int64(d.ID), next); err != nil {
+			return "", err
+		}
+	}
+	return "", t.queued(next, &ready, proposal.Correlation, d, micro(due))
+}
+
+// withRetries adds to the numbers of messages those that took their places.
+func (s *Store) withRetries(ctx context.Context, ids []messaging.MessageID) ([]messaging.MessageID, error) {
+	for from := 0; from < len(ids); {
+		some := ids[from:min(len(ids), from+perList)]
+		from += len(some)
+		err := s.rows(ctx, `SELECT id FROM messages WHERE replaces > 0 AND replaces IN `+in(some), nil, func(r *row) error {
+			if id := messaging.MessageID(r.int()); !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+func TestForgettingRemovesWebhooksOut(t *testing.T) {
+	e := openErasing(t)
+	e.writer.tells = func(about, _ string) []string { return []string{"crm"} }
+	for _, phone := range []string{forgottenPhone, otherPhone} {
+		e.event(phone, phone)
+	}
+	for _, d := range e.claim(2) {
+		e.finish(&d, messaging.StateRejected)
+	}
+	some, err := e.ClaimOutgoing(t.Context(), "crm", e.now, time.Minute, 1) // one is told, the rest waits
+	e.must(err)
+	e.must(e.FinishOutgoing(t.Context(), messaging.OutgoingEnd{ID: some[0].ID, Attempt: 1, State: messaging.OutgoingDelivered, At: e.now}))
+	e.must(e.Forget(e.Context(), []messaging.Phone{forgottenPhone}, "by hand"))
+	if waits := e.erase(); waits != "" {
+		t.Fatal(waits)
+	}
+	if found := e.holds(forgottenPhone); len(found) > 0 {
+		t.Errorf("the phone stands in %v", found)
+	}
+	left, err := list(t.Context(), e.Store, `SELECT phone FROM webhooks_out WHERE receiver = 'crm'`, nil, text)
+	e.must(err)
+	if len(left) != 3 {
+		t.Errorf("left of the other contact: %v", left)
+	}
+	for _, phone := range left {
+		if phone != otherPhone {
+			t.Errorf("left of %s", phone)
+		}
+	}
+}
+
+// A message's life in the store, with nobody and with somebody to tell.
+func BenchmarkToldMessages(b *testing.B) {
+	for name, tells := range map[string]func(string, string) []string{
+		"nobody": func(string, string) []string { return nil },
+		"statuses": func(about, _ string) []string {
+			if about == messaging.AboutMessage {
+				return []string{"crm"}
+			}
+			return nil
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s, err := Open(b.Context(), Options{DSN: "sqlite:" + b.TempDir() + "/n.db", Tells: tells, Settle: func(p messaging.Proposal, _ messaging.Facts) messaging.Settlement {
+				return messaging.Settlement{Outcome: p.Decision.Outcome, Insert: true}
+			}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			now := time.Now()
+			const atOnce = 64
+			must := func(err error) {
+				if err != nil {
+					b.Error(err)
+				}
+			}
+			all := func(do func(int)) {
+				done := make(chan struct{}, atOnce)
+				for i := range atOnce {
+					go func() { do(i); done <- struct{}{} }()
+				}
+				for range atOnce {
+					<-done
+				}
+			}
+			n := 0
+			for b.Loop() {
+				plans := make([]messaging.Plan, atOnce)
+				for i := range plans {
+					n++
+					phone := messaging.Phone(fmt.Sprintf("4477%08d", n))
+					plans[i] = messaging.Plan{
+						Event: messaging.Event{Connector: "shop", Kind: "cart.updated", DedupeKey: fmt.Sprint(n), ReceivedAt: now},
+						Proposals: []messaging.Proposal{{
+							Decision: messaging.Decision{Trigger: "cart", Outcome: messaging.Planned, At: now}, Correlation: messaging.Correlation{Trigger: "cart", Key: fmt.Sprint(n), Phone: phone},
+							Message: messaging.Message{Phone: phone, Category: messaging.Utility, DueAt: now, CreatedAt: now, Send: messaging.Send{Template: "t", Language: "en"}},
+						}},
+					}
+				}
+				_, err := s.Accept(b.Context(), plans)
+				must(err)
+				got, err := s.Claim(b.Context(), messaging.ClaimRequest{Owner: "me", Now: now.Add(time.Hour), Lease: 2 * time.Hour, Authentication: atOnce, Utility: atOnce})
+				must(err)
+				all(func(i int) {
+					d := &got[i]
+					must(s.Finish(b.Context(), messaging.Attempt{
+						MessageID: d.ID, Owner: "me", Number: d.Attempt, State: messaging.StateAccepted, At: now,
+						Message: &messaging.Message{ServiceID: "1", Phone: d.Phone, Category: d.Category, Status: messaging.StatusAccepted, NextPollAt: now},
+					}))
+				})
+				all(func(i int) {
+					must(s.FinishPoll(b.Context(), messaging.Poll{MessageID: got[i].ID, Status: messaging.StatusDelivered, At: now, Final: true}))
+				})
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*atOnce), "µs/message")
+		})
+	}
+}

@@ -1,0 +1,311 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// lockOf is what a hash is locked by: a correlation key and its tombstones, whose hash is the other's complement, by one lock.
+func lockOf(hash int64) int64 { return hash ^ (hash >> 63) }
+
+// A keyCache is what the open transaction knows of the keys that it has locked.
+type keyCache struct {
+	locked map[int64]bool  // by lockOf
+	known  map[int64][]key // by hash
+}
+
+func (c *keyCache) clear() {
+	if c.locked == nil {
+		c.locked, c.known = map[int64]bool{}, map[int64][]key{}
+	}
+	clear(c.locked)
+	clear(c.known)
+}
+
+// fresh is what of the hashes is not locked yet, each once, in ascending order of their locks.
+func (c *keyCache) fresh(hashes []int64) []int64 {
+	var out []int64
+	for _, hash := range hashes {
+		if id := lockOf(hash); !c.locked[id] {
+			c.locked[id] = true
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unknown is what of the hashes was not looked up yet. From now on it counts as looked up.
+func (c *keyCache) unknown(hashes []int64) []int64 {
+	var out []int64
+	for _, hash := range hashes {
+		if _, known := c.known[hash]; !known {
+			c.known[hash] = nil
+			out = append(out, hash)
+		}
+	}
+	return out
+}
+
+// forget has hashes looked up anew.
+func (c *keyCache) forget(hashes []int64) {
+	for _, hash := range hashes {
+		delete(c.known, hash)
+	}
+}
+
+func (c *keyCache) add(k key) {
+	if !slices.Contains(c.known[k.Hash], k) {
+		c.known[k.Hash] = append(c.known[k.Hash], k)
+	}
+}
+
+// manyWriters coordinates transactions where other processes write to the same data. Everything that it says is in the
+// database; its memory is that of one transaction.
+type manyWriters struct {
+	engine  *postgresEngine
+	numbers *numbers // of all writers of the process, so that they grow with time
+	wakes   *wakeUps // of the process, too
+}
+
+// numbers are what a process has taken of each sequence for itself alone.
+type numbers struct {
+	mu     sync.Mutex
+	blocks [sequenceCount]block
+}
+
+type block struct {
+	next, end int64
+	taken     time.Time
+	used      bool // since it was taken
+}
+
+// fill takes in a new block, unless another writer was faster and got a later one.
+func (n *numbers) fill(of sequence, first int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if first >= n.blocks[of].next {
+		n.blocks[of] = block{next: first, end: first + blockSizes[of], taken: time.Now()}
+	}
+}
+
+// take gives some without a gap; ok is false where a new block is needed.
+func (n *numbers) take(of sequence, some int64) (first int64, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := &n.blocks[of]
+	if b.end-b.next < some || time.Since(b.taken) > blockFor {
+		return 0, false
+	}
+	first = b.next
+	b.next, b.used = b.next+some, true
+	return first, true
+}
+
+// drop forgets what is left: another may have been given it, too.
+func (n *numbers) drop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.blocks = [sequenceCount]block{}
+}
+
+// low reports whether a block is about to run out that is in use.
+func (n *numbers) low(of sequence) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := &n.blocks[of]
+	if blockSizes[of] == 1 || !b.used || b.end-b.next >= blockSizes[of]/2 && time.Since(b.taken) <= blockFor {
+		return false
+	}
+	b.used = false // one asks, and the others go on
+	return true
+}
+
+// blockSizes are how many numbers a sequence gives at once; the schema says the same. People see the numbers of runs, so these
+// have no gaps.
+var blockSizes = [sequenceCount]int64{eventIDs: 4096, messageIDs: 4096, rejectedIDs: 1024, runIDs: 1, outgoingIDs: 4096}
+
+// blockFor is how long numbers of a block are given out, so that numbers grow with time.
+const blockFor = time.Second
+
+// begin has numbers come along with the first question, where they run out.
+func (m *manyWriters) begin(t *tx) error {
+	if err := t.engine.begin(); err != nil {
+		return err
+	}
+	for of := range sequenceCount {
+		if m.numbers.low(of) {
+			m.engine.first = append(m.engine.first, firstAsk{m.engine.forms[nextBlock[of].number].one, func(rows pgx.Rows) error {
+				for rows.Next() {
+					v, err := scanValues(rows)
+					if err != nil {
+						return err
+					}
+					m.numbers.fill(of, v[0].(int64))
+				}
+				return nil
+			}})
+		}
+	}
+	return nil
+}
+
+func (m *manyWriters) settle(t *tx, err error) error {
+	if err == nil {
+		err = m.tellDue(t)
+	}
+	if err == nil {
+		err = t.engine.commit()
+	}
+	if err != nil {
+		t.engine.rollback()
+	}
+	return err
+}
+
+func (m *manyWriters) allocate(t *tx, of sequence, n int64) (first int64, err error) {
+	if n > blockSizes[of] {
+		return 0, fmt.Errorf("%d numbers at once; at most %d can be had", n, blockSizes[of])
+	}
+	for {
+		first, ok := m.numbers.take(of, n)
+		if ok {
+			return first, nil
+		}
+		err := t.query(nextBlock[of], func(r *row) error { m.numbers.fill(of, r.int()); return r.err })
+		if err != nil {
+			return 0, fmt.Errorf("numbers: %w", err)
+		}
+	}
+}
+
+func (m *manyWriters) lock(_ *tx, hashes, read []int64) error {
+	return m.engine.lock(m.engine.keys.fresh(hashes), append(slices.Clone(hashes), read...), false)
+}
+
+func (m *manyWriters) tryLock(_ *tx, hashes []int64, reads [][]int64) (busy []bool, err error) {
+	e := m.engine
+	var locks []int64
+	for _, hash := range hashes {
+		if !e.keys.locked[lockOf(hash)] {
+			locks = append(locks, lockOf(hash))
+		}
+	}
+	if err := e.lock(locks, slices.Concat(reads...), true); err != nil {
+		return nil, err
+	}
+	busy = make([]bool, len(hashes))
+	for i, hash := range hashes {
+		if busy[i] = !e.keys.locked[lockOf(hash)]; busy[i] {
+			e.keys.forget(reads[i]) // its owner may add to them
+		}
+	}
+	return busy, nil
+}
+
+func (m *manyWriters) find(_ *tx, first, last, hash int64, ids []int64) ([]int64, error) {
+	if err := m.engine.lock(nil, []int64{hash}, false); err != nil {
+		return nil, fmt.Errorf("find a key: %w", err)
+	}
+	for _, k := range m.engine.keys.known[hash] {
+		if k.Part >= first && k.Part <= last {
+			ids = append(ids, k.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+func (m *manyWriters) remember(t *tx, k key, _ bool) error {
+	m.engine.keys.add(k)
+	if err := t.put(insertKeySQL, k.Part, k.Hash, k.ID); err != nil {
+		return fmt.Errorf("key: %w", err)
+	}
+	return nil
+}
+
+func (m *manyWriters) sweeping(*tx) (kept func(int64)) { return func(int64) {} }
+
+func (m *manyWriters) swept(*tx) {}
+
+func (m *manyWriters) contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error) {
+	// One claim of the account after the other, and each sees what those before it took.
+	if err := m.lock(t, []int64{reachLock(account, hash)}, nil); err != nil {
+		return nil, fmt.Errorf("contacts of the account: %w", err)
+	}
+	c := &contactSet{from: since - contactSlack, last: map[int64]int64{}, hash: hash}
+	err := t.readMessages(c, account)
+	if err == nil {
+		err = t.readFiles(c, account)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("contacts of the account: %w", err)
+	}
+	c.trim(since - contactSlack)
+	return c, nil
+}
+
+// reachLock is what those lock who ask how many contacts an account reached.
+func reachLock(account string, hash func(...string) int64) int64 { return hash("reach", account) }
+
+func (m *manyWriters) noteRecipient(string, messaging.Phone, int64) {}
+
+func (m *manyWriters) filesCount(bool) {}
+
+func (m *manyWriters) lowWater() *lowWater { return nil }
+
+// What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
+// was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is
+// dead. That the lease of another one has ended says so only to who may bury ($4).
+var sendingSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages
+		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + messageColumns + ` FROM messages
+		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
+			WHERE nodes.owner = messages.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
+		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF messages SKIP LOCKED`)
+
+func (m *manyWriters) sending(t *tx, own string, now int64, each func(*row) error) error {
+	return t.query(sendingSQL, each, own, now, t.calls.predecessor(), flag(t.beat.mayBury()))
+}
+
+var aliveSQL = postgresStatement(`SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1"))
+
+func (m *manyWriters) alive(t *tx, owner, own string) (alive bool, err error) {
+	if owner == own {
+		return true, nil
+	}
+	if owner == t.calls.predecessor() {
+		return false, nil
+	}
+	err = t.query(aliveSQL, func(*row) error { alive = true; return nil }, owner)
+	return alive, wrap(err, "whether its owner lives")
+}
+
+func (m *manyWriters) buries(t *tx) bool { return t.beat.mayBury() }
+
+var freeLookupsSQL = statementOf(`UPDATE lookups SET due_at = ?1, lease_ends = 0, owner = '' WHERE lease_ends > 0 AND owner <> ?2`).onPostgres(`UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
+		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + aliveNow("lookups.owner") + `)`)
+
+func (m *manyWriters) freeLookups(t *tx, own string, now int64) (int64, error) {
+	return t.exec(freeLookupsSQL, now, own, t.calls.predecessor(), flag(t.beat.mayBury()))
+}
+
+func (m *manyWriters) close() {}
+
+var (
+	nextEventsSQL   = postgresStatement(`SELECT nextval('event_numbers')`)
+	nextMessagesSQL = postgresStatement(`SELECT nextval('message_numbers')`)
+	nextRejectedSQL = postgresStatement(`SELECT nextval('rejected_numbers')`)
+	nextRunsSQL     = postgresStatement(`SELECT nextval('run_numbers')`)
+	nextChangesSQL  = postgresStatement(`SELECT nextval('outgoing_numbers')`)
+)
+
+// nextBlock are the statements that take the next numbers.
+var nextBlock = [sequenceCount]*statement{
+	eventIDs: nextEventsSQL, messageIDs: nextMessagesSQL, rejectedIDs: nextRejectedSQL, runIDs: nextRunsSQL, outgoingIDs: nextChangesSQL,
+}

@@ -1,0 +1,229 @@
+//go:build unix
+
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/test/testserver"
+)
+
+// openForSets opens a store in a server of its own, and gives the engine of its first writer, which nobody else uses.
+func openForSets(t *testing.T) (*Store, *postgresEngine) {
+	t.Helper()
+	dsn, err := testserver.ForTest(t, "fsync=off").NewDatabase(t.Context())
+	failIf(t, err)
+	s, err := Open(t.Context(), Options{DSN: dsn + "#" + t.TempDir(), Settle: planAll})
+	failIf(t, err)
+	t.Cleanup(func() { failIf(t, s.Close()) })
+	return s, s.writer.engine.(*postgresEngine)
+}
+
+func TestTheServerTakesEverySet(t *testing.T) {
+	_, e := openForSets(t)
+	failIf(t, e.begin())
+	sets := map[*statement]bool{}
+	for i, s := range statements {
+		one := e.forms[i].one
+		if s == beginSQL || s == commitSQL || s == rollbackSQL {
+			continue
+		}
+		form, err := e.form(t.Context(), s)
+		failIf(t, err)
+		if form == nil || strings.Contains(one, "FOR UPDATE SKIP LOCKED") {
+			continue
+		}
+		sets[s] = true
+		if _, err := e.conn.Prepare(t.Context(), form.sql, form.sql); err != nil {
+			t.Errorf("%s\nas a set: %s\n%v", one, form.sql, err)
+		}
+	}
+	for name, s := range map[string]*statement{"counters": countSQL, "last events": lastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
+		if !sets[s] {
+			t.Errorf("%s have no set", name)
+		}
+	}
+}
+
+// What is said about contacts means as a set what it means said one after the other, however often a contact is in it.
+func TestASetOfUpsertsIsThoseOneAfterTheOther(t *testing.T) {
+	s, _ := openForSets(t)
+	from := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
+	draw := rand.New(rand.NewPCG(1, 2))
+	var together, apart []messaging.ConsentRecord
+	for range 200 {
+		contact := draw.IntN(5)
+		c := messaging.ConsentRecord{
+			Channel: []messaging.Channel{messaging.ChannelPhone, messaging.ChannelEmail}[draw.IntN(2)],
+			Consent: []messaging.Consent{messaging.ConsentGiven, messaging.ConsentWithdrawn}[draw.IntN(2)],
+			At:      from.Add(time.Duration(draw.IntN(6)) * time.Minute), Source: fmt.Sprint("source ", draw.IntN(9)),
+			Proof: []string{"", "form 7", "form 8"}[draw.IntN(3)], Event: messaging.EventID(draw.IntN(3)),
+		}
+		c.Phone = messaging.Phone(fmt.Sprintf("4477009001%02d", contact))
+		together = append(together, c)
+		c.Phone = messaging.Phone(fmt.Sprintf("4477009002%02d", contact))
+		apart = append(apart, c)
+	}
+	failIf(t, s.SaveConsents(t.Context(), together))
+	for _, c := range apart {
+		failIf(t, s.SaveConsents(t.Context(), []messaging.ConsentRecord{c}))
+	}
+	all, err := s.Consents(t.Context(), "", "", 1000)
+	failIf(t, err)
+	if len(all) != 20 {
+		t.Fatalf("%d consents, want those of 10 contacts by 2 ways", len(all))
+	}
+	for i, got := range all[:10] {
+		want := all[10+i]
+		if want.Phone = messaging.Phone(strings.Replace(string(want.Phone), "009002", "009001", 1)); got != want {
+			t.Errorf("together %+v\napart    %+v", got, want)
+		}
+	}
+}
+
+// Of a set that changes one row several times each change is made, in order.
+func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
+	s, e := openForSets(t)
+	err := commitOne(s, func(t *tx) error {
+		for i := range int64(9) {
+			for _, name := range []string{"a", "b"} {
+				if err := t.put(countSQL, "sum/"+name, i); err != nil {
+					return err
+				}
+			}
+		}
+		for _, at := range []int64{5, 9, 7} {
+			if err := t.put(lastSeenSQL, "newest", at); err != nil {
+				return err
+			}
+		}
+		for _, value := range []int64{5, 9, 7} {
+			if err := t.put(setCountSQL, "last", value); err != nil {
+				return err
+			}
+		}
+		if len(e.puts) != 3 {
+			return fmt.Errorf("%d statements wait, want 3 sets", len(e.puts))
+		}
+		return nil
+	})
+	failIf(t, err)
+	for name, want := range map[string]int64{"sum/a": 36, "sum/b": 36, "newest": 9, "last": 7} {
+		var got int64
+		failIf(t, s.reads.QueryRowContext(t.Context(), `SELECT value FROM counters WHERE name = $1`, name).Scan(&got))
+		if got != want {
+			t.Errorf("%s is %d, want %d", name, got, want)
+		}
+	}
+}
+
+// A row that the server refuses costs the operation that brought it, and nobody beside it.
+func TestARowThatIsRefusedCostsItsOwnOperation(t *testing.T) {
+	s, _ := openForSets(t)
+	var batch []*waiting
+	consents := &set{func(t *tx, members []*waiting) error {
+		for i, w := range members {
+			err := t.peers.lock(t, []int64{int64(i)}, nil)
+			if err == nil {
+				err = t.saveConsent(w.member.(*messaging.ConsentRecord))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	for i := range 5 {
+		c := messaging.ConsentRecord{Phone: messaging.Phone(fmt.Sprint("44770090030", i)), Consent: messaging.ConsentGiven, At: time.Now(), Source: "form"}
+		if i == 2 {
+			c.Consent = "perhaps"
+		}
+		batch = append(batch, &waiting{set: consents, member: &c, done: make(chan struct{}, 1)})
+	}
+	commit(s.writer, batch)
+	for i, w := range batch {
+		if bad := i == 2; (w.err != nil) != bad {
+			t.Errorf("operation %d: %v", i, w.err)
+		}
+	}
+	all, err := s.Consents(t.Context(), "", "", 0)
+	if err != nil || len(all) != 4 {
+		t.Errorf("%d consents are stored, want 4; %v", len(all), err)
+	}
+}
+
+func TestWhatHasNoSetGoesByItself(t *testing.T) {
+	two := []uint32{pgtype.TextOID, pgtype.Int8OID}
+	for name, one := range map[string]string{
+		"an argument that changes the row which is there": `INSERT INTO c (a, b) VALUES ($1, 1) ON CONFLICT (a) DO UPDATE SET b = $2`,
+		"a constraint by its name":                        `INSERT INTO c (a, b) VALUES ($1, $2) ON CONFLICT ON CONSTRAINT k DO UPDATE SET b = excluded.b`,
+		"a key that no argument fills":                    `INSERT INTO c (a, b, d) VALUES ('x', $1, $2) ON CONFLICT (a) DO UPDATE SET b = excluded.b`,
+		"a key that is worked out of an argument":         `INSERT INTO c (a, b) VALUES (lower($1), $2) ON CONFLICT (a) DO UPDATE SET b = excluded.b`,
+		"a value with a comma":                            `INSERT INTO c (a, b) VALUES ($1, greatest($2, 0)) ON CONFLICT (a) DO UPDATE SET b = excluded.b`,
+		"rows that are asked for":                         `INSERT INTO c (a, b) VALUES ($1, $2) RETURNING b`,
+		"rows from elsewhere":                             `INSERT INTO c (a, b) SELECT a, $2 FROM d WHERE e = $1`,
+		"two rows":                                        `INSERT INTO c (a, b) VALUES ($1, $2), ($1, 0)`,
+	} {
+		if form, ok := setOf(one, two); ok {
+			t.Errorf("%s: %s", name, form.sql)
+		}
+	}
+}
+
+func TestRoundsOfASet(t *testing.T) {
+	form, ok := setOf(`INSERT INTO c (a, b, d) VALUES ($1, 0, $2) ON CONFLICT (d, a, b) DO UPDATE SET d = excluded.d`, []uint32{pgtype.TextOID, pgtype.Int8OID})
+	if !ok || !slices.Equal(form.key, []int{1, 0}) {
+		t.Fatalf("%+v, %v", form, ok)
+	}
+	row := func(a string, d int64) []any { return []any{a, d} }
+	// The texts and numbers of the first two read alike one behind the other.
+	got := form.rounds([][]any{row("1", 11), row("11", 1), row("x", 1), row("x", 2), row("x", 1), row("y", 1), row("x", 1)})
+	want := "[[[1 11] [11 1] [x 1] [x 2] [y 1]] [[x 1]] [[x 1]]]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// commitOne runs one operation on the first writer.
+func commitOne(s *Store, run op) error { return s.writer.runBatch([]*waiting{{run: run}}) }
+
+// A value that is not of its column's type is never written as zero: such a row goes alone.
+func TestASetTakesNoValueOfAnotherType(t *testing.T) {
+	f := setForm{types: []uint32{pgtype.Int8OID, pgtype.TextOID, pgtype.ByteaOID}}
+	whole := []any{int64(1), "a", []byte("b")}
+	if out, ok := f.arrays([][]any{whole, whole}); !ok || len(out) != 3 {
+		t.Errorf("arrays %v, %v", out, ok)
+	}
+	for _, odd := range [][]any{{1, "a", []byte("b")}, {int64(1), []byte("a"), []byte("b")}, {int64(1), "a", "b"}, {int64(1), nil, []byte("b")}} {
+		if out, ok := f.arrays([][]any{whole, odd}); ok {
+			t.Errorf("%v makes %v", odd, out)
+		}
+	}
+}
+
+// What runs together passes no other operation, and no two with one key run together.
+func TestWhatRunsTogether(t *testing.T) {
+	a, b := &set{}, &set{}
+	of := func(s *set, key int64) *waiting { return &waiting{set: s, key: key} }
+	ops := []*waiting{of(a, 3), of(b, 0), of(a, 1), of(a, 3), of(b, 0), of(nil, 0), of(a, 7)}
+	var turns []string
+	for left := slices.Clone(ops); len(left) > 0; {
+		n := together(left)
+		var turn []string
+		for _, o := range left[:n] {
+			turn = append(turn, fmt.Sprint(slices.Index(ops, o)))
+		}
+		turns, left = append(turns, strings.Join(turn, " ")), left[n:]
+	}
+	if got := strings.Join(turns, ", "); got != "0 2, 1 4, 3, 5, 6" {
+		t.Errorf("in turns of %s", got)
+	}
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// Doubts are how many of something nobody knows the outcome of, and since when of the oldest.
+type Doubts struct {
+	Count int64
+	Since time.Time // zero where there is none
+}
+
+// Next is what of an account falls due next, that nothing holds back: past where somebody is behind, zero
+// where there is nothing.
+type Next struct {
+	Urgent, Marketing time.Time // a message of the lanes authentication and utility, or of marketing
+	Poll              time.Time // a question about a message
+}
+
+// Attention is what somebody may have to look at. All of it is alive, so it is read in partial indexes.
+type Attention struct {
+	InDoubt, PartsInDoubt Doubts
+	Next                  map[string]Next // by account, those that the config has
+}
+
+// Attention reads it.
+func (s *Store) Attention(ctx context.Context) (a Attention, err error) {
+	for _, q := range []struct {
+		into *Doubts
+		sql  string
+	}{
+		{&a.InDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM messages WHERE state = 'in_doubt'`},
+		{&a.PartsInDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM parts WHERE state = 'in_doubt'`},
+	} {
+		if err := s.rows(ctx, q.sql, nil, func(r *row) error { *q.into = Doubts{r.int(), r.time()}; return nil }); err != nil {
+			return a, fmt.Errorf("count what is in doubt: %w", err)
+		}
+	}
+	a.Next = map[string]Next{}
+	waiting, err := s.accountsWaiting(ctx)
+	if err != nil {
+		return a, wrap(err, "look for what is due")
+	}
+	followed, err := s.accountsFollowed(ctx)
+	if err != nil {
+		return a, wrap(err, "look for what is to be asked about")
+	}
+	for _, name := range append(waiting, followed...) {
+		if _, looked := a.Next[name]; looked || s.gone(name) {
+			continue
+		}
+		var next Next
+		if next.Urgent, _, err = s.nextDue(ctx, name, messaging.Authentication, messaging.Utility); err != nil {
+			return a, wrap(err, "look for what is due")
+		}
+		if next.Marketing, _, err = s.nextDue(ctx, name, messaging.Marketing); err != nil {
+			return a, wrap(err, "look for what is due")
+		}
+		if next.Poll, _, err = s.nextPoll(ctx, name); err != nil {
+			return a, err
+		}
+		a.Next[name] = next
+	}
+	return a, nil
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+const contactedColumns = `d.id, d.phone, d.trigger_name, d.run_id, d.category`
+
+func scanContacted(r *row) (messaging.Contacted, error) {
+	c := messaging.Contacted{ID: messaging.MessageID(r.int()), Phone: r.phone(), Trigger: r.text()}
+	c.Run = messaging.RunID(r.int())
+	c.Category = messaging.Category(r.text())
+	c.At = r.time()
+	return c, r.err
+}
+
+// perContacted is how many phones are asked about in one turn of the writer.
+const perContacted = 64
+
+// SentTo are the messages that were sent to these phones since then, are being sent, or may have been sent: as limits count them.
+func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
+	for some := range slices.Chunk(phones, perContacted) {
+		var found []messaging.Contacted
+		err := s.write(ctx, laneRows, func(t *tx) error {
+			found = found[:0]
+			triggers, err := t.triggerNames()
+			if err != nil {
+				return err
+			}
+			all := make([]*sentTo, len(some))
+			var hashes []int64
+			for i, phone := range some {
+				all[i] = &sentTo{phone: phone, since: micro(since), hashes: hashesTo(phone, triggers, s.hash)}
+				hashes = append(hashes, all[i].hashes...)
+			}
+			if len(hashes) > 0 {
+				if err := t.peers.lock(t, nil, hashes); err != nil {
+					return err
+				}
+			}
+			return t.pastMessages(all, func(_ *sentTo, c *messaging.Contacted) { found = append(found, *c) })
+		})
+		if err != nil {
+			return nil, wrap(err, "who was messaged since %s", since.Format(time.DateTime))
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken since
+// then.
+func (s *Store) RowsTo(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
+	for some := range slices.Chunk(phones, perList) {
+		list, args := listOf(some)
+		err = s.rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM messages d WHERE d.event_id = 0 AND d.part = 0 AND d.phone <> '' AND d.phone IN (`+list+`)
+			AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt' OR d.state = 'accepted')`, args, func(r *row) error {
+			one, err := scanContacted(r)
+			if r.text() == string(messaging.StateWaiting) || !one.At.Before(since) {
+				out = append(out, one)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("rows to phones: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// listOf is the inside of an IN of phones, and its arguments.
+func listOf[T ~string](texts []T) (list string, args []any) {
+	text := make([]byte, 0, 4*len(texts))
+	for i, p := range texts {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, "?%d", i+1)
+		args = append(args, string(p))
+	}
+	return string(text), args
+}

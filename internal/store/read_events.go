@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// An EventFilter narrows a list of events. Zero fields do not.
+type EventFilter struct {
+	Since     time.Time // received at or after
+	Until     time.Time // received before
+	Limit     int       // default 50
+	Connector string
+	Kind      string
+	Phone     messaging.Phone
+	Trigger   string            // that decided about it
+	Outcome   messaging.Outcome // of a decision about it; of Trigger's where that is set
+	Before    messaging.EventID // for the next page: the last one's ID
+	DownTo    messaging.EventID // no older ones than that: bounds a search for what few match
+}
+
+// An EventRow is a stored event with what the triggers said to it. In a list its payload and
+// all that was mapped from it but the phone are left out.
+type EventRow struct {
+	messaging.Event
+	Decisions []messaging.Decision
+	Unsaid    bool                     // what triggers said is not kept any more, but for what it led to
+	Lookup    *messaging.PendingLookup // what it waits for before it is planned; nil for nothing
+}
+
+const eventColumns = `id, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at`
+
+func scanEvent(r *row) messaging.Event {
+	return messaging.Event{
+		ID: messaging.EventID(r.int()), Connector: r.text(), Kind: r.text(), Topic: r.text(), DedupeKey: r.text(),
+		Contact:    messaging.Contact{Phone: r.phone(), PhoneProblem: r.text()},
+		OccurredAt: r.time(), ReceivedAt: r.time(),
+	}
+}
+
+// Events lists events, newest first.
+func (s *Store) Events(ctx context.Context, f EventFilter) ([]EventRow, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	out, err := s.listEvents(ctx, f)
+	return out, wrap(err, "list events")
+}
+
+func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, err error) {
+	var since int64
+	if !f.Since.IsZero() {
+		if since, err = s.firstSince(ctx, "events", "received_at", f.Since); err != nil {
+			return nil, err
+		}
+	}
+	var until int64
+	if !f.Until.IsZero() {
+		if until, err = s.firstFrom(ctx, "events", "received_at", f.Until); err != nil {
+			return nil, err
+		}
+	}
+	for len(out) < f.Limit {
+		var q select_
+		last := true // this round ends the search
+		if f.Phone != "" {
+			ids, err := s.eventsOf(ctx, f.Phone, f.Before, perList)
+			if err != nil {
+				return nil, err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			last = len(ids) < perList
+			f.Before = ids[len(ids)-1]
+			q.and("id IN " + in(ids))
+		} else if f.Before > 0 {
+			q.and("id < ?", int64(f.Before))
+		}
+		if since > 0 {
+			q.and("id >= ?", since)
+			q.and("received_at >= ?", micro(f.Since))
+		}
+		if !f.Until.IsZero() {
+			q.and("id < ?", until)
+			q.and("received_at < ?", micro(f.Until))
+		}
+		q.when(f.DownTo > 0, "id >= ?", int64(f.DownTo))
+		q.when(f.Connector != "", "connector = ?", f.Connector)
+		q.when(f.Kind != "", "kind = ?", f.Kind)
+		if f.Trigger != "" || f.Outcome != "" {
+			q.and(`(SELECT count(*) FROM decisions d WHERE d.event_id = events.id AND (d.trigger_name = ? OR ? = '') AND (d.outcome = ? OR ? = '')) > 0`,
+				f.Trigger, f.Trigger, string(f.Outcome), string(f.Outcome))
+		}
+		err := s.rows(ctx, q.sql(eventColumns, "events", "id DESC", f.Limit-len(out)), q.args, func(r *row) error {
+			out = append(out, EventRow{Event: scanEvent(r)})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if last {
+			break
+		}
+	}
+	return out, s.addDecisions(ctx, out)
+}
+
+// addDecisions fills in what the triggers said to each event.
+func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
+	at := make(map[messaging.EventID]*EventRow, len(events))
+	ids := make([]messaging.EventID, len(events))
+	for i := range events {
+		ids[i] = events[i].ID
+		at[ids[i]] = &events[i]
+	}
+	if err := s.addLookups(ctx, ids, at); err != nil {
+		return err
+	}
+	gone, err := s.decisionsOf(ctx, ids, func(d messaging.Decision) {
+		e := at[d.EventID]
+		e.Decisions = append(e.Decisions, d)
+	})
+	for _, id := range gone {
+		at[id].Unsaid = true
+	}
+	return err
+}
+
+// Event is one stored event, whole: with its payload and what was mapped from it, as far as
+// retention has not cleared those away. ErrNotFound when there is none.
+func (s *Store) Event(ctx context.Context, id messaging.EventID) (e messaging.Event, err error) {
+	found := false
+	err = s.rows(ctx, `SELECT `+eventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *row) error {
+		e, found = scanEvent(r), true
+		return nil
+	})
+	if err == nil && !found {
+		err = messaging.ErrNotFound
+	}
+	if err == nil {
+		err = s.addLoad(ctx, &e)
+	}
+	return e, wrap(err, "event %d", id)
+}
+
+// addLoad adds what the event carried, and what was mapped from it. What is not kept any more is left out.
+func (s *Store) addLoad(ctx context.Context, e *messaging.Event) error {
+	return s.rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *row) (err error) {
+		cleared := r.text()
+		e.ContentType = r.text()
+		facts, payload, err := unpackContent(r.blob())
+		if err == nil {
+			e.Payload, err = payload, addFacts(facts, e)
+		}
+		e.FactsCleared = cleared == clearedFacts
+		e.Cleared, e.Forgotten = e.FactsCleared || cleared == clearedPayload, e.Forgotten || cleared == clearedForgotten
+		return wrap(err, "event %d", e.ID)
+	})
+}
+
+// What of an event's content is not here any more, as the column cleared says it.
+const (
+	clearedPayload   = "payload"
+	clearedFacts     = "facts" // with the payload
+	clearedForgotten = "forgotten"
+)
+
+// RequestOf is the id of the request that brought the event which a message was planned or last renewed by, "" for
+// a row of a run and where it is not known any more. It is read when a line of the log or a trace is to name it, so
+// that a send does not pay for it.
+func (s *Store) RequestOf(ctx context.Context, id messaging.MessageID) (string, error) {
+	of, err := list(ctx, s, `SELECT event_id FROM messages WHERE id = ?1`, []any{int64(id)}, number[messaging.EventID])
+	if err != nil || len(of) == 0 || of[0] == 0 {
+		return "", wrap(err, "request of message %d", id)
+	}
+	return s.requestOf(ctx, of[0])
+}
+
+func (s *Store) requestOf(ctx context.Context, id messaging.EventID) (string, error) {
+	e := messaging.Event{ID: id}
+	err := s.addLoad(ctx, &e)
+	return e.Request, wrap(err, "request of event %d", id)
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A ReviewGroup is the messages of one trigger or job, and one category, that a review is about.
+type ReviewGroup struct {
+	Trigger   string
+	Category  messaging.Category
+	N         int64
+	New       int64 // came after the copy was found
+	Past      int64 // were due by the time that was asked about
+	FirstDue  time.Time
+	LatestDue time.Time
+}
+
+const reviewGroups = `SELECT trigger_name, category, count(*), CAST(sum(CASE WHEN id > ?1 THEN 1 ELSE 0 END) AS BIGINT),
+		CAST(sum(CASE WHEN due_at <= ?2 THEN 1 ELSE 0 END) AS BIGINT), min(due_at), max(due_at)
+	FROM messages WHERE state = `
+
+// ReviewDoubts are the messages that waited in the copy and are in doubt because of r; Past counts those due by then.
+func (s *Store) ReviewDoubts(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {
+	return s.reviewGroups(ctx, `'in_doubt' AND owner = ?3`, int64(r.LastMessage), micro(by), r.doubtedOwner())
+}
+
+// ReviewWaiting are the messages that wait; Past counts those due by then.
+func (s *Store) ReviewWaiting(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {
+	return s.reviewGroups(ctx, `'waiting'`, int64(r.LastMessage), micro(by))
+}
+
+func (s *Store) reviewGroups(ctx context.Context, where string, args ...any) ([]ReviewGroup, error) {
+	out, err := list(ctx, s, reviewGroups+where+` GROUP BY trigger_name, category ORDER BY count(*) DESC, trigger_name, category`, args, func(r *row) (ReviewGroup, error) {
+		return ReviewGroup{r.text(), messaging.Category(r.text()), r.int(), r.int(), r.int(), r.time(), r.time()}, r.err
+	})
+	return out, wrap(err, "what a review is about")
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A RunFilter narrows a list of runs. Zero fields do not.
+type RunFilter struct {
+	Since time.Time // created at or after
+	Limit int       // default 50
+	Job   string
+	State messaging.RunState
+
+	Before messaging.RunID // for the next page: the last one's ID
+}
+
+// Runs lists runs, newest first.
+func (s *Store) Runs(ctx context.Context, f RunFilter) ([]messaging.Run, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	var q select_
+	q.when(f.Job != "", "job = ?", f.Job)
+	if f.State != "" {
+		if !slices.Contains(messaging.RunStates, f.State) {
+			return nil, fmt.Errorf("unknown state %q", f.State)
+		}
+		q.and("state = ?", string(f.State))
+	}
+	q.when(f.Before > 0, "id < ?", int64(f.Before))
+	q.when(!f.Since.IsZero(), "created_at >= ?", micro(f.Since))
+	out, err := s.listRuns(ctx, &q, "id DESC", f.Limit)
+	return out, wrap(err, "list runs")
+}
+
+func (s *Store) listRuns(ctx context.Context, q *select_, order string, limit int) ([]messaging.Run, error) {
+	return list(ctx, s, q.sql(runColumns, "runs", order, limit), q.args, scanRun)
+}
+
+// Run is one run; ErrNotFound when there is none.
+func (s *Store) Run(ctx context.Context, id messaging.RunID) (messaging.Run, error) {
+	var q select_
+	q.and("id = ?", int64(id))
+	found, err := s.listRuns(ctx, &q, "", 1)
+	if err == nil && len(found) == 0 {
+		err = messaging.ErrNotFound
+	}
+	if err != nil {
+		return messaging.Run{}, fmt.Errorf("run %d: %w", id, err)
+	}
+	return found[0], nil
+}
+
+// OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
+func (s *Store) OpenRuns(ctx context.Context, job string) ([]messaging.Run, error) {
+	job = s.jobNow(job)
+	var q select_
+	q.and("ended_at = 0")
+	q.when(job != "", "job = ?", job)
+	out, err := s.listRuns(ctx, &q, "id", 0)
+	return out, wrap(err, "open runs")
+}
+
+// LastSent is the newest run of a job that kept at least one row and is done, partial, or cancelled
+// after some of it had left, or may have; one that repeats another does not count.
+func (s *Store) LastSent(ctx context.Context, job string) (r messaging.Run, ok bool, err error) {
+	var q select_
+	q.and("job = ?", s.jobNow(job))
+	q.and(wasSentRun("runs")) // what is sent again is no measure of the list
+	found, err := s.listRuns(ctx, &q, "id DESC", 1)
+	if err != nil {
+		return r, false, fmt.Errorf("last run of %s: %w", job, err)
+	}
+	if len(found) == 0 {
+		return r, false, nil
+	}
+	return found[0], true, nil
+}
+
+// Parts are the parts of a run by number.
+func (s *Store) Parts(ctx context.Context, run messaging.RunID) (out []messaging.Part, err error) {
+	out, err = list(ctx, s, `SELECT `+partColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, scanPart)
+	if err == nil {
+		err = s.addPartRows(ctx, out)
+	}
+	if err == nil {
+		err = s.addFollowed(ctx, run, out)
+	}
+	return out, wrap(err, "parts of run %d", run)
+}
+
+// partRows are the rows of the parts of a run. commit_plan_test.go holds it to its index.
+const partRows = `SELECT part, first_row, last_row FROM part_rows WHERE run_id = ?1 ORDER BY part, first_row`
+
+// addPartRows says which rows parts have, which are in the order of their runs and numbers.
+func (s *Store) addPartRows(ctx context.Context, parts []messaging.Part) error {
+	for i := 0; i < len(parts); {
+		run := parts[i].RunID
+		err := s.rows(ctx, partRows, []any{int64(run)}, func(r *row) error {
+			number, one := int(r.int()), messaging.RowRange{First: r.int(), Last: r.int()}
+			for i < len(parts) && parts[i].RunID == run && parts[i].Number < number {
+				i++
+			}
+			if i < len(parts) && parts[i].RunID == run && parts[i].Number == number {
+				parts[i].Ranges = append(parts[i].Ranges, one)
+			}
+			return r.err
+		})
+		if err != nil {
+			return err
+		}
+		for i < len(parts) && parts[i].RunID == run {
+			i++
+		}
+	}
+	return nil
+}
+
+// BlankedRuns are the newest runs of which it is not known any more which rows they excluded, though some were, the newest first.
+func (s *Store) BlankedRuns(ctx context.Context) ([]messaging.Run, error) {
+	var q select_
+	q.and("blanked_at > 0")
+	runs, err := s.listRuns(ctx, &q, "id DESC", perList)
+	return slices.DeleteFunc(runs, func(r messaging.Run) bool { return r.Tally.ExcludedRows() == 0 }), wrap(err, "list runs")
+}
+
+// Family are the run that read the rows which a run sends, and all runs that send some of them
+// again: a run without retries is alone in it.
+func (s *Store) Family(ctx context.Context, id messaging.RunID) (ids []messaging.RunID, err error) {
+	for of := id; of != 0 && err == nil; {
+		var r messaging.Run
+		if r, err = s.Run(ctx, of); err == nil {
+			id, of = of, r.RetryOf
+		}
+	}
+	ids = []messaging.RunID{id}
+	for i := 0; i < len(ids) && err == nil; i++ {
+		var retries []messaging.RunID
+		retries, err = list(ctx, s, runsAgain, []any{int64(ids[i])}, number[messaging.RunID])
+		ids = append(ids, retries...)
+	}
+	return ids, wrap(err, "retries of run %d", id)
+}

@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A trigger or job that gets another name keeps its memory. What is open, its holds, its windows and its runs take the new
+// name; what has ended keeps the old one, since it may be millions of rows, and is found by both: a correlation key is looked up
+// under the hash of each name that its trigger ever had. To whom an old row belongs is said by when it was made, so the
+// old name may be given to another trigger later.
+
+// The things that may be renamed.
+const (
+	RenamedTrigger = "trigger"
+	RenamedJob     = "job"
+)
+
+// A Rename says that what was called Was is called Name.
+type Rename struct {
+	About     string // RenamedTrigger or RenamedJob
+	Was, Name string
+	At        time.Time // until when what is made under the old name is the new one's
+}
+
+const (
+	// renameGrace is how much longer the old name counts: what was decided by the config before is stored by then, on other
+	// nodes, too. A node whose config has the key renews it, so a node with the config before may be as late as it likes.
+	renameGrace = 3 * time.Minute
+
+	// renameHeard is how long nodes have to hear of a rename before anything takes the new name.
+	renameHeard = 2 * noticeEvery
+)
+
+// Renames are those that were ever carried out, the oldest first.
+func (s *Store) Renames() []Rename {
+	if all := s.renames.Load(); all != nil {
+		return slices.Clone(*all)
+	}
+	return nil
+}
+
+func (s *Store) loadRenames(ctx context.Context) error {
+	all, err := list(ctx, s, `SELECT about, was, name, at FROM renames ORDER BY at, about, was, name`, nil, func(r *row) (Rename, error) {
+		return Rename{r.text(), r.text(), r.text(), r.time()}, r.err
+	})
+	if err == nil {
+		s.renames.Store(&all)
+	}
+	return wrap(err, "read what was renamed")
+}
+
+// Rename has all that is open under old names, and all memory of them, be that of the new ones, in one commit. Doing it
+// again takes along what came under an old name since.
+//
+// Where other nodes may write, they are told first, and have a second to hear of it: a node that knows only the old name would
+// find nothing of what stands under the new one, and plan it again.
+func (s *Store) Rename(ctx context.Context, all []Rename) error {
+	if len(all) == 0 {
+		return nil
+	}
+	if err := s.announce(ctx, all); err != nil {
+		return wrap(err, "announce what is renamed")
+	}
+	s.pausing.Lock()
+	defer s.pausing.Unlock()
+	err := s.changeHolds(ctx, nil, func(t *tx) error {
+		for _, r := range all {
+			if err := t.rename(r); err != nil {
+				return fmt.Errorf("%s %q, which was %q: %w", r.About, r.Name, r.Was, err)
+			}
+		}
+		t.peers.lowWater().lower(EveryAccount, 0)
+		t.leavesDue(EveryAccount, t.at)
+		return nil
+	})
+	if err == nil {
+		err = s.loadRenames(ctx)
+	}
+	return wrap(err, "rename what is open")
+}
+
+// announce tells the other nodes of renames that are new.
+func (s *Store) announce(ctx context.Context, all []Rename) error {
+	known := s.Renames()
+	fresh := slices.DeleteFunc(slices.Clone(all), func(r Rename) bool { return slices.ContainsFunc(known, r.same) })
+	if len(fresh) == 0 || !s.Shares() {
+		return nil
+	}
+	if err := s.RenewRenames(ctx, fresh); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(renameHeard):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// RenewRenames has the old names count as the new ones for longer, and takes nothing along.
+func (s *Store) RenewRenames(ctx context.Context, all []Rename) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		for _, r := range all {
+			if err := t.noteRename(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.loadRenames(ctx)
+	}
+	return wrap(err, "renew what is renamed")
+}
+
+func (r Rename) same(other Rename) bool {
+	return r.About == other.About && r.Was == other.Was && r.Name == other.Name
+}
+
+var renameSQL = statementOf(`INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`)
+
+func (t *tx) noteRename(r Rename) error {
+	return t.put(renameSQL, r.About, r.Was, r.Name, t.at+renameGrace.Microseconds())
+}
+
+func (t *tx) rename(r Rename) error {
+	renamed, ends, ended := renameTrigger, endTrigger, endNewHoldsSQL
+	if r.About == RenamedJob {
+		renamed, ends, ended = renameJob, endJob, endNewJobHoldsSQL
+	}
+	err := t.noteRename(r)
+	if err == nil {
+		err = t.put(ended, r.Name)
+	}
+	for _, s := range renamed {
+		if err == nil {
+			err = t.put(s, r.Was, r.Name)
+		}
+	}
+	for _, s := range ends {
+		if err == nil {
+			err = t.put(s, r.Was)
+		}
+	}
+	return err
+}
+
+var (
+	renameWaitingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
+	renameSendingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
+	renameDoubtSQL   = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
+	// A hold of the old name goes on under the new one; what has ended there gives way.
+	endNewHoldsSQL = statementOf(`DELETE FROM holds WHERE ended_at > 0 AND ((scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1)`)
+	renameHoldsSQL = statementOf(`UPDATE holds SET name = ?2 WHERE scope = 'trigger' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'trigger' AND n.name = ?2 AND n.kind = holds.kind)`)
+	renamePartsSQL = statementOf(`UPDATE holds SET part = 'trigger ' || ?2 WHERE part = 'trigger ' || ?1 AND NOT EXISTS (SELECT 1 FROM holds n
+		WHERE n.scope = holds.scope AND n.name = holds.name AND n.kind = holds.kind AND n.of_account = holds.of_account AND n.part = 'trigger ' || ?2)`)
+	endOldHoldsSQL  = statementOf(`DELETE FROM holds WHERE (scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1`)
+	renameWindowSQL = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
+		ON CONFLICT (trigger_name) DO UPDATE SET used = trigger_windows.used + excluded.used`)
+	endOldWindowSQL      = statementOf(`DELETE FROM trigger_windows WHERE trigger_name = ?1`)
+	renameRowsSQL        = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsSendingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsDoubtSQL   = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
+	endNewJobHoldsSQL    = statementOf(`DELETE FROM holds WHERE ended_at > 0 AND scope = 'job' AND name = ?1`)
+	renameJobHoldsSQL    = statementOf(`UPDATE holds SET name = ?2 WHERE scope = 'job' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'job' AND n.name = ?2)`)
+	endOldJobHoldsSQL    = statementOf(`DELETE FROM holds WHERE scope = 'job' AND name = ?1`)
+	renameJobWindowSQL   = statementOf(`INSERT INTO job_windows (job, since, used) SELECT CAST(?2 AS TEXT), since, used FROM job_windows WHERE job = ?1
+		ON CONFLICT (job) DO UPDATE SET used = job_windows.used + excluded.used`)
+	endOldJobWindowSQL = statementOf(`DELETE FROM job_windows WHERE job = ?1`)
+	renameClocksSQL    = statementOf(`INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
+		ON CONFLICT (job, line) DO UPDATE SET since = CASE WHEN excluded.since < job_clocks.since THEN excluded.since ELSE job_clocks.since END`)
+	endOldClocksSQL = statementOf(`DELETE FROM job_clocks WHERE job = ?1`)
+	renameRunsSQL   = statementOf(`UPDATE runs SET job = ?2 WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.job = ?2 AND n.slot = runs.slot)`)
+)
+
+// What is renamed, and then what is left under the old name because the new one has its own.
+var (
+	renameTrigger = []*statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHoldsSQL, renamePartsSQL, renameWindowSQL}
+	endTrigger    = []*statement{endOldHoldsSQL, endOldWindowSQL}
+	renameJob     = []*statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHoldsSQL, renameJobWindowSQL, renameClocksSQL, renameRunsSQL}
+	endJob        = []*statement{endOldJobHoldsSQL, endOldJobWindowSQL, endOldClocksSQL}
+)
+
+// NameNow is what a trigger or job is called now that had that name at that time.
+func NameNow(all []Rename, about, name string, at time.Time) string {
+	for range all { // each rename once, at the most
+		i := slices.IndexFunc(all, func(r Rename) bool { return r.About == about && r.Was == name && !at.After(r.At) })
+		if i < 0 {
+			break
+		}
+		name = all[i].Name
+	}
+	return name
+}
+
+// NamesOf are all names that a trigger or job ever had, the present one first.
+func NamesOf(all []Rename, about, name string) []string {
+	names := []string{name}
+	for i := 0; i < len(names); i++ {
+		for _, r := range all {
+			if r.About == about && r.Name == names[i] && !slices.Contains(names, r.Was) {
+				names = append(names, r.Was)
+			}
+		}
+	}
+	return names
+}
+
+// callsNow is NameNow for a trigger, as the writers know it.
+func (s *shared) callsNow(trigger string, at time.Time) string {
+	return s.nameNow(RenamedTrigger, trigger, at)
+}
+
+// jobNow is NameNow for a job that a config has at present: that of this node may be the one before a rename.
+func (s *shared) jobNow(job string) string { return s.nameNow(RenamedJob, job, s.now()) }
+
+func (s *shared) nameNow(about, name string, at time.Time) string {
+	if all := s.renames.Load(); all != nil {
+		return NameNow(*all, about, name, at)
+	}
+	return name
+}
+
+// A named is a proposal under one of the names of its trigger, with its hashes there.
+type named struct {
+	trigger string
+	ready   *readyProposal
+}
+
+// underNames is a proposal under each name that its trigger ever had, beginning with its own.
+func (t *tx) underNames(w *messaging.Proposal, ready *readyProposal) []named {
+	own := w.Correlation.Trigger
+	all := t.renames.Load()
+	found := []named{{own, ready}}
+	if all == nil || len(*all) == 0 {
+		return found
+	}
+	for _, name := range NamesOf(*all, RenamedTrigger, t.callsNow(own, moment(t.at))) {
+		if name == own {
+			continue
+		}
+		under := *w
+		under.Correlation.Trigger = name
+		other := &readyProposal{}
+		other.find(&under, keyHash)
+		found = append(found, named{name, other})
+	}
+	return found
+}

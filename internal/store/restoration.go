@@ -1,0 +1,529 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A Restoration is one finding that this data is a copy of what it was (instance.go). Whoever had the data after the copy was
+// made may have sent what waits in it. So what was due until the finding is in doubt from the first start on, before anything
+// else may change its due time; runs that were open are paused; and nothing is sent until a person has reviewed it (decision 21).
+type Restoration struct {
+	ID       int64
+	How      string    // why it is known for a copy, as a sentence
+	CopiedAt time.Time // zero where it is not known
+	NewestAt time.Time // when the newest thing happened that the copy knows of
+	FoundAt  time.Time
+
+	// Until is up to when what was due may have been sent: the finding, or what a person said at the review. Zero
+	// while that is not worked out.
+	Until       time.Time
+	LastEvent   messaging.EventID // in the copy, as the next two
+	LastMessage messaging.MessageID
+	LastRun     messaging.RunID
+	Config      string // version of the config that the copy had last
+
+	Claimed    int64     // messages that were being sent when the copy was made
+	Doubted    int64     // messages that waited, and were due until Until
+	ReviewedAt time.Time // when its hold ended
+}
+
+const newestRestoration = `SELECT id, how, copied_at, newest_at, found_at, until_at, last_event, last_message, last_run, config, claimed, doubted,
+		coalesce((SELECT ended_at FROM holds WHERE scope = 'all' AND name = '' AND kind = 'restored' AND of_account = '' AND part = '' AND way = ''), 0)
+	FROM restorations ORDER BY id DESC LIMIT 1`
+
+// restoration is the newest one; nil for none.
+func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
+	err = s.rows(ctx, newestRestoration, nil, func(r *row) error {
+		v = &Restoration{
+			ID: r.int(), How: r.text(), CopiedAt: r.time(), NewestAt: r.time(), FoundAt: r.time(), Until: r.time(),
+			LastEvent: messaging.EventID(r.int()), LastMessage: messaging.MessageID(r.int()), LastRun: messaging.RunID(r.int()), Config: r.text(),
+			Claimed: r.int(), Doubted: r.int(), ReviewedAt: r.time(),
+		}
+		return r.err
+	})
+	return v, wrap(err, "whether this was restored")
+}
+
+var insertRestorationSQL = statementOf(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_message, last_run, config, claimed, doubted)
+		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
+			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM runs), 0),
+			?5, 0, 0`)
+
+// recognise finds out whether the data is a copy, and notes that for good before it signs it for its own.
+func (s *Store) recognise(ctx context.Context, path string) error {
+	how, at, err := s.copied(ctx, path)
+	if err != nil {
+		return err
+	}
+	last, err := s.restoration(ctx)
+	if err != nil {
+		return err
+	}
+	// One that was found a moment ago, by a start that did not get further, is this one.
+	if how != "" && (last == nil || !last.ReviewedAt.IsZero() || !last.Until.IsZero()) {
+		newest := int64(0)
+		if err := s.rows(ctx, newestKnown, nil, func(r *row) error { newest = r.int(); return nil }); err != nil {
+			return err
+		}
+		config := ""
+		if err := s.rows(ctx, `SELECT version FROM configs ORDER BY at DESC LIMIT 1`, nil, func(r *row) error { config = r.text(); return nil }); err != nil {
+			return err
+		}
+		err := s.writer.runBatch([]*waiting{{run: func(t *tx) error {
+			for _, end := range leaveSignedIn {
+				if err := t.put(end); err != nil {
+					return err
+				}
+			}
+			if err := t.put(insertRestorationSQL, how, micro(at), newest, t.at, config); err != nil {
+				return err
+			}
+			return t.hold((&Restoration{How: how, CopiedAt: at, FoundAt: moment(t.at)}).hold())
+		}}})
+		if err != nil {
+			return fmt.Errorf("note that the data was restored: %w", err)
+		}
+	}
+	if err := s.sign(ctx, path); err != nil {
+		return err
+	}
+	if err := os.Remove(noteFile(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("note that the data was restored: %w", err)
+	}
+	return s.loadRestoration(ctx)
+}
+
+func (s *Store) loadRestoration(ctx context.Context) error {
+	r, err := s.restoration(ctx)
+	if err == nil {
+		s.restored.Store(r)
+	}
+	return err
+}
+
+// copyBeside is recognise for a store that only reads, where no daemon has the data: it changes nothing.
+func (s *Store) copyBeside(ctx context.Context, path string) error {
+	if free, err := unlocked(path + ".lock"); err != nil || !free {
+		return err
+	}
+	how, at, err := s.copied(ctx, path)
+	if err == nil && how != "" {
+		s.unrecognised = &Restoration{How: how, CopiedAt: at}
+	}
+	return err
+}
+
+// Restoration is the newest one, reviewed or not; ok is false where the data was never restored. One that no daemon has found yet
+// has no number.
+func (s *Store) Restoration(ctx context.Context) (r Restoration, ok bool, err error) {
+	v, err := s.restoration(ctx)
+	if s.unrecognised != nil {
+		v = s.unrecognised
+	}
+	if v == nil || err != nil {
+		return r, false, err
+	}
+	return *v, true, nil
+}
+
+// InReview is the restoration that nobody has reviewed yet. It asks no disk.
+func (s *Store) InReview() (Restoration, bool) {
+	if r := s.restored.Load(); r != nil && r.ReviewedAt.IsZero() {
+		return *r, true
+	}
+	return Restoration{}, false
+}
+
+// MaybeGone is up to when what was due, or accepted, may have been gone on with by whoever had the data before it was restored. Zero
+// where it never was.
+func (s *Store) MaybeGone() time.Time {
+	r := s.restored.Load()
+	if r == nil {
+		return time.Time{}
+	}
+	return r.until()
+}
+
+// until is Until, or the finding while that is not worked out.
+func (r *Restoration) until() time.Time {
+	if r.Until.IsZero() {
+		return r.FoundAt
+	}
+	return r.Until
+}
+
+// restoredHold names the hold of data that is a copy.
+var restoredHold = messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldRestored}
+
+// hold is a restoration that nobody has reviewed, as what holds everything.
+func (r *Restoration) hold() messaging.Hold {
+	words := "this data is a copy: " + r.How
+	if !r.CopiedAt.IsZero() {
+		words += ", as it was at " + r.CopiedAt.UTC().Format(time.DateTime) + " UTC"
+	}
+	h := restoredHold
+	h.Reason, h.At = words, r.FoundAt
+	return h
+}
+
+// reviewTurn has one process at a time prepare a review.
+func (s *Store) reviewTurn(ctx context.Context) (end func(), err error) {
+	if _, review := s.InReview(); !review {
+		return func() {}, nil
+	}
+	if end, err = s.turn(ctx, "review", ""); err != nil {
+		return nil, err
+	}
+	if err := s.loadRestoration(ctx); err != nil { // perhaps somebody else has prepared it
+		end()
+		return nil, err
+	}
+	return end, nil
+}
+
+// DoubtRestored puts in doubt what the data, as long as its review has not been prepared, may not know to be sent: what was
+// being sent when the copy was made, and what was due until now. deferred says that the rules of the due moment may have changed since
+// the copy: then also what they had put off. It says how many.
+func (s *Store) DoubtRestored(ctx context.Context, now time.Time, deferred bool) (n int64, err error) {
+	end, err := s.reviewTurn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	return s.doubtRestored(ctx, now, deferred)
+}
+
+func (s *Store) doubtRestored(ctx context.Context, now time.Time, deferred bool) (n int64, err error) {
+	r, review := s.InReview()
+	if !review || !r.Until.IsZero() {
+		return 0, nil
+	}
+	n, err = s.doubt(ctx, &r, now, deferred)
+	return n, wrap(err, "put in doubt what may have been sent")
+}
+
+// A bound on the id in these would have SQLite read all history by it, and not the small indexes of what waits and what is being sent.
+const (
+	doubtClaimed  = `SELECT id FROM messages WHERE state = 'sending'`
+	doubtDue      = ` UNION ALL SELECT id FROM messages WHERE state = 'waiting' AND due_at <= ?1`
+	doubtDeferred = ` UNION ALL SELECT id FROM messages WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1`
+)
+
+var countDoubtsSQL = statementOf(`UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`)
+
+// doubt is DoubtRestored of what was due until a time.
+func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
+	query, args := doubtClaimed, []any{micro(until)}
+	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
+		query += ` AND (owner = ?2 OR NOT ` + aliveNow("messages.owner") + `)`
+		args = append(args, s.calls.predecessor())
+	}
+	query += doubtDue
+	if deferred {
+		query += doubtDeferred
+	}
+	ids, err := list(ctx, s, query, args, number[int64])
+	if err != nil {
+		return 0, err
+	}
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return id > int64(r.LastMessage) })
+	for some := range slices.Chunk(ids, perBulk) {
+		var claimed, waited int64
+		err := s.write(ctx, laneWork, func(t *tx) error {
+			claimed, waited = 0, 0 // a batch that is undone runs again
+			for _, id := range some {
+				was, err := t.doubtRestored(id, r)
+				if err != nil {
+					return fmt.Errorf("message %d: %w", id, err)
+				}
+				switch was {
+				case messaging.StateSending:
+					claimed++
+				case messaging.StateWaiting:
+					waited++
+				}
+			}
+			return t.put(countDoubtsSQL, r.ID, claimed, waited)
+		})
+		if err != nil {
+			return n, err
+		}
+		n += claimed + waited
+	}
+	return n, s.loadRestoration(ctx)
+}
+
+// doubtedOwner marks what waited in the copy: a review that knows more can tell it from other doubts.
+func (r *Restoration) doubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
+
+var (
+	messageSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+
+	// What waited counts as claimed when it was due: cooldowns begin there.
+	doubtRestoredSQL = statementOf(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
+			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
+		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
+)
+
+// doubtRestored puts a message in doubt, and says what state it was in.
+func (t *tx) doubtRestored(id int64, r *Restoration) (was messaging.State, err error) {
+	var d messaging.Message
+	if err := t.query(messageSQL, func(row *row) error { d, _ = scanMessage(row); return row.err }, id); err != nil {
+		return "", err
+	}
+	a := messaging.Attempt{MessageID: d.ID, Number: d.Attempt, State: messaging.StateInDoubt, Owner: d.Owner, At: moment(t.at)}
+	switch d.State {
+	case messaging.StateSending:
+		a.Reason = fmt.Sprintf("attempt %d was under way when the copy was made that this data was restored from; it may have been sent", d.Attempt)
+	case messaging.StateWaiting:
+		a.Number, a.Owner = d.Attempt+1, r.doubtedOwner()
+		a.Reason = "it waited in the copy that this data was restored from, and was due at " + d.DueAt.UTC().Format(time.DateTime) + " UTC; it may have been sent"
+		if id > int64(r.LastMessage) {
+			a.Reason = "its event happened before this data was restored from a copy, and it may have been due since " + d.DueAt.UTC().Format(time.DateTime) + " UTC; it may have been sent"
+		}
+	default:
+		return "", nil
+	}
+	if err := t.insertAttempt(&a); err != nil {
+		return "", err
+	}
+	p := partyOfMessage(&d)
+	t.messageState(d.ID, &p, messaging.StateInDoubt, a.Reason, "")
+	err = t.put(doubtRestoredSQL, id, a.Reason, t.at, int64(a.Number), a.Owner)
+	return d.State, err
+}
+
+var settleReviewSQL = statementOf(`UPDATE restorations SET until_at = ?2 WHERE id = ?1`)
+
+// PrepareReview ends what the first start over restored data does: it puts in doubt what is due by the rules of now, pauses
+// the runs that were open in the copy until a person resumes them, those too that the config had paused, and notes up to when what was due may
+// have been sent. Afterwards it does nothing.
+func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool) error {
+	end, err := s.reviewTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	r, review := s.InReview()
+	if !review || !r.Until.IsZero() {
+		return nil
+	}
+	if _, err := s.doubtRestored(ctx, now, deferred); err != nil {
+		return err
+	}
+	open, err := s.OpenRuns(ctx, "")
+	for i := 0; err == nil && i < len(open); i++ {
+		run, from := open[i], open[i].State
+		byConfig := from == messaging.RunPaused && run.Stopped == messaging.StopConfig // it would go on by itself
+		if run.ID > r.LastRun || from == messaging.RunPaused && !byConfig {
+			continue
+		}
+		if !byConfig {
+			run.Before = from
+		}
+		run.State, run.Stopped, run.Held, run.Owner, run.LeaseEnd = messaging.RunPaused, messaging.StopDoubt, "", "", time.Time{}
+		run.Reason = "the data was restored: whoever had it may have gone on with this run; look at the service's list of campaigns before it is resumed"
+		err = s.SetRun(ctx, "", run, from)
+	}
+	if err == nil {
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			return t.put(settleReviewSQL, r.ID, micro(now))
+		})
+	}
+	if err == nil {
+		err = s.loadRestoration(ctx)
+	}
+	return wrap(err, "prepare the review of restored data")
+}
+
+// Reviewed is what the end of a review did.
+type Reviewed struct {
+	Doubted int64 // messages that stay in doubt because of the restoration
+	Back    int64 // messages that wait again, because whoever had the data was lost before they were due
+}
+
+// A LostAtError says that the time at which the data was lost cannot be.
+type LostAtError struct{ Lost, From, Until time.Time }
+
+func (e *LostAtError) Error() string {
+	return fmt.Sprintf("it cannot have been lost at %s: the copy is of %s, and was found at %s",
+		e.Lost.UTC().Format(time.DateTime), e.From.UTC().Format(time.DateTime), e.Until.UTC().Format(time.DateTime)+" UTC")
+}
+
+var reviewedSQL = statementOf(`UPDATE restorations SET until_at = ?2, doubted = ?3 WHERE id = ?1`)
+
+// EndReview lets restored data send. lost is when whoever had it before was lost, where that is known: what was due later surely was
+// not sent, and waits again. The rest stays in doubt. Errors: ErrNotFound where nothing is to be reviewed, a *LostAtError.
+func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, err error) {
+	r, review := s.InReview()
+	if !review {
+		return done, fmt.Errorf("end the review: %w", messaging.ErrNotFound)
+	}
+	if r.Until.IsZero() { // it began a moment ago, while daemons ran
+		if err := s.PrepareReview(ctx, s.now(), true); err != nil {
+			return done, err
+		}
+		if r, review = s.InReview(); !review {
+			return done, fmt.Errorf("end the review: %w", messaging.ErrNotFound)
+		}
+	}
+	until := r.Until
+	if !lost.IsZero() {
+		from := r.CopiedAt
+		if from.IsZero() {
+			from = r.NewestAt
+		}
+		if lost.Before(from.Truncate(time.Second)) || lost.After(r.Until) {
+			return done, &LostAtError{lost, from, r.Until}
+		}
+		until = lost
+	}
+	// A reload since may have made something due earlier.
+	if _, err = s.doubt(ctx, &r, until, false); err == nil && !lost.IsZero() {
+		done.Back, err = s.undoubt(ctx, &r, lost)
+	}
+	if err == nil {
+		err = s.rows(ctx, `SELECT count(*) FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.doubtedOwner()}, func(r *row) error {
+			done.Doubted = r.int()
+			return nil
+		})
+	}
+	if err == nil {
+		waited := done.Doubted
+		done.Doubted += r.Claimed
+		err = s.changeHolds(ctx, restoredHold.Same, func(t *tx) error {
+			was, err := t.endHold(restoredHold)
+			if err != nil || !was {
+				return err
+			}
+			t.leavesLookup(t.at)
+			return t.put(reviewedSQL, r.ID, micro(until), waited)
+		})
+	}
+	if err == nil {
+		err = s.loadRestoration(ctx)
+	}
+	return done, wrap(err, "end the review")
+}
+
+// undoubt has what was due after a time wait again.
+func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n int64, err error) {
+	ids, err := list(ctx, s, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.doubtedOwner(), micro(lost)}, number[int64])
+	for some := range slices.Chunk(ids, perBulk) {
+		if err != nil {
+			break
+		}
+		var back int64
+		err = s.write(ctx, laneWork, func(t *tx) error {
+			back = 0
+			for _, id := range some {
+				var d messaging.Message
+				err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, id)
+				if err != nil || d.State != messaging.StateInDoubt || d.Forgotten() {
+					if err != nil {
+						return err
+					}
+					continue
+				}
+				state, err := t.putBack(&d, requeue{
+					reason: "not sent: whoever had the data was lost at " + lost.UTC().Format(time.DateTime) + " UTC, before it was due",
+					due:    micro(d.DueAt), expires: micro(d.ExpiresAt), at: t.at,
+				})
+				if err == nil {
+					err = t.undoAttempt(&d, r)
+				}
+				if err != nil {
+					return fmt.Errorf("message %d: %w", id, err)
+				}
+				if state == messaging.StateWaiting {
+					back++
+				}
+			}
+			return nil
+		})
+		n += back
+	}
+	return n, err
+}
+
+var (
+	undoAttemptSQL = statementOf(`DELETE FROM attempts WHERE message = ?1 AND number = ?2 AND owner = ?3`)
+
+	// What was tried before the copy counts from then on.
+	undoClaimSQL = statementOf(`UPDATE messages SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE message = ?1), 0) WHERE id = ?1`)
+)
+
+// undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
+// expires from now on would count as one that may have been sent.
+func (t *tx) undoAttempt(d *messaging.Message, r *Restoration) error {
+	err := t.put(undoAttemptSQL, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
+	if err == nil {
+		err = t.put(undoClaimSQL, int64(d.ID))
+	}
+	return err
+}
+
+// mayHaveGone reports whether whoever had the data before it was restored may have gone on with something of that time.
+func (w *writer) mayHaveGone(at time.Time) bool {
+	r := w.restored.Load()
+	return r != nil && !at.After(r.until())
+}
+
+// doubtPlanned puts in doubt what is planned because of an event that whoever had the data may have planned on, too, and sent what
+// came of it: one of the copy that waited for a look-up there, or one that happened before the copy was found and is posted again
+// in its review.
+func (t *tx) doubtPlanned(e *messaging.Event, id messaging.EventID, decisions []messaging.Decision) error {
+	r := t.restored.Load()
+	if r == nil || id > r.LastEvent && !r.postedAgain(e) {
+		return nil
+	}
+	for i := range decisions {
+		for _, one := range append(slices.Clone(decisions[i].Later), decisions[i].MessageID) {
+			if err := t.doubtOne(e, id, one, r); err != nil {
+				return fmt.Errorf("message %d: %w", one, err)
+			}
+		}
+	}
+	return nil
+}
+
+// postedAgain reports whether an event that the copy did not have may be one that was posted to whoever had the data before. What comes
+// after the review was not taken there: senders repeat by themselves only that.
+func (r *Restoration) postedAgain(e *messaging.Event) bool {
+	inReview := r.ReviewedAt.IsZero() || e.ReceivedAt.Before(r.ReviewedAt)
+	return inReview && !e.Time().After(r.until())
+}
+
+var dueWithEventSQL = statementOf(`UPDATE messages SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+
+// doubtOne is doubtPlanned of one message.
+func (t *tx) doubtOne(e *messaging.Event, event messaging.EventID, id messaging.MessageID, r *Restoration) error {
+	var d messaging.Message
+	err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, int64(id))
+	if err != nil || d.State != messaging.StateWaiting {
+		return err
+	}
+	if event <= r.LastEvent {
+		late := moment(t.at).Sub(e.ReceivedAt) // a wait may have been counted from now
+		if t.mayHaveGone(d.DueAt.Add(-late)) {
+			_, err = t.doubtRestored(int64(id), r)
+		}
+		return err
+	}
+	if d.DueAt.After(moment(t.at)) { // after the loss
+		return nil
+	}
+	// When it was due there is not known. It was not before the event, and --lost-at is held against that.
+	if err := t.put(dueWithEventSQL, int64(id), micro(e.Time())); err != nil {
+		return err
+	}
+	_, err = t.doubtRestored(int64(id), r)
+	return err
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+)
+
+// renumbered is a condition whose ?1 is the ?3 of a statement.
+func renumbered(condition string) string { return strings.ReplaceAll(condition, "?1", "?3") }
+
+// keyLeads is the condition on a key that it leads to something: to a message that is not masked, or to the memory that its correlation key
+// was sent to once; to tombstones; to an event, or to one with its phone, by that or by its words.
+var keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM messages WHERE messages.id = keys.id AND messages.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
+	WHEN part = 1 THEN EXISTS (SELECT 1 FROM tombstones WHERE tombstones.correlation = -1 - keys.hash)
+	WHEN part = 2 OR part = 3 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + isMasked("events.phone") + `)
+	ELSE EXISTS (SELECT 1 FROM events WHERE events.id = keys.id) END`
+
+// A sweep is due once an eighth as many keys lead nowhere as there are others, but not for the sake of a few.
+const (
+	sweepShare = 8
+	sweepLeast = 1000
+)
+
+// keysOfPhone is how many keys lead nowhere, about, once an event has no phone any more: that of the phone, and those of words.
+const keysOfPhone = 3
+
+// sweepKeys removes the keys that lead nowhere, once they are worth a walk through all of them.
+func (e *retainer) sweepKeys(ctx context.Context) error {
+	dead, kept := int64(0), int64(0)
+	err := e.rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
+		[]any{retentionDead, counterNames[countEvents], counterNames[countMessages], retentionRemoved + kindEvents, retentionRemoved + kindMessages}, func(r *row) error {
+			switch name, n := r.text(), r.int(); name {
+			case retentionDead:
+				dead = n
+			case counterNames[countEvents]:
+				kept += n
+			case counterNames[countMessages]:
+				kept += 2 * n
+			case retentionRemoved + kindEvents:
+				kept -= n
+			case retentionRemoved + kindMessages:
+				kept -= 2 * n
+			}
+			return r.err
+		})
+	if err != nil || dead < sweepLeast || dead*sweepShare < kept {
+		return wrap(err, "keys")
+	}
+	return wrap(e.sweep(ctx, dead), "keys")
+}
+
+var dropKeySQL = statementOf(`DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`)
+
+// sweep walks through all keys in the order of the table, so that what goes lies side by side. What stays makes the
+// knowledge of what is surely new afresh, which can only learn.
+func (e *retainer) sweep(ctx context.Context, dead int64) error {
+	var kept func(hash int64)
+	if err := e.commit(ctx, "", func(t *tx) (int64, error) { kept = t.peers.sweeping(t); return 0, nil }); err != nil {
+		return err
+	}
+	last := key{Part: -1}
+	for n := keyindex.PageSize; n == keyindex.PageSize; {
+		n = 0
+		var due []key
+		err := e.rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
+			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.Part, last.Hash, last.ID, int64(keyindex.PageSize)}, func(r *row) error {
+			n++
+			if last = (key{Part: r.int(), Hash: r.int(), ID: r.int()}); r.int() == 1 {
+				kept(last.Hash)
+			} else {
+				due = append(due, last)
+			}
+			return r.err
+		})
+		for len(due) > 0 && err == nil {
+			some := due[:min(len(due), perRetention)]
+			due = due[len(some):]
+			err = e.commit(ctx, "", func(t *tx) (int64, error) {
+				for _, k := range some {
+					if err := t.put(dropKeySQL, k.Part, k.Hash, k.ID); err != nil {
+						return 0, err
+					}
+				}
+				return 0, nil
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return e.commit(ctx, "", func(t *tx) (int64, error) {
+		t.addNamed(retentionDead, -dead) // others may have been counted meanwhile
+		t.peers.swept(t)
+		return 0, nil
+	})
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A row is one result row read column by column, from the writer's driver or from a pool
+// alike. The first column of a wrong type is kept in err and reads as zero from then on.
+type row struct {
+	values []driver.Value
+	next   int
+	err    error
+}
+
+func (r *row) value() driver.Value {
+	v := r.values[r.next]
+	r.next++
+	return v
+}
+
+func (r *row) int() int64 {
+	switch v := r.value().(type) {
+	case int64:
+		return v
+	default:
+		r.wrong(v, "a number")
+		return 0
+	}
+}
+
+func (r *row) text() string {
+	switch v := r.value().(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	default:
+		r.wrong(v, "text")
+		return ""
+	}
+}
+
+// phone is one that this store wrote, and so the identity of a number already.
+func (r *row) phone() messaging.Phone { return messaging.Phone(r.text()) }
+
+// blob is a copy: drivers reuse their buffers.
+func (r *row) blob() []byte {
+	switch v := r.value().(type) {
+	case []byte:
+		return append([]byte(nil), v...)
+	case string:
+		return []byte(v)
+	default:
+		r.wrong(v, "bytes")
+		return nil
+	}
+}
+
+func (r *row) time() time.Time { return moment(r.int()) }
+
+func (r *row) wrong(v any, want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("column %d holds %T, not %s", r.next, v, want)
+	}
+}
+
+// micro is t as it is stored: microseconds since 1970 UTC, 0 for the zero time.
+func micro(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// moment is a stored time, in UTC.
+func moment(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// flag is b as a stored number.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

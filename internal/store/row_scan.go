@@ -1,0 +1,111 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// Columns in the order in which row_scan.go reads them.
+const (
+	messageColumns  = `id, event_id, run_id, part, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as, tries`
+	serviceColumns  = `message_id, status, error, error_class, accepted_at, status_at, told_at, next_poll_at, polls, sent_at, delivered_at, read_at, failed_at`
+	followedColumns = `id, phone, category, account, ` + serviceColumns
+)
+
+// columnsOf are columns of a table by the name that it has in a statement.
+func columnsOf(table, columns string) string {
+	return table + "." + strings.ReplaceAll(columns, ", ", ", "+table+".")
+}
+
+// endSend is what every statement does to what was to be sent when nobody will send it any more.
+const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
+
+// scanMessage reads messageColumns. What to send is left encoded but for whether it is kept, and its name:
+// inside a commit nobody looks at it, and outside decodeSend does.
+func scanMessage(r *row) (d messaging.Message, send string) {
+	d = messaging.Message{
+		ID: messaging.MessageID(r.int()), EventID: messaging.EventID(r.int()), Run: messaging.RunID(r.int()), Part: int(r.int()),
+		Trigger: r.text(), Key: r.text(), Phone: r.phone(), Category: messaging.Category(r.text()),
+	}
+	send = r.text()
+	d.State, d.Reason = messaging.State(r.text()), r.text()
+	d.DueAt, d.ExpiresAt, d.CreatedAt, d.UpdatedAt = r.time(), r.time(), r.time(), r.time()
+	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.int()), int(r.int()), r.text(), r.time(), r.text()
+	d.Zone, d.Step, d.Account, d.SentAs, d.Tries = r.text(), int(r.int()), r.text(), r.text(), int(r.int())
+	d.Send.Forget = forgets(send)
+	d.Send.Template, d.Send.Campaign = sendsWhat(send)
+	if d.State != messaging.StateSending {
+		d.Owner = "" // kept only to know a late answer by
+	}
+	return d, send
+}
+
+// decodeSend fills in what to send. It runs for every claim, so the usual send is read without
+// reflection; encoding/json reads all others, and says what is wrong with those nobody can read.
+func decodeSend(d *messaging.Message, send string) error {
+	if plainSend(&d.Send, send) {
+		return nil
+	}
+	d.Send = messaging.Send{}
+	if err := json.Unmarshal([]byte(send), &d.Send); err != nil {
+		return fmt.Errorf("message %d: what to send: %w", d.ID, err)
+	}
+	return nil
+}
+
+// plainSend reads texts and lists of texts as appendSend writes them; false when there is more.
+func plainSend(s *messaging.Send, text string) (plain bool) {
+	if !gjson.Valid(text) {
+		return false
+	}
+	all := gjson.Parse(text)
+	plain = all.IsObject()
+	all.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "template":
+			s.Template = value.Str
+		case "language":
+			s.Language = value.Str
+		case "campaign":
+			s.Campaign = value.Str
+		case "text":
+			s.Text = value.Str
+		case "variables":
+			plain, s.Variables = value.IsArray(), make([]string, 0, 4)
+			value.ForEach(func(_, one gjson.Result) bool {
+				plain = plain && one.Type == gjson.String
+				s.Variables = append(s.Variables, one.Str)
+				return plain
+			})
+			return plain
+		case "forget":
+			s.Forget, plain = value.Bool(), value.IsBool()
+			return plain
+		default:
+			plain = false
+		}
+		plain = plain && value.Type == gjson.String
+		return plain
+	})
+	return plain
+}
+
+// scanFollowed reads followedColumns. Its status is "" where the service has not taken it.
+func scanFollowed(r *row) (m messaging.Message, err error) {
+	m = messaging.Message{ID: messaging.MessageID(r.int()), Phone: r.phone(), Category: messaging.Category(r.text()), Account: r.text()}
+	scanService(r, &m)
+	return m, r.err
+}
+
+// scanService reads serviceColumns. The status is "" where the service has not taken the message.
+func scanService(r *row, m *messaging.Message) {
+	m.ServiceID, m.Status, m.Error, m.ErrorClass = messaging.ServiceID(r.text()), messaging.Status(r.text()), r.text(), messaging.ErrorClass(r.text())
+	m.AcceptedAt, m.StatusAt, m.ToldAt, m.NextPollAt, m.Polls = r.time(), r.time(), r.time(), r.time(), int(r.int())
+	m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt = r.time(), r.time(), r.time(), r.time()
+	m.Final = m.Status != "" && m.NextPollAt.IsZero()
+}

@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// errEnough ends a walk early.
+var errEnough = errors.New("enough")
+
+// RowsToGoAgain are those of a run's rows after the row with the number after that may go again and that
+// meant names, at most limit of them.
+func (s *Store) RowsToGoAgain(ctx context.Context, run messaging.RunID, after int64, limit int, meant func(*messaging.RunRow) bool) (rows []messaging.RunRow, err error) {
+	err = s.RunRows(ctx, run, after, func(r *messaging.RunRow) error {
+		if may, _ := r.MayGoAgain(); !may || !meant(r) {
+			return nil
+		}
+		rows = append(rows, *r)
+		if len(rows) == limit {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return rows, err
+}
+
+// EnqueueRetries queues the messages of the messages named once more, as further rows of the run,
+// in one commit. Each is looked at again inside of it: one that may not go again any more, or did
+// already, is not queued, so that no message ever has two that took its place. total is how many
+// rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
+func (s *Store) EnqueueRetries(ctx context.Context, run messaging.RunID, of []messaging.MessageID, now time.Time) (total int64, err error) {
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		r, err := t.run(run)
+		if err != nil {
+			return err
+		}
+		if r.State != messaging.RunUploading {
+			return noWrite{messaging.ErrMoved}
+		}
+		if total, err = t.newestRow(run); err != nil {
+			return err
+		}
+		for _, id := range of {
+			d, send, _, err := t.mayGoAgain(id)
+			if err != nil {
+				return err
+			}
+			if d == nil {
+				continue
+			}
+			expires := time.Time{}
+			if r.Expires > 0 {
+				expires = now.Add(r.Expires)
+			}
+			if !r.RetryUntil.IsZero() {
+				expires = r.RetryUntil
+			}
+			total++
+			d.Tries = 0
+			if err := t.enqueueRowRetry(&r, total, d, send, now, now, expires); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return total, wrap(err, "queue rows of run %d", run)
+}
+
+var growRowsSQL = statementOf(`UPDATE run_rows SET row_count = row_count + 1
+		WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
+			AND first_row + row_count = ?2 AND message + row_count = ?3`)
+
+// enqueueRowRetry queues a row's message once more, as the row of the run with that number.
+func (t *tx) enqueueRowRetry(run *messaging.Run, number int64, d *messaging.Message, send string, now, due, expires time.Time) error {
+	again := messaging.Message{
+		Run: run.ID, Trigger: d.Trigger, Key: messaging.RowKey(run.ID, number), Phone: d.Phone, SentAs: d.SentAs, Category: d.Category,
+		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account, Tries: d.Tries,
+	}
+	id, err := t.allocate(messageIDs)
+	if err == nil {
+		err = t.enqueueRow(id, &again, send, d.ID)
+	}
+	var grown int64
+	if err == nil {
+		grown, err = t.exec(growRowsSQL, int64(run.ID), number, id)
+	}
+	if err == nil && grown == 0 {
+		err = t.put(insertRowsSQL, int64(run.ID), number, int64(1), id)
+	}
+	return wrap(err, "message %d", d.ID)
+}
+
+// unlisted is the number from which on rows of a run take the place of others of the same run, which went
+// again by themselves: below are those that it hands over.
+const unlisted = int64(1) << 40
+
+// newestRow is the number of the last row that a run handed over; 0 for none.
+func (t *tx) newestRow(run messaging.RunID) (n int64, err error) { return t.newestBelow(run, unlisted) }
+
+// newestBelow is the number of the last row of a run in ranges that begin below that number.
+func (t *tx) newestBelow(run messaging.RunID, number int64) (n int64, err error) {
+	err = t.query(rowsQueuedSQL, func(r *row) error {
+		n = r.int() + r.int() - 1
+		return nil
+	}, int64(run), number, int64(1))
+	return n, err
+}
+
+// mayGoAgain is a message with what it sends, or nil and why it may not be queued once more.
+func (t *tx) mayGoAgain(id messaging.MessageID) (d *messaging.Message, send, why string, err error) {
+	one, send, err := t.wholeRow(id)
+	if err != nil || one.Message.ID == 0 {
+		return nil, "", "is no message", err
+	}
+	may, why := one.MayGoAgain()
+	if !may {
+		return nil, "", why, nil
+	}
+	if _, off, err := t.meanwhile(&one.Message); err != nil || off != "" {
+		return nil, "", off, err
+	}
+	return &one.Message, send, why, nil
+}
+
+var (
+	wholeSQL   = statementOf(`SELECT ` + messageColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	retriedSQL = statementOf(`SELECT id FROM messages WHERE replaces = ?1 AND replaces > 0`)
+	doubtsSQL  = statementOf(`SELECT number FROM attempts WHERE message = ?1 AND state = 'in_doubt'`)
+)
+
+// wholeRow is a message with all that RunRow.MayGoAgain asks about, and what it sends.
+func (t *tx) wholeRow(id messaging.MessageID) (one messaging.RunRow, send string, err error) {
+	err = t.query(wholeSQL, func(r *row) error {
+		one.Message, send = scanMessage(r)
+		scanService(r, &one.Message)
+		return r.err
+	}, int64(id))
+	if err == nil {
+		err = t.query(doubtsSQL, func(r *row) error { one.Doubted = append(one.Doubted, int(r.int())); return nil }, int64(id))
+	}
+	if err == nil {
+		err = t.query(retriedSQL, func(r *row) error { one.RetriedAs = messaging.MessageID(r.int()); return nil }, int64(id))
+	}
+	if err == nil {
+		_, one.Blocked, err = t.blocked(one.Message.Phone)
+	}
+	return one, send, err
+}
+
+// RetriesOf counts the runs that send a run again.
+func (s *Store) RetriesOf(ctx context.Context, run messaging.RunID) (n int, err error) {
+	err = s.rows(ctx, retriesOfRun, []any{int64(run)}, func(r *row) error { n = int(r.int()); return nil })
+	return n, wrap(err, "retries of run %d", run)
+}
+
+// PartsOfList are the parts of all runs that send rows of a list, the oldest run first.
+func (s *Store) PartsOfList(ctx context.Context, of messaging.RunID) (out []messaging.Part, err error) {
+	out, err = list(ctx, s, partsOfList, []any{int64(of)}, scanPart)
+	if err == nil {
+		err = s.addPartRows(ctx, out)
+	}
+	return out, wrap(err, "parts of the list of run %d", of)
+}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// contactHash is what a phone is known by where the phone itself is not kept.
+func contactHash(phone messaging.Phone, hash func(...string) int64) int64 {
+	return hash("contact", string(phone))
+}
+
+// A roomAsked is a question with the hashes of its phones, which may be a third of a million: they are made before the commit.
+type roomAsked struct {
+	messaging.RoomQuestion
+	contacts []int64
+	hash     func(...string) int64
+}
+
+func (s *Store) askRoom(q messaging.RoomQuestion) *roomAsked {
+	a := &roomAsked{q, make([]int64, len(q.Phones)), s.hash}
+	for i, phone := range q.Phones {
+		a.contacts[i] = contactHash(phone, s.hash)
+	}
+	return a
+}
+
+// Room says how many of the phones still have room in the window of their account's limit.
+func (s *Store) Room(ctx context.Context, q messaging.RoomQuestion) (room messaging.Room, err error) {
+	asked := s.askRoom(q)
+	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+		room, err = t.room(asked)
+		return err
+	})
+	return room, wrap(err, "room of the account %q", q.Account)
+}
+
+// room counts with what this commit knows, as a claim of messages does: so a file and a message never share the
+// last place.
+func (t *tx) room(q *roomAsked) (room messaging.Room, err error) {
+	since := micro(q.Now.Add(-q.Per))
+	reached, err := t.peers.contacts(t, q.Account, since, q.hash)
+	if err != nil {
+		return room, err
+	}
+	beside := map[int64]bool{} // that are not among reached
+	err = t.flying(q.Account, since, q.hash, func(contact int64) {
+		if !reached.has(contact) {
+			beside[contact] = true
+		}
+	})
+	if err != nil {
+		return room, err
+	}
+	room.Contacts = int64(len(reached.last) + len(beside))
+	free, wanted := q.Most-room.Contacts, int64(0)
+	for _, contact := range q.contacts {
+		if !reached.has(contact) && !beside[contact] {
+			beside[contact] = true
+			wanted++
+		}
+		if wanted <= max(free, 0) {
+			room.Fits++
+		} else if wanted >= q.Least {
+			break // there is no more to know: Next is about the least
+		}
+	}
+	if room.Fits < len(q.Phones) {
+		if at := reached.leaves(min(wanted, q.Least) - free); at > 0 {
+			room.Next = moment(at).Add(q.Per)
+		}
+	}
+	return room, nil
+}

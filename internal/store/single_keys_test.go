@@ -1,0 +1,297 @@
+package store
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+)
+
+// single is what coordinates s.
+func single(s *Store) *singleWriter { return s.writer.peers.(*singleWriter) }
+
+// filled waits until the filter of a store that was just opened holds the keys of the table.
+func filled(t testing.TB, s *Store) {
+	t.Helper()
+	<-single(s).filling.done
+	if !single(s).keys.Filled() {
+		t.Fatal("the filter could not be filled")
+	}
+}
+
+// copyData copies the files of a store that is open and idle, as a crash would leave them.
+func copyData(t testing.TB, from string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), filepath.Base(from))
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(from + end)
+		if err == nil {
+			err = os.WriteFile(path+end, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// It stands for the same data after a crash, not for a copy of it.
+	token, _, err := readInstance(from)
+	if err == nil {
+		err = os.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n", instanceMagic, token), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// However the keys are spread over memory and table, and whatever happened to the process or
+// to a group, each event is known again and each correlation key finds what it has.
+func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		type known struct{ event, message int64 }
+		var (
+			path   = filepath.Join(t.TempDir(), "nudgewire.db")
+			s      *Store
+			facts  messaging.Facts
+			events = map[string]known{} // by dedupe key
+			phones = map[string][]int64{}
+		)
+		open := func(rt *rapid.T) {
+			s = openAt(t, path)
+			if rapid.Bool().Draw(rt, "filter filled") {
+				filled(t, s)
+			}
+			s.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
+				if w.Decision.Key == "poison" {
+					panic("poison")
+				}
+				facts = f
+				return planAll(w, f)
+			}
+			single(s).keys.Limit = 6
+		}
+		// plan is an event whose cart has the key, of the phone.
+		plan := func(key, phone string) messaging.Plan {
+			p := testPlan(key)
+			p.Event.Contact.Phone = messaging.Phone(phone)
+			p.Proposals[0].Correlation.Phone, p.Proposals[0].Message.Phone = messaging.Phone(phone), messaging.Phone(phone)
+			return p
+		}
+		phone := rapid.SampledFrom([]string{"447700900101", "447700900102", "447700900103"})
+		open(rt)
+		defer func() { _ = s.Close() }() // openAt's cleanup tells of an error
+		rt.Repeat(map[string]func(*rapid.T){
+			"accept": func(rt *rapid.T) {
+				key, to := fmt.Sprint("cart-", rapid.IntRange(0, 60).Draw(rt, "cart")), phone.Draw(rt, "phone")
+				p := plan(key, to)
+				p.Event.ContentKey = "content of " + key
+				if rapid.Bool().Draw(rt, "under an id of its own") {
+					p.Event.DedupeKey = rand.Text()
+				}
+				got, err := s.Accept(t.Context(), []messaging.Plan{p})
+				if err != nil {
+					rt.Fatal(err)
+				}
+				before, again := events[key]
+				if got[0].Duplicate != again || again && int64(got[0].EventID) != before.event {
+					rt.Fatalf("%s: receipt %+v, known %v", key, got[0], before)
+				}
+				if !again {
+					id := int64(got[0].Decisions[0].MessageID)
+					events[key] = known{int64(got[0].EventID), id}
+					phones[to] = append(phones[to], id)
+				}
+			},
+			"the correlation key finds its message": func(rt *rapid.T) {
+				if len(events) == 0 {
+					rt.Skip()
+				}
+				key := rapid.SampledFrom(slices.Sorted(maps.Keys(events))).Draw(rt, "cart")
+				p := plan(key, phone.Draw(rt, "phone"))
+				p.Event.DedupeKey, p.Proposals[0].Decision.Outcome = "poison", messaging.Cancelling
+				p.Proposals = append(p.Proposals, plan("poison", "447700900104").Proposals...)
+				_, err := s.Accept(t.Context(), []messaging.Plan{p}) // nothing of it stays
+				if err == nil || !strings.Contains(err.Error(), "poison") {
+					rt.Fatal(err)
+				}
+				if len(facts.Waiting) != 1 || int64(facts.Waiting[0].ID) != events[key].message {
+					rt.Fatalf("%s: facts %+v, want message %d", key, facts, events[key].message)
+				}
+			},
+			"a cancellation finds all that waits for its phone": func(rt *rapid.T) {
+				to := phone.Draw(rt, "phone")
+				p := plan("", to)
+				p.Event.DedupeKey, p.Proposals[0].Decision.Outcome = "by phone", messaging.Cancelling
+				p.Proposals = append(p.Proposals, plan("poison", "447700900104").Proposals...)
+				if _, err := s.Accept(t.Context(), []messaging.Plan{p}); err == nil {
+					rt.Fatal("the poison was taken")
+				}
+				var got []int64
+				for _, w := range facts.Waiting {
+					got = append(got, int64(w.ID))
+				}
+				if !slices.Equal(got, phones[to]) {
+					rt.Fatalf("phone %s: found %v, want %v", to, got, phones[to])
+				}
+			},
+			"restart": func(rt *rapid.T) {
+				if err := s.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				open(rt)
+				if n := single(s).keys.Held(); n != 0 {
+					rt.Fatalf("%d keys were read again after a clean end", n)
+				}
+			},
+			"crash": func(rt *rapid.T) {
+				crashed := s
+				path = copyData(t, path)
+				open(rt)
+				_ = crashed.Close()
+			},
+		})
+	})
+}
+
+// The mark of what need not be read again may only pass a row when every segment was flushed since.
+func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	single(s).keys.Limit = 400
+	stored, marked := 0, false
+	for range 12 {
+		for range 20 {
+			var plans []messaging.Plan
+			for range 12 {
+				plans = append(plans, testPlan(fmt.Sprint("cart-", stored)))
+				stored++
+			}
+			if _, err := s.Accept(t.Context(), plans); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := openAt(t, copyData(t, path))
+		again := make([]messaging.Plan, stored)
+		for i := range again {
+			again[i] = testPlan(fmt.Sprint("cart-", i))
+		}
+		got, err := after.Accept(t.Context(), again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range got {
+			if !r.Duplicate {
+				t.Fatalf("after %d events, event %d is forgotten", stored, i+1)
+			}
+		}
+		marked = marked || single(after).keys.Held() < 2*stored
+		if err := after.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !marked {
+		t.Error("every start read all keys again: no round ended")
+	}
+}
+
+// Rows that came past the store, as in a ledger of an older version, get their keys when it
+// is opened, a page at a time.
+func TestOldRowsGetTheirKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	const n = 2*keyindex.PageSize + 5
+	for i := 0; i < n; i += 512 {
+		plans := make([]messaging.Plan, 0, 512)
+		for j := i; j < min(i+512, n); j++ {
+			plans = append(plans, testPlan(fmt.Sprint(j)))
+		}
+		if _, err := s.Accept(t.Context(), plans); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{`DELETE FROM keys`, `DELETE FROM counts WHERE name LIKE 'keyed/%'`} {
+		if err := tryExec(t, path, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = openAt(t, path)
+	for _, i := range []int{0, keyindex.PageSize - 1, keyindex.PageSize, n - 1} {
+		got, err := s.Accept(t.Context(), []messaging.Plan{testPlan(fmt.Sprint(i))})
+		if err != nil || !got[0].Duplicate || int(got[0].EventID) != i+1 {
+			t.Errorf("event %d: %+v (%v)", i, got, err)
+		}
+	}
+}
+
+// A tombstone is known after a restart, and its key is taken for no day.
+func TestATombstoneIsKnownAfterARestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	over := testPlan("a")
+	over.Event.DedupeKey = "a is over"
+	over.Proposals[0].Decision.Outcome, over.Proposals[0].Forget = messaging.Cancelling, time.Now().Add(time.Hour)
+	s.settle = func(messaging.Proposal, messaging.Facts) messaging.Settlement {
+		return messaging.Settlement{RecordTombstone: true}
+	}
+	if _, err := s.Accept(t.Context(), []messaging.Plan{over}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path)
+	if first, last := single(s).keys.Days(); first < firstDay || first != last {
+		t.Errorf("the days with events are %d to %d", first, last)
+	}
+	for _, filled := range []bool{false, true} {
+		if filled {
+			<-single(s).filling.done
+		}
+		met := map[string]bool{}
+		s.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
+			met[w.Correlation.Key] = f.Tombstone != nil
+			return messaging.Settlement{Outcome: messaging.Skipped}
+		}
+		again, other := testPlan("a"), testPlan("b")
+		again.Event.DedupeKey, other.Event.DedupeKey = fmt.Sprint("a", filled), fmt.Sprint("b", filled)
+		if _, err := s.Accept(t.Context(), []messaging.Plan{again, other}); err != nil {
+			t.Fatal(err)
+		}
+		if !met[again.Proposals[0].Correlation.Key] || met[other.Proposals[0].Correlation.Key] {
+			t.Errorf("filter read %v: tombstones met: %v", filled, met)
+		}
+	}
+}
+
+func TestAStoreMayCloseWhileItsBloomFilterIsFilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, path)
+	if err := s.write(t.Context(), laneWork, func(tx *tx) error {
+		for i := range int64(3 * keyindex.PageSize) {
+			if err := single(s).remember(tx, key{Part: 1, Hash: i, ID: i}, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = openAt(t, path)
+	}
+}

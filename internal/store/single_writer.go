@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+)
+
+// A singleWriter coordinates transactions where this process is the only one that writes, and its flusher runs them
+// one after the other. It therefore counts numbers by itself, keeps new keys in memory, knows which hashes are new
+// without asking the disk, and remembers what claims need not look at again. Nothing depends on its memory: all
+// of it is read from the rows again at a start.
+type singleWriter struct {
+	writer *writer
+	ids    [sequenceCount]int64 // the newest given out
+	keys   *keyindex.Index
+	begun  [sequenceCount]int64 // newest numbers when the present round of flushing keys began
+	claims lowWater
+	reach  map[string]*contactSet // by account; none where nobody asked
+
+	before struct { // the open transaction
+		ids, begun [sequenceCount]int64
+	}
+	filling filling
+}
+
+// openSingleWriter makes s.writer the only one.
+func openSingleWriter(ctx context.Context, s *Store) error {
+	w := &singleWriter{writer: s.writer}
+	s.writer.peers = w
+	err := w.resume(ctx, s)
+	if err == nil {
+		err = w.loadKeys(ctx, s)
+	}
+	if err == nil {
+		w.startFilling(ctx, s)
+	}
+	return err
+}
+
+func (w *singleWriter) begin(t *tx) error {
+	w.before.ids, w.before.begun = w.ids, w.begun
+	w.keys.Begin()
+	return t.engine.begin()
+}
+
+func (w *singleWriter) settle(t *tx, err error) error {
+	if err == nil {
+		err = w.flushKeys(t)
+	}
+	if err == nil {
+		err = t.engine.commit()
+	}
+	if err == nil {
+		w.keys.Commit()
+		return nil
+	}
+	// Numbers of a transaction that was rolled back are given out again, so they have no gaps.
+	w.ids, w.begun = w.before.ids, w.before.begun
+	w.keys.Rollback()
+	w.reach = nil
+	w.claims.lower(EveryAccount, 0) // what a claim took, and passed, waits again
+	t.engine.rollback()
+	return err
+}
+
+// lock has nothing to do: transactions do not overlap.
+func (w *singleWriter) lock(*tx, []int64, []int64) error { return nil }
+
+func (w *singleWriter) tryLock(*tx, []int64, [][]int64) (busy []bool, err error) { return nil, nil }
+
+func (w *singleWriter) lowWater() *lowWater { return &w.claims }
+
+func (w *singleWriter) sending(t *tx, own string, now int64, each func(*row) error) error {
+	return t.query(sendingSQL, each, own, now)
+}
+
+// alive is true of the asker alone: other owners are earlier processes, or this would not be the only one.
+func (w *singleWriter) alive(_ *tx, owner, own string) (bool, error) { return owner == own, nil }
+
+// buries leaves it to the start, which frees what earlier processes held.
+func (w *singleWriter) buries(*tx) bool { return false }
+
+func (w *singleWriter) freeLookups(t *tx, own string, now int64) (int64, error) {
+	return t.exec(freeLookupsSQL, now, own)
+}
+
+// close leaves the next start nothing to read again.
+func (w *singleWriter) close() {
+	if w.filling.stop == nil {
+		return // it was never opened to the end
+	}
+	w.stopFilling()
+	// What is not in the table now is read again at the next start: no reason to fail.
+	_ = w.writer.runBatch([]*waiting{{run: w.flushForGood}})
+}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A full disk is played by a bound on the database's pages.
+func TestAFullDiskRefusesEventsAndHarmsNothing(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	bound := func(pages int) {
+		t.Helper()
+		if err := execOn(s.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accept := func(i int) error {
+		p := testPlan(fmt.Sprint(i))
+		p.Event.Payload = []byte(strings.Repeat(fmt.Sprint(i, " "), 8000))
+		_, err := s.Accept(t.Context(), []messaging.Plan{p})
+		return err
+	}
+	bound(120)
+	stored := 0
+	for ; stored < 10_000; stored++ {
+		if err := accept(stored); err != nil {
+			if !strings.Contains(err.Error(), "full") {
+				t.Errorf("error %v", err)
+			}
+			break
+		}
+	}
+	if stored < 5 || stored == 10_000 {
+		t.Fatalf("%d events fitted", stored)
+	}
+	bound(1 << 20)
+	if err := accept(stored); err != nil {
+		t.Errorf("there is room again, and the event is refused: %v", err)
+	}
+	rows, err := s.Events(t.Context(), EventFilter{Limit: 20_000})
+	if err != nil || len(rows) != stored+1 || rows[0].ID != messaging.EventID(stored+1) {
+		t.Errorf("%d events of %d, the newest %+v (%v)", len(rows), stored+1, rows[0].ID, err)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,344 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// Settle decides what to do about a proposal, now that the facts are known. It runs inside the
+// commit, for one batch at a time, so it must be a quick pure function; it may be run
+// again when a neighbour's fault undoes the batch.
+type Settle func(messaging.Proposal, messaging.Facts) messaging.Settlement
+
+// Options are what a store is opened with.
+type Options struct {
+	// DSN is "sqlite:" and a path, or "postgres://…#" and the folder in which this process keeps what it notes for itself.
+	DSN      string
+	ReadOnly bool // beside a daemon that writes: no lock, no migration, no change
+	Settle   func(messaging.Proposal, messaging.Facts) messaging.Settlement
+
+	// OnDue, OnPoll and OnLookup are called after a commit that left a message or
+	// a look-up waiting, with the earliest of their times, before the commit's callers get their answers: the first
+	// two once for each account, or for EveryAccount. They
+	// hold up all writers, so they should do no more than wake somebody. nil is nobody.
+	OnDue  func(account string, at time.Time)
+	OnPoll func(account string, at time.Time)
+
+	OnLookup func(at time.Time)
+
+	// OnPause is called when another process may have paused an account, or let it go on, and AccountHolds knows of it. nil is nobody.
+	OnPause func()
+
+	// Tells are the receivers under webhooks_out, by name, that want to know of a change of that kind: "message" and "in_doubt" are
+	// those of message.in_doubt. It is called inside commits, so it must be quick. nil is none. OnOutgoing is called as
+	// OnDue is, once for each receiver that something waits for.
+	Tells      func(about, word string) []string
+	OnOutgoing func(receiver string, at time.Time)
+
+	// FirstPoll is when a message is asked about first that an upload's answer named, by the
+	// account, the time it was accepted and its place among those of its run, from 0. It is called inside the
+	// commit, so it must be quick. nil is at once.
+	FirstPoll func(account string, accepted time.Time, place int64) time.Time
+
+	// Accounts reports whether the present config has an account of that name; "" is asked, too. It must
+	// be quick. nil is all.
+	Accounts func(name string) bool
+
+	// Due gives the rules of the due moment by the present config, which a claim asks for once. It must be quick.
+	// nil, and a nil answer, is none.
+	Due func() messaging.DueRules
+
+	// Sends reports whether the present config sends by a trigger. It is called inside commits, so it
+	// must be quick. nil is by all.
+	Sends func(trigger string) bool
+
+	// OnDoubt is what the present config's trigger of a message says is done in doubt, "" where it says
+	// nothing. It is called inside commits, so it must be quick. nil is by category.
+	OnDoubt func(d *messaging.Message) messaging.OnDoubt
+
+	// OwnExpiry reports whether the present config names when a message expires, so that it is not put off: the default is. It is called inside
+	// commits, so it must be quick. nil is yes.
+	OwnExpiry func(d *messaging.Message) bool
+
+	Observer Observer
+
+	// Version of the program, and Config, the version of the config in use and since when, are what a process tells of itself where
+	// several share the data. Config must be quick. nil is none.
+	Version string
+	Config  func() (version string, since time.Time)
+
+	Now        func() time.Time // default time.Now
+	Writers    int              // connections that write at the same time to PostgreSQL; default 4
+	MaxWaiting int              // events and rejected requests that may wait for a batch; default 4096
+
+	movingTo string // where the data is moved to, perhaps once more (see transfer.go)
+}
+
+// A Store is open data. Its methods may be called from any goroutine.
+type Store struct {
+	shared
+	settle  Settle
+	first   func(account string, accepted time.Time, place int64) time.Time
+	has     func(account string) bool
+	sending func(trigger string) bool
+	expiry  func(*messaging.Message) bool
+	due     func() messaging.DueRules
+	hash    func(...string) int64
+
+	accepts, finishes, polls *set // see openSets
+
+	ring    ring
+	commits *groupCommit // nil when read-only
+	writer  *writer      // nil when read-only
+	more    []*writer    // that write at the same time, where the engine has many
+	reads   pool
+	quick   *sql.DB // for what must not wait behind reads; nil where no other process writes
+	readers readers
+	file    *sqliteFile           // nil where the data is no file
+	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
+	refused atomic.Pointer[refusal]
+	folder  *dataLock             // of what this process notes for itself, where the data is no file
+	notices *notices              // of other nodes; nil where there are none
+	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
+	numbers numbers               // of all writers of the process, so that they grow with time
+
+	tokens struct {
+		sync.Mutex
+		path string // where refresh tokens are noted that may not be kept yet
+	}
+
+	holding sync.Mutex                       // one change of holds at a time, with its reading back
+	holds   atomic.Pointer[[]messaging.Hold] // that have not ended; nil when read-only
+
+	pausing sync.Mutex // one change of paused triggers at a time
+
+	observer     Observer
+	unrecognised *Restoration              // that the daemon will find at its next start; nil when this is the daemon
+	pinged       atomic.Pointer[time.Time] // when a Ping wrote last
+
+	closing sync.Once
+	closed  error
+}
+
+const (
+	defaultMaxWaiting = 4096
+	mostReaders       = 4
+)
+
+// Open opens the data that o.DSN names and creates it where there is none, a file and its folder
+// for their owner alone. Errors: a *LockedError when another process writes to it, a
+// *NewerSchemaError when another version does.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	var err error
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Writers == 0 {
+		o.Writers = defaultWriters
+	}
+	if o.MaxWaiting == 0 {
+		o.MaxWaiting = defaultMaxWaiting
+	}
+	if o.FirstPoll == nil {
+		o.FirstPoll = func(_ string, accepted time.Time, _ int64) time.Time { return accepted }
+	}
+	if o.OnDoubt == nil {
+		o.OnDoubt = func(*messaging.Message) messaging.OnDoubt { return "" }
+	}
+	s := &Store{
+		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: keyHash, ring: rejectedRing, observer: o.Observer,
+		shared: shared{
+			onDoubt: o.OnDoubt, now: o.Now, tells: o.Tells,
+			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
+		},
+	}
+	s.openSets()
+	open := s.openFile
+	if OnServer(o.DSN) {
+		open = s.openPostgres
+	}
+	if err = open(ctx, &o); err == nil && !o.ReadOnly {
+		if err = s.loadHolds(ctx); err == nil {
+			err = s.loadRenames(ctx)
+		}
+		if err == nil {
+			_, err = s.Unused(ctx, s.writer.now())
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if o.ReadOnly {
+		return s, nil
+	}
+	most := maxBatch
+	if s.file == nil {
+		most = maxPostgresBatch
+	}
+	var runners []runner
+	for _, w := range append([]*writer{s.writer}, s.more...) {
+		var r runner = w
+		if o.Observer.Committed != nil {
+			r = timed{r, o.Observer.Committed}
+		}
+		runners = append(runners, r)
+	}
+	s.beat.version, s.beat.config = o.Version, o.Config
+	s.commits = newGroupCommit(o.MaxWaiting, most, runners...)
+	if s.notices != nil {
+		s.notices.begin()
+	}
+	if err := s.keepNoted(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// write hands an operation to the group commit.
+func (s *Store) write(ctx context.Context, l lane, run op) error {
+	return s.hand(ctx, l, waiting{run: run})
+}
+
+// writeSet hands it a member of a set.
+func (s *Store) writeSet(ctx context.Context, l lane, of *set, key int64, member any) error {
+	return s.hand(ctx, l, waiting{set: of, key: key, member: member})
+}
+
+// openSets says what runs together: events, the ends of claims, and looks at messages.
+func (s *Store) openSets() {
+	s.accepts = &set{func(t *tx, members []*waiting) error {
+		return t.acceptAll(membersOf[acceptance](members), s.settle)
+	}}
+	s.finishes = &set{func(t *tx, members []*waiting) error {
+		lost, err := t.finishAll(membersOf[messaging.Attempt](members))
+		return tellLost(members, lost, err)
+	}}
+	s.polls = &set{func(t *tx, members []*waiting) error {
+		lost, err := t.finishPolls(s, membersOf[messaging.Poll](members))
+		return tellLost(members, lost, err)
+	}}
+}
+
+// membersOf are what the callers of a set handed over.
+func membersOf[T any](members []*waiting) []*T {
+	all := make([]*T, len(members))
+	for i, w := range members {
+		all[i] = w.member.(*T)
+	}
+	return all
+}
+
+// tellLost leaves with each member what was found out about it.
+func tellLost(members []*waiting, lost []error, err error) error {
+	for i, w := range members {
+		w.err = lost[i]
+	}
+	return err
+}
+
+func (s *Store) hand(ctx context.Context, l lane, o waiting) error {
+	if s.commits == nil {
+		return ErrReadOnly
+	}
+	return s.commits.do(ctx, l, o)
+}
+
+// Stats is the state of the write queue. It is zero for a store that only reads.
+func (s *Store) Stats() Stats {
+	if s.commits == nil {
+		return Stats{}
+	}
+	return s.commits.stats()
+}
+
+// Present is a *GoneError while the data is not where it was opened, a *DamagedError once it was cut off or is malformed, and an *OutageError where LookAtServer found its server away.
+func (s *Store) Present() error {
+	if s.writer == nil {
+		return nil
+	}
+	if s.file == nil {
+		if away := s.away.Load(); away != nil {
+			return *away
+		}
+		return nil
+	}
+	return s.file.guard.check()
+}
+
+// pingEvery is how often a Ping writes at the most: anybody may ask the door whether it is ready.
+const pingEvery = time.Second
+
+// pingFor is how long a Ping waits: a load balancer that asks waits no longer.
+const pingFor = 2 * time.Second
+
+// Ping reports whether the data can be read and changed at present: it writes, because a commit without a change succeeds on
+// a full disk, too.
+func (s *Store) Ping(ctx context.Context) error {
+	if s.commits == nil {
+		return s.reads.PingContext(ctx)
+	}
+	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery && !s.commits.ended() {
+		return s.Present()
+	}
+	if s.commits.ended() {
+		return ErrClosed // its files may be gone by right
+	}
+	if err := s.Present(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingFor)
+	defer cancel()
+	err := s.write(ctx, laneIngest, func(t *tx) error { // as webhooks are, which is what is asked about
+		return t.put(setCountSQL, "keyed/checked", t.at)
+	})
+	if errors.Is(err, ErrOverloaded) {
+		return nil // others write
+	}
+	if now := time.Now(); err == nil {
+		s.pinged.Store(&now)
+	}
+	return err
+}
+
+// Close takes no more, waits until what was taken is on disk, moves the log into the
+// database, and gives the lock back. Closing twice is harmless.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		var errs []error
+		if s.commits != nil {
+			s.commits.close()
+		}
+		s.notices.close()
+		if s.writer != nil && s.writer.peers != nil {
+			s.writer.peers.close()
+		}
+		s.beat.end(s)
+		if s.reads.DB != nil {
+			errs = append(errs, s.reads.Close()) // first: a reader would hold the checkpoint up
+		}
+		if s.quick != nil {
+			errs = append(errs, s.quick.Close())
+		}
+		if s.writer != nil {
+			errs = append(errs, s.writer.engine.close())
+		}
+		for _, w := range s.more {
+			errs = append(errs, w.engine.close())
+		}
+		errs = append(errs, s.calls.close())
+		if s.file != nil {
+			errs = append(errs, s.file.close())
+		}
+		if s.folder != nil {
+			errs = append(errs, s.folder.release())
+		}
+		s.closed = errors.Join(errs...)
+	})
+	return s.closed
+}

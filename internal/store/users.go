@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// A User is somebody who signs in to the console.
+type User struct {
+	Name       string // that no other has
+	Role       string
+	Password   string // hashed; "" until it is chosen, and where something else says who it is
+	Source     string // what says who it is; "" for a password here
+	Subject    string // of the user at the source, hashed
+	Setup      [sha256.Size]byte
+	SetupUntil time.Time // until when the link of Setup works; zero for none
+	CreatedAt  time.Time
+	CreatedBy  string
+	DisabledAt time.Time // zero while the user may sign in
+	SignedInAt time.Time
+}
+
+// Able reports whether the user could sign in.
+func (u *User) Able() bool { return u.DisabledAt.IsZero() && (u.Password != "" || u.Source != "") }
+
+// Errors of users.
+var (
+	ErrUserName  = errors.New("there is a user of that name")
+	ErrUsersFull = errors.New("there are as many users as there may be")
+	// ErrLastAdmin means that nobody who can sign in would have the role that rules users.
+	ErrLastAdmin = errors.New("nobody else who can sign in is an admin")
+)
+
+// userChanges is what is locked while users change, so that two processes do not take the last admin away together.
+var userChanges = keyHash("users of the console")
+
+const (
+	userColumns  = `name, role, password, source, subject, setup, setup_until, created_at, created_by, disabled_at, signed_in_at`
+	userColumns0 = 11
+)
+
+// unwritten is a hash that was never one of anything.
+var unwritten [sha256.Size]byte
+
+func scanUser(r *row) (User, error) {
+	u := User{Name: r.text(), Role: r.text(), Password: r.text(), Source: r.text(), Subject: r.text()}
+	setup := r.text()
+	u.SetupUntil, u.CreatedAt, u.CreatedBy, u.DisabledAt, u.SignedInAt = r.time(), r.time(), r.text(), r.time(), r.time()
+	if setup != "" {
+		hash, err := hex.DecodeString(setup)
+		if err != nil || len(hash) != len(u.Setup) {
+			return u, fmt.Errorf("user %s: the hash of the setup link cannot be read", u.Name)
+		}
+		copy(u.Setup[:], hash)
+	}
+	return u, r.err
+}
+
+func (u *User) row() []any {
+	setup := ""
+	if u.Setup != unwritten {
+		setup = hex.EncodeToString(u.Setup[:])
+	}
+	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, micro(u.SetupUntil), micro(u.CreatedAt), u.CreatedBy, micro(u.DisabledAt), micro(u.SignedInAt)}
+}
+
+// user reads one inside a change; messaging.ErrNotFound for none.
+func (t *tx) user(by *statement, arg string) (u User, err error) {
+	found := false
+	err = t.query(by, func(r *row) (err error) {
+		found = true
+		u, err = scanUser(r)
+		return err
+	}, arg)
+	if err == nil && !found {
+		err = messaging.ErrNotFound
+	}
+	return u, err
+}
+
+var (
+	usersSQL   = statementOf(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
+	addUserSQL = statementOf(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
+)
+
+// AddUser keeps a new user, up to most of them. Errors: ErrUserName, ErrUsersFull.
+func (s *Store) AddUser(ctx context.Context, u User, most int) error {
+	err := s.write(ctx, laneWork, func(t *tx) error {
+		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
+			return err
+		}
+		all := 0
+		taken := false
+		err := t.query(usersSQL, func(r *row) error {
+			one, err := scanUser(r)
+			all++
+			taken = taken || one.Name == u.Name
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case taken:
+			return ErrUserName
+		case all >= most:
+			return ErrUsersFull
+		}
+		return t.put(addUserSQL, u.row()...)
+	})
+	return wrap(err, "add a user")
+}
+
+// Users are all users, by name.
+func (s *Store) Users(ctx context.Context) ([]User, error) {
+	all, err := list(ctx, s, `SELECT `+userColumns+` FROM users ORDER BY name`, nil, scanUser)
+	return all, wrap(err, "users")
+}
+
+// User is the user of a name; messaging.ErrNotFound for none.
+func (s *Store) User(ctx context.Context, name string) (User, error) {
+	all, err := list(ctx, s, `SELECT `+userColumns+` FROM users WHERE name = ?1`, []any{name}, scanUser)
+	switch {
+	case err != nil:
+		return User{}, wrap(err, "user %s", name)
+	case len(all) == 0:
+		return User{}, fmt.Errorf("user %s: %w", name, messaging.ErrNotFound)
+	default:
+		return all[0], nil
+	}
+}
+
+// A UserChange is what becomes of a user.
+type UserChange struct {
+	// Do changes the user as it is at that moment, or says why not. It runs inside the commit, perhaps twice, so it must be a quick pure function.
+	Do     func(*User) error
+	Remove bool // in place of Do
+	// AnyAdmin lets the last admin who can sign in go.
+	AnyAdmin bool
+	// EndSessions ends those of the user, but for the one in But.
+	EndSessions bool
+	But         [sha256.Size]byte
+	Admin       string // the role that rules users
+}
+
+var (
+	userSQL          = statementOf(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
+	setUserSQL       = statementOf(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11 WHERE name = ?1`)
+	dropUserSQL      = statementOf(`DELETE FROM users WHERE name = ?1`)
+	endSessionsOfSQL = statementOf(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
+)
+
+// ChangeUser changes a user, and gives the one that is there now; of one that was removed, as it was. Errors: messaging.ErrNotFound, ErrLastAdmin, those of Do.
+func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u User, err error) {
+	err = s.write(ctx, laneWork, func(t *tx) error {
+		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
+			return err
+		}
+		u, err = t.user(userSQL, name)
+		if err != nil {
+			return err
+		}
+		ruled := u.Role == c.Admin && u.Able()
+		if c.Remove {
+			err = t.put(dropUserSQL, name)
+		} else if err = c.Do(&u); err == nil {
+			err = t.put(setUserSQL, u.row()...)
+		}
+		if err == nil && ruled && !c.AnyAdmin && (c.Remove || u.Role != c.Admin || !u.Able()) {
+			others := 0
+			err = t.query(usersSQL, func(r *row) error {
+				one, err := scanUser(r)
+				if one.Name != name && one.Role == c.Admin && one.Able() {
+					others++
+				}
+				return err
+			})
+			if err == nil && others == 0 {
+				err = ErrLastAdmin
+			}
+		}
+		if err == nil && (c.EndSessions || c.Remove) {
+			err = t.put(endSessionsOfSQL, name, hex.EncodeToString(c.But[:]))
+		}
+		return err
+	})
+	return u, wrap(err, "change user %s", name)
+}

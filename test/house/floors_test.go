@@ -1,0 +1,106 @@
+// Package house_test holds the house to its plan: which folder may import which, and who opens files.
+package house_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// floors is the house: a room may import rooms on lower floors only. docs/internals/architecture.md
+// draws it. What it does not name and lies under internal/ stands on the ground floor, and knows nothing of messages.
+var floors = map[string]int{
+	"cmd/nudgewire": 7, "test/torture": 7, "test/bench": 7, "test/check": 7, "test/browser": 7,
+	"internal/app":    6,
+	"internal/config": 5, "internal/metrics": 5, "internal/console": 5,
+	"internal/server":          4,
+	"internal/delivery/sender": 3, "internal/delivery/tracker": 3, "internal/delivery/enricher": 3, "scheduler": 3, "internal/alerts": 3, "internal/outbox": 3, "internal/sandbox": 3, "internal/backup": 3,
+	"internal/triggers": 2, "internal/store": 2, "connectors": 2,
+	"internal/expressions": 1, "internal/duerules": 1, "internal/store/keyindex": 1,
+	"internal/messaging": 0, "apiclient": 0, "examples": 0, "test/testserver": 0,
+}
+
+const (
+	module = "github.com/nudgewire/nudgewire"
+	nouns  = module + "/internal/messaging"
+)
+
+func floorOf(t *testing.T, path string) int {
+	t.Helper()
+	room := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+	floor, known := floors[room]
+	if !known && !strings.HasPrefix(room, "internal/") {
+		t.Fatalf("package %s has no floor: give it one here and in docs/internals/architecture.md", path)
+	}
+	return floor
+}
+
+type room struct{ path, imports string }
+
+// crossings lists the imports that do not lead downwards.
+func crossings(t *testing.T, packages map[string][]string) []room {
+	t.Helper()
+	var bad []room
+	for path, imports := range packages {
+		for _, imp := range imports {
+			if imp != module && !strings.HasPrefix(imp, module+"/") {
+				continue
+			}
+			from, to := floorOf(t, path), floorOf(t, imp)
+			ground := from == 0 && to == 0 && strings.Contains(imp, "/internal/") && imp != nouns
+			if to >= from && !ground {
+				bad = append(bad, room{path, imp})
+			}
+		}
+	}
+	return bad
+}
+
+func inRoot(c *exec.Cmd) *exec.Cmd {
+	c.Dir = "../.."
+	return c
+}
+
+func TestImportsPointDown(t *testing.T) {
+	out, err := inRoot(exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...")).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := map[string][]string{}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("read go list: %v", err)
+		}
+		packages[p.ImportPath] = p.Imports
+	}
+	if len(packages) < 10 {
+		t.Fatalf("go list named only %d packages", len(packages))
+	}
+	for _, bad := range crossings(t, packages) {
+		t.Errorf("%s imports %s, which is not on a lower floor", bad.path, bad.imports)
+	}
+}
+
+func TestTheFloorTestSeesACrossing(t *testing.T) {
+	up := map[string][]string{module + "/internal/store": {module + "/internal/server"}}
+	if len(crossings(t, up)) != 1 {
+		t.Error("store importing server was not seen")
+	}
+	neighbour := map[string][]string{module + "/internal/store": {module + "/internal/triggers"}}
+	if len(crossings(t, neighbour)) != 1 {
+		t.Error("store importing triggers was not seen")
+	}
+	down := map[string][]string{module + "/internal/server": {module + "/internal/store", nouns, "net/http"}}
+	if n := len(crossings(t, down)); n != 0 {
+		t.Errorf("imports that point down were called %d crossings", n)
+	}
+}

@@ -1,0 +1,34 @@
+package suite
+
+import (
+	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+func (s suite) configs(t *testing.T) {
+	l := s.open(t)
+	for _, text := range []string{"api: {}", "api: {rate: 20/s}"} {
+		l.must(l.SaveConfig(l.ctx, "v1", text, noon))
+		var got []string
+		err := l.Configs(l.ctx, func(version, text string) bool { got = append(got, version, text); return false })
+		l.must(err)
+		same(t, "configs", []string{"v1", text}, got)
+	}
+	t.Run("years of retention remove none, since what is open names one for as long as it is open", func(t *testing.T) {
+		l := s.open(t)
+		d := l.message(l.enqueue("1"))
+		r := l.handedOver("1", 1)
+		for _, version := range []string{d.Config, r.Config, "unused"} {
+			l.must(l.SaveConfig(l.ctx, version, "api: {}", noon))
+		}
+		l.mustSet(r, messaging.RunPaused)
+		l.retain(4000)
+		same(t, "what waits", messaging.StateWaiting, l.message(d.ID).State)
+		for _, version := range []string{d.Config, r.Config, "unused"} {
+			if text, err := l.Config(l.ctx, version); err != nil || text != "api: {}" {
+				t.Errorf("config %q: %q, %v", version, text, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package suite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// errorTexts is what the service said about messages that it did not send.
+func (s suite) errorTexts(t *testing.T) {
+	at := noon.Add(2 * time.Hour)
+	t.Run("texts that differ by numbers are one, the newest first", func(t *testing.T) {
+		l := s.open(t)
+		l.at(at)
+		for i := range 3 {
+			l.refused(l.claimed(fmt.Sprint(i)), messaging.StateRejected, "", fmt.Sprintf("flow  token x%d9 for +4477****%d expired", i, 10+i), at)
+		}
+		l.at(at.Add(time.Hour))
+		d := l.claimed("4")
+		l.refused(d, messaging.StateAccepted, "", "", at)
+		l.says(d.ID, messaging.StatusFailed, "", "error 131049: no", at)
+		e := l.claimed("5")
+		l.refused(e, messaging.StateWaiting, messaging.ErrorRecipientLimit, "error 131050: no", at)
+		got, err := l.ErrorTexts(l.ctx, time.Time{}, 0)
+		l.must(err)
+		want := []store.ErrorText{
+			{Text: "error 131049: no", Sample: "error 131049: no", Failed: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Message: d.ID},
+			{Text: "error 131050: no", Sample: "error 131050: no", Rejected: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Message: e.ID},
+			{Text: "flow token # for +# expired", Sample: "flow  token x29 for +4477****12 expired", Rejected: 3, First: at, Last: at, Message: 3},
+		}
+		same(t, "texts", want, got)
+		for class, want := range map[string][]messaging.MessageID{"recipient_limit": {e.ID}, "unknown": {d.ID, 3, 2, 1}, "template": nil} {
+			rows, err := l.Messages(l.ctx, store.MessageFilter{Class: class})
+			l.must(err)
+			var ids []messaging.MessageID
+			for i := range rows {
+				ids = append(ids, rows[i].ID)
+			}
+			same(t, "of the class "+class, want, ids)
+		}
+		got, err = l.ErrorTexts(l.ctx, at.Add(time.Minute), 1)
+		if err != nil || len(got) != 1 {
+			t.Errorf("since a while, at most one: %v, %v", got, err)
+		}
+		story, err := l.MessageStory(l.ctx, e.ID)
+		if err != nil || len(story.Attempts) != 1 || story.Attempts[0].Class != messaging.ErrorRecipientLimit || story.Attempts[0].Words != "error 131050: no" {
+			t.Errorf("the attempt: %+v, %v", story.Attempts, err)
+		}
+		if story, err = l.MessageStory(l.ctx, d.ID); err != nil || story.Status == "" || story.ErrorClass != "" {
+			t.Errorf("the message: %+v, %v", story.Message, err)
+		}
+	})
+	t.Run("no code that was sent stays in a text", func(t *testing.T) {
+		l := s.open(t)
+		d := l.claimed("1", func(p *messaging.Plan) { p.Proposals[0].Message.Send.Forget = true })
+		l.refused(d, messaging.StateAccepted, "", "", at)
+		l.says(d.ID, messaging.StatusFailed, "", "your code is 734912, but nobody is there", at)
+		got, err := l.ErrorTexts(l.ctx, time.Time{}, 0)
+		if err != nil || len(got) != 1 || got[0].Sample != "your code is #, but nobody is there" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}

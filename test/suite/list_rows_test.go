@@ -1,0 +1,294 @@
+package suite
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+func (s suite) listRows(t *testing.T) {
+	t.Run("are stored while their run is built, by whoever builds it", func(t *testing.T) { s.rowsStored(t) })
+	t.Run("a part goes only as it was cut", func(t *testing.T) { s.cutAnew(t) })
+	t.Run("what finds no place is a part of its own", func(t *testing.T) { s.leftOfPart(t) })
+	t.Run("are found by their phone", func(t *testing.T) { s.rowsFound(t) })
+	t.Run("have the state of their newest part", func(t *testing.T) { s.rowStates(t) })
+	t.Run("go with age", func(t *testing.T) { s.rowsAge(t) })
+	t.Run("are forgotten", func(t *testing.T) { s.rowsForgotten(t) })
+}
+
+// numbersOf are the numbers of the rows of a list in some ranges.
+func (l *ledger) numbersOf(id messaging.RunID, in ...messaging.RowRange) (out []int64) {
+	l.t.Helper()
+	err := l.ListRows(l.ctx, id, in, func(row *messaging.ListRow) error { out = append(out, row.Number); return nil })
+	l.must(err)
+	return out
+}
+
+func (s suite) rowsStored(t *testing.T) {
+	l := s.open(t)
+	r := l.mustStart(aRun("winback", "1"))
+	rows := []messaging.ListRow{
+		{Number: 1, Position: messaging.Position{Row: 2, File: "a.csv"}, Phone: "447700900101", Given: "07700900101", Cells: []string{"", `say "hi" <b>`, "Zoë\u2028"}},
+		{Number: -1, Position: messaging.Position{Row: 3, File: "a.csv"}, Given: "12", Reason: "the phone is too short for GB"},
+	}
+	moved(t, "before it is built", l.AddRows(l.ctx, owner, r.ID, rows))
+	r.State, r.Owner, r.LeaseEnd = messaging.RunBuilding, owner, noon.Add(time.Hour)
+	l.must(l.SetRun(l.ctx, "", r, messaging.RunPlanned))
+	moved(t, "another's", l.AddRows(l.ctx, "other", r.ID, rows))
+	l.must(l.AddRows(l.ctx, owner, r.ID, rows))
+	var got []messaging.ListRow
+	keep := func(row *messaging.ListRow) error { got = append(got, *row); return nil }
+	l.must(l.ListRows(l.ctx, r.ID, messaging.RowRanges{{First: 1, Last: 9}}, keep))
+	l.must(l.ExcludedRows(l.ctx, r.ID, keep))
+	rows[0].Run, rows[1].Run = r.ID, r.ID
+	same(t, "rows", rows, got)
+	if err := l.DropRows(l.ctx, "other", r.ID, true); err != nil || len(l.numbersOf(r.ID, messaging.RowRange{First: 1, Last: 9})) != 1 {
+		t.Errorf("another removes them: %v", err)
+	}
+	l.must(l.DropRows(l.ctx, owner, r.ID, false))
+	got = nil
+	if err := l.ExcludedRows(l.ctx, r.ID, keep); err != nil || len(got) != 1 || len(l.numbersOf(r.ID, messaging.RowRange{First: 1, Last: 9})) != 0 {
+		t.Errorf("excluded are left %v, %v", got, err)
+	}
+	built := l.listed("2", []messaging.Phone{"447700900101"})
+	if err := l.DropRows(l.ctx, owner, built.ID, true); err != nil || len(l.numbersOf(built.ID, messaging.RowRange{First: 1, Last: 9})) != 1 {
+		t.Errorf("those of a run that was built are gone: %v", err)
+	}
+}
+
+func (s suite) cutAnew(t *testing.T) {
+	const on, off = messaging.Phone("447700900101"), messaging.Phone("447700900999")
+	for name, one := range map[string]struct {
+		meets   func(l *ledger) error
+		claimed bool
+	}{
+		"nothing": {func(*ledger) error { return nil }, true},
+		"somebody on it is blocked": {func(l *ledger) error {
+			_, err := l.Block(l.ctx, []store.Block{{Phone: on, Source: "by hand"}})
+			return err
+		}, false},
+		"somebody else is blocked": {func(l *ledger) error {
+			_, err := l.Block(l.ctx, []store.Block{{Phone: off, Source: "by hand"}})
+			return err
+		}, true},
+		"somebody is forgotten": {func(l *ledger) error { return l.Forget(l.ctx, []messaging.Phone{on}, "by hand") }, false},
+		"another run's file leaves": {func(l *ledger) error {
+			_, err := l.claim(l.listed("2", []messaging.Phone{on}).ID, 1, time.Now())
+			return err
+		}, false},
+		"the account has room for nobody": {nil, false},
+		"its caller wants it no more":     {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := s.open(t)
+			r := l.listed("1", []messaging.Phone{on, "447700900102"})
+			c := l.cut(r.ID, 1, noon)
+			switch {
+			case one.meets != nil:
+				if err := one.meets(l); err != nil {
+					t.Fatal(err)
+				}
+			case name == "its caller wants it no more":
+				c.Still = func() bool { return false }
+			default:
+				c.Room = &messaging.RoomQuestion{Now: noon, Per: time.Hour, Most: 1, Least: 1, Phones: []messaging.Phone{on, "447700900102"}}
+			}
+			p, claimed, err := l.ClaimPart(l.ctx, c)
+			if err != nil || claimed != one.claimed || claimed != (p.State == messaging.PartUploading) {
+				t.Fatalf("claimed %v: %+v, %v", claimed, p, err)
+			}
+			p.Ranges = c.Part.Ranges // of one that was not claimed they are as they were
+			same(t, "part", p, l.part(r.ID, 1))
+		})
+	}
+}
+
+func (s suite) leftOfPart(t *testing.T) {
+	l := s.open(t)
+	r := l.listed("1", []messaging.Phone{"447700900101", "447700900102", "447700900103", "447700900104", "447700900105"})
+	c := l.cut(r.ID, 1, noon)
+	c.Part.Ranges, c.Left = messaging.RowRanges{{First: 1, Last: 1}, {First: 3, Last: 4}}, messaging.RowRanges{{First: 5, Last: 5}}
+	c.Tally.Kept = 4
+	l.must(l.NoteRows(l.ctx, r.ID, []messaging.RowNote{{Number: 2, Reason: "the contact is blocked"}, {Number: 5, Until: noon.Add(time.Hour)}}))
+	p, claimed, err := l.ClaimPart(l.ctx, c)
+	if err != nil || !claimed || p.Rows != 3 || p.Attempt != 1 || p.SHA256 != "abc" || l.run(r.ID).Tally.Kept != 4 {
+		t.Fatalf("claimed %v: %+v, %v", claimed, p, err)
+	}
+	rest := l.part(r.ID, 2)
+	same(t, "rest", messaging.Part{RunID: r.ID, Number: 2, List: r.ID, Ranges: c.Left, Rows: 1, State: messaging.PartWaiting, UpdatedAt: noon}, rest)
+	var left []int64
+	l.must(l.LeftOutRows(l.ctx, r.ID, func(row *messaging.ListRow) error { left = append(left, row.Number); return nil }))
+	same(t, "left out", []int64{2}, left)
+	// Nobody on the rest may go now, then nobody ever.
+	rest.RetryAt, rest.Reason, rest.UpdatedAt = noon.Add(time.Hour), "over its limit", noon
+	l.must(l.ReplacePart(l.ctx, owner, l.run(r.ID), rest))
+	same(t, "put off", rest, l.part(r.ID, 2))
+	rest.State, rest.RetryAt, rest.Reason, rest.Ranges, rest.Rows = messaging.PartExcluded, time.Time{}, "nobody is left", nil, 0
+	l.must(l.ReplacePart(l.ctx, owner, l.run(r.ID), rest))
+	same(t, "excluded", rest, l.part(r.ID, 2))
+	moved(t, "once more", l.ReplacePart(l.ctx, owner, l.run(r.ID), rest))
+	again, err := l.PartsOfList(l.ctx, r.ID)
+	if err != nil || len(again) != 2 {
+		t.Errorf("%d parts, %v", len(again), err)
+	}
+}
+
+func (s suite) rowsFound(t *testing.T) {
+	l := s.open(t)
+	r := l.listed("1", []messaging.Phone{"447700900101", "447700900102"}, []messaging.Phone{"447700900101"})
+	if _, err := l.claim(r.ID, 2, noon); err != nil {
+		t.Fatal(err)
+	}
+	found, err := l.ListRowsOf(l.ctx, "447700900101", "", 50)
+	if err != nil || len(found) != 2 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if a, b := found[1], found[0]; a.Number != 1 || a.Part.Number != 1 || a.Part.State != messaging.PartWaiting || b.Number != 3 || b.Part.State != messaging.PartUploading || b.Of.ID != r.ID {
+		t.Errorf("%+v", found)
+	}
+	if at, err := l.RowPlace(l.ctx, r.ID, 2); err != nil || at != (messaging.Position{Row: 3, File: "list.csv"}) {
+		t.Errorf("row 2 stands in %+v, %v", at, err)
+	}
+}
+
+// rowStates asks v_rows, as an analyst does.
+func (s suite) rowStates(t *testing.T) {
+	l := s.open(t)
+	db := l.rawSQL()
+	r := l.listed("1", []messaging.Phone{"447700900101"}, []messaging.Phone{"447700900102", "447700900103", "447700900104"})
+	states := func(what, want string) {
+		t.Helper()
+		same(t, what, "run | number | state | part_run | part | message\n"+want, table(t, db, `select run, number, state, part_run, part, message from v_rows order by run, number`))
+	}
+	states("before", "1 | 1 | waiting | 1 | 1 |\n1 | 2 | waiting | 1 | 2 |\n1 | 3 | waiting | 1 | 2 |\n1 | 4 | waiting | 1 | 2 |\n")
+
+	first, err := l.claim(r.ID, 1, noon)
+	l.must(err)
+	l.must(l.NoteRows(l.ctx, r.ID, []messaging.RowNote{{Number: 3, Reason: "the contact is blocked"}}))
+	c := l.cut(r.ID, 2, noon)
+	c.Part.Ranges, c.Left = messaging.RowRanges{{First: 2, Last: 2}}, messaging.RowRanges{{First: 4, Last: 4}}
+	second, claimed, err := l.ClaimPart(l.ctx, c)
+	if err != nil || !claimed {
+		t.Fatalf("claimed %v, %v", claimed, err)
+	}
+	states("while they leave", "1 | 1 | uploading | 1 | 1 |\n1 | 2 | uploading | 1 | 2 |\n1 | 3 | excluded |  |  |\n1 | 4 | waiting | 1 | 3 |\n")
+
+	// A rename of the job while they leave: the rows stay those of their run, which has the new name.
+	l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "winback", Name: "weekly"}}))
+	states("of a job that was renamed", "1 | 1 | uploading | 1 | 1 |\n1 | 2 | uploading | 1 | 2 |\n1 | 3 | excluded |  |  |\n1 | 4 | waiting | 1 | 3 |\n")
+	same(t, "its name", "job | n\nweekly | 4\n", table(t, db, `select r.job, count(*) as n from v_rows w join v_runs r on r.id = w.run group by 1`))
+
+	l.endPart(first, messaging.PartAccepted)
+	l.endPart(second, messaging.PartRejected)
+	l.mustSet(l.run(r.ID), messaging.RunCancelled)
+	again := aRun("winback", "retry 1 of run 1")
+	again.State, again.RetryOf, again.Owner, again.LeaseEnd = messaging.RunUploading, r.ID, owner, noon.Add(time.Hour)
+	id, _, err := l.StartRunOf(l.ctx, again, []messaging.Part{{Number: 1, List: r.ID, Ranges: second.Ranges, Rows: 1, State: messaging.PartWaiting, UpdatedAt: noon}})
+	l.must(err)
+	states("of a retry", "1 | 1 | accepted | 1 | 1 |\n1 | 2 | waiting | 2 | 1 |\n1 | 3 | excluded |  |  |\n1 | 4 | cancelled | 1 | 3 |\n")
+	if _, err := l.claim(id, 1, noon); err != nil {
+		t.Fatal(err)
+	}
+	states("of a retry that leaves", "1 | 1 | accepted | 1 | 1 |\n1 | 2 | uploading | 2 | 1 |\n1 | 3 | excluded |  |  |\n1 | 4 | cancelled | 1 | 3 |\n")
+
+	if found, err := l.ListRowsOf(l.ctx, "447700900102", "", 50); err != nil || len(found) != 1 || found[0].Run != r.ID || found[0].Of.ID != id || found[0].Part.State != messaging.PartUploading {
+		t.Errorf("a row of both: %+v, %v", found, err)
+	}
+
+	t.Run("or of their message", func(t *testing.T) {
+		l := s.open(t)
+		r := l.mustStart(aRun("winback", "1"))
+		r.Owner, r.LeaseEnd, r.State = owner, noon.Add(time.Hour), messaging.RunBuilding
+		l.must(l.SetRun(l.ctx, "", r, messaging.RunPlanned))
+		l.must(l.AddRows(l.ctx, owner, r.ID, []messaging.ListRow{
+			{Number: 1, Phone: "447911100001"}, {Number: 2, Phone: "447911100002"}, {Number: 3, Phone: "447911100003"}, {Number: -1, Given: "12", Reason: "too short"},
+		}))
+		r = l.mustSet(r, messaging.RunUploading)
+		l.must(l.Enqueue(l.ctx, r.ID, 1, rowsOf(r.ID, 1, 2)))
+		l.mustFinish(l.mustClaim(noon, 1)[0], messaging.StateRejected)
+		l.mustSet(r, messaging.RunCancelled)
+		same(t, "rows", "number | state | message\n-1 | excluded |\n1 | rejected | 1\n2 | waiting | 2\n3 | cancelled |\n",
+			table(t, l.rawSQL(), `select number, state, message from v_rows order by number`))
+	})
+}
+
+func (s suite) rowsAge(t *testing.T) {
+	l := s.open(t)
+	r := l.listed("1", []messaging.Phone{"447700900101", "447700900102"})
+	p, err := l.claim(r.ID, 1, noon)
+	l.must(err)
+	p = l.endPart(p, messaging.PartInDoubt)
+	ended := l.run(r.ID)
+	ended.State, ended.Reason, ended.EndedAt, ended.Owner = messaging.RunPartial, "part 1 is in doubt", noon, ""
+	l.must(l.SetRun(l.ctx, "", ended, messaging.RunUploading))
+	keep := store.Retention{Lists: 30 * day, Phones: 180 * day}
+	retain := func(days int) (rows, cells int) {
+		t.Helper()
+		now := noon.Add(time.Duration(days) * day)
+		l.at(now)
+		if _, err := l.Retain(l.ctx, keep, now); err != nil {
+			t.Fatal(err)
+		}
+		err := l.ListRows(l.ctx, r.ID, messaging.RowRanges{{First: 1, Last: 9}}, func(row *messaging.ListRow) error {
+			rows, cells = rows+1, cells+len(row.Cells)
+			return nil
+		})
+		l.must(err)
+		return rows, cells
+	}
+	if rows, cells := retain(31); rows != 2 || cells != 2 {
+		t.Errorf("of a part in doubt are left %d rows with %d cells", rows, cells)
+	}
+	next := l.run(r.ID)
+	next.State, next.Reason = messaging.RunDone, ""
+	p.State, p.Reason, p.Resolved = messaging.PartAccepted, "by Ann", "by Ann"
+	l.must(l.ResolvePart(l.ctx, messaging.RunPartial, next, p))
+	if rows, cells := retain(31); rows != 2 || cells != 0 || l.run(r.ID).BlankedAt.IsZero() || l.part(r.ID, 1).SHA256 != "abc" {
+		t.Errorf("after its age are left %d rows with %d cells", rows, cells)
+	}
+	if got, err := l.FilesTo(l.ctx, []messaging.Phone{"447700900101"}, noon.Add(-time.Hour)); err != nil || len(got) != 1 {
+		t.Errorf("who was on the file is forgotten: %v, %v", got, err)
+	}
+	if rows, _ := retain(99); rows != 2 {
+		t.Errorf("%d rows are left while limits look back", rows)
+	}
+	keep.Rows = 120 * day
+	if rows, _ := retain(101); rows != 2 {
+		t.Errorf("%d rows are left while a rule looks back", rows)
+	}
+	keep.Phones = 110 * day
+	if rows, _ := retain(111); rows != 0 || l.part(r.ID, 1).Rows != 2 {
+		t.Errorf("%d rows are left", rows)
+	}
+}
+
+func (s suite) rowsForgotten(t *testing.T) {
+	const gone = messaging.Phone("447700900101")
+	l := s.open(t)
+	r := l.listed("1", []messaging.Phone{gone, "447700900102"}, []messaging.Phone{gone})
+	p, err := l.claim(r.ID, 1, noon)
+	l.must(err)
+	l.must(l.Forget(l.ctx, []messaging.Phone{gone}, "by hand"))
+	orders, err := l.Erasures(l.ctx)
+	l.must(err)
+	waits, err := l.Erase(l.ctx, orders)
+	if want := "a file of run 1 of winback, which is being sent"; err != nil || waits != want {
+		t.Fatalf("it waits for %q, %v", waits, err)
+	}
+	l.endPart(p, messaging.PartAccepted)
+	if waits, err := l.Erase(l.ctx, orders); err != nil || waits != "" {
+		t.Fatalf("it waits for %q, %v", waits, err)
+	}
+	if found, err := l.ListRowsOf(l.ctx, gone, "", 50); err != nil || len(found) != 0 {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	same(t, "rows", []int64{1, 2, 3}, l.numbersOf(r.ID, messaging.RowRange{First: 1, Last: 9}))
+	if p := l.part(r.ID, 1); p.SHA256 != "abc" || p.Rows != 2 {
+		t.Errorf("the part is %+v", p)
+	}
+	if room, err := l.Room(l.ctx, messaging.RoomQuestion{Now: noon.Add(time.Minute), Per: time.Hour, Most: 5, Least: 1}); err != nil || room.Contacts != 2 {
+		t.Errorf("the account reached %d, %v", room.Contacts, err)
+	}
+}
