@@ -24,7 +24,7 @@ func TestTortureOfThreeNodes(t *testing.T) {
 }
 
 // TestThreeNodesKilledEveryTwoSeconds kills one of three nodes every two seconds, ready or not, and starts the server of their database
-// anew in the middle. NUDGEWIRE_TORTURE_WEBHOOKS=20000 is the long round of docs/cluster.md: it goes on until so many were answered.
+// anew in the middle. NUDGEWIRE_TORTURE_WEBHOOKS=20000 is the long round of docs/scale.md: it goes on until so many were answered.
 func TestThreeNodesKilledEveryTwoSeconds(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	o := Options{For: 12 * time.Second, Seed: 4, Rate: 15, KillEvery: 2 * time.Second, Webhooks: 200}
