@@ -457,9 +457,13 @@ func TestNoPhoneLeavesWhole(t *testing.T) {
 	}
 }
 
-// The page tells of every name that a condition may have, and of no other, and after how long it is told.
+// The reference tells of every name that a condition may have, and of no other, and after how long it is told. The guide lists them.
 func TestThePageTellsOfEveryAlert(t *testing.T) {
-	page, err := os.ReadFile("../../docs/alerts.md")
+	page, err := os.ReadFile("../../docs/alert-names.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := os.ReadFile("../../docs/alerts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,6 +483,9 @@ func TestThePageTellsOfEveryAlert(t *testing.T) {
 			t.Errorf("%s: the page says %q after %q, want %q", code, map[bool]string{true: "it", false: "nothing"}[ok], got, wait)
 		}
 		delete(rows, string(code))
+		if !strings.Contains(string(guide), "`"+string(code)+"`") {
+			t.Errorf("docs/alerts.md does not list %s", code)
+		}
 	}
 	if len(rows) > 0 {
 		t.Errorf("the page tells of %v, which no alert is called", rows)
