@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -310,6 +311,43 @@ func TestTheREADMEIsShort(t *testing.T) {
 	}
 }
 
+// references are looked up and not read through: a page below docs/ that may be long, and begins with an index.
+var references = []string{
+	"alert-names.md", "api.md", "config.md", "connectors/own.md", "expressions.md", "glossary.md", "lists.md", "scale.md",
+}
+
+// beingShortened are guides that are still too long.
+var beingShortened = []string{"backup.md", "cluster.md", "consent.md", "console.md", "metrics.md", "retention.md"}
+
+// A guide is read by somebody who has a task: at most 1,500 words, as wc -w counts them.
+func TestGuidesAreShortAndReferencesHaveAnIndex(t *testing.T) {
+	const most = 1500
+	guides := 0
+	for _, page := range docPages(t) {
+		name, below := strings.CutPrefix(page, "../../docs/")
+		if !below || strings.HasPrefix(name, "decisions/") || strings.HasPrefix(name, "internals/") {
+			continue // of these the readers change the code
+		}
+		text := string(mustRead(t, page))
+		switch n := len(strings.Fields(text)); {
+		case slices.Contains(references, name):
+			first, _, _ := strings.Cut(text, "\n## ")
+			for _, m := range regexp.MustCompile(`(?m)^## +(.*)$`).FindAllStringSubmatch(text, -1) {
+				if !strings.Contains(first, "](#"+headingID(m[1])+")") {
+					t.Errorf("%s: the index at its beginning has no link to %q", name, m[1])
+				}
+			}
+		case n > most && !slices.Contains(beingShortened, name):
+			t.Errorf("%s has %d words; the most of a guide is %d", name, n, most)
+		default:
+			guides++
+		}
+	}
+	if guides < 20 {
+		t.Errorf("only %d guides were found: does this test still read the pages?", guides)
+	}
+}
+
 // Links of pages lead to files, and to headings that are there; files that a page names are there, too.
 func TestLinksOfPages(t *testing.T) {
 	for _, page := range docPages(t) {
@@ -381,12 +419,16 @@ func TestThreatsNameTheirTests(t *testing.T) {
 
 func hasHeading(page, anchor string) bool {
 	for _, m := range aHead.FindAllStringSubmatch(page, -1) {
-		id := strings.ReplaceAll(notID.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
-		if id == anchor {
+		if headingID(m[1]) == anchor {
 			return true
 		}
 	}
 	return false
+}
+
+// headingID is what a link calls a heading.
+func headingID(heading string) string {
+	return strings.ReplaceAll(notID.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
 // A cart's reminder that people begin with ends by an order of this cart and by any order of the same person.

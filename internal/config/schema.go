@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -30,13 +31,24 @@ func schemaOf(v any, id, title string) []byte {
 	return append(out, '\n')
 }
 
-// Reference is docs/config.md: every key with its meaning and default, and the friendly types.
+// Reference is docs/config.md: an index, the friendly types, and every key with its meaning and default, a table a section.
 func Reference() []byte {
-	var b strings.Builder
-	b.WriteString(referenceHead)
-	b.WriteString(aPage.ReplaceAllString(yamlpos.Reference(file{}), "[$0]($1)"))
-	return []byte(b.String())
+	rows := strings.SplitAfter(aPage.ReplaceAllString(yamlpos.Reference(file{}), "[$0]($1)"), "\n")
+	head := strings.Join(rows[:2], "")
+	var index []string
+	var tables strings.Builder
+	for _, row := range rows[2:] {
+		if m := aSection.FindStringSubmatch(row); m != nil {
+			index = append(index, "["+m[1]+"](#"+m[1]+")")
+			tables.WriteString("\n## " + m[1] + "\n\n" + head)
+		}
+		tables.WriteString(row)
+	}
+	return []byte(fmt.Sprintf(referenceHead, strings.Join(index, ", ")) + tables.String())
 }
+
+// aSection is the row of a key at the top of the file.
+var aSection = regexp.MustCompile("^\\| `([a-z_]+)` ")
 
 // aPage is a page of docs/ that is named; the reference stands beside it.
 var aPage = regexp.MustCompile(`docs/([\w-]+\.md)`)
@@ -45,6 +57,8 @@ const referenceHead = `# config.yaml: every key
 
 Made by ` + "`nudgewire schema --docs`" + ` from the program itself; do not edit. The annotated
 [config.yaml](../config.yaml) shows the keys in use, ` + "`nudgewire check`" + ` says what is wrong with yours.
+
+[How values are written](#how-values-are-written), and the sections: %s.
 
 ## How values are written
 
@@ -61,7 +75,4 @@ Made by ` + "`nudgewire schema --docs`" + ` from the program itself; do not edit
 
 Text is kept as it is written: ` + "`0123`, `+4479` and `1.10`" + ` need no quotes. Anchors, aliases and ` + "`<<`" + ` work.
 A file is one document of at most 1 MB.
-
-## Keys
-
 `
