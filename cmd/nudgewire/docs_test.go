@@ -316,9 +316,6 @@ var references = []string{
 	"alert-names.md", "api.md", "config.md", "connectors/own.md", "expressions.md", "glossary.md", "lists.md", "scale.md",
 }
 
-// beingShortened are guides that are still too long.
-var beingShortened = []string{"backup.md", "console.md"}
-
 // A guide is read by somebody who has a task: at most 1,500 words, as wc -w counts them.
 func TestGuidesAreShortAndReferencesHaveAnIndex(t *testing.T) {
 	const most = 1500
@@ -337,7 +334,7 @@ func TestGuidesAreShortAndReferencesHaveAnIndex(t *testing.T) {
 					t.Errorf("%s: the index at its beginning has no link to %q", name, m[1])
 				}
 			}
-		case n > most && !slices.Contains(beingShortened, name):
+		case n > most:
 			t.Errorf("%s has %d words; the most of a guide is %d", name, n, most)
 		default:
 			guides++
