@@ -64,8 +64,8 @@ func TestPresetsCanBringAPhone(t *testing.T) {
 					continue kinds
 				}
 			}
-			if cure := con.NoPhone(kind); cure != "" {
-				t.Errorf("%s.%s never has a phone: %s", name, kind, cure)
+			if hint := con.NoPhone(kind); hint != "" {
+				t.Errorf("%s.%s never has a phone: %s", name, kind, hint)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ type Firing struct {
 
 const slotLayout = "2006-01-02 15:04"
 
-// A wordError is a text that cannot be used, and the cure.
+// A wordError is a text that cannot be used, and the hint.
 type wordError struct{ msg, hint string }
 
 func (e *wordError) Error() string { return e.msg }
@@ -41,7 +41,7 @@ func (e *wordError) Error() string { return e.msg }
 // Hint is what to do about it.
 func (e *wordError) Hint() string { return e.hint }
 
-// words are an error and its cure, where it has one.
+// words are an error and its hint, where it has one.
 func words(err error) (msg, hint string) {
 	if w, ok := errors.AsType[interface {
 		error

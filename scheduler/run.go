@@ -115,7 +115,7 @@ func (w *working) fail(ctx context.Context, err error) error {
 	return w.change(ctx, messaging.RunFailed, failure(err), nil)
 }
 
-// failure is why a list cannot be read, with the cure.
+// failure is why a list cannot be read, with the hint.
 func failure(err error) string {
 	msg, hint := words(err)
 	if wrapped := err.Error(); strings.Contains(wrapped, msg) && len(wrapped) > len(msg) {

@@ -10,7 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
+const twoHints = "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
 
 // A list in two encodings ends its run before anything leaves, wherever the second one begins.
 func TestNothingOfAListInTwoEncodingsIsUploaded(t *testing.T) {
@@ -20,7 +20,7 @@ func TestNothingOfAListInTwoEncodingsIsUploaded(t *testing.T) {
 	d.service.answer = func(int) error { return &apiclient.CallError{Outcome: apiclient.Rejected} }
 	fireDue(t, d)
 	r := d.the(t)
-	want := path + `: two encodings in one list: row 30003 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë"; ` + twoCures
+	want := path + `: two encodings in one list: row 30003 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë"; ` + twoHints
 	if r.State != messaging.RunFailed || r.Reason != want || len(d.service.uploads()) != 0 {
 		t.Errorf("%s %q after %d uploads", r.State, r.Reason, len(d.service.uploads()))
 	}

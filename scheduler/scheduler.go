@@ -407,15 +407,15 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 	}
 	if len(open) > 0 {
 		last := open[len(open)-1]
-		cure := "wait for it"
+		hint := "wait for it"
 		switch last.State {
 		case messaging.RunAwaiting:
-			cure = fmt.Sprintf("let it send: nudgewire jobs approve %d", last.ID)
+			hint = fmt.Sprintf("let it send: nudgewire jobs approve %d", last.ID)
 		case messaging.RunPaused:
-			cure = fmt.Sprintf("let it go on: nudgewire jobs resume %d", last.ID)
+			hint = fmt.Sprintf("let it go on: nudgewire jobs resume %d", last.ID)
 		}
 		return 0, &wordError{
-			fmt.Sprintf("run %d of %s is still %s", last.ID, last.Slot, last.State.Words()), fmt.Sprintf("%s; or end it: nudgewire jobs cancel %d", cure, last.ID),
+			fmt.Sprintf("run %d of %s is still %s", last.ID, last.Slot, last.State.Words()), fmt.Sprintf("%s; or end it: nudgewire jobs cancel %d", hint, last.ID),
 		}
 	}
 	slot := now.In(job.zone).Format(time.DateTime) + " by hand"

@@ -91,8 +91,8 @@ func (c *cli) printAlerts(v *alerts.View) {
 		}
 		lasting++
 		c.say("%s  since %s, for %s: %s\n", c.paint(c.out, "31", string(a.Code)), c.clock(a.Since), server.ForText(now.Sub(a.Since)), a.Words)
-		if a.Cure != "" {
-			c.say("  what to do: %s\n", a.Cure)
+		if a.Hint != "" {
+			c.say("  what to do: %s\n", a.Hint)
 		}
 		told := "told"
 		if a.Waiting {

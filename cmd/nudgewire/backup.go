@@ -133,10 +133,10 @@ func (c *cli) showProgress() (show func(doing string, done, all int64), wipe fun
 // failBackup gives the errors of backups their exit statuses.
 func (c *cli) failBackup(err error) error {
 	if bad, ok := errors.AsType[*backup.FileError](err); ok {
-		return fail(exitFailed, bad.Cure, "%w", bad)
+		return fail(exitFailed, bad.Hint(), "%w", bad)
 	}
 	if there, ok := errors.AsType[*backup.ExistsError](err); ok {
-		return fail(exitUsage, there.Cure, "%w", there)
+		return fail(exitUsage, there.Hint(), "%w", there)
 	}
 	if held, ok := errors.AsType[*store.LockedError](err); ok {
 		return fail(exitTryLater, "", "%w", held)

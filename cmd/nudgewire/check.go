@@ -21,7 +21,7 @@ func (c *cli) check() *cobra.Command {
 	var strict, withoutSecrets bool
 	var against string
 	cmd := &cobra.Command{
-		Use: "check [FILE]", Short: "Report everything that is wrong with the config, each with its line and cure; - is standard input",
+		Use: "check [FILE]", Short: "Report everything that is wrong with the config, each with its line and hint; - is standard input",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			running := c.config // names the daemon

@@ -41,7 +41,7 @@ type finding struct {
 	What  string `json:"what"`
 	State string `json:"state"`
 	Words string `json:"words"`
-	Cure  string `json:"cure,omitempty"`
+	Hint  string `json:"hint,omitempty"`
 }
 
 // A doctor collects findings.
@@ -53,8 +53,8 @@ type doctor struct {
 	short    *server.DiskView // as the daemon says while it holds marketing back; nil for none
 }
 
-func (d *doctor) found(state, what, cure, format string, args ...any) {
-	d.findings = append(d.findings, finding{What: what, State: state, Words: fmt.Sprintf(format, args...), Cure: cure})
+func (d *doctor) found(state, what, hint, format string, args ...any) {
+	d.findings = append(d.findings, finding{What: what, State: state, Words: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // doctorPatience bounds each of the doctor's questions.
@@ -109,8 +109,8 @@ func (c *cli) tellDoctor(findings []finding) error {
 		}
 		color := map[string]string{wellGood: "32", wellNote: "33", wellBad: "31"}[f.State]
 		c.say("%s  %-22s %s\n", c.paint(c.out, color, fmt.Sprintf("%-4s", f.State)), f.What, f.Words)
-		if f.Cure != "" {
-			c.say("%30s%s\n", "", f.Cure)
+		if f.Hint != "" {
+			c.say("%30s%s\n", "", f.Hint)
 		}
 	}
 	if bad == 0 {
@@ -142,7 +142,7 @@ func (d *doctor) withoutSecrets(path string) {
 // config reports the config's mistakes and the secrets that could be guessed.
 func (d *doctor) config(path string) {
 	if n := d.problems.Errors(); n > 0 {
-		d.found(wellBad, "config", `"nudgewire check" shows each with its cure`, "%s cannot be used: %d mistakes, the first: %s", path, n, d.problems.Faults()[0].Error())
+		d.found(wellBad, "config", `"nudgewire check" shows each with its hint`, "%s cannot be used: %d mistakes, the first: %s", path, n, d.problems.Faults()[0].Error())
 	} else {
 		d.found(wellGood, "config", "", "%s, version %s: %s, %s", path, d.cfg.Version,
 			units.Count(len(d.cfg.Receivers), "connector"), units.Count(len(d.cfg.Triggers.Names()), "trigger"))
@@ -162,19 +162,19 @@ func (d *doctor) config(path string) {
 }
 
 // address asks for a sign of life of the public door at base.
-func (d *doctor) address(ctx context.Context, what, base, cure string) {
+func (d *doctor) address(ctx context.Context, what, base, hint string) {
 	v, status, err := d.readiness(ctx, base)
 	switch {
 	case status == 0 && d.cfg.Server.TLS != nil && d.cfg.Server.TLS.ClientCA != "" && refusedUs(err):
 		d.found(wellNote, what, "", "%s answers, and asks for a certificate by server.tls.client_ca, so more is not seen from here", base)
 	case status == 0:
-		d.found(wellBad, what, cure, "%s does not answer: %v", base, err)
+		d.found(wellBad, what, hint, "%s does not answer: %v", base, err)
 	case v.Ready:
 		d.found(wellGood, what, "", "%s answers, and takes webhooks", base)
 	case v.Starting != "":
-		d.found(wellBad, what, v.Cure, "%s takes no webhooks, and the daemon cannot open its data: %s", base, v.Starting)
+		d.found(wellBad, what, v.Hint, "%s takes no webhooks, and the daemon cannot open its data: %s", base, v.Starting)
 	case v.Why != "":
-		d.found(wellBad, what, v.Cure, "%s takes no webhooks: %s", base, v.Why)
+		d.found(wellBad, what, v.Hint, "%s takes no webhooks: %s", base, v.Why)
 	case status == http.StatusServiceUnavailable:
 		d.found(wellBad, what, "the daemon's log says why", "%s answers that it is not ready", base)
 	default:
@@ -225,17 +225,17 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	case errors.Is(err, server.ErrNoDaemon) && d.starting(ctx) != "":
 		return // the listener told
 	case errors.Is(err, server.ErrNoDaemon) && d.answers(ctx):
-		d.found(wellBad, "daemon", elsewhereCure, "none has its data at %s, and %s", store.Name(d.cfg.Storage), d.elsewhere())
+		d.found(wellBad, "daemon", elsewhereHint, "none has its data at %s, and %s", store.Name(d.cfg.Storage), d.elsewhere())
 		return
 	case errors.Is(err, server.ErrNoDaemon):
 		d.found(wellBad, "daemon", `start it with "nudgewire serve"`, "is not running")
 		return
 	case err != nil:
-		cure := ""
+		hint := ""
 		if told, is := errors.AsType[*server.Error](err); is {
-			cure = told.Hint
+			hint = told.Hint
 		}
-		d.found(wellBad, "daemon", cure, "does not say how it is: %v", err)
+		d.found(wellBad, "daemon", hint, "does not say how it is: %v", err)
 		return
 	}
 	d.found(wellGood, "daemon", "", "running for %s (pid %d, %s)", short(time.Since(s.Daemon.StartedAt)), s.Daemon.PID, s.Daemon.Version)
@@ -255,11 +255,11 @@ func (d *doctor) daemon(ctx context.Context, c *cli) {
 	d.nodes(s.Nodes)
 	d.troubles(s.Troubles)
 	if r := s.Retention; r != nil {
-		state, cure := wellGood, ""
+		state, hint := wellGood, ""
 		if r.ManyFree() {
-			state, cure = wellNote, `stop the daemon, "nudgewire compact", and start it anew`
+			state, hint = wellNote, `stop the daemon, "nudgewire compact", and start it anew`
 		}
-		d.found(state, "retention", cure, "%s; %s", r.Words(time.Now()), r.SpaceWords())
+		d.found(state, "retention", hint, "%s; %s", r.Words(time.Now()), r.SpaceWords())
 	}
 	if len(d.cfg.Alerts.Receivers) == 0 {
 		d.found(wellNote, "alerts", "write alerts: [{when: all, webhook: ${OPS_URL}}]; docs/alerts.md has Slack and e-mail, too", "nobody is told when messages stop")
@@ -276,7 +276,7 @@ func (d *doctor) troubles(all []messaging.Trouble) {
 			state = wellNote
 		}
 		if t.Code != messaging.TroubleDisk {
-			d.found(state, t.About, t.Cure, "%s", t.Words)
+			d.found(state, t.About, t.Hint, "%s", t.Words)
 		}
 	}
 }
@@ -377,11 +377,11 @@ func (d *doctor) disk(path string) {
 	if d.short != nil { // what the daemon does about it
 		space = *d.short
 	}
-	state, cure := wellGood, ""
+	state, hint := wellGood, ""
 	if space.Short() {
-		state, cure = wellBad, server.DiskCure
+		state, hint = wellBad, server.DiskHint
 	}
-	d.found(state, "disk", cure, "%s", space.Words())
+	d.found(state, "disk", hint, "%s", space.Words())
 }
 
 // oldBackup is from when on a backup that nobody schedules is worth a word.
@@ -393,7 +393,7 @@ func (d *doctor) backup() {
 		d.found(wellNote, "backup", "docs/cluster.md shows how, and how to try one", "PostgreSQL makes it by its own tools, which nudgewire does not see")
 		return
 	}
-	const cure = `"nudgewire backup FILE" makes one while the daemon runs`
+	const hint = `"nudgewire backup FILE" makes one while the daemon runs`
 	if _, err := os.Stat(store.Path(d.cfg.Storage)); err != nil {
 		return // database tells
 	}
@@ -401,11 +401,11 @@ func (d *doctor) backup() {
 	age := time.Since(last.At)
 	switch {
 	case err != nil:
-		d.found(wellBad, "backup", cure, "%v", err)
+		d.found(wellBad, "backup", hint, "%v", err)
 	case last.File == "":
-		d.found(wellNote, "backup", cure, "none is known of this data")
+		d.found(wellNote, "backup", hint, "none is known of this data")
 	case age > oldBackup:
-		d.found(wellNote, "backup", cure, "the last one is %s old: %s", short(age), last.File)
+		d.found(wellNote, "backup", hint, "the last one is %s old: %s", short(age), last.File)
 	default:
 		d.found(wellGood, "backup", "", "%s old, read whole %s ago: %s", short(age), short(time.Since(last.Checked)), last.File)
 	}

@@ -29,14 +29,14 @@ func (d *doctor) databaseServer(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		d.found(wellBad, "database", store.Cure(err), "%v", err)
+		d.found(wellBad, "database", store.Hint(err), "%v", err)
 		return
 	}
 	v, err := st.Server(ctx)
 	space, spaceErr := st.Space(ctx)
 	err = errors.Join(err, spaceErr, d.look(ctx, st), st.Close())
 	if err != nil {
-		d.found(wellBad, "database", cmp.Or(store.Cure(err), "look at the server and its log"), "%s: %v", name, err)
+		d.found(wellBad, "database", cmp.Or(store.Hint(err), "look at the server and its log"), "%s: %v", name, err)
 		return
 	}
 	if v.Latency >= slowAnswer {

@@ -54,19 +54,19 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, do func(*ward)
 		finding    string
-		cure       string
+		hint       string
 	}{
 		"a halt of everything": {
-			do: command("halt", "--reason", "wrong price"), finding: `messages +everything is halted ` + since + `: wrong price$`, cure: `"nudgewire resume" lets it go on$`,
+			do: command("halt", "--reason", "wrong price"), finding: `messages +everything is halted ` + since + `: wrong price$`, hint: `"nudgewire resume" lets it go on$`,
 		},
 		"a halt of a trigger": {
-			do: command("halt", "trigger", "thanks"), finding: `messages +trigger "thanks" is halted ` + since + `$`, cure: `"nudgewire resume trigger thanks" lets it go on$`,
+			do: command("halt", "trigger", "thanks"), finding: `messages +trigger "thanks" is halted ` + since + `$`, hint: `"nudgewire resume trigger thanks" lets it go on$`,
 		},
 		"a halt of a template": {
-			do: command("halt", "template", "thanks"), finding: `messages +template "thanks" is halted ` + since + `$`, cure: `"nudgewire resume template thanks" lets it go on$`,
+			do: command("halt", "template", "thanks"), finding: `messages +template "thanks" is halted ` + since + `$`, hint: `"nudgewire resume template thanks" lets it go on$`,
 		},
 		"a halt of a job": {
-			do: command("halt", "job", "winback"), finding: `messages +job "winback" is halted ` + since + `$`, cure: `"nudgewire resume job winback" lets it go on$`,
+			do: command("halt", "job", "winback"), finding: `messages +job "winback" is halted ` + since + `$`, hint: `"nudgewire resume job winback" lets it go on$`,
 		},
 		"a trigger that is off while something of it waits": {
 			do: func(w *ward) {
@@ -82,20 +82,20 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 				w.must("reload")
 				w.must("resume")
 			},
-			finding: `messages +1 message of thanks waits, paused: trigger "thanks" is off$`, cure: `"nudgewire resume trigger thanks" sends, and "nudgewire messages cancel --trigger thanks" ends what waits`,
+			finding: `messages +1 message of thanks waits, paused: trigger "thanks" is off$`, hint: `"nudgewire resume trigger thanks" sends, and "nudgewire messages cancel --trigger thanks" ends what waits`,
 		},
 		"a run that is paused": {
-			do: func(w *ward) { w.write(fmt.Sprintf(run, "paused", "building", "key")) }, finding: `campaigns +run 1 of spring waits to be resumed: said so$`, cure: `"nudgewire jobs resume 1" lets it go on`,
+			do: func(w *ward) { w.write(fmt.Sprintf(run, "paused", "building", "key")) }, finding: `campaigns +run 1 of spring waits to be resumed: said so$`, hint: `"nudgewire jobs resume 1" lets it go on`,
 		},
 		"a run that is held": {
-			do: func(w *ward) { w.write(fmt.Sprintf(run, "awaiting_approval", "", "")) }, finding: `campaigns +run 1 of spring waits to be approved: said so$`, cure: `"nudgewire jobs show 1", then "nudgewire jobs approve 1" or "nudgewire jobs cancel 1"$`,
+			do: func(w *ward) { w.write(fmt.Sprintf(run, "awaiting_approval", "", "")) }, finding: `campaigns +run 1 of spring waits to be approved: said so$`, hint: `"nudgewire jobs show 1", then "nudgewire jobs approve 1" or "nudgewire jobs cancel 1"$`,
 		},
-		"a key that is refused":       {do: faulty(401, 1), finding: `messages +sending is halted ` + since + `: the service refuses the API key`, cure: `copy the key anew`},
-		"an account without points":   {do: faulty(402, 1), finding: `messages +sending is halted ` + since + `: the account has insufficient points`, cure: `top up the account`},
-		"a wrong address":             {do: faulty(404, 3), finding: `messages +sending of category marketing is halted ` + since, cure: `look at api.base_url`},
-		"a service that is down":      {do: faulty(500, 3), finding: `messages +sending is halted ` + since, cure: `messages wait meanwhile`},
-		"one refusal after the other": {do: faulty(422, 5), finding: `messages +.* is refused by the service, one message after the other, and waits`, cure: `compare its name, language and variables`},
-		"a daemon that is down":       {do: func(w *ward) { w.stop() }, finding: `daemon +is not running$`, cure: `start it with "nudgewire serve"`},
+		"a key that is refused":       {do: faulty(401, 1), finding: `messages +sending is halted ` + since + `: the service refuses the API key`, hint: `copy the key anew`},
+		"an account without points":   {do: faulty(402, 1), finding: `messages +sending is halted ` + since + `: the account has insufficient points`, hint: `top up the account`},
+		"a wrong address":             {do: faulty(404, 3), finding: `messages +sending of category marketing is halted ` + since, hint: `look at api.base_url`},
+		"a service that is down":      {do: faulty(500, 3), finding: `messages +sending is halted ` + since, hint: `messages wait meanwhile`},
+		"one refusal after the other": {do: faulty(422, 5), finding: `messages +.* is refused by the service, one message after the other, and waits`, hint: `compare its name, language and variables`},
+		"a daemon that is down":       {do: func(w *ward) { w.stop() }, finding: `daemon +is not running$`, hint: `start it with "nudgewire serve"`},
 		"a config that cannot be used": {
 			do: func(w *ward) {
 				if err := os.WriteFile(w.config, append(w.text(), []byte("\nsurprise: 1\n")...), 0o600); err != nil {
@@ -105,10 +105,10 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 					w.t.Fatal("the config was taken")
 				}
 			},
-			finding: `config +.* cannot be used`, cure: `"nudgewire check" shows each`,
+			finding: `config +.* cannot be used`, hint: `"nudgewire check" shows each`,
 		},
 		"a halt, while the daemon is down": {
-			do: func(w *ward) { w.must("halt"); w.stop() }, finding: `messages +everything is halted ` + since + `$`, cure: `"nudgewire resume" lets it go on$`,
+			do: func(w *ward) { w.must("halt"); w.stop() }, finding: `messages +everything is halted ` + since + `$`, hint: `"nudgewire resume" lets it go on$`,
 		},
 		"data that was moved away": {
 			do: func(w *ward) {
@@ -121,7 +121,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 					}
 				})
 			},
-			finding: `database +.* was moved away or deleted while the daemon runs$`, cure: `put it back`,
+			finding: `database +.* was moved away or deleted while the daemon runs$`, hint: `put it back`,
 		},
 		"a log whose damage lost commits": {
 			before: func(w *ward) {
@@ -129,7 +129,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 					w.t.Fatal(err)
 				}
 			},
-			finding: `database +webhooks are taken and nothing is sent: `, cure: `then "nudgewire resume --reviewed"$`,
+			finding: `database +webhooks are taken and nothing is sent: `, hint: `then "nudgewire resume --reviewed"$`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 				c.do(w)
 			}
 			code, out := w.run("doctor")
-			w.wants(out, `^bad   `+c.finding, c.cure, `^\d+ things? needs? attention$`)
+			w.wants(out, `^bad   `+c.finding, c.hint, `^\d+ things? needs? attention$`)
 			if code != exitFailed || strings.Contains(out, "nothing needs attention") {
 				t.Errorf("ended with %d:\n%s", code, out)
 			}

@@ -224,16 +224,16 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 
 func TestDoctorTellsWhyTheDoorTakesNothing(t *testing.T) {
 	for name, v := range map[string]server.Readiness{
-		"the disk":            {Starting: "the disk is full", Cure: "make room on the disk of the data"},
-		"the database server": {Starting: "the database server cannot be reached", Cure: "look at the database server and the way to it"},
-		"damage":              {Why: "the data is damaged", Cure: "start it anew"},
+		"the disk":            {Starting: "the disk is full", Hint: "make room on the disk of the data"},
+		"the database server": {Starting: "the database server cannot be reached", Hint: "look at the database server and the way to it"},
+		"damage":              {Why: "the data is damaged", Hint: "start it anew"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			door := httptest.NewServer(server.Starting(func() server.Readiness { return v }))
 			defer door.Close()
 			d := &doctor{cfg: &config.Config{}}
 			d.address(t.Context(), "public address", door.URL, "look at the proxy")
-			want := finding{What: "public address", State: wellBad, Words: door.URL + " takes no webhooks, and the daemon cannot open its data: " + v.Starting, Cure: v.Cure}
+			want := finding{What: "public address", State: wellBad, Words: door.URL + " takes no webhooks, and the daemon cannot open its data: " + v.Starting, Hint: v.Hint}
 			if v.Why != "" {
 				want.Words = door.URL + " takes no webhooks: " + v.Why
 			}

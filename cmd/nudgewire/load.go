@@ -43,7 +43,7 @@ func (c *cli) loadToLook() (*config.Config, error) {
 	return nil, c.badConfig(problems)
 }
 
-// badConfig prints every error of a config, with its line and cure.
+// badConfig prints every error of a config, with its line and hint.
 func (c *cli) badConfig(problems yamlpos.Problems) error {
 	if _, err := os.Stat(c.config); errors.Is(err, os.ErrNotExist) {
 		return fail(exitConfig, `make one with "nudgewire init", or name yours with --config`, "there is no %s", c.config)
@@ -229,14 +229,14 @@ func (c *cli) failApp(err error) error {
 
 // failServer gives errors of a database server their exit statuses and the next step; nil for every other.
 func failServer(err error) error {
-	cure := store.Cure(err)
-	if server, is := errors.AsType[*store.ServerError](err); cure == "" && !is {
+	hint := store.Hint(err)
+	if server, is := errors.AsType[*store.ServerError](err); hint == "" && !is {
 		return nil
 	} else if is && !server.Passes {
 		return fail(exitFailed, "docs/cluster.md says what the server needs", "%w", err)
 	}
 	if store.Away(err) != "" {
-		return fail(exitTryLater, cure, "%w", err)
+		return fail(exitTryLater, hint, "%w", err)
 	}
-	return fail(exitFailed, cure, "%w", err)
+	return fail(exitFailed, hint, "%w", err)
 }

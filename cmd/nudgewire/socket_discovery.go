@@ -97,7 +97,7 @@ func (c *cli) noDaemon(ctx context.Context) error {
 		return fail(exitTryLater, "it goes on by itself when that ends", "the daemon cannot open its data: %s", why)
 	}
 	if d.answers(ctx) {
-		return fail(exitNoDaemon, elsewhereCure, "%w over %s, but %s", server.ErrNoDaemon, store.Name(cfg.Storage), d.elsewhere())
+		return fail(exitNoDaemon, elsewhereHint, "%w over %s, but %s", server.ErrNoDaemon, store.Name(cfg.Storage), d.elsewhere())
 	}
 	path, yet := store.Path(cfg.Storage), ""
 	if store.OnServer(cfg.Storage) {
@@ -132,7 +132,7 @@ func (d *doctor) elsewhere() string {
 	return fmt.Sprintf("a daemon answers on %s whose data is elsewhere", d.cfg.Server.Listen)
 }
 
-const elsewhereCure = "was it started with another config or by another user, or was storage: changed since? name that config with --config, put storage: back, or ask as that user"
+const elsewhereHint = "was it started with another config or by another user, or was storage: changed since? name that config with --config, put storage: back, or ask as that user"
 
 // explained is err, with more words where no daemon was found.
 func (c *cli) explained(ctx context.Context, err error) error {

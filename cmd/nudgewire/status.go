@@ -49,7 +49,7 @@ func (c *cli) printStatus(s server.StatusView) {
 		}
 		color := map[messaging.Severity]string{messaging.Stops: "31", messaging.Bad: "33"}[t.Severity]
 		row(label, "%s", c.paint(c.out, color, t.Words))
-		row("", "  %s", t.Cure)
+		row("", "  %s", t.Hint)
 		label = ""
 	}
 	if d := s.Daemon; d != nil {

@@ -37,7 +37,7 @@ func TestNodesAreListed(t *testing.T) {
 	d := &doctor{}
 	d.nodes(nodes)
 	for i, want := range []struct{ state, words string }{{wellGood, first}, {wellGood, second}, {wellNote, third}} {
-		if f := d.findings[i]; f.State != want.state || strings.TrimPrefix(f.What, "node ")+" "+f.Words != want.words || (f.Cure == "") != (f.State == wellGood) {
+		if f := d.findings[i]; f.State != want.state || strings.TrimPrefix(f.What, "node ")+" "+f.Words != want.words || (f.Hint == "") != (f.State == wellGood) {
 			t.Errorf("doctor says %+v", f)
 		}
 	}

@@ -63,7 +63,7 @@ A copy that was cut off has changed nothing: give the same command again. See do
 
 func failTransfer(err error) error {
 	if bad, ok := errors.AsType[*store.TransferError](err); ok {
-		return fail(exitUsage, bad.Cure, "%w", err)
+		return fail(exitUsage, bad.Hint, "%w", err)
 	}
 	if _, held := errors.AsType[*store.LockedError](err); held {
 		return fail(exitTryLater, "", "%w", err)

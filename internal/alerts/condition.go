@@ -54,8 +54,8 @@ func (c *Condition) UnmarshalText(text []byte) error {
 }
 
 func parse(text string) (c Condition, err error) {
-	bad := func(cure, format string, args ...any) (Condition, error) {
-		return Condition{}, &units.Error{Msg: fmt.Sprintf(format, args...), Cure: cure}
+	bad := func(hint, format string, args ...any) (Condition, error) {
+		return Condition{}, &units.Error{Msg: fmt.Sprintf(format, args...), Next: hint}
 	}
 	c.Above = -1
 	words := strings.Fields(text)

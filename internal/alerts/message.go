@@ -31,7 +31,7 @@ type Told struct {
 	Severity  messaging.Severity    `json:"severity"`
 	Condition string                `json:"condition"` // of the config
 	Words     string                `json:"words"`
-	Cure      string                `json:"cure,omitempty"`
+	Hint      string                `json:"hint,omitempty"`
 	Since     time.Time             `json:"since"`
 	EndedAt   *time.Time            `json:"ended_at,omitempty"`
 	Seconds   int64                 `json:"lasted_seconds,omitempty"`
@@ -71,12 +71,12 @@ func message(notices []messaging.AlertNotice, from string) Message {
 func told(n *messaging.AlertNotice) Told {
 	t := Told{
 		State: "begun", Code: n.Trouble.Code, Subject: n.Trouble.Subject, Severity: n.Trouble.Severity, Condition: n.Condition,
-		Words: n.Trouble.Words, Cure: n.Trouble.Cure, Since: n.Began.UTC(),
+		Words: n.Trouble.Words, Hint: n.Trouble.Hint, Since: n.Began.UTC(),
 	}
 	if !n.EndedAt.IsZero() {
 		at := n.EndedAt.UTC()
 		t.State, t.EndedAt, t.Seconds = "over", &at, int64(at.Sub(t.Since).Seconds())
-		t.Cure = ""
+		t.Hint = ""
 	}
 	return t
 }
@@ -86,10 +86,10 @@ func (t *Told) text() string {
 	if t.EndedAt != nil {
 		return "over after " + units.About(t.EndedAt.Sub(t.Since)) + ": " + t.Words
 	}
-	if t.Cure == "" {
+	if t.Hint == "" {
 		return t.Words
 	}
-	return t.Words + "\n  what to do: " + t.Cure
+	return t.Words + "\n  what to do: " + t.Hint
 }
 
 // subject is the message in a line, for an e-mail.
@@ -115,7 +115,7 @@ const mostWords = 600
 
 // tidy makes a trouble fit to leave the machine: nothing in it steers what shows it, and no phone stands whole in it.
 func tidy(t messaging.Trouble) messaging.Trouble {
-	t.Subject, t.Words, t.Cure = mask.Words(t.Subject, mostWords), mask.Words(t.Words, mostWords), mask.Words(t.Cure, mostWords)
+	t.Subject, t.Words, t.Hint = mask.Words(t.Subject, mostWords), mask.Words(t.Words, mostWords), mask.Words(t.Hint, mostWords)
 	return t
 }
 

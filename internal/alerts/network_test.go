@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func keyNotice(words string) messaging.AlertNotice {
 	return messaging.AlertNotice{
 		ID: "ID1", Receiver: "r", Condition: All, CreatedAt: noon, Began: noon,
-		Trouble: messaging.Trouble{Code: messaging.TroubleKey, Severity: messaging.Stops, Words: words, Cure: `"nudgewire reload"`},
+		Trouble: messaging.Trouble{Code: messaging.TroubleKey, Severity: messaging.Stops, Words: words, Hint: `"nudgewire reload"`},
 	}
 }
 
@@ -67,9 +67,9 @@ func TestAWebhookGetsJSON(t *testing.T) {
 	const head = "POST application/json nudgewire/test "
 	const begun = `{"state":"begun","code":"key","severity":"stops","condition":"all","words":`
 	want := []string{
-		`{"id":"ID","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"the \u003ckey\u003e\n  what to do: \"nudgewire reload\"","alerts":[` + begun + `"the \u003ckey\u003e","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"}]}`,
+		`{"id":"ID","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"the \u003ckey\u003e\n  what to do: \"nudgewire reload\"","alerts":[` + begun + `"the \u003ckey\u003e","hint":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"}]}`,
 		`{"id":"ID","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"over after 1h30m: the key","alerts":[{"state":"over","code":"key","severity":"stops","condition":"all","words":"the key","since":"2026-11-20T12:00:00Z","ended_at":"2026-11-20T13:30:00Z","lasted_seconds":5400}]}`,
-		`{"id":"ID","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"2 alerts in one, because there were so many:\na\n  what to do: \"nudgewire reload\"\nb\n  what to do: \"nudgewire reload\"","alerts":[` + begun + `"a","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"},` + begun + `"b","cure":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"}]}`,
+		`{"id":"ID","at":"2026-11-20T12:00:00Z","from":"nudgewire on h","text":"2 alerts in one, because there were so many:\na\n  what to do: \"nudgewire reload\"\nb\n  what to do: \"nudgewire reload\"","alerts":[` + begun + `"a","hint":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"},` + begun + `"b","hint":"\"nudgewire reload\"","since":"2026-11-20T12:00:00Z"}]}`,
 		`{"text":"*nudgewire on h* the \u0026lt;key\u0026gt; \u0026amp; \u0026lt;!channel\u0026gt;\n  what to do: \"nudgewire reload\""}`,
 	}
 	id := regexp.MustCompile(`"id":"[0-9a-f]{32}"`)
@@ -271,7 +271,7 @@ func TestAnEMailArrives(t *testing.T) {
 			}
 			to := &Receiver{Kind: Email, To: []string{"ann@example.com", "ben@example.com"}}
 			err := n.send(t.Context(), to, m, message([]messaging.AlertNotice{{
-				ID: "ID1", CreatedAt: noon, Began: noon, Condition: All, Trouble: tidy(messaging.Trouble{Words: words, Cure: "reload"}),
+				ID: "ID1", CreatedAt: noon, Began: noon, Condition: All, Trouble: tidy(messaging.Trouble{Words: words, Hint: "reload"}),
 			}}, "nudgewire on h"))
 			if tt.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fails) || strings.Contains(err.Error(), "pass-of") || len(p.letters) > 0 {
@@ -516,7 +516,7 @@ func TestConditionsAreReadAsTheyAreWritten(t *testing.T) {
 		if err := c.UnmarshalText([]byte(text)); err == nil {
 			got = c.String()
 		} else if e, ok := errors.AsType[*units.Error](err); ok {
-			got = e.Msg + "; " + e.Cure
+			got = e.Msg + "; " + e.Hint()
 		}
 		if got != want {
 			t.Errorf("%q\n got %s\nwant %s", text, got, want)

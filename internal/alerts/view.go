@@ -18,7 +18,7 @@ type AlertView struct {
 	Subject   string                `json:"subject,omitempty"`
 	Severity  messaging.Severity    `json:"severity"`
 	Words     string                `json:"words"`
-	Cure      string                `json:"cure,omitempty"`
+	Hint      string                `json:"hint,omitempty"`
 	Since     time.Time             `json:"since"`
 	ToldAt    time.Time             `json:"told_at"`
 	EndedAt   *time.Time            `json:"ended_at,omitempty"`
@@ -64,7 +64,7 @@ func ViewOf(s messaging.AlertState) View {
 		al := &s.Alerts[i]
 		t := &al.Trouble
 		v.Alerts = append(v.Alerts, AlertView{
-			t.Code, t.Subject, t.Severity, t.Words, t.Cure, al.Began.UTC(), al.ToldAt.UTC(), optional(al.EndedAt), names[al.Receiver], al.Condition, waits[nameOf(al)],
+			t.Code, t.Subject, t.Severity, t.Words, t.Hint, al.Began.UTC(), al.ToldAt.UTC(), optional(al.EndedAt), names[al.Receiver], al.Condition, waits[nameOf(al)],
 		})
 	}
 	return v

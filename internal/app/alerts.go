@@ -66,7 +66,7 @@ func (a *App) lookForTroubles(ctx context.Context) (alerts.Look, error) {
 	}
 	look := alerts.Look{At: time.Now(), Troubles: v.Troubles}
 	if err != nil {
-		look.Troubles = server.Unread(daemon{a}.View(), err, a.store.Cure(err), a.opt.Now())
+		look.Troubles = server.Unread(daemon{a}.View(), err, a.store.Hint(err), a.opt.Now())
 		look.Gone = func(t *messaging.Trouble, _ time.Time) bool { return t.Code == messaging.TroubleReceiver } // who knows
 		return look, nil
 	}
@@ -93,13 +93,13 @@ func (a *App) gone(v *server.StatusView, t *messaging.Trouble, seen time.Time) b
 }
 
 // dataError says why nothing can be stored at present, and what to do where that is known; "" when it can.
-func (a *App) dataError() (why, cure string) {
+func (a *App) dataError() (why, hint string) {
 	err := a.store.Present()
 	if err == nil {
 		err = a.store.Refused()
 	}
 	if err != nil {
-		return err.Error(), a.store.Cure(err)
+		return err.Error(), a.store.Hint(err)
 	}
 	return "", ""
 }

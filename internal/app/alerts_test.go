@@ -35,7 +35,7 @@ type desk struct {
 
 	mu      sync.Mutex
 	told    []string // "begun key" and "over key", by the webhook
-	cures   []string // of what begun, by the webhook: "key: cure"
+	hints   []string // of what begun, by the webhook: "key: hint"
 	letters []string // subjects
 }
 
@@ -51,7 +51,7 @@ func newDesk(t *testing.T) *desk {
 		}
 		var in struct {
 			Test   bool
-			Alerts []struct{ State, Code, Words, Cure string }
+			Alerts []struct{ State, Code, Words, Hint string }
 		}
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			t.Errorf("a webhook that is no JSON: %v", err)
@@ -65,9 +65,9 @@ func newDesk(t *testing.T) *desk {
 		for _, one := range in.Alerts {
 			d.told = append(d.told, one.State+" "+one.Code)
 			if one.State == "begun" {
-				d.cures = append(d.cures, one.Code+": "+one.Cure)
+				d.hints = append(d.hints, one.Code+": "+one.Hint)
 			}
-			if one.Words == "" || (one.State == "begun") != (one.Cure != "") {
+			if one.Words == "" || (one.State == "begun") != (one.Hint != "") {
 				t.Errorf("told %+v", one)
 			}
 		}

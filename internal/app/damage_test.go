@@ -116,7 +116,7 @@ func TestAFileThatIsCutOffClosesTheDoor(t *testing.T) {
 	}
 	text, err := io.ReadAll(res.Body)
 	if err = errors.Join(err, res.Body.Close()); err != nil || res.StatusCode != http.StatusServiceUnavailable ||
-		!strings.Contains(string(text), `"why":"the data is damaged","cure":"stop the daemon, keep a copy`) || strings.Contains(string(text), h.folder) {
+		!strings.Contains(string(text), `"why":"the data is damaged","hint":"stop the daemon, keep a copy`) || strings.Contains(string(text), h.folder) {
 		t.Errorf("/readyz is %d: %s (%v)", res.StatusCode, text, err)
 	}
 	_, err = h.ask.Status(t.Context())
@@ -126,6 +126,6 @@ func TestAFileThatIsCutOffClosesTheDoor(t *testing.T) {
 	}
 	h.eventually("a line in the log", func() bool {
 		all := logs.FilterMessage("webhooks are rejected and nothing is sent").All()
-		return len(all) == 1 && strings.Contains(all[0].ContextMap()["cure"].(string), "start it anew")
+		return len(all) == 1 && strings.Contains(all[0].ContextMap()["hint"].(string), "start it anew")
 	})
 }

@@ -82,7 +82,7 @@ func (g *diskGuard) tell(log *zap.Logger, told bool) bool {
 		return told
 	}
 	if v.Held {
-		log.Error("the disk is short", zap.String("words", v.Words()), zap.String("cure", server.DiskCure))
+		log.Error("the disk is short", zap.String("words", v.Words()), zap.String("hint", server.DiskHint))
 	} else {
 		log.Info("the disk has room again; marketing goes on, and all webhooks are taken", zap.String("words", v.Words()))
 	}

@@ -231,7 +231,7 @@ func TestLanesHaltsAndProbes(t *testing.T) {
 				}
 				if tt.told != "" {
 					h.eventually("status tells it", func() bool {
-						return slices.ContainsFunc(h.status().Troubles, func(one messaging.Trouble) bool { return one.Code == tt.told && one.Cure != "" })
+						return slices.ContainsFunc(h.status().Troubles, func(one messaging.Trouble) bool { return one.Code == tt.told && one.Hint != "" })
 					})
 				}
 				// What goes on: the least urgent come first, so that their order is no help.

@@ -95,7 +95,7 @@ jobs:
 `
 
 // What the service refuses one after the other waits alone, whatever lane it is of: codes, parcels and promotions go, the trouble is told with a
-// cure, and when somebody mended it and says so, what waited goes, once.
+// hint, and when somebody mended it and says so, what waited goes, once.
 func TestWhatIsRefusedWaitsAlone(t *testing.T) {
 	t.Parallel()
 	template, campaign := "{template: slip}", `{campaign: "999"}`
@@ -142,7 +142,7 @@ func TestWhatIsRefusedWaitsAlone(t *testing.T) {
 			h.eventually("it is told", func() bool {
 				for _, one := range h.status().Troubles {
 					if one.Code == messaging.TroubleTemplate && strings.HasPrefix(one.Words, tt.what+" is refused by the service, one message after the other, and waits") &&
-						strings.Contains(one.Cure, "nudgewire resume template "+tt.lift) {
+						strings.Contains(one.Hint, "nudgewire resume template "+tt.lift) {
 						return true
 					}
 				}

@@ -140,7 +140,7 @@ func (h *house) waitsForAPerson() {
 	})
 	s := h.status()
 	at := slices.IndexFunc(s.Troubles, func(one messaging.Trouble) bool { return one.Code == messaging.TroubleRedaction })
-	if at < 0 || s.Troubles[at].Severity != messaging.Note || !strings.Contains(s.Troubles[at].Cure, `"nudgewire contacts redactions do shopify"`) || len(s.Forgetting) > 0 {
+	if at < 0 || s.Troubles[at].Severity != messaging.Note || !strings.Contains(s.Troubles[at].Hint, `"nudgewire contacts redactions do shopify"`) || len(s.Forgetting) > 0 {
 		h.t.Errorf("troubles: %+v; forgetting %+v", s.Troubles, s.Forgetting)
 	}
 	entries, err := h.ask.Audit(h.t.Context(), 0, 100)
@@ -263,7 +263,7 @@ func TestShopifyAsksForTheDataOfACustomer(t *testing.T) {
 	trouble := func() string {
 		for _, one := range h.status().Troubles {
 			if one.Code == messaging.TroubleDataRequest {
-				return one.Words + "; " + one.Cure
+				return one.Words + "; " + one.Hint
 			}
 		}
 		return ""

@@ -65,10 +65,10 @@ func TestADatabaseServerThatGoesAndComesBack(t *testing.T) {
 				t.Errorf("the answer took %s", took)
 			}
 			h.eventually("the log tells", func() bool { return lines.FilterMessage("webhooks are rejected and nothing is sent").Len() > 0 })
-			h.eventually("an alert tells", func() bool { d.mu.Lock(); defer d.mu.Unlock(); return len(d.cures) > 0 })
+			h.eventually("an alert tells", func() bool { d.mu.Lock(); defer d.mu.Unlock(); return len(d.hints) > 0 })
 			d.mu.Lock()
-			if cure := d.cures[0]; !strings.HasPrefix(cure, "data: look at the database server and the way to it") {
-				t.Errorf("the alert's cure is %q; %q", cure, lines.All()[0].ContextMap())
+			if hint := d.hints[0]; !strings.HasPrefix(hint, "data: look at the database server and the way to it") {
+				t.Errorf("the alert's hint is %q; %q", hint, lines.All()[0].ContextMap())
 			}
 			d.mu.Unlock()
 			if err := p.Start(t.Context()); err != nil {
@@ -299,7 +299,7 @@ func TestNodesThatRunDifferentConfigs(t *testing.T) {
 			t.Errorf("node %d says of itself %+v", i, own)
 		}
 		told := slices.IndexFunc(s.Troubles, func(one messaging.Trouble) bool { return one.Code == messaging.TroubleNodes })
-		if told < 0 || !strings.Contains(s.Troubles[told].Words, s.Daemon.Config) || s.Troubles[told].Cure == "" {
+		if told < 0 || !strings.Contains(s.Troubles[told].Words, s.Daemon.Config) || s.Troubles[told].Hint == "" {
 			t.Errorf("node %d is troubled by %+v", i, s.Troubles)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // What to do about a key that is refused depends on where it comes from: of a variable the process sees the old value for
 // ever, of a file a reload reads what is there now.
-func TestTheCureOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
+func TestTheHintOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer the-new-key" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -29,7 +29,7 @@ func TestTheCureOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
 	if err := os.WriteFile(file, []byte("the-old-key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, tc := range map[string]struct{ key, cure, again string }{
+	for name, tc := range map[string]struct{ key, hint, again string }{
 		"from the environment": {"${API_KEY}", "restart the daemon", "refused it: it comes from the environment of the process"},
 		"from a file":          {"${file:" + file + "}", `"nudgewire reload"`, "api.key is as it was, and the service refused it"},
 	} {
@@ -49,8 +49,8 @@ func TestTheCureOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
 			}
 			var trouble messaging.Trouble
 			h.eventually("the key is refused", func() (found bool) { trouble, found = refused(); return found })
-			if !strings.Contains(trouble.Cure, tc.cure) {
-				t.Errorf("the cure is %q", trouble.Cure)
+			if !strings.Contains(trouble.Hint, tc.hint) {
+				t.Errorf("the hint is %q", trouble.Hint)
 			}
 			d, err := h.ask.Reload(t.Context())
 			if err != nil || len(d.SameKeys) != 1 || !strings.Contains(d.SameKeys[0], tc.again) {

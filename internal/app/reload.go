@@ -258,7 +258,7 @@ func (d daemon) View() server.DaemonView {
 		Receivers: receivers,
 		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay,
 	}
-	v.DataError, v.DataCure = d.dataError()
+	v.DataError, v.DataHint = d.dataError()
 	v.OpenReader = readerView(d.store)
 	for name := range d.cfg.Receivers {
 		v.Connectors = append(v.Connectors, name)

@@ -69,7 +69,7 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	var reason atomic.Pointer[server.Readiness]
-	reason.Store(&server.Readiness{Starting: why, Cure: store.Cure(err)})
+	reason.Store(&server.Readiness{Starting: why, Hint: store.Hint(err)})
 	var told time.Time
 	tell := func() {
 		if time.Since(told) >= time.Minute {
@@ -92,7 +92,7 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 		case <-time.After(openAgain):
 			if err = a.tryData(ctx, cfg); err != nil {
 				why = store.Away(err)
-				reason.Store(&server.Readiness{Starting: why, Cure: store.Cure(err)})
+				reason.Store(&server.Readiness{Starting: why, Hint: store.Hint(err)})
 			} else {
 				why = ""
 				a.log.Info("the data is open")
@@ -124,7 +124,7 @@ func (a *App) listenForCommands(ctx context.Context, cfg *config.Config) (err er
 	}
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o077 != 0 {
-		a.log.Warn("the folder of the data is open to other users", zap.String("folder", folder), zap.String("cure", "chmod 700 "+folder))
+		a.log.Warn("the folder of the data is open to other users", zap.String("folder", folder), zap.String("hint", "chmod 700 "+folder))
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func TestAStartWaitsForAFullDisk(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		if _, words := ask("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(words, `"starting":"the disk is full","cure":"make room on the disk of the data; `) {
+		if _, words := ask("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(words, `"starting":"the disk is full","hint":"make room on the disk of the data; `) {
 			t.Errorf("a webhook gets %d, and /readyz says %s", status, words)
 		}
 		if status, _ := ask("/healthz"); status != http.StatusOK {

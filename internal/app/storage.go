@@ -38,7 +38,7 @@ func (a *App) watchStorage(ctx context.Context) error {
 			log.Info("the data is back; webhooks are taken again")
 		case err != nil && time.Since(told) >= time.Minute:
 			told = time.Now()
-			log.Error("webhooks are rejected and nothing is sent", zap.Error(err), zap.String("cure", a.store.Cure(err)))
+			log.Error("webhooks are rejected and nothing is sent", zap.Error(err), zap.String("hint", a.store.Hint(err)))
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (a *App) tellReader(ctx context.Context, log *zap.Logger, told bool) bool {
 	v := readerView(a.store)
 	switch {
 	case v != nil && !told:
-		log.Warn("a reader stays open", zap.String("words", v.Words()), zap.String("cure", v.Cure()))
+		log.Warn("a reader stays open", zap.String("words", v.Words()), zap.String("hint", v.Hint()))
 	case v == nil && told:
 		log.Info("the reader that stayed open has ended")
 	}

@@ -44,8 +44,8 @@ func (h *house) told() (out []string) {
 		switch t.Code {
 		case messaging.TroubleOptOutMissed, messaging.TroubleUnknownKind, messaging.TroubleNoPhone, messaging.TroubleUnknownTopic, messaging.TroubleRepeatedID, messaging.TroubleNoEvent:
 			out = append(out, fmt.Sprintf("%s %s %s %v", t.Severity, t.Code, t.Subject, t.Amount))
-			if !strings.Contains(t.Words, "since ") || !strings.Contains(t.Cure, "nudgewire events ") || t.Since.IsZero() {
-				h.t.Errorf("%s says %q, cure %q", t.Code, t.Words, t.Cure)
+			if !strings.Contains(t.Words, "since ") || !strings.Contains(t.Hint, "nudgewire events ") || t.Since.IsZero() {
+				h.t.Errorf("%s says %q, hint %q", t.Code, t.Words, t.Hint)
 			}
 		}
 	}

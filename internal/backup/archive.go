@@ -51,15 +51,15 @@ type Entry struct {
 type FileError struct {
 	Path string
 	Why  string // "is cut off", as a predicate
-	Cure string
+	Next string
 }
 
 func (e *FileError) Error() string { return e.Path + " " + e.Why }
 
 // Hint is the next step.
-func (e *FileError) Hint() string { return e.Cure }
+func (e *FileError) Hint() string { return e.Next }
 
-const anotherCure = "take another backup; this one cannot be trusted"
+const anotherHint = "take another backup; this one cannot be trusted"
 
 // A writer writes an archive.
 type writer struct {
@@ -182,16 +182,16 @@ func read(ctx context.Context, path string, take func(name string, size int64, r
 		return m, unreadable(ctx, path, err)
 	}
 	if manifest == nil {
-		return m, &FileError{path, "has no manifest.json at its end: it is cut off, or no backup of nudgewire", anotherCure}
+		return m, &FileError{path, "has no manifest.json at its end: it is cut off, or no backup of nudgewire", anotherHint}
 	}
 	if err := json.Unmarshal(manifest, &m); err != nil {
-		return m, &FileError{path, "has a manifest.json that cannot be read: " + err.Error(), anotherCure}
+		return m, &FileError{path, "has a manifest.json that cannot be read: " + err.Error(), anotherHint}
 	}
 	if m.Format > format {
 		return m, &FileError{path, fmt.Sprintf("was made by a newer nudgewire (%s)", m.Version), "use that version, or a newer one"}
 	}
 	if words := differ(m.Files, found); words != "" {
-		return m, &FileError{path, "is damaged: " + words, anotherCure}
+		return m, &FileError{path, "is damaged: " + words, anotherHint}
 	}
 	return m, nil
 }
@@ -220,11 +220,11 @@ func unreadable(ctx context.Context, path string, err error) error {
 	case errors.Is(err, zstd.ErrMagicMismatch):
 		return &FileError{path, "is no backup of nudgewire", `name a file that "nudgewire backup" made; a database that was copied by hand is put in its place by hand (docs/backup.md)`}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &FileError{path, "is cut off", anotherCure}
+		return &FileError{path, "is cut off", anotherHint}
 	case errors.Is(err, fs.ErrInvalid):
 		return err
 	default:
-		return &FileError{path, "is damaged: " + err.Error(), anotherCure}
+		return &FileError{path, "is damaged: " + err.Error(), anotherHint}
 	}
 }
 

@@ -236,7 +236,7 @@ func TestADamagedBackupIsTold(t *testing.T) {
 		}
 		_, err := Check(t.Context(), path, nil)
 		var bad *FileError
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), words) || bad.Cure == "" {
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), words) || bad.Next == "" {
 			t.Errorf("%s: %v, want %q", name, err, words)
 		}
 	}

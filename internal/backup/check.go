@@ -51,7 +51,7 @@ func holds(ctx context.Context, path, copied string, m Manifest) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return &FileError{path, "holds a database that is not whole: " + err.Error(), anotherCure}
+		return &FileError{path, "holds a database that is not whole: " + err.Error(), anotherHint}
 	case c.Schema > store.Schema():
 		return &FileError{path, fmt.Sprintf("holds data of version %d, and this nudgewire knows version %d: it was made by nudgewire %s", c.Schema, store.Schema(), m.Version), "use that version, or a newer one"}
 	}

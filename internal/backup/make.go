@@ -34,12 +34,12 @@ type Report struct {
 }
 
 // An ExistsError says that something is there already.
-type ExistsError struct{ Path, Cure string }
+type ExistsError struct{ Path, Next string }
 
 func (e *ExistsError) Error() string { return e.Path + " exists already" }
 
 // Hint is the next step.
-func (e *ExistsError) Hint() string { return e.Cure }
+func (e *ExistsError) Hint() string { return e.Next }
 
 // Make writes a backup to path, beside a running daemon or without one. It has that name only once it is whole, on disk, and was
 // read back. Errors: an *ExistsError, a *store.LockedError where another one writes to path, and those of store.CopyTo.
@@ -51,14 +51,14 @@ func Make(ctx context.Context, path string, o Options) (r Report, err error) {
 		return r, &ExistsError{path, "the data itself keeps its files there: choose another name, best on another disk"}
 	}
 	if info, err := os.Stat(path); err == nil && (!o.Replace || !info.Mode().IsRegular()) {
-		cure := "choose another name, or add --yes to have it replaced"
+		hint := "choose another name, or add --yes to have it replaced"
 		switch {
 		case info.IsDir():
-			cure = "it is a folder: name a file in it"
+			hint = "it is a folder: name a file in it"
 		case !info.Mode().IsRegular():
-			cure = "it is no ordinary file, and would be replaced by one: choose another name"
+			hint = "it is no ordinary file, and would be replaced by one: choose another name"
 		}
-		return r, &ExistsError{path, cure}
+		return r, &ExistsError{path, hint}
 	}
 	at, err := enter(path + unfinished)
 	if err != nil {

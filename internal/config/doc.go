@@ -1,5 +1,5 @@
 // Package config reads config.yaml: the whole file at once, every problem in it with its line,
-// column and cure, and the rules in it compiled, so that what "check" calls good is the very
+// column and hint, and the rules in it compiled, so that what "check" calls good is the very
 // thing that "serve" runs.
 //
 // Each section of the file is a type here, or in the room that the section is about

@@ -17,7 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
-// pemHint is the cure for a file that holds no certificate.
+// pemHint is the hint for a file that holds no certificate.
 const pemHint = "name a file with certificates between lines of -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
 
 // A tlsDoor is a listener that may speak TLS.

@@ -126,7 +126,7 @@ func (c *Config) readHolidays(k *checker, at, path string, sum hash.Hash) {
 	_, _ = fmt.Fprintf(sum, "\n%s\n", path) // a hash takes everything
 	days, faults := hours.ReadHolidays(io.TeeReader(f, sum))
 	for _, fault := range faults {
-		k.bad(at, fmt.Sprintf("%s:%d: %s", full, fault.Line, fault.Msg), fault.Cure)
+		k.bad(at, fmt.Sprintf("%s:%d: %s", full, fault.Line, fault.Msg), fault.Hint)
 	}
 	if len(faults) == 0 && days.Len() == 0 {
 		k.warn(at, full+" has no date in it", "write one date a line, such as 2026-12-25, or remove the line")

@@ -300,8 +300,8 @@ func (c *Config) lintPhone(k *checker, at string, r *triggers.Rule) {
 		if from == nil || strings.Contains(on, "*") || !from.Knows(kind) || r.Mode == triggers.Off {
 			continue
 		}
-		if cure := from.NoPhone(kind); cure != "" {
-			k.lint(fmt.Sprintf("%s.on[%d]", at, i), on+" never carries a phone here, and nothing is sent without one", cure)
+		if hint := from.NoPhone(kind); hint != "" {
+			k.lint(fmt.Sprintf("%s.on[%d]", at, i), on+" never carries a phone here, and nothing is sent without one", hint)
 		}
 	}
 }

@@ -72,8 +72,8 @@ func (tt *dueCase) run(t *testing.T) {
 }
 
 func TestMistakesInQuietHoursAndLimits(t *testing.T) {
-	const hoursCure = "; write it like 21:00-09:00, with days before it like mon-fri 21:00-09:00"
-	const limitCure = "; write a number and a window: 2 per day, 6 per week, 10 per month by the calendar; 2 per 24h, 6 per 7d for any such time"
+	const hoursHint = "; write it like 21:00-09:00, with days before it like mon-fri 21:00-09:00"
+	const limitHint = "; write a number and a window: 2 per day, 6 per week, 10 per month by the calendar; 2 per 24h, 6 per 7d for any such time"
 	for name, tt := range map[string]dueCase{
 		"nothing is wrong": {
 			defaults: "  quiet_hours: {hours: [mon-fri 21:00-09:00, weekend 20:00-10:00], holidays: days.txt, on_hit: defer, max_defer: 3d}\n  limit: [2 per day, {count: 6 per 7d, on_hit: drop}, {count: 5 per 1h, category: authentication}]\n",
@@ -81,8 +81,8 @@ func TestMistakesInQuietHoursAndLimits(t *testing.T) {
 			files: map[string]string{"days.txt": "# ours\n12-25\n"},
 		},
 		"hours in words":          {defaults: "  quiet_hours: at night\n", want: []string{`5:16: defaults.quiet_hours: "at" is no day of the week; write mon, tue, wed, thu, fri, sat or sun, or a span such as mon-fri`}},
-		"an hour that is none":    {trigger: "    quiet_hours: 21:00-33:00\n", want: []string{`9:18: triggers.remind.quiet_hours: "33:00" is not a time of day` + hoursCure}},
-		"a single time":           {job: "    quiet_hours: 21:00\n", want: []string{`16:18: jobs.birthday.quiet_hours: "21:00" does not say from when to when` + hoursCure}},
+		"an hour that is none":    {trigger: "    quiet_hours: 21:00-33:00\n", want: []string{`9:18: triggers.remind.quiet_hours: "33:00" is not a time of day` + hoursHint}},
+		"a single time":           {job: "    quiet_hours: 21:00\n", want: []string{`16:18: jobs.birthday.quiet_hours: "21:00" does not say from when to when` + hoursHint}},
 		"the same twice":          {defaults: "  quiet_hours: 9:00-09:00\n", want: []string{`5:16: defaults.quiet_hours: "9:00-09:00" begins when it ends; a whole day is 00:00-24:00`}},
 		"no hours":                {defaults: "  quiet_hours: {on_hit: drop}\n", want: []string{"5:16: defaults.quiet_hours: does not say which hours are quiet; write hours: 21:00-09:00 in it, or quiet_hours: off"}},
 		"an empty list":           {defaults: "  quiet_hours: []\n", want: []string{"5:16: defaults.quiet_hours: is an empty list; write 21:00-09:00, or quiet_hours: off"}},
@@ -108,11 +108,11 @@ func TestMistakesInQuietHoursAndLimits(t *testing.T) {
 		"a list of holidays":      {defaults: "  quiet_hours: {holidays: [2026-12-25]}\n", want: []string{"5:27: defaults.quiet_hours.holidays: is a list, and has to be the name of a file; write the dates into a file, one a line, such as 2026-12-25 or 12-25, and name it: holidays: holidays.txt"}},
 		"a folder of holidays":    {defaults: "  quiet_hours: {holidays: ./lists}\n", files: map[string]string{"lists/": ""}, want: []string{"5:27: defaults.quiet_hours.holidays: lists is not a file; name the file in it"}},
 		"holidays with mistakes":  {defaults: "  quiet_hours: {holidays: days.txt}\n", files: map[string]string{"days.txt": "2026-12-25\n25/12/2026\n"}, want: []string{`5:27: defaults.quiet_hours.holidays: days.txt:2: "25/12/2026" is no date; write a date like 2026-12-25, or 12-25 for every year; what follows # is a comment`}},
-		"a limit without window":  {defaults: "  limit: 2\n", want: []string{`5:10: defaults.limit: "2" is not a limit` + limitCure}},
-		"a limit like a rate":     {trigger: "    limit: 2/day\n", want: []string{`9:12: triggers.remind.limit: "2/day" is not a limit` + limitCure}},
+		"a limit without window":  {defaults: "  limit: 2\n", want: []string{`5:10: defaults.limit: "2" is not a limit` + limitHint}},
+		"a limit like a rate":     {trigger: "    limit: 2/day\n", want: []string{`9:12: triggers.remind.limit: "2/day" is not a limit` + limitHint}},
 		"a limit per hour":        {defaults: "  limit: 2 per hour\n", want: []string{`5:10: defaults.limit: "2 per hour" has an unknown window "hour"; write 2 per 1h, which is any 60 minutes`}},
-		"a limit per year":        {defaults: "  limit: 2 per year\n", want: []string{`5:10: defaults.limit: "2 per year" has an unknown window "year"` + limitCure}},
-		"a limit in words":        {defaults: "  limit: two per day\n", want: []string{`5:10: defaults.limit: "two" is not a number from 0` + limitCure}},
+		"a limit per year":        {defaults: "  limit: 2 per year\n", want: []string{`5:10: defaults.limit: "2 per year" has an unknown window "year"` + limitHint}},
+		"a limit in words":        {defaults: "  limit: two per day\n", want: []string{`5:10: defaults.limit: "two" is not a number from 0` + limitHint}},
 		"a limit that is none":    {defaults: "  limit: 5000 per day\n", want: []string{"5:10: defaults.limit: 5000 messages to one contact is no limit; write 1000 at the most, or limit: off"}},
 		"a window of seconds":     {defaults: "  limit: 1 per 5s\n", want: []string{"5:10: defaults.limit: has a window of less than a minute; write 1 per 1h"}},
 		"a window of a year":      {defaults: "  limit: 9 per 365d\n", want: []string{"5:10: defaults.limit: has a window of more than 90d; write 90d at the most"}},

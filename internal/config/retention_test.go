@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Ages that contradict each other, or that are shorter than a rule looks back, are told with their cure.
+// Ages that contradict each other, or that are shorter than a rule looks back, are told with their hint.
 func TestAgesThatCannotBe(t *testing.T) {
 	for name, tt := range map[string]struct {
 		old, new  string

@@ -39,9 +39,9 @@ func (c *Consent) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	e := &units.Error{Msg: fmt.Sprintf("%q is not known here", text), Cure: "write " + strings.Join(words, " or ")}
+	e := &units.Error{Msg: fmt.Sprintf("%q is not known here", text), Next: "write " + strings.Join(words, " or ")}
 	if near := nearest.Of(string(text), words); near != "" {
-		e.Cure = fmt.Sprintf("did you mean %q?", near)
+		e.Next = fmt.Sprintf("did you mean %q?", near)
 	}
 	return e
 }
@@ -84,9 +84,9 @@ func (o *OnHit) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	e := &units.Error{Msg: fmt.Sprintf("%q is not known here", text), Cure: "write " + strings.Join(hits, " or ")}
+	e := &units.Error{Msg: fmt.Sprintf("%q is not known here", text), Next: "write " + strings.Join(hits, " or ")}
 	if near := nearest.Of(string(text), hits); near != "" {
-		e.Cure = fmt.Sprintf("did you mean %q?", near)
+		e.Next = fmt.Sprintf("did you mean %q?", near)
 	}
 	return e
 }
@@ -205,11 +205,11 @@ func windows(n *yamlpos.Node, days hours.Days) []hours.Window {
 }
 
 func report(n *yamlpos.Node, err error) {
-	cure := ""
+	hint := ""
 	if e, ok := errors.AsType[*units.Error](err); ok {
-		cure = e.Cure
+		hint = e.Next
 	}
-	n.Report(err.Error(), cure)
+	n.Report(err.Error(), hint)
 }
 
 // Schema describes it to editors.

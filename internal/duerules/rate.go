@@ -23,10 +23,10 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	}
 	limit, err := units.ParseLimit(string(text))
 	if err != nil {
-		return &units.Error{Msg: fmt.Sprintf("%q is no rate", text), Cure: "write 500/h, 5000 per day, or 200 per 30m"}
+		return &units.Error{Msg: fmt.Sprintf("%q is no rate", text), Next: "write 500/h, 5000 per day, or 200 per 30m"}
 	}
 	if limit.Most < 1 {
-		return &units.Error{Msg: fmt.Sprintf("%q lets nothing go", text), Cure: "write 1 or more; mode: off is what sends nothing"}
+		return &units.Error{Msg: fmt.Sprintf("%q lets nothing go", text), Next: "write 1 or more; mode: off is what sends nothing"}
 	}
 	r.Limit = limit
 	return nil

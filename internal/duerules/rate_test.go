@@ -95,8 +95,8 @@ func TestRatesAreCheckedInWords(t *testing.T) {
 	} {
 		var r Rate
 		err := r.UnmarshalText([]byte(text))
-		if cured, ok := errors.AsType[*units.Error](err); !ok || err.Error() != want || cured.Cure == "" {
-			t.Errorf("%q: %v, want %s and a cure", text, err, want)
+		if hinted, ok := errors.AsType[*units.Error](err); !ok || err.Error() != want || hinted.Next == "" {
+			t.Errorf("%q: %v, want %s and a hint", text, err, want)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Fault is one mistake in a text: at which byte, what, and the cure.
+// A Fault is one mistake in a text: at which byte, what, and the hint.
 type Fault struct {
 	Offset    int
 	Msg, Hint string

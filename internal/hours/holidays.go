@@ -19,7 +19,7 @@ type Holidays struct {
 type FileError struct {
 	Line int
 	Msg  string
-	Cure string
+	Hint string
 }
 
 func (e *FileError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
@@ -30,7 +30,7 @@ const (
 	mostHolidays     = 10_000
 )
 
-const holidayCure = "write a date like 2026-12-25, or 12-25 for every year; what follows # is a comment"
+const holidayHint = "write a date like 2026-12-25, or 12-25 for every year; what follows # is a comment"
 
 // ReadHolidays reads one date a line, 2026-12-25, or 12-25 for every year. Empty lines, and what
 // follows a #, say nothing. The errors are each line that is wrong, in their order.
@@ -50,11 +50,11 @@ func ReadHolidays(r io.Reader) (Holidays, []*FileError) {
 			return h, append(faults, &FileError{n, fmt.Sprintf("more than %d dates, or more than 1 MB", mostHolidays), "keep only the days that are to come"})
 		}
 		if fault := h.add(text); fault != "" && len(faults) < 20 {
-			faults = append(faults, &FileError{n, fault, holidayCure})
+			faults = append(faults, &FileError{n, fault, holidayHint})
 		}
 	}
 	if err := lines.Err(); err != nil {
-		faults = append(faults, &FileError{n + 1, err.Error(), holidayCure})
+		faults = append(faults, &FileError{n + 1, err.Error(), holidayHint})
 	}
 	return h, faults
 }

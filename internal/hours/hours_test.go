@@ -60,8 +60,8 @@ func TestWindowsThatAreNone(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 			continue
 		}
-		if e, ok := errors.AsType[*Error](err); !ok || e.Cure == "" {
-			t.Errorf("%q has no cure", text)
+		if e, ok := errors.AsType[*Error](err); !ok || e.Next == "" {
+			t.Errorf("%q has no hint", text)
 		}
 	}
 }
@@ -119,8 +119,8 @@ func TestFaultsInAFileOfHolidays(t *testing.T) {
 	var got []string
 	for _, f := range faults {
 		got = append(got, f.Error())
-		if f.Cure == "" {
-			t.Errorf("%v has no cure", f)
+		if f.Hint == "" {
+			t.Errorf("%v has no hint", f)
 		}
 	}
 	want := []string{

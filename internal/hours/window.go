@@ -31,13 +31,13 @@ func (s Days) Has(d time.Weekday) bool { return s&(1<<d) != 0 }
 // An Error is a text that cannot be used, and what to write instead.
 type Error = units.Error
 
-const windowCure = "write it like 21:00-09:00, with days before it like mon-fri 21:00-09:00"
+const windowHint = "write it like 21:00-09:00, with days before it like mon-fri 21:00-09:00"
 
 // ParseWindow reads "21:00-09:00", or days and a window: "mon-fri 21:00-09:00", "sat,sun
 // 00:00-24:00". A window that names no day has those given. The error is an *Error.
 func ParseWindow(text string, days Days) (Window, error) {
 	bad := func(format string, args ...any) (Window, error) {
-		return Window{}, &Error{Msg: fmt.Sprintf(format, args...), Cure: windowCure}
+		return Window{}, &Error{Msg: fmt.Sprintf(format, args...), Next: windowHint}
 	}
 	fields := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(text, ", ", ","), " - ", "-"))
 	switch len(fields) {
@@ -65,7 +65,7 @@ func ParseWindow(text string, days Days) (Window, error) {
 	case !okTo:
 		return bad("%q is not a time of day", end)
 	case from == to:
-		return Window{}, &Error{Msg: fmt.Sprintf("%q begins when it ends", text), Cure: "a whole day is 00:00-24:00"}
+		return Window{}, &Error{Msg: fmt.Sprintf("%q begins when it ends", text), Next: "a whole day is 00:00-24:00"}
 	}
 	return Window{From: from, To: to, Days: days}, nil
 }
@@ -117,7 +117,7 @@ func daysOf(text string) (Days, error) {
 		last, ok = weekday(to)
 	}
 	if !ok {
-		return 0, &Error{Msg: fmt.Sprintf("%q is no day of the week", text), Cure: "write mon, tue, wed, thu, fri, sat or sun, or a span such as mon-fri"}
+		return 0, &Error{Msg: fmt.Sprintf("%q is no day of the week", text), Next: "write mon, tue, wed, thu, fri, sat or sun, or a span such as mon-fri"}
 	}
 	var days Days
 	for d := first; ; d = (d + 1) % 7 {

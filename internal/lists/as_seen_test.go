@@ -18,7 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
-// What Excel's plain CSV is on machines around the world is read by its name; without one it is not guessed, and the cure names it.
+// What Excel's plain CSV is on machines around the world is read by its name; without one it is not guessed, and the hint names it.
 func TestEachEncodingIsReadByItsNameAndNoneIsGuessed(t *testing.T) {
 	for _, tt := range []struct{ country, encoding, name string }{
 		{"RU", "windows-1251", "Иван"},

@@ -178,11 +178,11 @@ func (c *charset) look(cell string, place func() string) error {
 
 // twoEncodings is a list of which seen speaks for another encoding than what was seen before.
 func (c *charset) twoEncodings(seen string) error {
-	cure := "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
+	hint := "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
 	if c.page != "" && c.page != westernText {
-		cure = fmt.Sprintf("save the list as UTF-8; or set source.encoding, to %s, in which spreadsheets of %s are written, or to utf-8, which excludes the rows that are not", c.page, c.country)
+		hint = fmt.Sprintf("save the list as UTF-8; or set source.encoding, to %s, in which spreadsheets of %s are written, or to utf-8, which excludes the rows that are not", c.page, c.country)
 	}
-	return &wordError{"two encodings in one list: " + seen + ", and " + c.seen, cure}
+	return &wordError{"two encodings in one list: " + seen + ", and " + c.seen, hint}
 }
 
 // notWestern is a list that is not in UTF-8, and whose people are not known to write in Windows-1252: read in it all the same, each

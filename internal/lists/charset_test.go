@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-const twoCures = "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
+const twoHints = "save the list as UTF-8; or set source.encoding, to utf-8, which excludes the rows that are not, or to windows-1252, which takes every byte for a character"
 
-// end is how a source ended, with its cure.
+// end is how a source ended, with its hint.
 func end(t *testing.T, o Origin) (rows []string, readAs, text string) {
 	t.Helper()
 	o.Country = cmpx.Or(o.Country, "GB")
@@ -67,21 +67,21 @@ func TestTheEncodingOfAListIsNeverGuessedAgainstItsBytes(t *testing.T) {
 		"Windows-1252":                  {westernRow, "", []string{"2|Zoë"}, `windows-1252 with "," between cells`, ""},
 		"Windows-1252, late":            {deep + westernRow, "", []string{"2|Zoë"}, `windows-1252 with "," between cells`, ""},
 		"signs that Latin-1 has not":    {"2,\x80 \x93x\x94\n", "", []string{"2|€ “x”"}, `windows-1252 with "," between cells`, ""},
-		"both, at once":                 {utf8Row + westernRow, "", []string{"1|Zoë"}, "", `PATH: two encodings in one list: row 3 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë" | ` + twoCures},
-		"both, the other way around":    {westernRow + utf8Row, "", []string{"2|Zoë"}, "", `PATH: two encodings in one list: row 3 has the bytes C3 AB, which are UTF-8 for "ë", and row 2 has the byte EB, which is not UTF-8 | ` + twoCures},
-		"both in one cell":              {"1,Zoë Zo\xeb\n", "", nil, "", `PATH: two encodings in one list: row 2 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë" | ` + twoCures},
-		"both, late":                    {utf8Row + deep + westernRow, "", []string{"3|Ben"}, "", `PATH: two encodings in one list: row 40003 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë" | ` + twoCures},
-		"both, all of it late":          {deep + westernRow + utf8Row, "", []string{"2|Zoë"}, "", `PATH: two encodings in one list: row 40003 has the bytes C3 AB, which are UTF-8 for "ë", and row ` + late + ` has the byte EB, which is not UTF-8 | ` + twoCures},
+		"both, at once":                 {utf8Row + westernRow, "", []string{"1|Zoë"}, "", `PATH: two encodings in one list: row 3 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë" | ` + twoHints},
+		"both, the other way around":    {westernRow + utf8Row, "", []string{"2|Zoë"}, "", `PATH: two encodings in one list: row 3 has the bytes C3 AB, which are UTF-8 for "ë", and row 2 has the byte EB, which is not UTF-8 | ` + twoHints},
+		"both in one cell":              {"1,Zoë Zo\xeb\n", "", nil, "", `PATH: two encodings in one list: row 2 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë" | ` + twoHints},
+		"both, late":                    {utf8Row + deep + westernRow, "", []string{"3|Ben"}, "", `PATH: two encodings in one list: row 40003 has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë" | ` + twoHints},
+		"both, all of it late":          {deep + westernRow + utf8Row, "", []string{"2|Zoë"}, "", `PATH: two encodings in one list: row 40003 has the bytes C3 AB, which are UTF-8 for "ë", and row ` + late + ` has the byte EB, which is not UTF-8 | ` + twoHints},
 		"behind the mark of UTF-8":      {"\ufeff" + westernRow, "", nil, "", ""},
 		"both, told utf-8":              {utf8Row + westernRow + plainRow, "utf-8", []string{"1|Zoë", "! the row is not written in UTF-8", "3|Ben"}, `UTF-8 with "," between cells`, ""},
 		"both, told windows-1252":       {utf8Row + westernRow, "windows-1252", []string{"1|ZoÃ«", "2|Zoë"}, `windows-1252 with "," between cells`, ""},
-		"cells with lines, then a byte": {"1,\"a\nZoë\nb\"\n" + westernRow, "", []string{"1|a\nZoë\nb"}, "", `PATH: two encodings in one list: row 3 (line 5 of the file) has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë" | ` + twoCures},
+		"cells with lines, then a byte": {"1,\"a\nZoë\nb\"\n" + westernRow, "", []string{"1|a\nZoë\nb"}, "", `PATH: two encodings in one list: row 3 (line 5 of the file) has the byte EB, which is not UTF-8, and row 2 has the bytes C3 AB, which are UTF-8 for "ë" | ` + twoHints},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			text := "phone,name\n" + tt.text
 			if bom, rest, found := strings.Cut(tt.text, westernRow); found && bom == "\ufeff" {
-				text, tt.end = bom+"phone,name\n"+westernRow+rest, `PATH: two encodings in one list: row 2 has the byte EB, which is not UTF-8, and it begins with the mark of UTF-8 (EF BB BF) | `+twoCures
+				text, tt.end = bom+"phone,name\n"+westernRow+rest, `PATH: two encodings in one list: row 2 has the byte EB, which is not UTF-8, and it begins with the mark of UTF-8 (EF BB BF) | `+twoHints
 			}
 			rows, readAs, ended := end(t, Origin{CSV: put(t, "list.csv", []byte(text)), Encoding: tt.encoding})
 			if diff := cmp.Diff(tt.end, ended); diff != "" {

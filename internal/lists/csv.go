@@ -149,11 +149,11 @@ func (c *csvRows) Next() (Row, int64, error) {
 }
 
 // ragged is a row with more or fewer cells than there are column names.
-func ragged(cells, names int, cure string) *RowError {
+func ragged(cells, names int, hint string) *RowError {
 	if cells < names {
-		cure = "write the empty cells, too"
+		hint = "write the empty cells, too"
 	}
-	return &RowError{fmt.Sprintf("the row has %s and the header %d: %s", units.Count(cells, "cell"), names, cure), cells < names}
+	return &RowError{fmt.Sprintf("the row has %s and the header %d: %s", units.Count(cells, "cell"), names, hint), cells < names}
 }
 
 // read reads one row and numbers it. One in another charset comes with a *RowError.

@@ -29,7 +29,7 @@ type RowError struct {
 
 func (e *RowError) Error() string { return e.Reason }
 
-// A wordError is a list that cannot be read, and the cure.
+// A wordError is a list that cannot be read, and the hint.
 type wordError struct{ msg, hint string }
 
 func (e *wordError) Error() string { return e.msg }

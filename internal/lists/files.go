@@ -368,7 +368,7 @@ func (f localFile) opened(ctx context.Context) (*regular.File, error) {
 	return regular.OpenIn(ctx, root, name)
 }
 
-// openError is why a list cannot be opened, with the cure.
+// openError is why a list cannot be opened, with the hint.
 func openError(err error) error {
 	switch {
 	case errors.Is(err, regular.ErrFolder), errors.Is(err, regular.ErrNoFile):

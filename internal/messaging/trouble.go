@@ -16,7 +16,7 @@ type Trouble struct {
 	Since    time.Time   `json:"since,omitzero"` // UTC; zero where nobody knows
 	Amount   float64     `json:"amount,omitempty"`
 	Words    string      `json:"words"`
-	Cure     string      `json:"cure,omitempty"` // what to do, with the command
+	Hint     string      `json:"hint,omitempty"` // what to do, with the command
 }
 
 // Severity says how a trouble is to be taken.

@@ -32,7 +32,7 @@ func fromCommand(ref, name string, look Lookup) (string, error) {
 	if len(words) == 0 {
 		return "", &Error{
 			Msg:  fmt.Sprintf("%s: no command is named (%s is not set)", ref, commandVariable),
-			Cure: fmt.Sprintf("set %s to a command that prints a secret when the secret's name is its last argument", commandVariable),
+			Next: fmt.Sprintf("set %s to a command that prints a secret when the secret's name is its last argument", commandVariable),
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandPatience)
@@ -42,8 +42,8 @@ func fromCommand(ref, name string, look Lookup) (string, error) {
 	out, complaint := &bounded{max: maxFile}, &bounded{max: maxComplaint}
 	cmd.Stdout, cmd.Stderr = out, complaint
 	err := cmd.Run()
-	fail := func(msg, cure string) (string, error) {
-		return "", &Error{Msg: fmt.Sprintf("%s: %s: %s", ref, words[0], msg), Cure: cure, Err: err}
+	fail := func(msg, hint string) (string, error) {
+		return "", &Error{Msg: fmt.Sprintf("%s: %s: %s", ref, words[0], msg), Next: hint, Err: err}
 	}
 	value := withoutLineEnd(out.kept.Bytes())
 	switch {

@@ -23,15 +23,15 @@ type Lookup func(name string) (value string, ok bool)
 // what was found there.
 type Error struct {
 	Msg  string
-	Cure string
+	Next string
 	Err  error // the cause, for a file that could not be read
 }
 
-// Error is the sentence without the cure.
+// Error is the sentence without the hint.
 func (e *Error) Error() string { return e.Msg }
 
 // Hint is what to do about it.
-func (e *Error) Hint() string { return e.Cure }
+func (e *Error) Hint() string { return e.Next }
 
 // Unwrap is the cause, if there is one.
 func (e *Error) Unwrap() error { return e.Err }
@@ -53,7 +53,7 @@ func Expand(text string, look Lookup, folder string) (string, error) {
 			return "$"
 		case failed != nil:
 		case !closed:
-			failed = &Error{Msg: "${ has no closing }", Cure: "write ${NAME}, or $${ for the characters themselves"}
+			failed = &Error{Msg: "${ has no closing }", Next: "write ${NAME}, or $${ for the characters themselves"}
 		default:
 			value, failed = resolve(inside, look, folder)
 		}
@@ -104,7 +104,7 @@ func resolve(inside string, look Lookup, folder string) (string, error) {
 	if !variable.MatchString(name) {
 		return "", &Error{
 			Msg:  fmt.Sprintf("%s does not name a variable", ref),
-			Cure: "a name has letters, digits and _; write ${NAME}, ${NAME:-otherwise} or ${file:/path}",
+			Next: "a name has letters, digits and _; write ${NAME}, ${NAME:-otherwise} or ${file:/path}",
 		}
 	}
 	value, ok := find(look, name)
@@ -116,12 +116,12 @@ func resolve(inside string, look Lookup, folder string) (string, error) {
 	case ok:
 		return "", &Error{
 			Msg:  fmt.Sprintf("the environment variable %s is empty", name),
-			Cure: fmt.Sprintf("give it a value, or write ${%s:-} if empty is meant", name),
+			Next: fmt.Sprintf("give it a value, or write ${%s:-} if empty is meant", name),
 		}
 	default:
 		return "", &Error{
 			Msg:  fmt.Sprintf("the environment variable %s is not set", name),
-			Cure: fmt.Sprintf("set it for the daemon (export %s=…), or write ${%s:-otherwise} or ${file:/path}", name, name),
+			Next: fmt.Sprintf("set it for the daemon (export %s=…), or write ${%s:-otherwise} or ${file:/path}", name, name),
 		}
 	}
 }
@@ -144,7 +144,7 @@ func fromCredential(ref, name string, look Lookup) (string, error) {
 	if folder == "" {
 		return "", &Error{
 			Msg:  fmt.Sprintf("%s: this process was given no credentials (%s is not set)", ref, credentials),
-			Cure: fmt.Sprintf("let systemd start the daemon with LoadCredential=%s:/path/to/it, or write ${NAME} or ${file:/path}", name),
+			Next: fmt.Sprintf("let systemd start the daemon with LoadCredential=%s:/path/to/it, or write ${NAME} or ${file:/path}", name),
 		}
 	}
 	return fromFile(ref, folder, name)
@@ -153,13 +153,13 @@ func fromCredential(ref, name string, look Lookup) (string, error) {
 func badName(ref, kind string) error {
 	return &Error{
 		Msg:  fmt.Sprintf("%s does not name a %s", ref, kind),
-		Cure: "a name has letters, digits, and _ - . / between them; write ${" + kind + ":NAME}",
+		Next: "a name has letters, digits, and _ - . / between them; write ${" + kind + ":NAME}",
 	}
 }
 
 func fromFile(ref, folder, path string) (string, error) {
-	fail := func(msg, cure string, err error) (string, error) {
-		return "", &Error{Msg: fmt.Sprintf("%s: %s", ref, msg), Cure: cure, Err: err}
+	fail := func(msg, hint string, err error) (string, error) {
+		return "", &Error{Msg: fmt.Sprintf("%s: %s", ref, msg), Next: hint, Err: err}
 	}
 	if path == "" {
 		return fail("names no file", "write ${file:/path/to/it}", nil)
@@ -173,7 +173,7 @@ func fromFile(ref, folder, path string) (string, error) {
 	content, err := regular.Read(ctx, path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fail("there is no such file", missingCure(given, path), err)
+		return fail("there is no such file", missingHint(given, path), err)
 	case errors.Is(err, fs.ErrPermission):
 		return fail("may not be read by this user", "let the daemon's user read it", err)
 	case errors.Is(err, regular.ErrFolder):
@@ -199,8 +199,8 @@ func withoutLineEnd(content []byte) string {
 	return string(bytes.TrimSuffix(bytes.TrimSuffix(content, []byte("\n")), []byte("\r")))
 }
 
-// missingCure says where a relative path led.
-func missingCure(given, path string) string {
+// missingHint says where a relative path led.
+func missingHint(given, path string) string {
 	if given == path {
 		return "create it, or correct the path"
 	}

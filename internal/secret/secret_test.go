@@ -166,7 +166,7 @@ func TestASecretIsARegularFile(t *testing.T) {
 	}
 	for _, name := range refused {
 		_, err := Expand("${file:"+name+"}", nil, folder)
-		if bad, ok := errors.AsType[*Error](err); !ok || bad.Cure == "" || !strings.Contains(bad.Msg, "is no regular file") && !strings.Contains(bad.Msg, "may not be read") {
+		if bad, ok := errors.AsType[*Error](err); !ok || bad.Next == "" || !strings.Contains(bad.Msg, "is no regular file") && !strings.Contains(bad.Msg, "may not be read") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

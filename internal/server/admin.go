@@ -78,7 +78,7 @@ func (a admin) status(r *http.Request) (any, error) {
 	// nobody knows what is read.
 	err := a.Store.Present()
 	if _, damaged := errors.AsType[*store.DamagedError](err); err != nil && (damaged || a.Store.Shares()) {
-		return nil, rejectf(http.StatusServiceUnavailable, a.Store.Cure(err), "webhooks are rejected and nothing is sent: %v", err)
+		return nil, rejectf(http.StatusServiceUnavailable, a.Store.Hint(err), "webhooks are rejected and nothing is sent: %v", err)
 	}
 	c, err := a.Store.Counts(r.Context())
 	if err != nil {

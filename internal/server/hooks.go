@@ -253,7 +253,7 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 		if others, ok := h.lines.notReady.line(h.Now()); ok {
 			h.Log.Warn("not ready", zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
-		Readiness{Why: store.Unready(err), Cure: store.Cure(err)}.write(w)
+		Readiness{Why: store.Unready(err), Hint: store.Hint(err)}.write(w)
 		return
 	}
 	v := Readiness{Ready: true}

@@ -79,21 +79,21 @@ func (t *found) nodes(all []NodeView) {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleClock, Subject: n.Name, About: "nodes", Amount: n.ClockAhead,
 			Words: "the clock of " + n.Name + " is " + words + " the database's: what is due, quiet hours and how long a claim holds go by it",
-			Cure:  "have that machine, or the database's, set its clock by the network (chrony, systemd-timesyncd)",
+			Hint:  "have that machine, or the database's, set its clock by the network (chrony, systemd-timesyncd)",
 		})
 	}
 	alive := slices.DeleteFunc(slices.Clone(all), func(n NodeView) bool { return !n.Alive || n.Config == "" })
 	if words, since := differ(alive, func(n *NodeView) (string, time.Time) { return n.Config, n.ConfigSince }); words != "" {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleNodes, Subject: "config", About: "nodes", Since: since, Words: "nodes run different configs: " + words,
-			Cure: `give all machines the same file, and "nudgewire reload" on each`,
+			Hint: `give all machines the same file, and "nudgewire reload" on each`,
 		})
 	}
 	version := func(n *NodeView) (string, time.Time) { return cmp.Or(n.Version, "an earlier version"), n.StartedAt }
 	if words, since := differ(alive, version); words != "" {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleNodes, Subject: "version", About: "nodes", Since: since, Words: "nodes run different versions of nudgewire: " + words,
-			Cure: "install the same version on all machines, and start the others anew",
+			Hint: "install the same version on all machines, and start the others anew",
 		})
 	}
 }
@@ -112,7 +112,7 @@ func (t *found) elsewhere(all []messaging.SendingHalt, nodes []NodeView) {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleNodes, Subject: of, About: "nodes", Since: e.Since,
 			Words: e.Node + " calls " + of + " by another key or at another address than this node, and " + e.Words(t.now),
-			Cure:  OfAccount("give all nodes the same api.key and api.base_url, and \"nudgewire reload\" on each; a key in the environment is read at a start", e.Account),
+			Hint:  OfAccount("give all nodes the same api.key and api.base_url, and \"nudgewire reload\" on each; a key in the environment is read at a start", e.Account),
 		})
 	}
 }

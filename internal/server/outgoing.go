@@ -129,14 +129,14 @@ func (t *found) webhooksOut(v *StatusView) {
 		}
 		switch {
 		case left:
-			one.Cure = "put the receiver back under webhooks_out by this name, or let it be: what waits is removed after 30 days"
+			one.Hint = "put the receiver back under webhooks_out by this name, or let it be: what waits is removed after 30 days"
 		case r.Gone: // only what it did not take is left
-			one.Cure = fmt.Sprintf("put the receiver back under webhooks_out by this name, then \"nudgewire webhooks replay '%s' --given-up\"; without that they are removed as retention.webhooks_out says", r.Name)
+			one.Hint = fmt.Sprintf("put the receiver back under webhooks_out by this name, then \"nudgewire webhooks replay '%s' --given-up\"; without that they are removed as retention.webhooks_out says", r.Name)
 		case failing:
 			one.Since = *r.FailingSince
-			one.Cure = fmt.Sprintf("look at the receiver; \"nudgewire webhooks test '%s'\" tries it, and what waits follows by itself", r.Name)
+			one.Hint = fmt.Sprintf("look at the receiver; \"nudgewire webhooks test '%s'\" tries it, and what waits follows by itself", r.Name)
 		default:
-			one.Cure = fmt.Sprintf("mend the receiver, then \"nudgewire webhooks replay '%s' --given-up\"; without that they are removed as retention.webhooks_out says", r.Name)
+			one.Hint = fmt.Sprintf("mend the receiver, then \"nudgewire webhooks replay '%s' --given-up\"; without that they are removed as retention.webhooks_out says", r.Name)
 		}
 		t.add(one)
 	}

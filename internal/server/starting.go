@@ -15,7 +15,7 @@ type Readiness struct {
 	Ready    bool   `json:"ready"`
 	Starting string `json:"starting,omitempty"` // what the daemon waits for before it can open its data: "the disk is full"
 	Why      string `json:"why,omitempty"`      // why webhooks cannot be stored any more: "the data is damaged"
-	Cure     string `json:"cure,omitempty"`     // what ends that: "make room on the disk of the data"
+	Hint     string `json:"hint,omitempty"`     // what ends that: "make room on the disk of the data"
 	Note     string `json:"note,omitempty"`
 }
 
@@ -41,13 +41,13 @@ func ConsoleStarting(now func() Readiness, log *zap.Logger) http.Handler {
 		w.Header().Set("Connection", "close")
 		v := now()
 		if strings.HasPrefix(r.URL.Path, "/api/") {
-			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + v.Starting, Hint: v.Cure})
+			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + v.Starting, Hint: v.Hint})
 			return
 		}
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintf(w, page, html.EscapeString(v.Starting), html.EscapeString(v.Cure)) // whoever asked is gone
+		_, _ = fmt.Fprintf(w, page, html.EscapeString(v.Starting), html.EscapeString(v.Hint)) // whoever asked is gone
 	})
 }
 

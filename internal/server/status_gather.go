@@ -144,9 +144,9 @@ func (a admin) unknownErrors(ctx context.Context, since time.Time) (*UnknownView
 }
 
 // Unread is what is wrong where the data cannot be read: that, and what the process knows by itself.
-func Unread(d DaemonView, err error, cure string, now time.Time) []messaging.Trouble {
+func Unread(d DaemonView, err error, hint string, now time.Time) []messaging.Trouble {
 	if d.DataError == "" {
-		d.DataError, d.DataCure = err.Error(), cure
+		d.DataError, d.DataHint = err.Error(), hint
 	}
 	v := StatusView{Daemon: &d}
 	return troubles(&v, now)

@@ -372,7 +372,7 @@ func TestACertificateThatExpiresIsATrouble(t *testing.T) {
 		tt.v.For = "hooks.example.com"
 		got := troubles(&StatusView{Daemon: &DaemonView{Certificates: []CertificateView{tt.v}}}, tt.now)
 		switch {
-		case tt.want == "" && len(got) > 0, tt.want != "" && (len(got) != 1 || got[0].Severity != tt.want || got[0].Code != messaging.TroubleCertificate || got[0].Cure == ""):
+		case tt.want == "" && len(got) > 0, tt.want != "" && (len(got) != 1 || got[0].Severity != tt.want || got[0].Code != messaging.TroubleCertificate || got[0].Hint == ""):
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -86,37 +86,37 @@ func (t *found) hold(h *messaging.Hold) {
 		return
 	case messaging.HoldDamage:
 		one.Code, one.About, one.Words = messaging.TroubleReview, "database", "webhooks are taken and nothing is sent: "+h.Reason
-		one.Cure = fmt.Sprintf(`"nudgewire messages list --state waiting" shows what would be sent again; then %q`, h.GoesOn())
+		one.Hint = fmt.Sprintf(`"nudgewire messages list --state waiting" shows what would be sent again; then %q`, h.GoesOn())
 	case messaging.HoldRestored:
 		one.Code, one.About, one.Words = messaging.TroubleReview, "database", "webhooks are taken and nothing is sent: "+h.Reason
-		one.Cure = fmt.Sprintf(`"nudgewire review" shows what to look at; then %q`, h.GoesOn())
+		one.Hint = fmt.Sprintf(`"nudgewire review" shows what to look at; then %q`, h.GoesOn())
 	case messaging.HoldMode:
 		one.Words = fmt.Sprintf("%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
-		one.Cure = fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Cancels())
+		one.Hint = fmt.Sprintf("%q sends, and %q ends what waits", h.GoesOn(), h.Cancels())
 	case messaging.HoldGone:
 		one.Words = fmt.Sprintf("%s, paused: %s %s", h.Waits(), h.What(), h.Reason)
-		one.Cure = fmt.Sprintf("put it back under accounts, then %q; %q ends what waits", h.GoesOn(), h.Cancels())
+		one.Hint = fmt.Sprintf("put it back under accounts, then %q; %q ends what waits", h.GoesOn(), h.Cancels())
 	case messaging.HoldService:
 		one.Code, one.Words = messaging.TroubleTemplate, h.Stands()
 		if h.Account != "" {
 			one.Subject += " of account " + h.Account
 		}
-		one.Cure = fmt.Sprintf("look at the template on the service's dashboard; %q tries at once", h.GoesOn())
+		one.Hint = fmt.Sprintf("look at the template on the service's dashboard; %q tries at once", h.GoesOn())
 		if h.Cause == messaging.CauseRefused {
-			one.Cure = fmt.Sprintf("compare its name, language and variables with the service's dashboard; %q tries at once, and one message tries by itself now and then", h.GoesOn())
+			one.Hint = fmt.Sprintf("compare its name, language and variables with the service's dashboard; %q tries at once, and one message tries by itself now and then", h.GoesOn())
 		}
 	case messaging.HoldRun:
 		one.About, one.Words = "campaigns", h.What()+" waits to be resumed: "+h.Reason
-		one.Cure = fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name)
+		one.Hint = fmt.Sprintf("%q lets it go on; \"nudgewire jobs cancel %s\" ends it", h.GoesOn(), h.Name)
 	default:
 		one.Code, one.Words = messaging.TroubleHalt, h.Stands()
-		one.Cure = fmt.Sprintf("%q lets it go on", h.GoesOn())
+		one.Hint = fmt.Sprintf("%q lets it go on", h.GoesOn())
 	}
 	t.add(one)
 }
 
-// serviceCures say what to do about what the service does.
-var serviceCures = map[apiclient.Trouble]string{
+// serviceHints say what to do about what the service does.
+var serviceHints = map[apiclient.Trouble]string{
 	apiclient.TroubleKey:     `copy the key anew from the service's dashboard to what api.key names, then "nudgewire reload"`,
 	apiclient.TroublePoints:  `top up the account; "nudgewire reload" tries at once`,
 	apiclient.TroubleAddress: `look at api.base_url and api.text_path, then "nudgewire reload"`,
@@ -138,16 +138,16 @@ func OfAccount(words, name string) string {
 
 // service is an account that sends nothing at present. Its cause is the code.
 func (t *found) service(h *messaging.SendingHalt) {
-	words, cure := h.Words(t.now), serviceCures[apiclient.Trouble(h.Cause)]
+	words, hint := h.Words(t.now), serviceHints[apiclient.Trouble(h.Cause)]
 	if h.Account != "" {
 		words = "account " + h.Account + ": " + words
 	}
 	if h.OfEnvironment {
-		cure = keyOfEnvironment
+		hint = keyOfEnvironment
 	}
 	t.add(messaging.Trouble{
 		Code: messaging.TroubleCode(h.Cause), Subject: strings.TrimSpace(string(h.Lane) + " " + h.Account), Severity: messaging.Stops, About: "messages",
-		Since: h.Since, Words: words, Cure: OfAccount(cure, h.Account),
+		Since: h.Since, Words: words, Hint: OfAccount(hint, h.Account),
 	})
 }
 
@@ -157,39 +157,39 @@ func (t *found) daemon(d *DaemonView) {
 	switch {
 	case d.LoadError != "":
 		t.add(messaging.Trouble{
-			Code: messaging.TroubleConfig, About: "daemon", Since: d.LoadErrorAt, Cure: check,
+			Code: messaging.TroubleConfig, About: "daemon", Since: d.LoadErrorAt, Hint: check,
 			Words: "the last reload was rejected, and the daemon uses the config before it: " + firstLine(d.LoadError),
 		})
 	case d.FileError != "":
 		t.add(messaging.Trouble{
-			Code: messaging.TroubleConfig, About: "daemon", Since: d.FileErrorAt, Cure: check,
+			Code: messaging.TroubleConfig, About: "daemon", Since: d.FileErrorAt, Hint: check,
 			Words: "the config file was changed and cannot be used as it is; the daemon uses what it read before, and could not start anew: " + firstLine(d.FileError),
 		})
 	}
 	if d.DataError != "" {
-		cure := d.DataCure
-		if cure == "" {
-			cure = `look at the disk and at the folder of the data; the daemon goes on by itself, and "nudgewire doctor" says whether the data is whole`
+		hint := d.DataHint
+		if hint == "" {
+			hint = `look at the disk and at the folder of the data; the daemon goes on by itself, and "nudgewire doctor" says whether the data is whole`
 		}
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleData, Severity: messaging.Stops, About: "database", Words: "webhooks are rejected and nothing is sent: " + d.DataError,
-			Cure: cure,
+			Hint: hint,
 		})
 	}
 	if r := d.OpenReader; r != nil {
-		t.add(messaging.Trouble{Code: messaging.TroubleReader, About: "database", Since: r.Since, Amount: float64(r.Log), Words: r.Words(), Cure: r.Cure()})
+		t.add(messaging.Trouble{Code: messaging.TroubleReader, About: "database", Since: r.Since, Amount: float64(r.Log), Words: r.Words(), Hint: r.Hint()})
 	}
 	for _, r := range d.Receivers {
 		if r.FailingSince != nil {
 			t.add(messaging.Trouble{
 				Code: messaging.TroubleReceiver, Subject: r.Name, About: "alerts", Since: *r.FailingSince, Words: fmt.Sprintf("%s is not reached by alerts: %s", r.Name, r.LastError),
-				Cure: fmt.Sprintf("look at its entry under alerts in the config, and for e-mail at mail, such as mail.tls; \"nudgewire alerts test '%s'\" tries it", r.Name),
+				Hint: fmt.Sprintf("look at its entry under alerts in the config, and for e-mail at mail, such as mail.tls; \"nudgewire alerts test '%s'\" tries it", r.Name),
 			})
 		}
 	}
 	if d.Disk != nil && d.Disk.Short() {
 		t.add(messaging.Trouble{
-			Code: messaging.TroubleDisk, Severity: diskSeverity(d.Disk), About: "disk", Since: d.Disk.Since, Amount: float64(d.Disk.Free), Words: d.Disk.Words(), Cure: DiskCure,
+			Code: messaging.TroubleDisk, Severity: diskSeverity(d.Disk), About: "disk", Since: d.Disk.Since, Amount: float64(d.Disk.Free), Words: d.Disk.Words(), Hint: DiskHint,
 		})
 	}
 	for _, r := range d.FailedRates {
@@ -198,13 +198,13 @@ func (t *found) daemon(d *DaemonView) {
 		}
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleFailedRate, Subject: r.Subject, About: "messages", Since: r.Since, Amount: r.Percent(), Words: r.Words(),
-			Cure: `"nudgewire status" names the reasons, and "nudgewire messages list --state failed" and "--state rejected" the messages`,
+			Hint: `"nudgewire status" names the reasons, and "nudgewire messages list --state failed" and "--state rejected" the messages`,
 		})
 	}
 	for _, s := range d.Silent {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleSilent, Subject: s.Connector, About: "connector " + s.Connector, Since: s.Since, Words: s.Words(),
-			Cure: `look at the sender's own list of deliveries; "nudgewire connectors show ` + s.Connector + `" has its URL`,
+			Hint: `look at the sender's own list of deliveries; "nudgewire connectors show ` + s.Connector + `" has its URL`,
 		})
 	}
 	for i := range d.Certificates {
@@ -217,7 +217,7 @@ func (t *found) daemon(d *DaemonView) {
 		}
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleTurnedAway, Subject: one.Why, Severity: severity, About: "door", Amount: float64(one.Count), Words: one.Words(t.now),
-			Cure: "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight",
+			Hint: "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight",
 		})
 	}
 }
@@ -228,7 +228,7 @@ func (t *found) backup(v *StatusView) {
 	if v.BackupError != "" && !failed { // a failure says more
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleBackup, Severity: messaging.Bad, About: "backup", Words: v.BackupError,
-			Cure: `let the daemon read the file DATABASE.backup, or remove it; "nudgewire backup FILE" makes a backup and writes it anew`,
+			Hint: `let the daemon read the file DATABASE.backup, or remove it; "nudgewire backup FILE" makes a backup and writes it anew`,
 		})
 		return
 	}
@@ -246,7 +246,7 @@ func (t *found) backup(v *StatusView) {
 	}
 	t.add(messaging.Trouble{
 		Code: messaging.TroubleBackup, About: "backup", Since: since, Words: "a backup is missed: " + words,
-		Cure: "look at the folder " + plan.To + `; "nudgewire backup FILE" makes one elsewhere`,
+		Hint: "look at the folder " + plan.To + `; "nudgewire backup FILE" makes one elsewhere`,
 	})
 }
 
@@ -258,13 +258,13 @@ func (t *found) certificate(v *CertificateView) {
 	}
 	one := messaging.Trouble{
 		Code: messaging.TroubleCertificate, Subject: v.For, About: "certificate", Since: v.ErrorAt, Words: words,
-		Cure: "renew the files that server.tls names: the daemon reads them again when they change, and a reload is not needed",
+		Hint: "renew the files that server.tls names: the daemon reads them again when they change, and a reload is not needed",
 	}
 	if v.Valid(t.now) != nil {
 		one.Severity = messaging.Stops
 	}
 	if v.ByACME {
-		one.Cure = "each of the domains must lead to this door on port 443; the daemon asks again by itself, and its log says what the authority answers"
+		one.Hint = "each of the domains must lead to this door on port 443; the daemon asks again by itself, and its log says what the authority answers"
 	}
 	t.add(one)
 }
@@ -300,15 +300,15 @@ func (t *found) late(v *StatusView) {
 		case b.What == BehindUrgent && t.now.Sub(b.Since) >= urgentLate:
 			one.Code, one.Subject = messaging.TroubleOverdue, strings.TrimSpace("urgent "+one.Subject)
 			one.Words = "the oldest message" + of + " of category utility or authentication is " + late + " past its time"
-			one.Cure = `"nudgewire status" shows at what rate messages leave, and the daemon's log what holds them up`
+			one.Hint = `"nudgewire status" shows at what rate messages leave, and the daemon's log what holds them up`
 		case b.What == BehindMarketing && t.now.Sub(b.Since) >= marketingLate:
 			one.Code, one.Subject = messaging.TroubleOverdue, strings.TrimSpace("marketing "+one.Subject)
 			one.Words = "the oldest marketing message" + of + " is " + late + " past its time"
-			one.Cure = `"nudgewire status" shows at what rate messages leave: raise api.rate if the service allows more, or spread what falls due`
+			one.Hint = `"nudgewire status" shows at what rate messages leave: raise api.rate if the service allows more, or spread what falls due`
 		case b.What == BehindPolls && t.now.Sub(b.Since) >= pollsLate:
 			one.Code, one.Severity = messaging.TroublePolls, messaging.Bad
 			one.Words = "the status of a message" + of + " should have been asked for " + late + " ago: what status and why say of deliveries is old"
-			one.Cure = `"nudgewire status" shows the rate that questions share with messages: raise api.rate, or ask less often with tracking.poll`
+			one.Hint = `"nudgewire status" shows the rate that questions share with messages: raise api.rate, or ask less often with tracking.poll`
 		default:
 			continue
 		}
@@ -329,13 +329,13 @@ func (t *found) runs(v *StatusView) {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleApproval, Subject: fmt.Sprintf("run %d of %s", r.Run, r.Job), Severity: messaging.Stops, About: "campaigns", Since: r.Since,
 			Words: r.Words(),
-			Cure:  fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs approve %d" or "nudgewire jobs cancel %d"`, r.Run, r.Run, r.Run),
+			Hint:  fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs approve %d" or "nudgewire jobs cancel %d"`, r.Run, r.Run, r.Run),
 		})
 	}
 	for _, f := range v.Failing {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleFailing, Subject: fmt.Sprintf("run %d of %s", f.Run, f.Job), About: "campaigns", Since: f.Since, Words: f.Words(),
-			Cure: fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs retry %d"`, f.Run, f.Run),
+			Hint: fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs retry %d"`, f.Run, f.Run),
 		})
 	}
 }
@@ -345,14 +345,14 @@ func (t *found) doubts(v *StatusView) {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleInDoubt, About: "messages", Since: v.InDoubtSince, Amount: float64(n),
 			Words: fmt.Sprintf("%s in doubt: somebody must say what became of %s", units.Count(n, "message"), itOrThem(n)),
-			Cure:  `"nudgewire messages list --state in_doubt", then "nudgewire messages resolve"`,
+			Hint:  `"nudgewire messages list --state in_doubt", then "nudgewire messages resolve"`,
 		})
 	}
 	if n := v.PartsInDoubt; n > 0 {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleFiles, About: "campaigns", Since: v.PartsInDoubtSince, Amount: float64(n),
 			Words: fmt.Sprintf("%s in doubt: somebody must say what became of %s", units.Count(n, "uploaded file"), itOrThem(n)),
-			Cure:  `"nudgewire jobs history" names the runs, and "nudgewire jobs show RUN" the next step`,
+			Hint:  `"nudgewire jobs history" names the runs, and "nudgewire jobs show RUN" the next step`,
 		})
 	}
 }
@@ -368,7 +368,7 @@ func (t *found) contacts(v *StatusView) {
 	if n := len(v.Forgetting); n > 0 {
 		one := messaging.Trouble{
 			Code: messaging.TroubleForgetting, Severity: messaging.Note, About: "contacts", Since: v.Forgetting[0].Since, Amount: float64(n),
-			Words: v.Forgetting[0].Words(), Cure: `it goes on by itself; if a run is in its way, "nudgewire jobs pause RUN" is enough`,
+			Words: v.Forgetting[0].Words(), Hint: `it goes on by itself; if a run is in its way, "nudgewire jobs pause RUN" is enough`,
 		}
 		if n > 1 {
 			one.Words += fmt.Sprintf("; %d more wait behind it", n-1)
@@ -382,7 +382,7 @@ func (t *found) contacts(v *StatusView) {
 		r := &v.Redactions[i]
 		one := messaging.Trouble{
 			Code: messaging.TroubleRedaction, Subject: r.Connector, Severity: messaging.Note, About: "contacts", Since: r.Since, Amount: float64(r.Contacts), Words: r.Words(),
-			Cure: fmt.Sprintf(`if that is so, "nudgewire contacts redactions do %s" forgets them, which cannot be undone; else "nudgewire contacts redactions refuse %s"`, r.Connector, r.Connector),
+			Hint: fmt.Sprintf(`if that is so, "nudgewire contacts redactions do %s" forgets them, which cannot be undone; else "nudgewire contacts redactions refuse %s"`, r.Connector, r.Connector),
 		}
 		if t.now.Sub(one.Since) >= redactionLate {
 			one.Severity = messaging.Bad
@@ -397,7 +397,7 @@ func (t *found) contacts(v *StatusView) {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleDataRequest, About: "contacts", Since: v.DataRequests[0].Since, Amount: float64(n),
 			Words: who + " for what is stored about them, the first since " + v.DataRequests[0].Since.Format("2006-01-02"),
-			Cure:  `"nudgewire contacts requests" names the files: send each to its contact, then "nudgewire contacts answered EVENT"`,
+			Hint:  `"nudgewire contacts requests" names the files: send each to its contact, then "nudgewire contacts answered EVENT"`,
 		})
 	}
 }
@@ -408,20 +408,20 @@ func (t *found) notes(v *StatusView) {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleUnknownText, Severity: messaging.Note, About: "messages", Since: u.Since, Amount: float64(u.Count),
 			Words: fmt.Sprintf("no rule knows %s of the service within a day, the last: %s", units.Count(u.Count, "text"), u.Last),
-			Cure:  `"nudgewire errors list --class unknown" shows them; give each a class under errors: in the config`,
+			Hint:  `"nudgewire errors list --class unknown" shows them; give each a class under errors: in the config`,
 		})
 	}
 	for _, r := range v.Rejected[:min(len(v.Rejected), mostRejected)] {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleRejected, Subject: r.State + ": " + r.Reason, Severity: messaging.Note, About: "messages", Amount: float64(r.Count), Words: r.Words(),
-			Cure: `"nudgewire messages list --state rejected" and "--state failed" name them`,
+			Hint: `"nudgewire messages list --state rejected" and "--state failed" name them`,
 		})
 	}
 	if n := v.Counts["messages_untracked"]; n > 0 {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleUntracked, Severity: messaging.Note, About: "messages", Amount: float64(n),
 			Words: fmt.Sprintf("%s accepted without a message_id in all: nobody can ask what became of %s", units.Count(n, "message"), itOrThem(n)),
-			Cure:  "the service's own pages tell what became of them",
+			Hint:  "the service's own pages tell what became of them",
 		})
 	}
 }
@@ -516,8 +516,8 @@ func diskSeverity(d *DiskView) messaging.Severity {
 	return messaging.Bad
 }
 
-// DiskCure is what to do about a disk that is short.
-const DiskCure = "make room; it goes on by itself once there is a quarter more than server.least_free. When the disk is full, every webhook is answered 503"
+// DiskHint is what to do about a disk that is short.
+const DiskHint = "make room; it goes on by itself once there is a quarter more than server.least_free. When the disk is full, every webhook is answered 503"
 
 // Short reports whether there is hardly any space left.
 func (d *DiskView) Short() bool { return d.Held || d.Free < cmp.Or(d.Least, disk.Least) }

@@ -131,7 +131,7 @@ func TestWhatTheFactsShow(t *testing.T) {
 			var got []string
 			for _, one := range troubles(&tt.facts, now) {
 				got = append(got, fmt.Sprintf("%s %s %s", one.Severity, one.Code, one.Subject))
-				if one.Words == "" || one.Cure == "" || one.About == "" || !slices.Contains(messaging.TroubleCodes, one.Code) {
+				if one.Words == "" || one.Hint == "" || one.About == "" || !slices.Contains(messaging.TroubleCodes, one.Code) {
 					t.Errorf("half a trouble: %+v", one)
 				}
 			}
@@ -159,7 +159,7 @@ func TestNodesThatDifferAreNamed(t *testing.T) {
 	}}, at(30))
 	want := messaging.Trouble{
 		Code: messaging.TroubleNodes, Subject: "config", Severity: messaging.Bad, About: "nodes", Since: at(10), Words: "nodes run different configs: c2 on b:1; c1 on a:1, c:1",
-		Cure: `give all machines the same file, and "nudgewire reload" on each`,
+		Hint: `give all machines the same file, and "nudgewire reload" on each`,
 	}
 	if len(all) != 1 || all[0] != want {
 		t.Errorf("%+v", all)
@@ -167,18 +167,18 @@ func TestNodesThatDifferAreNamed(t *testing.T) {
 }
 
 // A replay knows only the receivers of the config.
-func TestTheCureForAReceiverThatIsGonePutsItBackFirst(t *testing.T) {
+func TestTheHintForAReceiverThatIsGonePutsItBackFirst(t *testing.T) {
 	all := troubles(&StatusView{WebhooksOut: []ReceiverView{{Name: "crm", Gone: true, GivenUp: 2}}}, time.Now())
-	if len(all) != 1 || !strings.HasPrefix(all[0].Cure, "put the receiver back under webhooks_out by this name, then ") {
+	if len(all) != 1 || !strings.HasPrefix(all[0].Hint, "put the receiver back under webhooks_out by this name, then ") {
 		t.Errorf("%+v", all)
 	}
 }
 
 // Advice about an account that has a name names its keys.
-func TestACureNamesTheKeysOfItsAccount(t *testing.T) {
+func TestAHintNamesTheKeysOfItsAccount(t *testing.T) {
 	v := StatusView{Daemon: &DaemonView{Accounts: []AccountView{{Name: "b"}}, Halts: []messaging.SendingHalt{{Account: "b", Cause: "key", Why: "no"}}}}
 	all := troubles(&v, time.Now())
-	if len(all) != 1 || !strings.Contains(all[0].Cure, "what accounts.b.key names") || !strings.HasPrefix(all[0].Words, "account b: sending is halted since ") {
+	if len(all) != 1 || !strings.Contains(all[0].Hint, "what accounts.b.key names") || !strings.HasPrefix(all[0].Words, "account b: sending is halted since ") {
 		t.Errorf("%+v", all)
 	}
 }

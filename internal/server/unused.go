@@ -69,7 +69,7 @@ func (t *found) unused(v *StatusView) {
 		}
 		one := messaging.Trouble{
 			Code: messaging.TroubleCode(u.Why), Subject: u.Connector, About: "connector " + u.Connector, Since: u.Since, Amount: float64(u.Count),
-			Words: u.Words(), Cure: u.cure(),
+			Words: u.Words(), Hint: u.hint(),
 		}
 		if u.Kind != "" && u.Why != messaging.UnusedKind && u.Why != messaging.UnusedRequest {
 			one.Subject += "." + u.Kind
@@ -104,8 +104,8 @@ func (u *UnusedView) Words() string {
 	}
 }
 
-// cure is what to do about it, in YAML and commands.
-func (u *UnusedView) cure() string {
+// hint is what to do about it, in YAML and commands.
+func (u *UnusedView) hint() string {
 	show := `"nudgewire events rejected" shows them`
 	if u.Event > 0 {
 		show = fmt.Sprintf(`"nudgewire events show %d" shows one`, u.Event)

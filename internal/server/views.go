@@ -335,7 +335,7 @@ type DaemonView struct {
 	FileError   string    `json:"file_error,omitempty"`
 	FileErrorAt time.Time `json:"file_error_at,omitzero"`
 	DataError   string    `json:"data_error,omitempty"` // why nothing can be stored
-	DataCure    string    `json:"data_cure,omitempty"`  // the next step, where that is not the disk and the folder of the data
+	DataHint    string    `json:"data_hint,omitempty"`  // the next step, where that is not the disk and the folder of the data
 	// OpenReader is a transaction of another program that keeps old data for too long.
 	OpenReader *OpenReaderView `json:"open_reader,omitempty"`
 	// NeedsRestart lists settings that the last reload could not change.
@@ -399,8 +399,8 @@ func (v *OpenReaderView) Words() string {
 	return fmt.Sprintf("%s has read the database in one transaction since %s: its log cannot be moved into it, is %.1f MB and grows", who, since, float64(v.Log)/1e6)
 }
 
-// Cure is what to do about it.
-func (v *OpenReaderView) Cure() string {
+// Hint is what to do about it.
+func (v *OpenReaderView) Hint() string {
 	switch {
 	case v.Name != "":
 		return fmt.Sprintf("end it there, or with SELECT pg_terminate_backend(%d); ALTER ROLE … SET idle_in_transaction_session_timeout = '1min' has the server do so", v.PID)

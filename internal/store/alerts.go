@@ -11,7 +11,7 @@ func (s *Store) Alerts(ctx context.Context) (out messaging.AlertState, err error
 	if r := s.restored.Load(); r != nil {
 		out.RestoredAt = r.FoundAt
 	}
-	out.Alerts, err = list(ctx, s, `SELECT receiver, condition, code, subject, severity, about, words, cure, began, told_at, ended_at FROM alerts
+	out.Alerts, err = list(ctx, s, `SELECT receiver, condition, code, subject, severity, about, words, hint, began, told_at, ended_at FROM alerts
 		ORDER BY told_at, receiver, condition, code, subject`, nil, func(r *row) (messaging.Alert, error) {
 		a := messaging.Alert{Receiver: r.text(), Condition: r.text(), Trouble: trouble(r), Began: r.time(), ToldAt: r.time(), EndedAt: r.time()}
 		a.Trouble.Since = a.Began
@@ -20,7 +20,7 @@ func (s *Store) Alerts(ctx context.Context) (out messaging.AlertState, err error
 	if err != nil {
 		return out, wrap(err, "alerts")
 	}
-	out.Notices, err = list(ctx, s, `SELECT notice, receiver, condition, code, subject, severity, about, words, cure, began, ended_at, created_at, attempts, next_at
+	out.Notices, err = list(ctx, s, `SELECT notice, receiver, condition, code, subject, severity, about, words, hint, began, ended_at, created_at, attempts, next_at
 		FROM alert_notices ORDER BY position`, nil, func(r *row) (messaging.AlertNotice, error) {
 		n := messaging.AlertNotice{
 			ID: r.text(), Receiver: r.text(), Condition: r.text(), Trouble: trouble(r), Began: r.time(), EndedAt: r.time(),
@@ -43,7 +43,7 @@ func (s *Store) Alerts(ctx context.Context) (out messaging.AlertState, err error
 
 func trouble(r *row) messaging.Trouble {
 	return messaging.Trouble{
-		Code: messaging.TroubleCode(r.text()), Subject: r.text(), Severity: messaging.Severity(r.text()), About: r.text(), Words: r.text(), Cure: r.text(),
+		Code: messaging.TroubleCode(r.text()), Subject: r.text(), Severity: messaging.Severity(r.text()), About: r.text(), Words: r.text(), Hint: r.text(),
 	}
 }
 
@@ -51,9 +51,9 @@ var (
 	dropAlertsSQL    = statementOf(`DELETE FROM alerts`)
 	dropNoticesSQL   = statementOf(`DELETE FROM alert_notices`)
 	dropReceiversSQL = statementOf(`DELETE FROM alert_receivers`)
-	keepAlertSQL     = statementOf(`INSERT INTO alerts (receiver, condition, code, subject, severity, about, words, cure, began, told_at, ended_at)
+	keepAlertSQL     = statementOf(`INSERT INTO alerts (receiver, condition, code, subject, severity, about, words, hint, began, told_at, ended_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
-	keepNoticeSQL = statementOf(`INSERT INTO alert_notices (position, notice, receiver, condition, code, subject, severity, about, words, cure, began, ended_at, created_at, attempts, next_at)
+	keepNoticeSQL = statementOf(`INSERT INTO alert_notices (position, notice, receiver, condition, code, subject, severity, about, words, hint, began, ended_at, created_at, attempts, next_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`)
 	keepReceiverSQL = statementOf(`INSERT INTO alert_receivers (receiver, name, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
 )
@@ -69,7 +69,7 @@ func (s *Store) KeepAlerts(ctx context.Context, state messaging.AlertState) erro
 		for i := range state.Alerts {
 			a := &state.Alerts[i]
 			tr := &a.Trouble
-			if err := t.put(keepAlertSQL, a.Receiver, a.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
+			if err := t.put(keepAlertSQL, a.Receiver, a.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Hint,
 				micro(a.Began), micro(a.ToldAt), micro(a.EndedAt)); err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func (s *Store) KeepAlerts(ctx context.Context, state messaging.AlertState) erro
 		for i := range state.Notices {
 			n := &state.Notices[i]
 			tr := &n.Trouble
-			if err := t.put(keepNoticeSQL, int64(i), n.ID, n.Receiver, n.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Cure,
+			if err := t.put(keepNoticeSQL, int64(i), n.ID, n.Receiver, n.Condition, string(tr.Code), tr.Subject, string(tr.Severity), tr.About, tr.Words, tr.Hint,
 				micro(n.Began), micro(n.EndedAt), micro(n.CreatedAt), int64(n.Attempts), micro(n.NextAt)); err != nil {
 				return err
 			}

@@ -274,9 +274,9 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		// changed or dropped with their row, or what no contact chooses
 		"webhooks_out.phone", "webhooks_out.receiver", "webhooks_out.kind", "webhooks_out.state", "webhook_receivers.receiver",
 		// whatever is told leaves the machine, so no whole phone stands in it (package alerts)
-		"alerts.receiver", "alerts.condition", "alerts.code", "alerts.subject", "alerts.severity", "alerts.about", "alerts.words", "alerts.cure",
+		"alerts.receiver", "alerts.condition", "alerts.code", "alerts.subject", "alerts.severity", "alerts.about", "alerts.words", "alerts.hint",
 		"alert_notices.notice", "alert_notices.receiver", "alert_notices.condition", "alert_notices.code", "alert_notices.subject", "alert_notices.severity",
-		"alert_notices.about", "alert_notices.words", "alert_notices.cure", "alert_receivers.receiver", "alert_receivers.name", "alert_receivers.last_error",
+		"alert_notices.about", "alert_notices.words", "alert_notices.hint", "alert_receivers.receiver", "alert_receivers.name", "alert_receivers.last_error",
 		// masked by who writes them (package server)
 		"audit.who", "audit.via", "audit.action", "audit.subject", "audit.detail", "audit.outcome", "audit.hash",
 		"api_tokens.id", "api_tokens.name", "api_tokens.hash", "api_tokens.scopes", "api_tokens.created_by",

@@ -10,7 +10,7 @@ import (
 )
 
 // Trouble of this machine's disk and of a database server end in the same way, and are mended in different places.
-func TestACureNamesTheRightPlace(t *testing.T) {
+func TestAHintNamesTheRightPlace(t *testing.T) {
 	for why, tt := range map[string]struct {
 		err  error
 		want string
@@ -27,8 +27,8 @@ func TestACureNamesTheRightPlace(t *testing.T) {
 		if got := Away(tt.err); got != why {
 			t.Errorf("%v: %q, want %q", tt.err, got, why)
 		}
-		if got := Cure(tt.err); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
-			t.Errorf("%v: the cure is %q, want %q", tt.err, got, tt.want)
+		if got := Hint(tt.err); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%v: the hint is %q, want %q", tt.err, got, tt.want)
 		}
 	}
 }

@@ -242,7 +242,7 @@ func TestWhatAServerRefusesIsTold(t *testing.T) {
 	execOn(t, dsn, "CREATE ROLE runner LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO runner; GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO runner")
 	s := openAt(t, as(t, dsn, "runner"), t.TempDir())
 	defer shut(t, s)
-	for i, tt := range []struct{ take, give, cure string }{
+	for i, tt := range []struct{ take, give, hint string }{
 		{"REVOKE INSERT ON events FROM runner", "GRANT INSERT ON events TO runner", "give the role its rights"},
 		{
 			"ALTER ROLE runner SET default_transaction_read_only = on; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'runner'",
@@ -255,10 +255,10 @@ func TestWhatAServerRefusesIsTold(t *testing.T) {
 			return err
 		}
 		execOn(t, dsn, tt.take)
-		soon(t, "it is told: "+tt.cure, func() bool {
+		soon(t, "it is told: "+tt.hint, func() bool {
 			err := accept()
 			told := s.Refused()
-			return err != nil && told != nil && strings.HasPrefix(s.Cure(told), tt.cure)
+			return err != nil && told != nil && strings.HasPrefix(s.Hint(told), tt.hint)
 		})
 		execOn(t, dsn, tt.give)
 		soon(t, "it takes events again", func() bool { return accept() == nil })

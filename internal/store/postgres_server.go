@@ -129,11 +129,11 @@ func outageWords(err error) string {
 	return "the database server cannot be reached"
 }
 
-// Cure is the next step after an error of a PostgreSQL database, of damaged data, or of the disk; "" where the error says it all.
-func Cure(err error) string {
+// Hint is the next step after an error of a PostgreSQL database, of damaged data, or of the disk; "" where the error says it all.
+func Hint(err error) string {
 	switch _, gone := errors.AsType[*GoneError](err); {
 	case damaged(err):
-		return damagedCure
+		return damagedHint
 	case gone:
 		return "put the files back where they were, or start the daemon anew to begin with what is there"
 	case DiskFull(err):
@@ -165,13 +165,13 @@ func Cure(err error) string {
 
 const lookAtServer = "look at the database server and the way to it; the daemon goes on by itself once it is back"
 
-// Cure is the next step after any error of these data; "" where they are a file and the error says it all.
-func (s *Store) Cure(err error) string {
-	cure := Cure(err)
-	if cure == "" && s.file == nil {
+// Hint is the next step after any error of these data; "" where they are a file and the error says it all.
+func (s *Store) Hint(err error) string {
+	hint := Hint(err)
+	if hint == "" && s.file == nil {
 		return lookAtServer
 	}
-	return cure
+	return hint
 }
 
 // unreachable makes an *OutageError of an error of opening a connection that may pass: the server is away, starts, stops or is full.

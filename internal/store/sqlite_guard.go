@@ -35,7 +35,7 @@ type DamagedError struct {
 	Cause error // what SQLite said of it; nil where the file itself shows it
 }
 
-// Error says what is damaged. Cure has the next step.
+// Error says what is damaged. Hint has the next step.
 func (e *DamagedError) Error() string {
 	if e.Cause != nil {
 		return e.Path + " is damaged: " + e.Cause.Error()
@@ -45,7 +45,7 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Cause }
 
-const damagedCure = "stop the daemon, keep a copy of the data's folder, and start it anew: it says what is lost; where it cannot start, restore the last backup"
+const damagedHint = "stop the daemon, keep a copy of the data's folder, and start it anew: it says what is lost; where it cannot start, restore the last backup"
 
 // damaged reports whether SQLite found the data malformed, or a look at its files did.
 func damaged(err error) bool {

@@ -85,7 +85,7 @@ func mustBeClosed(t *testing.T, s *Store, path string) {
 	t.Helper()
 	check := func(what string, err error) {
 		t.Helper()
-		if d, ok := errors.AsType[*DamagedError](err); !ok || d.Path != path || s.Cure(err) != damagedCure {
+		if d, ok := errors.AsType[*DamagedError](err); !ok || d.Path != path || s.Hint(err) != damagedHint {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -47,7 +47,7 @@ type TransferredTable struct {
 }
 
 // A TransferError says what keeps data from moving.
-type TransferError struct{ Words, Cure string }
+type TransferError struct{ Words, Hint string }
 
 func (e *TransferError) Error() string { return e.Words }
 

@@ -39,7 +39,7 @@ func ExampleSet_Match() {
 	// skipped because cannot tell whether customer.accepts_marketing: customer.accepts_marketing is missing
 }
 
-// Every mistake is reported at once, each with its place and a cure.
+// Every mistake is reported at once, each with its place and a hint.
 func ExampleCompile_problems() {
 	_, problems := triggers.Compile([]triggers.Rule{{
 		Name: "abandoned-cart",

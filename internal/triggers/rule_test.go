@@ -132,7 +132,7 @@ func TestARuleDescribesItselfToEditors(t *testing.T) {
 	}
 }
 
-func TestASlipInAVariableHasItsCure(t *testing.T) {
+func TestASlipInAVariableHasItsHint(t *testing.T) {
 	for text, want := range map[string]string{
 		"customer.first_name":         "for the value write {{ customer.first_name }}",
 		"{ customer.first_name }":     "for the value write {{ customer.first_name }}",

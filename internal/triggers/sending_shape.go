@@ -78,7 +78,7 @@ var foreignMark = regexp.MustCompile(`^\s*(\{%.*%\}|\{[^{}]+\}|%[A-Za-z_.]+%|\$\
 // name is what may be meant as the name of a value or column.
 var name = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_.]*\s*$`)
 
-// slip is the cure for a variable without {{ }} that was surely meant to have one, "" for others.
+// slip is the hint for a variable without {{ }} that was surely meant to have one, "" for others.
 func slip(text string) (hint string) {
 	name := strings.Trim(text, " \t{}%$[]<>")
 	first, _, dotted := strings.Cut(name, ".")

@@ -10,11 +10,11 @@ package units
 // Hint() how a good one looks.
 type Error struct {
 	Msg  string // what is wrong, without the text
-	Cure string
+	Next string
 }
 
-// Error is the sentence without the cure.
+// Error is the sentence without the hint.
 func (e *Error) Error() string { return e.Msg }
 
 // Hint is what to write instead.
-func (e *Error) Hint() string { return e.Cure }
+func (e *Error) Hint() string { return e.Next }

@@ -18,7 +18,7 @@ type Duration time.Duration
 // D is the duration for the standard library.
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
-const durationCure = "write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m"
+const durationHint = "write a number with a unit: 90s, 45m, 2h, 3d, 1w or 1h30m"
 
 // A unit is a length of time with a name.
 type unit struct {
@@ -38,7 +38,7 @@ var durationUnits = []unit{
 // ParseDuration reads what Duration describes. The error is an *Error.
 func ParseDuration(text string) (Duration, error) {
 	bad := func(format string, args ...any) (Duration, error) {
-		return 0, &Error{Msg: fmt.Sprintf(format, args...), Cure: durationCure}
+		return 0, &Error{Msg: fmt.Sprintf(format, args...), Next: durationHint}
 	}
 	rest := strings.TrimSpace(text)
 	switch {

@@ -25,12 +25,12 @@ const (
 	Month Calendar = "month"
 )
 
-const limitCure = "write a number and a window: 2 per day, 6 per week, 10 per month by the calendar; 2 per 24h, 6 per 7d for any such time"
+const limitHint = "write a number and a window: 2 per day, 6 per week, 10 per month by the calendar; 2 per 24h, 6 per 7d for any such time"
 
 // ParseLimit reads what Limit describes. The error is an *Error.
 func ParseLimit(text string) (Limit, error) {
 	bad := func(format string, args ...any) (Limit, error) {
-		return Limit{}, &Error{Msg: fmt.Sprintf(format, args...), Cure: limitCure}
+		return Limit{}, &Error{Msg: fmt.Sprintf(format, args...), Next: limitHint}
 	}
 	count, window, ok := strings.Cut(text, " per ")
 	count, window = strings.TrimSpace(count), strings.TrimSpace(window)
@@ -48,7 +48,7 @@ func ParseLimit(text string) (Limit, error) {
 	case Day, Week, Month:
 		return Limit{Most: most, Calendar: c}, nil
 	case "hour":
-		return Limit{}, &Error{Msg: fmt.Sprintf("%q has an unknown window %q", text, window), Cure: fmt.Sprintf("write %d per 1h, which is any 60 minutes", most)}
+		return Limit{}, &Error{Msg: fmt.Sprintf("%q has an unknown window %q", text, window), Next: fmt.Sprintf("write %d per 1h, which is any 60 minutes", most)}
 	}
 	per, err := ParseDuration(window)
 	switch {

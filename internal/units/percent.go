@@ -15,11 +15,11 @@ func (p *Percent) UnmarshalText(text []byte) error {
 	number, found := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
 	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !found || err != nil || f < 0 || math.IsInf(f, 0) || math.IsNaN(f) {
-		cure := "write it as 300%"
+		hint := "write it as 300%"
 		if err == nil && f >= 0 && f <= 1e6 {
-			cure = "write it as " + strings.TrimSpace(number) + "%"
+			hint = "write it as " + strings.TrimSpace(number) + "%"
 		}
-		return &Error{Msg: fmt.Sprintf("%q is not a percentage", text), Cure: cure}
+		return &Error{Msg: fmt.Sprintf("%q is not a percentage", text), Next: hint}
 	}
 	*p = Percent(f / 100)
 	return nil

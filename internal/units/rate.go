@@ -14,7 +14,7 @@ type Rate struct {
 	Per   time.Duration
 }
 
-const rateCure = "write a whole number, a slash and s, min, h or d: 20/s, 600/min"
+const rateHint = "write a whole number, a slash and s, min, h or d: 20/s, 600/min"
 
 var rateUnits = []unit{
 	{"s", time.Second}, {"min", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour}, // as they are written
@@ -24,7 +24,7 @@ var rateUnits = []unit{
 // ParseRate reads what Rate describes. The error is an *Error.
 func ParseRate(text string) (Rate, error) {
 	bad := func(format string, args ...any) (Rate, error) {
-		return Rate{}, &Error{Msg: fmt.Sprintf(format, args...), Cure: rateCure}
+		return Rate{}, &Error{Msg: fmt.Sprintf(format, args...), Next: rateHint}
 	}
 	count, per, ok := strings.Cut(text, "/")
 	count, per = strings.TrimSpace(count), strings.TrimSpace(per)

@@ -16,7 +16,7 @@ type Size int64
 // Bytes is the size as a plain number.
 func (s Size) Bytes() int64 { return int64(s) }
 
-const sizeCure = "write 500kB, 10MB (10,000,000 bytes) or 1MiB (1,048,576 bytes)"
+const sizeHint = "write 500kB, 10MB (10,000,000 bytes) or 1MiB (1,048,576 bytes)"
 
 type sizeUnit struct {
 	name string
@@ -30,7 +30,7 @@ var sizeUnits = []sizeUnit{
 // ParseSize reads what Size describes; the case of units does not count. The error is an *Error.
 func ParseSize(text string) (Size, error) {
 	bad := func(format string, args ...any) (Size, error) {
-		return 0, &Error{Msg: fmt.Sprintf(format, args...), Cure: sizeCure}
+		return 0, &Error{Msg: fmt.Sprintf(format, args...), Next: sizeHint}
 	}
 	rest := strings.TrimSpace(text)
 	if rest == "" {

@@ -18,7 +18,7 @@ func TestQuantitiesReadAndWriteThemselves(t *testing.T) {
 	tests := []struct {
 		make func() quantity
 		text string
-		want string // as written back, or the error and its cure
+		want string // as written back, or the error and its hint
 	}{
 		{duration, "45m", "45m"},
 		{duration, "3d", "3d"},
@@ -79,7 +79,7 @@ func TestQuantitiesReadAndWriteThemselves(t *testing.T) {
 		err := q.UnmarshalText([]byte(tt.text))
 		if err != nil {
 			if bad, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(bad.Hint(), "write ") {
-				t.Errorf("%q: error %#v has no cure", tt.text, err)
+				t.Errorf("%q: error %#v has no hint", tt.text, err)
 			}
 			if err.Error() != tt.want {
 				t.Errorf("%q: error %q, want %q", tt.text, err, tt.want)

@@ -42,7 +42,7 @@ func (f *field) readRules(tag string) {
 	}
 }
 
-// ruleWords are what is said of a text that breaks a rule, and the cure; "" is to write it like the
+// ruleWords are what is said of a text that breaks a rule, and the hint; "" is to write it like the
 // field's example. (The rules that need more than the text have their words in check.)
 var ruleWords = map[string]struct{ msg, hint string }{
 	"http_url": {"is not a web address", ""},

@@ -1,6 +1,6 @@
 // Package yamlpos reads a YAML file that people wrote into Go structs and says everything
 // that is wrong with it in one go: each Problem with its line, its column, the path of the
-// value, plain words and a cure. It stands on the node tree of go.yaml.in/yaml/v4, because
+// value, plain words and a hint. It stands on the node tree of go.yaml.in/yaml/v4, because
 // only nodes know where they came from and keep every scalar as it was written.
 //
 // It will not guess types by content (a field of type string takes 0123 as

@@ -347,13 +347,13 @@ func kindOf(y *yaml.Node) Kind {
 	}
 }
 
-// A hinter is an error that knows a cure.
+// A hinter is an error that knows a hint.
 type hinter interface {
 	error
 	Hint() string
 }
 
-// words is what an error says and, where it knows a cure, that.
+// words is what an error says and, where it knows a hint, that.
 func words(err error) (msg, hint string) {
 	if h, ok := errors.AsType[hinter](err); ok {
 		hint = h.Hint()

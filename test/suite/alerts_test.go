@@ -27,7 +27,7 @@ func someAlerts(since time.Time) messaging.AlertState {
 	at := func(d time.Duration) time.Time { return since.Add(d).UTC() }
 	trouble := func(subject string) messaging.Trouble {
 		return messaging.Trouble{
-			Code: messaging.TroubleSilent, Subject: subject, Severity: messaging.Bad, About: "connector " + subject, Since: at(0), Words: "nothing", Cure: "look",
+			Code: messaging.TroubleSilent, Subject: subject, Severity: messaging.Bad, About: "connector " + subject, Since: at(0), Words: "nothing", Hint: "look",
 		}
 	}
 	return messaging.AlertState{
