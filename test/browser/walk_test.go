@@ -120,7 +120,7 @@ func environment(t *testing.T, chromium string) map[string]string {
 // orders are the actions that templates have buttons for, by name.
 func orders(t *testing.T) (out []string) {
 	t.Helper()
-	files, err := filepath.Glob("../../console/templates/*.html")
+	files, err := filepath.Glob("../../internal/console/templates/*.html")
 	if err != nil {
 		t.Fatal(err)
 	}
