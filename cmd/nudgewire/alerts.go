@@ -15,7 +15,7 @@ func (c *cli) alerts() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "alerts", Short: "What is wrong at present, who was told, and who could not be told", Args: cobra.NoArgs,
 		Long: `alerts lists what was told to the receivers under alerts: in the config and lasts, what ended within a week,
-and how each receiver was reached last. docs/alerts.md says of each alert what to do.`,
+and how each receiver was reached last. docs/alert-names.md says of each alert what to do.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.asking(cmd.Context(), func(ask *server.Client) error {
 				v, err := ask.Alerts(cmd.Context())

@@ -12,7 +12,7 @@ func (c *cli) user() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "user", Short: "People who sign in to the console", Args: cobra.NoArgs,
 		Long: `user is about who may sign in to the console at console.listen. A user has a role: viewer (looks, without whole
-phones), operator (runs messaging, and sees phones) or admin (everything, users included). docs/console.md has more.`,
+phones), operator (runs messaging, and sees phones) or admin (everything, users included). docs/sign-in.md has more.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.userAdd(), c.userList(), c.userRole(),

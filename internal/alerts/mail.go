@@ -105,7 +105,7 @@ func letter(r *Receiver, m *Mail, message Message) (*gomail.Msg, error) {
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // so that nobody's absence answers
 	text := message.Text + "\n\n" + message.From + "\n"
 	if !message.Test {
-		text += `"nudgewire alerts" lists what is wrong at present, and docs/alerts.md says more.` + "\n"
+		text += `"nudgewire alerts" lists what is wrong at present, and docs/alert-names.md says more.` + "\n"
 	}
 	msg.SetBodyString(gomail.TypeTextPlain, text)
 	return msg, nil

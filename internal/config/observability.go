@@ -13,7 +13,7 @@ type Metrics struct {
 
 // Tracing says where spans go.
 type Tracing struct {
-	Endpoint string  `yaml:"endpoint" validate:"http_url" example:"http://127.0.0.1:4318" doc:"Address of an OpenTelemetry collector that takes OTLP over HTTP. Unless set, the environment variable OTEL_EXPORTER_OTLP_ENDPOINT says it; with neither, nothing is traced. See docs/metrics.md."`
+	Endpoint string  `yaml:"endpoint" validate:"http_url" example:"http://127.0.0.1:4318" doc:"Address of an OpenTelemetry collector that takes OTLP over HTTP. Unless set, the environment variable OTEL_EXPORTER_OTLP_ENDPOINT says it; with neither, nothing is traced. See docs/log.md."`
 	Sample   float64 `yaml:"sample" validate:"min=0,max=1" default:"1" doc:"The share of webhooks that is traced, from 0 to 1; with what follows from them."`
 }
 

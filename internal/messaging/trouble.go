@@ -32,7 +32,7 @@ const (
 // A TroubleCode is what kind of trouble it is. Alerts name troubles by it (alerts: {when: …}).
 type TroubleCode string
 
-// The codes. docs/alerts.md has a section for each.
+// The codes. docs/alert-names.md has a row for each.
 const (
 	TroubleHalt        TroubleCode = "halt"
 	TroubleReview      TroubleCode = "review"

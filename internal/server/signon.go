@@ -99,7 +99,7 @@ func (d *SessionDoor) Known(ctx context.Context, p Person) (w Who, err error) {
 func (d *SessionDoor) person(ctx context.Context, p Person) (u store.User, err error) {
 	name, err := UserName(p.Name)
 	if err != nil {
-		return u, &Error{Status: http.StatusForbidden, Words: "what " + p.Source + " calls you cannot be a name here", Hint: "an admin reads in docs/console.md which names there are"}
+		return u, &Error{Status: http.StatusForbidden, Words: "what " + p.Source + " calls you cannot be a name here", Hint: "an admin reads in docs/sign-in.md which names there are"}
 	}
 	if len(p.Role.Scopes()) == 0 {
 		return u, &Error{Status: http.StatusForbidden, Words: name + " has no role here", Hint: "an admin gives one in the config, under console"}

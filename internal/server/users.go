@@ -167,7 +167,7 @@ func (a admin) setRole(r *http.Request, in RoleRequest) (any, error) {
 	}
 	return a.changed(r, store.UserChange{Do: func(u *store.User) error {
 		if u.Source != "" {
-			return rejectf(http.StatusConflict, "change it where "+u.Source+" has it from; see docs/console.md", "the role of %s is not kept here", u.Name)
+			return rejectf(http.StatusConflict, "change it where "+u.Source+" has it from; see docs/sign-in.md", "the role of %s is not kept here", u.Name)
 		}
 		u.Role = string(in.Role)
 		return nil
