@@ -13,7 +13,7 @@ const (
 	readLook  = time.Second
 	readAgain = 10 * time.Second
 	// readShare of the time is for webhooks and sends: after some events it rests so many times as long as they took.
-	readShare = 4
+	readShare = 6
 )
 
 // readContacts has what events say of contacts taken in, for those who search them. What a stop leaves is read after the next start.

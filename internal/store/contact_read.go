@@ -19,8 +19,8 @@ import (
 // What was read is added up for good: the row stays when payloads go. Forgetting takes the row, and has what came since read again
 // (see contact_unread.go). Whoever changes what stored events say of contacts, or what was read of them, locks knowing first.
 
-// perRead is how many events are read at a time.
-const perRead = 200
+// perRead is how many events are read at a time. A webhook may wait for all of them: with 200, the p99 of answers at 1,000 a second was 7 ms for 4.
+const perRead = 25
 
 // Kinds of events by which orders are counted.
 const (
