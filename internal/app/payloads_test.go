@@ -40,7 +40,7 @@ func allPublished(t *testing.T) []published {
 	t.Helper()
 	dir := os.Getenv("NUDGEWIRE_PAYLOADS")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "payloads")
+		dir = filepath.Join("..", "..", "..", "shared", "payloads")
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("there is no folder of published payloads; NUDGEWIRE_PAYLOADS names one")
