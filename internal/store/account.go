@@ -69,7 +69,7 @@ func (s *Store) accountsWhere(ctx context.Context, condition string) (names []st
 	query := `SELECT account FROM messages WHERE ` + condition + ` AND account > ?1 ORDER BY account LIMIT 1`
 	for below := ""; ; {
 		found := false
-		err := s.rows(ctx, query, []any{below}, func(r *row) error { below, found = r.text(), true; return nil })
+		err := s.Rows(ctx, query, []any{below}, func(r *Row) error { below, found = r.Text(), true; return nil })
 		if err != nil || !found {
 			return append([]string{""}, names...), err
 		}
@@ -89,9 +89,9 @@ func (s *Store) accountsFollowed(ctx context.Context) ([]string, error) {
 
 // WaitingFor counts what waits for an account.
 func (s *Store) WaitingFor(ctx context.Context, account string) (n int64, err error) {
-	err = s.rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND account = ?1`, []any{account},
-		func(r *row) error { n = r.int(); return nil })
-	return n, wrap(err, "count what waits for account %q", account)
+	err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND account = ?1`, []any{account},
+		func(r *Row) error { n = r.Int(); return nil })
+	return n, Wrap(err, "count what waits for account %q", account)
 }
 
 // A Left is what is left to do for an account.
@@ -108,14 +108,14 @@ func (s *Store) LeftFor(ctx context.Context) ([]Left, error) {
 		return nil, err
 	}
 	runs := map[string]int64{}
-	err = s.rows(ctx, `SELECT account, count(*) FROM runs WHERE ended_at = 0 GROUP BY account`, nil, func(r *row) error {
-		name := r.text()
-		runs[name] = r.int()
+	err = s.Rows(ctx, `SELECT account, count(*) FROM runs WHERE ended_at = 0 GROUP BY account`, nil, func(r *Row) error {
+		name := r.Text()
+		runs[name] = r.Int()
 		names = append(names, name)
-		return r.err
+		return r.Err
 	})
 	if err != nil {
-		return nil, wrap(err, "what is left for accounts")
+		return nil, Wrap(err, "what is left for accounts")
 	}
 	var out []Left
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {

@@ -34,58 +34,58 @@ func (t *Token) Good(now time.Time) bool {
 var ErrTokenName = errors.New("there is a token of that name")
 
 // tokenNames is what is locked while names of tokens are looked at.
-var tokenNames = keyHash("names of API tokens")
+var tokenNames = KeyHash("names of API tokens")
 
 const accessColumns = `id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at`
 
-func scanToken(r *row) (Token, error) {
-	t := Token{ID: r.text(), Name: r.text()}
-	hash, err := hex.DecodeString(r.text())
+func scanToken(r *Row) (Token, error) {
+	t := Token{ID: r.Text(), Name: r.Text()}
+	hash, err := hex.DecodeString(r.Text())
 	if err != nil || len(hash) != len(t.Hash) {
 		return t, fmt.Errorf("token %s: its hash cannot be read", t.ID)
 	}
 	copy(t.Hash[:], hash)
-	t.Scopes, t.CreatedAt, t.CreatedBy = strings.Split(r.text(), ","), r.time(), r.text()
-	t.ExpiresAt, t.RevokedAt, t.UsedAt = r.time(), r.time(), r.time()
-	return t, r.err
+	t.Scopes, t.CreatedAt, t.CreatedBy = strings.Split(r.Text(), ","), r.Time(), r.Text()
+	t.ExpiresAt, t.RevokedAt, t.UsedAt = r.Time(), r.Time(), r.Time()
+	return t, r.Err
 }
 
 var (
-	goodTokenSQL = statementOf(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
-	addTokenSQL  = statementOf(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+	goodTokenSQL = SQL(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
+	addTokenSQL  = SQL(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 )
 
 // AddToken keeps a new token. ErrTokenName where a good one has its name.
 func (s *Store) AddToken(ctx context.Context, n Token) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		if err := t.peers.lock(t, []int64{tokenNames}, nil); err != nil {
 			return err
 		}
 		taken := false
-		err := t.query(goodTokenSQL, func(*row) error { taken = true; return nil }, n.Name, micro(n.CreatedAt))
+		err := t.Query(goodTokenSQL, func(*Row) error { taken = true; return nil }, n.Name, Micro(n.CreatedAt))
 		if err == nil && taken {
 			err = ErrTokenName
 		}
 		if err != nil {
 			return err
 		}
-		return t.put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), micro(n.CreatedAt), n.CreatedBy, micro(n.ExpiresAt), int64(0), int64(0))
+		return t.Put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), Micro(n.CreatedAt), n.CreatedBy, Micro(n.ExpiresAt), int64(0), int64(0))
 	})
-	return wrap(err, "add a token")
+	return Wrap(err, "add a token")
 }
 
 // Tokens are all tokens, the newest first; also those that were revoked or have expired.
 func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
-	all, err := list(ctx, s, `SELECT `+accessColumns+` FROM api_tokens ORDER BY created_at DESC, id`, nil, scanToken)
-	return all, wrap(err, "tokens")
+	all, err := List(ctx, s, `SELECT `+accessColumns+` FROM api_tokens ORDER BY created_at DESC, id`, nil, scanToken)
+	return all, Wrap(err, "tokens")
 }
 
 // Token is the token of an id; messaging.ErrNotFound for none.
 func (s *Store) Token(ctx context.Context, id string) (Token, error) {
-	all, err := list(ctx, s, `SELECT `+accessColumns+` FROM api_tokens WHERE id = ?1`, []any{id}, scanToken)
+	all, err := List(ctx, s, `SELECT `+accessColumns+` FROM api_tokens WHERE id = ?1`, []any{id}, scanToken)
 	switch {
 	case err != nil:
-		return Token{}, wrap(err, "token %s", id)
+		return Token{}, Wrap(err, "token %s", id)
 	case len(all) == 0:
 		return Token{}, fmt.Errorf("token %s: %w", id, messaging.ErrNotFound)
 	default:
@@ -93,24 +93,24 @@ func (s *Store) Token(ctx context.Context, id string) (Token, error) {
 	}
 }
 
-var revokeTokenSQL = statementOf(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)
+var revokeTokenSQL = SQL(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)
 
 // RevokeToken ends a token for good; messaging.ErrNotFound for one that is not there or was revoked before.
 func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
-		n, err := t.exec(revokeTokenSQL, micro(at), id)
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		n, err := t.Exec(revokeTokenSQL, Micro(at), id)
 		if err == nil && n == 0 {
 			err = messaging.ErrNotFound
 		}
 		return err
 	})
-	return wrap(err, "revoke token %s", id)
+	return Wrap(err, "revoke token %s", id)
 }
 
-var tokenUsedSQL = statementOf(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`)
+var tokenUsedSQL = SQL(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`)
 
 // TokenUsed notes when a token was used last.
 func (s *Store) TokenUsed(ctx context.Context, id string, at time.Time) error {
-	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(tokenUsedSQL, micro(at), id) })
-	return wrap(err, "note the use of token %s", id)
+	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(tokenUsedSQL, Micro(at), id) })
+	return Wrap(err, "note the use of token %s", id)
 }

@@ -26,37 +26,37 @@ type AuditEntry struct {
 // chained is the hash of the entry behind that of the one before.
 func (e *AuditEntry) chained(before string) string {
 	// Each text is quoted, so no two entries have the same.
-	text, _ := json.Marshal([]any{before, e.ID, micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome}) // texts and numbers always can
+	text, _ := json.Marshal([]any{before, e.ID, Micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome}) // texts and numbers always can
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
 // auditChain is what is locked while the chain grows.
-var auditChain = keyHash("end of the audit")
+var auditChain = KeyHash("end of the audit")
 
 // Audit adds an entry behind the last one, and gives its number. Of two processes one waits for the other's commit.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) error { t.audit(&e); return nil })
-	return e.ID, wrap(err, "record in the audit")
+	err = s.Write(ctx, LaneWork, func(t *Tx) error { t.audit(&e); return nil })
+	return e.ID, Wrap(err, "record in the audit")
 }
 
 var (
-	lastAuditSQL = statementOf(`SELECT id, hash FROM audit WHERE id = (SELECT max(id) FROM audit)`)
-	addAuditSQL  = statementOf(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+	lastAuditSQL = SQL(`SELECT id, hash FROM audit WHERE id = (SELECT max(id) FROM audit)`)
+	addAuditSQL  = SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 )
 
 // audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
-func (t *tx) audit(e *AuditEntry) { t.audited = append(t.audited, e) }
+func (t *Tx) audit(e *AuditEntry) { t.audited = append(t.audited, e) }
 
 // writeAudit puts the entries behind the last one.
-func (t *tx) writeAudit() error {
+func (t *Tx) writeAudit() error {
 	if len(t.audited) == 0 {
 		return nil
 	}
 	err := t.peers.lock(t, []int64{auditChain}, nil)
 	last, before := int64(0), ""
 	if err == nil {
-		err = t.query(lastAuditSQL, func(r *row) error { last, before = r.int(), r.text(); return r.err })
+		err = t.Query(lastAuditSQL, func(r *Row) error { last, before = r.Int(), r.Text(); return r.Err })
 	}
 	for _, e := range t.audited {
 		if err != nil {
@@ -66,23 +66,23 @@ func (t *tx) writeAudit() error {
 		e.ID = last
 		e.Hash = e.chained(before)
 		before = e.Hash
-		err = t.put(addAuditSQL, e.ID, micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash)
+		err = t.Put(addAuditSQL, e.ID, Micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash)
 	}
-	return wrap(err, "audit")
+	return Wrap(err, "audit")
 }
 
 const auditColumns = `id, at, who, via, action, subject, detail, outcome, hash`
 
-func scanAudit(r *row) (AuditEntry, error) {
+func scanAudit(r *Row) (AuditEntry, error) {
 	return AuditEntry{
-		ID: r.int(), At: r.time(), Who: r.text(), Via: r.text(), Action: r.text(), Subject: r.text(), Detail: r.text(), Outcome: r.text(), Hash: r.text(),
-	}, r.err
+		ID: r.Int(), At: r.Time(), Who: r.Text(), Via: r.Text(), Action: r.Text(), Subject: r.Text(), Detail: r.Text(), Outcome: r.Text(), Hash: r.Text(),
+	}, r.Err
 }
 
 // AuditEntries are at most limit entries before a number, the newest first; 0 begins with the newest.
 func (s *Store) AuditEntries(ctx context.Context, before int64, limit int) ([]AuditEntry, error) {
-	all, err := list(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2`, []any{before, int64(limit)}, scanAudit)
-	return all, wrap(err, "the audit")
+	all, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2`, []any{before, int64(limit)}, scanAudit)
+	return all, Wrap(err, "the audit")
 }
 
 // An AuditError says where the chain is broken.
@@ -100,9 +100,9 @@ const auditPage = 1000
 // is an *AuditError. Entries that are missing at the end are seen only by who knows an earlier hash: known is its entry and known hash, 0 for none.
 func (s *Store) VerifyAudit(ctx context.Context, known int64, knownHash string) (n int64, last string, err error) {
 	for {
-		page, err := list(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2`, []any{n, int64(auditPage)}, scanAudit)
+		page, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2`, []any{n, int64(auditPage)}, scanAudit)
 		if err != nil {
-			return n, last, wrap(err, "the audit")
+			return n, last, Wrap(err, "the audit")
 		}
 		for i := range page {
 			e := &page[i]

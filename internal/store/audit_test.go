@@ -31,26 +31,26 @@ func TestAChangedAuditIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "n.db")
 			s, err := Open(t.Context(), Options{DSN: "sqlite:" + path})
-			failIf(t, err)
+			FailIf(t, err)
 			for range 8 {
 				_, err := s.Audit(t.Context(), AuditEntry{At: time.Now(), Who: "ann", Via: "socket", Action: "POST /halt", Subject: "/halt", Detail: "{}"})
-				failIf(t, err)
+				FailIf(t, err)
 			}
 			_, last, err := s.VerifyAudit(t.Context(), 0, "")
-			failIf(t, err)
+			FailIf(t, err)
 			raw, err := sql.Open("sqlite3", path)
-			failIf(t, err)
+			FailIf(t, err)
 			for one := range strings.SplitSeq(tt.change, ";") {
 				_, err = raw.Exec(one)
-				failIf(t, err)
+				FailIf(t, err)
 			}
-			failIf(t, raw.Close())
+			FailIf(t, raw.Close())
 			_, _, err = s.VerifyAudit(t.Context(), 8, last)
 			wrong, is := errors.AsType[*AuditError](err)
 			if is != (tt.at != 0) || is && wrong.ID != tt.at {
 				t.Errorf("it is said that %v, want entry %d", err, tt.at)
 			}
-			failIf(t, s.Close())
+			FailIf(t, s.Close())
 		})
 	}
 }

@@ -115,7 +115,7 @@ func InspectCopy(ctx context.Context, path string) (c Copied, err error) {
 			return c, fmt.Errorf("no nudgewire data in the copy: %w", err)
 		}
 	}
-	c.Newest = moment(newest)
+	c.Newest = Moment(newest)
 	return c, nil
 }
 

@@ -17,8 +17,8 @@ import (
 // that are alike; after the commit tell wakes whoever waits. Metrics and the log come last, from the goroutine whose operation it was (observer.go).
 
 // atEnd are those who write what was noted, in this order. The audit is last: who holds the end of its chain waits for nobody any more.
-var atEnd = [...]func(*tx) error{
-	(*tx).writeNoted, (*tx).writeCounts, (*tx).writeHours, (*tx).writeUnused, (*tx).writeLastSeen, (*tx).trimRejections, (*tx).writeErrorTexts, (*tx).writeAudit,
+var atEnd = [...]func(*Tx) error{
+	(*Tx).writeNoted, (*Tx).writeCounts, (*Tx).writeHours, (*Tx).writeUnused, (*Tx).writeLastSeen, (*Tx).trimRejections, (*Tx).writeErrorTexts, (*Tx).writeAudit,
 }
 
 // tell tells, after a commit, what it left to do.
@@ -28,26 +28,26 @@ func (w *writer) tell() {
 	w.polls.tell(w.hooks.poll)
 	w.outs.tell(w.hooks.out)
 	if w.lookup != 0 && w.hooks.lookup != nil {
-		w.hooks.lookup(moment(w.lookup))
+		w.hooks.lookup(Moment(w.lookup))
 	}
 }
 
 // eventStored says that an event is new.
-func (t *tx) eventStored(e *messaging.Event, received int64) {
+func (t *Tx) eventStored(e *messaging.Event, received int64) {
 	t.see(e.Connector, received)
 	t.counts[countEvents]++
 	t.countHour(hourKey{about: aboutConnector, what: hourEvent, name: e.Connector, detail: e.Kind}, 1)
 }
 
 // eventRepeated says that an event came that was there before.
-func (t *tx) eventRepeated(e *messaging.Event, received int64) {
+func (t *Tx) eventRepeated(e *messaging.Event, received int64) {
 	t.see(e.Connector, received)
 	t.counts[countDuplicates]++
 	t.countHour(hourKey{about: aboutConnector, what: hourDuplicate, name: e.Connector}, 1)
 }
 
 // eventPlanned says why nothing can come of an event that was stored, "" where something may. That ends what one without a phone began.
-func (t *tx) eventPlanned(e *messaging.Event, why messaging.Unused, id int64) {
+func (t *Tx) eventPlanned(e *messaging.Event, why messaging.Unused, id int64) {
 	if why != "" {
 		t.addUnused(unusedKey{e.Connector, why, e.Kind}, id)
 	}
@@ -57,7 +57,7 @@ func (t *tx) eventPlanned(e *messaging.Event, why messaging.Unused, id int64) {
 }
 
 // requestRejected says that a request was not taken, and why.
-func (t *tx) requestRejected(connector string, r *messaging.RejectedRequest) {
+func (t *Tx) requestRejected(connector string, r *messaging.RejectedRequest) {
 	if r.Empty {
 		t.addUnused(unusedKey{connector: connector, why: messaging.UnusedRequest}, 0)
 	}
@@ -66,47 +66,47 @@ func (t *tx) requestRejected(connector string, r *messaging.RejectedRequest) {
 }
 
 // requestsRejected says that n requests were not taken of which no trace is kept.
-func (t *tx) requestsRejected(n int64) {
+func (t *Tx) requestsRejected(n int64) {
 	t.counts[countRejectedRequests] += n
 	t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: hourOther, detail: hourOther}, n)
 }
 
 // decided says what a trigger said to an event about that contact.
-func (t *tx) decided(d *messaging.Decision, c *messaging.Contact) {
+func (t *Tx) decided(d *messaging.Decision, c *messaging.Contact) {
 	t.counts[outcomeCounts[d.Outcome]]++
 	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
-	t.note(messaging.AboutDecision, string(d.Outcome), messaging.Change{
+	t.Note(messaging.AboutDecision, string(d.Outcome), messaging.Change{
 		Message: d.MessageID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
 	}, c.Phone != "")
 }
 
 // messageShadowed says that a message would have been queued, but for the mode of its trigger.
-func (t *tx) messageShadowed(p *eventLabels) { t.countMessage(p, hourShadowed, "") }
+func (t *Tx) messageShadowed(p *eventLabels) { t.countMessage(p, hourShadowed, "") }
 
 // messageQueued says that a message is new, and when it is due.
-func (t *tx) messageQueued(id messaging.MessageID, p *eventLabels, due int64, reason string) {
+func (t *Tx) messageQueued(id messaging.MessageID, p *eventLabels, due int64, reason string) {
 	t.counts[countMessages]++
 	t.countMessage(p, hourQueued, "")
-	t.note(messaging.AboutMessage, string(messaging.StateWaiting), messaging.Change{Message: id, State: string(messaging.StateWaiting), Reason: reason}, false)
+	t.Note(messaging.AboutMessage, string(messaging.StateWaiting), messaging.Change{Message: id, State: string(messaging.StateWaiting), Reason: reason}, false)
 	t.leavesDue(p.account, due)
 }
 
 // messageNamed says that the answer to an upload named a message, which is new.
-func (t *tx) messageNamed(p *eventLabels) {
+func (t *Tx) messageNamed(p *eventLabels) {
 	t.counts[countFollowed]++
 	t.countMessage(p, string(messaging.StateAccepted), "")
 }
 
 // messageClaimed says that a message is on its way to a call.
-func (t *tx) messageClaimed() { t.counts[countAttempts]++ }
+func (t *Tx) messageClaimed() { t.counts[countAttempts]++ }
 
 // heldBack says what a rule said to a message that it did not let go.
-func (t *tx) heldBack(v *messaging.Verdict) {
+func (t *Tx) heldBack(v *messaging.Verdict) {
 	t.countNamed(verdictPrefix + v.Rule + "/" + string(v.Action))
 }
 
 // messageState says what a message became, when it was something before. waiting is that it waits once more.
-func (t *tx) messageState(id messaging.MessageID, p *eventLabels, state messaging.State, reason string, class messaging.ErrorClass) {
+func (t *Tx) messageState(id messaging.MessageID, p *eventLabels, state messaging.State, reason string, class messaging.ErrorClass) {
 	t.counts[stateCounts[state]]++
 	what := string(state)
 	if state == messaging.StateWaiting {
@@ -117,7 +117,7 @@ func (t *tx) messageState(id messaging.MessageID, p *eventLabels, state messagin
 		t.countRejection(string(state), reason)
 	}
 	if messaging.ToldState(state) {
-		t.note(messaging.AboutMessage, string(state), messaging.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
+		t.Note(messaging.AboutMessage, string(state), messaging.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
 	}
 }
 
@@ -131,20 +131,20 @@ var stateCounts = map[messaging.State]counter{
 }
 
 // mayHaveArrived says that a contact may have a message although it waits again, or has ended, at that time.
-func (t *tx) mayHaveArrived(p *eventLabels, at int64) { t.peers.noteRecipient(p.account, p.phone, at) }
+func (t *Tx) mayHaveArrived(p *eventLabels, at int64) { t.peers.noteRecipient(p.account, p.phone, at) }
 
 // messageTaken says that the service took a message, or with answered false that a person says so.
-func (t *tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
+func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
 	m.Phone, m.Account = p.phone, p.account
 	if answered && !m.Tracked() {
 		t.counts[countUntracked]++
 	}
 	t.messageStatus(m, "", known(m), p, m.StatusAt)
-	t.peers.noteRecipient(m.Account, m.Phone, micro(m.AcceptedAt))
+	t.peers.noteRecipient(m.Account, m.Phone, Micro(m.AcceptedAt))
 }
 
 // messagePolled says what a look at a message brought.
-func (t *tx) messagePolled(p *messaging.Poll, l *polled) {
+func (t *Tx) messagePolled(p *messaging.Poll, l *polled) {
 	if !p.Unasked {
 		t.counts[countPolls]++
 	}
@@ -153,11 +153,11 @@ func (t *tx) messagePolled(p *messaging.Poll, l *polled) {
 
 // messageStatus says what the service told of a message at that time. before is its status until then, "" where it was just taken; p is asked
 // only where there is news.
-func (t *tx) messageStatus(m *messaging.Message, before messaging.Status, n news, p *eventLabels, at time.Time) {
+func (t *Tx) messageStatus(m *messaging.Message, before messaging.Status, n news, p *eventLabels, at time.Time) {
 	if n != (news{}) {
 		t.countNews(n, p, m, at)
 	}
-	t.leavesPoll(m.Account, micro(m.NextPollAt))
+	t.leavesPoll(m.Account, Micro(m.NextPollAt))
 	if m.Status == before {
 		return
 	}
@@ -165,25 +165,25 @@ func (t *tx) messageStatus(m *messaging.Message, before messaging.Status, n news
 	if !slices.Contains(messaging.Statuses, m.Status) {
 		word = messaging.OtherStatus
 	}
-	t.note(messaging.AboutMessage, word, messaging.Change{
+	t.Note(messaging.AboutMessage, word, messaging.Change{
 		Message: m.ID, MessageID: m.ServiceID, Phone: m.Phone, Account: m.Account, Status: m.Status,
 		Reason: cmp.Or(m.Error, m.Reason), ErrorClass: m.ErrorClass,
 	}, false)
 }
 
 // runState says that a run ended, if it did not before.
-func (t *tx) runState(r *messaging.Run, before messaging.RunState) {
+func (t *Tx) runState(r *messaging.Run, before messaging.RunState) {
 	if r.State == before || !r.State.Final() {
 		return
 	}
-	t.note(messaging.AboutRun, string(r.State), messaging.Change{
+	t.Note(messaging.AboutRun, string(r.State), messaging.Change{
 		Run: r.ID, Job: r.Job, Account: r.Account, State: string(r.State), Reason: r.Reason, Rows: r.Tally.Kept,
 	}, true)
 }
 
 // partState says what a part of a run became. Of one that the service took what it costs is counted, and its rows without those that its answer
 // named: these are messages, each of its own country, so the rest of such a part has none.
-func (t *tx) partState(r *messaging.Run, p *messaging.Part, state messaging.PartState, named int64) {
+func (t *Tx) partState(r *messaging.Run, p *messaging.Part, state messaging.PartState, named int64) {
 	t.peers.filesCount(state == messaging.PartUploading || state == messaging.PartAccepted || state == messaging.PartInDoubt)
 	if state != messaging.PartAccepted {
 		return
@@ -208,20 +208,20 @@ func (t *tx) partState(r *messaging.Run, p *messaging.Part, state messaging.Part
 }
 
 // leavesDue says that a message of an account now waits for at.
-func (t *tx) leavesDue(account string, at int64) {
-	t.dues.note(account, at, t.at)
+func (t *Tx) leavesDue(account string, at int64) {
+	t.dues.note(account, at, t.At)
 	t.peers.lowWater().lower(account, at)
 }
 
 // leavesPoll says that a message of an account now waits to be asked about; 0 is that it does not.
-func (t *tx) leavesPoll(account string, at int64) {
+func (t *Tx) leavesPoll(account string, at int64) {
 	if at != 0 {
-		t.polls.note(account, at, t.at)
+		t.polls.note(account, at, t.At)
 	}
 }
 
 // leavesLookup says that a look-up now waits for at.
-func (t *tx) leavesLookup(at int64) {
+func (t *Tx) leavesLookup(at int64) {
 	if t.lookup == 0 || at < t.lookup {
 		t.lookup = at
 	}

@@ -13,34 +13,34 @@ import (
 // Its methods are called inside transactions, from one goroutine at a time, unless they say otherwise.
 type coordinator interface {
 	// begin opens the transaction.
-	begin(t *tx) error
+	begin(t *Tx) error
 	// settle ends it: for a nil err it writes what is left to write and commits, otherwise it rolls back.
 	// It returns err, or why the commit failed; then nothing was written.
-	settle(t *tx, err error) error
+	settle(t *Tx, err error) error
 
 	// allocate gives n numbers without a gap between them, which no row had before, and returns the first.
-	allocate(t *tx, of sequence, n int64) (first int64, err error)
+	allocate(t *Tx, of sequence, n int64) (first int64, err error)
 
 	// lock keeps other transactions from these hashes until this one ends. An operation calls it once, before its
 	// first find, with every hash that it is going to remember, or to find and to rely on, in any order. read are those that
 	// it is going to find, and others may remember more under meanwhile.
-	lock(t *tx, hashes, read []int64) error
+	lock(t *Tx, hashes, read []int64) error
 	// tryLock is lock for a claim, which waits for nobody: busy says which of the hashes another transaction has; nil for none. reads
 	// are what is going to be found under each.
-	tryLock(t *tx, hashes []int64, reads [][]int64) (busy []bool, err error)
+	tryLock(t *Tx, hashes []int64, reads [][]int64) (busy []bool, err error)
 	// find appends to ids the numbers that are remembered under a hash in the parts from first to last, each once and
 	// in ascending order. Another text may have the same hash: the caller compares the rows.
-	find(t *tx, first, last, hash int64, ids []int64) ([]int64, error)
+	find(t *Tx, first, last, hash int64, ids []int64) ([]int64, error)
 	// remember keeps a key for good. fresh says that its row was inserted in this transaction.
-	remember(t *tx, k key, fresh bool) error
+	remember(t *Tx, k key, fresh bool) error
 
 	// sweeping is called before a walk through all keys that are stored, after which those that it found to lead nowhere are
 	// gone: the walk says which it kept. swept is called after its end.
-	sweeping(t *tx) (kept func(hash int64))
-	swept(t *tx)
+	sweeping(t *Tx) (kept func(hash int64))
+	swept(t *Tx)
 
 	// contacts are those that messages of an account were accepted for since then or may have reached, and those on its files.
-	contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error)
+	contacts(t *Tx, account string, since int64, hash func(...string) int64) (*contactSet, error)
 	// noteRecipient tells of a message that is accepted in this transaction, or ends there, or waits again, although it may have been taken.
 	noteRecipient(account string, phone messaging.Phone, at int64)
 	// filesCount is called where a file of a run counts from now on, or with no where it does not any more.
@@ -50,13 +50,13 @@ type coordinator interface {
 	lowWater() *lowWater
 	// sending calls each on claims that may be nobody's by now, some at a time: of owners that do not live, and those of own, who asks,
 	// with a lease that has ended.
-	sending(t *tx, own string, now int64, each func(*row) error) error
+	sending(t *Tx, own string, now int64, each func(*Row) error) error
 	// alive reports whether the owner of a claim may still finish it. own is the owner that asks.
-	alive(t *tx, owner, own string) (bool, error)
+	alive(t *Tx, owner, own string) (bool, error)
 	// buries reports whether owners that do not live are dead for good: they could have said that they live.
-	buries(t *tx) bool
+	buries(t *Tx) bool
 	// freeLookups has look-ups due again that owners had under way who are dead, and says how many.
-	freeLookups(t *tx, own string, now int64) (int64, error)
+	freeLookups(t *Tx, own string, now int64) (int64, error)
 
 	// close is called once, after the last transaction, from any goroutine.
 	close()
@@ -94,16 +94,16 @@ const (
 func tombstoneHash(correlation int64) int64 { return ^correlation }
 
 // allocate gives the next number.
-func (t *tx) allocate(of sequence) (id int64, err error) { return t.peers.allocate(t, of, 1) }
+func (t *Tx) allocate(of sequence) (id int64, err error) { return t.peers.allocate(t, of, 1) }
 
 // find is good until it is called again.
-func (t *tx) find(first, last, hash int64) (ids []int64, err error) {
+func (t *Tx) Find(first, last, hash int64) (ids []int64, err error) {
 	t.found, err = t.peers.find(t, first, last, hash, t.found[:0])
 	return t.found, err
 }
 
 // lockPlans locks what the plans look for and what they add.
-func (t *tx) lockPlans(plans ...*encodedPlan) error {
+func (t *Tx) lockPlans(plans ...*encodedPlan) error {
 	t.locked = t.locked[:0]
 	for _, p := range plans {
 		if t.locked = append(t.locked, p.hash); p.content != 0 {

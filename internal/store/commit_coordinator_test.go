@@ -19,33 +19,33 @@ type strict struct {
 
 var errNotLocked = errors.New("not locked")
 
-func (s *strict) begin(t *tx) error {
+func (s *strict) begin(t *Tx) error {
 	s.locked, s.read = nil, nil
 	return s.singleWriter.begin(t)
 }
 
-func (s *strict) allocate(t *tx, of sequence, n int64) (int64, error) {
+func (s *strict) allocate(t *Tx, of sequence, n int64) (int64, error) {
 	s.ids[of] += 7
 	return s.singleWriter.allocate(t, of, n)
 }
 
-func (s *strict) lock(_ *tx, hashes, read []int64) error {
+func (s *strict) lock(_ *Tx, hashes, read []int64) error {
 	s.locked, s.read = append(s.locked, hashes...), append(s.read, read...)
 	return nil
 }
 
-func (s *strict) tryLock(t *tx, hashes []int64, reads [][]int64) ([]bool, error) {
+func (s *strict) tryLock(t *Tx, hashes []int64, reads [][]int64) ([]bool, error) {
 	return make([]bool, len(hashes)), s.lock(t, hashes, slices.Concat(reads...))
 }
 
-func (s *strict) find(t *tx, first, last, hash int64, ids []int64) ([]int64, error) {
+func (s *strict) find(t *Tx, first, last, hash int64, ids []int64) ([]int64, error) {
 	if !slices.Contains(s.locked, hash) && !slices.Contains(s.read, hash) {
 		return nil, errNotLocked
 	}
 	return s.singleWriter.find(t, first, last, hash, ids)
 }
 
-func (s *strict) remember(t *tx, k key, fresh bool) error {
+func (s *strict) remember(t *Tx, k key, fresh bool) error {
 	if k.Part != phonesOfEvents && !slices.Contains(s.locked, k.Hash) { // by phones people search, and nothing is decided by that
 		return errNotLocked
 	}

@@ -77,22 +77,22 @@ var counterNames = [counterCount]string{
 }
 
 // Each writer counts in a row of its own, or all would wait for one. The view "counters" has the sums.
-var countSQL = statementOf(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
+var countSQL = SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
 		ON CONFLICT (name, writer) DO UPDATE SET value = counts.value + excluded.value`)
 
 // writeCounts adds what the group counted.
-func (t *tx) writeCounts() error {
+func (t *Tx) writeCounts() error {
 	for c, n := range t.counts {
 		if n == 0 {
 			continue
 		}
-		if err := t.put(countSQL, counterNames[c], n); err != nil {
+		if err := t.Put(countSQL, counterNames[c], n); err != nil {
 			return fmt.Errorf("counter %s: %w", counterNames[c], err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.named)) { // in one order, or two machines would wait for each other
 		n := t.named[name]
-		if err := t.put(countSQL, name, n); err != nil {
+		if err := t.Put(countSQL, name, n); err != nil {
 			return fmt.Errorf("counter %s: %w", name, err)
 		}
 	}
@@ -100,9 +100,12 @@ func (t *tx) writeCounts() error {
 }
 
 // countNamed counts by a name that has a slash in it, beside the counters that are always there.
-func (t *tx) countNamed(name string) {
+func (t *Tx) countNamed(name string) {
 	if t.named == nil {
 		t.named = map[string]int64{}
 	}
 	t.named[name]++
 }
+
+var SetCountSQL = SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, 0, ?2)
+		ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`)

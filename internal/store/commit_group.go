@@ -19,7 +19,7 @@ const maxBatch = 512
 type lane int
 
 const (
-	laneWork   lane = iota // claims, outcomes, polls, people: never refused
+	LaneWork   lane = iota // claims, outcomes, polls, people: never refused
 	laneIngest             // events and rejected requests: bounded, because strangers send them
 	laneRows               // rows of lists, 512 at a time: they are long, so that each batch takes one
 	laneAlone              // of laneWork what must run after all of its kind that came before; do chooses it
@@ -33,13 +33,13 @@ const (
 // So it starts by forgetting what an earlier run left in its captured results. What it finds out
 // without having written (a claim that was lost, say) it keeps in such a result and returns nil; an
 // error means that its writes must not stay, and costs the whole batch a second run.
-type op func(*tx) error
+type op func(*Tx) error
 
 // A set is a kind of operations of which all that wait run together, on the facts that are read for all of them at once. Its members
 // have different keys, so that no two mean the same row; 0 is none. run leaves in a member's err what it found out without having
 // written for it (a claim that was lost, say); an error of run costs the whole batch a second run, where each is alone.
 type set struct {
-	run func(t *tx, members []*waiting) error
+	run func(t *Tx, members []*waiting) error
 }
 
 // A runner runs ops as one transaction: all of them on disk, or none and an error.
@@ -118,7 +118,7 @@ func (g *groupCommit) do(ctx context.Context, l lane, o waiting) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if l == laneWork && o.set == nil {
+	if l == LaneWork && o.set == nil {
 		l = laneAlone
 	}
 	w := g.pool.Get().(*waiting)
@@ -197,7 +197,7 @@ func (g *groupCommit) take(flusher int, batch []*waiting) (_ []*waiting, closed 
 	defer g.mu.Unlock()
 	more := false
 	turn := g.turn(flusher)
-	for _, l := range [laneCount]lane{laneAlone, laneWork, laneIngest, laneRows} {
+	for _, l := range [laneCount]lane{laneAlone, LaneWork, laneIngest, laneRows} {
 		if l == laneAlone && flusher > 0 {
 			continue
 		}
@@ -235,7 +235,7 @@ func (g *groupCommit) turn(flusher int) func(lane) bool {
 	if len(g.wake) == 1 {
 		return func(lane) bool { return true }
 	}
-	work := len(g.lanes[laneWork])+len(g.lanes[laneRows]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
+	work := len(g.lanes[LaneWork])+len(g.lanes[laneRows]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
 	events := len(g.lanes[laneIngest]) > 0 && (!work || !g.events[flusher])
 	g.events[flusher] = events
 	return func(l lane) bool { return (l == laneIngest) == events }
@@ -321,14 +321,14 @@ func (g *groupCommit) stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return Stats{
-		Queued: len(g.lanes[laneIngest]), QueuedWork: len(g.lanes[laneWork]) + len(g.lanes[laneAlone]), Limit: g.max,
+		Queued: len(g.lanes[laneIngest]), QueuedWork: len(g.lanes[LaneWork]) + len(g.lanes[laneAlone]), Limit: g.max,
 		Batches: g.batches, Operations: g.ops,
 	}
 }
 
 // contain runs one op and turns its panic into an error, so that it costs its own caller an
 // answer and nobody else anything.
-func contain(run op, t *tx) (err error) {
+func contain(run op, t *Tx) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}

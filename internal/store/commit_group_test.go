@@ -27,7 +27,7 @@ func (b *batches) runBatch(ops []*waiting) error {
 	return nil
 }
 
-func nothing(*tx) error { return nil }
+func nothing(*Tx) error { return nil }
 
 func startBatches() (*groupCommit, *batches) {
 	b := &batches{began: time.Now()}
@@ -70,14 +70,14 @@ func TestABatchIsAllThatWaits(t *testing.T) {
 				time.Sleep(100 * us)
 				put(t, g, laneIngest, 5, nothing)
 				time.Sleep(100 * us)
-				put(t, g, laneWork, 3, nothing)
+				put(t, g, LaneWork, 3, nothing)
 			},
 			[]int{1, 8},
 			[]time.Duration{0, time.Millisecond},
 		},
 		"what waits at the end is written": {
 			func(t *testing.T, g *groupCommit) {
-				put(t, g, laneWork, 1, nothing)
+				put(t, g, LaneWork, 1, nothing)
 				put(t, g, laneIngest, 2, nothing)
 				g.close()
 			},
@@ -115,7 +115,7 @@ func TestWorkGoesBeforeEvents(t *testing.T) {
 		put(t, g, laneIngest, 1, nothing)
 		put(t, g, laneIngest, maxBatch, nothing)
 		batch := 0
-		put(t, g, laneWork, 1, func(*tx) error { batch = len(b.sizes); return nil })
+		put(t, g, LaneWork, 1, func(*Tx) error { batch = len(b.sizes); return nil })
 		g.close()
 		if batch != 2 {
 			t.Errorf("work was in batch %d of %v", batch, b.sizes)
@@ -130,7 +130,7 @@ func TestNobodyWaitsForAnEventThatIsNotAnswered(t *testing.T) {
 		g, _ := startBatches()
 		hangs := make(chan struct{})
 		ran := 0
-		run := func(*tx) error { <-hangs; ran++; return nil }
+		run := func(*Tx) error { <-hangs; ran++; return nil }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := g.do(ctx, laneIngest, waiting{run: run}); !errors.Is(err, ErrUnanswered) {
@@ -139,7 +139,7 @@ func TestNobodyWaitsForAnEventThatIsNotAnswered(t *testing.T) {
 		outcome := make(chan error, 1)
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		go func() { outcome <- g.do(context.WithoutCancel(ctx), laneWork, waiting{run: nothing}) }()
+		go func() { outcome <- g.do(context.WithoutCancel(ctx), LaneWork, waiting{run: nothing}) }()
 		put(t, g, laneIngest, 3, nothing)
 		close(hangs)
 		if err := <-outcome; err != nil {

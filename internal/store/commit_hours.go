@@ -58,8 +58,8 @@ func partyOfMessage(d *messaging.Message) eventLabels {
 }
 
 // scanParty reads partyColumns.
-func scanParty(r *row) eventLabels {
-	event, trigger, phone, account, send := r.int(), r.text(), r.phone(), r.text(), r.text()
+func scanParty(r *Row) eventLabels {
+	event, trigger, phone, account, send := r.Int(), r.Text(), r.Phone(), r.Text(), r.Text()
 	p := labelsOf(event, trigger, sendsTemplate(send), phone)
 	p.account = account
 	return p
@@ -146,7 +146,7 @@ func (h *hourKnown) room(hour int64, k hourKey) hourKey {
 }
 
 // countHour counts n of what happened now.
-func (t *tx) countHour(k hourKey, n int64) {
+func (t *Tx) countHour(k hourKey, n int64) {
 	if t.hours == nil {
 		t.hours = map[hourKey]int64{}
 	}
@@ -154,12 +154,12 @@ func (t *tx) countHour(k hourKey, n int64) {
 }
 
 // countMessage counts what happened to a message.
-func (t *tx) countMessage(p *eventLabels, what, class string) {
+func (t *Tx) countMessage(p *eventLabels, what, class string) {
 	t.countHour(hourKey{p.about, what, p.name, p.template, p.country, class}, 1)
 }
 
 // countNews counts what is new in a message.
-func (t *tx) countNews(n news, p *eventLabels, m *messaging.Message, at time.Time) {
+func (t *Tx) countNews(n news, p *eventLabels, m *messaging.Message, at time.Time) {
 	if n.sent {
 		t.counts[countSent]++
 	}
@@ -207,15 +207,15 @@ var arrivalWords = func() (words [len(ArrivalTimes) + 1]string) {
 }()
 
 // As with the counters, each writer adds to rows of its own.
-var hourSQL = statementOf(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {{writer}}, ?8)
+var hourSQL = SQL(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {{writer}}, ?8)
 		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`)
 
 // writeHours adds what the group counted.
-func (t *tx) writeHours() error {
+func (t *Tx) writeHours() error {
 	if len(t.hours) == 0 {
 		return nil
 	}
-	hour := t.at / hourMicros
+	hour := t.At / hourMicros
 	sums := make(map[hourKey]int64, len(t.hours))
 	keys := make([]hourKey, 0, len(t.hours))
 	for k, n := range t.hours {
@@ -227,7 +227,7 @@ func (t *tx) writeHours() error {
 	}
 	slices.SortFunc(keys, compareHours)
 	for _, k := range keys {
-		if err := t.put(hourSQL, hour, k.about, k.what, k.name, k.detail, k.country, k.class, sums[k]); err != nil {
+		if err := t.Put(hourSQL, hour, k.about, k.what, k.name, k.detail, k.country, k.class, sums[k]); err != nil {
 			return fmt.Errorf("counts of the hour: %w", err)
 		}
 	}

@@ -23,7 +23,7 @@ type lastSeen struct {
 }
 
 // see notes an event of connector, a repeated one too: it shows that its sender is alive.
-func (t *tx) see(connector string, at int64) {
+func (t *Tx) see(connector string, at int64) {
 	for i := range t.seen {
 		if t.seen[i].connector == connector {
 			t.seen[i].at = max(t.seen[i].at, at)
@@ -33,14 +33,14 @@ func (t *tx) see(connector string, at int64) {
 	t.seen = append(t.seen, lastSeen{connector, at})
 }
 
-var lastSeenSQL = statementOf(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
+var lastSeenSQL = SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
 		ON CONFLICT (name, writer) DO UPDATE SET value = CASE WHEN excluded.value > counts.value THEN excluded.value ELSE counts.value END`)
 
 // writeLastSeen stores what the batch saw.
-func (t *tx) writeLastSeen() error {
+func (t *Tx) writeLastSeen() error {
 	slices.SortFunc(t.seen, func(a, b lastSeen) int { return strings.Compare(a.connector, b.connector) })
 	for _, c := range t.seen {
-		if err := t.put(lastSeenSQL, lastSeenPrefix+c.connector, c.at); err != nil {
+		if err := t.Put(lastSeenSQL, lastSeenPrefix+c.connector, c.at); err != nil {
 			return fmt.Errorf("last event of %s: %w", c.connector, err)
 		}
 	}
@@ -52,11 +52,11 @@ func (t *tx) writeLastSeen() error {
 func (s *Store) LastEvents(ctx context.Context) (map[string]time.Time, error) {
 	last := map[string]time.Time{}
 	// The slash and what follows it in ASCII bound the names that begin with the prefix.
-	err := s.rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
-		[]any{lastSeenPrefix, strings.TrimSuffix(lastSeenPrefix, "/") + "0"}, func(r *row) error {
-			name := strings.TrimPrefix(r.text(), lastSeenPrefix)
-			last[name] = moment(r.int())
+	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
+		[]any{lastSeenPrefix, strings.TrimSuffix(lastSeenPrefix, "/") + "0"}, func(r *Row) error {
+			name := strings.TrimPrefix(r.Text(), lastSeenPrefix)
+			last[name] = Moment(r.Int())
 			return nil
 		})
-	return last, wrap(err, "last events")
+	return last, Wrap(err, "last events")
 }

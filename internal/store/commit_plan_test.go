@@ -19,9 +19,9 @@ import (
 // A start asks for the few events that are requests of data, and must not read all the others for it.
 func TestRequestsOfDataAreFoundAmongAllEvents(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	plan, err := list(t.Context(), s, "EXPLAIN QUERY PLAN "+dataRequestsSQL, []any{int64(0), int64(1)}, func(r *row) (string, error) {
+	plan, err := List(t.Context(), s, "EXPLAIN QUERY PLAN "+dataRequestsSQL, []any{int64(0), int64(1)}, func(r *Row) (string, error) {
 		r.next = 3
-		return r.text(), r.err
+		return r.Text(), r.Err
 	})
 	if err != nil || len(plan) != 1 || !strings.Contains(plan[0], "USING COVERING INDEX events_data_requests") {
 		t.Errorf("%q (%v)", plan, err)
@@ -91,74 +91,74 @@ func heardReads(t *testing.T, s *Store) []string {
 	for _, state := range messaging.States {
 		if state != messaging.StateAccepted { // asked for by its number, newest first
 			_, err := s.Messages(t.Context(), MessageFilter{State: state})
-			failIf(t, err)
+			FailIf(t, err)
 		}
 	}
 	// A phone's events are looked for where there are events.
 	_, err := s.Accept(t.Context(), []messaging.Plan{testPlan("1")})
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.Story(t.Context(), "447700900123", 5)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.KnownContact(t.Context(), "447700900123")
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.FindContacts(t.Context(), "1")
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.ReadContacts(t.Context())
-	failIf(t, err)
+	FailIf(t, err)
 	if _, err := s.MessageByServiceID(t.Context(), "wamid.1"); !errors.Is(err, messaging.ErrNotFound) {
 		t.Fatal(err)
 	}
 	for _, status := range []messaging.Status{messaging.StatusSent, messaging.StatusFailed} {
 		_, err = s.Messages(t.Context(), MessageFilter{Status: status})
-		failIf(t, err)
+		FailIf(t, err)
 	}
 	_, _, _, err = s.RowOf(t.Context(), 1)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.rowsOf(t.Context(), "447700900123", 5)
-	failIf(t, err)
+	FailIf(t, err)
 	_, _, err = s.againOf(t.Context(), 1)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.ListRowsOf(t.Context(), "447700900123", "", 5)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.ListRowsOf(t.Context(), "", "no phone", 5)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.RowPlace(t.Context(), 1, 1)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.PartsOfList(t.Context(), 1)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.RetriesOf(t.Context(), 1)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.RunMessages(t.Context(), 1)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.sends(t.Context(), 1)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.PauseSent(t.Context(), 1, "Ann", "", "")
-	failIf(t, err)
+	FailIf(t, err)
 	run, _, err := s.StartRun(t.Context(), messaging.Run{Job: "winback", Slot: "1", DueAt: time.Now(), Cause: messaging.CauseHand, State: messaging.RunPlanned, CreatedAt: time.Now()})
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.Family(t.Context(), run)
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.FactsOf(t.Context(), &messaging.Message{Phone: "447700900123"})
-	failIf(t, err)
+	FailIf(t, err)
 	_, _, err = s.NextDue(t.Context())
-	failIf(t, err)
+	FailIf(t, err)
 	_, _, err = s.NextPoll(t.Context())
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.OverduePolls(t.Context(), time.Now(), time.Now(), 9)
-	failIf(t, err)
+	FailIf(t, err)
 	s.has = func(string) bool { return false }
 	_, err = s.goneAccounts(t.Context())
-	failIf(t, err)
+	FailIf(t, err)
 	_, _, err = s.NextLookup(t.Context())
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.WaitingByConfig(t.Context())
-	failIf(t, err)
+	FailIf(t, err)
 	_, err = s.Replan(t.Context(), "remind", "", func(*messaging.Message, func() (messaging.Event, error)) (Replanned, error) { return Replanned{}, nil })
-	failIf(t, err)
+	FailIf(t, err)
 	keep := keepUsual
 	keep.WebhooksOut = day
 	_, err = s.Retain(t.Context(), keep, time.Now().Add(1000*day))
-	failIf(t, err)
+	FailIf(t, err)
 	if !slices.ContainsFunc(listener.heard, func(q string) bool { return strings.HasPrefix(q, findUnwanted) }) {
 		t.Error("retention looks inside a commit for what no receiver takes")
 	}
@@ -168,7 +168,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	return listener.heard
 }
 
-func failIf(t *testing.T, err error) {
+func FailIf(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -200,13 +200,13 @@ func (c overheard) QueryContext(ctx context.Context, query string, args []driver
 func TestAReadHasAnEnd(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	const endless = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n`
-	err := s.rowsWithin(t.Context(), 50*time.Millisecond, endless, nil, func(*row) error { return nil })
+	err := s.rowsWithin(t.Context(), 50*time.Millisecond, endless, nil, func(*Row) error { return nil })
 	if !errors.Is(err, errLongRead) {
 		t.Errorf("an endless read: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := s.rows(ctx, endless, nil, func(*row) error { return nil }); err == nil || errors.Is(err, errLongRead) {
+	if err := s.Rows(ctx, endless, nil, func(*Row) error { return nil }); err == nil || errors.Is(err, errLongRead) {
 		t.Errorf("a read that its caller ended: %v", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // marks is rowsAtOnce marks from the given one on: ?4, ?5, ?6.
-func marks(from int) string {
-	all := make([]string, rowsAtOnce)
+func Placeholders(from int) string {
+	all := make([]string, RowsAtOnce)
 	for i := range all {
 		all[i] = "?" + strconv.Itoa(from+i)
 	}
@@ -19,24 +19,24 @@ func marks(from int) string {
 //
 // A limit is written ?3 + 0 and not ?3 where it runs for every claim or poll: SQLite plans a statement anew each time the
 // bare parameter of a LIMIT is bound, which took half the time of a claim.
-type statement struct {
+type Statement struct {
 	number   int    // in statements
 	sql      string // "" for one that only PostgreSQL has
 	postgres string // in place of sql, where PostgreSQL has its own; "" where it has not
 }
 
 // statements are all of them.
-var statements []*statement
+var statements []*Statement
 
-func statementOf(sql string) *statement {
-	s := &statement{number: len(statements), sql: sql}
+func SQL(sql string) *Statement {
+	s := &Statement{number: len(statements), sql: sql}
 	statements = append(statements, s)
 	return s
 }
 
-func (s *statement) onPostgres(sql string) *statement {
+func (s *Statement) onPostgres(sql string) *Statement {
 	s.postgres = sql
 	return s
 }
 
-func postgresStatement(sql string) *statement { return statementOf("").onPostgres(sql) }
+func postgresStatement(sql string) *Statement { return SQL("").onPostgres(sql) }

@@ -28,7 +28,7 @@ type writer struct {
 type shared struct {
 	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
 	recent      recentOff
-	marks       erasureHashes
+	Marks       erasureHashes
 	calls       calls
 	beat        heartbeat
 	rejected    rejected
@@ -56,14 +56,14 @@ type engine interface {
 // A session runs prepared statements in the open transaction.
 type session interface {
 	// exec says how many rows it changed.
-	exec(s *statement, args []driver.NamedValue) (changed int64, err error)
+	exec(s *Statement, args []driver.NamedValue) (changed int64, err error)
 	// put may run the statement later, but before the next that is no put, and before the commit. Its error may come there.
-	put(s *statement, args []driver.NamedValue) error
+	put(s *Statement, args []driver.NamedValue) error
 	// query calls each on every row, which is good until each returns.
-	query(s *statement, args []driver.NamedValue, each func(*row) error) error
+	query(s *Statement, args []driver.NamedValue, each func(*Row) error) error
 	// queryMany is query for each of all, which are about different rows: each is called with the place of its arguments. Where a
 	// statement is a way to another machine they go together.
-	queryMany(s *statement, all [][]driver.NamedValue, each func(i int, r *row) error) error
+	queryMany(s *Statement, all [][]driver.NamedValue, each func(i int, r *Row) error) error
 }
 
 // hooks are called by the flusher after a commit, before its callers are answered.
@@ -75,7 +75,7 @@ type hooks struct {
 }
 
 // A tx is one batch's transaction as its ops see it.
-type tx struct {
+type Tx struct {
 	*writer
 	session
 }
@@ -89,7 +89,7 @@ type scratch struct {
 
 // A batch is what the operations of one transaction add up, and what is told after it.
 type batch struct {
-	at     int64 // one moment for the whole batch, microseconds
+	At     int64 // one moment for the whole batch, microseconds
 	counts [counterCount]int64
 	lookup int64 // earliest time of a look-up left waiting; 0 for none
 	seen   []lastSeen
@@ -111,7 +111,7 @@ type batch struct {
 func (b *batch) begin(at int64) {
 	clear(b.hours)
 	clear(b.unused)
-	*b = batch{at: at, hours: b.hours, unused: b.unused, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
+	*b = batch{At: at, hours: b.hours, unused: b.unused, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
 }
 
 func newWriter(s *shared, e engine) *writer {
@@ -123,8 +123,8 @@ func newWriter(s *shared, e engine) *writer {
 
 // runBatch implements runner.
 func (w *writer) runBatch(ops []*waiting) (err error) {
-	w.batch.begin(micro(w.now()))
-	t := tx{w, w.engine}
+	w.batch.begin(Micro(w.now()))
+	t := Tx{w, w.engine}
 	if err := w.peers.begin(&t); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -144,7 +144,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 }
 
 // runAll runs the operations of a batch, those of one set together.
-func runAll(t *tx, ops []*waiting) error {
+func runAll(t *Tx, ops []*waiting) error {
 	for len(ops) > 0 {
 		n := together(ops)
 		some := ops[:n]
@@ -160,7 +160,7 @@ func runAll(t *tx, ops []*waiting) error {
 		for _, o := range some {
 			o.err = nil
 		}
-		if err := contain(func(t *tx) error { return some[0].set.run(t, some) }, t); err != nil {
+		if err := contain(func(t *Tx) error { return some[0].set.run(t, some) }, t); err != nil {
 			return err
 		}
 	}
@@ -196,10 +196,10 @@ func together(ops []*waiting) (n int) {
 }
 
 // runIn runs the operation. One that changed nothing costs its batch nothing: only its caller gets the error.
-func (o *waiting) runIn(t *tx) error {
+func (o *waiting) runIn(t *Tx) error {
 	o.err = nil
 	err := contain(o.run, t)
-	if _, same := errors.AsType[noWrite](err); same {
+	if _, same := errors.AsType[NoWrite](err); same {
 		o.err, err = err, nil
 	}
 	return err
@@ -237,16 +237,16 @@ func (w waits) tell(hook func(account string, at time.Time)) {
 		return
 	}
 	for _, one := range w {
-		hook(one.account, moment(one.at))
+		hook(one.account, Moment(one.at))
 		if one.ahead > one.at {
-			hook(one.account, moment(one.ahead))
+			hook(one.account, Moment(one.ahead))
 		}
 	}
 }
 
 // bind puts args into the one argument list. Values are int64, string or []byte: the types
 // that every driver takes as they are.
-func (t *tx) bind(args []any) []driver.NamedValue {
+func (t *Tx) bind(args []any) []driver.NamedValue {
 	t.args = t.args[:0]
 	for i, a := range args {
 		t.args = append(t.args, driver.NamedValue{Ordinal: i + 1, Value: a})
@@ -255,22 +255,22 @@ func (t *tx) bind(args []any) []driver.NamedValue {
 }
 
 // exec runs a statement that returns no rows and says how many it changed.
-func (t *tx) exec(s *statement, args ...any) (changed int64, err error) {
+func (t *Tx) Exec(s *Statement, args ...any) (changed int64, err error) {
 	return t.session.exec(s, t.bind(args))
 }
 
 // put is exec where nobody asks how many rows there were.
-func (t *tx) put(s *statement, args ...any) error { return t.session.put(s, t.bind(args)) }
+func (t *Tx) Put(s *Statement, args ...any) error { return t.session.put(s, t.bind(args)) }
 
 // query runs a statement and calls each on every row. The row is good until each returns; a
 // statement must not be run again inside its own query.
-func (t *tx) query(s *statement, each func(*row) error, args ...any) error {
+func (t *Tx) Query(s *Statement, each func(*Row) error, args ...any) error {
 	return t.session.query(s, t.bind(args), each)
 }
 
 // queryMany runs a statement for each of all, which are about different rows, and calls each with the place of its arguments and each
 // of their rows.
-func (t *tx) queryMany(s *statement, all [][]any, each func(i int, r *row) error) error {
+func (t *Tx) QueryMany(s *Statement, all [][]any, each func(i int, r *Row) error) error {
 	bound := make([][]driver.NamedValue, len(all))
 	for i, args := range all {
 		bound[i] = slices.Clone(t.bind(args))
@@ -279,22 +279,30 @@ func (t *tx) queryMany(s *statement, all [][]any, each func(i int, r *row) error
 }
 
 // rowsAtOnce is how many rows a statement of execAll changes: it saves a third of what a row costs.
-const rowsAtOnce = 16
+const RowsAtOnce = 16
 
 // execAll runs a statement that ends in a list of rowsAtOnce ids, as often as it takes.
-func (t *tx) execAll(s *statement, ids []int64, args ...any) error {
+func (t *Tx) ExecAll(s *Statement, ids []int64, args ...any) error {
 	own := len(args)
-	for some := range slices.Chunk(ids, rowsAtOnce) {
+	for some := range slices.Chunk(ids, RowsAtOnce) {
 		args = args[:own]
 		for _, id := range some {
 			args = append(args, id)
 		}
-		for len(args) < own+rowsAtOnce {
+		for len(args) < own+RowsAtOnce {
 			args = append(args, some[0]) // a set: once more changes nothing
 		}
-		if err := t.put(s, args...); err != nil {
+		if err := t.Put(s, args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// padded is args and a list of rowsAtOnce ids: a set, so the first may stand in it several times.
+func Padded(args []any, ids []int64) []any {
+	for i := range RowsAtOnce {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	return args
 }

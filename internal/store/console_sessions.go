@@ -60,33 +60,33 @@ func scopeList(text string) []string {
 	return strings.Split(text, ",")
 }
 
-func scanLink(r *row) (l SignInLink, err error) {
-	l.Hash, err = unhex(r.text())
-	l.Who, l.Scopes, l.Until = r.text(), scopeList(r.text()), r.time()
+func scanLink(r *Row) (l SignInLink, err error) {
+	l.Hash, err = unhex(r.Text())
+	l.Who, l.Scopes, l.Until = r.Text(), scopeList(r.Text()), r.Time()
 	if err == nil {
-		err = r.err
+		err = r.Err
 	}
 	return l, err
 }
 
 var (
-	addLinkSQL  = statementOf(`INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`)
-	linksSQL    = statementOf(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`)
-	dropLinkSQL = statementOf(`DELETE FROM console_links WHERE hash = ?1`)
-	oldLinksSQL = statementOf(`DELETE FROM console_links WHERE until_at <= ?1`)
+	addLinkSQL  = SQL(`INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`)
+	linksSQL    = SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`)
+	dropLinkSQL = SQL(`DELETE FROM console_links WHERE hash = ?1`)
+	oldLinksSQL = SQL(`DELETE FROM console_links WHERE until_at <= ?1`)
 )
 
 // AddLink keeps a link. Those that are over leave, and of the others the first where there would be more than most.
 func (s *Store) AddLink(ctx context.Context, l SignInLink, now time.Time, most int) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
 			return err
 		}
-		if err := t.put(oldLinksSQL, micro(now)); err != nil {
+		if err := t.Put(oldLinksSQL, Micro(now)); err != nil {
 			return err
 		}
 		var all []string
-		if err := t.query(linksSQL, func(r *row) error {
+		if err := t.Query(linksSQL, func(r *Row) error {
 			one, err := scanLink(r)
 			all = append(all, hex.EncodeToString(one.Hash[:]))
 			return err
@@ -94,25 +94,25 @@ func (s *Store) AddLink(ctx context.Context, l SignInLink, now time.Time, most i
 			return err
 		}
 		for len(all) >= most {
-			if err := t.put(dropLinkSQL, all[0]); err != nil {
+			if err := t.Put(dropLinkSQL, all[0]); err != nil {
 				return err
 			}
 			all = all[1:]
 		}
-		return t.put(addLinkSQL, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), micro(l.Until))
+		return t.Put(addLinkSQL, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), Micro(l.Until))
 	})
-	return wrap(err, "make a link")
+	return Wrap(err, "make a link")
 }
 
-var linkSQL = statementOf(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`)
+var linkSQL = SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`)
 
 // EnterByLink uses a link up and begins a session of its maker, in one commit, with at most most sessions of them. It gives the session as it is kept.
 // messaging.ErrNotFound where no link is like that, or none any more.
 func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Session, most int) (Session, error) {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		var l SignInLink
 		found := false
-		err := t.query(linkSQL, func(r *row) (err error) {
+		err := t.Query(linkSQL, func(r *Row) (err error) {
 			found = true
 			l, err = scanLink(r)
 			return err
@@ -121,7 +121,7 @@ func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Sessi
 			err = messaging.ErrNotFound
 		}
 		if err == nil {
-			err = t.put(dropLinkSQL, hex.EncodeToString(link[:]))
+			err = t.Put(dropLinkSQL, hex.EncodeToString(link[:]))
 		}
 		if err != nil {
 			return err
@@ -129,36 +129,36 @@ func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Sessi
 		n.Who, n.User, n.Scopes = l.Who, "", l.Scopes
 		return t.begin(&n, most)
 	})
-	return n, wrap(err, "sign in by a link")
+	return n, Wrap(err, "sign in by a link")
 }
 
-var userSignedInSQL = statementOf(`UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`)
+var userSignedInSQL = SQL(`UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`)
 
 // BeginSession begins a session of a user who proved who it is, with at most most sessions of them. password is what the user had for one, hashed, when that was looked
 // at. messaging.ErrNotFound where the user is gone, disabled, or has another one by now.
 func (s *Store) BeginSession(ctx context.Context, n Session, password string, most int) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		u, err := t.user(userSQL, n.User)
 		if err == nil && (!u.Able() || u.Password != password) {
 			err = messaging.ErrNotFound
 		}
 		if err == nil {
-			err = t.put(userSignedInSQL, n.User, micro(n.BeganAt))
+			err = t.Put(userSignedInSQL, n.User, Micro(n.BeganAt))
 		}
 		if err != nil {
 			return err
 		}
 		return t.begin(&n, most)
 	})
-	return wrap(err, "sign in")
+	return Wrap(err, "sign in")
 }
 
-var userBySetupSQL = statementOf(`SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`)
+var userBySetupSQL = SQL(`SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`)
 
 // SetUp has the user of a setup link choose a password, hashed, and begins a session. The link is used up. messaging.ErrNotFound where no link is like
 // that, or none any more.
 func (s *Store) SetUp(ctx context.Context, setup [sha256.Size]byte, password string, n Session, most int) (u User, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		u, err = t.user(userBySetupSQL, hex.EncodeToString(setup[:]))
 		if err == nil && (!u.DisabledAt.IsZero() || !n.BeganAt.Before(u.SetupUntil)) {
 			err = messaging.ErrNotFound
@@ -167,66 +167,66 @@ func (s *Store) SetUp(ctx context.Context, setup [sha256.Size]byte, password str
 			return err
 		}
 		u.Password, u.Setup, u.SetupUntil, u.SignedInAt = password, unwritten, time.Time{}, n.BeganAt
-		if err := t.put(setUserSQL, u.row()...); err != nil {
+		if err := t.Put(setUserSQL, u.row()...); err != nil {
 			return err
 		}
 		n.Who, n.User = u.Name, u.Name
 		return t.begin(&n, most)
 	})
-	return u, wrap(err, "choose a password")
+	return u, Wrap(err, "choose a password")
 }
 
 // UserOfSetup is whose setup link it is; messaging.ErrNotFound for nobody's.
 func (s *Store) UserOfSetup(ctx context.Context, setup [sha256.Size]byte) (User, error) {
-	all, err := list(ctx, s, `SELECT `+userColumns+` FROM users WHERE setup = ?1`, []any{hex.EncodeToString(setup[:])}, scanUser)
+	all, err := List(ctx, s, `SELECT `+userColumns+` FROM users WHERE setup = ?1`, []any{hex.EncodeToString(setup[:])}, scanUser)
 	if err == nil && len(all) == 0 {
 		err = messaging.ErrNotFound
 	}
 	if err != nil {
-		return User{}, wrap(err, "a setup link")
+		return User{}, Wrap(err, "a setup link")
 	}
 	return all[0], nil
 }
 
 var (
-	addSessionSQL = statementOf(`INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
-	sessionsOfSQL = statementOf(`SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`)
-	endSessionSQL = statementOf(`DELETE FROM console_sessions WHERE hash = ?1`)
+	addSessionSQL = SQL(`INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
+	sessionsOfSQL = SQL(`SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`)
+	endSessionSQL = SQL(`DELETE FROM console_sessions WHERE hash = ?1`)
 )
 
 // begin writes a session. Of those of the same person the one that was used least lately makes room.
-func (t *tx) begin(n *Session, most int) error {
+func (t *Tx) begin(n *Session, most int) error {
 	type other struct {
 		hash string
 		seen time.Time
 	}
 	var all []other
-	if err := t.query(sessionsOfSQL, func(r *row) error {
-		all = append(all, other{r.text(), r.time()})
-		return r.err
+	if err := t.Query(sessionsOfSQL, func(r *Row) error {
+		all = append(all, other{r.Text(), r.Time()})
+		return r.Err
 	}, n.Who); err != nil {
 		return err
 	}
 	for _, one := range all {
 		if len(all) >= most || n.BeganAt.Sub(one.seen) >= SessionIdle {
 			all = all[1:]
-			if err := t.put(endSessionSQL, one.hash); err != nil {
+			if err := t.Put(endSessionSQL, one.hash); err != nil {
 				return err
 			}
 		}
 	}
-	return t.put(addSessionSQL, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), micro(n.BeganAt), micro(n.SeenAt))
+	return t.Put(addSessionSQL, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), Micro(n.BeganAt), Micro(n.SeenAt))
 }
 
 // Session is the session of a hash with its user, nil where it has none; messaging.ErrNotFound for no session, and for one whose user is gone.
 func (s *Store) Session(ctx context.Context, hash [sha256.Size]byte) (n Session, u *User, err error) {
 	found := false
-	err = s.rows(ctx, `SELECT `+sessionColumns+` FROM console_sessions WHERE hash = ?1`, []any{hex.EncodeToString(hash[:])}, func(r *row) (err error) {
-		n.Hash, err = unhex(r.text())
-		n.Who, n.User, n.Scopes, n.BeganAt, n.SeenAt = r.text(), r.text(), scopeList(r.text()), r.time(), r.time()
+	err = s.Rows(ctx, `SELECT `+sessionColumns+` FROM console_sessions WHERE hash = ?1`, []any{hex.EncodeToString(hash[:])}, func(r *Row) (err error) {
+		n.Hash, err = unhex(r.Text())
+		n.Who, n.User, n.Scopes, n.BeganAt, n.SeenAt = r.Text(), r.Text(), scopeList(r.Text()), r.Time(), r.Time()
 		found = true
 		if err == nil {
-			err = r.err
+			err = r.Err
 		}
 		return err
 	})
@@ -238,51 +238,38 @@ func (s *Store) Session(ctx context.Context, hash [sha256.Size]byte) (n Session,
 		of, err = s.User(ctx, n.User)
 		u = &of
 	}
-	return n, u, wrap(err, "a session")
+	return n, u, Wrap(err, "a session")
 }
 
-var sessionSeenSQL = statementOf(`UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`)
+var sessionSeenSQL = SQL(`UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`)
 
 // SessionSeen notes when a session was used last.
 func (s *Store) SessionSeen(ctx context.Context, hash [sha256.Size]byte, at time.Time) error {
-	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(sessionSeenSQL, hex.EncodeToString(hash[:]), micro(at)) })
-	return wrap(err, "note the use of a session")
+	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(sessionSeenSQL, hex.EncodeToString(hash[:]), Micro(at)) })
+	return Wrap(err, "note the use of a session")
 }
 
 // EndSession ends a session; one that is not there is none.
 func (s *Store) EndSession(ctx context.Context, hash [sha256.Size]byte) error {
-	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(endSessionSQL, hex.EncodeToString(hash[:])) })
-	return wrap(err, "end a session")
+	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(endSessionSQL, hex.EncodeToString(hash[:])) })
+	return Wrap(err, "end a session")
 }
 
 // SessionCount counts the sessions of a user that last.
 func (s *Store) SessionCount(ctx context.Context, user string, now time.Time) (n int, err error) {
-	all, err := list(ctx, s, `SELECT count(*) FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND seen_at > ?2 AND began_at > ?3`,
-		[]any{user, micro(now.Add(-SessionIdle)), micro(now.Add(-SessionLife))}, number[int64])
+	all, err := List(ctx, s, `SELECT count(*) FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND seen_at > ?2 AND began_at > ?3`,
+		[]any{user, Micro(now.Add(-SessionIdle)), Micro(now.Add(-SessionLife))}, Number[int64])
 	if err != nil || len(all) == 0 {
-		return 0, wrap(err, "sessions")
+		return 0, Wrap(err, "sessions")
 	}
 	return int(all[0]), nil
 }
 
 var (
-	endSessionsSQL = statementOf(`DELETE FROM console_sessions WHERE hash <> ''`)
-	dropLinksSQL   = statementOf(`DELETE FROM console_links WHERE hash <> ''`)
-	dropSetupsSQL  = statementOf(`UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`)
+	endSessionsSQL = SQL(`DELETE FROM console_sessions WHERE hash <> ''`)
+	dropLinksSQL   = SQL(`DELETE FROM console_links WHERE hash <> ''`)
+	dropSetupsSQL  = SQL(`UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`)
 )
 
 // leaveSignedIn are what ends all that lets somebody in without a password or a token: in data that was restored it could be older than its end.
-var leaveSignedIn = []*statement{endSessionsSQL, dropLinksSQL, dropSetupsSQL}
-
-var oldSessionsSQL = statementOf(`DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`)
-
-// sessions removes those that are over, and links.
-func (e *retainer) sessions(ctx context.Context) error {
-	return e.commit(ctx, "", func(t *tx) (int64, error) {
-		err := t.put(oldSessionsSQL, micro(e.now.Add(-SessionLife)), micro(e.now.Add(-SessionIdle)))
-		if err == nil {
-			err = t.put(oldLinksSQL, micro(e.now))
-		}
-		return 0, err
-	})
-}
+var leaveSignedIn = []*Statement{endSessionsSQL, dropLinksSQL, dropSetupsSQL}

@@ -21,7 +21,7 @@ type Block struct {
 // perBlocks is how many blocks share one operation.
 const perBlocks = 256
 
-var blockSQL = statementOf(`INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
+var blockSQL = SQL(`INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, event_id = 0, by_service = 0`)
 
 // Block blocks contacts, and says how many were not blocked before.
@@ -30,9 +30,9 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 		some := blocks[:min(len(blocks), perBlocks)]
 		blocks = blocks[len(some):]
 		var n int
-		err := s.write(ctx, laneWork, func(t *tx) error {
+		err := s.Write(ctx, LaneWork, func(t *Tx) error {
 			n = 0
-			t.lastBlock.Store(micro(time.Now()))
+			t.lastBlock.Store(Micro(time.Now()))
 			for _, b := range some {
 				_, blocked, err := t.blocked(b.Phone)
 				if err != nil {
@@ -51,11 +51,11 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 				if gone > 0 {
 					continue
 				}
-				at := micro(b.At)
+				at := Micro(b.At)
 				if at == 0 {
-					at = t.at
+					at = t.At
 				}
-				if err := t.put(blockSQL, string(b.Phone), b.Reason, b.Source, at); err != nil {
+				if err := t.Put(blockSQL, string(b.Phone), b.Reason, b.Source, at); err != nil {
 					return err
 				}
 			}
@@ -69,10 +69,10 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 	return fresh, nil
 }
 
-var blockedSQL = statementOf(`SELECT reason FROM blocks WHERE phone = ?1`)
+var blockedSQL = SQL(`SELECT reason FROM blocks WHERE phone = ?1`)
 
-func (t *tx) blocked(phone messaging.Phone) (reason string, found bool, err error) {
-	err = t.query(blockedSQL, func(r *row) error { reason, found = r.text(), true; return nil }, string(phone))
+func (t *Tx) blocked(phone messaging.Phone) (reason string, found bool, err error) {
+	err = t.Query(blockedSQL, func(r *Row) error { reason, found = r.Text(), true; return nil }, string(phone))
 	if err == nil && !found {
 		if at, _, err := t.forgotten(phone); err != nil || at > 0 {
 			return messaging.ForgottenWords, at > 0, err
@@ -93,26 +93,26 @@ func (s *Store) FactsOf(ctx context.Context, d *messaging.Message) (f messaging.
 	if h, held := s.Held(d); held {
 		f.Held = h.Why()
 	}
-	if !d.Category.Blockable() || s.writer.lastBlock.Load()+clockSlack < micro(d.UpdatedAt) {
+	if !d.Category.Blockable() || s.writer.lastBlock.Load()+clockSlack < Micro(d.UpdatedAt) {
 		return f, nil
 	}
 	blocked, err := s.Blocked(ctx, []messaging.Phone{d.Phone})
 	f.Blocked = blocked[d.Phone]
-	return f, wrap(err, "the last look at a message to %s", d.Phone.Masked())
+	return f, Wrap(err, "the last look at a message to %s", d.Phone.Masked())
 }
 
 // Allow ends the block of a phone; ErrNotFound when there was none.
 func (s *Store) Allow(ctx context.Context, phone messaging.Phone) error {
 	var n int64
-	err := s.write(ctx, laneWork, func(t *tx) (err error) {
-		if n, err = t.exec(allowSQL, string(phone)); err != nil {
+	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+		if n, err = t.Exec(allowSQL, string(phone)); err != nil {
 			return err
 		}
 		if at, _, err := t.forgotten(phone); err != nil {
 			return err
 		} else if at > 0 {
 			n++
-			if err := t.put(unmarkSQL, t.marks.of(phone)); err != nil {
+			if err := t.Put(unmarkSQL, t.Marks.of(phone)); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (s *Store) Allow(ctx context.Context, phone messaging.Phone) error {
 			return nil
 		}
 		// Else an older opt-out that arrives late would overrule the person.
-		err = t.put(proposalSQL, string(phone), int64(0), t.at, int64(0))
+		err = t.Put(proposalSQL, string(phone), int64(0), t.At, int64(0))
 		return err
 	})
 	if err == nil && n == 0 {
@@ -137,9 +137,9 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	var q select_
-	err = s.rows(ctx, q.sql("phone, reason, source, at, event_id", "blocks", "phone", limit), nil, func(r *row) error {
-		out = append(out, Block{r.phone(), r.text(), r.text(), r.time(), messaging.EventID(r.int())})
+	var q Select
+	err = s.Rows(ctx, q.SQL("phone, reason, source, at, event_id", "blocks", "phone", limit), nil, func(r *Row) error {
+		out = append(out, Block{r.Phone(), r.Text(), r.Text(), r.Time(), messaging.EventID(r.Int())})
 		return nil
 	})
 	if err != nil {
@@ -150,8 +150,8 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 
 // BlockOf is the block of one contact. That of one who was forgotten has no more than its time and its reason.
 func (s *Store) BlockOf(ctx context.Context, phone messaging.Phone) (b Block, found bool, err error) {
-	err = s.rows(ctx, `SELECT phone, reason, source, at, event_id FROM blocks WHERE phone = ?1`, []any{string(phone)}, func(r *row) error {
-		b, found = Block{r.phone(), r.text(), r.text(), r.time(), messaging.EventID(r.int())}, true
+	err = s.Rows(ctx, `SELECT phone, reason, source, at, event_id FROM blocks WHERE phone = ?1`, []any{string(phone)}, func(r *Row) error {
+		b, found = Block{r.Phone(), r.Text(), r.Text(), r.Time(), messaging.EventID(r.Int())}, true
 		return nil
 	})
 	if err != nil {
@@ -167,9 +167,9 @@ func (s *Store) BlockOf(ctx context.Context, phone messaging.Phone) (b Block, fo
 func (s *Store) Blocked(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]string, error) {
 	out := map[messaging.Phone]string{}
 	for some := range slices.Chunk(phones, perList) {
-		list, args := listOf(some)
-		err := s.rows(ctx, `SELECT phone, reason FROM blocks WHERE phone IN (`+list+`)`, args, func(r *row) error {
-			out[r.phone()] = messaging.BlockedWords(r.text())
+		list, args := ListOf(some)
+		err := s.Rows(ctx, `SELECT phone, reason FROM blocks WHERE phone IN (`+list+`)`, args, func(r *Row) error {
+			out[r.Phone()] = messaging.BlockedWords(r.Text())
 			return nil
 		})
 		if err != nil {
@@ -184,3 +184,8 @@ func (s *Store) Blocked(ctx context.Context, phones []messaging.Phone) (map[mess
 	}
 	return out, err
 }
+
+var (
+	blockOfSQL = SQL(`SELECT event_id FROM blocks WHERE phone = ?1`)
+	allowSQL   = SQL(`DELETE FROM blocks WHERE phone = ?1`)
+)

@@ -10,7 +10,7 @@ import (
 )
 
 // Of the same word the first source stays, but a proof is added to none.
-var saveConsentSQL = statementOf(`INSERT INTO consents (phone, channel, category, consent, since, event_at, source, proof, event_id)
+var saveConsentSQL = SQL(`INSERT INTO consents (phone, channel, category, consent, since, event_at, source, proof, event_id)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8)
 		ON CONFLICT (phone, channel, category) DO UPDATE SET
 			consent  = excluded.consent,
@@ -23,15 +23,15 @@ var saveConsentSQL = statementOf(`INSERT INTO consents (phone, channel, category
 
 // saveConsent records what a contact agreed to or no longer agrees to. The later word counts by the time when
 // it happened, and of two at the same time the no.
-func (t *tx) saveConsent(c *messaging.ConsentRecord) error {
-	err := t.put(saveConsentSQL, string(c.Phone), string(cmp.Or(c.Channel, messaging.ChannelPhone)), string(cmp.Or(c.Category, messaging.Marketing)),
-		string(c.Consent), micro(c.At), c.Source, c.Proof, int64(c.Event))
-	return wrap(err, "consent")
+func (t *Tx) saveConsent(c *messaging.ConsentRecord) error {
+	err := t.Put(saveConsentSQL, string(c.Phone), string(cmp.Or(c.Channel, messaging.ChannelPhone)), string(cmp.Or(c.Category, messaging.Marketing)),
+		string(c.Consent), Micro(c.At), c.Source, c.Proof, int64(c.Event))
+	return Wrap(err, "consent")
 }
 
 // tellsConsent records what the event says of its contact's consent. The flag of permission to be sent e-mail, which
 // shops send with every event, changes nothing here: only the words about it are recorded.
-func (t *tx) tellsConsent(e *messaging.Event, id messaging.EventID) error {
+func (t *Tx) tellsConsent(e *messaging.Event, id messaging.EventID) error {
 	if e.Contact.Phone == "" {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (t *tx) tellsConsent(e *messaging.Event, id messaging.EventID) error {
 	return nil
 }
 
-func (t *tx) consentOfEvent(e *messaging.Event, id messaging.EventID, phone messaging.Phone, by messaging.Channel, given bool) error {
+func (t *Tx) consentOfEvent(e *messaging.Event, id messaging.EventID, phone messaging.Phone, by messaging.Channel, given bool) error {
 	word := messaging.ConsentWithdrawn
 	if given {
 		word = messaging.ConsentGiven
@@ -58,7 +58,7 @@ func (t *tx) consentOfEvent(e *messaging.Event, id messaging.EventID, phone mess
 }
 
 // What a contact said about messages of marketing on the phone: other consents, to e-mail above all, do not count.
-var consentSQL = statementOf(`SELECT consent FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
+var consentSQL = SQL(`SELECT consent FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
 
 // perConsents is how many records share one operation.
 const perConsents = 256
@@ -66,10 +66,10 @@ const perConsents = 256
 // SaveConsents records what people or files say contacts agreed to. A record without a time is of now.
 func (s *Store) SaveConsents(ctx context.Context, all []messaging.ConsentRecord) error {
 	for some := range slices.Chunk(all, perConsents) {
-		err := s.write(ctx, laneWork, func(t *tx) error {
+		err := s.Write(ctx, LaneWork, func(t *Tx) error {
 			for _, c := range some {
 				if c.At.IsZero() {
-					c.At = moment(t.at)
+					c.At = Moment(t.At)
 				}
 				if err := t.saveConsent(&c); err != nil {
 					return err
@@ -89,31 +89,31 @@ const consentColumns = `phone, channel, category, consent, since, event_at, sour
 // Consents lists what contacts agreed to, by phone, from after the given one on: at most limit (0: 50). With phone
 // it is that contact's alone.
 func (s *Store) Consents(ctx context.Context, phone, after messaging.Phone, limit int) ([]messaging.ConsentRecord, error) {
-	var q select_
+	var q Select
 	if phone != "" {
-		q.and("phone = ?", string(phone))
+		q.And("phone = ?", string(phone))
 	}
 	if after != "" {
-		q.and("phone > ?", string(after))
+		q.And("phone > ?", string(after))
 	}
-	out, err := list(ctx, s, q.sql(consentColumns, "consents", "phone, channel, category", cmp.Or(limit, defaultLimit)), q.args, scanConsent)
-	return out, wrap(err, "list consents")
+	out, err := List(ctx, s, q.SQL(consentColumns, "consents", "phone, channel, category", cmp.Or(limit, defaultLimit)), q.Args, scanConsent)
+	return out, Wrap(err, "list consents")
 }
 
-func scanConsent(r *row) (messaging.ConsentRecord, error) {
+func scanConsent(r *Row) (messaging.ConsentRecord, error) {
 	return messaging.ConsentRecord{
-		Phone: r.phone(), Channel: messaging.Channel(r.text()), Category: messaging.Category(r.text()),
-		Consent: messaging.Consent(r.text()), Since: r.time(), At: r.time(), Source: r.text(), Proof: r.text(), Event: messaging.EventID(r.int()),
-	}, r.err
+		Phone: r.Phone(), Channel: messaging.Channel(r.Text()), Category: messaging.Category(r.Text()),
+		Consent: messaging.Consent(r.Text()), Since: r.Time(), At: r.Time(), Source: r.Text(), Proof: r.Text(), Event: messaging.EventID(r.Int()),
+	}, r.Err
 }
 
 // Agreed is what the phones said of messages of marketing.
 func (s *Store) Agreed(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]messaging.Consent, error) {
 	out := map[messaging.Phone]messaging.Consent{}
 	for some := range slices.Chunk(phones, perList) {
-		in, args := listOf(some)
-		err := s.rows(ctx, `SELECT phone, consent FROM consents WHERE channel = 'phone' AND category = 'marketing' AND phone IN (`+in+`)`, args, func(r *row) error {
-			out[r.phone()] = messaging.Consent(r.text())
+		in, args := ListOf(some)
+		err := s.Rows(ctx, `SELECT phone, consent FROM consents WHERE channel = 'phone' AND category = 'marketing' AND phone IN (`+in+`)`, args, func(r *Row) error {
+			out[r.Phone()] = messaging.Consent(r.Text())
 			return nil
 		})
 		if err != nil {

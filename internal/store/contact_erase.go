@@ -32,9 +32,9 @@ func (s *Store) newEraser(all []Erasure) *eraser {
 	e := &eraser{Store: s, phones: map[string]int64{}, connectors: map[string]int64{}, events: map[int64]bool{}, messages: map[int64]bool{}}
 	for _, o := range all {
 		if o.Connector != "" {
-			e.connectors[o.Connector] = micro(o.At)
+			e.connectors[o.Connector] = Micro(o.At)
 		} else {
-			e.phones[string(o.Phone)] = micro(o.At)
+			e.phones[string(o.Phone)] = Micro(o.At)
 		}
 	}
 	e.find = Finder(all)
@@ -66,7 +66,7 @@ func (s *Store) Erase(ctx context.Context, all []Erasure) (waits string, err err
 	for range tries {
 		e := s.newEraser(all)
 		if waits, err = e.run(ctx); err != nil || waits != "" || !e.missed {
-			return waits, wrap(err, "forget")
+			return waits, Wrap(err, "forget")
 		}
 	}
 	return "rows that change all the time", nil
@@ -91,14 +91,14 @@ func (e *eraser) steps() []func(context.Context) error {
 	}
 }
 
-var dropLookupSQL = statementOf(`DELETE FROM lookups WHERE event_id = ?1`)
+var dropLookupSQL = SQL(`DELETE FROM lookups WHERE event_id = ?1`)
 
 // stop ends what would still be done for those who are forgotten.
 func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 	var lookups, waiting, doubt []int64
-	err = e.rows(ctx, `SELECT l.event_id, e.phone, e.connector, e.received_at FROM lookups l JOIN events e ON e.id = l.event_id`, nil, func(r *row) error {
-		id := r.int()
-		if e.owns(r.text(), r.text(), r.int()) {
+	err = e.Rows(ctx, `SELECT l.event_id, e.phone, e.connector, e.received_at FROM lookups l JOIN events e ON e.id = l.event_id`, nil, func(r *Row) error {
+		id := r.Int()
+		if e.owns(r.Text(), r.Text(), r.Int()) {
 			lookups = append(lookups, id)
 		}
 		return nil
@@ -107,9 +107,9 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 		return "", err
 	}
 	const live = `SELECT d.id, d.state, d.phone, coalesce(e.connector, ''), d.created_at FROM messages d LEFT JOIN events e ON e.id = d.event_id WHERE d.state = `
-	err = e.rows(ctx, live+`'waiting' UNION ALL `+live+`'sending' UNION ALL `+live+`'in_doubt'`, nil, func(r *row) error {
-		id, state := r.int(), messaging.State(r.text())
-		if !e.owns(r.text(), r.text(), r.int()) {
+	err = e.Rows(ctx, live+`'waiting' UNION ALL `+live+`'sending' UNION ALL `+live+`'in_doubt'`, nil, func(r *Row) error {
+		id, state := r.Int(), messaging.State(r.Text())
+		if !e.owns(r.Text(), r.Text(), r.Int()) {
 			return nil
 		}
 		switch state {
@@ -133,16 +133,16 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 	}
 	const why = "the contact is forgotten"
 	for some := range slices.Chunk(lookups, perErase) {
-		if err := e.write(ctx, laneWork, func(t *tx) error { return t.each(dropLookupSQL, some) }); err != nil {
+		if err := e.Write(ctx, LaneWork, func(t *Tx) error { return t.each(dropLookupSQL, some) }); err != nil {
 			return "", err
 		}
 	}
-	end := func(ids []int64, from messaging.State, do func(*tx, *messaging.Message) error) error {
+	end := func(ids []int64, from messaging.State, do func(*Tx, *messaging.Message) error) error {
 		for some := range slices.Chunk(ids, perErase) {
-			err := e.write(ctx, laneWork, func(t *tx) error {
+			err := e.Write(ctx, LaneWork, func(t *Tx) error {
 				for _, id := range some {
 					var d messaging.Message
-					err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, id)
+					err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, id)
 					if err == nil && d.State == from {
 						err = do(t, &d)
 					}
@@ -158,10 +158,10 @@ func (e *eraser) stop(ctx context.Context) (waits string, err error) {
 		}
 		return nil
 	}
-	if err := end(waiting, messaging.StateWaiting, func(t *tx, d *messaging.Message) error { return t.cancelOne(d, why) }); err != nil {
+	if err := end(waiting, messaging.StateWaiting, func(t *Tx, d *messaging.Message) error { return t.cancelOne(d, why) }); err != nil {
 		return "", err
 	}
-	return waits, end(doubt, messaging.StateInDoubt, func(t *tx, d *messaging.Message) error {
+	return waits, end(doubt, messaging.StateInDoubt, func(t *Tx, d *messaging.Message) error {
 		_, err := t.resolveOne(d, messaging.ResolveDrop, why)
 		return err
 	})
@@ -176,40 +176,40 @@ func (e *eraser) listsInUse(ctx context.Context) (waits string, err error) {
 	if newest == 0 {
 		return "", nil
 	}
-	err = e.rows(ctx, `SELECT id, job, started_at FROM runs WHERE ended_at = 0 AND state = 'building' AND waits <> 'source'`, nil, func(r *row) error {
-		if id, job := r.int(), r.text(); r.int() <= newest {
+	err = e.Rows(ctx, `SELECT id, job, started_at FROM runs WHERE ended_at = 0 AND state = 'building' AND waits <> 'source'`, nil, func(r *Row) error {
+		if id, job := r.Int(), r.Text(); r.Int() <= newest {
 			waits = fmt.Sprintf("run %d of %s, which is building", id, job)
 		}
-		return r.err
+		return r.Err
 	})
 	for phone := range e.phones {
 		if err != nil || waits != "" {
 			break
 		}
-		err = e.rows(ctx, `SELECT p.run_id, r.job FROM list_rows l JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+hasRow("l.number")+`
-			WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.state = 'uploading'`, []any{phone}, func(r *row) error {
-			waits = fmt.Sprintf("a file of run %d of %s, which is being sent", r.int(), r.text())
-			return r.err
+		err = e.Rows(ctx, `SELECT p.run_id, r.job FROM list_rows l JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+hasRow("l.number")+`
+			WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.state = 'uploading'`, []any{phone}, func(r *Row) error {
+			waits = fmt.Sprintf("a file of run %d of %s, which is being sent", r.Int(), r.Text())
+			return r.Err
 		})
 	}
 	return waits, err
 }
 
-var eraseRowSQL = statementOf(`UPDATE list_rows SET phone = '', given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?3 END WHERE run_id = ?1 AND number = ?2`)
+var eraseRowSQL = SQL(`UPDATE list_rows SET phone = '', given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?3 END WHERE run_id = ?1 AND number = ?2`)
 
 // listRows takes contacts out of lists. Of a row nothing stays but its number: no part takes it along any more, and what a part counted stays true.
 func (e *eraser) listRows(ctx context.Context) error {
-	type place struct{ run, number int64 }
+	type place struct{ run, Number int64 }
 	for phone, at := range e.phones {
-		due, err := list(ctx, e.Store, `SELECT l.run_id, l.number FROM list_rows l JOIN runs r ON r.id = l.run_id WHERE l.phone = ?1 AND l.phone <> '' AND r.created_at <= ?2`,
-			[]any{phone, at}, func(r *row) (place, error) { return place{r.int(), r.int()}, r.err })
+		due, err := List(ctx, e.Store, `SELECT l.run_id, l.number FROM list_rows l JOIN runs r ON r.id = l.run_id WHERE l.phone = ?1 AND l.phone <> '' AND r.created_at <= ?2`,
+			[]any{phone, at}, func(r *Row) (place, error) { return place{r.Int(), r.Int()}, r.Err })
 		for some := range slices.Chunk(due, perErase) {
 			if err != nil {
 				break
 			}
-			err = e.write(ctx, laneWork, func(t *tx) error {
+			err = e.Write(ctx, LaneWork, func(t *Tx) error {
 				for _, one := range some {
-					if err := t.put(eraseRowSQL, one.run, one.number, messaging.ForgottenWords); err != nil {
+					if err := t.Put(eraseRowSQL, one.run, one.Number, messaging.ForgottenWords); err != nil {
 						return err
 					}
 				}
@@ -223,9 +223,9 @@ func (e *eraser) listRows(ctx context.Context) error {
 	return nil
 }
 
-func (t *tx) each(s *statement, ids []int64) error {
+func (t *Tx) each(s *Statement, ids []int64) error {
 	for _, id := range ids {
-		if err := t.put(s, id); err != nil {
+		if err := t.Put(s, id); err != nil {
 			return err
 		}
 	}
@@ -234,13 +234,13 @@ func (t *tx) each(s *statement, ids []int64) error {
 
 // walk reads the rows of a query in the order of their first column, a whole number, which must be its ?1, and calls
 // each on them.
-func (e *eraser) walk(ctx context.Context, query string, each func(id int64, r *row) error) error {
+func (e *eraser) walk(ctx context.Context, query string, each func(id int64, r *Row) error) error {
 	var after int64
 	for {
 		n := 0
-		err := e.rows(ctx, fmt.Sprintf(query+" LIMIT %d", perErase), []any{after}, func(r *row) error {
+		err := e.Rows(ctx, fmt.Sprintf(query+" LIMIT %d", perErase), []any{after}, func(r *Row) error {
 			n++
-			after = r.int()
+			after = r.Int()
 			return each(after, r)
 		})
 		if err != nil || n < perErase {
@@ -251,8 +251,8 @@ func (e *eraser) walk(ctx context.Context, query string, each func(id int64, r *
 
 // collect finds the events and messages that are forgotten.
 func (e *eraser) collect(ctx context.Context) error {
-	err := e.walk(ctx, `SELECT id, phone, connector, received_at FROM events WHERE id > ?1 ORDER BY id`, func(id int64, r *row) error {
-		if e.owns(r.text(), r.text(), r.int()) {
+	err := e.walk(ctx, `SELECT id, phone, connector, received_at FROM events WHERE id > ?1 ORDER BY id`, func(id int64, r *Row) error {
+		if e.owns(r.Text(), r.Text(), r.Int()) {
 			e.events[id] = true
 		}
 		return nil
@@ -263,15 +263,15 @@ func (e *eraser) collect(ctx context.Context) error {
 	// One that an upload's answer named belongs to the time at which its file left: the answer may have come after the order.
 	return e.walk(ctx, `SELECT d.id, d.phone, coalesce(e.connector, ''), CASE WHEN p.claimed_at > 0 AND p.claimed_at < d.created_at THEN p.claimed_at ELSE d.created_at END
 		FROM messages d LEFT JOIN events e ON e.id = d.event_id LEFT JOIN parts p ON d.part > 0 AND p.run_id = d.run_id AND p.number = d.part WHERE d.id > ?1 ORDER BY d.id`,
-		func(id int64, r *row) error {
-			if e.owns(r.text(), r.text(), r.int()) {
+		func(id int64, r *Row) error {
+			if e.owns(r.Text(), r.Text(), r.Int()) {
 				e.messages[id] = true
 			}
 			return nil
 		})
 }
 
-var blotEventSQL = statementOf(`UPDATE events SET content_type = ?2, content = ?3 WHERE id = ?1`)
+var blotEventSQL = SQL(`UPDATE events SET content_type = ?2, content = ?3 WHERE id = ?1`)
 
 // payloads goes through what events carried, for who is named in that of somebody else. Of an event that is forgotten nothing stays
 // (see eraseEvent).
@@ -281,9 +281,9 @@ func (e *eraser) payloads(ctx context.Context) error {
 		kind, facts string
 		payload     []byte
 	}
-	blot := func(r *row) (l load, found bool, err error) {
-		l = load{id: r.int(), kind: r.text()}
-		l.facts, l.payload, err = unpackContent(r.blob())
+	blot := func(r *Row) (l load, found bool, err error) {
+		l = load{id: r.Int(), kind: r.Text()}
+		l.facts, l.payload, err = unpackContent(r.Blob())
 		if err != nil {
 			return l, false, fmt.Errorf("event %d: %w", l.id, err)
 		}
@@ -291,12 +291,12 @@ func (e *eraser) payloads(ctx context.Context) error {
 		l.kind, named[0] = e.find.BlotString(l.kind)
 		l.facts, named[1] = e.find.BlotString(l.facts)
 		named[2] = e.find.Blot(l.payload)
-		return l, named[0] || named[1] || named[2], r.err
+		return l, named[0] || named[1] || named[2], r.Err
 	}
 	for after, n := int64(0), perErase; n == perErase; {
 		n = 0
 		var due []int64
-		err := e.rows(ctx, `SELECT id, content_type, content FROM events WHERE id > ?1 AND `+hasContent+` ORDER BY id LIMIT ?2`, []any{after, int64(perErase)}, func(r *row) error {
+		err := e.Rows(ctx, `SELECT id, content_type, content FROM events WHERE id > ?1 AND `+hasContent+` ORDER BY id LIMIT ?2`, []any{after, int64(perErase)}, func(r *Row) error {
 			n++
 			l, found, err := blot(r)
 			if after = l.id; found && !e.events[l.id] {
@@ -305,16 +305,16 @@ func (e *eraser) payloads(ctx context.Context) error {
 			return err
 		})
 		if err == nil && len(due) > 0 {
-			err = e.write(ctx, laneWork, func(t *tx) error {
+			err = e.Write(ctx, LaneWork, func(t *Tx) error {
 				if err := t.lockKnowing(e.hash); err != nil {
 					return err
 				}
 				for _, id := range due {
 					var l load
 					var found bool
-					err := t.query(eventLoadSQL, func(r *row) (err error) { l, found, err = blot(r); return err }, id)
+					err := t.Query(eventLoadSQL, func(r *Row) (err error) { l, found, err = blot(r); return err }, id)
 					if err == nil && found {
-						err = t.put(blotEventSQL, id, l.kind, packContent(l.facts, l.payload))
+						err = t.Put(blotEventSQL, id, l.kind, packContent(l.facts, l.payload))
 					}
 					if err != nil {
 						return err
@@ -330,21 +330,21 @@ func (e *eraser) payloads(ctx context.Context) error {
 	return nil
 }
 
-var eventLoadSQL = statementOf(`SELECT id, content_type, content FROM events WHERE id = ?1 AND ` + hasContent + ` {{for update}}`)
+var eventLoadSQL = SQL(`SELECT id, content_type, content FROM events WHERE id = ?1 AND ` + hasContent + ` {{for update}}`)
 
-var eraseDecisionSQL = statementOf(`UPDATE decisions SET reason = ?3, key = '', clauses = ?4 WHERE event_id = ?1 AND number = ?2`)
+var eraseDecisionSQL = SQL(`UPDATE decisions SET reason = ?3, key = '', clauses = ?4 WHERE event_id = ?1 AND number = ?2`)
 
 // decisionTexts takes the contact out of what triggers said about the events that are forgotten. Who is named in other decisions is
 // taken out with the other texts.
 func (e *eraser) decisionTexts(ctx context.Context) error {
 	type said struct {
-		event, number int64
+		event, Number int64
 		clauses       string
 	}
 	for some := range slices.Chunk(idsOf(e.events), perErase) {
 		var due []said
-		err := e.rows(ctx, `SELECT event_id, number, clauses FROM decisions WHERE event_id IN `+in(some)+` AND kept = 1`, nil, func(r *row) error {
-			d := said{r.int(), r.int(), r.text()}
+		err := e.Rows(ctx, `SELECT event_id, number, clauses FROM decisions WHERE event_id IN `+In(some)+` AND kept = 1`, nil, func(r *Row) error {
+			d := said{r.Int(), r.Int(), r.Text()}
 			clauses, err := decodeList[messaging.Clause](d.clauses)
 			if err != nil {
 				return fmt.Errorf("event %d: %w", d.event, err)
@@ -354,12 +354,12 @@ func (e *eraser) decisionTexts(ctx context.Context) error {
 			if d.clauses, err = encodeList(p.Proposals[0].Decision.Clauses); err == nil {
 				due = append(due, d)
 			}
-			return errors.Join(err, r.err)
+			return errors.Join(err, r.Err)
 		})
 		if err == nil {
-			err = e.write(ctx, laneWork, func(t *tx) error {
+			err = e.Write(ctx, LaneWork, func(t *Tx) error {
 				for _, d := range due {
-					if err := t.put(eraseDecisionSQL, d.event, d.number, messaging.ForgottenWords, d.clauses); err != nil {
+					if err := t.Put(eraseDecisionSQL, d.event, d.Number, messaging.ForgottenWords, d.clauses); err != nil {
 						return err
 					}
 				}
@@ -373,19 +373,17 @@ func (e *eraser) decisionTexts(ctx context.Context) error {
 	return nil
 }
 
-var deleteTombstoneSQL = statementOf(`DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`)
-
 // tombstones forgets cancelling events: who is forgotten gets nothing that they could cancel.
 func (e *eraser) tombstones(ctx context.Context) error {
 	type key struct {
 		correlation            int64
-		trigger, text, contact string
+		trigger, Text, contact string
 	}
 	var due []key
-	err := e.rows(ctx, `SELECT correlation, trigger_name, correlation_key, phone, event_id FROM tombstones`, nil, func(r *row) error {
-		k := key{r.int(), r.text(), r.text(), r.text()}
-		_, named := e.find.BlotString(k.text)
-		if e.events[r.int()] || named || e.phones[k.contact] > 0 {
+	err := e.Rows(ctx, `SELECT correlation, trigger_name, correlation_key, phone, event_id FROM tombstones`, nil, func(r *Row) error {
+		k := key{r.Int(), r.Text(), r.Text(), r.Text()}
+		_, named := e.find.BlotString(k.Text)
+		if e.events[r.Int()] || named || e.phones[k.contact] > 0 {
 			due = append(due, k)
 		}
 		return nil
@@ -394,9 +392,9 @@ func (e *eraser) tombstones(ctx context.Context) error {
 		return err
 	}
 	for some := range slices.Chunk(due, perErase) {
-		err := e.write(ctx, laneWork, func(t *tx) error {
+		err := e.Write(ctx, LaneWork, func(t *Tx) error {
 			for _, k := range some {
-				if err := t.put(deleteTombstoneSQL, k.correlation, k.trigger, k.text, k.contact); err != nil {
+				if err := t.Put(deleteTombstoneSQL, k.correlation, k.trigger, k.Text, k.contact); err != nil {
 					return err
 				}
 			}
@@ -410,12 +408,12 @@ func (e *eraser) tombstones(ctx context.Context) error {
 }
 
 // change carries out one statement for many rows, in small commits.
-func (e *eraser) change(ctx context.Context, s *statement, ids []int64, args ...any) error {
+func (e *eraser) change(ctx context.Context, s *Statement, ids []int64, args ...any) error {
 	slices.Sort(ids)
 	for some := range slices.Chunk(ids, perErase) {
-		err := e.write(ctx, laneWork, func(t *tx) error {
+		err := e.Write(ctx, LaneWork, func(t *Tx) error {
 			for _, id := range some {
-				if err := t.put(s, append([]any{id}, args...)...); err != nil {
+				if err := t.Put(s, append([]any{id}, args...)...); err != nil {
 					return err
 				}
 			}
@@ -436,14 +434,14 @@ func idsOf(set map[int64]bool) []int64 {
 	return out
 }
 
-var eraseAnswersSQL = statementOf(`UPDATE attempts SET answer = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END WHERE message = ?1`)
+var eraseAnswersSQL = SQL(`UPDATE attempts SET answer = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END WHERE message = ?1`)
 
 // answers drops what the service said of what was sent to those who are forgotten.
 func (e *eraser) answers(ctx context.Context) error {
 	return e.change(ctx, eraseAnswersSQL, idsOf(e.messages), messaging.ForgottenWords)
 }
 
-var eraseMessageSQL = statementOf(`UPDATE messages SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END,
+var eraseMessageSQL = SQL(`UPDATE messages SET phone = '', sent_as = '', zone = '', correlation_key = ?2, other_keys = '', send = ?3, ended_send = '', reason = CASE WHEN reason = '' THEN '' ELSE ?4 END,
 			unmasked = 0, error = CASE WHEN error = '' THEN '' ELSE ?4 END
 			WHERE id = ?1 AND state <> 'waiting' AND state <> 'sending'`)
 
@@ -452,11 +450,11 @@ func (e *eraser) ownMessages(ctx context.Context) error {
 	ids := idsOf(e.messages)
 	slices.Sort(ids)
 	for some := range slices.Chunk(ids, perErase) {
-		err := e.write(ctx, laneWork, func(t *tx) error {
+		err := e.Write(ctx, LaneWork, func(t *Tx) error {
 			for _, id := range some {
 				var d messaging.Message
 				var send string
-				err := t.query(messageSQL, func(r *row) error { d, send = scanMessage(r); return r.err }, id)
+				err := t.Query(MessageSQL, func(r *Row) error { d, send = ScanMessage(r); return r.Err }, id)
 				if err != nil || d.ID == 0 {
 					return err
 				}
@@ -465,7 +463,7 @@ func (e *eraser) ownMessages(ctx context.Context) error {
 				if d.EventID != 0 { // the key of a row names its run
 					d.Key = ""
 				}
-				if err := t.put(eraseMessageSQL, id, d.Key, endedSend(&d.Send), messaging.ForgottenWords); err != nil {
+				if err := t.Put(eraseMessageSQL, id, d.Key, endedSend(&d.Send), messaging.ForgottenWords); err != nil {
 					return err
 				}
 			}
@@ -480,7 +478,7 @@ func (e *eraser) ownMessages(ctx context.Context) error {
 
 func (e *eraser) ownEvents(ctx context.Context) error {
 	for some := range slices.Chunk(idsOf(e.events), perErase) {
-		err := e.write(ctx, laneWork, func(t *tx) error {
+		err := e.Write(ctx, LaneWork, func(t *Tx) error {
 			if err := t.lockKnowing(e.hash); err != nil {
 				return err
 			}
@@ -498,25 +496,9 @@ func (e *eraser) ownEvents(ctx context.Context) error {
 	return nil
 }
 
-var eraseEventSQL = statementOf(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', content = ?4 WHERE id = ?1`)
-
-// eraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
-func (t *tx) eraseEvent(id int64) error {
-	if err := t.marks.need(true); err != nil {
-		return err
-	}
-	known, err := t.eventKey(id)
-	if err != nil {
-		return err
-	}
-	return t.put(eraseEventSQL, id, messaging.ForgottenWords, t.marks.usedKey(known.key), []byte{})
-}
-
 var (
-	dropConsentsOfSQL = statementOf(`DELETE FROM consents WHERE phone = ?1 AND event_id = ?2`)
-	dropOptOutOfSQL   = statementOf(`DELETE FROM opt_outs WHERE phone = ?1 AND event_id = ?2`)
-	blockOfSQL        = statementOf(`SELECT event_id FROM blocks WHERE phone = ?1`)
-	allowSQL          = statementOf(`DELETE FROM blocks WHERE phone = ?1`)
+	dropConsentsOfSQL = SQL(`DELETE FROM consents WHERE phone = ?1 AND event_id = ?2`)
+	dropOptOutOfSQL   = SQL(`DELETE FROM opt_outs WHERE phone = ?1 AND event_id = ?2`)
 )
 
 // words drops what contacts said, which an event may have brought since the order.
@@ -527,8 +509,8 @@ func (e *eraser) words(ctx context.Context) error {
 	}
 	var due []word
 	for _, q := range []string{`SELECT phone, event_id FROM opt_outs`, `SELECT phone, event_id FROM consents`, `SELECT phone, event_id FROM blocks`} {
-		err := e.rows(ctx, q, nil, func(r *row) error {
-			w := word{phone: r.phone(), event: r.int()}
+		err := e.Rows(ctx, q, nil, func(r *Row) error {
+			w := word{phone: r.Phone(), event: r.Int()}
 			if e.events[w.event] && !slices.Contains(due, w) {
 				due = append(due, w)
 			}
@@ -539,22 +521,22 @@ func (e *eraser) words(ctx context.Context) error {
 		}
 	}
 	for some := range slices.Chunk(due, perErase) {
-		err := e.write(ctx, laneWork, func(t *tx) error {
+		err := e.Write(ctx, LaneWork, func(t *Tx) error {
 			for _, w := range some {
 				blocked := false
-				if err := t.query(blockOfSQL, func(r *row) error { blocked = r.int() == w.event; return nil }, string(w.phone)); err != nil {
+				if err := t.Query(blockOfSQL, func(r *Row) error { blocked = r.Int() == w.event; return nil }, string(w.phone)); err != nil {
 					return err
 				}
 				if blocked {
-					if err := t.mark(w.phone, t.at, 0); err != nil {
+					if err := t.mark(w.phone, t.At, 0); err != nil {
 						return err
 					}
-					if err := t.put(allowSQL, string(w.phone)); err != nil {
+					if err := t.Put(allowSQL, string(w.phone)); err != nil {
 						return err
 					}
 				}
-				for _, drop := range []*statement{dropOptOutOfSQL, dropConsentsOfSQL} {
-					if err := t.put(drop, string(w.phone), w.event); err != nil {
+				for _, drop := range []*Statement{dropOptOutOfSQL, dropConsentsOfSQL} {
+					if err := t.Put(drop, string(w.phone), w.event); err != nil {
 						return err
 					}
 				}

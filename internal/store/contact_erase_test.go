@@ -132,7 +132,7 @@ func (e *erasing) erase() (waits string) {
 func (e *erasing) holds(phone string) (found []string) {
 	e.Helper()
 	national := regexp.MustCompile(strings.Join(strings.Split(phone[2:], ""), `[ ()/.-]*`))
-	tables, err := list(e.Context(), e.Store, `SELECT name FROM sqlite_master WHERE type = 'table'`, nil, text)
+	tables, err := List(e.Context(), e.Store, `SELECT name FROM sqlite_master WHERE type = 'table'`, nil, Text)
 	e.must(err)
 	for _, table := range tables {
 		rows, err := e.reads.QueryContext(e.Context(), `SELECT * FROM "`+table+`"`)

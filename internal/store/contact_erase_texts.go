@@ -83,9 +83,9 @@ func (x *erasedText) sql() string {
 }
 
 // eraseTextSQL are the changes of erasedTexts, in their order.
-var eraseTextSQL = func() (all []*statement) {
+var eraseTextSQL = func() (all []*Statement) {
 	for i := range erasedTexts {
-		all = append(all, statementOf(erasedTexts[i].sql()))
+		all = append(all, SQL(erasedTexts[i].sql()))
 	}
 	return all
 }()
@@ -107,7 +107,7 @@ func (e *eraser) texts(ctx context.Context) error {
 
 // A textChange is one text to be changed in one row.
 type textChange struct {
-	by   *statement
+	by   *Statement
 	args []any
 }
 
@@ -121,17 +121,17 @@ func (e *eraser) textsOf(ctx context.Context, from, to int) error {
 	columns := strings.Join(names, ", ")
 	var last []any // the keys of the row that was read last
 	for {
-		var q select_
+		var q Select
 		if last != nil {
 			after(&q, x.keys, last)
 		}
 		var due []textChange
 		n := 0
-		err := e.rows(ctx, q.sql(columns, x.table, order, perErase), q.args, func(r *row) error {
+		err := e.Rows(ctx, q.SQL(columns, x.table, order, perErase), q.Args, func(r *Row) error {
 			n++
 			last = nil
 			for range x.keys {
-				switch v := r.value().(type) {
+				switch v := r.Value().(type) {
 				case []byte:
 					last = append(last, string(v))
 				default:
@@ -139,7 +139,7 @@ func (e *eraser) textsOf(ctx context.Context, from, to int) error {
 				}
 			}
 			for i := from; i < to; i++ {
-				old := r.text()
+				old := r.Text()
 				if now, found := e.find.BlotString(old); found {
 					due = append(due, textChange{eraseTextSQL[i], append([]any{now, old}, last...)})
 				}
@@ -156,18 +156,18 @@ func (e *eraser) textsOf(ctx context.Context, from, to int) error {
 }
 
 // after adds the condition that a row comes behind those keys.
-func after(q *select_, keys []string, last []any) {
+func after(q *Select, keys []string, last []any) {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(keys)), ", ")
-	q.and("("+strings.Join(keys, ", ")+") > ("+marks+")", last...)
+	q.And("("+strings.Join(keys, ", ")+") > ("+marks+")", last...)
 }
 
 func (e *eraser) changeTexts(ctx context.Context, due []textChange) error {
 	for some := range slices.Chunk(due, perErase) {
 		missed := false
-		err := e.write(ctx, laneWork, func(t *tx) error {
+		err := e.Write(ctx, LaneWork, func(t *Tx) error {
 			missed = false
 			for _, c := range some {
-				n, err := t.exec(c.by, c.args...)
+				n, err := t.Exec(c.by, c.args...)
 				if err != nil {
 					return err
 				}

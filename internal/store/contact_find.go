@@ -10,8 +10,8 @@ import (
 
 // KnownContact is what is known of a contact, by connector, the one that spoke last first.
 func (s *Store) KnownContact(ctx context.Context, phone messaging.Phone) ([]messaging.KnownContact, error) {
-	out, err := list(ctx, s, `SELECT `+knownColumns+` FROM contacts WHERE phone = ?1 ORDER BY last_at DESC, connector`, []any{string(phone)}, scanKnown)
-	return out, wrap(err, "what is known of a contact")
+	out, err := List(ctx, s, `SELECT `+knownColumns+` FROM contacts WHERE phone = ?1 ORDER BY last_at DESC, connector`, []any{string(phone)}, scanKnown)
+	return out, Wrap(err, "what is known of a contact")
 }
 
 // mostFound is how many contacts a search names, perSearch how many are looked at at a time.
@@ -29,7 +29,7 @@ func (s *Store) FindContacts(ctx context.Context, text string) ([]messaging.Foun
 	}
 	out, err := s.findByWord(ctx, word)
 	if err != nil {
-		return nil, wrap(err, "find contacts by events")
+		return nil, Wrap(err, "find contacts by events")
 	}
 	more, err := s.findByName(ctx, word)
 	known := map[messaging.Phone]bool{}
@@ -38,7 +38,7 @@ func (s *Store) FindContacts(ctx context.Context, text string) ([]messaging.Foun
 		known[f.Phone] = true
 		return again
 	})
-	return out[:min(len(out), mostFound)], wrap(err, "find contacts by name")
+	return out[:min(len(out), mostFound)], Wrap(err, "find contacts by name")
 }
 
 // findByWord finds contacts by what their events name, the newest event first.
@@ -50,14 +50,14 @@ func (s *Store) findByWord(ctx context.Context, word string) (out []messaging.Fo
 		if err != nil || len(out) >= mostFound {
 			break
 		}
-		err = s.rows(ctx, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+in(some)+` ORDER BY id DESC`, nil, func(r *row) error {
+		err = s.Rows(ctx, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+In(some)+` ORDER BY id DESC`, nil, func(r *Row) error {
 			row := scanEvent(r)
-			e := s.newReadEvent(&row, r.blob())
+			e := s.newReadEvent(&row, r.Blob())
 			if by := wordsOf(&e.Event)[word]; by != "" && len(e.words) > 0 && !known[e.Contact.Phone] {
 				known[e.Contact.Phone] = true
 				out = append(out, messaging.FoundContact{Phone: e.Contact.Phone, Name: e.Contact.Name, By: by, Event: e.ID, At: e.ReceivedAt})
 			}
-			return r.err
+			return r.Err
 		})
 	}
 	return out, err
@@ -68,21 +68,21 @@ func (s *Store) findByName(ctx context.Context, word string) (out []messaging.Fo
 	last := [2]string{}
 	for n := perSearch; n == perSearch && err == nil; {
 		n = 0
-		err = s.rows(ctx, `SELECT phone, connector, name, email, last_at FROM contacts WHERE (phone, connector) > (?1, ?2) ORDER BY phone, connector LIMIT ?3`,
-			[]any{last[0], last[1], int64(perSearch)}, func(r *row) error {
+		err = s.Rows(ctx, `SELECT phone, connector, name, email, last_at FROM contacts WHERE (phone, connector) > (?1, ?2) ORDER BY phone, connector LIMIT ?3`,
+			[]any{last[0], last[1], int64(perSearch)}, func(r *Row) error {
 				n++
-				f := messaging.FoundContact{Phone: r.phone()}
-				last = [2]string{string(f.Phone), r.text()}
-				f.Name = r.text()
-				if email := r.text(); strings.Contains(strings.ToLower(f.Name), word) {
+				f := messaging.FoundContact{Phone: r.Phone()}
+				last = [2]string{string(f.Phone), r.Text()}
+				f.Name = r.Text()
+				if email := r.Text(); strings.Contains(strings.ToLower(f.Name), word) {
 					f.By = "name"
 				} else if strings.Contains(strings.ToLower(email), word) {
 					f.By = "e-mail"
 				}
-				if f.At = r.time(); f.By != "" {
+				if f.At = r.Time(); f.By != "" {
 					out = append(out, f)
 				}
-				return r.err
+				return r.Err
 			})
 		slices.SortStableFunc(out, func(a, b messaging.FoundContact) int { return b.At.Compare(a.At) })
 		out = out[:min(len(out), 2*mostFound)] // two connectors may know one

@@ -49,7 +49,7 @@ func (m *erasureHashes) path() string { return m.data + ".forgotten-key" }
 
 // load reads the key where somebody is forgotten.
 func (m *erasureHashes) load(ctx context.Context, s *Store) error {
-	return s.rows(ctx, `SELECT mark FROM forgotten LIMIT 1`, nil, func(*row) error {
+	return s.Rows(ctx, `SELECT mark FROM forgotten LIMIT 1`, nil, func(*Row) error {
 		m.any.Store(true)
 		return m.need(false)
 	})
@@ -117,7 +117,7 @@ func (m *erasureHashes) hash(text string) string {
 }
 
 // forgotten is when a contact was forgotten, 0 for one that was not or was allowed again, and whether a person had blocked it.
-func (t *tx) forgotten(phone messaging.Phone) (at int64, byHand bool, err error) {
+func (t *Tx) forgotten(phone messaging.Phone) (at int64, byHand bool, err error) {
 	at, byHand, allowed, err := t.everForgotten(phone)
 	if allowed {
 		return 0, false, err
@@ -125,22 +125,22 @@ func (t *tx) forgotten(phone messaging.Phone) (at int64, byHand bool, err error)
 	return at, byHand, err
 }
 
-var forgottenSQL = statementOf(`SELECT at, by_hand, allowed FROM forgotten WHERE mark = ?1`)
+var forgottenSQL = SQL(`SELECT at, by_hand, allowed FROM forgotten WHERE mark = ?1`)
 
-func scanForgotten(r *row) (at int64, byHand, allowed bool) {
-	return r.int(), r.int() == 1, r.int() == 1
+func scanForgotten(r *Row) (at int64, byHand, allowed bool) {
+	return r.Int(), r.Int() == 1, r.Int() == 1
 }
 
 // everForgotten is forgotten also of a contact that was allowed again since.
-func (t *tx) everForgotten(phone messaging.Phone) (at int64, byHand, allowed bool, err error) {
-	if !t.marks.any.Load() || phone == "" {
+func (t *Tx) everForgotten(phone messaging.Phone) (at int64, byHand, allowed bool, err error) {
+	if !t.Marks.any.Load() || phone == "" {
 		return 0, false, false, nil
 	}
-	err = t.query(forgottenSQL, func(r *row) error {
+	err = t.Query(forgottenSQL, func(r *Row) error {
 		at, byHand, allowed = scanForgotten(r)
-		return r.err
-	}, t.marks.of(phone))
-	return at, byHand, allowed, wrap(err, "who was forgotten")
+		return r.Err
+	}, t.Marks.of(phone))
+	return at, byHand, allowed, Wrap(err, "who was forgotten")
 }
 
 // usedKey stands for the dedupe key of an event that is forgotten: nobody reads it there, and the same request is known again.
@@ -154,13 +154,13 @@ func (m *erasureHashes) usedKey(key string) string {
 const usedKeys = messaging.ForgottenWords + ": "
 
 // isUsed reports whether a stored key stands for key.
-func (t *tx) isUsed(stored, key string) bool {
-	return strings.HasPrefix(stored, usedKeys) && t.marks.need(false) == nil && stored == t.marks.usedKey(key)
+func (t *Tx) isUsed(stored, key string) bool {
+	return strings.HasPrefix(stored, usedKeys) && t.Marks.need(false) == nil && stored == t.Marks.usedKey(key)
 }
 
 // Forgotten is which of the phones are of contacts that were forgotten, and since when. It costs nothing while nobody was.
 func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]time.Time, error) {
-	if !s.marks.any.Load() {
+	if !s.Marks.any.Load() {
 		return nil, nil
 	}
 	out := map[messaging.Phone]time.Time{}
@@ -168,12 +168,12 @@ func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[me
 		by := make(map[string]messaging.Phone, len(some))
 		hashes := make([]string, len(some))
 		for i, p := range some {
-			hashes[i] = s.marks.of(p)
+			hashes[i] = s.Marks.of(p)
 			by[hashes[i]] = p
 		}
-		in, args := listOf(hashes)
-		err := s.rows(ctx, `SELECT mark, at FROM forgotten WHERE allowed = 0 AND mark IN (`+in+`)`, args, func(r *row) error {
-			out[by[r.text()]] = r.time()
+		in, args := ListOf(hashes)
+		err := s.Rows(ctx, `SELECT mark, at FROM forgotten WHERE allowed = 0 AND mark IN (`+in+`)`, args, func(r *Row) error {
+			out[by[r.Text()]] = r.Time()
 			return nil
 		})
 		if err != nil {
@@ -181,4 +181,18 @@ func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[me
 		}
 	}
 	return out, nil
+}
+
+var eraseEventSQL = SQL(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', content = ?4 WHERE id = ?1`)
+
+// eraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
+func (t *Tx) eraseEvent(id int64) error {
+	if err := t.Marks.need(true); err != nil {
+		return err
+	}
+	known, err := t.eventKey(id)
+	if err != nil {
+		return err
+	}
+	return t.Put(eraseEventSQL, id, messaging.ForgottenWords, t.Marks.usedKey(known.key), []byte{})
 }

@@ -78,35 +78,35 @@ func plainWord(text string) string {
 }
 
 var (
-	unreadSQL      = statementOf(`INSERT INTO unread_events (event_id) VALUES (?1) ON CONFLICT DO NOTHING`)
-	stillUnreadSQL = statementOf(`SELECT e.phone, e.content FROM unread_events u JOIN events e ON e.id = u.event_id WHERE u.event_id = ?1`)
-	isReadSQL      = statementOf(`DELETE FROM unread_events WHERE event_id IN (` + marks(1) + `)`)
-	knownSQL       = statementOf(`SELECT ` + knownColumns + ` FROM contacts WHERE phone = ?1 AND connector = ?2`)
-	knowSQL        = statementOf(`INSERT INTO contacts (` + knownColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+	unreadSQL      = SQL(`INSERT INTO unread_events (event_id) VALUES (?1) ON CONFLICT DO NOTHING`)
+	stillUnreadSQL = SQL(`SELECT e.phone, e.content FROM unread_events u JOIN events e ON e.id = u.event_id WHERE u.event_id = ?1`)
+	isReadSQL      = SQL(`DELETE FROM unread_events WHERE event_id IN (` + Placeholders(1) + `)`)
+	knownSQL       = SQL(`SELECT ` + knownColumns + ` FROM contacts WHERE phone = ?1 AND connector = ?2`)
+	knowSQL        = SQL(`INSERT INTO contacts (` + knownColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 		ON CONFLICT (phone, connector) DO UPDATE SET name = excluded.name, email = excluded.email, language = excluded.language,
 			country = excluded.country, timezone = excluded.timezone, tags = excluded.tags, first_at = excluded.first_at, last_at = excluded.last_at,
 			orders = excluded.orders, order_at = excluded.order_at, order_name = excluded.order_name, spent = excluded.spent`)
-	isToldSQL = statementOf(`SELECT e.id FROM events e WHERE e.id = ?1 AND e.cleared <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM unread_events u WHERE u.event_id = e.id)`)
+	isToldSQL = SQL(`SELECT e.id FROM events e WHERE e.id = ?1 AND e.cleared <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM unread_events u WHERE u.event_id = e.id)`)
 )
 
 const knownColumns = `phone, connector, name, email, language, country, timezone, tags, first_at, last_at, orders, order_at, order_name, spent`
 
-func scanKnown(r *row) (c messaging.KnownContact, err error) {
+func scanKnown(r *Row) (c messaging.KnownContact, err error) {
 	c = messaging.KnownContact{
-		Phone: r.phone(), Connector: r.text(), Name: r.text(), Email: r.text(), Language: r.text(), Country: r.text(), Timezone: r.text(),
+		Phone: r.Phone(), Connector: r.Text(), Name: r.Text(), Email: r.Text(), Language: r.Text(), Country: r.Text(), Timezone: r.Text(),
 	}
-	if c.Tags, err = decodeList[string](r.text()); err != nil {
+	if c.Tags, err = decodeList[string](r.Text()); err != nil {
 		return c, fmt.Errorf("tags of a contact: %w", err)
 	}
-	c.FirstAt, c.LastAt, c.Orders, c.OrderAt, c.OrderName = r.time(), r.time(), r.int(), r.time(), r.text()
-	if c.Spent, err = decodeList[messaging.Sum](r.text()); err != nil {
+	c.FirstAt, c.LastAt, c.Orders, c.OrderAt, c.OrderName = r.Time(), r.Time(), r.Int(), r.Time(), r.Text()
+	if c.Spent, err = decodeList[messaging.Sum](r.Text()); err != nil {
 		return c, fmt.Errorf("sums of a contact: %w", err)
 	}
-	return c, r.err
+	return c, r.Err
 }
 
 // know writes what is known of a contact.
-func (t *tx) know(c *messaging.KnownContact) error {
+func (t *Tx) know(c *messaging.KnownContact) error {
 	tags, err := encodeList(c.Tags)
 	if err != nil {
 		return err
@@ -115,8 +115,8 @@ func (t *tx) know(c *messaging.KnownContact) error {
 	if err != nil {
 		return err
 	}
-	return t.put(knowSQL, string(c.Phone), c.Connector, c.Name, c.Email, c.Language, c.Country, c.Timezone, tags,
-		micro(c.FirstAt), micro(c.LastAt), c.Orders, micro(c.OrderAt), c.OrderName, spent)
+	return t.Put(knowSQL, string(c.Phone), c.Connector, c.Name, c.Email, c.Language, c.Country, c.Timezone, tags,
+		Micro(c.FirstAt), Micro(c.LastAt), c.Orders, Micro(c.OrderAt), c.OrderName, spent)
 }
 
 // learn adds what an event said.
@@ -152,27 +152,27 @@ func learn(c *messaging.KnownContact, e *readEvent, newOrder, newPaid bool) {
 
 // ReadContacts takes in what the oldest events say that were not read yet, and says how many these are. One process calls it at a time.
 func (s *Store) ReadContacts(ctx context.Context) (n int, err error) {
-	ids, err := list(ctx, s, `SELECT event_id FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, number[int64])
+	ids, err := List(ctx, s, `SELECT event_id FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, Number[int64])
 	if err != nil || len(ids) == 0 {
-		return 0, wrap(err, "events to read")
+		return 0, Wrap(err, "events to read")
 	}
-	events, err := list(ctx, s, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+in(ids)+` ORDER BY id`, nil, func(r *row) (readEvent, error) {
+	events, err := List(ctx, s, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+In(ids)+` ORDER BY id`, nil, func(r *Row) (readEvent, error) {
 		e := scanEvent(r)
-		return s.newReadEvent(&e, r.blob()), r.err
+		return s.newReadEvent(&e, r.Blob()), r.Err
 	})
 	if err == nil {
-		err = s.write(ctx, laneRows, func(t *tx) error { return t.readAll(ids, events, s.hash) })
+		err = s.Write(ctx, laneRows, func(t *Tx) error { return t.readAll(ids, events, s.hash) })
 	}
-	return len(ids), wrap(err, "read what events say of contacts")
+	return len(ids), Wrap(err, "read what events say of contacts")
 }
 
 // lockKnowing keeps others from what is known of contacts until the transaction ends. read are hashes that are going to be found.
-func (t *tx) lockKnowing(hash func(...string) int64, read ...int64) error {
+func (t *Tx) lockKnowing(hash func(...string) int64, read ...int64) error {
 	return t.peers.lock(t, []int64{hash("knowing")}, read)
 }
 
 // readAll takes in events that are still as they were read. One that changed meanwhile stays unread, and says what it says now the next time.
-func (t *tx) readAll(ids []int64, events []readEvent, hash func(...string) int64) error {
+func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64) error {
 	asked, orders := make([][]any, len(events)), []int64{}
 	for i := range events {
 		asked[i] = []any{int64(events[i].ID)}
@@ -185,13 +185,13 @@ func (t *tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 	}
 	var same []*readEvent
 	changed := map[int64]bool{}
-	err := t.queryMany(stillUnreadSQL, asked, func(i int, r *row) error {
-		if e := &events[i]; r.phone() != e.Contact.Phone || !bytes.Equal(r.blob(), e.content) {
+	err := t.QueryMany(stillUnreadSQL, asked, func(i int, r *Row) error {
+		if e := &events[i]; r.Phone() != e.Contact.Phone || !bytes.Equal(r.Blob(), e.content) {
 			changed[int64(e.ID)] = true
 		} else if !e.nobodys() {
 			same = append(same, e)
 		}
-		return r.err
+		return r.Err
 	})
 	if err == nil {
 		err = t.learnAll(same)
@@ -200,13 +200,13 @@ func (t *tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 		err = t.rememberWords(same)
 	}
 	if err == nil {
-		err = t.execAll(isReadSQL, slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return changed[id] }))
+		err = t.ExecAll(isReadSQL, slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return changed[id] }))
 	}
 	return err
 }
 
 // learnAll adds what events say to what is known of their contacts.
-func (t *tx) learnAll(events []*readEvent) error {
+func (t *Tx) learnAll(events []*readEvent) error {
 	type of struct{ phone, connector string }
 	known := map[of]*messaging.KnownContact{}
 	var asked [][]any
@@ -216,7 +216,7 @@ func (t *tx) learnAll(events []*readEvent) error {
 			asked = append(asked, []any{who.phone, who.connector})
 		}
 	}
-	err := t.queryMany(knownSQL, asked, func(_ int, r *row) error {
+	err := t.QueryMany(knownSQL, asked, func(_ int, r *Row) error {
 		c, err := scanKnown(r)
 		*known[of{string(c.Phone), c.Connector}] = c
 		return err
@@ -244,18 +244,18 @@ func (t *tx) learnAll(events []*readEvent) error {
 }
 
 // isTold reports whether an order was told by an event that was read. A sender may tell of it twice, created and paid, and in any order.
-func (t *tx) isTold(hash, event int64) (told bool, err error) {
-	ids, err := t.find(wordsOfEvents, wordsOfEvents, hash)
+func (t *Tx) isTold(hash, event int64) (told bool, err error) {
+	ids, err := t.Find(wordsOfEvents, wordsOfEvents, hash)
 	for _, id := range slices.Clone(ids) {
 		if err == nil && id != event && !told {
-			err = t.query(isToldSQL, func(*row) error { told = true; return nil }, id)
+			err = t.Query(isToldSQL, func(*Row) error { told = true; return nil }, id)
 		}
 	}
-	return told, wrap(err, "orders of event %d", event)
+	return told, Wrap(err, "orders of event %d", event)
 }
 
 // rememberWords keeps by what events are found, in the order of the table.
-func (t *tx) rememberWords(events []*readEvent) error {
+func (t *Tx) rememberWords(events []*readEvent) error {
 	var keys []key
 	for _, e := range events {
 		for _, hash := range append(slices.Clone(e.words), e.order, e.paid) {

@@ -7,11 +7,11 @@ import (
 // What is known of contacts leaves with their order to be forgotten, and with their age.
 
 var (
-	unlearnSQL = statementOf(`DELETE FROM contacts WHERE phone = ?1 AND (?2 = '' OR connector = ?2)`)
+	unlearnSQL = SQL(`DELETE FROM contacts WHERE phone = ?1 AND (?2 = '' OR connector = ?2)`)
 	// One that still waits for its look-up is read after that.
-	readAgainSQL = statementOf(`INSERT INTO unread_events (event_id) SELECT id FROM events WHERE id = ?1 AND phone = ?2 AND (?3 = '' OR connector = ?3)
+	readAgainSQL = SQL(`INSERT INTO unread_events (event_id) SELECT id FROM events WHERE id = ?1 AND phone = ?2 AND (?3 = '' OR connector = ?3)
 		AND NOT EXISTS (SELECT 1 FROM lookups WHERE lookups.event_id = events.id) ON CONFLICT DO NOTHING`)
-	unlearnOldSQL = statementOf(`DELETE FROM contacts WHERE phone = ?1 AND connector = ?2 AND last_at < ?3`)
+	unlearnOldSQL = SQL(`DELETE FROM contacts WHERE phone = ?1 AND connector = ?2 AND last_at < ?3`)
 )
 
 // known forgets what events said of contacts, after the events themselves.
@@ -23,8 +23,8 @@ func (e *eraser) known(ctx context.Context) error {
 	}
 	for connector, upTo := range e.connectors {
 		for n, last := perErase, ""; n == perErase; {
-			all, err := list(ctx, e.Store, `SELECT phone FROM contacts WHERE phone > ?1 AND connector = ?2 AND first_at <= ?3 ORDER BY phone LIMIT ?4`,
-				[]any{last, connector, upTo, int64(perErase)}, text)
+			all, err := List(ctx, e.Store, `SELECT phone FROM contacts WHERE phone > ?1 AND connector = ?2 AND first_at <= ?3 ORDER BY phone LIMIT ?4`,
+				[]any{last, connector, upTo, int64(perErase)}, Text)
 			if err != nil {
 				return err
 			}
@@ -42,19 +42,19 @@ func (e *eraser) known(ctx context.Context) error {
 
 // unlearn forgets what a connector said of a contact, or with "" what all said. What is left of its events came later, and is read again.
 func (e *eraser) unlearn(ctx context.Context, phone, connector string) error {
-	hash := phoneHash(phone, e.hash)
-	return e.write(ctx, laneWork, func(t *tx) error {
+	hash := PhoneHash(phone, e.hash)
+	return e.Write(ctx, LaneWork, func(t *Tx) error {
 		err := t.lockKnowing(e.hash, hash)
 		if err == nil {
-			err = t.put(unlearnSQL, phone, connector)
+			err = t.Put(unlearnSQL, phone, connector)
 		}
 		if err != nil {
 			return err
 		}
-		ids, err := t.find(phonesOfEvents, phonesOfEvents, hash)
+		ids, err := t.Find(phonesOfEvents, phonesOfEvents, hash)
 		for _, id := range ids {
 			if err == nil {
-				err = t.put(readAgainSQL, id, phone, connector)
+				err = t.Put(readAgainSQL, id, phone, connector)
 			}
 		}
 		return err
@@ -63,23 +63,23 @@ func (e *eraser) unlearn(ctx context.Context, phone, connector string) error {
 
 // known removes what is known of contacts of whom nothing came for as long as phones are kept.
 func (e *retainer) known(ctx context.Context) error {
-	before := micro(e.before(e.keep.Phones))
+	before := Micro(e.before(e.keep.Phones))
 	last := [2]string{}
 	for n := perRetention; n == perRetention && before > 0; {
 		n = 0
 		var due [][2]string
-		err := e.rows(ctx, `SELECT phone, connector, last_at FROM contacts WHERE (phone, connector) > (?1, ?2) ORDER BY phone, connector LIMIT ?3`,
-			[]any{last[0], last[1], int64(perRetention)}, func(r *row) error {
+		err := e.Rows(ctx, `SELECT phone, connector, last_at FROM contacts WHERE (phone, connector) > (?1, ?2) ORDER BY phone, connector LIMIT ?3`,
+			[]any{last[0], last[1], int64(perRetention)}, func(r *Row) error {
 				n++
-				if last = [2]string{r.text(), r.text()}; r.int() < before {
+				if last = [2]string{r.Text(), r.Text()}; r.Int() < before {
 					due = append(due, last)
 				}
-				return r.err
+				return r.Err
 			})
 		if err == nil && len(due) > 0 {
-			err = e.commit(ctx, "", func(t *tx) (int64, error) {
+			err = e.commit(ctx, "", func(t *Tx) (int64, error) {
 				for _, of := range due {
-					if err := t.put(unlearnOldSQL, of[0], of[1], before); err != nil {
+					if err := t.Put(unlearnOldSQL, of[0], of[1], before); err != nil {
 						return 0, err
 					}
 				}
@@ -87,7 +87,7 @@ func (e *retainer) known(ctx context.Context) error {
 			})
 		}
 		if err != nil {
-			return wrap(err, "contacts")
+			return Wrap(err, "contacts")
 		}
 	}
 	return nil

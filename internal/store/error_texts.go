@@ -42,7 +42,7 @@ type errorTextSeen struct {
 
 // hear counts the service's words about a message. A text about a message that keeps no variables loses
 // all its numbers, for one may be the code that was sent.
-func (t *tx) hear(words string, id messaging.MessageID, failed, forget bool) {
+func (t *Tx) hear(words string, id messaging.MessageID, failed, forget bool) {
 	if words == "" {
 		return
 	}
@@ -69,21 +69,21 @@ func (t *tx) hear(words string, id messaging.MessageID, failed, forget bool) {
 }
 
 var (
-	errorTextSQL = statementOf(`INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, message) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
+	errorTextSQL = SQL(`INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, message) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
 		ON CONFLICT (text) DO UPDATE SET sample = excluded.sample, rejected = error_texts.rejected + excluded.rejected,
 			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, message = excluded.message`)
-	trimErrorTextsSQL = statementOf(`DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`)
+	trimErrorTextsSQL = SQL(`DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`)
 )
 
-func (t *tx) writeErrorTexts() error {
+func (t *Tx) writeErrorTexts() error {
 	for _, text := range slices.Sorted(maps.Keys(t.heard)) {
 		h := t.heard[text]
-		if err := t.put(errorTextSQL, text, h.sample, h.rejected, h.failed, t.at, int64(h.id)); err != nil {
+		if err := t.Put(errorTextSQL, text, h.sample, h.rejected, h.failed, t.At, int64(h.id)); err != nil {
 			return fmt.Errorf("what the service said: %w", err)
 		}
 	}
 	if len(t.heard) > 0 {
-		if err := t.put(trimErrorTextsSQL, int64(maxErrorTexts-1)); err != nil {
+		if err := t.Put(trimErrorTextsSQL, int64(maxErrorTexts-1)); err != nil {
 			return fmt.Errorf("old words of the service: %w", err)
 		}
 	}
@@ -114,17 +114,17 @@ func (s *Store) ErrorTexts(ctx context.Context, since time.Time, limit int) ([]E
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	var q select_
-	q.and("last_at >= ?", micro(since))
-	out, err := list(ctx, s, q.sql("text, sample, rejected, failed, first_at, last_at, message", "error_texts", "last_at DESC, text", limit), q.args,
-		func(r *row) (ErrorText, error) {
-			return ErrorText{r.text(), r.text(), r.int(), r.int(), r.time(), r.time(), messaging.MessageID(r.int())}, nil
+	var q Select
+	q.And("last_at >= ?", Micro(since))
+	out, err := List(ctx, s, q.SQL("text, sample, rejected, failed, first_at, last_at, message", "error_texts", "last_at DESC, text", limit), q.Args,
+		func(r *Row) (ErrorText, error) {
+			return ErrorText{r.Text(), r.Text(), r.Int(), r.Int(), r.Time(), r.Time(), messaging.MessageID(r.Int())}, nil
 		})
-	return out, wrap(err, "list what the service said")
+	return out, Wrap(err, "list what the service said")
 }
 
 // heedAttempt does what the service's words about a claimed message to a phone mean beyond that message.
-func (t *tx) heedAttempt(a *messaging.Attempt, phone messaging.Phone) error {
+func (t *Tx) heedAttempt(a *messaging.Attempt, phone messaging.Phone) error {
 	t.hear(a.Words, a.MessageID, false, false) // the sender took out what was sent
 	if a.Class != messaging.ErrorOptOut {
 		return nil
@@ -134,9 +134,9 @@ func (t *tx) heedAttempt(a *messaging.Attempt, phone messaging.Phone) error {
 
 // heedFailure does what the words of a message that the service took and failed mean: for its contact, for
 // its template, and for another try.
-func (t *tx) heedFailure(m *messaging.Message, at time.Time, s *Store) error {
+func (t *Tx) heedFailure(m *messaging.Message, at time.Time, s *Store) error {
 	var forget bool
-	if err := t.query(messageSQL, func(r *row) error { _, send := scanMessage(r); forget = forgets(send); return r.err }, int64(m.ID)); err != nil {
+	if err := t.Query(MessageSQL, func(r *Row) error { _, send := ScanMessage(r); forget = forgets(send); return r.Err }, int64(m.ID)); err != nil {
 		return err
 	}
 	t.hear(m.Error, m.ID, true, forget)
@@ -159,15 +159,15 @@ func (t *tx) heedFailure(m *messaging.Message, at time.Time, s *Store) error {
 const byService = "the service"
 
 // Whoever blocked the contact before stays the one who did.
-var serviceBlockSQL = statementOf(`INSERT INTO blocks (phone, reason, source, at, by_service) VALUES (?1, ?2, ?3, ?4, 1) ON CONFLICT (phone) DO NOTHING`)
+var serviceBlockSQL = SQL(`INSERT INTO blocks (phone, reason, source, at, by_service) VALUES (?1, ?2, ?3, ?4, 1) ON CONFLICT (phone) DO NOTHING`)
 
 // blockByService blocks a contact by the service's word, unless somebody did before.
-func (t *tx) blockByService(phone messaging.Phone, words string) error {
+func (t *Tx) blockByService(phone messaging.Phone, words string) error {
 	if phone == "" { // of an upload's message whose phone nobody told
 		return nil
 	}
-	t.lastBlock.Store(micro(time.Now()))
-	if err := t.put(serviceBlockSQL, string(phone), cut(words, maxErrorText), byService, t.at); err != nil {
+	t.lastBlock.Store(Micro(time.Now()))
+	if err := t.Put(serviceBlockSQL, string(phone), cut(words, maxErrorText), byService, t.At); err != nil {
 		return fmt.Errorf("block by the service's word: %w", err)
 	}
 	return nil

@@ -23,12 +23,12 @@ var (
 )
 
 // noWrite is the error of an op that changed nothing: the batch of such an op is committed all the same.
-type noWrite struct{ error }
+type NoWrite struct{ error }
 
-func (u noWrite) Unwrap() error { return u.error }
+func (u NoWrite) Unwrap() error { return u.error }
 
 // wrap adds what was done to err, as fmt.Errorf does; nil stays nil.
-func wrap(err error, format string, args ...any) error {
+func Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}

@@ -50,7 +50,7 @@ type acceptance struct {
 
 // acceptAll stores the events of several requests. What is stored about any of them is read for all at once, and each is settled on what
 // the one before left.
-func (t *tx) acceptAll(all []*acceptance, settle Settle) error {
+func (t *Tx) acceptAll(all []*acceptance, settle Settle) error {
 	plans := make([]*encodedPlan, 0, len(all))
 	for _, one := range all {
 		for i := range one.ready {
@@ -126,12 +126,12 @@ func (p *encodedPlan) prepare(plan *messaging.Plan, hash func(...string) int64) 
 	if e.ReceivedAt.IsZero() {
 		return fmt.Errorf("event %s does not say when it was received", e.Ref())
 	}
-	p.plan, p.hash, p.received = plan, hash(e.Connector, e.DedupeKey), micro(e.ReceivedAt)
+	p.plan, p.hash, p.received = plan, hash(e.Connector, e.DedupeKey), Micro(e.ReceivedAt)
 	if e.ContentKey != "" {
 		p.content = contentHash(e.Connector, e.ContentKey, hash)
 	}
 	if e.Contact.Phone != "" {
-		p.byPhone = phoneHash(e.Contact.Phone, hash)
+		p.byPhone = PhoneHash(e.Contact.Phone, hash)
 	}
 	facts, err := factsOf(e)
 	if err != nil {
@@ -185,7 +185,7 @@ var errNoDueTime = errors.New("a message without a due time")
 func settles(o messaging.Outcome) bool { return o == messaging.Planned || o == messaging.Cancelling }
 
 // accept stores one plan.
-func (t *tx) accept(p *encodedPlan, settle Settle) (messaging.Receipt, error) {
+func (t *Tx) accept(p *encodedPlan, settle Settle) (messaging.Receipt, error) {
 	e := &p.plan.Event
 	first, err := t.duplicateOf(p, p.hash)
 	if err == nil && first == 0 && p.content != 0 {
@@ -227,16 +227,16 @@ func (t *tx) accept(p *encodedPlan, settle Settle) (messaging.Receipt, error) {
 	return receipt, t.doubtPlanned(e, receipt.EventID, receipt.Decisions)
 }
 
-var insertEventSQL = statementOf(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, content)
+var insertEventSQL = SQL(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, content)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
 
-func (t *tx) insertEvent(p *encodedPlan) (id int64, err error) {
+func (t *Tx) insertEvent(p *encodedPlan) (id int64, err error) {
 	if id, err = t.allocate(eventIDs); err != nil {
 		return 0, err
 	}
 	e := &p.plan.Event
-	err = t.put(insertEventSQL, id, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
-		string(e.Contact.Phone), e.Contact.PhoneProblem, micro(e.OccurredAt), p.received, e.ContentType, p.packed)
+	err = t.Put(insertEventSQL, id, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
+		string(e.Contact.Phone), e.Contact.PhoneProblem, Micro(e.OccurredAt), p.received, e.ContentType, p.packed)
 	if err == nil {
 		err = t.peers.remember(t, key{Part: p.received / dayMicros, Hash: p.hash, ID: id}, true)
 	}
@@ -247,18 +247,18 @@ func (t *tx) insertEvent(p *encodedPlan) (id int64, err error) {
 		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: id}, true)
 	}
 	if err == nil && !p.plan.Later { // else it is read once what it lacks was looked up
-		err = t.put(unreadSQL, id)
+		err = t.Put(unreadSQL, id)
 	}
 	return id, err
 }
 
 // decide settles proposal i of p and carries the settlement out.
-func (t *tx) decide(p *encodedPlan, i int, id messaging.EventID, settle Settle) (messaging.Decision, error) {
+func (t *Tx) decide(p *encodedPlan, i int, id messaging.EventID, settle Settle) (messaging.Decision, error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	d := proposal.Decision
 	d.EventID = id
 	if d.At.IsZero() {
-		d.At = moment(t.at)
+		d.At = Moment(t.At)
 	}
 	if settles(d.Outcome) {
 		if settle == nil {
@@ -322,7 +322,7 @@ var outcomeCounts = map[messaging.Outcome]counter{
 // carryOut does exactly what a settlement says, and returns the message that now holds
 // the event's content, 0 for none, and of a sequence the others that do. An order about a message that does not wait is a fault
 // of Settle and fails the whole plan.
-func (t *tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messaging.Settlement) (queued messaging.MessageID, later []messaging.MessageID, err error) {
+func (t *Tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messaging.Settlement) (queued messaging.MessageID, later []messaging.MessageID, err error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
@@ -331,7 +331,7 @@ func (t *tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messagi
 			err = errNotWaiting(c)
 		}
 		if err == nil {
-			err = t.put(cancelSQL, int64(c), byEvent(e, id), t.at)
+			err = t.Put(cancelSQL, int64(c), byEvent(e, id), t.At)
 		}
 		if err != nil {
 			return 0, nil, fmt.Errorf("cancel message %d: %w", c, err)
@@ -364,8 +364,8 @@ func (t *tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messagi
 	return queued, nil, err
 }
 
-func (t *tx) changeWaiting(s *statement, id messaging.MessageID, args ...any) error {
-	n, err := t.exec(s, args...)
+func (t *Tx) changeWaiting(s *Statement, id messaging.MessageID, args ...any) error {
+	n, err := t.Exec(s, args...)
 	if err == nil && n == 0 {
 		err = errNotWaiting(id)
 	}
@@ -376,21 +376,21 @@ func errNotWaiting(id messaging.MessageID) error {
 	return fmt.Errorf("settled, but message %d does not wait", id)
 }
 
-var insertMessageSQL = statementOf(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
+var insertMessageSQL = SQL(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
 			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as, other_keys, run_id, replaces)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
 
-func (t *tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, what encodedSend, enqueue *messaging.Message, event messaging.EventID) (messaging.MessageID, error) {
+func (t *Tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, what encodedSend, enqueue *messaging.Message, event messaging.EventID) (messaging.MessageID, error) {
 	id, err := t.allocate(messageIDs)
 	if err != nil {
 		return 0, fmt.Errorf("message: %w", err)
 	}
-	due, created := micro(enqueue.DueAt), micro(enqueue.CreatedAt)
+	due, created := Micro(enqueue.DueAt), Micro(enqueue.CreatedAt)
 	if created == 0 {
-		created = t.at
+		created = t.At
 	}
-	if err := t.put(insertMessageSQL, id, int64(event), micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
-		string(enqueue.Category), what.send, enqueue.Reason, due, micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
+	if err := t.Put(insertMessageSQL, id, int64(event), Micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
+		string(enqueue.Category), what.send, enqueue.Reason, due, Micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
 		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n"), int64(0), int64(0)); err != nil {
 		return 0, fmt.Errorf("message: %w", err)
 	}
@@ -398,7 +398,7 @@ func (t *tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, w
 }
 
 // queued makes a new message known, by its key and by its phone.
-func (t *tx) queued(id int64, ready *readyProposal, of messaging.Correlation, d *messaging.Message, due int64) error {
+func (t *Tx) queued(id int64, ready *readyProposal, of messaging.Correlation, d *messaging.Message, due int64) error {
 	p := labelsOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
 	p.account = d.Account
 	t.messageQueued(messaging.MessageID(id), &p, due, "")
@@ -419,13 +419,13 @@ func (t *tx) queued(id int64, ready *readyProposal, of messaging.Correlation, d 
 	return err
 }
 
-var restartSQL = statementOf(`UPDATE messages SET event_id = ?2, phone = ?3, category = ?4, send = ?5, reason = ?6, tries = 0,
+var restartSQL = SQL(`UPDATE messages SET event_id = ?2, phone = ?3, category = ?4, send = ?5, reason = ?6, tries = 0,
 			due_at = ?7, expires_at = ?8, config = ?9, updated_at = ?10, event_at = ?11, ended_send = ?12, first_due_at = 0, zone = ?13, account = ?14, step = ?15, sent_as = ?16, other_keys = ?17, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 // restart gives the waiting message id the content of enqueue, due at the given time. Where it is due at another time than
 // the proposal says, its expiry moves by as much.
-func (t *tx) restart(proposal *messaging.Proposal, ready *readyProposal, what encodedSend, enqueue *messaging.Message, event messaging.EventID, id messaging.MessageID, due time.Time) error {
+func (t *Tx) restart(proposal *messaging.Proposal, ready *readyProposal, what encodedSend, enqueue *messaging.Message, event messaging.EventID, id messaging.MessageID, due time.Time) error {
 	expires := enqueue.ExpiresAt
 	if due.IsZero() {
 		due = enqueue.DueAt
@@ -433,7 +433,7 @@ func (t *tx) restart(proposal *messaging.Proposal, ready *readyProposal, what en
 	if !expires.IsZero() {
 		expires = expires.Add(due.Sub(enqueue.DueAt))
 	}
-	t.leavesDue(enqueue.Account, micro(due))
+	t.leavesDue(enqueue.Account, Micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
 		if err := t.peers.remember(t, key{Part: correlations, Hash: ready.byPhone, ID: int64(id)}, false); err != nil {
 			return err
@@ -452,6 +452,6 @@ func (t *tx) restart(proposal *messaging.Proposal, ready *readyProposal, what en
 		return err
 	}
 	t.foreseen.forget(id)
-	return t.put(restartSQL, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
-		what.send, enqueue.Reason, micro(due), micro(expires), enqueue.Config, t.at, micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
+	return t.Put(restartSQL, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
+		what.send, enqueue.Reason, Micro(due), Micro(expires), enqueue.Config, t.At, Micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
 }

@@ -151,3 +151,6 @@ func encode(v any) (string, error) {
 	}
 	return strings.TrimSuffix(text, "\n"), nil
 }
+
+// hasContent is the condition on an event that something of its content is kept.
+const hasContent = `(cleared = '' OR cleared = 'payload')`

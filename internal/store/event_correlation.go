@@ -76,13 +76,13 @@ func (d *correlatedRow) matters(w *messaging.Proposal) bool {
 	})
 }
 
-var wasSentOnceSQL = statementOf(`SELECT message, state, at FROM sent_once WHERE correlation = ?1`)
+var wasSentOnceSQL = SQL(`SELECT message, state, at FROM sent_once WHERE correlation = ?1`)
 
 // facts reads what is stored about the correlation key of a proposal, as the transaction sees it now.
 //
 // A cancelling event finds more than its key: what waits under another identifier of the same matter, and what of the same phone
 // waits without a key. A cart whose sender gave it no identifier can only be told by who it belongs to.
-func (t *tx) facts(w *messaging.Proposal, ready *readyProposal) (f messaging.Facts, err error) {
+func (t *Tx) facts(w *messaging.Proposal, ready *readyProposal) (f messaging.Facts, err error) {
 	a := w.Correlation
 	cancelling := w.Decision.Outcome == messaging.Cancelling
 	var sent messaging.Sent
@@ -90,7 +90,7 @@ func (t *tx) facts(w *messaging.Proposal, ready *readyProposal) (f messaging.Fac
 	var taken []messaging.Open
 	var seen map[messaging.MessageID]bool // where more than one hash is looked under
 	names := t.underNames(w, ready)
-	trigger := t.callsNow(a.Trigger, moment(t.at))
+	trigger := t.callsNow(a.Trigger, Moment(t.At))
 	note := func(d *correlatedRow) {
 		byPerson := false
 		switch own := sameKey(d.key, a.Key); {
@@ -190,9 +190,9 @@ func (t *tx) facts(w *messaging.Proposal, ready *readyProposal) (f messaging.Fac
 		if sent.ID != 0 || w.Cooldown.Mode != messaging.CooldownOnce {
 			break
 		}
-		err = t.query(wasSentOnceSQL, func(r *row) error {
-			sent = messaging.Sent{ID: messaging.MessageID(r.int()), State: messaging.State(r.text()), At: r.time()}
-			return r.err
+		err = t.Query(wasSentOnceSQL, func(r *Row) error {
+			sent = messaging.Sent{ID: messaging.MessageID(r.Int()), State: messaging.State(r.Text()), At: r.Time()}
+			return r.Err
 		}, hash)
 		if err != nil {
 			return f, fmt.Errorf("what was sent once: %w", err)
@@ -216,18 +216,18 @@ func (t *tx) facts(w *messaging.Proposal, ready *readyProposal) (f messaging.Fac
 	return f, err
 }
 
-var attemptInDoubtSQL = statementOf(`SELECT 1 FROM attempts WHERE message = ?1 AND state = 'in_doubt' LIMIT 1`)
+var attemptInDoubtSQL = SQL(`SELECT 1 FROM attempts WHERE message = ?1 AND state = 'in_doubt' LIMIT 1`)
 
 // mayHaveReached reports whether an attempt of a message that was dropped or cancelled may have been taken: it is let be, by
 // on_doubt or by a person, or it waited to be sent again when it ended.
-func (t *tx) mayHaveReached(id messaging.MessageID) (may bool, err error) {
-	err = t.query(attemptInDoubtSQL, func(*row) error { may = true; return nil }, int64(id))
+func (t *Tx) mayHaveReached(id messaging.MessageID) (may bool, err error) {
+	err = t.Query(attemptInDoubtSQL, func(*Row) error { may = true; return nil }, int64(id))
 	return may, err
 }
 
 // mayFail reports whether an accepted message failed, or is not known to have been sent.
-func (t *tx) mayFail(id messaging.MessageID) (may bool, err error) {
-	err = t.query(polledSQL, func(r *row) error {
+func (t *Tx) mayFail(id messaging.MessageID) (may bool, err error) {
+	err = t.Query(polledSQL, func(r *Row) error {
 		m, err := scanFollowed(r)
 		may = m.Status == messaging.StatusFailed || !m.Final && m.DeliveredAt.IsZero()
 		return err
@@ -245,30 +245,30 @@ type correlatedRow struct {
 	claimed      time.Time
 }
 
-var correlatedSQL = statementOf(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + partyColumns + `
+var correlatedSQL = SQL(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + partyColumns + `
 		FROM messages WHERE id = ?1 {{for update}}`)
 
-func scanCorrelated(r *row) (d correlatedRow) {
-	d.ID, d.state = messaging.MessageID(r.int()), messaging.State(r.text())
-	d.trigger, d.key, d.others = r.text(), r.text(), r.text()
-	d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.time(), r.time(), r.time(), r.time(), int(r.int())
-	d.Step, d.eventLabels = int(r.int()), scanParty(r)
+func scanCorrelated(r *Row) (d correlatedRow) {
+	d.ID, d.state = messaging.MessageID(r.Int()), messaging.State(r.Text())
+	d.trigger, d.key, d.others = r.Text(), r.Text(), r.Text()
+	d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.Time(), r.Time(), r.Time(), r.Time(), int(r.Int())
+	d.Step, d.eventLabels = int(r.Int()), scanParty(r)
 	return d
 }
 
 // correlated is one message; there is false where it is not kept any more.
-func (t *tx) correlated(id int64) (d correlatedRow, there bool, err error) {
+func (t *Tx) correlated(id int64) (d correlatedRow, there bool, err error) {
 	if d, known := t.foreseen.rows[id]; known {
 		return d, d.ID != 0, nil
 	}
-	err = t.query(correlatedSQL, func(r *row) error { d, there = scanCorrelated(r), true; return r.err }, id)
+	err = t.Query(correlatedSQL, func(r *Row) error { d, there = scanCorrelated(r), true; return r.Err }, id)
 	return d, there, err
 }
 
 // correlation calls each with the messages that have this hash, by number. gone says that there were others, which are
 // not kept any more, or nothing of whose key is.
-func (t *tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
-	ids, err := t.find(correlations, correlations, hash)
+func (t *Tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
+	ids, err := t.Find(correlations, correlations, hash)
 	for i := 0; err == nil && i < len(ids); i++ {
 		var d correlatedRow
 		var there bool
@@ -296,7 +296,7 @@ func (f *foreseen) clear() { *f = foreseen{} }
 func (f *foreseen) forget(id messaging.MessageID) { delete(f.rows, int64(id)) }
 
 // foresee reads what the plans find under their hashes: most find nothing, and ask nothing.
-func (t *tx) foresee(plans []*encodedPlan) (err error) {
+func (t *Tx) foresee(plans []*encodedPlan) (err error) {
 	f := &t.foreseen
 	*f = foreseen{events: map[int64]eventKey{}, rows: map[int64]correlatedRow{}, ends: map[int64][]remembered{}}
 	var ids []int64
@@ -331,25 +331,25 @@ func (t *tx) foresee(plans []*encodedPlan) (err error) {
 		}
 	}
 	if err == nil {
-		err = askAll(t, eventKeySQL, f.events, func(id int64, r *row) { f.events[id] = scanEventKey(r) })
+		err = askAll(t, eventKeySQL, f.events, func(id int64, r *Row) { f.events[id] = scanEventKey(r) })
 	}
 	if err == nil {
-		err = askAll(t, correlatedSQL, f.rows, func(id int64, r *row) { f.rows[id] = scanCorrelated(r) })
+		err = askAll(t, correlatedSQL, f.rows, func(id int64, r *Row) { f.rows[id] = scanCorrelated(r) })
 	}
 	if err == nil {
-		err = askAll(t, tombstonesSQL, f.ends, func(hash int64, r *row) { f.ends[hash] = append(f.ends[hash], scanRemembered(r)) })
+		err = askAll(t, tombstonesSQL, f.ends, func(hash int64, r *Row) { f.ends[hash] = append(f.ends[hash], scanRemembered(r)) })
 	}
-	return wrap(err, "what is stored about the events")
+	return Wrap(err, "what is stored about the events")
 }
 
 // askAll runs a statement for each of the numbers, in ascending order, in which their rows are locked.
-func askAll[T any](t *tx, s *statement, of map[int64]T, each func(int64, *row)) error {
+func askAll[T any](t *Tx, s *Statement, of map[int64]T, each func(int64, *Row)) error {
 	ids := slices.Sorted(maps.Keys(of))
 	args := make([][]any, len(ids))
 	for i, id := range ids {
 		args[i] = []any{id}
 	}
-	return t.queryMany(s, args, func(i int, r *row) error { each(ids[i], r); return r.err })
+	return t.QueryMany(s, args, func(i int, r *Row) error { each(ids[i], r); return r.Err })
 }
 
 // A memory is where a cancelling event is remembered: the hash, and the texts that say whose it is.
@@ -386,31 +386,31 @@ type remembered struct {
 	phone        messaging.Phone
 }
 
-var tombstonesSQL = statementOf(`SELECT trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at FROM tombstones WHERE correlation = ?1`)
+var tombstonesSQL = SQL(`SELECT trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at FROM tombstones WHERE correlation = ?1`)
 
-func scanRemembered(r *row) (one remembered) {
-	one.trigger, one.key, one.phone = r.text(), r.text(), r.phone()
-	one.EventID, one.Ref, one.EventAt, one.ExpiresAt = messaging.EventID(r.int()), r.text(), r.time(), r.time()
+func scanRemembered(r *Row) (one remembered) {
+	one.trigger, one.key, one.phone = r.Text(), r.Text(), r.Phone()
+	one.EventID, one.Ref, one.EventAt, one.ExpiresAt = messaging.EventID(r.Int()), r.Text(), r.Time(), r.Time()
 	return one
 }
 
 // remembered are the memories under a hash.
-func (t *tx) remembered(hash int64) (all []remembered, err error) {
+func (t *Tx) remembered(hash int64) (all []remembered, err error) {
 	if all, known := t.foreseen.ends[hash]; known {
 		return all, nil
 	}
-	ids, err := t.find(tombstones, tombstones, tombstoneHash(hash))
+	ids, err := t.Find(tombstones, tombstones, tombstoneHash(hash))
 	if err != nil || len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
 		return nil, err
 	}
-	err = t.query(tombstonesSQL, func(r *row) error { all = append(all, scanRemembered(r)); return r.err }, hash)
+	err = t.Query(tombstonesSQL, func(r *Row) error { all = append(all, scanRemembered(r)); return r.Err }, hash)
 	return all, err
 }
 
 // tombstone is the memory of a cancelling event that concerns the proposal; nil for none. One about the matter itself counts before one
 // about the phone.
-func (t *tx) tombstone(w *messaging.Proposal, names []named) (found *messaging.Tombstone, err error) {
-	trigger := t.callsNow(w.Correlation.Trigger, moment(t.at))
+func (t *Tx) tombstone(w *messaging.Proposal, names []named) (found *messaging.Tombstone, err error) {
+	trigger := t.callsNow(w.Correlation.Trigger, Moment(t.At))
 	for _, under := range names {
 		for _, m := range memories(w, under.ready) {
 			all, err := t.remembered(m.hash)
@@ -418,7 +418,7 @@ func (t *tx) tombstone(w *messaging.Proposal, names []named) (found *messaging.T
 				return nil, fmt.Errorf("tombstone: %w", err)
 			}
 			for _, one := range all {
-				if one.trigger != under.trigger || !sameKey(one.key, m.key) || string(one.phone) != m.phone || micro(one.ExpiresAt) <= t.at || t.callsNow(one.trigger, one.EventAt) != trigger {
+				if one.trigger != under.trigger || !sameKey(one.key, m.key) || string(one.phone) != m.phone || Micro(one.ExpiresAt) <= t.At || t.callsNow(one.trigger, one.EventAt) != trigger {
 					continue // of another key with the same hash, over, or of whoever has the old name now
 				}
 				if one.ByPhone = m.byPhone; found == nil || found.ByPhone && !one.ByPhone {
@@ -431,7 +431,7 @@ func (t *tx) tombstone(w *messaging.Proposal, names []named) (found *messaging.T
 }
 
 // recordTombstone remembers a cancelling event until the proposal says to forget it. Retention clears it away.
-func (t *tx) recordTombstone(proposal *messaging.Proposal, ready *readyProposal, id messaging.EventID, e *messaging.Event) error {
+func (t *Tx) recordTombstone(proposal *messaging.Proposal, ready *readyProposal, id messaging.EventID, e *messaging.Event) error {
 	for _, m := range memories(proposal, ready) {
 		if err := t.rememberCancel(proposal, m, id, e); err != nil {
 			return err
@@ -441,7 +441,7 @@ func (t *tx) recordTombstone(proposal *messaging.Proposal, ready *readyProposal,
 }
 
 // The newest fact is kept, and the longest memory.
-var recordTombstoneSQL = statementOf(`INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
+var recordTombstoneSQL = SQL(`INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT (correlation, trigger_name, correlation_key, phone) DO UPDATE SET
 			event_id   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_id ELSE tombstones.event_id END,
@@ -449,14 +449,16 @@ var recordTombstoneSQL = statementOf(`INSERT INTO tombstones (correlation, trigg
 			event_at   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_at ELSE tombstones.event_at END,
 			expires_at = CASE WHEN excluded.expires_at >= tombstones.expires_at THEN excluded.expires_at ELSE tombstones.expires_at END`)
 
-func (t *tx) rememberCancel(proposal *messaging.Proposal, m memory, id messaging.EventID, e *messaging.Event) error {
+func (t *Tx) rememberCancel(proposal *messaging.Proposal, m memory, id messaging.EventID, e *messaging.Event) error {
 	at := proposal.EventAt
 	if at.IsZero() {
 		at = e.Time()
 	}
-	if err := t.put(recordTombstoneSQL, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), micro(at), micro(proposal.Forget)); err != nil {
+	if err := t.Put(recordTombstoneSQL, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), Micro(at), Micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
 	delete(t.foreseen.ends, m.hash)
 	return t.peers.remember(t, key{Part: tombstones, Hash: tombstoneHash(m.hash), ID: 0}, false)
 }
+
+var deleteTombstoneSQL = SQL(`DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`)

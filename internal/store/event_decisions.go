@@ -12,24 +12,24 @@ import (
 const decisionColumns = `event_id, trigger_name, outcome, reason, key, message, later, clauses, config, at, kept`
 
 var (
-	insertDecisionSQL = statementOf(`INSERT INTO decisions (event_id, number, trigger_name, outcome, reason, key, message, later, clauses, config, at)
+	insertDecisionSQL = SQL(`INSERT INTO decisions (event_id, number, trigger_name, outcome, reason, key, message, later, clauses, config, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
-	lastDecisionSQL = statementOf(`SELECT number FROM decisions WHERE event_id = ?1 ORDER BY number DESC LIMIT 1`)
+	lastDecisionSQL = SQL(`SELECT number FROM decisions WHERE event_id = ?1 ORDER BY number DESC LIMIT 1`)
 )
 
 // insertDecision stores what a trigger said to an event, as that many-th. clauses are its own, as encodeList makes them.
-func (t *tx) insertDecision(number int64, d *messaging.Decision, clauses string) error {
+func (t *Tx) insertDecision(number int64, d *messaging.Decision, clauses string) error {
 	later, err := encodeList(d.Later)
 	if err == nil {
-		err = t.put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.MessageID), later, clauses, d.Config, micro(d.At))
+		err = t.Put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.MessageID), later, clauses, d.Config, Micro(d.At))
 	}
-	return wrap(err, "decision")
+	return Wrap(err, "decision")
 }
 
 // sayLater stores one more decision about an event.
-func (t *tx) sayLater(d *messaging.Decision, clauses string) error {
+func (t *Tx) sayLater(d *messaging.Decision, clauses string) error {
 	last := int64(0)
-	if err := t.query(lastDecisionSQL, func(r *row) error { last = r.int(); return r.err }, int64(d.EventID)); err != nil {
+	if err := t.Query(lastDecisionSQL, func(r *Row) error { last = r.Int(); return r.Err }, int64(d.EventID)); err != nil {
 		return fmt.Errorf("decision: %w", err)
 	}
 	return t.insertDecision(last+1, d, clauses)
@@ -51,30 +51,30 @@ func decodeList[T any](text string) (all []T, err error) {
 }
 
 // scanDecision reads decisionColumns. kept is false of one whose reasons are not kept any more.
-func scanDecision(r *row) (d messaging.Decision, kept bool, err error) {
+func scanDecision(r *Row) (d messaging.Decision, kept bool, err error) {
 	d = messaging.Decision{
-		EventID: messaging.EventID(r.int()), Trigger: r.text(), Outcome: messaging.Outcome(r.text()), Reason: r.text(), Key: r.text(),
-		MessageID: messaging.MessageID(r.int()),
+		EventID: messaging.EventID(r.Int()), Trigger: r.Text(), Outcome: messaging.Outcome(r.Text()), Reason: r.Text(), Key: r.Text(),
+		MessageID: messaging.MessageID(r.Int()),
 	}
-	later, clauses := r.text(), r.text()
-	d.Config, d.At, kept = r.text(), r.time(), r.int() == 1
+	later, clauses := r.Text(), r.Text()
+	d.Config, d.At, kept = r.Text(), r.Time(), r.Int() == 1
 	if !kept {
 		d.Reason = "why is not kept any more (retention.decisions)"
 	}
-	if err = r.err; err == nil {
+	if err = r.Err; err == nil {
 		d.Later, err = decodeList[messaging.MessageID](later)
 	}
 	if err == nil {
 		d.Clauses, err = decodeList[messaging.Clause](clauses)
 	}
-	return d, kept, wrap(err, "decision about event %d", d.EventID)
+	return d, kept, Wrap(err, "decision about event %d", d.EventID)
 }
 
 // decisionsOf reads the decisions about the events ids, those of one event in their order. gone are the events of whose decisions only
 // is known which messages they led to.
 func (s *Store) decisionsOf(ctx context.Context, ids []messaging.EventID, each func(messaging.Decision)) (gone []messaging.EventID, err error) {
 	for some := range slices.Chunk(ids, perList) {
-		err := s.rows(ctx, `SELECT `+decisionColumns+` FROM decisions WHERE event_id IN `+in(some)+` ORDER BY event_id, number`, nil, func(r *row) error {
+		err := s.Rows(ctx, `SELECT `+decisionColumns+` FROM decisions WHERE event_id IN `+In(some)+` ORDER BY event_id, number`, nil, func(r *Row) error {
 			d, kept, err := scanDecision(r)
 			if n := len(gone); !kept && (n == 0 || gone[n-1] != d.EventID) {
 				gone = append(gone, d.EventID)
@@ -108,21 +108,21 @@ func (s *Store) Shadows(ctx context.Context, f MessageFilter) (out []Shadow, err
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
-	var q select_
-	q.and("d.outcome = 'shadowed'")
-	q.when(f.Trigger != "", "d.trigger_name = ?", f.Trigger)
-	q.when(f.Phone != "", "e.phone = ?", string(f.Phone))
-	q.when(f.EventID != 0, "d.event_id = ?", int64(f.EventID))
-	q.when(f.Before > 0, "d.event_id < ?", int64(f.Before))
-	q.when(!f.Since.IsZero(), "d.at >= ?", micro(f.Since))
-	q.when(!f.Until.IsZero(), "d.at < ?", micro(f.Until))
+	var q Select
+	q.And("d.outcome = 'shadowed'")
+	q.When(f.Trigger != "", "d.trigger_name = ?", f.Trigger)
+	q.When(f.Phone != "", "e.phone = ?", string(f.Phone))
+	q.When(f.EventID != 0, "d.event_id = ?", int64(f.EventID))
+	q.When(f.Before > 0, "d.event_id < ?", int64(f.Before))
+	q.When(!f.Since.IsZero(), "d.at >= ?", Micro(f.Since))
+	q.When(!f.Until.IsZero(), "d.at < ?", Micro(f.Until))
 	columns := "e.phone, " + columnsOf("d", decisionColumns)
-	err = s.rows(ctx, q.sql(columns, "decisions d JOIN events e ON e.id = d.event_id", "d.event_id DESC, d.number DESC", f.Limit), q.args, func(r *row) error {
-		one := Shadow{Phone: r.phone()}
+	err = s.Rows(ctx, q.SQL(columns, "decisions d JOIN events e ON e.id = d.event_id", "d.event_id DESC, d.number DESC", f.Limit), q.Args, func(r *Row) error {
+		one := Shadow{Phone: r.Phone()}
 		var err error
 		one.Decision, _, err = scanDecision(r)
 		out = append(out, one)
 		return err
 	})
-	return out, wrap(err, "list what was shadowed")
+	return out, Wrap(err, "list what was shadowed")
 }

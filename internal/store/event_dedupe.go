@@ -26,16 +26,16 @@ func contentHash(connector, key string, hash func(...string) int64) int64 {
 }
 
 // phoneHash is the hash under which the events of a phone are found.
-func phoneHash[P ~string](phone P, hash func(...string) int64) int64 {
+func PhoneHash[P ~string](phone P, hash func(...string) int64) int64 {
 	return cmp.Or(hash("phone", string(phone)), 1)
 }
 
 // duplicateOf is the event under hash with this connector and one of its two keys that was received since a moment,
 // microseconds; 0 when there is none. Days are only where to look, tomorrow's too, for a clock that was put back across
 // midnight: the moment decides.
-func (t *tx) duplicateOf(p *encodedPlan, hash int64) (first messaging.EventID, err error) {
+func (t *Tx) duplicateOf(p *encodedPlan, hash int64) (first messaging.EventID, err error) {
 	e, since := &p.plan.Event, p.since()
-	ids, err := t.find(max(since/dayMicros, firstDay), p.received/dayMicros+1, hash)
+	ids, err := t.Find(max(since/dayMicros, firstDay), p.received/dayMicros+1, hash)
 	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
 		var known eventKey
 		if known, err = t.eventKey(ids[i]); err != nil {
@@ -63,15 +63,15 @@ type eventKey struct {
 	received                int64
 }
 
-var eventKeySQL = statementOf(`SELECT connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
+var eventKeySQL = SQL(`SELECT connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
 
-func scanEventKey(r *row) eventKey { return eventKey{r.text(), r.text(), r.text(), r.int()} }
+func scanEventKey(r *Row) eventKey { return eventKey{r.Text(), r.Text(), r.Text(), r.Int()} }
 
-func (t *tx) eventKey(id int64) (k eventKey, err error) {
+func (t *Tx) eventKey(id int64) (k eventKey, err error) {
 	if k, known := t.foreseen.events[id]; known {
 		return k, nil
 	}
-	err = t.query(eventKeySQL, func(r *row) error { k = scanEventKey(r); return r.err }, id)
+	err = t.Query(eventKeySQL, func(r *Row) error { k = scanEventKey(r); return r.Err }, id)
 	return k, err
 }
 

@@ -11,12 +11,12 @@ import (
 )
 
 // The attempt's number guards a claim: a late caller finds another one, or no row.
-var insertLookupSQL = statementOf(`INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
+var insertLookupSQL = SQL(`INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
 		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`)
 
 // await stores that an accepted event is to be looked up before it is planned.
-func (t *tx) await(id int64, e *messaging.Event, received int64) error {
-	if err := t.put(insertLookupSQL, id, e.Connector, received); err != nil {
+func (t *Tx) await(id int64, e *messaging.Event, received int64) error {
+	if err := t.Put(insertLookupSQL, id, e.Connector, received); err != nil {
 		return fmt.Errorf("look-up: %w", err)
 	}
 	t.leavesLookup(received)
@@ -24,8 +24,8 @@ func (t *tx) await(id int64, e *messaging.Event, received int64) error {
 }
 
 var (
-	dueLookupsSQL  = statementOf(`SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`)
-	claimLookupSQL = statementOf(`UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3, owner = ?4 WHERE event_id = ?1`)
+	dueLookupsSQL  = SQL(`SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`)
+	claimLookupSQL = SQL(`UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3, owner = ?4 WHERE event_id = ?1`)
 )
 
 // ClaimLookups takes up to n look-ups that are due, the longest due first, each with its event whole.
@@ -39,20 +39,20 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 		return nil, nil
 	}
 	var got []messaging.PendingLookup
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		got = got[:0]
-		err := t.query(dueLookupsSQL, func(r *row) error {
+		err := t.Query(dueLookupsSQL, func(r *Row) error {
 			got = append(got, scanLookup(r))
 			return nil
-		}, micro(now), int64(n))
+		}, Micro(now), int64(n))
 		if err != nil {
 			return err
 		}
 		for i := range got {
 			l := &got[i]
 			l.Attempt++
-			l.UnderWay, l.NextAt = true, moment(micro(now.Add(lease)))
-			if err := t.put(claimLookupSQL, int64(l.EventID), int64(l.Attempt), micro(l.NextAt), s.calls.ownerNow()); err != nil {
+			l.UnderWay, l.NextAt = true, Moment(Micro(now.Add(lease)))
+			if err := t.Put(claimLookupSQL, int64(l.EventID), int64(l.Attempt), Micro(l.NextAt), s.calls.ownerNow()); err != nil {
 				return err
 			}
 		}
@@ -76,30 +76,30 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 	return out, nil
 }
 
-var endLookupSQL = statementOf(`DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
+var endLookupSQL = SQL(`DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
 
 // dropLookup ends a look-up whose event is gone or broken, and reports that.
 func (s *Store) dropLookup(ctx context.Context, l *messaging.PendingLookup, why error) error {
-	err := s.write(context.WithoutCancel(ctx), laneWork, func(t *tx) error {
-		return t.put(endLookupSQL, int64(l.EventID), int64(l.Attempt))
+	err := s.Write(context.WithoutCancel(ctx), LaneWork, func(t *Tx) error {
+		return t.Put(endLookupSQL, int64(l.EventID), int64(l.Attempt))
 	})
 	return errors.Join(why, err)
 }
 
-var retryLookupSQL = statementOf(`UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, owner = '', reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
+var retryLookupSQL = SQL(`UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, owner = '', reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
 
 // RetryLookup puts a claimed look-up off. ErrClaimLost when it is not claimed by that attempt
 // any more.
 func (s *Store) RetryLookup(ctx context.Context, r messaging.LookupRetry) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		attempts := int64(r.Attempt)
 		if r.Free {
 			attempts--
 		}
-		at := max(micro(r.At), 1)
-		n, err := t.exec(retryLookupSQL, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
+		at := max(Micro(r.At), 1)
+		n, err := t.Exec(retryLookupSQL, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
 		if err == nil && n == 0 {
-			err = noWrite{messaging.ErrClaimLost}
+			err = NoWrite{messaging.ErrClaimLost}
 		}
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (s *Store) RetryLookup(ctx context.Context, r messaging.LookupRetry) error 
 		t.leavesLookup(at)
 		return nil
 	})
-	return wrap(err, "put off the look-up of event %d", r.EventID)
+	return Wrap(err, "put off the look-up of event %d", r.EventID)
 }
 
 // Complete plans a stored event whose look-up has ended, well or not: what was found becomes
@@ -121,14 +121,14 @@ func (s *Store) Complete(ctx context.Context, l messaging.PendingLookup, plan me
 		return messaging.Receipt{}, err
 	}
 	var receipt messaging.Receipt
-	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		receipt = messaging.Receipt{}
 		if err := t.lockPlans(&ready); err != nil {
 			return err
 		}
-		n, err := t.exec(endLookupSQL, int64(l.EventID), int64(l.Attempt))
+		n, err := t.Exec(endLookupSQL, int64(l.EventID), int64(l.Attempt))
 		if err == nil && n == 0 {
-			err = noWrite{messaging.ErrClaimLost}
+			err = NoWrite{messaging.ErrClaimLost}
 		}
 		if err != nil {
 			return err
@@ -142,26 +142,26 @@ func (s *Store) Complete(ctx context.Context, l messaging.PendingLookup, plan me
 	if err == nil && s.observer.Accepted != nil {
 		s.observer.Accepted(plan, receipt)
 	}
-	return receipt, wrap(err, "plan event %d after its look-up", l.EventID)
+	return receipt, Wrap(err, "plan event %d after its look-up", l.EventID)
 }
 
 var (
-	enrichEventSQL = statementOf(`UPDATE events SET phone = ?2, phone_problem = ?3, content_type = ?4, content = ?5 WHERE id = ?1`)
-	saidSQL        = statementOf(`SELECT trigger_name, key FROM decisions WHERE event_id = ?1 ORDER BY number`)
+	enrichEventSQL = SQL(`UPDATE events SET phone = ?2, phone_problem = ?3, content_type = ?4, content = ?5 WHERE id = ?1`)
+	saidSQL        = SQL(`SELECT trigger_name, key FROM decisions WHERE event_id = ?1 ORDER BY number`)
 )
 
 // complete writes what was found into the event and settles its proposals.
-func (t *tx) complete(l *messaging.PendingLookup, p *encodedPlan, settle Settle) (messaging.Receipt, error) {
+func (t *Tx) complete(l *messaging.PendingLookup, p *encodedPlan, settle Settle) (messaging.Receipt, error) {
 	id, e := l.EventID, &p.plan.Event
 	if at, _, _, err := t.everForgotten(e.Contact.Phone); err != nil {
 		return messaging.Receipt{}, err
-	} else if at > 0 && at >= micro(e.ReceivedAt) {
+	} else if at > 0 && at >= Micro(e.ReceivedAt) {
 		return t.completeForgotten(id)
 	}
 	newPhone := l.Event.Contact.Phone == "" && e.Contact.Phone != ""
-	err := t.put(enrichEventSQL, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem, e.ContentType, p.packed)
+	err := t.Put(enrichEventSQL, int64(id), string(e.Contact.Phone), e.Contact.PhoneProblem, e.ContentType, p.packed)
 	if err == nil {
-		err = t.put(unreadSQL, int64(id))
+		err = t.Put(unreadSQL, int64(id))
 	}
 	if err == nil && newPhone {
 		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: int64(id)}, false)
@@ -176,10 +176,10 @@ func (t *tx) complete(l *messaging.PendingLookup, p *encodedPlan, settle Settle)
 	type cancelled struct{ trigger, key string }
 	done := map[cancelled]bool{}
 	last := int64(0)
-	err = t.query(saidSQL, func(r *row) error {
-		done[cancelled{r.text(), r.text()}] = true
+	err = t.Query(saidSQL, func(r *Row) error {
+		done[cancelled{r.Text(), r.Text()}] = true
 		last++
-		return r.err
+		return r.Err
 	}, int64(id))
 	if err != nil {
 		return messaging.Receipt{}, fmt.Errorf("decisions: %w", err)
@@ -213,7 +213,7 @@ func (t *tx) complete(l *messaging.PendingLookup, p *encodedPlan, settle Settle)
 
 // cancelsByPerson reports whether a cancellation by key, which was carried out when its event came, ends something more now that
 // it is known whose it is: what of that phone has no key. If there is nothing, it is remembered for what comes.
-func (t *tx) cancelsByPerson(p *encodedPlan, i int, id messaging.EventID) (more bool, err error) {
+func (t *Tx) cancelsByPerson(p *encodedPlan, i int, id messaging.EventID) (more bool, err error) {
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	facts, err := t.facts(proposal, ready)
 	if err != nil {
@@ -229,11 +229,11 @@ func (t *tx) cancelsByPerson(p *encodedPlan, i int, id messaging.EventID) (more 
 
 // completeForgotten ends the look-up of an event whose contact was forgotten since it came: what was found is not kept, and nothing is
 // planned, also where the contact was allowed again.
-func (t *tx) completeForgotten(id messaging.EventID) (messaging.Receipt, error) {
+func (t *Tx) completeForgotten(id messaging.EventID) (messaging.Receipt, error) {
 	if err := t.eraseEvent(int64(id)); err != nil {
 		return messaging.Receipt{}, fmt.Errorf("event: %w", err)
 	}
-	d := messaging.Decision{EventID: id, Trigger: messaging.Erasure, Outcome: messaging.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: moment(t.at)}
+	d := messaging.Decision{EventID: id, Trigger: messaging.Erasure, Outcome: messaging.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: Moment(t.At)}
 	if err := t.sayLater(&d, ""); err != nil {
 		return messaging.Receipt{}, err
 	}
@@ -245,23 +245,23 @@ func (s *Store) NextLookup(ctx context.Context) (at time.Time, ok bool, err erro
 	if _, review := s.InReview(); review {
 		return at, false, nil
 	}
-	at, ok, err = s.earliest(ctx, `SELECT due_at FROM lookups ORDER BY due_at LIMIT 1`)
-	return at, ok, wrap(err, "next look-up")
+	at, ok, err = s.Earliest(ctx, `SELECT due_at FROM lookups ORDER BY due_at LIMIT 1`)
+	return at, ok, Wrap(err, "next look-up")
 }
 
 const lookupColumns = `event_id, connector, attempts, due_at, lease_ends, received_at, reason`
 
-func scanLookup(r *row) messaging.PendingLookup {
+func scanLookup(r *Row) messaging.PendingLookup {
 	return messaging.PendingLookup{
-		EventID: messaging.EventID(r.int()), Connector: r.text(), Attempt: int(r.int()), NextAt: r.time(),
-		UnderWay: r.int() != 0, Since: r.time(), Reason: r.text(),
+		EventID: messaging.EventID(r.Int()), Connector: r.Text(), Attempt: int(r.Int()), NextAt: r.Time(),
+		UnderWay: r.Int() != 0, Since: r.Time(), Reason: r.Text(),
 	}
 }
 
 // addLookups tells of those events that wait to be looked up.
 func (s *Store) addLookups(ctx context.Context, ids []messaging.EventID, at map[messaging.EventID]*EventRow) error {
 	for some := range slices.Chunk(ids, perList) {
-		err := s.rows(ctx, `SELECT `+lookupColumns+` FROM lookups WHERE event_id IN `+in(some), nil, func(r *row) error {
+		err := s.Rows(ctx, `SELECT `+lookupColumns+` FROM lookups WHERE event_id IN `+In(some), nil, func(r *Row) error {
 			l := scanLookup(r)
 			at[l.EventID].Lookup = &l
 			return nil

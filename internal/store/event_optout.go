@@ -18,23 +18,23 @@ func wants(o messaging.Outcome) bool {
 }
 
 var (
-	unmarkSQL = statementOf(`UPDATE forgotten SET allowed = 1 WHERE mark = ?1`)
+	unmarkSQL = SQL(`UPDATE forgotten SET allowed = 1 WHERE mark = ?1`)
 
 	// A person's block stays as it is.
-	optOutSQL = statementOf(`INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
+	optOutSQL = SQL(`INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, at = excluded.at, event_id = excluded.event_id, by_service = 0
 		WHERE blocks.event_id > 0 OR blocks.by_service = 1`)
-	optInSQL    = statementOf(`DELETE FROM blocks WHERE phone = ?1 AND (event_id > 0 OR (by_service = 1 AND at <= ?2))`)
-	optedOutSQL = statementOf(`SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`)
-	proposalSQL = statementOf(`INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
+	optInSQL    = SQL(`DELETE FROM blocks WHERE phone = ?1 AND (event_id > 0 OR (by_service = 1 AND at <= ?2))`)
+	optedOutSQL = SQL(`SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`)
+	proposalSQL = SQL(`INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`)
 )
 
 // optOut carries out an event's word on whether its contact wants messages, and says what came of
 // it. The later word counts by the time when it happened, and of two at the same time the no. A
 // person's block is a person's to end.
-func (t *tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.EventID) (reason string, err error) {
-	phone, at, out := string(w.Correlation.Phone), micro(w.EventAt), w.Decision.Outcome == messaging.Blocked
+func (t *Tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.EventID) (reason string, err error) {
+	phone, at, out := string(w.Correlation.Phone), Micro(w.EventAt), w.Decision.Outcome == messaging.Blocked
 	var later int64 = -1
 	gone, byHand, err := t.forgotten(w.Correlation.Phone)
 	switch {
@@ -45,15 +45,15 @@ func (t *tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.Even
 	case gone > 0 && byHand:
 		return "the contact stays blocked: a person did it, and only a person ends it", nil
 	case gone > 0:
-		if err := t.put(unmarkSQL, t.marks.of(w.Correlation.Phone)); err != nil {
+		if err := t.Put(unmarkSQL, t.Marks.of(w.Correlation.Phone)); err != nil {
 			return "", fmt.Errorf("what the contact wants: %w", err)
 		}
 	}
 	if err := t.consentOfEvent(e, id, w.Correlation.Phone, messaging.ChannelPhone, !out); err != nil {
 		return "", err
 	}
-	err = t.query(optedOutSQL, func(r *row) error {
-		was, when, event := r.int() == 1, r.int(), r.int()
+	err = t.Query(optedOutSQL, func(r *Row) error {
+		was, when, event := r.Int() == 1, r.Int(), r.Int()
 		if when > at || when == at && was && !out {
 			later = event
 		}
@@ -67,18 +67,18 @@ func (t *tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.Even
 	case later == 0:
 		return "changes nothing: a person allowed the contact later", nil
 	}
-	if err := t.put(proposalSQL, phone, flag(out), at, int64(id)); err != nil {
+	if err := t.Put(proposalSQL, phone, Flag(out), at, int64(id)); err != nil {
 		return "", fmt.Errorf("what the contact wants: %w", err)
 	}
 	if out {
-		t.lastBlock.Store(micro(time.Now()))
-		n, err := t.exec(optOutSQL, phone, fmt.Sprintf("opted out (event %d)", id), e.Ref(), t.at, int64(id))
+		t.lastBlock.Store(Micro(time.Now()))
+		n, err := t.Exec(optOutSQL, phone, fmt.Sprintf("opted out (event %d)", id), e.Ref(), t.At, int64(id))
 		if err == nil && n == 0 {
 			return "the contact is blocked by a person already", nil
 		}
 		return "the contact is blocked: it gets nothing but codes", err
 	}
-	n, err := t.exec(optInSQL, phone, at)
+	n, err := t.Exec(optInSQL, phone, at)
 	if err != nil || n > 0 || gone > 0 {
 		return "the contact's block ends", err
 	}

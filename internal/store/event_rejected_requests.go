@@ -21,22 +21,22 @@ const (
 	maxRejectedSample = 512
 )
 
-var insertRejectedSQL = statementOf(`INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
+var insertRejectedSQL = SQL(`INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 
 // RejectRequest keeps the trace of a request that was not taken. Its ID is given here.
 func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) error {
-	err := s.write(ctx, laneIngest, func(t *tx) error {
+	err := s.Write(ctx, laneIngest, func(t *Tx) error {
 		id, err := t.allocate(rejectedIDs)
 		if err != nil {
 			return err
 		}
-		at := micro(r.At)
+		at := Micro(r.At)
 		if at == 0 {
-			at = t.at
+			at = t.At
 		}
 		connector := cut(r.Connector, maxRejectedName)
-		if err := t.put(insertRejectedSQL, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
+		if err := t.Put(insertRejectedSQL, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
 			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
 			return err
 		}
@@ -46,50 +46,50 @@ func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) 
 		}
 		return t.trimRing(connector, id, s.ring)
 	})
-	return observe(wrap(err, "keep a rejected request"), s.observer.Rejected, r)
+	return observe(Wrap(err, "keep a rejected request"), s.observer.Rejected, r)
 }
 
 // CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
 func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
-	err := s.write(ctx, laneIngest, func(t *tx) error {
+	err := s.Write(ctx, laneIngest, func(t *Tx) error {
 		t.requestsRejected(n)
 		return nil
 	})
-	return wrap(err, "count rejected requests")
+	return Wrap(err, "count rejected requests")
 }
 
 var (
-	oldRejectedSQL   = statementOf(`SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`)
-	trimConnectorSQL = statementOf(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`)
-	trimRejectedSQL  = statementOf(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`)
+	oldRejectedSQL   = SQL(`SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`)
+	trimConnectorSQL = SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`)
+	trimRejectedSQL  = SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`)
 )
 
-func (t *tx) trimRing(connector string, newest int64, keep ring) error {
+func (t *Tx) trimRing(connector string, newest int64, keep ring) error {
 	var oldest int64
-	err := t.query(oldRejectedSQL, func(r *row) error {
-		oldest = r.int()
+	err := t.Query(oldRejectedSQL, func(r *Row) error {
+		oldest = r.Int()
 		return nil
 	}, connector, keep.perConnector)
 	if err != nil {
 		return err
 	}
 	if oldest > 0 {
-		if err := t.put(trimConnectorSQL, connector, oldest); err != nil {
+		if err := t.Put(trimConnectorSQL, connector, oldest); err != nil {
 			return err
 		}
 	}
-	err = t.put(trimRejectedSQL, newest-keep.total)
+	err = t.Put(trimRejectedSQL, newest-keep.total)
 	return err
 }
 
-var saveConfigSQL = statementOf(`INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
+var saveConfigSQL = SQL(`INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`)
 
 // SaveConfig keeps the text of a config, its secrets already hidden, under the version that
 // decisions and messages name. Saving a version again renews its time.
 func (s *Store) SaveConfig(ctx context.Context, version, text string, at time.Time) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(saveConfigSQL, version, text, micro(at))
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		return t.Put(saveConfigSQL, version, text, Micro(at))
 	})
-	return wrap(err, "save config %s", version)
+	return Wrap(err, "save config %s", version)
 }

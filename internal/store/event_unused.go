@@ -78,7 +78,7 @@ func (k *unusedKnown) has(key unusedKey) bool {
 	return k.rows[key]
 }
 
-func (t *tx) addUnused(key unusedKey, id int64) {
+func (t *Tx) addUnused(key unusedKey, id int64) {
 	key = t.unusedKnown.room(key)
 	u := t.unused[key]
 	u.n, u.event = u.n+1, id
@@ -86,36 +86,36 @@ func (t *tx) addUnused(key unusedKey, id int64) {
 }
 
 var (
-	unusedSQL = statementOf(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+	unusedSQL = SQL(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
 		VALUES (?1, ?2, ?3, {{writer}}, ?4, ?5, ?5, 0, ?6)
 		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
 			n = CASE WHEN unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
 			first_at = CASE WHEN unused.n > 0 AND unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
 			last_at = excluded.last_at, event_id = excluded.event_id`)
-	usedAgainSQL = statementOf(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+	usedAgainSQL = SQL(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
 		VALUES (?1, ?2, ?3, {{writer}}, 0, 0, 0, ?4, 0)
 		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`)
 )
 
 // writeUnused adds what the group counted.
-func (t *tx) writeUnused() error {
+func (t *Tx) writeUnused() error {
 	for _, k := range slices.SortedFunc(maps.Keys(t.unused), func(a, b unusedKey) int {
 		return cmp.Or(cmp.Compare(a.connector, b.connector), cmp.Compare(a.why, b.why), cmp.Compare(a.kind, b.kind))
 	}) {
 		u := t.unused[k]
 		if u.used {
-			if err := t.put(usedAgainSQL, k.connector, string(k.why), k.kind, t.at); err != nil {
+			if err := t.Put(usedAgainSQL, k.connector, string(k.why), k.kind, t.At); err != nil {
 				return fmt.Errorf("what is of use again: %w", err)
 			}
 		}
 		if u.n == 0 {
 			continue
 		}
-		since := t.at - messaging.UnusedFor.Microseconds()
+		since := t.At - messaging.UnusedFor.Microseconds()
 		if k.why.AtOnce() {
 			since = 0
 		}
-		if err := t.put(unusedSQL, k.connector, string(k.why), k.kind, u.n, t.at, u.event, since); err != nil {
+		if err := t.Put(unusedSQL, k.connector, string(k.why), k.kind, u.n, t.At, u.event, since); err != nil {
 			return fmt.Errorf("what came to nothing: %w", err)
 		}
 	}
@@ -128,11 +128,11 @@ const notUsedSince = `unused.first_at >= (SELECT max(u.used_at) FROM unused u WH
 // CountUnused counts something that came to nothing and of which no event is stored: e is the event that was there before, or says the
 // connector alone.
 func (s *Store) CountUnused(ctx context.Context, why messaging.Unused, e messaging.Event) error {
-	err := s.write(ctx, laneIngest, func(t *tx) error {
+	err := s.Write(ctx, laneIngest, func(t *Tx) error {
 		t.addUnused(unusedKey{e.Connector, why, e.Kind}, int64(e.ID))
 		return nil
 	})
-	return wrap(err, "count what came to nothing")
+	return Wrap(err, "count what came to nothing")
 }
 
 // Unused lists what came to nothing and was not ended since, by connector, reason and kind.
@@ -141,14 +141,14 @@ func (s *Store) Unused(ctx context.Context, now time.Time) ([]messaging.UnusedCo
 		messaging.UnusedCount
 		used time.Time
 	}
-	rows, err := list(ctx, s, `SELECT connector, why, kind, n, first_at, last_at, used_at, event_id FROM unused ORDER BY connector, why, kind, writer`, nil, func(r *row) (counted, error) {
-		u := messaging.UnusedCount{Connector: r.text(), Why: messaging.Unused(r.text()), Kind: r.text(), Count: r.int(), First: r.time(), Last: r.time()}
-		used := r.time()
-		u.Event = messaging.EventID(r.int())
-		return counted{u, used}, r.err
+	rows, err := List(ctx, s, `SELECT connector, why, kind, n, first_at, last_at, used_at, event_id FROM unused ORDER BY connector, why, kind, writer`, nil, func(r *Row) (counted, error) {
+		u := messaging.UnusedCount{Connector: r.Text(), Why: messaging.Unused(r.Text()), Kind: r.Text(), Count: r.Int(), First: r.Time(), Last: r.Time()}
+		used := r.Time()
+		u.Event = messaging.EventID(r.Int())
+		return counted{u, used}, r.Err
 	})
 	if err != nil {
-		return nil, wrap(err, "list what came to nothing")
+		return nil, Wrap(err, "list what came to nothing")
 	}
 	var all, out []messaging.UnusedCount
 	for len(rows) > 0 {
@@ -187,10 +187,10 @@ func (s *Store) Unused(ctx context.Context, now time.Time) ([]messaging.UnusedCo
 	return out, nil
 }
 
-var endUnusedSQL = statementOf(`DELETE FROM unused WHERE ?1 = '' OR connector = ?1`)
+var endUnusedSQL = SQL(`DELETE FROM unused WHERE ?1 = '' OR connector = ?1`)
 
 // EndUnused forgets what came to nothing, because a person has seen to it: of a connector, or of all with "".
 func (s *Store) EndUnused(ctx context.Context, connector string) error {
-	err := s.write(ctx, laneWork, func(t *tx) error { return t.put(endUnusedSQL, connector) })
-	return wrap(err, "end what came to nothing")
+	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(endUnusedSQL, connector) })
+	return Wrap(err, "end what came to nothing")
 }

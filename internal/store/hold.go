@@ -59,40 +59,40 @@ const setHold = `INSERT INTO holds (scope, name, kind, of_account, part, way, re
 		at = CASE WHEN holds.ended_at = 0 AND excluded.kind <> 'service' AND excluded.kind <> 'restored' THEN holds.at ELSE excluded.at END`
 
 var (
-	setHoldSQL = statementOf(setHold)
-	endHoldSQL = statementOf(`UPDATE holds SET ended_at = ?7, probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6 AND ended_at = 0`)
+	setHoldSQL = SQL(setHold)
+	endHoldSQL = SQL(`UPDATE holds SET ended_at = ?7, probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6 AND ended_at = 0`)
 
-	forgetHoldsSQL = statementOf(`DELETE FROM holds WHERE (ended_at > 0 AND ended_at < ?1 AND kind <> 'restored') OR (ended_at = 0 AND scope = 'account' AND until_at < ?2)`)
+	forgetHoldsSQL = SQL(`DELETE FROM holds WHERE (ended_at > 0 AND ended_at < ?1 AND kind <> 'restored') OR (ended_at = 0 AND scope = 'account' AND until_at < ?2)`)
 )
 
 // holdRow is a hold as setHold takes it.
 func holdRow(h *messaging.Hold) []any {
 	return []any{
-		string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, cut(h.Reason, maxAnswer), h.Who, micro(h.At), micro(h.Until),
-		h.Cause, int64(h.Strikes), flag(h.ByStatus), flag(h.Asked), int64(h.Probe), contentOf(h),
+		string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, cut(h.Reason, maxAnswer), h.Who, Micro(h.At), Micro(h.Until),
+		h.Cause, int64(h.Strikes), Flag(h.ByStatus), Flag(h.Asked), int64(h.Probe), contentOf(h),
 	}
 }
 
 // hold sets a hold. One that holds already has its reason changed, and not its time.
-func (t *tx) hold(h messaging.Hold) error {
+func (t *Tx) hold(h messaging.Hold) error {
 	if h.At.IsZero() {
-		h.At = moment(t.at)
+		h.At = Moment(t.At)
 	}
 	err := t.forgetHolds()
 	if err == nil {
-		err = t.put(setHoldSQL, holdRow(&h)...)
+		err = t.Put(setHoldSQL, holdRow(&h)...)
 	}
 	return err
 }
 
 // forgetHolds removes the rows of holds that ended long ago, and of accounts that nobody tries to call any more as they were called.
-func (t *tx) forgetHolds() error {
-	return t.put(forgetHoldsSQL, t.at-forgetHolds.Microseconds(), t.at-forgetAccountHold.Microseconds())
+func (t *Tx) forgetHolds() error {
+	return t.Put(forgetHoldsSQL, t.At-forgetHolds.Microseconds(), t.At-forgetAccountHold.Microseconds())
 }
 
 // endHold makes what a hold kept back due at once, and reports whether there was one.
-func (t *tx) endHold(h messaging.Hold) (was bool, err error) {
-	n, err := t.exec(endHoldSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, t.at)
+func (t *Tx) endHold(h messaging.Hold) (was bool, err error) {
+	n, err := t.Exec(endHoldSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, t.At)
 	if n > 0 {
 		t.goesOn(&h)
 	}
@@ -100,13 +100,13 @@ func (t *tx) endHold(h messaging.Hold) (was bool, err error) {
 }
 
 // goesOn has claims look again at all that a hold may have kept back.
-func (t *tx) goesOn(h *messaging.Hold) {
+func (t *Tx) goesOn(h *messaging.Hold) {
 	account := EveryAccount
 	if h.Kind == messaging.HoldService {
 		account = h.Account
 	}
 	t.peers.lowWater().lower(account, 0)
-	t.leavesDue(account, t.at)
+	t.leavesDue(account, t.At)
 }
 
 // Hold stops what h names by a person's word. When it returns, no claim takes it any more. A second one of the same changes the reason and
@@ -115,7 +115,7 @@ func (s *Store) Hold(ctx context.Context, h messaging.Hold) error {
 	if h.Kind != messaging.HoldHalt || !slices.Contains(messaging.HaltScopes, h.Scope) || (h.Scope == messaging.ScopeAll) != (h.Name == "") {
 		return fmt.Errorf("halt: %q %q is nothing that can be halted", h.Scope, h.Name)
 	}
-	return wrap(s.changeHolds(ctx, nil, func(t *tx) error { return t.hold(h) }), "halt")
+	return Wrap(s.changeHolds(ctx, nil, func(t *Tx) error { return t.hold(h) }), "halt")
 }
 
 // EndHold ends a hold that a person may end as it is, of HoldHalt or HoldDamage, and what waited for it is due at once; ErrNotFound when
@@ -125,14 +125,14 @@ func (s *Store) EndHold(ctx context.Context, h messaging.Hold) error {
 		return fmt.Errorf("resume: %q %q is nothing that can be halted", h.Scope, h.Name)
 	}
 	var was bool
-	err := s.changeHolds(ctx, h.Same, func(t *tx) (err error) {
+	err := s.changeHolds(ctx, h.Same, func(t *Tx) (err error) {
 		was, err = t.endHold(h)
 		return err
 	})
 	if err == nil && !was {
 		err = messaging.ErrNotFound
 	}
-	return wrap(err, "resume")
+	return Wrap(err, "resume")
 }
 
 // changeHolds makes a change that may set holds and end those that ends reports; nil for none. When it returns, Held knows of it.
@@ -145,7 +145,7 @@ func (s *Store) changeHolds(ctx context.Context, ends func(messaging.Hold) bool,
 		others := slices.DeleteFunc(slices.Clone(s.holdsNow()), ends)
 		s.holds.Store(&others)
 	}
-	err := s.write(ctx, laneWork, change)
+	err := s.Write(ctx, LaneWork, change)
 	return errors.Join(err, s.loadHolds(context.WithoutCancel(ctx)))
 }
 
@@ -168,13 +168,13 @@ func (s *Store) holdsNow() []messaging.Hold {
 
 // storedHolds reads the holds that have not ended: first what is to be reviewed, then the longest first, and last what the service does.
 func (s *Store) storedHolds(ctx context.Context) ([]messaging.Hold, error) {
-	all, err := list(ctx, s, `SELECT scope, name, kind, of_account, part, way, reason, who, at, until_at, cause, strikes, by_status, asked, probe FROM holds WHERE ended_at = 0
-		ORDER BY CASE kind WHEN 'restored' THEN 0 WHEN 'service' THEN 2 ELSE 1 END, at, scope, name, of_account, part, way`, nil, func(r *row) (messaging.Hold, error) {
+	all, err := List(ctx, s, `SELECT scope, name, kind, of_account, part, way, reason, who, at, until_at, cause, strikes, by_status, asked, probe FROM holds WHERE ended_at = 0
+		ORDER BY CASE kind WHEN 'restored' THEN 0 WHEN 'service' THEN 2 ELSE 1 END, at, scope, name, of_account, part, way`, nil, func(r *Row) (messaging.Hold, error) {
 		return messaging.Hold{
-			Scope: messaging.HoldScope(r.text()), Name: r.text(), Kind: messaging.HoldKind(r.text()), Account: r.text(), Part: r.text(), Way: r.text(),
-			Reason: r.text(), Who: r.text(), At: r.time(), Until: r.time(),
-			Cause: r.text(), Strikes: int(r.int()), ByStatus: r.int() == 1, Asked: r.int() == 1, Probe: messaging.MessageID(r.int()),
-		}, r.err
+			Scope: messaging.HoldScope(r.Text()), Name: r.Text(), Kind: messaging.HoldKind(r.Text()), Account: r.Text(), Part: r.Text(), Way: r.Text(),
+			Reason: r.Text(), Who: r.Text(), At: r.Time(), Until: r.Time(),
+			Cause: r.Text(), Strikes: int(r.Int()), ByStatus: r.Int() == 1, Asked: r.Int() == 1, Probe: messaging.MessageID(r.Int()),
+		}, r.Err
 	})
 	if err == nil && s.file != nil && s.file.fault != nil {
 		var h messaging.Hold
@@ -185,7 +185,7 @@ func (s *Store) storedHolds(ctx context.Context) ([]messaging.Hold, error) {
 		all = slices.DeleteFunc(all, func(h messaging.Hold) bool { return h.Kind == messaging.HoldRestored })
 		all = slices.Insert(all, 0, s.unrecognised.hold()) // whatever else is held, this comes first
 	}
-	return all, wrap(err, "read what is held")
+	return all, Wrap(err, "read what is held")
 }
 
 // Holds lists what is held; runs that are paused are among it where rows of them were handed over, and last the accounts that are gone
@@ -196,7 +196,7 @@ func (s *Store) Holds(ctx context.Context) ([]messaging.Hold, error) {
 		return nil, err
 	}
 	gone, err := s.goneAccounts(ctx)
-	return append(slices.DeleteFunc(all, func(h messaging.Hold) bool { return h.Scope == messaging.ScopeAccount }), gone...), wrap(err, "list what is held")
+	return append(slices.DeleteFunc(all, func(h messaging.Hold) bool { return h.Scope == messaging.ScopeAccount }), gone...), Wrap(err, "list what is held")
 }
 
 // Held is the hold that keeps a message back, for one that was claimed before it.
@@ -254,7 +254,7 @@ func (s *Store) Unsent(ctx context.Context, scope messaging.HoldScope, name stri
 		looks = append(looks, `SELECT 1 FROM runs WHERE ended_at = 0 AND job = ?1`)
 	}
 	for i := 0; i < len(looks) && err == nil && !found; i++ {
-		err = s.rows(ctx, looks[i]+` LIMIT 1`, args, func(*row) error { found = true; return nil })
+		err = s.Rows(ctx, looks[i]+` LIMIT 1`, args, func(*Row) error { found = true; return nil })
 	}
-	return found, wrap(err, "look for what %s %q has not sent", scope, name)
+	return found, Wrap(err, "look for what %s %q has not sent", scope, name)
 }

@@ -56,10 +56,10 @@ func (p Pause) Paused() pace.Halted {
 }
 
 var (
-	beginHoldSQL = statementOf(setHold + ` WHERE holds.ended_at > 0`)
+	beginHoldSQL = SQL(setHold + ` WHERE holds.ended_at > 0`)
 
 	// takeHoldSQL changes nothing, and is held by the transaction from then on.
-	takeHoldSQL = statementOf(`UPDATE holds SET probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6
+	takeHoldSQL = SQL(`UPDATE holds SET probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6
 		AND ended_at = 0 AND at = ?7 AND until_at = ?8`)
 )
 
@@ -69,24 +69,24 @@ func (p Pause) Swap(ctx context.Context, from, to pace.Halted) (bool, error) {
 	h.Who, h.Cause, h.Reason, h.At, h.Until = p.store.nodeName(), to.Cause, to.Why, to.Since, to.Until
 	h.Strikes, h.ByStatus, h.Asked = to.Strikes, to.ByStatus, to.Asked
 	var changed int64
-	err := p.store.changeHolds(ctx, nil, func(t *tx) (err error) {
+	err := p.store.changeHolds(ctx, nil, func(t *Tx) (err error) {
 		if from == none {
 			if err := t.forgetHolds(); err != nil {
 				return err
 			}
-			changed, err = t.exec(beginHoldSQL, holdRow(&h)...)
+			changed, err = t.Exec(beginHoldSQL, holdRow(&h)...)
 			return err
 		}
-		changed, err = t.exec(takeHoldSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, micro(from.Since), micro(from.Until))
+		changed, err = t.Exec(takeHoldSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, Micro(from.Since), Micro(from.Until))
 		switch {
 		case err != nil || changed == 0:
 			return err
 		case to == none:
-			return t.put(endHoldSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, t.at)
+			return t.Put(endHoldSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, t.At)
 		}
-		return t.put(setHoldSQL, holdRow(&h)...)
+		return t.Put(setHoldSQL, holdRow(&h)...)
 	})
-	return err == nil && changed > 0, wrap(err, "pause of account %q", p.id.Name)
+	return err == nil && changed > 0, Wrap(err, "pause of account %q", p.id.Name)
 }
 
 // nodeName is what this process is called among those that share the data; "" where it is alone.
@@ -114,7 +114,7 @@ func (s *Store) goneAccounts(ctx context.Context) (out []messaging.Hold, err err
 	if err != nil {
 		return nil, err
 	}
-	runs, err := list(ctx, s, `SELECT DISTINCT account FROM runs WHERE ended_at = 0`, nil, text)
+	runs, err := List(ctx, s, `SELECT DISTINCT account FROM runs WHERE ended_at = 0`, nil, Text)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(names, runs...)))) {
 		if err == nil && s.gone(name) {
 			out = append(out, messaging.Hold{Scope: messaging.ScopeAccount, Name: name, Kind: messaging.HoldGone, Reason: "is gone from the config"})

@@ -23,7 +23,7 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 	path := filepath.Join(b.TempDir(), "nudgewire.db")
 	s := openBench(b, path)
 	for _, h := range []messaging.Hold{of.halt, {Scope: messaging.ScopeTrigger, Kind: messaging.HoldHalt, Name: "another"}} {
-		if err := s.changeHolds(b.Context(), nil, func(t *tx) error { return t.hold(h) }); err != nil {
+		if err := s.changeHolds(b.Context(), nil, func(t *Tx) error { return t.hold(h) }); err != nil {
 			b.Fatal(err)
 		}
 	}

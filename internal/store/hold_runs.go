@@ -19,7 +19,7 @@ import (
 // it would have needed a second last look, and a second mark for what a claim has passed over.
 
 // holdRows is what a run's move from was to its present state means for the rows that it handed over.
-func (t *tx) holdRows(r *messaging.Run, was messaging.RunState) error {
+func (t *Tx) holdRows(r *messaging.Run, was messaging.RunState) error {
 	switch {
 	case r.State == messaging.RunPaused || r.State == messaging.RunCancelled:
 		newest, err := t.newestRow(r.ID)
@@ -43,7 +43,7 @@ const unsentRows = `SELECT 1 FROM run_rows r JOIN messages d ON d.id >= r.messag
 const sendingRows = `SELECT 1 FROM messages WHERE id IN (SELECT id FROM messages WHERE state = 'sending')
 	AND state = 'sending' AND substr(correlation_key, 1, length(?1)) = ?1 LIMIT 1`
 
-var pauseSentSQL = statementOf(`UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = CASE WHEN ?4 = '' THEN 'person' ELSE 'config' END, stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0
+var pauseSentSQL = SQL(`UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = CASE WHEN ?4 = '' THEN 'person' ELSE 'config' END, stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0
 		WHERE id = ?1 AND (state = 'done' OR state = 'partial' OR state = 'failed')`)
 
 // PauseSent pauses a run that has ended while messages of it still wait, as though it had not: a
@@ -52,10 +52,10 @@ var pauseSentSQL = statementOf(`UPDATE runs SET state = 'paused', before = 'uplo
 // person's pause.
 func (s *Store) PauseSent(ctx context.Context, run messaging.RunID, who, held, reason string) (paused bool, err error) {
 	unsent := false
-	err = s.rows(ctx, unsentRows, []any{int64(run)}, func(*row) error { unsent = true; return nil })
+	err = s.Rows(ctx, unsentRows, []any{int64(run)}, func(*Row) error { unsent = true; return nil })
 	if err == nil && unsent {
-		err = s.changeHolds(ctx, nil, func(t *tx) error {
-			n, err := t.exec(pauseSentSQL, int64(run), reason, who, held)
+		err = s.changeHolds(ctx, nil, func(t *Tx) error {
+			n, err := t.Exec(pauseSentSQL, int64(run), reason, who, held)
 			if paused = n > 0; err != nil || !paused {
 				return err
 			}
@@ -104,7 +104,7 @@ func (s *Store) EndCancelled(ctx context.Context) (n int64, left bool, err error
 
 // sends reports whether a row of the run is claimed.
 func (s *Store) sends(ctx context.Context, run messaging.RunID) (found bool, err error) {
-	err = s.rows(ctx, sendingRows, []any{messaging.RowKeys(run)}, func(*row) error { found = true; return nil })
+	err = s.Rows(ctx, sendingRows, []any{messaging.RowKeys(run)}, func(*Row) error { found = true; return nil })
 	if err != nil {
 		return false, fmt.Errorf("look for claims of run %d: %w", run, err)
 	}
@@ -118,7 +118,7 @@ func (s *Store) letGo(ctx context.Context, run messaging.RunID) error {
 	if len(s.HoldsOf(h.Same)) == 0 {
 		return nil
 	}
-	return s.changeHolds(ctx, nil, func(t *tx) error {
+	return s.changeHolds(ctx, nil, func(t *Tx) error {
 		r, err := t.run(run)
 		if err != nil || r.State != messaging.RunCancelled {
 			return err

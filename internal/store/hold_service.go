@@ -62,7 +62,7 @@ func (s *Store) holdProbedBy(id messaging.MessageID) (messaging.Hold, bool) {
 // pause that the message was the probe of, zero for none.
 func (s *Store) finishAndPause(ctx context.Context, a *messaging.Attempt, probed messaging.Hold, change op) error {
 	lifts := a.State == messaging.StateAccepted && probed.Probe == a.MessageID && (!probed.ByStatus || a.Message == nil || !a.Message.Tracked())
-	return s.changeHolds(ctx, endsIf(lifts, probed), func(t *tx) error {
+	return s.changeHolds(ctx, endsIf(lifts, probed), func(t *Tx) error {
 		if err := change(t); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *Store) pollAndPause(ctx context.Context, p *messaging.Poll, probed mess
 	case messaging.StatusFailed: // for another reason, so its template was none
 		lifts = probed.Probe == p.MessageID && p.Class != messaging.ErrorTemplate && p.Class != messaging.ErrorNoPoints
 	}
-	return s.changeHolds(ctx, endsIf(lifts, probed), func(t *tx) error {
+	return s.changeHolds(ctx, endsIf(lifts, probed), func(t *Tx) error {
 		if err := change(t); err != nil || !lifts {
 			return err
 		}
@@ -104,7 +104,7 @@ func endsIf(ends bool, h messaging.Hold) func(messaging.Hold) bool {
 }
 
 // pauseSend pauses what is sent like a message that the service did not take, or does so for longer when it was the probe of that.
-func (t *tx) pauseSend(a *messaging.Attempt, probed *messaging.Hold) error {
+func (t *Tx) pauseSend(a *messaging.Attempt, probed *messaging.Hold) error {
 	d, err := t.sent(a.MessageID)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (t *tx) pauseSend(a *messaging.Attempt, probed *messaging.Hold) error {
 }
 
 // pauseTemplateOf pauses the template of a message that the service took and failed for it.
-func (t *tx) pauseTemplateOf(id messaging.MessageID, words string, accepted, at time.Time) error {
+func (t *Tx) pauseTemplateOf(id messaging.MessageID, words string, accepted, at time.Time) error {
 	d, err := t.sent(id)
 	if err != nil {
 		return err
@@ -132,21 +132,21 @@ func (t *tx) pauseTemplateOf(id messaging.MessageID, words string, accepted, at 
 }
 
 // sent is a message with what it asks for.
-func (t *tx) sent(id messaging.MessageID) (d messaging.Message, err error) {
-	err = t.query(messageSQL, func(r *row) error {
+func (t *Tx) sent(id messaging.MessageID) (d messaging.Message, err error) {
+	err = t.Query(MessageSQL, func(r *Row) error {
 		var send string
-		d, send = scanMessage(r)
+		d, send = ScanMessage(r)
 		return decodeSend(&d, send)
 	}, int64(id))
 	return d, err
 }
 
-var endPartsSQL = statementOf(`UPDATE holds SET ended_at = ?4, probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = 'service' AND of_account = ?3 AND part <> '' AND ended_at = 0`)
+var endPartsSQL = SQL(`UPDATE holds SET ended_at = ?4, probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = 'service' AND of_account = ?3 AND part <> '' AND ended_at = 0`)
 
 // pauseLike holds what is sent as d is, from h.Part or, where that is "", from all. What was on
 // its way when the hold began, or was accepted before it ended, changes nothing. Two of them never hold the same message, or
 // each would wait for the other's probe.
-func (t *tx) pauseLike(d *messaging.Message, h messaging.Hold, accepted time.Time) error {
+func (t *Tx) pauseLike(d *messaging.Message, h messaging.Hold, accepted time.Time) error {
 	kind, content := d.Send.Content()
 	h.Scope, h.Name, h.Kind, h.Account = messaging.HoldScope(kind), content, messaging.HoldService, d.Account
 	refused := h.Cause == messaging.CauseRefused
@@ -159,7 +159,7 @@ func (t *tx) pauseLike(d *messaging.Message, h messaging.Hold, accepted time.Tim
 		if all, err := t.holdNow(&of); err != nil || all.holds() {
 			return err
 		}
-	} else if err := t.put(endPartsSQL, kind, content, d.Account, t.at); err != nil {
+	} else if err := t.Put(endPartsSQL, kind, content, d.Account, t.At); err != nil {
 		return err
 	}
 	was, err := t.holdNow(&h)
@@ -168,9 +168,9 @@ func (t *tx) pauseLike(d *messaging.Message, h messaging.Hold, accepted time.Tim
 		return err
 	case was.holds() && was.Probe != d.ID && (refused || was.Cause == messaging.CausePaused):
 		return nil
-	case was.ended > 0 && !accepted.IsZero() && micro(accepted) <= was.ended:
+	case was.ended > 0 && !accepted.IsZero() && Micro(accepted) <= was.ended:
 		return nil
-	case was.Cause != h.Cause, was.ended > 0 && (refused || micro(h.At)-was.ended > rememberPause.Microseconds()):
+	case was.Cause != h.Cause, was.ended > 0 && (refused || Micro(h.At)-was.ended > rememberPause.Microseconds()):
 		was.Strikes = 0
 	}
 	rest := pausedRest
@@ -182,7 +182,7 @@ func (t *tx) pauseLike(d *messaging.Message, h messaging.Hold, accepted time.Tim
 	if was.holds() && was.Strikes > 0 {
 		h.At = was.At
 	}
-	return wrap(t.hold(h), "pause what is sent")
+	return Wrap(t.hold(h), "pause what is sent")
 }
 
 // A storedHold is the row of a hold; zero is none.
@@ -193,14 +193,14 @@ type storedHold struct {
 
 func (h *storedHold) holds() bool { return h.Kind != "" && h.ended == 0 }
 
-var storedHoldSQL = statementOf(`SELECT at, cause, strikes, probe, ended_at FROM holds WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6`)
+var storedHoldSQL = SQL(`SELECT at, cause, strikes, probe, ended_at FROM holds WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6`)
 
 // holdNow is the row of a hold as it stands, also after its end.
-func (t *tx) holdNow(of *messaging.Hold) (h storedHold, err error) {
-	err = t.query(storedHoldSQL, func(r *row) error {
+func (t *Tx) holdNow(of *messaging.Hold) (h storedHold, err error) {
+	err = t.Query(storedHoldSQL, func(r *Row) error {
 		h.Hold = *of
-		h.At, h.Cause, h.Strikes, h.Probe, h.ended = r.time(), r.text(), int(r.int()), messaging.MessageID(r.int()), r.int()
-		return r.err
+		h.At, h.Cause, h.Strikes, h.Probe, h.ended = r.Time(), r.Text(), int(r.Int()), messaging.MessageID(r.Int()), r.Int()
+		return r.Err
 	}, string(of.Scope), of.Name, string(of.Kind), of.Account, of.Part, of.Way)
 	return h, err
 }
@@ -213,7 +213,7 @@ func (s *Store) EndSendHolds(ctx context.Context, content string) error {
 	if len(held) == 0 {
 		return fmt.Errorf("lift the pause of %q: %w", content, messaging.ErrNotFound)
 	}
-	err := s.changeHolds(ctx, is, func(t *tx) error {
+	err := s.changeHolds(ctx, is, func(t *Tx) error {
 		for _, h := range held {
 			if _, err := t.endHold(h); err != nil {
 				return err
@@ -221,10 +221,10 @@ func (s *Store) EndSendHolds(ctx context.Context, content string) error {
 		}
 		return nil
 	})
-	return wrap(err, "lift the pause of %q", content)
+	return Wrap(err, "lift the pause of %q", content)
 }
 
-var probeSQL = statementOf(`UPDATE holds SET probe = ?6 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND ended_at = 0`)
+var probeSQL = SQL(`UPDATE holds SET probe = ?6 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND ended_at = 0`)
 
 // ProbeHolds lets one message go of each hold whose time has come, and says which: they tell whether
 // the service takes it again. Call it now and then.
@@ -237,7 +237,7 @@ func (s *Store) ProbeHolds(ctx context.Context, now time.Time) (probes []messagi
 		if !needs {
 			continue
 		}
-		err = s.changeHolds(ctx, h.Same, func(t *tx) error {
+		err = s.changeHolds(ctx, h.Same, func(t *Tx) error {
 			h.Probe = 0
 			if err := t.findProbe(&h, last, now); err != nil {
 				return err
@@ -246,7 +246,7 @@ func (s *Store) ProbeHolds(ctx context.Context, now time.Time) (probes []messagi
 				_, err := t.endHold(h)
 				return err
 			}
-			err := t.put(probeSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, int64(h.Probe))
+			err := t.Put(probeSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, int64(h.Probe))
 			if err != nil || h.Probe == 0 {
 				return err
 			}
@@ -270,13 +270,13 @@ var probeOf = `SELECT id FROM messages WHERE state = 'waiting' AND account = ?1 
 	AND tries <= ?6 AND phone <> ?7 AND ` + unheldByPeople
 
 var (
-	findProbeSQL       = statementOf(probeOf + ` ORDER BY due_at, id LIMIT 1`)
-	findNewestProbeSQL = statementOf(probeOf + ` ORDER BY due_at DESC, id DESC LIMIT 1`)
+	findProbeSQL       = SQL(probeOf + ` ORDER BY due_at, id LIMIT 1`)
+	findNewestProbeSQL = SQL(probeOf + ` ORDER BY due_at DESC, id DESC LIMIT 1`)
 )
 
 // findProbe looks for a message of what h holds: one that was tried seldom comes first, for another phone than the last
 // one, the most urgent lane before the others. Of what is refused it is the newest, because what came first may be what is at fault.
-func (t *tx) findProbe(h *messaging.Hold, last messaging.Phone, now time.Time) error {
+func (t *Tx) findProbe(h *messaging.Hold, last messaging.Phone, now time.Time) error {
 	find := findProbeSQL
 	if h.Cause == messaging.CauseRefused {
 		find = findNewestProbeSQL
@@ -286,8 +286,8 @@ func (t *tx) findProbe(h *messaging.Hold, last messaging.Phone, now time.Time) e
 		not   messaging.Phone
 	}{{0, last}, {1, last}, {3, last}, {1 << 32, last}, {1 << 32, ""}} {
 		for _, lane := range messaging.Lanes {
-			err := t.query(find, func(r *row) error { h.Probe = messaging.MessageID(r.int()); return nil },
-				h.Account, string(lane), micro(now), contentOf(h), h.Part, pass.tries, string(pass.not))
+			err := t.Query(find, func(r *Row) error { h.Probe = messaging.MessageID(r.Int()); return nil },
+				h.Account, string(lane), Micro(now), contentOf(h), h.Part, pass.tries, string(pass.not))
 			if err != nil || h.Probe != 0 {
 				return err
 			}
@@ -303,8 +303,8 @@ func (s *Store) needsProbe(ctx context.Context, h *messaging.Hold, now time.Time
 	}
 	var state messaging.State
 	var due, updated time.Time
-	err = s.rows(ctx, `SELECT state, due_at, updated_at, phone FROM messages WHERE id = ?1`, []any{int64(h.Probe)}, func(r *row) error {
-		state, due, updated, last = messaging.State(r.text()), r.time(), r.time(), r.phone()
+	err = s.Rows(ctx, `SELECT state, due_at, updated_at, phone FROM messages WHERE id = ?1`, []any{int64(h.Probe)}, func(r *Row) error {
+		state, due, updated, last = messaging.State(r.Text()), r.Time(), r.Time(), r.Phone()
 		return nil
 	})
 	if err != nil {

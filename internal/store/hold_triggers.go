@@ -37,7 +37,7 @@ func (s *Store) PauseTriggers(ctx context.Context, why map[string]string, at tim
 		return nil
 	}
 	released := s.HoldsOf(func(h messaging.Hold) bool { return h.Kind == messaging.HoldReleased })
-	err := s.changeHolds(ctx, ends, func(t *tx) error {
+	err := s.changeHolds(ctx, ends, func(t *Tx) error {
 		for _, h := range ended {
 			if _, err := t.endHold(h); err != nil {
 				return err
@@ -54,7 +54,7 @@ func (s *Store) PauseTriggers(ctx context.Context, why map[string]string, at tim
 		}
 		return nil
 	})
-	return wrap(err, "pause triggers")
+	return Wrap(err, "pause triggers")
 }
 
 // Release lets go what waits of a paused trigger, until the trigger sends again by itself;
@@ -66,14 +66,14 @@ func (s *Store) Release(ctx context.Context, trigger, who string, at time.Time) 
 	if len(paused) == 0 {
 		return fmt.Errorf("release trigger %q: %w", trigger, messaging.ErrNotFound)
 	}
-	err := s.changeHolds(ctx, paused[0].Same, func(t *tx) error {
+	err := s.changeHolds(ctx, paused[0].Same, func(t *Tx) error {
 		was, err := t.endHold(paused[0])
 		if err != nil || !was {
 			return err
 		}
 		return t.hold(messaging.Hold{Scope: messaging.ScopeTrigger, Name: trigger, Kind: messaging.HoldReleased, Reason: paused[0].Reason, Who: who, At: at})
 	})
-	return wrap(err, "release trigger %q", trigger)
+	return Wrap(err, "release trigger %q", trigger)
 }
 
 // liveStates are those from which a message may still be sent. Each has an index of its own.
@@ -86,32 +86,32 @@ func (s *Store) UnsentTriggers(ctx context.Context) (names []string, err error) 
 	for i, state := range liveStates {
 		looks[i] = `SELECT trigger_name FROM messages WHERE ` + stateCondition(state) + ` AND event_id <> 0`
 	}
-	names, err = list(ctx, s, strings.Join(looks, " UNION ")+` ORDER BY 1`, nil, text)
-	return names, wrap(err, "look for triggers of which something waits")
+	names, err = List(ctx, s, strings.Join(looks, " UNION ")+` ORDER BY 1`, nil, Text)
+	return names, Wrap(err, "look for triggers of which something waits")
 }
 
 // WaitingOf counts what waits of a trigger.
 func (s *Store) WaitingOf(ctx context.Context, trigger string) (n int64, err error) {
-	err = s.rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`, []any{trigger},
-		func(r *row) error { n = r.int(); return nil })
-	return n, wrap(err, "count what waits of trigger %q", trigger)
+	err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`, []any{trigger},
+		func(r *Row) error { n = r.Int(); return nil })
+	return n, Wrap(err, "count what waits of trigger %q", trigger)
 }
 
 // Config is a config that was used, as it was printed; ErrNotFound where none of that version is kept.
 func (s *Store) Config(ctx context.Context, version string) (text string, err error) {
 	err = messaging.ErrNotFound
-	read := s.rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *row) error { text, err = r.text(), nil; return r.err })
+	read := s.Rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *Row) error { text, err = r.Text(), nil; return r.Err })
 	if read != nil {
 		err = read
 	}
-	return text, wrap(err, "config %s", version)
+	return text, Wrap(err, "config %s", version)
 }
 
 // Configs calls each with the configs that were ever used, the newest first, until it says that
 // it has enough.
 func (s *Store) Configs(ctx context.Context, each func(version, text string) (enough bool)) error {
-	err := s.rows(ctx, `SELECT version, text FROM configs ORDER BY at DESC`, nil, func(r *row) error {
-		if each(r.text(), r.text()) {
+	err := s.Rows(ctx, `SELECT version, text FROM configs ORDER BY at DESC`, nil, func(r *Row) error {
+		if each(r.Text(), r.Text()) {
 			return errEnough
 		}
 		return nil

@@ -50,7 +50,7 @@ func WriteRestoredNote(dsn string, n RestoredNote) error {
 	if err == nil {
 		err = disk.WriteFile(noteFile(Path(dsn)), text)
 	}
-	return wrap(err, "note where the data came from")
+	return Wrap(err, "note where the data came from")
 }
 
 func readRestoredNote(path string) (n RestoredNote, found bool, err error) {
@@ -61,7 +61,7 @@ func readRestoredNote(path string) (n RestoredNote, found bool, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &n)
 	}
-	return n, err == nil, wrap(err, "where the data came from")
+	return n, err == nil, Wrap(err, "where the data came from")
 }
 
 // copied says in words why the data at path is a copy of what it was; "" where it is not. at is when the copy was made, where
@@ -75,11 +75,11 @@ func (s *Store) copied(ctx context.Context, path string) (how string, at time.Ti
 		return "it was restored from " + filepath.Base(note.From), note.At, nil
 	}
 	token, before, rows := int64(0), int64(0), int64(0)
-	err = s.rows(ctx, `SELECT coalesce(max(CASE WHEN name = ?1 THEN value END), 0), coalesce(max(CASE WHEN name = ?2 THEN value END), 0),
+	err = s.Rows(ctx, `SELECT coalesce(max(CASE WHEN name = ?1 THEN value END), 0), coalesce(max(CASE WHEN name = ?2 THEN value END), 0),
 		(SELECT count(*) FROM (SELECT 1 FROM events UNION ALL SELECT 1 FROM runs LIMIT 1) AS any_row) FROM counters`,
-		[]any{countToken, countBefore}, func(r *row) error {
-			token, before, rows = r.int(), r.int(), r.int()
-			return r.err
+		[]any{countToken, countBefore}, func(r *Row) error {
+			token, before, rows = r.Int(), r.Int(), r.Int()
+			return r.Err
 		})
 	if err != nil {
 		return "", at, err
@@ -130,7 +130,7 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.attempt, part}
 		}
 		known := 0
-		err = s.rows(ctx, query, args, func(r *row) error { known = int(r.int()); return r.err })
+		err = s.Rows(ctx, query, args, func(r *Row) error { known = int(r.Int()); return r.Err })
 		later = known < one.attempt
 	}
 	return later, err
@@ -161,7 +161,7 @@ func writeInstance(path string, token int64) error {
 // between. So data that has no token yet has a file with token 0 first.
 func (s *Store) sign(ctx context.Context, path string) error {
 	old := int64(0)
-	err := s.rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{countToken}, func(r *row) error { old = r.int(); return r.err })
+	err := s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{countToken}, func(r *Row) error { old = r.Int(); return r.Err })
 	if err == nil && old == 0 {
 		err = writeInstance(path, 0)
 	}
@@ -175,17 +175,17 @@ func (s *Store) sign(ctx context.Context, path string) error {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	token := int64(binary.BigEndian.Uint64(random[:])>>1 | 1)
-	err = s.writer.runBatch([]*waiting{{run: func(t *tx) error {
-		err := t.put(setCountSQL, countBefore, max(before, 0))
+	err = s.writer.runBatch([]*waiting{{run: func(t *Tx) error {
+		err := t.Put(SetCountSQL, countBefore, max(before, 0))
 		if err == nil {
-			err = t.put(setCountSQL, countToken, token)
+			err = t.Put(SetCountSQL, countToken, token)
 		}
 		return err
 	}}})
 	if err == nil {
 		err = writeInstance(path, token)
 	}
-	return wrap(err, "note which data this is")
+	return Wrap(err, "note which data this is")
 }
 
 // markFile stands beside data that is being restored, and is not whole.
@@ -201,13 +201,13 @@ func (e *CutOffError) Error() string {
 
 // MarkRestore keeps every start from the data until UnmarkRestore.
 func MarkRestore(dsn, from string) error {
-	return wrap(disk.WriteFile(markFile(Path(dsn)), []byte(from)), "mark the restoration")
+	return Wrap(disk.WriteFile(markFile(Path(dsn)), []byte(from)), "mark the restoration")
 }
 
 // UnmarkRestore says that the data is whole again.
 func UnmarkRestore(dsn string) error {
 	path := markFile(Path(dsn))
-	return wrap(errors.Join(os.Remove(path), disk.SyncFolder(filepath.Dir(path))), "end the restoration")
+	return Wrap(errors.Join(os.Remove(path), disk.SyncFolder(filepath.Dir(path))), "end the restoration")
 }
 
 // RestoreCutOff is a *CutOffError where a restoration of the data was cut off.

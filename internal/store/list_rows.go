@@ -19,7 +19,7 @@ import (
 // PerRows is how many rows of a list share a commit.
 const PerRows = 512
 
-var addRowSQL = statementOf(`INSERT INTO list_rows (run_id, number, line, file, phone, given, cells, reason, wait_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)`)
+var addRowSQL = SQL(`INSERT INTO list_rows (run_id, number, line, file, phone, given, cells, reason, wait_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)`)
 
 // AddRows stores rows of a run that is being built, while it is owner's: ErrMoved otherwise.
 func (s *Store) AddRows(ctx context.Context, owner string, run messaging.RunID, rows []messaging.ListRow) error {
@@ -31,23 +31,23 @@ func (s *Store) AddRows(ctx context.Context, owner string, run messaging.RunID, 
 		}
 		cells[i] = text
 	}
-	err := s.write(ctx, laneRows, func(t *tx) error {
+	err := s.Write(ctx, laneRows, func(t *Tx) error {
 		r, err := t.run(run)
 		if err != nil {
 			return err
 		}
 		if r.State != messaging.RunBuilding || r.Owner != owner {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
 		for i := range rows {
 			one := &rows[i]
-			if err := t.put(addRowSQL, int64(run), one.Number, one.Row, one.File, string(one.Phone), one.Given, cells[i], one.Reason); err != nil {
+			if err := t.Put(addRowSQL, int64(run), one.Number, one.Row, one.File, string(one.Phone), one.Given, cells[i], one.Reason); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return wrap(err, "store rows of run %d", run)
+	return Wrap(err, "store rows of run %d", run)
 }
 
 // encodeCells is a JSON list, "" for none.
@@ -59,7 +59,7 @@ func encodeCells(cells []string) (string, error) {
 	return string(text), err
 }
 
-var dropRowsSQL = statementOf(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number > ?2 ORDER BY number DESC LIMIT 512)`)
+var dropRowsSQL = SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number > ?2 ORDER BY number DESC LIMIT 512)`)
 
 // DropRows removes the rows of a run that was not built to its end, unless it is another's by now. excluded says that those go,
 // too, which were excluded: else they stay, for whoever mends the list.
@@ -69,43 +69,43 @@ func (s *Store) DropRows(ctx context.Context, owner string, run messaging.RunID,
 		above = -1 << 62
 	}
 	for n := int64(1); n > 0; {
-		err := s.write(ctx, laneRows, func(t *tx) error {
+		err := s.Write(ctx, laneRows, func(t *Tx) error {
 			n = 0
 			r, err := t.run(run)
 			if err != nil {
 				return err
 			}
 			parts := false
-			err = t.query(partSQL, func(*row) error { parts = true; return nil }, int64(run), int64(1))
+			err = t.Query(partSQL, func(*Row) error { parts = true; return nil }, int64(run), int64(1))
 			if err != nil || parts || r.Owner != "" && r.Owner != owner {
 				return err
 			}
-			n, err = t.exec(dropRowsSQL, int64(run), above)
+			n, err = t.Exec(dropRowsSQL, int64(run), above)
 			return err
 		})
 		if err != nil {
-			return wrap(err, "remove rows of run %d", run)
+			return Wrap(err, "remove rows of run %d", run)
 		}
 	}
 	return nil
 }
 
-var noteRowSQL = statementOf(`UPDATE list_rows SET reason = ?3, wait_until = ?4 WHERE run_id = ?1 AND number = ?2`)
+var noteRowSQL = SQL(`UPDATE list_rows SET reason = ?3, wait_until = ?4 WHERE run_id = ?1 AND number = ?2`)
 
 // NoteRows notes why rows of a list do not go, or until when they wait. What goes in a file all the same says so by its part.
 func (s *Store) NoteRows(ctx context.Context, list messaging.RunID, notes []messaging.RowNote) error {
 	for some := range slices.Chunk(notes, PerRows) {
-		err := s.write(ctx, laneRows, func(t *tx) error {
+		err := s.Write(ctx, laneRows, func(t *Tx) error {
 			for i := range some {
 				n := &some[i]
-				if err := t.put(noteRowSQL, int64(list), n.Number, n.Reason, micro(n.Until)); err != nil {
+				if err := t.Put(noteRowSQL, int64(list), n.Number, n.Reason, Micro(n.Until)); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		if err != nil {
-			return wrap(err, "note rows of run %d", list)
+			return Wrap(err, "note rows of run %d", list)
 		}
 	}
 	return nil
@@ -113,17 +113,17 @@ func (s *Store) NoteRows(ctx context.Context, list messaging.RunID, notes []mess
 
 const listColumns = `run_id, number, line, file, phone, given, cells, reason, wait_until`
 
-func scanListRow(r *row) (v messaging.ListRow, err error) {
-	v = messaging.ListRow{Run: messaging.RunID(r.int()), Number: r.int()}
-	v.Row, v.File, v.Phone, v.Given = r.int(), r.text(), r.phone(), r.text()
-	cells := r.text()
-	v.Reason, v.WaitUntil = r.text(), r.time()
-	if r.err == nil && cells != "" {
+func scanListRow(r *Row) (v messaging.ListRow, err error) {
+	v = messaging.ListRow{Run: messaging.RunID(r.Int()), Number: r.Int()}
+	v.Row, v.File, v.Phone, v.Given = r.Int(), r.Text(), r.Phone(), r.Text()
+	cells := r.Text()
+	v.Reason, v.WaitUntil = r.Text(), r.Time()
+	if r.Err == nil && cells != "" {
 		if err := json.Unmarshal([]byte(cells), &v.Cells); err != nil {
 			return v, fmt.Errorf("row %d of run %d: %w", v.Number, v.Run, err)
 		}
 	}
-	return v, r.err
+	return v, r.Err
 }
 
 // ListRows calls each for the rows of a list in these ranges, in their order. It holds no more than some hundreds of them at a time,
@@ -135,10 +135,10 @@ func (s *Store) ListRows(ctx context.Context, of messaging.RunID, in messaging.R
 		for ; n < len(in) && in[n].First-first < PerRows; n++ {
 			last = min(in[n].Last, first+PerRows-1)
 		}
-		rows, err := list(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number <= ?3 ORDER BY number`,
+		rows, err := List(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number <= ?3 ORDER BY number`,
 			[]any{int64(of), first, last}, scanListRow)
 		if err != nil {
-			return wrap(err, "rows of run %d", of)
+			return Wrap(err, "rows of run %d", of)
 		}
 		for i := range rows {
 			if in.Has(rows[i].Number) {
@@ -155,10 +155,10 @@ func (s *Store) ListRows(ctx context.Context, of messaging.RunID, in messaging.R
 // ExcludedRows calls each for the rows that a run excluded when it read its list, in the order in which it met them.
 func (s *Store) ExcludedRows(ctx context.Context, run messaging.RunID, each func(*messaging.ListRow) error) error {
 	for before := int64(0); ; {
-		rows, err := list(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3`,
+		rows, err := List(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3`,
 			[]any{int64(run), before, int64(PerRows)}, scanListRow)
 		if err != nil || len(rows) == 0 {
-			return wrap(err, "rows that run %d excluded", run)
+			return Wrap(err, "rows that run %d excluded", run)
 		}
 		for i := range rows {
 			if err := each(&rows[i]); err != nil {
@@ -172,10 +172,10 @@ func (s *Store) ExcludedRows(ctx context.Context, run messaging.RunID, each func
 // LeftOutRows calls each for the rows of a list that do not go, for a reason that was found when their turn came.
 func (s *Store) LeftOutRows(ctx context.Context, run messaging.RunID, each func(*messaging.ListRow) error) error {
 	for after := int64(0); ; {
-		rows, err := list(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number > ?2 AND reason <> '' ORDER BY number LIMIT ?3`,
+		rows, err := List(ctx, s, `SELECT `+listColumns+` FROM list_rows WHERE run_id = ?1 AND number > ?2 AND reason <> '' ORDER BY number LIMIT ?3`,
 			[]any{int64(run), after, int64(PerRows)}, scanListRow)
 		if err != nil || len(rows) == 0 {
-			return wrap(err, "rows that run %d left out", run)
+			return Wrap(err, "rows that run %d left out", run)
 		}
 		for i := range rows {
 			if err := each(&rows[i]); err != nil {
@@ -214,25 +214,25 @@ func (s *Store) ListRowsOf(ctx context.Context, phone messaging.Phone, text stri
 		query, arg = rowsByGiven, text
 	}
 	type place struct {
-		list   messaging.RunID
-		number int64
+		List   messaging.RunID
+		Number int64
 	}
 	args := []any{arg, int64(limit)}
-	rows, err := list(ctx, s, query, args, scanListRow)
+	rows, err := List(ctx, s, query, args, scanListRow)
 	newest, runs := map[place]messaging.Part{}, map[messaging.RunID]messaging.Run{}
 	for i := range rows {
 		runs[rows[i].Run] = messaging.Run{}
 	}
 	if err == nil {
-		err = s.rows(ctx, partsWith(query), args, func(r *row) error {
-			at := place{messaging.RunID(r.int()), r.int()}
+		err = s.Rows(ctx, partsWith(query), args, func(r *Row) error {
+			at := place{messaging.RunID(r.Int()), r.Int()}
 			p, err := scanPart(r)
 			newest[at], runs[p.RunID] = p, messaging.Run{}
 			return err
 		})
 	}
 	if err == nil {
-		err = s.rows(ctx, `SELECT `+runColumns+` FROM runs WHERE id IN `+in(slices.Collect(maps.Keys(runs))), nil, func(r *row) error {
+		err = s.Rows(ctx, `SELECT `+runColumns+` FROM runs WHERE id IN `+In(slices.Collect(maps.Keys(runs))), nil, func(r *Row) error {
 			one, err := scanRun(r)
 			runs[one.ID] = one
 			return err
@@ -244,7 +244,7 @@ func (s *Store) ListRowsOf(ctx context.Context, phone messaging.Phone, text stri
 			out = append(out, one)
 		}
 	}
-	return out, wrap(err, "rows of lists")
+	return out, Wrap(err, "rows of lists")
 }
 
 // NewestWith is the newest of the parts that has a row; nil for none.
@@ -259,11 +259,11 @@ func NewestWith(parts []messaging.Part, number int64) *messaging.Part {
 
 // RowPlace is where a row of a list stands in its source; zero where that is not known any more.
 func (s *Store) RowPlace(ctx context.Context, run messaging.RunID, number int64) (at messaging.Position, err error) {
-	err = s.rows(ctx, rowPlace, []any{int64(run), number}, func(r *row) error {
-		at = messaging.Position{Row: r.int(), File: r.text()}
-		return r.err
+	err = s.Rows(ctx, rowPlace, []any{int64(run), number}, func(r *Row) error {
+		at = messaging.Position{Row: r.Int(), File: r.Text()}
+		return r.Err
 	})
-	return at, wrap(err, "row %d of run %d", number, run)
+	return at, Wrap(err, "row %d of run %d", number, run)
 }
 
 // FilesTo are the files with these phones that left since then, or may have.
@@ -272,16 +272,16 @@ func (s *Store) FilesTo(ctx context.Context, phones []messaging.Phone, since tim
 		if err != nil {
 			break
 		}
-		in, args := listOf(some)
-		args = append(args, micro(since))
-		err = s.rows(ctx, `SELECT DISTINCT l.phone, p.run_id, r.job, r.category, p.claimed_at FROM list_rows l
+		in, args := ListOf(some)
+		args = append(args, Micro(since))
+		err = s.Rows(ctx, `SELECT DISTINCT l.phone, p.run_id, r.job, r.category, p.claimed_at FROM list_rows l
 			JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+hasRow("l.number")+`
-			WHERE l.phone <> '' AND l.number > 0 AND l.phone IN (`+in+`) AND p.claimed_at > 0 AND p.claimed_at >= ?`+strconv.Itoa(len(args))+` AND `+mayHaveArrived, args, func(r *row) error {
-			out = append(out, messaging.Contacted{Phone: r.phone(), Run: messaging.RunID(r.int()), Trigger: r.text(), Category: messaging.Category(r.text()), At: r.time()})
-			return r.err
+			WHERE l.phone <> '' AND l.number > 0 AND l.phone IN (`+in+`) AND p.claimed_at > 0 AND p.claimed_at >= ?`+strconv.Itoa(len(args))+` AND `+mayHaveArrived, args, func(r *Row) error {
+			out = append(out, messaging.Contacted{Phone: r.Phone(), Run: messaging.RunID(r.Int()), Trigger: r.Text(), Category: messaging.Category(r.Text()), At: r.Time()})
+			return r.Err
 		})
 	}
-	return out, wrap(err, "files to phones")
+	return out, Wrap(err, "files to phones")
 }
 
 // hasRow is the condition on the rows x of a part p that it has the row of its list with that number. Ranges of a part do not meet, so one is asked.
@@ -293,16 +293,16 @@ func hasRow(number string) string {
 // mayHaveArrived is the condition on a part p that those on it got its file, or may have.
 const mayHaveArrived = `(p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`
 
-var pastPartsSQL = statementOf(`SELECT DISTINCT p.run_id, p.number, p.claimed_at, r.category, r.job FROM list_rows l
+var pastPartsSQL = SQL(`SELECT DISTINCT p.run_id, p.number, p.claimed_at, r.category, r.job FROM list_rows l
 		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON ` + hasRow("l.number") + `
 		WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + mayHaveArrived)
 
 // pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been: once for a file, however
 // often the phone stands on it.
-func (t *tx) pastParts(phone messaging.Phone, since int64, each func(messaging.PastSend)) error {
-	return t.query(pastPartsSQL, func(r *row) error {
-		_, _ = r.int(), r.int()
-		each(messaging.PastSend{At: r.time(), Category: messaging.Category(r.text()), Trigger: r.text()})
-		return r.err
+func (t *Tx) pastParts(phone messaging.Phone, since int64, each func(messaging.PastSend)) error {
+	return t.Query(pastPartsSQL, func(r *Row) error {
+		_, _ = r.Int(), r.Int()
+		each(messaging.PastSend{At: r.Time(), Category: messaging.Category(r.Text()), Trigger: r.Text()})
+		return r.Err
 	}, string(phone), max(since, 1))
 }

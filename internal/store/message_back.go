@@ -29,7 +29,7 @@ type requeue struct {
 // meanwhile is what a message becomes instead of waiting for what happened since it waited last:
 // cancelled when an event called it off, dropped when its contact is blocked. Both ways back ask it:
 // putBack, and a successor's (mayGoAgain).
-func (t *tx) meanwhile(d *messaging.Message) (state messaging.State, why string, err error) {
+func (t *Tx) meanwhile(d *messaging.Message) (state messaging.State, why string, err error) {
 	var f messaging.DueFacts
 	if f.CalledOff, err = t.calledOff(d.ID); err == nil {
 		var reason string
@@ -38,7 +38,7 @@ func (t *tx) meanwhile(d *messaging.Message) (state messaging.State, why string,
 			f.Blocked = messaging.BlockedWords(reason)
 		}
 	}
-	switch v := duerules.MayGo(nil, &messaging.Message{Category: d.Category}, &f, moment(t.at)); { // its time it is asked when it is due again
+	switch v := duerules.MayGo(nil, &messaging.Message{Category: d.Category}, &f, Moment(t.At)); { // its time it is asked when it is due again
 	case v.Rule == messaging.RuleCancelled:
 		return messaging.StateCancelled, v.Reason, err
 	case v.Action == messaging.DropSend:
@@ -49,7 +49,7 @@ func (t *tx) meanwhile(d *messaging.Message) (state messaging.State, why string,
 
 // Nobody comes back to wait but by this. A message that a rule put off may be put off for its life in all, counted from when it first
 // fell due. Its life is what lies between due_at and expires_at; a retry moves the one alone, and would shorten it.
-var putBackSQL = statementOf(`UPDATE messages SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
+var putBackSQL = SQL(`UPDATE messages SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
 			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END,
 			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END, tries = tries + ?11
 		WHERE id = ?1 AND state{{checked}} = ?8 AND attempt = ?9`)
@@ -57,7 +57,7 @@ var putBackSQL = statementOf(`UPDATE messages SET state = ?2, reason = ?3, due_a
 // putBack makes a message wait again and says what it is from then on: waiting; cancelled when an
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
-func (t *tx) putBack(d *messaging.Message, c requeue) (messaging.State, error) {
+func (t *Tx) putBack(d *messaging.Message, c requeue) (messaging.State, error) {
 	reason := c.reason
 	state, why, err := t.meanwhile(d)
 	if err != nil {
@@ -78,9 +78,9 @@ func (t *tx) putBack(d *messaging.Message, c requeue) (messaging.State, error) {
 		}
 	}
 	if state != messaging.StateWaiting {
-		c.due, c.expires = micro(d.DueAt), micro(d.ExpiresAt)
+		c.due, c.expires = Micro(d.DueAt), Micro(d.ExpiresAt)
 	}
-	n, err := t.exec(putBackSQL, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), flag(c.anew), flag(c.called || c.doubtful))
+	n, err := t.Exec(putBackSQL, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), Flag(c.anew), Flag(c.called || c.doubtful))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("message %d: %w", d.ID, messaging.ErrClaimLost)
 	}
@@ -94,19 +94,19 @@ func (t *tx) putBack(d *messaging.Message, c requeue) (messaging.State, error) {
 }
 
 // The first event that calls it off is the one that is told.
-var callOffSQL = statementOf(`UPDATE messages SET called_off = ?2 WHERE id = ?1 AND called_off = ''`)
+var callOffSQL = SQL(`UPDATE messages SET called_off = ?2 WHERE id = ?1 AND called_off = ''`)
 
 // callOff notes that a cancelling event means a message that does not wait at present.
-func (t *tx) callOff(id messaging.MessageID, reason string) error {
+func (t *Tx) callOff(id messaging.MessageID, reason string) error {
 	t.off = append(t.off, calledOff{id, reason})
-	return t.put(callOffSQL, int64(id), reason)
+	return t.Put(callOffSQL, int64(id), reason)
 }
 
-var calledOffSQL = statementOf(`SELECT called_off FROM messages WHERE id = ?1`)
+var calledOffSQL = SQL(`SELECT called_off FROM messages WHERE id = ?1`)
 
 // calledOff says which event called a message off, "" for none.
-func (t *tx) calledOff(id messaging.MessageID) (why string, err error) {
-	err = t.query(calledOffSQL, func(r *row) error { why = r.text(); return nil }, int64(id))
+func (t *Tx) calledOff(id messaging.MessageID) (why string, err error) {
+	err = t.Query(calledOffSQL, func(r *Row) error { why = r.Text(); return nil }, int64(id))
 	return why, err
 }
 

@@ -30,42 +30,42 @@ func (s *Store) TallyByReason(ctx context.Context, f MessageFilter) ([]Tally, er
 func (s *Store) tally(ctx context.Context, f MessageFilter, by string) (out []Tally, err error) {
 	q, err := s.where(ctx, f)
 	if err == nil {
-		out, err = list(ctx, s, q.sql(by+", count(*)", "messages", "", 0)+" GROUP BY 1 ORDER BY 2 DESC, 1", q.args,
-			func(r *row) (Tally, error) { return Tally{r.text(), r.int()}, nil })
+		out, err = List(ctx, s, q.SQL(by+", count(*)", "messages", "", 0)+" GROUP BY 1 ORDER BY 2 DESC, 1", q.Args,
+			func(r *Row) (Tally, error) { return Tally{r.Text(), r.Int()}, nil })
 	}
-	return out, wrap(err, "count messages")
+	return out, Wrap(err, "count messages")
 }
 
 // CancelAll ends what waits and matches, by a person's order, and says how many there were.
 func (s *Store) CancelAll(ctx context.Context, f MessageFilter, reason string) (int64, error) {
 	f.State = messaging.StateWaiting
-	n, err := s.changeAll(ctx, f, func(t *tx, d *messaging.Message) (bool, error) { return true, t.cancelOne(d, reason) })
-	return n, wrap(err, "cancel messages")
+	n, err := s.changeAll(ctx, f, func(t *Tx, d *messaging.Message) (bool, error) { return true, t.cancelOne(d, reason) })
+	return n, Wrap(err, "cancel messages")
 }
 
 // changeAll carries out a person's order about every message that matches and is still in the
 // state that the order needs when its turn comes, and says how many do reports. What was changed
 // before an error stays changed: doing it again does no harm.
-func (s *Store) changeAll(ctx context.Context, f MessageFilter, do func(*tx, *messaging.Message) (bool, error)) (n int64, err error) {
+func (s *Store) changeAll(ctx context.Context, f MessageFilter, do func(*Tx, *messaging.Message) (bool, error)) (n int64, err error) {
 	q, err := s.where(ctx, f)
 	if err != nil {
 		return 0, err
 	}
 	var after int64
 	for {
-		page := select_{where: q.where, args: q.args}
-		page.and("id > ?", after)
-		ids, err := list(ctx, s, page.sql("id", "messages", "id", perBulk), page.args, number[int64])
+		page := Select{where: q.where, Args: q.Args}
+		page.And("id > ?", after)
+		ids, err := List(ctx, s, page.SQL("id", "messages", "id", perBulk), page.Args, Number[int64])
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
 		after = ids[len(ids)-1]
 		var changed int64
-		err = s.write(ctx, laneWork, func(t *tx) error {
+		err = s.Write(ctx, LaneWork, func(t *Tx) error {
 			changed = 0 // a batch that is undone runs again
 			for _, id := range ids {
 				var d messaging.Message
-				err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, id)
+				err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, id)
 				if err == nil && d.ID != 0 && (f.State == "" || d.State == f.State) {
 					var done bool
 					if done, err = do(t, &d); done {

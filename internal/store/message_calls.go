@@ -227,16 +227,16 @@ func bootID() string {
 // callsLeft is what a dead owner's file says, held against the ledger: a slot that tells of a later
 // attempt than the ledger knows was written after it, so the ledger is an older copy, and nothing
 // that the file does not tell of can be said not to have left.
-func (t *tx) callsLeft(owner string) (all map[begun]bool, known bool, err error) {
+func (t *Tx) callsLeft(owner string) (all map[begun]bool, known bool, err error) {
 	if all, known = t.calls.left(owner); !known {
 		return nil, false, nil
 	}
 	for one := range all {
 		var attempt int
-		err := t.query(messageSQL, func(r *row) error {
-			d, _ := scanMessage(r)
+		err := t.Query(MessageSQL, func(r *Row) error {
+			d, _ := ScanMessage(r)
 			attempt = d.Attempt
-			return r.err
+			return r.Err
 		}, int64(one.id))
 		if err != nil {
 			return nil, false, err

@@ -27,7 +27,7 @@ func (s *Store) Claim(ctx context.Context, q messaging.ClaimRequest) ([]messagin
 		return nil, nil
 	}
 	var got []claimed
-	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
 		got = got[:0]
 		for i, n := range []int{q.Authentication, q.Utility, q.Marketing} {
@@ -51,7 +51,7 @@ func (s *Store) ClaimProbe(ctx context.Context, p messaging.ProbeRequest) ([]mes
 		return nil, errors.New("claim a probe: needs an owner and a lease")
 	}
 	var got []claimed
-	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
 		got = got[:0]
 		for _, other := range othersThan(&p) {
@@ -134,21 +134,21 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]messaging.Messag
 
 var (
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	dueSQL = statementOf(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+	dueSQL = SQL(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
-	dueProbeSQL = statementOf(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+	dueProbeSQL = SQL(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
 			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
 		ORDER BY due_at, id LIMIT 1 {{skip locked}}`)
-	claimSQL = statementOf(`UPDATE messages SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
-		WHERE id IN (` + marks(4) + `)`)
+	claimSQL = SQL(`UPDATE messages SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
+		WHERE id IN (` + Placeholders(4) + `)`)
 )
 
 // claim appends up to n claimed messages of one lane to got; for a probe of those that other means.
-func (t *tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
-	now, leaseEnds := micro(q.Now), micro(q.Now.Add(q.Lease))
+func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
+	now, leaseEnds := Micro(q.Now), Micro(q.Now.Add(q.Lease))
 	var open map[string]int64 // requests to forget; only marketing is asked about
 	if lane == messaging.Marketing {
 		var err error
@@ -159,21 +159,21 @@ func (t *tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 	passed := 0
 	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
 		ask, from := want-len(got), len(got)
-		each := func(r *row) error {
-			d, send := scanMessage(r)
-			one := claimed{Message: d, send: send, facts: messaging.DueFacts{FirstDue: r.time()}}
-			if block, blocked := strings.CutPrefix(r.text(), "="); blocked {
+		each := func(r *Row) error {
+			d, send := ScanMessage(r)
+			one := claimed{Message: d, send: send, facts: messaging.DueFacts{FirstDue: r.Time()}}
+			if block, blocked := strings.CutPrefix(r.Text(), "="); blocked {
 				one.facts.Blocked = messaging.BlockedWords(block)
 			}
 			got = append(got, one)
-			return r.err
+			return r.Err
 		}
 		var err error
 		if other != nil {
 			m := other.marks
-			err = t.query(dueProbeSQL, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], flag(other.fresh))
+			err = t.Query(dueProbeSQL, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], Flag(other.fresh))
 		} else {
-			err = t.query(dueSQL, each, string(lane), now, int64(ask), t.peers.lowWater().from(q.Account, lane.Lane(), now), q.Account)
+			err = t.Query(dueSQL, each, string(lane), now, int64(ask), t.peers.lowWater().from(q.Account, lane.Lane(), now), q.Account)
 		}
 		if err != nil {
 			return nil, err
@@ -192,7 +192,7 @@ func (t *tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 		var passes []pass
 		for i := range found {
 			d := &found[i]
-			if d.facts.Forgetting, err = t.redacting(open, d.Phone, keyHash); err != nil {
+			if d.facts.Forgetting, err = t.redacting(open, d.Phone, KeyHash); err != nil {
 				return nil, err
 			}
 			v, err := rules.mayGo(t, d, got[from:])
@@ -205,7 +205,7 @@ func (t *tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 			}
 			d.State, d.Reason, d.Owner = messaging.StateSending, "", q.Owner
 			d.Attempt++
-			d.LeaseEnds, d.UpdatedAt = moment(leaseEnds), moment(now)
+			d.LeaseEnds, d.UpdatedAt = Moment(leaseEnds), Moment(now)
 			t.messageClaimed()
 			t.claimed = append(t.claimed, int64(d.ID))
 			got = append(got, *d)
@@ -214,7 +214,7 @@ func (t *tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 		if err := rules.passAll(t, passes); err != nil {
 			return nil, err
 		}
-		if err := t.execAll(claimSQL, t.claimed, q.Owner, leaseEnds, now); err != nil {
+		if err := t.ExecAll(claimSQL, t.claimed, q.Owner, leaseEnds, now); err != nil {
 			return nil, err
 		}
 		if !more {
@@ -231,7 +231,7 @@ type pass struct {
 }
 
 // passAll does what happens to rows that are not sent. What rules said to them before is read for all at once.
-func (a *atDue) passAll(t *tx, passes []pass) error {
+func (a *atDue) passAll(t *Tx, passes []pass) error {
 	if len(passes) == 0 {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (a *atDue) passAll(t *tx, passes []pass) error {
 		t.foreseen.verdicts[int64(passes[i].ID)] = newestVerdict{}
 	}
 	defer t.foreseen.clear()
-	err := askAll(t, verdictSQL, t.foreseen.verdicts, func(id int64, r *row) { t.foreseen.verdicts[id] = scanNewestVerdict(r) })
+	err := askAll(t, verdictSQL, t.foreseen.verdicts, func(id int64, r *Row) { t.foreseen.verdicts[id] = scanNewestVerdict(r) })
 	for i := range passes {
 		if err == nil {
 			err = a.pass(t, &passes[i])
@@ -249,13 +249,13 @@ func (a *atDue) passAll(t *tx, passes []pass) error {
 	return err
 }
 
-var dropSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var dropSQL = SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-func (t *tx) drop(d *claimed, reason string, now time.Time) error {
+func (t *Tx) drop(d *claimed, reason string, now time.Time) error {
 	p := partyOfMessage(&d.Message)
 	t.messageState(d.ID, &p, messaging.StateDropped, reason, "")
-	return t.put(dropSQL, int64(d.ID), reason, micro(now))
+	return t.Put(dropSQL, int64(d.ID), reason, Micro(now))
 }
 
 var nextDue = `SELECT due_at FROM messages WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`
@@ -274,7 +274,7 @@ func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) 
 			at, ok = due, true
 		}
 	}
-	return at, ok, wrap(err, "next due")
+	return at, ok, Wrap(err, "next due")
 }
 
 // nextDue is NextDue of lanes of one account.
@@ -282,9 +282,9 @@ func (s *Store) nextDue(ctx context.Context, account string, lanes ...messaging.
 	for _, lane := range lanes {
 		var from int64 // a store that only reads walks
 		if s.writer != nil {
-			from = s.writer.peers.lowWater().from(account, lane.Lane(), micro(s.writer.now()))
+			from = s.writer.peers.lowWater().from(account, lane.Lane(), Micro(s.writer.now()))
 		}
-		due, found, err := s.earliest(ctx, nextDue, string(lane), from, account)
+		due, found, err := s.Earliest(ctx, nextDue, string(lane), from, account)
 		if err != nil {
 			return time.Time{}, false, fmt.Errorf("next due: %w", err)
 		}

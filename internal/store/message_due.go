@@ -51,7 +51,7 @@ func (s *Store) dueRules(now time.Time) atDue {
 
 // prepare makes ready what is asked about the rows of a round of a claim: who was forgotten, and the facts that the
 // rules need, one row's beside the other's. It leaves out those whose contacts another transaction has in hand.
-func (a *atDue) prepare(t *tx, found []claimed) ([]claimed, error) {
+func (a *atDue) prepare(t *Tx, found []claimed) ([]claimed, error) {
 	busy, err := a.lock(t, found)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (a *atDue) prepare(t *tx, found []claimed) ([]claimed, error) {
 	if len(busy) > 0 {
 		found = slices.DeleteFunc(found, func(d claimed) bool { return busy[d.Phone] })
 	}
-	if a.rules == nil && !t.marks.any.Load() {
+	if a.rules == nil && !t.Marks.any.Load() {
 		return found, nil
 	}
 	if err := a.readForgotten(t, found); err != nil || a.rules == nil {
@@ -69,29 +69,29 @@ func (a *atDue) prepare(t *tx, found []claimed) ([]claimed, error) {
 }
 
 // readForgotten finds out whom nothing may be sent because he was forgotten.
-func (a *atDue) readForgotten(t *tx, found []claimed) error {
-	if !t.marks.any.Load() {
+func (a *atDue) readForgotten(t *Tx, found []claimed) error {
+	if !t.Marks.any.Load() {
 		return nil
 	}
 	var asked []*claimed
 	var marks [][]any
 	for i := range found {
 		if d := &found[i]; d.Category.Blockable() && d.facts.Blocked == "" && d.Phone != "" {
-			asked, marks = append(asked, d), append(marks, []any{t.marks.of(d.Phone)})
+			asked, marks = append(asked, d), append(marks, []any{t.Marks.of(d.Phone)})
 		}
 	}
-	err := t.queryMany(forgottenSQL, marks, func(i int, r *row) error {
+	err := t.QueryMany(forgottenSQL, marks, func(i int, r *Row) error {
 		at, _, allowed := scanForgotten(r)
 		if at > 0 && !allowed {
 			asked[i].facts.Blocked = messaging.BlockedWords(messaging.ForgottenWords)
 		}
-		return r.err
+		return r.Err
 	})
-	return wrap(err, "who was forgotten")
+	return Wrap(err, "who was forgotten")
 }
 
 // readFacts reads what rules need about rows that may go: consents, and what was sent to their phones.
-func (a *atDue) readFacts(t *tx, found []claimed) error {
+func (a *atDue) readFacts(t *Tx, found []claimed) error {
 	var asked []*claimed
 	var contacts [][]any
 	var phones []*sentTo
@@ -109,19 +109,19 @@ func (a *atDue) readFacts(t *tx, found []claimed) error {
 			phones = append(phones, to)
 		}
 	}
-	err := t.queryMany(consentSQL, contacts, func(i int, r *row) error { asked[i].facts.Consent = messaging.Consent(r.text()); return r.err })
+	err := t.QueryMany(consentSQL, contacts, func(i int, r *Row) error { asked[i].facts.Consent = messaging.Consent(r.Text()); return r.Err })
 	if err == nil {
 		err = t.pastSends(phones)
 	}
-	return wrap(err, "what the rules need")
+	return Wrap(err, "what the rules need")
 }
 
-var triggerNamesSQL = statementOf(`SELECT name FROM trigger_names WHERE name > ''`)
+var triggerNamesSQL = SQL(`SELECT name FROM trigger_names WHERE name > ''`)
 
 // lock keeps other transactions from sending to the phones of a round of a claim, where that matters to a rule. It waits for the few
 // locks that all claims share, and for no phone: it has rows already, and whoever has the phone may need these. Busy are the
 // phones that others have.
-func (a *atDue) lock(t *tx, found []claimed) (busy map[messaging.Phone]bool, err error) {
+func (a *atDue) lock(t *Tx, found []claimed) (busy map[messaging.Phone]bool, err error) {
 	if a.rules == nil {
 		return nil, nil
 	}
@@ -151,7 +151,7 @@ func (a *atDue) lock(t *tx, found []claimed) (busy map[messaging.Phone]bool, err
 				return nil, err
 			}
 		}
-		to, since := a.phones[d.Phone], micro(a.now.Add(-back))
+		to, since := a.phones[d.Phone], Micro(a.now.Add(-back))
 		if to == nil {
 			to = &sentTo{phone: d.Phone, since: since, contact: contactHash(d.Phone, a.hash), hashes: hashesTo(d.Phone, a.triggers, a.hash)}
 			a.phones[d.Phone] = to
@@ -169,7 +169,7 @@ func (a *atDue) lock(t *tx, found []claimed) (busy map[messaging.Phone]bool, err
 	return a.lockPhones(t, phones)
 }
 
-func (a *atDue) lockPhones(t *tx, phones []*sentTo) (busy map[messaging.Phone]bool, err error) {
+func (a *atDue) lockPhones(t *Tx, phones []*sentTo) (busy map[messaging.Phone]bool, err error) {
 	if len(phones) == 0 {
 		return nil, nil
 	}
@@ -193,7 +193,7 @@ func (a *atDue) lockPhones(t *tx, phones []*sentTo) (busy map[messaging.Phone]bo
 
 // mayGo asks whether a row that is due goes, and takes it into account where it does. allowed are the rows before it that go, and that are not
 // stored as that yet. What the rules need is read only where nothing else keeps the row back.
-func (a *atDue) mayGo(t *tx, d *claimed, allowed []claimed) (v messaging.Verdict, err error) {
+func (a *atDue) mayGo(t *Tx, d *claimed, allowed []claimed) (v messaging.Verdict, err error) {
 	if v = duerules.MayGo(nil, &d.Message, &d.facts, a.now); v.Action != messaging.AllowSend || a.rules == nil {
 		return v, nil
 	}
@@ -216,7 +216,7 @@ func (a *atDue) mayGo(t *tx, d *claimed, allowed []claimed) (v messaging.Verdict
 }
 
 // pass puts off or drops a row that does not go. What the config's rules said is kept.
-func (a *atDue) pass(t *tx, p *pass) error {
+func (a *atDue) pass(t *Tx, p *pass) error {
 	v := &p.verdict
 	switch v.Action {
 	case messaging.DeferSend:
@@ -225,7 +225,7 @@ func (a *atDue) pass(t *tx, p *pass) error {
 		v.Until = time.Time{}
 		err := t.drop(&p.claimed, v.Reason, a.now)
 		if err == nil && v.Kept() {
-			err = t.recordVerdict(p.ID, v, micro(a.now))
+			err = t.recordVerdict(p.ID, v, Micro(a.now))
 		}
 		return err
 	}
@@ -234,11 +234,11 @@ func (a *atDue) pass(t *tx, p *pass) error {
 
 // begins is the send of a row that goes now.
 func (a *atDue) begins(d *claimed) messaging.PastSend {
-	return messaging.PastSend{At: moment(micro(a.now)), Category: d.Category, Trigger: d.Trigger}
+	return messaging.PastSend{At: Moment(Micro(a.now)), Category: d.Category, Trigger: d.Trigger}
 }
 
 // facts reads what the rules need to decide about d.
-func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (err error) {
+func (a *atDue) facts(t *Tx, d *claimed, allowed []claimed) (err error) {
 	needs := a.rules.Needs(&d.Message)
 	if needs.Sends > 0 {
 		d.facts.Sends = a.phones[d.Phone].sends
@@ -255,14 +255,14 @@ func (a *atDue) facts(t *tx, d *claimed, allowed []claimed) (err error) {
 // unread marks a window that is locked and not read yet.
 const unread = -1
 
-var triggerWindowSQL = statementOf(`SELECT since, used FROM trigger_windows WHERE trigger_name = ?1`)
+var triggerWindowSQL = SQL(`SELECT since, used FROM trigger_windows WHERE trigger_name = ?1`)
 
 // window is how much of its rate a trigger has used, with what this claim takes.
-func (a *atDue) window(t *tx, trigger string) (messaging.UsedWindow, error) {
+func (a *atDue) window(t *Tx, trigger string) (messaging.UsedWindow, error) {
 	w := a.windows[trigger]
 	if w.Used == unread {
 		w.Used = 0
-		if err := t.query(triggerWindowSQL, func(r *row) error { w.Since, w.Used = r.time(), r.int(); return r.err }, trigger); err != nil {
+		if err := t.Query(triggerWindowSQL, func(r *Row) error { w.Since, w.Used = r.Time(), r.Int(); return r.Err }, trigger); err != nil {
 			return *w, fmt.Errorf("window of the rate of %s: %w", trigger, err)
 		}
 	}
@@ -273,21 +273,21 @@ func (a *atDue) window(t *tx, trigger string) (messaging.UsedWindow, error) {
 // tried again) stays counted until the window ends: so never do more leave than the rate says.
 func (a *atDue) use(trigger string, since time.Time) {
 	w := a.windows[trigger]
-	if since = moment(micro(since)); !w.Since.Equal(since) {
+	if since = Moment(Micro(since)); !w.Since.Equal(since) {
 		w.Since, w.Used = since, 0
 	}
 	w.Used++
 	a.used = append(a.used, trigger)
 }
 
-var setTriggerWindowSQL = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (trigger_name) DO UPDATE SET since = excluded.since, used = excluded.used`)
+var setTriggerWindowSQL = SQL(`INSERT INTO trigger_windows (trigger_name, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (trigger_name) DO UPDATE SET since = excluded.since, used = excluded.used`)
 
 // keepWindows stores what a claim has used of its triggers' rates, in its own commit.
-func (a *atDue) keepWindows(t *tx) error {
+func (a *atDue) keepWindows(t *Tx) error {
 	slices.Sort(a.used)
 	for _, trigger := range slices.Compact(a.used) {
 		w := a.windows[trigger]
-		if err := t.put(setTriggerWindowSQL, trigger, micro(w.Since), w.Used); err != nil {
+		if err := t.Put(setTriggerWindowSQL, trigger, Micro(w.Since), w.Used); err != nil {
 			return fmt.Errorf("window of the rate of %s: %w", trigger, err)
 		}
 	}
@@ -296,8 +296,8 @@ func (a *atDue) keepWindows(t *tx) error {
 
 // account tells how many contacts the account of d reached, and whether that of d is one of them. A claim is of
 // one account.
-func (a *atDue) account(t *tx, d *claimed, back time.Duration, allowed []claimed, f *messaging.DueFacts) (err error) {
-	since := micro(a.now.Add(-back))
+func (a *atDue) account(t *Tx, d *claimed, back time.Duration, allowed []claimed, f *messaging.DueFacts) (err error) {
+	since := Micro(a.now.Add(-back))
 	if a.contacts == nil {
 		if a.contacts, err = t.peers.contacts(t, d.Account, since, a.hash); err != nil {
 			return err
@@ -331,42 +331,42 @@ func (a *atDue) flies(hash int64) {
 const soonest = time.Second
 
 // An owner stays, so that the late answer of an earlier attempt is known.
-var deferSQL = statementOf(`UPDATE messages SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
+var deferSQL = SQL(`UPDATE messages SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
 			first_due_at = CASE WHEN first_due_at = 0 THEN due_at ELSE first_due_at END
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 // deferUntil makes a row that is due wait longer. Its expiry moves along: it says how late a message may be, and
 // what a rule puts off is not late.
-func (t *tx) deferUntil(d *claimed, v *messaging.Verdict, now time.Time) error {
+func (t *Tx) deferUntil(d *claimed, v *messaging.Verdict, now time.Time) error {
 	if least := now.Add(soonest); v.Until.Before(least) {
 		v.Until = least
 	}
-	v.Until = moment(micro(v.Until))
+	v.Until = Moment(Micro(v.Until))
 	expires := d.ExpiresAt
 	if !expires.IsZero() {
 		expires = expires.Add(v.Until.Sub(d.DueAt))
 	}
-	if err := t.put(deferSQL, int64(d.ID), v.Reason, micro(v.Until), micro(expires), micro(now)); err != nil {
+	if err := t.Put(deferSQL, int64(d.ID), v.Reason, Micro(v.Until), Micro(expires), Micro(now)); err != nil {
 		return err
 	}
-	t.leavesDue(d.Account, micro(v.Until))
-	return t.recordVerdict(d.ID, v, micro(now))
+	t.leavesDue(d.Account, Micro(v.Until))
+	return t.recordVerdict(d.ID, v, Micro(now))
 }
 
 // maxVerdicts is how many rows a message gets; what is said beyond that takes the place of the newest.
 const maxVerdicts = 50
 
 // recordVerdict keeps what a rule said, and counts it.
-func (t *tx) recordVerdict(id messaging.MessageID, v *messaging.Verdict, at int64) error {
+func (t *Tx) recordVerdict(id messaging.MessageID, v *messaging.Verdict, at int64) error {
 	t.heldBack(v)
 	return t.keepVerdict(id, v, at)
 }
 
 var (
-	verdictSQL       = statementOf(`SELECT number, rule, action, until_at FROM verdicts WHERE message = ?1 ORDER BY number DESC LIMIT 1`)
-	insertVerdictSQL = statementOf(`INSERT INTO verdicts (message, number, rule, action, reason, until_at, at, last_at, times)
+	verdictSQL       = SQL(`SELECT number, rule, action, until_at FROM verdicts WHERE message = ?1 ORDER BY number DESC LIMIT 1`)
+	insertVerdictSQL = SQL(`INSERT INTO verdicts (message, number, rule, action, reason, until_at, at, last_at, times)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1)`)
-	repeatVerdictSQL = statementOf(`UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
+	repeatVerdictSQL = SQL(`UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
 		WHERE message = ?1 AND number = ?2`)
 )
 
@@ -376,28 +376,28 @@ type newestVerdict struct {
 	messaging.Verdict
 }
 
-func scanNewestVerdict(r *row) (v newestVerdict) {
-	v.number = r.int()
-	v.Rule, v.Action, v.Until = r.text(), messaging.VerdictAction(r.text()), r.time()
+func scanNewestVerdict(r *Row) (v newestVerdict) {
+	v.number = r.Int()
+	v.Rule, v.Action, v.Until = r.Text(), messaging.VerdictAction(r.Text()), r.Time()
 	return v
 }
 
 // keepVerdict keeps what was said to a message, beside its reason, which the next rule overwrites.
-func (t *tx) keepVerdict(id messaging.MessageID, v *messaging.Verdict, at int64) error {
+func (t *Tx) keepVerdict(id messaging.MessageID, v *messaging.Verdict, at int64) error {
 	newest, known := t.foreseen.verdicts[int64(id)]
 	var err error
 	if !known {
-		err = t.query(verdictSQL, func(r *row) error { newest = scanNewestVerdict(r); return r.err }, int64(id))
+		err = t.Query(verdictSQL, func(r *Row) error { newest = scanNewestVerdict(r); return r.Err }, int64(id))
 	}
 	number, same := newest.number, newest.Verdict == messaging.Verdict{Rule: v.Rule, Action: v.Action, Until: v.Until}
 	switch {
 	case err != nil:
 	case same || number == maxVerdicts:
-		err = t.put(repeatVerdictSQL, int64(id), number, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+		err = t.Put(repeatVerdictSQL, int64(id), number, v.Rule, string(v.Action), v.Reason, Micro(v.Until), at)
 	default:
-		err = t.put(insertVerdictSQL, int64(id), number+1, v.Rule, string(v.Action), v.Reason, micro(v.Until), at)
+		err = t.Put(insertVerdictSQL, int64(id), number+1, v.Rule, string(v.Action), v.Reason, Micro(v.Until), at)
 	}
-	return wrap(err, "verdict")
+	return Wrap(err, "verdict")
 }
 
 // maxLookedAt bounds the messages of one phone that are looked at, the newest first. The order of their numbers is
@@ -408,15 +408,15 @@ const maxLookedAt = maxOfPhone
 const pastColumns = `id, claimed_at, category, trigger_name, run_id`
 
 var (
-	pastSendsSQL = statementOf(`SELECT ` + pastColumns + ` FROM messages
-		WHERE id IN (` + marks(3) + `) AND phone = ?1 AND ` + wasSent)
-	pastRowsSQL = statementOf(`SELECT ` + pastColumns + ` FROM messages
+	pastSendsSQL = SQL(`SELECT ` + pastColumns + ` FROM messages
+		WHERE id IN (` + Placeholders(3) + `) AND phone = ?1 AND ` + wasSent)
+	pastRowsSQL = SQL(`SELECT ` + pastColumns + ` FROM messages
 		WHERE id IN (SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 AND part = 0 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
 )
 
 // pastSends reads what was sent to phones since the time of each, is being sent, or may have been sent, the newest first: by events, to
 // which hashes lead, by rows of runs, and by their files.
-func (t *tx) pastSends(phones []*sentTo) error {
+func (t *Tx) pastSends(phones []*sentTo) error {
 	for _, to := range phones {
 		to.sends = nil
 	}
@@ -433,7 +433,7 @@ func (t *tx) pastSends(phones []*sentTo) error {
 }
 
 // pastMessages calls each for the messages among them.
-func (t *tx) pastMessages(phones []*sentTo, each func(to *sentTo, c *messaging.Contacted)) (err error) {
+func (t *Tx) pastMessages(phones []*sentTo, each func(to *sentTo, c *messaging.Contacted)) (err error) {
 	var events, rows [][]any
 	var ofEvents []*sentTo // whose each of events is
 	for _, to := range phones {
@@ -444,28 +444,28 @@ func (t *tx) pastMessages(phones []*sentTo, each func(to *sentTo, c *messaging.C
 			}
 		}
 		ids = ids[max(0, len(ids)-maxLookedAt):]
-		for some := range slices.Chunk(ids, rowsAtOnce) {
-			events, ofEvents = append(events, padded([]any{string(to.phone), to.since}, some)), append(ofEvents, to)
+		for some := range slices.Chunk(ids, RowsAtOnce) {
+			events, ofEvents = append(events, Padded([]any{string(to.phone), to.since}, some)), append(ofEvents, to)
 		}
 		rows = append(rows, []any{string(to.phone), to.since, int64(maxLookedAt)})
 	}
-	tell := func(to *sentTo, r *row) error {
-		c := messaging.Contacted{ID: messaging.MessageID(r.int()), Phone: to.phone, At: r.time(), Category: messaging.Category(r.text()), Trigger: r.text()}
-		c.Run = messaging.RunID(r.int())
+	tell := func(to *sentTo, r *Row) error {
+		c := messaging.Contacted{ID: messaging.MessageID(r.Int()), Phone: to.phone, At: r.Time(), Category: messaging.Category(r.Text()), Trigger: r.Text()}
+		c.Run = messaging.RunID(r.Int())
 		each(to, &c)
-		return r.err
+		return r.Err
 	}
-	err = t.queryMany(pastSendsSQL, events, func(i int, r *row) error { return tell(ofEvents[i], r) })
+	err = t.QueryMany(pastSendsSQL, events, func(i int, r *Row) error { return tell(ofEvents[i], r) })
 	if err == nil {
-		err = t.queryMany(pastRowsSQL, rows, func(i int, r *row) error { return tell(phones[i], r) })
+		err = t.QueryMany(pastRowsSQL, rows, func(i int, r *Row) error { return tell(phones[i], r) })
 	}
 	return err
 }
 
 // triggerNames are the names by which something was queued.
-func (t *tx) triggerNames() (names []string, err error) {
-	err = t.query(triggerNamesSQL, func(r *row) error { names = append(names, r.text()); return nil })
-	return names, wrap(err, "names of triggers")
+func (t *Tx) triggerNames() (names []string, err error) {
+	err = t.Query(triggerNamesSQL, func(r *Row) error { names = append(names, r.Text()); return nil })
+	return names, Wrap(err, "names of triggers")
 }
 
 // hashesTo lead to what triggers queued to a phone.
@@ -476,13 +476,13 @@ func hashesTo(phone messaging.Phone, triggers []string, hash func(...string) int
 	return hashes
 }
 
-var nameTriggerSQL = statementOf(`INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`)
+var nameTriggerSQL = SQL(`INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`)
 
 // nameTrigger notes a name by which something is queued.
-func (t *tx) nameTrigger(name string) error {
-	err := t.put(nameTriggerSQL, name)
+func (t *Tx) nameTrigger(name string) error {
+	err := t.Put(nameTriggerSQL, name)
 	t.triggers[name] = true
-	return wrap(err, "name of a trigger")
+	return Wrap(err, "name of a trigger")
 }
 
 // A Verdict is what a rule said to a message when it was due.
@@ -495,12 +495,12 @@ type Verdict struct {
 
 // addVerdicts fills in what rules said to each message.
 func (s *Store) addVerdicts(ctx context.Context, ids []messaging.MessageID, at map[messaging.MessageID]*MessageStory) error {
-	return s.rows(ctx, `SELECT message, rule, action, reason, until_at, at, last_at, times FROM verdicts
-		WHERE message IN `+in(ids)+` ORDER BY message, number`, nil, func(r *row) error {
-		d := at[messaging.MessageID(r.int())]
+	return s.Rows(ctx, `SELECT message, rule, action, reason, until_at, at, last_at, times FROM verdicts
+		WHERE message IN `+In(ids)+` ORDER BY message, number`, nil, func(r *Row) error {
+		d := at[messaging.MessageID(r.Int())]
 		d.Verdicts = append(d.Verdicts, Verdict{
-			Verdict: messaging.Verdict{Rule: r.text(), Action: messaging.VerdictAction(r.text()), Reason: r.text(), Until: r.time()},
-			At:      r.time(), LastAt: r.time(), Times: r.int(),
+			Verdict: messaging.Verdict{Rule: r.Text(), Action: messaging.VerdictAction(r.Text()), Reason: r.Text(), Until: r.Time()},
+			At:      r.Time(), LastAt: r.Time(), Times: r.Int(),
 		})
 		return nil
 	})
@@ -517,15 +517,15 @@ const verdictPrefix = "verdict/"
 
 // VerdictCounts is how often each rule put a message off or dropped one since the data began, by rule.
 func (s *Store) VerdictCounts(ctx context.Context) ([]VerdictCount, error) {
-	out, err := list(ctx, s, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2 ORDER BY name`,
-		[]any{verdictPrefix, strings.TrimSuffix(verdictPrefix, "/") + "0"}, func(r *row) (VerdictCount, error) {
-			rule, action, _ := strings.Cut(strings.TrimPrefix(r.text(), verdictPrefix), "/")
-			return VerdictCount{rule, messaging.VerdictAction(action), r.int()}, nil
+	out, err := List(ctx, s, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2 ORDER BY name`,
+		[]any{verdictPrefix, strings.TrimSuffix(verdictPrefix, "/") + "0"}, func(r *Row) (VerdictCount, error) {
+			rule, action, _ := strings.Cut(strings.TrimPrefix(r.Text(), verdictPrefix), "/")
+			return VerdictCount{rule, messaging.VerdictAction(action), r.Int()}, nil
 		})
-	return out, wrap(err, "count what rules said")
+	return out, Wrap(err, "count what rules said")
 }
 
-var reviewSQL = statementOf(`UPDATE messages SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
+var reviewSQL = SQL(`UPDATE messages SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
 		WHERE id = ?1 AND due_at > ?2 AND ` + onlyDeferred)
 
 // ReviewDeferred makes due at once what a rule put off and nothing else has moved since, and says how many there
@@ -533,31 +533,31 @@ var reviewSQL = statementOf(`UPDATE messages SET due_at = ?2, expires_at = CASE 
 func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 	// A claim asks the rules inside its commit. One that asked those of before is over once this has had its turn, so what it
 	// put off is seen below.
-	if err := s.write(ctx, laneWork, func(*tx) error { return nil }); err != nil {
-		return 0, wrap(err, "review what was deferred")
+	if err := s.Write(ctx, LaneWork, func(*Tx) error { return nil }); err != nil {
+		return 0, Wrap(err, "review what was deferred")
 	}
 	var after int64
 	for {
-		ids, err := list(ctx, s, deferredRows, []any{after, int64(perBulk)}, number[int64])
+		ids, err := List(ctx, s, deferredRows, []any{after, int64(perBulk)}, Number[int64])
 		if err != nil || len(ids) == 0 {
-			return n, wrap(err, "review what was deferred")
+			return n, Wrap(err, "review what was deferred")
 		}
 		after = ids[len(ids)-1]
 		var moved int64
-		err = s.write(ctx, laneWork, func(t *tx) error {
+		err = s.Write(ctx, LaneWork, func(t *Tx) error {
 			moved = 0 // a batch that is undone runs again
 			for _, id := range ids {
-				changed, err := t.exec(reviewSQL, id, t.at)
+				changed, err := t.Exec(reviewSQL, id, t.At)
 				if err != nil {
 					return err
 				}
 				moved += changed
 			}
-			t.leavesDue(EveryAccount, t.at)
+			t.leavesDue(EveryAccount, t.At)
 			return nil
 		})
 		if n += moved; err != nil {
-			return n, wrap(err, "review what was deferred")
+			return n, Wrap(err, "review what was deferred")
 		}
 	}
 }

@@ -28,12 +28,12 @@ func (s *Store) Finish(ctx context.Context, a messaging.Attempt) error {
 	}
 	var err error
 	if pause, probed := s.holdProbedBy(a.MessageID); probed || a.Class == messaging.ErrorTemplate || a.Refused != "" {
-		err = s.finishAndPause(ctx, &a, pause, func(t *tx) error {
+		err = s.finishAndPause(ctx, &a, pause, func(t *Tx) error {
 			lost, err := t.finishAll([]*messaging.Attempt{&a})
 			return cmp.Or(err, lost[0])
 		})
 	} else {
-		err = s.writeSet(ctx, laneWork, s.finishes, int64(a.MessageID), &a)
+		err = s.writeSet(ctx, LaneWork, s.finishes, int64(a.MessageID), &a)
 	}
 	if err != nil {
 		return fmt.Errorf("finish message %d, attempt %d: %w", a.MessageID, a.Number, err)
@@ -74,14 +74,14 @@ const endCall = `UPDATE messages SET state = ?4, reason = ?5, updated_at = ?6, l
 
 var (
 	// An owner stays on a message in doubt, so that the late answer of the same attempt is known.
-	finishSQL = statementOf(endCall + `
+	finishSQL = SQL(endCall + `
 		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
-	finishLateSQL = statementOf(endCall + `
+	finishLateSQL = SQL(endCall + `
 		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
 )
 
 // finishAll ends claims. lost says of each that its attempt does not hold it any more.
-func (t *tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
+func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 	lost = make([]error, len(all))
 	of := make([]*eventLabels, len(all)) // nil of what is not held
 	messages := make([]messaging.Message, len(all))
@@ -95,16 +95,16 @@ func (t *tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 			ended = append(ended, i)
 		}
 	}
-	end := func(s *statement, some []int) error {
+	end := func(s *Statement, some []int) error {
 		args := make([][]any, len(some))
 		for n, i := range some {
 			a := all[i]
-			args[n] = append([]any{int64(a.MessageID), a.Owner, int64(a.Number), string(a.State), a.Reason, micro(a.At)}, serviceArgs(&messages[i])...)
+			args[n] = append([]any{int64(a.MessageID), a.Owner, int64(a.Number), string(a.State), a.Reason, Micro(a.At)}, serviceArgs(&messages[i])...)
 		}
-		return t.queryMany(s, args, func(n int, r *row) error {
+		return t.QueryMany(s, args, func(n int, r *Row) error {
 			p := scanParty(r)
 			of[some[n]] = &p
-			return r.err
+			return r.Err
 		})
 	}
 	if err = end(finishSQL, ended); err != nil {
@@ -122,7 +122,7 @@ func (t *tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 	for n, i := range again {
 		ids[n] = []any{int64(all[i].MessageID)}
 	}
-	err = t.queryMany(messageSQL, ids, func(n int, r *row) error { waits[again[n]], _ = scanMessage(r); return r.err })
+	err = t.QueryMany(MessageSQL, ids, func(n int, r *Row) error { waits[again[n]], _ = ScanMessage(r); return r.Err })
 	for i, a := range all {
 		if err != nil {
 			return lost, err
@@ -137,7 +137,7 @@ func (t *tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 		switch {
 		case err != nil:
 		case !held:
-			lost[i] = noWrite{messaging.ErrClaimLost}
+			lost[i] = NoWrite{messaging.ErrClaimLost}
 		case a.Words != "" || a.Class != messaging.ErrorUnknown:
 			err = t.heedAttempt(a, phone)
 		}
@@ -146,14 +146,14 @@ func (t *tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 }
 
 // finished writes what follows from the end of a claim, but for one that waits again. m is what the service took.
-func (t *tx) finished(a *messaging.Attempt, p *eventLabels, m *messaging.Message) error {
+func (t *Tx) finished(a *messaging.Attempt, p *eventLabels, m *messaging.Message) error {
 	t.messageState(a.MessageID, p, a.State, a.Reason, a.Class)
 	plain := a.State == messaging.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {
 		ended := *a
 		if a.Doubtful { // the message is dropped, and what was lost is the attempt's answer: it may never go again
 			ended.State = messaging.StateInDoubt
-			t.mayHaveArrived(p, micro(a.At))
+			t.mayHaveArrived(p, Micro(a.At))
 		}
 		if err := t.insertAttempt(&ended); err != nil {
 			return err
@@ -172,26 +172,26 @@ func (t *tx) finished(a *messaging.Attempt, p *eventLabels, m *messaging.Message
 }
 
 // finishWaiting records a claim whose message waits again, if nothing keeps it from that. held is false where it was lost.
-func (t *tx) finishWaiting(a *messaging.Attempt, d *messaging.Message) (held bool, err error) {
+func (t *Tx) finishWaiting(a *messaging.Attempt, d *messaging.Message) (held bool, err error) {
 	late := d.State == messaging.StateInDoubt && !a.Doubtful && !d.Forgotten() // what is not kept cannot be sent any more
 	held = d.State == messaging.StateSending && d.Owner == a.Owner && d.Attempt == a.Number
 	if late && d.Attempt == a.Number { // it was not in doubt after all, and must not count as sent
 		var n int64
-		n, err = t.exec(undoAttemptSQL, int64(d.ID), int64(a.Number), a.Owner)
+		n, err = t.Exec(undoAttemptSQL, int64(d.ID), int64(a.Number), a.Owner)
 		held = n > 0 // it was this owner's
 	}
 	if err != nil || !held {
 		return held, err
 	}
-	due := micro(a.RetryAt)
+	due := Micro(a.RetryAt)
 	if due == 0 {
-		due = micro(a.At)
+		due = Micro(a.At)
 	}
 	expires := d.ExpiresAt
 	if a.PutOff && !expires.IsZero() {
-		expires = expires.Add(moment(due).Sub(d.DueAt))
+		expires = expires.Add(Moment(due).Sub(d.DueAt))
 	}
-	state, err := t.putBack(d, requeue{reason: a.Reason, due: due, expires: micro(expires), at: micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
+	state, err := t.putBack(d, requeue{reason: a.Reason, due: due, expires: Micro(expires), at: Micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
 	if err != nil {
 		return false, err
 	}
@@ -205,11 +205,11 @@ func (t *tx) finishWaiting(a *messaging.Attempt, d *messaging.Message) (held boo
 	return true, t.insertAttempt(&ended)
 }
 
-var insertAttemptSQL = statementOf(`INSERT INTO attempts (message, number, state, owner, reason, answer, retry_at, at, words, error_class)
+var insertAttemptSQL = SQL(`INSERT INTO attempts (message, number, state, owner, reason, answer, retry_at, at, words, error_class)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
 
-func (t *tx) insertAttempt(a *messaging.Attempt) error {
-	err := t.put(insertAttemptSQL, int64(a.MessageID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, micro(a.RetryAt), micro(a.At), a.Words, string(a.Class))
+func (t *Tx) insertAttempt(a *messaging.Attempt) error {
+	err := t.Put(insertAttemptSQL, int64(a.MessageID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, Micro(a.RetryAt), Micro(a.At), a.Words, string(a.Class))
 	if err != nil {
 		return fmt.Errorf("attempt %d: %w", a.Number, err)
 	}
@@ -232,8 +232,8 @@ func accepted(m *messaging.Message, a *messaging.Attempt) {
 // serviceArgs are serviceColumns of a message.
 func serviceArgs(m *messaging.Message) []any {
 	return []any{
-		string(m.ServiceID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.AcceptedAt), micro(m.StatusAt), micro(m.ToldAt), micro(m.NextPollAt), int64(m.Polls),
-		micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt),
+		string(m.ServiceID), string(m.Status), m.Error, string(m.ErrorClass), Micro(m.AcceptedAt), Micro(m.StatusAt), Micro(m.ToldAt), Micro(m.NextPollAt), int64(m.Polls),
+		Micro(m.SentAt), Micro(m.DeliveredAt), Micro(m.ReadAt), Micro(m.FailedAt),
 	}
 }
 

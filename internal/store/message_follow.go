@@ -22,7 +22,7 @@ const followAtOnce = 2048
 func (s *Store) followAll(ctx context.Context, p *messaging.Part) error {
 	for p.Followed < int64(len(p.MessageIDs)) {
 		var followed int64
-		err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 			r, err := t.run(p.RunID)
 			if err == nil {
 				followed, err = t.follow(&r, p, s.first)
@@ -38,18 +38,18 @@ func (s *Store) followAll(ctx context.Context, p *messaging.Part) error {
 }
 
 var (
-	followedSQL = statementOf(`SELECT CAST(coalesce(sum(id_count), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN part = ?2 THEN id_count ELSE 0 END), 0) AS BIGINT)
+	followedSQL = SQL(`SELECT CAST(coalesce(sum(id_count), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN part = ?2 THEN id_count ELSE 0 END), 0) AS BIGINT)
 		FROM run_messages WHERE run_id = ?1`)
-	insertFollowedSQL = statementOf(`INSERT INTO run_messages (run_id, part, first_id, id_count, message) VALUES (?1, ?2, ?3, ?4, ?5)`)
-	insertNamedSQL    = statementOf(`INSERT INTO messages (id, run_id, part, trigger_name, phone, category, account, send, config, state, attempt, due_at, claimed_at, created_at, updated_at, ` + serviceColumns + `)
+	insertFollowedSQL = SQL(`INSERT INTO run_messages (run_id, part, first_id, id_count, message) VALUES (?1, ?2, ?3, ?4, ?5)`)
+	insertNamedSQL    = SQL(`INSERT INTO messages (id, run_id, part, trigger_name, phone, category, account, send, config, state, attempt, due_at, claimed_at, created_at, updated_at, ` + serviceColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'accepted', 1, ?10, ?10, ?10, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
-	allFollowedSQL = statementOf(`UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`)
+	allFollowedSQL = SQL(`UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`)
 )
 
 // follow stores the next messages of p and says how many of them are stored now.
-func (t *tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time.Time, int64) time.Time) (followed int64, err error) {
+func (t *Tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time.Time, int64) time.Time) (followed int64, err error) {
 	var ofRun int64
-	err = t.query(followedSQL, func(row *row) error { ofRun, followed = row.int(), row.int(); return nil }, int64(p.RunID), int64(p.Number))
+	err = t.Query(followedSQL, func(row *Row) error { ofRun, followed = row.Int(), row.Int(); return nil }, int64(p.RunID), int64(p.Number))
 	if err != nil {
 		return 0, err
 	}
@@ -60,7 +60,7 @@ func (t *tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time
 	}
 	id, err := t.peers.allocate(t, messageIDs, n)
 	if err == nil {
-		err = t.put(insertFollowedSQL, int64(p.RunID), int64(p.Number), followed+1, n, id)
+		err = t.Put(insertFollowedSQL, int64(p.RunID), int64(p.Number), followed+1, n, id)
 	}
 	if err != nil {
 		return 0, err
@@ -79,8 +79,8 @@ func (t *tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time
 		of := labelsOf(0, r.Job, r.CampaignName, phone)
 		of.account = r.Account
 		t.messageNamed(&of)
-		err := t.put(insertNamedSQL, append([]any{
-			int64(m.ID), int64(p.RunID), int64(p.Number), r.Job, string(phone), string(cmp.Or(r.Category, messaging.Marketing)), r.Account, send, r.Config, t.at,
+		err := t.Put(insertNamedSQL, append([]any{
+			int64(m.ID), int64(p.RunID), int64(p.Number), r.Job, string(phone), string(cmp.Or(r.Category, messaging.Marketing)), r.Account, send, r.Config, t.At,
 		}, serviceArgs(&m)...)...)
 		if err != nil {
 			return 0, fmt.Errorf("message %s: %w", m.ServiceID, err)
@@ -88,7 +88,7 @@ func (t *tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time
 		t.messageTaken(&m, &of, true)
 	}
 	if followed += n; followed == all {
-		err = t.put(allFollowedSQL, int64(p.RunID), int64(p.Number))
+		err = t.Put(allFollowedSQL, int64(p.RunID), int64(p.Number))
 	}
 	return followed, err
 }
@@ -98,7 +98,7 @@ func (t *tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time
 // with their part until the last of them is a message, and making the same one twice is not
 // possible, so that a second caller does no harm.
 func (s *Store) FollowRest(ctx context.Context) error {
-	left, err := list(ctx, s, `SELECT `+partColumns+` FROM parts WHERE message_ids <> '' ORDER BY run_id, number`, nil, scanPart)
+	left, err := List(ctx, s, `SELECT `+partColumns+` FROM parts WHERE message_ids <> '' ORDER BY run_id, number`, nil, scanPart)
 	if err != nil {
 		return fmt.Errorf("look for messages that are not followed yet: %w", err)
 	}
@@ -112,8 +112,8 @@ func (s *Store) FollowRest(ctx context.Context) error {
 
 // addFollowed fills in how many messages of each part are followed.
 func (s *Store) addFollowed(ctx context.Context, run messaging.RunID, parts []messaging.Part) error {
-	return s.rows(ctx, `SELECT part, CAST(sum(id_count) AS BIGINT) FROM run_messages WHERE run_id = ?1 GROUP BY part`, []any{int64(run)}, func(r *row) error {
-		number, n := int(r.int()), r.int()
+	return s.Rows(ctx, `SELECT part, CAST(sum(id_count) AS BIGINT) FROM run_messages WHERE run_id = ?1 GROUP BY part`, []any{int64(run)}, func(r *Row) error {
+		number, n := int(r.Int()), r.Int()
 		if i := slices.IndexFunc(parts, func(p messaging.Part) bool { return p.Number == number }); i >= 0 {
 			parts[i].Followed = n
 		}

@@ -16,9 +16,9 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 }
 
 var (
-	duePollsSQL = statementOf(`SELECT ` + followedColumns + ` FROM messages
+	duePollsSQL = SQL(`SELECT ` + followedColumns + ` FROM messages
 		WHERE next_poll_at > 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, id LIMIT ?2 + 0 {{skip locked}}`)
-	claimPollSQL = statementOf(`UPDATE messages SET next_poll_at = ?1 WHERE id IN (` + marks(2) + `)`)
+	claimPollSQL = SQL(`UPDATE messages SET next_poll_at = ?1 WHERE id IN (` + Placeholders(2) + `)`)
 )
 
 // claimPolls takes up to n messages of an account that are due, longest waiting first, and puts their
@@ -32,30 +32,30 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 		return nil, nil
 	}
 	var got []messaging.Message
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		got, t.claimed = got[:0], t.claimed[:0]
-		err := t.query(duePollsSQL, func(r *row) error {
+		err := t.Query(duePollsSQL, func(r *Row) error {
 			m, err := scanFollowed(r)
 			got = append(got, m)
 			return err
-		}, micro(now), int64(n), account)
+		}, Micro(now), int64(n), account)
 		if err != nil {
 			return err
 		}
-		again := micro(now.Add(lease))
+		again := Micro(now.Add(lease))
 		for i := range got {
 			t.claimed = append(t.claimed, int64(got[i].ID))
-			got[i].NextPollAt = moment(again)
+			got[i].NextPollAt = Moment(again)
 		}
-		return t.execAll(claimPollSQL, t.claimed, again)
+		return t.ExecAll(claimPollSQL, t.claimed, again)
 	})
-	return got, wrap(err, "claim polls")
+	return got, Wrap(err, "claim polls")
 }
 
 var (
-	polledSQL     = statementOf(`SELECT ` + followedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
-	partySQL      = statementOf(`SELECT ` + partyColumns + ` FROM messages WHERE id = ?1`)
-	finishPollSQL = statementOf(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
+	polledSQL     = SQL(`SELECT ` + followedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	partySQL      = SQL(`SELECT ` + partyColumns + ` FROM messages WHERE id = ?1`)
+	finishPollSQL = SQL(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
 		WHERE id = ?1`)
 )
@@ -68,12 +68,12 @@ func (s *Store) FinishPoll(ctx context.Context, p messaging.Poll) error {
 	}
 	var err error
 	if pause, probed := s.holdProbedBy(p.MessageID); probed || p.Class == messaging.ErrorTemplate {
-		err = s.pollAndPause(ctx, &p, pause, func(t *tx) error {
+		err = s.pollAndPause(ctx, &p, pause, func(t *Tx) error {
 			lost, err := t.finishPolls(s, []*messaging.Poll{&p})
 			return cmp.Or(err, lost[0])
 		})
 	} else {
-		err = s.writeSet(ctx, laneWork, s.polls, int64(p.MessageID), &p)
+		err = s.writeSet(ctx, LaneWork, s.polls, int64(p.MessageID), &p)
 	}
 	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
 		return fmt.Errorf("poll of message %d: %w", p.MessageID, err)
@@ -82,14 +82,14 @@ func (s *Store) FinishPoll(ctx context.Context, p messaging.Poll) error {
 }
 
 // finishPolls records looks at different messages. lost says of each that there is no such message.
-func (t *tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err error) {
+func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err error) {
 	lost = make([]error, len(all))
 	looks := make([]polled, len(all))
 	ids := make([][]any, len(all))
 	for i, p := range all {
 		ids[i] = []any{int64(p.MessageID)}
 	}
-	err = t.queryMany(polledSQL, ids, func(i int, r *row) (err error) { looks[i].message, err = scanFollowed(r); return err })
+	err = t.QueryMany(polledSQL, ids, func(i int, r *Row) (err error) { looks[i].message, err = scanFollowed(r); return err })
 	// What a message is counted under is read where there is news of it: most looks find none.
 	var told [][]any
 	var places []int
@@ -103,11 +103,11 @@ func (t *tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 		}
 	}
 	if err == nil {
-		err = t.queryMany(partySQL, told, func(n int, r *row) error { looks[places[n]].of = scanParty(r); return r.err })
+		err = t.QueryMany(partySQL, told, func(n int, r *Row) error { looks[places[n]].of = scanParty(r); return r.Err })
 	}
 	for i, p := range all {
 		if err == nil && looks[i].before == "" {
-			lost[i] = noWrite{messaging.ErrNotFound}
+			lost[i] = NoWrite{messaging.ErrNotFound}
 		} else if err == nil {
 			err = t.finishPoll(s, p, &looks[i])
 		}
@@ -123,11 +123,11 @@ type polled struct {
 	of      eventLabels // where there is news
 }
 
-func (t *tx) finishPoll(s *Store, p *messaging.Poll, l *polled) error {
+func (t *Tx) finishPoll(s *Store, p *messaging.Poll, l *polled) error {
 	m := &l.message
 	t.messagePolled(p, l)
-	err := t.put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), micro(m.StatusAt), micro(m.ToldAt),
-		micro(m.NextPollAt), int64(m.Polls), micro(m.SentAt), micro(m.DeliveredAt), micro(m.ReadAt), micro(m.FailedAt))
+	err := t.Put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), Micro(m.StatusAt), Micro(m.ToldAt),
+		Micro(m.NextPollAt), int64(m.Polls), Micro(m.SentAt), Micro(m.DeliveredAt), Micro(m.ReadAt), Micro(m.FailedAt))
 	if err == nil && l.news.failed {
 		err = t.heedFailure(m, p.At, s)
 	}
@@ -145,11 +145,11 @@ func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int
 			asked = 0
 		}
 		var late []messaging.Message
-		late, err = list(ctx, s, `SELECT `+followedColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
-			ORDER BY next_poll_at, id LIMIT ?3`, []any{micro(now), micro(accepted), int64(n - len(out)), names[i], asked}, scanFollowed)
+		late, err = List(ctx, s, `SELECT `+followedColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
+			ORDER BY next_poll_at, id LIMIT ?3`, []any{Micro(now), Micro(accepted), int64(n - len(out)), names[i], asked}, scanFollowed)
 		out = append(out, late...)
 	}
-	return out, wrap(err, "look for messages whose time ran out")
+	return out, Wrap(err, "look for messages whose time ran out")
 }
 
 // NextPoll is that of the account of the section api.
@@ -160,6 +160,6 @@ func (s *Store) NextPoll(ctx context.Context) (at time.Time, ok bool, err error)
 // nextPoll is when the next look at any message of an account is due, past or future; ok is false when
 // none is followed.
 func (s *Store) nextPoll(ctx context.Context, account string) (at time.Time, ok bool, err error) {
-	at, ok, err = s.earliest(ctx, `SELECT next_poll_at FROM messages WHERE next_poll_at > 0 AND account = ?1 ORDER BY next_poll_at LIMIT 1`, account)
-	return at, ok, wrap(err, "next poll")
+	at, ok, err = s.Earliest(ctx, `SELECT next_poll_at FROM messages WHERE next_poll_at > 0 AND account = ?1 ORDER BY next_poll_at LIMIT 1`, account)
+	return at, ok, Wrap(err, "next poll")
 }

@@ -41,9 +41,9 @@ func rejectedHour(at int64) int64 { return at / int64(time.Hour/time.Microsecond
 func rejectedFrom(hour int64) string { return fmt.Sprintf("%s%012d/", rejectedPrefix, hour) }
 
 // countRejection counts one message that was rejected, or failed.
-func (t *tx) countRejection(state, reason string) {
+func (t *Tx) countRejection(state, reason string) {
 	reason = tidyReason(reason)
-	hour := rejectedHour(t.at)
+	hour := rejectedHour(t.At)
 	t.rejected.mu.Lock()
 	defer t.rejected.mu.Unlock()
 	if t.rejected.hour != hour {
@@ -60,12 +60,12 @@ func (t *tx) countRejection(state, reason string) {
 	t.countNamed(rejectedFrom(hour) + key)
 }
 
-var trimCountsSQL = statementOf(`DELETE FROM counts WHERE name >= ?1 AND name < ?2`)
+var trimCountsSQL = SQL(`DELETE FROM counts WHERE name >= ?1 AND name < ?2`)
 
 // trimRejections forgets what is a day old.
-func (t *tx) trimRejections() error {
+func (t *Tx) trimRejections() error {
 	if t.trimRejected {
-		if err := t.put(trimCountsSQL, rejectedPrefix, rejectedFrom(rejectedHour(t.at)-rejectedForHours)); err != nil {
+		if err := t.Put(trimCountsSQL, rejectedPrefix, rejectedFrom(rejectedHour(t.At)-rejectedForHours)); err != nil {
 			return fmt.Errorf("old counts of rejections: %w", err)
 		}
 	}
@@ -76,12 +76,12 @@ func (t *tx) trimRejections() error {
 // reason, the most first.
 func (s *Store) Rejected(ctx context.Context, now time.Time) (out []RejectedCount, err error) {
 	sums := map[[2]string]int64{}
-	from := rejectedFrom(rejectedHour(micro(now)) - 23)
-	err = s.rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
-		[]any{from, strings.TrimSuffix(rejectedPrefix, "/") + "0"}, func(r *row) error {
-			name := r.text()
+	from := rejectedFrom(rejectedHour(Micro(now)) - 23)
+	err = s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
+		[]any{from, strings.TrimSuffix(rejectedPrefix, "/") + "0"}, func(r *Row) error {
+			name := r.Text()
 			state, reason, _ := strings.Cut(name[len(from):], "/")
-			sums[[2]string{state, reason}] += r.int()
+			sums[[2]string{state, reason}] += r.Int()
 			return nil
 		})
 	if err != nil {

@@ -20,10 +20,10 @@ type PlannedBy struct {
 // WaitingByConfig counts what waits because of events, by trigger and by the config that planned it. It walks
 // all that waits.
 func (s *Store) WaitingByConfig(ctx context.Context) (out []PlannedBy, err error) {
-	out, err = list(ctx, s, `SELECT trigger_name, config, count(*), max(created_at) FROM messages WHERE `+stateCondition(messaging.StateWaiting)+
+	out, err = List(ctx, s, `SELECT trigger_name, config, count(*), max(created_at) FROM messages WHERE `+stateCondition(messaging.StateWaiting)+
 		` AND event_id <> 0 GROUP BY 1, 2 ORDER BY 1, 2`, nil,
-		func(r *row) (PlannedBy, error) { return PlannedBy{r.text(), r.text(), r.int(), r.time()}, nil })
-	return out, wrap(err, "count what waits by config")
+		func(r *Row) (PlannedBy, error) { return PlannedBy{r.Text(), r.Text(), r.Int(), r.Time()}, nil })
+	return out, Wrap(err, "count what waits by config")
 }
 
 // A Replanned is what becomes of a message whose rule was edited: the first that is set. With none it stays as it is.
@@ -41,8 +41,8 @@ type Replans struct{ Anew, Cancelled, Kept int64 }
 // goes on with the rest.
 func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(d *messaging.Message, event func() (messaging.Event, error)) (Replanned, error)) (n Replans, err error) {
 	// All numbers at once, eight bytes each: to look for the next page would walk all that waits again.
-	ids, err := list(ctx, s, `SELECT id FROM messages WHERE `+stateCondition(messaging.StateWaiting)+` AND event_id <> 0 AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
-		[]any{trigger, config}, number[int64])
+	ids, err := List(ctx, s, `SELECT id FROM messages WHERE `+stateCondition(messaging.StateWaiting)+` AND event_id <> 0 AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
+		[]any{trigger, config}, Number[int64])
 	for part := range slices.Chunk(ids, perBulk) {
 		if err != nil {
 			break
@@ -51,7 +51,7 @@ func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(
 		some, err = s.replanSome(ctx, part, decide)
 		n.Anew, n.Cancelled, n.Kept = n.Anew+some.Anew, n.Cancelled+some.Cancelled, n.Kept+some.Kept
 	}
-	return n, wrap(err, "plan anew what waits of trigger %q", trigger)
+	return n, Wrap(err, "plan anew what waits of trigger %q", trigger)
 }
 
 // A replan is one change, worked out before its commit.
@@ -62,7 +62,7 @@ type replan struct {
 }
 
 func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*messaging.Message, func() (messaging.Event, error)) (Replanned, error)) (n Replans, err error) {
-	found, err := list(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE id IN `+in(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownMessage)
+	found, err := List(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE id IN `+In(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownMessage)
 	var changes []replan
 	var kept int64
 	for i := 0; err == nil && i < len(found); i++ {
@@ -86,7 +86,7 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*messag
 	if len(changes) == 0 {
 		return Replans{Kept: kept}, nil
 	}
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		n = Replans{Kept: kept} // a batch that is undone runs again
 		for i := range changes {
 			if err := t.replan(&changes[i], &n); err != nil {
@@ -98,15 +98,15 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*messag
 	return n, err
 }
 
-var replanSQL = statementOf(`UPDATE messages SET category = ?2, send = ?3, reason = ?4, due_at = ?5, expires_at = ?6, tries = 0,
+var replanSQL = SQL(`UPDATE messages SET category = ?2, send = ?3, reason = ?4, due_at = ?5, expires_at = ?6, tries = 0,
 			config = ?7, updated_at = ?8, ended_send = ?9, zone = ?10, account = ?11, first_due_at = 0, owner = ''
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 // replan carries out one change, unless the message moved on since it was worked out: it was claimed, ended, or
 // took the content of another event.
-func (t *tx) replan(c *replan, n *Replans) error {
+func (t *Tx) replan(c *replan, n *Replans) error {
 	var d messaging.Message
-	if err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, int64(c.was.ID)); err != nil {
+	if err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, int64(c.was.ID)); err != nil {
 		return err
 	}
 	if d.State != messaging.StateWaiting || d.EventID != c.was.EventID || d.Config != c.was.Config || d.Attempt != c.was.Attempt {
@@ -118,18 +118,18 @@ func (t *tx) replan(c *replan, n *Replans) error {
 	}
 	n.Anew++
 	to := &c.to.Anew.Message
-	t.leavesDue(to.Account, micro(to.DueAt))
+	t.leavesDue(to.Account, Micro(to.DueAt))
 	what := c.ready.encodedSend
 	if len(c.ready.steps) > 0 {
 		step, rule := &c.ready.steps[0], &c.to.Anew.Steps[0].Rule
 		what = step.encodedSend
-		if err := t.put(insertStepSQL, int64(d.ID), int64(d.ID), int64(rule.Of), step.conditions, rule.Wait); err != nil {
+		if err := t.Put(insertStepSQL, int64(d.ID), int64(d.ID), int64(rule.Of), step.conditions, rule.Wait); err != nil {
 			return err
 		}
 	}
-	if err := t.changeWaiting(replanSQL, d.ID, int64(d.ID), string(to.Category), what.send, to.Reason, micro(to.DueAt), micro(to.ExpiresAt),
-		to.Config, t.at, what.ended, to.Zone, to.Account); err != nil {
+	if err := t.changeWaiting(replanSQL, d.ID, int64(d.ID), string(to.Category), what.send, to.Reason, Micro(to.DueAt), Micro(to.ExpiresAt),
+		to.Config, t.At, what.ended, to.Zone, to.Account); err != nil {
 		return err
 	}
-	return t.keepVerdict(d.ID, &messaging.Verdict{Action: messaging.DeferSend, Rule: messaging.RuleOnChange, Reason: to.Reason, Until: to.DueAt}, t.at)
+	return t.keepVerdict(d.ID, &messaging.Verdict{Action: messaging.DeferSend, Rule: messaging.RuleOnChange, Reason: to.Reason, Until: to.DueAt}, t.At)
 }

@@ -27,7 +27,7 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 	}
 	for {
 		var found messaging.Rescued
-		err := s.write(ctx, laneWork, func(t *tx) (err error) {
+		err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 			if err = t.freeLookups(now, owner); err == nil {
 				found, err = t.abandon(now, owner)
 			}
@@ -55,18 +55,18 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 }
 
 // freeLookups has look-ups due again that dead owners had under way.
-func (t *tx) freeLookups(now time.Time, owner string) error {
-	n, err := t.peers.freeLookups(t, owner, micro(now))
+func (t *Tx) freeLookups(now time.Time, owner string) error {
+	n, err := t.peers.freeLookups(t, owner, Micro(now))
 	if n > 0 {
-		t.leavesLookup(micro(now))
+		t.leavesLookup(Micro(now))
 	}
-	return wrap(err, "look-ups of dead owners")
+	return Wrap(err, "look-ups of dead owners")
 }
 
-func (t *tx) abandon(now time.Time, owner string) (n messaging.Rescued, err error) {
+func (t *Tx) abandon(now time.Time, owner string) (n messaging.Rescued, err error) {
 	var held []messaging.Message
-	err = t.peers.sending(t, owner, micro(now), func(r *row) error {
-		d, _ := scanMessage(r)
+	err = t.peers.sending(t, owner, Micro(now), func(r *Row) error {
+		d, _ := ScanMessage(r)
 		held = append(held, d)
 		return nil
 	})
@@ -111,7 +111,7 @@ func (t *tx) abandon(now time.Time, owner string) (n messaging.Rescued, err erro
 }
 
 // unsent gives back a claim whose call had not begun.
-func (t *tx) unsent(d *messaging.Message, now time.Time) error {
+func (t *Tx) unsent(d *messaging.Message, now time.Time) error {
 	held, err := t.finishWaiting(&messaging.Attempt{
 		MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: messaging.StateWaiting, RetryAt: d.DueAt, At: now,
 		Reason: fmt.Sprintf("not sent: the daemon ended before the call of attempt %d began", d.Attempt),
@@ -122,11 +122,11 @@ func (t *tx) unsent(d *messaging.Message, now time.Time) error {
 	return err
 }
 
-var lapseSQL = statementOf(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
+var lapseSQL = SQL(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'sending'`)
 
 // lapse ends a claim that may have been sent; known says that its call had surely begun.
-func (t *tx) lapse(d *messaging.Message, now time.Time, owner string, known bool) error {
+func (t *Tx) lapse(d *messaging.Message, now time.Time, owner string, known bool) error {
 	reason := fmt.Sprintf("the daemon ended with attempt %d claimed, and whether its call had begun is not known; it may have been sent", d.Attempt)
 	switch {
 	case known:
@@ -148,13 +148,13 @@ func (t *tx) lapse(d *messaging.Message, now time.Time, owner string, known bool
 		}
 		p := partyOfMessage(d)
 		if state == messaging.StateDropped {
-			t.mayHaveArrived(&p, micro(now))
+			t.mayHaveArrived(&p, Micro(now))
 		}
 		t.messageState(d.ID, &p, state, reason, "")
-		return t.put(lapseSQL, int64(d.ID), reason, micro(now), string(state))
+		return t.Put(lapseSQL, int64(d.ID), reason, Micro(now), string(state))
 	}
 	_, err := t.putBack(d, requeue{
-		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: micro(now), expires: micro(d.ExpiresAt), at: micro(now),
+		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: Micro(now), expires: Micro(d.ExpiresAt), at: Micro(now),
 		doubtful: true, keepOwner: true,
 	})
 	return err

@@ -14,14 +14,14 @@ func (s *Store) CancelMessage(ctx context.Context, id messaging.MessageID, reaso
 	if reason == "" {
 		reason = "cancelled by hand"
 	}
-	return s.order(ctx, id, messaging.StateWaiting, func(t *tx, d *messaging.Message) error { return t.cancelOne(d, reason) })
+	return s.order(ctx, id, messaging.StateWaiting, func(t *Tx, d *messaging.Message) error { return t.cancelOne(d, reason) })
 }
 
-var cancelSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var cancelSQL = SQL(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-func (t *tx) cancelOne(d *messaging.Message, reason string) error {
-	n, err := t.exec(cancelSQL, int64(d.ID), reason, t.at)
+func (t *Tx) cancelOne(d *messaging.Message, reason string) error {
+	n, err := t.Exec(cancelSQL, int64(d.ID), reason, t.At)
 	if n > 0 {
 		p := partyOfMessage(d)
 		t.messageState(d.ID, &p, messaging.StateCancelled, reason, "")
@@ -42,10 +42,10 @@ func (s *Store) Resolve(ctx context.Context, id messaging.MessageID, r messaging
 	if reason == "" {
 		reason = "resolved by hand: " + string(r)
 	}
-	return s.order(ctx, id, messaging.StateInDoubt, func(t *tx, d *messaging.Message) error {
+	return s.order(ctx, id, messaging.StateInDoubt, func(t *Tx, d *messaging.Message) error {
 		done, err := t.resolveOne(d, r, reason)
 		if err == nil && !done {
-			err = noWrite{ErrForgotten}
+			err = NoWrite{ErrForgotten}
 		}
 		return err
 	})
@@ -55,25 +55,25 @@ func (s *Store) Resolve(ctx context.Context, id messaging.MessageID, r messaging
 // leaves out those that cannot be sent again.
 func (s *Store) ResolveAll(ctx context.Context, f MessageFilter, r messaging.Resolution, reason string) (int64, error) {
 	f.State = messaging.StateInDoubt
-	n, err := s.changeAll(ctx, f, func(t *tx, d *messaging.Message) (bool, error) { return t.resolveOne(d, r, reason) })
-	return n, wrap(err, "resolve messages")
+	n, err := s.changeAll(ctx, f, func(t *Tx, d *messaging.Message) (bool, error) { return t.resolveOne(d, r, reason) })
+	return n, Wrap(err, "resolve messages")
 }
 
 var (
-	dropDoubtSQL = statementOf(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
-	arrivedSQL   = statementOf(`UPDATE messages SET state = 'accepted', reason = ?2, updated_at = ?3, status = 'untracked', accepted_at = ?3, status_at = ?3
+	dropDoubtSQL = SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
+	arrivedSQL   = SQL(`UPDATE messages SET state = 'accepted', reason = ?2, updated_at = ?3, status = 'untracked', accepted_at = ?3, status_at = ?3
 		WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
-	resolutionSQL = statementOf(`INSERT INTO resolutions (message, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
+	resolutionSQL = SQL(`INSERT INTO resolutions (message, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (message, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`)
 )
 
 // resolveOne carries out the order; done is false where it cannot be, because what was to be
 // sent is not kept.
-func (t *tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason string) (done bool, err error) {
+func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason string) (done bool, err error) {
 	if r == messaging.ResolveResend && d.Forgotten() {
 		return false, nil
 	}
-	if err := t.put(resolutionSQL, int64(d.ID), t.at, string(r), reason); err != nil {
+	if err := t.Put(resolutionSQL, int64(d.ID), t.At, string(r), reason); err != nil {
 		return false, err
 	}
 	p := partyOfMessage(d)
@@ -81,40 +81,40 @@ func (t *tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason str
 	case messaging.ResolveResend:
 		expires := d.ExpiresAt
 		if !expires.IsZero() {
-			expires = moment(t.at).Add(d.ExpiresAt.Sub(d.DueAt))
+			expires = Moment(t.At).Add(d.ExpiresAt.Sub(d.DueAt))
 		}
-		_, err = t.putBack(d, requeue{reason: reason, due: t.at, expires: micro(expires), at: t.at, anew: true, keepOwner: true})
+		_, err = t.putBack(d, requeue{reason: reason, due: t.At, expires: Micro(expires), at: t.At, anew: true, keepOwner: true})
 	case messaging.ResolveAccepted:
 		t.messageState(d.ID, &p, messaging.StateAccepted, reason, "")
 		m := messaging.Message{ID: d.ID, Reason: reason}
-		begin(&m, moment(t.at))
+		begin(&m, Moment(t.At))
 		t.messageTaken(&m, &p, false)
-		err = t.put(arrivedSQL, int64(d.ID), reason, t.at)
+		err = t.Put(arrivedSQL, int64(d.ID), reason, t.At)
 	default:
-		t.mayHaveArrived(&p, t.at)
+		t.mayHaveArrived(&p, t.At)
 		t.messageState(d.ID, &p, messaging.StateDropped, reason, "")
-		err = t.put(dropDoubtSQL, int64(d.ID), reason, t.at)
+		err = t.Put(dropDoubtSQL, int64(d.ID), reason, t.At)
 	}
 	return err == nil, err
 }
 
 // order carries out what a person decided about a message, if it is still in the state that needs it.
-func (s *Store) order(ctx context.Context, id messaging.MessageID, want messaging.State, do func(*tx, *messaging.Message) error) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+func (s *Store) order(ctx context.Context, id messaging.MessageID, want messaging.State, do func(*Tx, *messaging.Message) error) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		var found messaging.Message
-		err := t.query(messageSQL, func(r *row) error { found, _ = scanMessage(r); return nil }, int64(id))
+		err := t.Query(MessageSQL, func(r *Row) error { found, _ = ScanMessage(r); return nil }, int64(id))
 		switch {
 		case err != nil:
 			return err
 		case found.ID == 0:
-			return noWrite{messaging.ErrNotFound}
+			return NoWrite{messaging.ErrNotFound}
 		case found.State != want:
-			return noWrite{&StateError{ID: id, State: found.State, Want: want}}
+			return NoWrite{&StateError{ID: id, State: found.State, Want: want}}
 		}
 		return do(t, &found)
 	})
 	if wrong, ok := errors.AsType[*StateError](err); ok {
 		return wrong
 	}
-	return wrap(err, "message %d", id)
+	return Wrap(err, "message %d", id)
 }

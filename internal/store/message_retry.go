@@ -36,7 +36,7 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 		why  string
 	}
 	ends := map[messaging.MessageID]end{} // by number: a batch that is undone runs again
-	_, err = s.changeAll(ctx, f, func(t *tx, d *messaging.Message) (bool, error) {
+	_, err = s.changeAll(ctx, f, func(t *Tx, d *messaging.Message) (bool, error) {
 		if s.settle == nil {
 			return false, errors.New("the store was opened without Options.Settle")
 		}
@@ -58,11 +58,11 @@ func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err e
 	most := func(a, b Tally) int { return int(b.N - a.N) }
 	slices.SortFunc(went, most)
 	slices.SortFunc(stayed, most)
-	return went, stayed, wrap(err, "retry messages")
+	return went, stayed, Wrap(err, "retry messages")
 }
 
 // again queues a message once more by a person's order, or says why not.
-func (t *tx) again(id messaging.MessageID, q *Retry, s *Store) (goes bool, why string, err error) {
+func (t *Tx) again(id messaging.MessageID, q *Retry, s *Store) (goes bool, why string, err error) {
 	if why, err := t.notMeant(id, q); err != nil || why != "" {
 		return false, why, err
 	}
@@ -85,21 +85,21 @@ func (t *tx) again(id messaging.MessageID, q *Retry, s *Store) (goes bool, why s
 }
 
 // What the service said last: of an attempt, or of the message that it took.
-var lastWordsSQL = statementOf(`SELECT updated_at, coalesce((SELECT a.words FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), ''),
+var lastWordsSQL = SQL(`SELECT updated_at, coalesce((SELECT a.words FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), ''),
 			coalesce((SELECT a.error_class FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), '') FROM messages WHERE id = ?1 AND status = ''
 		UNION ALL SELECT status_at, error, error_class FROM messages WHERE id = ?1 AND status <> ''`)
 
 // notMeant says why an order is not about a message, "" where it is.
-func (t *tx) notMeant(id messaging.MessageID, q *Retry) (why string, err error) {
+func (t *Tx) notMeant(id messaging.MessageID, q *Retry) (why string, err error) {
 	if q.OfClass == nil && q.Ended.IsZero() {
 		return "", nil
 	}
 	var ended time.Time
 	var words string
 	var class messaging.ErrorClass
-	err = t.query(lastWordsSQL, func(r *row) error {
-		ended, words, class = r.time(), r.text(), messaging.ErrorClass(r.text())
-		return r.err
+	err = t.Query(lastWordsSQL, func(r *Row) error {
+		ended, words, class = r.Time(), r.Text(), messaging.ErrorClass(r.Text())
+		return r.Err
 	}, int64(id))
 	if err != nil {
 		return "", err
@@ -116,29 +116,29 @@ func (t *tx) notMeant(id messaging.MessageID, q *Retry) (why string, err error) 
 }
 
 var (
-	retryStepSQL = statementOf(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed)
+	retryStepSQL = SQL(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed)
 		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE message = ?1`)
-	enqueueRetrySQL = statementOf(`INSERT INTO messages (id, replaces, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state,
+	enqueueRetrySQL = SQL(`INSERT INTO messages (id, replaces, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state,
 			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as)
 		SELECT ?2, id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, 'waiting',
 			?5, ?4, ?3, ?3, config, ended_send, zone, step, account, ?6, sent_as FROM messages WHERE id = ?1`)
-	eventAtSQL = statementOf(`SELECT event_at FROM messages WHERE id = ?1`)
+	eventAtSQL = SQL(`SELECT event_at FROM messages WHERE id = ?1`)
 )
 
 // enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says
 // what is against it.
-func (t *tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time, s *Store, dry bool) (against string, err error) {
+func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time, s *Store, dry bool) (against string, err error) {
 	if d.Trigger != messaging.ByHand && !s.sendsBy(d.Trigger) {
 		return "its trigger does not send by the present config", nil
 	}
 	var eventAt int64
-	if err := t.query(eventAtSQL, func(r *row) error { eventAt = r.int(); return nil }, int64(d.ID)); err != nil {
+	if err := t.Query(eventAtSQL, func(r *Row) error { eventAt = r.Int(); return nil }, int64(d.ID)); err != nil {
 		return "", err
 	}
 	proposal := messaging.Proposal{
 		Decision:    messaging.Decision{Trigger: d.Trigger, Outcome: messaging.Planned, At: now},
 		Correlation: messaging.Correlation{Trigger: d.Trigger, Key: d.Key, Phone: d.Phone},
-		Message:     messaging.Message{DueAt: now}, EventAt: moment(eventAt),
+		Message:     messaging.Message{DueAt: now}, EventAt: Moment(eventAt),
 		OnRepeat: messaging.OnRepeat{Mode: messaging.Ignore}, Cooldown: messaging.Cooldown{Mode: messaging.CooldownOnce},
 	}
 	var ready readyProposal
@@ -168,15 +168,15 @@ func (t *tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 	if err != nil {
 		return "", err
 	}
-	if err := t.put(enqueueRetrySQL, int64(d.ID), next, micro(now), micro(expires), micro(due), int64(d.Tries)); err != nil {
+	if err := t.Put(enqueueRetrySQL, int64(d.ID), next, Micro(now), Micro(expires), Micro(due), int64(d.Tries)); err != nil {
 		return "", err
 	}
 	if d.Step > 0 {
-		if err := t.put(retryStepSQL, int64(d.ID), next); err != nil {
+		if err := t.Put(retryStepSQL, int64(d.ID), next); err != nil {
 			return "", err
 		}
 	}
-	return "", t.queued(next, &ready, proposal.Correlation, d, micro(due))
+	return "", t.queued(next, &ready, proposal.Correlation, d, Micro(due))
 }
 
 // withRetries adds to the numbers of messages those that took their places.
@@ -184,8 +184,8 @@ func (s *Store) withRetries(ctx context.Context, ids []messaging.MessageID) ([]m
 	for from := 0; from < len(ids); {
 		some := ids[from:min(len(ids), from+perList)]
 		from += len(some)
-		err := s.rows(ctx, `SELECT id FROM messages WHERE replaces > 0 AND replaces IN `+in(some), nil, func(r *row) error {
-			if id := messaging.MessageID(r.int()); !slices.Contains(ids, id) {
+		err := s.Rows(ctx, `SELECT id FROM messages WHERE replaces > 0 AND replaces IN `+In(some), nil, func(r *Row) error {
+			if id := messaging.MessageID(r.Int()); !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 			return nil

@@ -21,7 +21,7 @@ var pointsRest = rest{time.Minute, time.Hour}
 const pointsChances = 3
 
 // succeed queues a message once more that failed at at with words of that class, if nothing is against it.
-func (t *tx) succeed(id messaging.MessageID, class messaging.ErrorClass, at time.Time, s *Store) error {
+func (t *Tx) succeed(id messaging.MessageID, class messaging.ErrorClass, at time.Time, s *Store) error {
 	d, send, _, err := t.mayGoAgain(id)
 	if err != nil || d == nil {
 		return err

@@ -329,7 +329,7 @@ func TestTroubleOfTheDiskIsToldByItsKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, full := s.Accept(t.Context(), []messaging.Plan{p})
-	readOnly := s.rows(t.Context(), "DELETE FROM events", nil, func(*row) error { return nil })
+	readOnly := s.Rows(t.Context(), "DELETE FROM events", nil, func(*Row) error { return nil })
 	for want, err := range map[string]error{
 		"the disk is full":          full,
 		"the disk can only be read": readOnly,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ type noted struct {
 }
 
 // note notes a change if somebody wants to know it.
-func (t *tx) note(about, word string, change messaging.Change, filled bool) {
+func (t *Tx) Note(about, word string, change messaging.Change, filled bool) {
 	if t.tells == nil {
 		return
 	}
@@ -34,11 +33,11 @@ func (t *tx) note(about, word string, change messaging.Change, filled bool) {
 	}
 }
 
-var insertOutgoingSQL = statementOf(`INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
+var insertOutgoingSQL = SQL(`INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, 0, ?8, ?8, 0, '')`)
 
 // writeNoted writes the changes that were noted, at the end of their commit.
-func (t *tx) writeNoted() error {
+func (t *Tx) writeNoted() error {
 	for i := range t.noted {
 		n := &t.noted[i]
 		c := &n.change
@@ -58,25 +57,25 @@ func (t *tx) writeNoted() error {
 		for _, receiver := range n.to {
 			id, err := t.allocate(outgoingIDs)
 			if err == nil {
-				err = t.put(insertOutgoingSQL, id, receiver, subject, int64(c.Event), string(c.Phone), n.kind, string(body), t.at)
+				err = t.Put(insertOutgoingSQL, id, receiver, subject, int64(c.Event), string(c.Phone), n.kind, string(body), t.At)
 			}
 			if err != nil {
 				return fmt.Errorf("webhooks out: %w", err)
 			}
-			t.outs.note(receiver, t.at, t.at)
+			t.outs.note(receiver, t.At, t.At)
 		}
 	}
 	return nil
 }
 
-var changeOfSQL = statementOf(`SELECT phone, trigger_name, event_id, run_id, step, account, sent_as FROM messages WHERE id = ?1`)
+var changeOfSQL = SQL(`SELECT phone, trigger_name, event_id, run_id, step, account, sent_as FROM messages WHERE id = ?1`)
 
 // fillChange adds what the message knows.
-func (t *tx) fillChange(c *messaging.Change) error {
-	return t.query(changeOfSQL, func(r *row) error {
-		phone, name := r.phone(), r.text()
-		c.Event, c.Run, c.Step, c.Account = messaging.EventID(r.int()), messaging.RunID(r.int()), int(r.int()), r.text()
-		c.SentAs = r.text()
+func (t *Tx) fillChange(c *messaging.Change) error {
+	return t.Query(changeOfSQL, func(r *Row) error {
+		phone, name := r.Phone(), r.Text()
+		c.Event, c.Run, c.Step, c.Account = messaging.EventID(r.Int()), messaging.RunID(r.Int()), int(r.Int()), r.Text()
+		c.SentAs = r.Text()
 		if c.Phone == "" {
 			c.Phone = phone
 		}
@@ -88,11 +87,11 @@ func (t *tx) fillChange(c *messaging.Change) error {
 }
 
 var (
-	dueOutgoingSQL = statementOf(`SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
+	dueOutgoingSQL = SQL(`SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
 		WHERE receiver = ?1 AND state = 'waiting' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
-	outgoingBeforeSQL = statementOf(`SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`)
-	holdOutgoingSQL   = statementOf(`UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting' AND lease_ends = 0`)
-	claimOutgoingSQL  = statementOf(`UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+	outgoingBeforeSQL = SQL(`SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`)
+	holdOutgoingSQL   = SQL(`UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting' AND lease_ends = 0`)
+	claimOutgoingSQL  = SQL(`UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 )
 
 // ClaimOutgoing takes up to n changes that are due for a receiver, the longest due first; they are due again after the lease unless
@@ -106,34 +105,34 @@ func (s *Store) ClaimOutgoing(ctx context.Context, receiver string, now time.Tim
 	}
 	const looks = 16 // a look finds nothing but what waits for others, and moves it out of the way
 	var got []messaging.Outgoing
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		got = got[:0]
-		until := micro(now.Add(lease))
+		until := Micro(now.Add(lease))
 		for range looks {
 			type found struct {
 				messaging.Outgoing
 				subject int64
 			}
 			var due []found
-			err := t.query(dueOutgoingSQL, func(r *row) error {
-				o := found{Outgoing: messaging.Outgoing{ID: r.int(), Receiver: receiver}, subject: r.int()}
-				o.Kind = r.text()
-				body := r.text()
-				o.At, o.Since, o.Attempt = r.time(), r.time(), int(r.int())+1
+			err := t.Query(dueOutgoingSQL, func(r *Row) error {
+				o := found{Outgoing: messaging.Outgoing{ID: r.Int(), Receiver: receiver}, subject: r.Int()}
+				o.Kind = r.Text()
+				body := r.Text()
+				o.At, o.Since, o.Attempt = r.Time(), r.Time(), int(r.Int())+1
 				due = append(due, o)
 				return json.Unmarshal([]byte(body), &due[len(due)-1].Change)
-			}, receiver, micro(now), int64(n-len(got)))
+			}, receiver, Micro(now), int64(n-len(got)))
 			if err != nil {
 				return err
 			}
 			for i := range due {
 				o := &due[i]
 				before := int64(0)
-				err := t.query(outgoingBeforeSQL, func(r *row) error { before = r.int(); return nil }, o.subject, o.ID, receiver)
+				err := t.Query(outgoingBeforeSQL, func(r *Row) error { before = r.Int(); return nil }, o.subject, o.ID, receiver)
 				if err == nil && before != 0 {
-					err = t.put(holdOutgoingSQL, o.ID, max(before, micro(now)+1))
+					err = t.Put(holdOutgoingSQL, o.ID, max(before, Micro(now)+1))
 				} else if err == nil {
-					err = t.put(claimOutgoingSQL, o.ID, int64(o.Attempt), until)
+					err = t.Put(claimOutgoingSQL, o.ID, int64(o.Attempt), until)
 					got = append(got, o.Outgoing)
 				}
 				if err != nil {
@@ -146,57 +145,57 @@ func (s *Store) ClaimOutgoing(ctx context.Context, receiver string, now time.Tim
 		}
 		return nil
 	})
-	return got, wrap(err, "claim webhooks out")
+	return got, Wrap(err, "claim webhooks out")
 }
 
 var (
-	retryOutgoingSQL = statementOf(`UPDATE webhooks_out SET due_at = ?3, lease_ends = 0, reason = ?4
+	retryOutgoingSQL = SQL(`UPDATE webhooks_out SET due_at = ?3, lease_ends = 0, reason = ?4
 		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`)
-	endOutgoingSQL = statementOf(`UPDATE webhooks_out SET state = ?3, lease_ends = 0, ended_at = ?4, reason = ?5
+	endOutgoingSQL = SQL(`UPDATE webhooks_out SET state = ?3, lease_ends = 0, ended_at = ?4, reason = ?5
 		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`)
-	outgoingSQL     = statementOf(`SELECT receiver, subject FROM webhooks_out WHERE id = ?1`)
-	nextOutgoingSQL = statementOf(`UPDATE webhooks_out SET due_at = ?3 WHERE lease_ends = 0 AND due_at > ?3
+	outgoingSQL     = SQL(`SELECT receiver, subject FROM webhooks_out WHERE id = ?1`)
+	nextOutgoingSQL = SQL(`UPDATE webhooks_out SET due_at = ?3 WHERE lease_ends = 0 AND due_at > ?3
 		AND id = (SELECT min(id) FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND receiver = ?2 AND state = 'waiting') AND attempts = 0`)
-	receiverWellSQL = statementOf(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, 0, 0, '')
+	receiverWellSQL = SQL(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, 0, 0, '')
 		ON CONFLICT (receiver) DO UPDATE SET delivered_at = excluded.delivered_at, failing_since = 0
 		WHERE webhook_receivers.failing_since > 0 OR webhook_receivers.delivered_at < excluded.delivered_at - 1000000`)
-	receiverFailsSQL = statementOf(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, 0, ?2, ?2, ?3)
+	receiverFailsSQL = SQL(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, 0, ?2, ?2, ?3)
 		ON CONFLICT (receiver) DO UPDATE SET failed_at = excluded.failed_at, last_error = excluded.last_error,
 			failing_since = CASE WHEN webhook_receivers.failing_since = 0 THEN excluded.failing_since ELSE webhook_receivers.failing_since END`)
 )
 
 // FinishOutgoing records how an attempt ended. ErrClaimLost when it is not claimed by that attempt any more.
 func (s *Store) FinishOutgoing(ctx context.Context, e messaging.OutgoingEnd) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		var receiver string
 		var subject int64
-		if err := t.query(outgoingSQL, func(r *row) error { receiver, subject = r.text(), r.int(); return nil }, e.ID); err != nil {
+		if err := t.Query(outgoingSQL, func(r *Row) error { receiver, subject = r.Text(), r.Int(); return nil }, e.ID); err != nil {
 			return err
 		}
-		at, why := micro(e.At), cut(e.Error, maxReason)
+		at, why := Micro(e.At), cut(e.Error, maxReason)
 		var n int64
 		var err error
 		if e.State == messaging.OutgoingWaiting {
-			if n, err = t.exec(retryOutgoingSQL, e.ID, int64(e.Attempt), micro(e.RetryAt), why); n > 0 {
-				t.outs.note(receiver, micro(e.RetryAt), t.at)
+			if n, err = t.Exec(retryOutgoingSQL, e.ID, int64(e.Attempt), Micro(e.RetryAt), why); n > 0 {
+				t.outs.note(receiver, Micro(e.RetryAt), t.At)
 			}
 		} else {
-			n, err = t.exec(endOutgoingSQL, e.ID, int64(e.Attempt), string(e.State), at, why)
+			n, err = t.Exec(endOutgoingSQL, e.ID, int64(e.Attempt), string(e.State), at, why)
 		}
 		switch {
 		case err != nil:
 			return err
 		case n == 0:
-			return noWrite{messaging.ErrClaimLost}
+			return NoWrite{messaging.ErrClaimLost}
 		case e.Error == "" && e.State == messaging.OutgoingWaiting: // cut off by a stop
 		case e.Error == "":
-			err = t.put(receiverWellSQL, receiver, at)
+			err = t.Put(receiverWellSQL, receiver, at)
 		default:
-			err = t.put(receiverFailsSQL, receiver, at, why)
+			err = t.Put(receiverFailsSQL, receiver, at, why)
 		}
 		if err == nil && e.State != messaging.OutgoingWaiting && subject != 0 {
-			if n, err = t.exec(nextOutgoingSQL, subject, receiver, at); n > 0 {
-				t.outs.note(receiver, at, t.at)
+			if n, err = t.Exec(nextOutgoingSQL, subject, receiver, at); n > 0 {
+				t.outs.note(receiver, at, t.At)
 			}
 		}
 		return err
@@ -209,8 +208,8 @@ func (s *Store) FinishOutgoing(ctx context.Context, e messaging.OutgoingEnd) err
 
 // NextOutgoing is when something is due next for a receiver, past or future; ok is false when nothing waits.
 func (s *Store) NextOutgoing(ctx context.Context, receiver string) (at time.Time, ok bool, err error) {
-	at, ok, err = s.earliest(ctx, `SELECT due_at FROM webhooks_out WHERE receiver = ?1 AND state = 'waiting' ORDER BY due_at LIMIT 1`, receiver)
-	return at, ok, wrap(err, "next webhook out")
+	at, ok, err = s.Earliest(ctx, `SELECT due_at FROM webhooks_out WHERE receiver = ?1 AND state = 'waiting' ORDER BY due_at LIMIT 1`, receiver)
+	return at, ok, Wrap(err, "next webhook out")
 }
 
 // MostCounted is where a count of what waits for a receiver ends.
@@ -230,11 +229,11 @@ type ReceiverState struct {
 
 // ReceiverStates are those of the receivers of these names, and of all others that something waits for, by name.
 func (s *Store) ReceiverStates(ctx context.Context) (out []ReceiverState, err error) {
-	out, err = list(ctx, s, `SELECT receiver, delivered_at, failed_at, failing_since, last_error FROM webhook_receivers ORDER BY receiver`, nil, func(r *row) (ReceiverState, error) {
-		return ReceiverState{Receiver: r.text(), DeliveredAt: r.time(), FailedAt: r.time(), FailingSince: r.time(), LastError: r.text()}, r.err
+	out, err = List(ctx, s, `SELECT receiver, delivered_at, failed_at, failing_since, last_error FROM webhook_receivers ORDER BY receiver`, nil, func(r *Row) (ReceiverState, error) {
+		return ReceiverState{Receiver: r.Text(), DeliveredAt: r.Time(), FailedAt: r.Time(), FailingSince: r.Time(), LastError: r.Text()}, r.Err
 	})
 	if err != nil {
-		return nil, wrap(err, "receivers of webhooks out")
+		return nil, Wrap(err, "receivers of webhooks out")
 	}
 	// Those that were never reached: a step from name to name along the index.
 	known := map[string]bool{}
@@ -243,7 +242,7 @@ func (s *Store) ReceiverStates(ctx context.Context) (out []ReceiverState, err er
 	}
 	for last := ""; err == nil; {
 		var next []string
-		next, err = list(ctx, s, `SELECT receiver FROM webhooks_out WHERE state = 'waiting' AND receiver > ?1 ORDER BY receiver LIMIT 1`, []any{last}, text)
+		next, err = List(ctx, s, `SELECT receiver FROM webhooks_out WHERE state = 'waiting' AND receiver > ?1 ORDER BY receiver LIMIT 1`, []any{last}, Text)
 		if len(next) == 0 {
 			break
 		}
@@ -256,15 +255,15 @@ func (s *Store) ReceiverStates(ctx context.Context) (out []ReceiverState, err er
 		for state, n := range map[messaging.OutgoingState]*int64{messaging.OutgoingWaiting: &one.Waiting, messaging.OutgoingGivenUp: &one.GivenUp} {
 			if err == nil {
 				// The state stands in the text: an index for one state serves no placeholder.
-				err = s.rows(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 AS n FROM webhooks_out WHERE receiver = ?1 AND state = '%s' LIMIT %d) AS counted`, state, MostCounted+1),
-					[]any{one.Receiver}, func(r *row) error { *n = r.int(); return r.err })
+				err = s.Rows(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 AS n FROM webhooks_out WHERE receiver = ?1 AND state = '%s' LIMIT %d) AS counted`, state, MostCounted+1),
+					[]any{one.Receiver}, func(r *Row) error { *n = r.Int(); return r.Err })
 			}
 		}
 		if err == nil && one.Waiting > 0 {
-			one.Oldest, _, err = s.earliest(ctx, `SELECT at FROM webhooks_out WHERE receiver = ?1 AND state = 'waiting' ORDER BY due_at LIMIT 1`, one.Receiver)
+			one.Oldest, _, err = s.Earliest(ctx, `SELECT at FROM webhooks_out WHERE receiver = ?1 AND state = 'waiting' ORDER BY due_at LIMIT 1`, one.Receiver)
 		}
 	}
-	return out, wrap(err, "receivers of webhooks out")
+	return out, Wrap(err, "receivers of webhooks out")
 }
 
 // A Replay asks for changes to be sent to a receiver again. Those that still wait are not among them.
@@ -276,13 +275,13 @@ type Replay struct {
 	DryRun   bool                // only count
 }
 
-var replayOutgoingSQL = statementOf(`UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
+var replayOutgoingSQL = SQL(`UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
 		WHERE id = ?1 AND state <> 'waiting'`)
 
 // Replay has changes sent again, in their order, and says how many.
 func (s *Store) Replay(ctx context.Context, q Replay) (n int64, err error) {
 	where := []string{"id > ?1", "receiver = ?2", "state <> 'waiting'", "at >= ?3"}
-	args := []any{int64(0), q.Receiver, micro(q.Since)}
+	args := []any{int64(0), q.Receiver, Micro(q.Since)}
 	if q.Message != 0 {
 		args = append(args, int64(q.Message))
 		where = append(where, fmt.Sprintf("subject = ?%d", len(args)))
@@ -291,9 +290,9 @@ func (s *Store) Replay(ctx context.Context, q Replay) (n int64, err error) {
 		where = append(where, "state = 'given_up'")
 	}
 	for {
-		ids, err := list(ctx, s, fmt.Sprintf(`SELECT id FROM webhooks_out WHERE %s ORDER BY id LIMIT %d`, strings.Join(where, " AND "), perBulk), args, number[int64])
+		ids, err := List(ctx, s, fmt.Sprintf(`SELECT id FROM webhooks_out WHERE %s ORDER BY id LIMIT %d`, strings.Join(where, " AND "), perBulk), args, Number[int64])
 		if err != nil || len(ids) == 0 {
-			return n, wrap(err, "replay webhooks out")
+			return n, Wrap(err, "replay webhooks out")
 		}
 		args[0] = ids[len(ids)-1]
 		if q.DryRun {
@@ -301,71 +300,19 @@ func (s *Store) Replay(ctx context.Context, q Replay) (n int64, err error) {
 			continue
 		}
 		var changed int64
-		err = s.write(ctx, laneWork, func(t *tx) error {
+		err = s.Write(ctx, LaneWork, func(t *Tx) error {
 			changed = 0
 			for _, id := range ids {
-				one, err := t.exec(replayOutgoingSQL, id, t.at)
+				one, err := t.Exec(replayOutgoingSQL, id, t.At)
 				if changed += one; err != nil {
 					return err
 				}
 			}
-			t.outs.note(q.Receiver, t.at, t.at)
+			t.outs.note(q.Receiver, t.At, t.At)
 			return nil
 		})
 		if n += changed; err != nil {
-			return n, wrap(err, "replay webhooks out")
+			return n, Wrap(err, "replay webhooks out")
 		}
 	}
-}
-
-// findUnwanted looks beside the commits: it walks through all that waits.
-const findUnwanted = `SELECT id FROM webhooks_out WHERE id > ?1 AND state = 'waiting' AND since < ?2 ORDER BY id`
-
-var (
-	oldOutgoingSQL      = statementOf(`DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state <> 'waiting' AND ended_at < ?1 ORDER BY ended_at LIMIT 200)`)
-	unwantedOutgoingSQL = statementOf(`DELETE FROM webhooks_out WHERE id IN (` + marks(2) + `) AND state{{checked}} = 'waiting' AND since < ?1`)
-)
-
-// outgoing removes what was told, and what waits for a receiver that nobody tells any more.
-func (e *retainer) outgoing(ctx context.Context) error {
-	before := e.before(e.keep.WebhooksOut)
-	if before.IsZero() {
-		return nil
-	}
-	if err := e.until(ctx, kindOutgoing, oldOutgoingSQL, micro(before)); err != nil {
-		return err
-	}
-	unwanted := micro(e.now.Add(-mostUntold))
-	return e.ids(ctx, findUnwanted, []any{unwanted}, perRetention, func(ids []int64) error {
-		return e.commit(ctx, kindOutgoing, func(t *tx) (n int64, err error) {
-			for some := range slices.Chunk(ids, rowsAtOnce) {
-				gone, err := t.exec(unwantedOutgoingSQL, padded([]any{unwanted}, some)...)
-				if n += gone; err != nil {
-					return n, err
-				}
-			}
-			return n, nil
-		})
-	})
-}
-
-// mostUntold is how long a change waits at the most; a receiver that the config has gives up earlier.
-const mostUntold = 30 * 24 * time.Hour
-
-var dropOutgoingSQL = statementOf(`DELETE FROM webhooks_out WHERE id = ?1`)
-
-// outgoing removes what is to be told, or was, about those who are forgotten.
-func (e *eraser) outgoing(ctx context.Context) error {
-	var due []int64
-	err := e.walk(ctx, `SELECT id, phone, at, subject, event_id FROM webhooks_out WHERE id > ?1 ORDER BY id`, func(id int64, r *row) error {
-		owned := e.owns(r.text(), "", r.int())
-		if subject, event := r.int(), r.int(); owned || e.messages[subject] || e.events[event] {
-			due = append(due, id)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return e.change(ctx, dropOutgoingSQL, due)
 }

@@ -27,7 +27,7 @@ func TestForgettingRemovesWebhooksOut(t *testing.T) {
 	if found := e.holds(forgottenPhone); len(found) > 0 {
 		t.Errorf("the phone stands in %v", found)
 	}
-	left, err := list(t.Context(), e.Store, `SELECT phone FROM webhooks_out WHERE receiver = 'crm'`, nil, text)
+	left, err := List(t.Context(), e.Store, `SELECT phone FROM webhooks_out WHERE receiver = 'crm'`, nil, Text)
 	e.must(err)
 	if len(left) != 3 {
 		t.Errorf("left of the other contact: %v", left)

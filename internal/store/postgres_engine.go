@@ -50,7 +50,7 @@ type firstAsk struct {
 
 // puts are executions of one statement that wait.
 type puts struct {
-	s   *statement
+	s   *Statement
 	all [][]any
 }
 
@@ -237,7 +237,7 @@ func (e *postgresEngine) outcome(cause error) error {
 	}
 }
 
-func (e *postgresEngine) exec(s *statement, args []driver.NamedValue) (changed int64, err error) {
+func (e *postgresEngine) exec(s *Statement, args []driver.NamedValue) (changed int64, err error) {
 	err = e.trouble(e.round(func(ctx context.Context, b *batchOf) error {
 		b.add(e.forms[s.number].one, values(args), func(rows pgx.Rows) error {
 			rows.Close()
@@ -249,7 +249,7 @@ func (e *postgresEngine) exec(s *statement, args []driver.NamedValue) (changed i
 	return changed, err
 }
 
-func (e *postgresEngine) query(s *statement, args []driver.NamedValue, each func(*row) error) error {
+func (e *postgresEngine) query(s *Statement, args []driver.NamedValue, each func(*Row) error) error {
 	var found [][]driver.Value
 	err := e.trouble(e.round(func(_ context.Context, b *batchOf) error {
 		b.add(e.forms[s.number].one, values(args), collect(&found))
@@ -275,21 +275,21 @@ func collect(found *[][]driver.Value) func(pgx.Rows) error {
 	}
 }
 
-func readRows(found [][]driver.Value, each func(*row) error) error {
+func readRows(found [][]driver.Value, each func(*Row) error) error {
 	for _, v := range found {
-		r := row{values: v}
+		r := Row{values: v}
 		if err := each(&r); err != nil {
 			return err
 		}
-		if r.err != nil {
-			return r.err
+		if r.Err != nil {
+			return r.Err
 		}
 	}
 	return nil
 }
 
 // queryMany sends the statement once, as a set, where it has one and no row is meant twice.
-func (e *postgresEngine) queryMany(s *statement, all [][]driver.NamedValue, each func(i int, r *row) error) error {
+func (e *postgresEngine) queryMany(s *Statement, all [][]driver.NamedValue, each func(i int, r *Row) error) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -326,14 +326,14 @@ func (e *postgresEngine) queryMany(s *statement, all [][]driver.NamedValue, each
 	}))
 	for i := range found {
 		if err == nil {
-			err = readRows(found[i], func(r *row) error { return each(i, r) })
+			err = readRows(found[i], func(r *Row) error { return each(i, r) })
 		}
 	}
 	return err
 }
 
 // put keeps the statement until something is asked. It joins others of its kind where nothing in between touches their table.
-func (e *postgresEngine) put(s *statement, args []driver.NamedValue) error {
+func (e *postgresEngine) put(s *Statement, args []driver.NamedValue) error {
 	v := values(args)
 	if e.forms[s.number].plain {
 		for i := len(e.puts) - 1; i >= 0; i-- {
@@ -418,7 +418,7 @@ func (e *postgresEngine) round(add func(context.Context, *batchOf) error) error 
 func nothingAsked(context.Context, *batchOf) error { return nil }
 
 // form is the statement for many; nil where there is none.
-func (e *postgresEngine) form(ctx context.Context, s *statement) (*setForm, error) {
+func (e *postgresEngine) form(ctx context.Context, s *Statement) (*setForm, error) {
 	if e.tried[s.number] {
 		return e.sets[s.number], nil
 	}

@@ -114,7 +114,7 @@ func TestManyFlushersKeepEventsApart(t *testing.T) {
 		runners := []*lanesOf{{}, {}}
 		g := newGroupCommit(1000, maxBatch, runners[0], runners[1])
 		for range 5 {
-			put(t, g, laneWork, 3, nothing)
+			put(t, g, LaneWork, 3, nothing)
 			put(t, g, laneIngest, 7, nothing)
 			put(t, g, laneRows, 1, nothing)
 		}

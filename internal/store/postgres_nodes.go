@@ -119,7 +119,7 @@ func (b *heartbeat) say(ctx context.Context, s *Store, owner string) error {
 		ON CONFLICT (owner) DO UPDATE SET seen_at = excluded.seen_at, lease_ends = excluded.lease_ends, version = excluded.version, config = excluded.config,
 			config_at = excluded.config_at, clock_off = excluded.clock_off, events = excluded.events, calls = excluded.calls
 		RETURNING seen_at, `+flushedNow,
-		owner, host, nodeLease.Microseconds(), b.version, config, micro(since), b.clockOff.Load(), events, calls).Scan(&there, &flushed)
+		owner, host, nodeLease.Microseconds(), b.version, config, Micro(since), b.clockOff.Load(), events, calls).Scan(&there, &flushed)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (b *heartbeat) say(ctx context.Context, s *Store, owner string) error {
 	if flushed > b.flushed.Load() { // one that is lower is the next writer's to find
 		b.flushed.Store(flushed)
 	}
-	b.clockOff.Store(micro(here.Add(time.Since(began)/2)) - there) // its answer was made half way
+	b.clockOff.Store(Micro(here.Add(time.Since(began)/2)) - there) // its answer was made half way
 	took, err := s.quick.ExecContext(ctx, `INSERT INTO leader (one, owner, lease_ends) VALUES (1, $1, `+databaseNow+` + $2)
 		ON CONFLICT (one) DO UPDATE SET owner = excluded.owner, lease_ends = excluded.lease_ends
 		WHERE leader.owner = excluded.owner OR leader.lease_ends < `+databaseNow, owner, nodeLease.Microseconds())
@@ -190,18 +190,18 @@ func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	s.beat.mu.Lock()
 	own := s.beat.owner
 	s.beat.mu.Unlock()
-	nodes, err := list(ctx, s, `SELECT n.owner, n.version, n.config, n.config_at, n.began, n.seen_at, n.lease_ends, CASE WHEN n.lease_ends > `+databaseNow+` THEN 1 ELSE 0 END,
+	nodes, err := List(ctx, s, `SELECT n.owner, n.version, n.config, n.config_at, n.began, n.seen_at, n.lease_ends, CASE WHEN n.lease_ends > `+databaseNow+` THEN 1 ELSE 0 END,
 			CASE WHEN l.lease_ends > `+databaseNow+` THEN 1 ELSE 0 END, n.clock_off, n.events, n.calls
 		FROM nodes n LEFT JOIN leader l ON l.owner = n.owner WHERE n.lease_ends > `+databaseNow+` - ?1 ORDER BY n.owner`, []any{deadFor.Microseconds()},
-		func(r *row) (Node, error) {
-			owner := r.text()
+		func(r *Row) (Node, error) {
+			owner := r.Text()
 			n := Node{
-				Name: nameOf(owner), Own: owner == own, Version: r.text(), Config: r.text(), ConfigAt: r.time(), Began: r.time(), Seen: r.time(), LeaseEnd: r.time(), Alive: r.int() != 0,
-				Leads: r.int() != 0, ClockOff: time.Duration(r.int()) * time.Microsecond, Events: r.int(), Calls: r.int(),
+				Name: nameOf(owner), Own: owner == own, Version: r.Text(), Config: r.Text(), ConfigAt: r.Time(), Began: r.Time(), Seen: r.Time(), LeaseEnd: r.Time(), Alive: r.Int() != 0,
+				Leads: r.Int() != 0, ClockOff: time.Duration(r.Int()) * time.Microsecond, Events: r.Int(), Calls: r.Int(),
 			}
-			return n, r.err
+			return n, r.Err
 		})
-	return nodes, wrap(err, "the processes that share the data")
+	return nodes, Wrap(err, "the processes that share the data")
 }
 
 // ClockOff is from when on the clock of a process is wrong: less than that is the way to the database and back.
@@ -278,7 +278,7 @@ func (s *Store) keepPredecessor(ctx context.Context) error {
 		s.calls.was = head[1]
 		_, err = s.reads.ExecContext(ctx, `UPDATE nodes SET lease_ends = `+databaseNow+` + $2 WHERE owner = $1`, head[1], nodeLease.Microseconds())
 	}
-	return wrap(err, "the process of before")
+	return Wrap(err, "the process of before")
 }
 
 // buryPredecessor takes it off the list once its claims are ended.
@@ -288,5 +288,5 @@ func (s *Store) buryPredecessor(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.reads.ExecContext(ctx, `DELETE FROM nodes WHERE owner = $1`, was)
-	return wrap(err, "the process of before")
+	return Wrap(err, "the process of before")
 }

@@ -143,26 +143,26 @@ func (n *notices) look(ctx context.Context) error {
 		n.looked = time.Time{} // until everything is read
 		n.since = ""
 	}
-	err := n.s.rows(ctx, changesSince, []any{n.since}, func(r *row) error {
-		since = r.text()
-		one := notice{r.text(), r.int(), r.text()}
-		why := r.text()
+	err := n.s.Rows(ctx, changesSince, []any{n.since}, func(r *Row) error {
+		since = r.Text()
+		one := notice{r.Text(), r.Int(), r.Text()}
+		why := r.Text()
 		if one.kind == "" {
-			return r.err
+			return r.Err
 		}
 		seen[one] = true
 		if n.seen[one] {
-			return r.err
+			return r.Err
 		}
 		fresh = append(fresh, one)
 		if one.kind == noticeOff && why != "" {
 			off = append(off, calledOff{messaging.MessageID(one.id), why})
 		}
-		return r.err
+		return r.Err
 	})
 	if err == nil && all {
-		off, err = list(ctx, n.s, `SELECT id, called_off FROM messages WHERE state = 'sending' AND called_off <> ''`, nil,
-			func(r *row) (calledOff, error) { return calledOff{messaging.MessageID(r.int()), r.text()}, r.err })
+		off, err = List(ctx, n.s, `SELECT id, called_off FROM messages WHERE state = 'sending' AND called_off <> ''`, nil,
+			func(r *Row) (calledOff, error) { return calledOff{messaging.MessageID(r.Int()), r.Text()}, r.Err })
 		fresh = []notice{{kind: noticeBlocks}, {kind: noticeHolds}}
 	}
 	if err != nil {
@@ -195,8 +195,8 @@ func (n *notices) obey(ctx context.Context, fresh []notice) error {
 			holds = true
 		case noticeBlocks:
 			// By the clock of this node, because that is what its claims are compared with.
-			n.s.writer.lastBlock.Store(micro(time.Now()))
-			if err := n.s.marks.load(ctx, n.s); err != nil {
+			n.s.writer.lastBlock.Store(Micro(time.Now()))
+			if err := n.s.Marks.load(ctx, n.s); err != nil {
 				return err
 			}
 		case noticeDue:
@@ -212,10 +212,10 @@ func (n *notices) obey(ctx context.Context, fresh []notice) error {
 		if n.s.writer.hooks.pauses != nil {
 			n.s.writer.hooks.pauses()
 		}
-		due = micro(time.Now()) // what it held may go
+		due = Micro(time.Now()) // what it held may go
 	}
 	if due != 0 && n.s.writer.hooks.due != nil {
-		n.s.writer.hooks.due(EveryAccount, moment(due))
+		n.s.writer.hooks.due(EveryAccount, Moment(due))
 	}
 	return nil
 }
@@ -232,8 +232,8 @@ func (s *Store) holdsAgain(ctx context.Context) error {
 
 // loadAll reads the marks of forgotten contacts, and the key that all nodes make them with.
 func (m *erasureHashes) loadAll(ctx context.Context, s *Store) error {
-	err := s.rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *row) (err error) {
-		if m.key, err = hex.DecodeString(r.text()); err != nil || len(m.key) != keySize {
+	err := s.Rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *Row) (err error) {
+		if m.key, err = hex.DecodeString(r.Text()); err != nil || len(m.key) != keySize {
 			return errors.New("the table forgotten_key is damaged, and without it those who were forgotten are not known again; restore it from the backup that the database came from")
 		}
 		return nil
@@ -265,7 +265,7 @@ func (w *wakeUps) worth(at int64) bool {
 var noticeDueSQL = postgresStatement(`INSERT INTO notices (kind, id) VALUES ('due', $1)`)
 
 // tellDue has a batch tell of what it leaves waiting.
-func (m *manyWriters) tellDue(t *tx) error {
+func (m *manyWriters) tellDue(t *Tx) error {
 	if len(t.dues) == 0 {
 		return nil
 	}
@@ -273,8 +273,8 @@ func (m *manyWriters) tellDue(t *tx) error {
 	for _, one := range t.dues[1:] {
 		at = min(at, one.at)
 	}
-	if !m.wakes.worth(max(at, t.at)) {
+	if !m.wakes.worth(max(at, t.At)) {
 		return nil
 	}
-	return t.put(noticeDueSQL, max(at, t.at))
+	return t.Put(noticeDueSQL, max(at, t.At))
 }

@@ -55,7 +55,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = wrap(err, "PostgreSQL at %s", whereIs(cfg)) }()
+	defer func() { err = Wrap(err, "PostgreSQL at %s", whereIs(cfg)) }()
 	cfg.StatementCacheCapacity = 2 * len(statements)
 	s.openPool(cfg)
 	if err := checkServer(ctx, s.reads.DB); err != nil {
@@ -71,7 +71,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		if err := arrived(ctx, s.reads, whereIs(cfg)); err != nil {
 			return err
 		}
-		return s.marks.loadAll(ctx, s)
+		return s.Marks.loadAll(ctx, s)
 	}
 	if local == "" {
 		return errors.New("needs a folder for what this process notes, after a # behind the address")
@@ -110,7 +110,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if err := s.keepPredecessor(ctx); err != nil {
 		return err
 	}
-	if err := s.marks.loadAll(ctx, s); err != nil {
+	if err := s.Marks.loadAll(ctx, s); err != nil {
 		return err
 	}
 	s.notices = newNotices(s, cfg)

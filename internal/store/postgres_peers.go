@@ -135,7 +135,7 @@ var blockSizes = [sequenceCount]int64{eventIDs: 4096, messageIDs: 4096, rejected
 const blockFor = time.Second
 
 // begin has numbers come along with the first question, where they run out.
-func (m *manyWriters) begin(t *tx) error {
+func (m *manyWriters) begin(t *Tx) error {
 	if err := t.engine.begin(); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (m *manyWriters) begin(t *tx) error {
 	return nil
 }
 
-func (m *manyWriters) settle(t *tx, err error) error {
+func (m *manyWriters) settle(t *Tx, err error) error {
 	if err == nil {
 		err = m.tellDue(t)
 	}
@@ -169,7 +169,7 @@ func (m *manyWriters) settle(t *tx, err error) error {
 	return err
 }
 
-func (m *manyWriters) allocate(t *tx, of sequence, n int64) (first int64, err error) {
+func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err error) {
 	if n > blockSizes[of] {
 		return 0, fmt.Errorf("%d numbers at once; at most %d can be had", n, blockSizes[of])
 	}
@@ -178,18 +178,18 @@ func (m *manyWriters) allocate(t *tx, of sequence, n int64) (first int64, err er
 		if ok {
 			return first, nil
 		}
-		err := t.query(nextBlock[of], func(r *row) error { m.numbers.fill(of, r.int()); return r.err })
+		err := t.Query(nextBlock[of], func(r *Row) error { m.numbers.fill(of, r.Int()); return r.Err })
 		if err != nil {
 			return 0, fmt.Errorf("numbers: %w", err)
 		}
 	}
 }
 
-func (m *manyWriters) lock(_ *tx, hashes, read []int64) error {
+func (m *manyWriters) lock(_ *Tx, hashes, read []int64) error {
 	return m.engine.lock(m.engine.keys.fresh(hashes), append(slices.Clone(hashes), read...), false)
 }
 
-func (m *manyWriters) tryLock(_ *tx, hashes []int64, reads [][]int64) (busy []bool, err error) {
+func (m *manyWriters) tryLock(_ *Tx, hashes []int64, reads [][]int64) (busy []bool, err error) {
 	e := m.engine
 	var locks []int64
 	for _, hash := range hashes {
@@ -209,7 +209,7 @@ func (m *manyWriters) tryLock(_ *tx, hashes []int64, reads [][]int64) (busy []bo
 	return busy, nil
 }
 
-func (m *manyWriters) find(_ *tx, first, last, hash int64, ids []int64) ([]int64, error) {
+func (m *manyWriters) find(_ *Tx, first, last, hash int64, ids []int64) ([]int64, error) {
 	if err := m.engine.lock(nil, []int64{hash}, false); err != nil {
 		return nil, fmt.Errorf("find a key: %w", err)
 	}
@@ -222,19 +222,19 @@ func (m *manyWriters) find(_ *tx, first, last, hash int64, ids []int64) ([]int64
 	return slices.Compact(ids), nil
 }
 
-func (m *manyWriters) remember(t *tx, k key, _ bool) error {
+func (m *manyWriters) remember(t *Tx, k key, _ bool) error {
 	m.engine.keys.add(k)
-	if err := t.put(insertKeySQL, k.Part, k.Hash, k.ID); err != nil {
+	if err := t.Put(insertKeySQL, k.Part, k.Hash, k.ID); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	return nil
 }
 
-func (m *manyWriters) sweeping(*tx) (kept func(int64)) { return func(int64) {} }
+func (m *manyWriters) sweeping(*Tx) (kept func(int64)) { return func(int64) {} }
 
-func (m *manyWriters) swept(*tx) {}
+func (m *manyWriters) swept(*Tx) {}
 
-func (m *manyWriters) contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error) {
+func (m *manyWriters) contacts(t *Tx, account string, since int64, hash func(...string) int64) (*contactSet, error) {
 	// One claim of the account after the other, and each sees what those before it took.
 	if err := m.lock(t, []int64{reachLock(account, hash)}, nil); err != nil {
 		return nil, fmt.Errorf("contacts of the account: %w", err)
@@ -263,36 +263,36 @@ func (m *manyWriters) lowWater() *lowWater { return nil }
 // What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
 // was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is
 // dead. That the lease of another one has ended says so only to who may bury ($4).
-var sendingSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages
+var sendingSQL = SQL(`SELECT ` + messageColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + messageColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
 			WHERE nodes.owner = messages.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
 		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF messages SKIP LOCKED`)
 
-func (m *manyWriters) sending(t *tx, own string, now int64, each func(*row) error) error {
-	return t.query(sendingSQL, each, own, now, t.calls.predecessor(), flag(t.beat.mayBury()))
+func (m *manyWriters) sending(t *Tx, own string, now int64, each func(*Row) error) error {
+	return t.Query(sendingSQL, each, own, now, t.calls.predecessor(), Flag(t.beat.mayBury()))
 }
 
 var aliveSQL = postgresStatement(`SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1"))
 
-func (m *manyWriters) alive(t *tx, owner, own string) (alive bool, err error) {
+func (m *manyWriters) alive(t *Tx, owner, own string) (alive bool, err error) {
 	if owner == own {
 		return true, nil
 	}
 	if owner == t.calls.predecessor() {
 		return false, nil
 	}
-	err = t.query(aliveSQL, func(*row) error { alive = true; return nil }, owner)
-	return alive, wrap(err, "whether its owner lives")
+	err = t.Query(aliveSQL, func(*Row) error { alive = true; return nil }, owner)
+	return alive, Wrap(err, "whether its owner lives")
 }
 
-func (m *manyWriters) buries(t *tx) bool { return t.beat.mayBury() }
+func (m *manyWriters) buries(t *Tx) bool { return t.beat.mayBury() }
 
-var freeLookupsSQL = statementOf(`UPDATE lookups SET due_at = ?1, lease_ends = 0, owner = '' WHERE lease_ends > 0 AND owner <> ?2`).onPostgres(`UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
+var freeLookupsSQL = SQL(`UPDATE lookups SET due_at = ?1, lease_ends = 0, owner = '' WHERE lease_ends > 0 AND owner <> ?2`).onPostgres(`UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
 		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + aliveNow("lookups.owner") + `)`)
 
-func (m *manyWriters) freeLookups(t *tx, own string, now int64) (int64, error) {
-	return t.exec(freeLookupsSQL, now, own, t.calls.predecessor(), flag(t.beat.mayBury()))
+func (m *manyWriters) freeLookups(t *Tx, own string, now int64) (int64, error) {
+	return t.Exec(freeLookupsSQL, now, own, t.calls.predecessor(), Flag(t.beat.mayBury()))
 }
 
 func (m *manyWriters) close() {}
@@ -306,6 +306,6 @@ var (
 )
 
 // nextBlock are the statements that take the next numbers.
-var nextBlock = [sequenceCount]*statement{
+var nextBlock = [sequenceCount]*Statement{
 	eventIDs: nextEventsSQL, messageIDs: nextMessagesSQL, rejectedIDs: nextRejectedSQL, runIDs: nextRunsSQL, outgoingIDs: nextChangesSQL,
 }

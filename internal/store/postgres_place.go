@@ -135,7 +135,7 @@ func noteRestoration(ctx context.Context, tx pgx.Tx, how string) error {
 			return err
 		}
 	}
-	if _, err = tx.Exec(ctx, postgresDialect.sql(insertRestorationSQL.sql), how, micro(time.Time{}), newest, micro(now), config); err != nil {
+	if _, err = tx.Exec(ctx, postgresDialect.sql(insertRestorationSQL.sql), how, Micro(time.Time{}), newest, Micro(now), config); err != nil {
 		return err
 	}
 	h := (&Restoration{How: how, FoundAt: now}).hold()

@@ -26,5 +26,5 @@ func (a Account) Lease(ctx context.Context, n int, every time.Duration) (l pace.
 	takes := (time.Duration(n) * every).Microseconds()
 	var first, clock int64
 	err = a.quick.QueryRowContext(ctx, leaseRate, a.name, takes, givenAhead+givenLeases*takes).Scan(&first, &clock)
-	return pace.Lease{First: moment(first), Clock: moment(clock)}, wrap(err, "rate of account %q", a.name)
+	return pace.Lease{First: Moment(first), Clock: Moment(clock)}, Wrap(err, "rate of account %q", a.name)
 }

@@ -31,19 +31,19 @@ func (s *Store) Server(ctx context.Context) (v Server, err error) {
 	}
 	for range 3 {
 		began := time.Now()
-		if err := s.rows(ctx, `SELECT 1`, nil, func(*row) error { return nil }); err != nil {
+		if err := s.Rows(ctx, `SELECT 1`, nil, func(*Row) error { return nil }); err != nil {
 			return v, err
 		}
 		if took := time.Since(began); v.Latency == 0 || took < v.Latency {
 			v.Latency = took
 		}
 	}
-	err = s.rows(ctx, `SELECT current_setting('server_version'), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint`,
-		nil, func(r *row) error {
-			v.Version, v.Connections, v.MostConnections = r.text(), int(r.int()), int(r.int())
-			return r.err
+	err = s.Rows(ctx, `SELECT current_setting('server_version'), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint`,
+		nil, func(r *Row) error {
+			v.Version, v.Connections, v.MostConnections = r.Text(), int(r.Int()), int(r.Int())
+			return r.Err
 		})
-	return v, wrap(err, "ask the database server")
+	return v, Wrap(err, "ask the database server")
 }
 
 // LookAtServer asks the server whether it serves, for Present, and gives up after lookFor. It does nothing where the data is a file.

@@ -195,7 +195,7 @@ func asList(one string) listForm {
 }
 
 // idList is what marks gives.
-var idList = regexp.MustCompile(fmt.Sprintf(`IN \(\$(\d+)(?:, \$\d+){%d}\)`, rowsAtOnce-1))
+var idList = regexp.MustCompile(fmt.Sprintf(`IN \(\$(\d+)(?:, \$\d+){%d}\)`, RowsAtOnce-1))
 
 // joined makes one execution of those that differ in their ids alone.
 func (f *listForm) joined(all [][]any) (out [][]any) {

@@ -20,24 +20,24 @@ import (
 func openForSets(t *testing.T) (*Store, *postgresEngine) {
 	t.Helper()
 	dsn, err := testserver.ForTest(t, "fsync=off").NewDatabase(t.Context())
-	failIf(t, err)
+	FailIf(t, err)
 	s, err := Open(t.Context(), Options{DSN: dsn + "#" + t.TempDir(), Settle: planAll})
-	failIf(t, err)
-	t.Cleanup(func() { failIf(t, s.Close()) })
+	FailIf(t, err)
+	t.Cleanup(func() { FailIf(t, s.Close()) })
 	return s, s.writer.engine.(*postgresEngine)
 }
 
 func TestTheServerTakesEverySet(t *testing.T) {
 	_, e := openForSets(t)
-	failIf(t, e.begin())
-	sets := map[*statement]bool{}
+	FailIf(t, e.begin())
+	sets := map[*Statement]bool{}
 	for i, s := range statements {
 		one := e.forms[i].one
 		if s == beginSQL || s == commitSQL || s == rollbackSQL {
 			continue
 		}
 		form, err := e.form(t.Context(), s)
-		failIf(t, err)
+		FailIf(t, err)
 		if form == nil || strings.Contains(one, "FOR UPDATE SKIP LOCKED") {
 			continue
 		}
@@ -46,7 +46,7 @@ func TestTheServerTakesEverySet(t *testing.T) {
 			t.Errorf("%s\nas a set: %s\n%v", one, form.sql, err)
 		}
 	}
-	for name, s := range map[string]*statement{"counters": countSQL, "last events": lastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
+	for name, s := range map[string]*Statement{"counters": countSQL, "last events": lastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
 		if !sets[s] {
 			t.Errorf("%s have no set", name)
 		}
@@ -72,12 +72,12 @@ func TestASetOfUpsertsIsThoseOneAfterTheOther(t *testing.T) {
 		c.Phone = messaging.Phone(fmt.Sprintf("4477009002%02d", contact))
 		apart = append(apart, c)
 	}
-	failIf(t, s.SaveConsents(t.Context(), together))
+	FailIf(t, s.SaveConsents(t.Context(), together))
 	for _, c := range apart {
-		failIf(t, s.SaveConsents(t.Context(), []messaging.ConsentRecord{c}))
+		FailIf(t, s.SaveConsents(t.Context(), []messaging.ConsentRecord{c}))
 	}
 	all, err := s.Consents(t.Context(), "", "", 1000)
-	failIf(t, err)
+	FailIf(t, err)
 	if len(all) != 20 {
 		t.Fatalf("%d consents, want those of 10 contacts by 2 ways", len(all))
 	}
@@ -92,21 +92,21 @@ func TestASetOfUpsertsIsThoseOneAfterTheOther(t *testing.T) {
 // Of a set that changes one row several times each change is made, in order.
 func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 	s, e := openForSets(t)
-	err := commitOne(s, func(t *tx) error {
+	err := commitOne(s, func(t *Tx) error {
 		for i := range int64(9) {
 			for _, name := range []string{"a", "b"} {
-				if err := t.put(countSQL, "sum/"+name, i); err != nil {
+				if err := t.Put(countSQL, "sum/"+name, i); err != nil {
 					return err
 				}
 			}
 		}
 		for _, at := range []int64{5, 9, 7} {
-			if err := t.put(lastSeenSQL, "newest", at); err != nil {
+			if err := t.Put(lastSeenSQL, "newest", at); err != nil {
 				return err
 			}
 		}
 		for _, value := range []int64{5, 9, 7} {
-			if err := t.put(setCountSQL, "last", value); err != nil {
+			if err := t.Put(SetCountSQL, "last", value); err != nil {
 				return err
 			}
 		}
@@ -115,10 +115,10 @@ func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 		}
 		return nil
 	})
-	failIf(t, err)
+	FailIf(t, err)
 	for name, want := range map[string]int64{"sum/a": 36, "sum/b": 36, "newest": 9, "last": 7} {
 		var got int64
-		failIf(t, s.reads.QueryRowContext(t.Context(), `SELECT value FROM counters WHERE name = $1`, name).Scan(&got))
+		FailIf(t, s.reads.QueryRowContext(t.Context(), `SELECT value FROM counters WHERE name = $1`, name).Scan(&got))
 		if got != want {
 			t.Errorf("%s is %d, want %d", name, got, want)
 		}
@@ -129,7 +129,7 @@ func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 func TestARowThatIsRefusedCostsItsOwnOperation(t *testing.T) {
 	s, _ := openForSets(t)
 	var batch []*waiting
-	consents := &set{func(t *tx, members []*waiting) error {
+	consents := &set{func(t *Tx, members []*waiting) error {
 		for i, w := range members {
 			err := t.peers.lock(t, []int64{int64(i)}, nil)
 			if err == nil {

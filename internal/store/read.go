@@ -19,29 +19,29 @@ const defaultLimit = 50
 
 // A select_ is one SELECT being put together: conditions are joined by AND, and their
 // arguments are numbered in the order in which they come.
-type select_ struct {
+type Select struct {
 	where []string
-	args  []any
+	Args  []any
 }
 
 // and adds a condition; each "?" in it is the next of args.
-func (q *select_) and(condition string, args ...any) {
+func (q *Select) And(condition string, args ...any) {
 	for _, a := range args {
-		q.args = append(q.args, a)
-		condition = strings.Replace(condition, "?", "\x00"+strconv.Itoa(len(q.args)), 1)
+		q.Args = append(q.Args, a)
+		condition = strings.Replace(condition, "?", "\x00"+strconv.Itoa(len(q.Args)), 1)
 	}
 	q.where = append(q.where, strings.ReplaceAll(condition, "\x00", "?"))
 }
 
 // when adds a condition where it applies.
-func (q *select_) when(applies bool, condition string, args ...any) {
+func (q *Select) When(applies bool, condition string, args ...any) {
 	if applies {
-		q.and(condition, args...)
+		q.And(condition, args...)
 	}
 }
 
 // sql is the whole statement.
-func (q *select_) sql(columns, from, order string, limit int) string {
+func (q *Select) SQL(columns, from, order string, limit int) string {
 	var b strings.Builder
 	b.WriteString("SELECT " + columns + " FROM " + from)
 	for i, w := range q.where {
@@ -73,8 +73,8 @@ func LogSize(dsn string) int64 {
 var errLongRead = errors.New("the read took too long and was ended, because the log of the database grows meanwhile; ask for less")
 
 // list is what scan makes of each row of a read.
-func list[T any](ctx context.Context, s *Store, query string, args []any, scan func(*row) (T, error)) (out []T, err error) {
-	err = s.rows(ctx, query, args, func(r *row) error {
+func List[T any](ctx context.Context, s *Store, query string, args []any, scan func(*Row) (T, error)) (out []T, err error) {
+	err = s.Rows(ctx, query, args, func(r *Row) error {
 		one, err := scan(r)
 		out = append(out, one)
 		return err
@@ -83,15 +83,15 @@ func list[T any](ctx context.Context, s *Store, query string, args []any, scan f
 }
 
 // number and text read a row of one column.
-func number[T ~int64](r *row) (T, error) { n := r.int(); return T(n), r.err }
-func text(r *row) (string, error)        { s := r.text(); return s, r.err }
+func Number[T ~int64](r *Row) (T, error) { n := r.Int(); return T(n), r.Err }
+func Text(r *Row) (string, error)        { s := r.Text(); return s, r.Err }
 
 // rows runs a read of at most longestRead and calls each on every row.
-func (s *Store) rows(ctx context.Context, query string, args []any, each func(*row) error) error {
+func (s *Store) Rows(ctx context.Context, query string, args []any, each func(*Row) error) error {
 	return s.rowsWithin(ctx, longestRead, query, args, each)
 }
 
-func (s *Store) rowsWithin(ctx context.Context, most time.Duration, query string, args []any, each func(*row) error) error {
+func (s *Store) rowsWithin(ctx context.Context, most time.Duration, query string, args []any, each func(*Row) error) error {
 	bound, cancel := context.WithTimeoutCause(ctx, most, errLongRead)
 	defer cancel()
 	err := s.walk(bound, query, args, each)
@@ -102,7 +102,7 @@ func (s *Store) rowsWithin(ctx context.Context, most time.Duration, query string
 }
 
 // walk runs a read that takes as long as it takes.
-func (s *Store) walk(ctx context.Context, query string, args []any, each func(*row) error) (err error) {
+func (s *Store) walk(ctx context.Context, query string, args []any, each func(*Row) error) (err error) {
 	rows, err := s.reads.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s *Store) walk(ctx context.Context, query string, args []any, each func(*r
 	if err != nil {
 		return err
 	}
-	r := row{values: make([]driver.Value, len(columns))}
+	r := Row{values: make([]driver.Value, len(columns))}
 	into := make([]any, len(columns))
 	for i := range into {
 		into[i] = &r.values[i]
@@ -125,21 +125,21 @@ func (s *Store) walk(ctx context.Context, query string, args []any, each func(*r
 		if err := each(&r); err != nil {
 			return err
 		}
-		if r.err != nil {
-			return r.err
+		if r.Err != nil {
+			return r.Err
 		}
 	}
 	return s.reads.guard.saw(rows.Err())
 }
 
 // earliest reads one time; ok is false when there is no row.
-func (s *Store) earliest(ctx context.Context, query string, args ...any) (at time.Time, ok bool, err error) {
+func (s *Store) Earliest(ctx context.Context, query string, args ...any) (at time.Time, ok bool, err error) {
 	var us int64
 	err = s.reads.scan(ctx, query, args, &us)
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, false, nil
 	}
-	return moment(us), err == nil, err
+	return Moment(us), err == nil, err
 }
 
 // sinceSlack is how much later a row may have got its number than its time says: the clock is
@@ -148,19 +148,19 @@ const sinceSlack = time.Minute
 
 // firstFrom is a number from which on every row of table has a time at or after until.
 func (s *Store) firstFrom(ctx context.Context, table, column string, until time.Time) (int64, error) {
-	return s.firstSince(ctx, table, column, until.Add(2*sinceSlack))
+	return s.FirstSince(ctx, table, column, until.Add(2*sinceSlack))
 }
 
 // firstSince is a number before which no row of table has a time at or after since. Numbers
 // grow with time, so it is found by halving and needs no index on the time.
-func (s *Store) firstSince(ctx context.Context, table, column string, since time.Time) (int64, error) {
+func (s *Store) FirstSince(ctx context.Context, table, column string, since time.Time) (int64, error) {
 	var low, high sql.NullInt64
 	err := s.reads.scan(ctx, `SELECT (SELECT min(id) FROM `+table+`), (SELECT max(id) FROM `+table+`)`, nil, &low, &high)
 	if err != nil || !low.Valid {
 		return 0, err
 	}
 	probe := `SELECT ` + column + ` FROM ` + table + ` WHERE id >= ?1 ORDER BY id LIMIT 1`
-	want := micro(since.Add(-sinceSlack))
+	want := Micro(since.Add(-sinceSlack))
 	lo, hi := low.Int64, high.Int64+1
 	for lo < hi {
 		mid := lo + (hi-lo)/2
@@ -179,7 +179,7 @@ func (s *Store) firstSince(ctx context.Context, table, column string, since time
 
 // in is an SQL list of numbers, which need no placeholders. An empty one, which only SQLite
 // takes, is a list of a number that no row has.
-func in[T ~int64](ids []T) string {
+func In[T ~int64](ids []T) string {
 	if len(ids) == 0 {
 		return "(0)"
 	}
@@ -198,11 +198,11 @@ const perList = 500
 
 // eventsOf finds the newest events of a phone below a number (0 is no bound), newest first, at most limit of them.
 func (s *Store) eventsOf(ctx context.Context, phone messaging.Phone, below messaging.EventID, limit int) (found []messaging.EventID, err error) {
-	ids, err := s.keyed(ctx, phonesOfEvents, phoneHash(phone, s.hash))
+	ids, err := s.keyed(ctx, phonesOfEvents, PhoneHash(phone, s.hash))
 	if err == nil && s.commits == nil && s.file != nil { // what a process that ended in a crash had in memory stands in no table
 		var more []int64
-		more, err = list(ctx, s, `SELECT id FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1) AND phone = ?2 ORDER BY id`,
-			[]any{eventsKeyed, string(phone)}, number[int64])
+		more, err = List(ctx, s, `SELECT id FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1) AND phone = ?2 ORDER BY id`,
+			[]any{eventsKeyed, string(phone)}, Number[int64])
 		ids = append(ids, more...)
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
@@ -212,11 +212,11 @@ func (s *Store) eventsOf(ctx context.Context, phone messaging.Phone, below messa
 	}
 	slices.Reverse(ids)
 	for some := range slices.Chunk(ids, perList) {
-		var q select_
-		q.and("id IN " + in(some))
-		q.and("phone = ?", string(phone))
-		q.when(below > 0, "id < ?", int64(below))
-		more, err := list(ctx, s, q.sql("id", "events", "id DESC", limit-len(found)), q.args, number[messaging.EventID])
+		var q Select
+		q.And("id IN " + In(some))
+		q.And("phone = ?", string(phone))
+		q.When(below > 0, "id < ?", int64(below))
+		more, err := List(ctx, s, q.SQL("id", "events", "id DESC", limit-len(found)), q.Args, Number[messaging.EventID])
 		if found = append(found, more...); err != nil || len(found) >= limit {
 			return found, err
 		}
@@ -227,11 +227,11 @@ func (s *Store) eventsOf(ctx context.Context, phone messaging.Phone, below messa
 // keyed are the numbers of rows that a hash leads to, ascending. Another text may have the same hash: the caller compares the rows.
 func (s *Store) keyed(ctx context.Context, part, hash int64) (ids []int64, err error) {
 	if s.commits != nil {
-		err = s.write(ctx, laneWork, func(t *tx) (err error) {
+		err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 			ids, err = t.peers.find(t, part, part, hash, ids[:0])
 			return err
 		})
 		return ids, err
 	}
-	return list(ctx, s, findKeySQL.sql+` ORDER BY id`, []any{part, hash}, number[int64])
+	return List(ctx, s, findKeySQL.sql+` ORDER BY id`, []any{part, hash}, Number[int64])
 }

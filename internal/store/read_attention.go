@@ -36,18 +36,18 @@ func (s *Store) Attention(ctx context.Context) (a Attention, err error) {
 		{&a.InDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM messages WHERE state = 'in_doubt'`},
 		{&a.PartsInDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM parts WHERE state = 'in_doubt'`},
 	} {
-		if err := s.rows(ctx, q.sql, nil, func(r *row) error { *q.into = Doubts{r.int(), r.time()}; return nil }); err != nil {
+		if err := s.Rows(ctx, q.sql, nil, func(r *Row) error { *q.into = Doubts{r.Int(), r.Time()}; return nil }); err != nil {
 			return a, fmt.Errorf("count what is in doubt: %w", err)
 		}
 	}
 	a.Next = map[string]Next{}
 	waiting, err := s.accountsWaiting(ctx)
 	if err != nil {
-		return a, wrap(err, "look for what is due")
+		return a, Wrap(err, "look for what is due")
 	}
 	followed, err := s.accountsFollowed(ctx)
 	if err != nil {
-		return a, wrap(err, "look for what is to be asked about")
+		return a, Wrap(err, "look for what is to be asked about")
 	}
 	for _, name := range append(waiting, followed...) {
 		if _, looked := a.Next[name]; looked || s.gone(name) {
@@ -55,10 +55,10 @@ func (s *Store) Attention(ctx context.Context) (a Attention, err error) {
 		}
 		var next Next
 		if next.Urgent, _, err = s.nextDue(ctx, name, messaging.Authentication, messaging.Utility); err != nil {
-			return a, wrap(err, "look for what is due")
+			return a, Wrap(err, "look for what is due")
 		}
 		if next.Marketing, _, err = s.nextDue(ctx, name, messaging.Marketing); err != nil {
-			return a, wrap(err, "look for what is due")
+			return a, Wrap(err, "look for what is due")
 		}
 		if next.Poll, _, err = s.nextPoll(ctx, name); err != nil {
 			return a, err

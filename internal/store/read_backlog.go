@@ -17,8 +17,8 @@ type Backlog struct {
 // what waits, without a look at the rows.
 func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog, error) {
 	out := map[string]Backlog{}
-	err := s.rows(ctx, `SELECT account, category, count(*) FROM messages WHERE state = 'waiting' GROUP BY account, category`, nil, func(r *row) error {
-		name, lane, n := r.text(), messaging.Category(r.text()), r.int()
+	err := s.Rows(ctx, `SELECT account, category, count(*) FROM messages WHERE state = 'waiting' GROUP BY account, category`, nil, func(r *Row) error {
+		name, lane, n := r.Text(), messaging.Category(r.Text()), r.Int()
 		one := out[name]
 		if lane.Urgent() {
 			one.Urgent += n
@@ -29,25 +29,25 @@ func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog
 		return nil
 	})
 	if err != nil {
-		return nil, wrap(err, "count what waits")
+		return nil, Wrap(err, "count what waits")
 	}
-	err = s.rows(ctx, `SELECT account, count(*) FROM messages WHERE next_poll_at > 0 AND next_poll_at <= ?1 GROUP BY account`, []any{micro(now)}, func(r *row) error {
-		name := r.text()
+	err = s.Rows(ctx, `SELECT account, count(*) FROM messages WHERE next_poll_at > 0 AND next_poll_at <= ?1 GROUP BY account`, []any{Micro(now)}, func(r *Row) error {
+		name := r.Text()
 		one := out[name]
-		one.PollsOverdue = r.int()
+		one.PollsOverdue = r.Int()
 		out[name] = one
 		return nil
 	})
-	return out, wrap(err, "count questions that are late")
+	return out, Wrap(err, "count questions that are late")
 }
 
 // RunsOpen is how many runs that have not ended stand in each state.
 func (s *Store) RunsOpen(ctx context.Context) (map[messaging.RunState]int64, error) {
 	out := map[messaging.RunState]int64{}
-	err := s.rows(ctx, `SELECT state, count(*) FROM runs WHERE ended_at = 0 GROUP BY state`, nil, func(r *row) error {
-		state := messaging.RunState(r.text())
-		out[state] = r.int()
+	err := s.Rows(ctx, `SELECT state, count(*) FROM runs WHERE ended_at = 0 GROUP BY state`, nil, func(r *Row) error {
+		state := messaging.RunState(r.Text())
+		out[state] = r.Int()
 		return nil
 	})
-	return out, wrap(err, "count runs")
+	return out, Wrap(err, "count runs")
 }

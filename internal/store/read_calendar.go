@@ -27,11 +27,11 @@ func (s *Store) DueDays(ctx context.Context, days []DueDay) error {
 				if err != nil || d.Messages > MostDue {
 					break
 				}
-				err = s.rows(ctx, `SELECT count(*) FROM (SELECT 1 FROM messages WHERE state = 'waiting' AND account = ?1 AND category = ?2
+				err = s.Rows(ctx, `SELECT count(*) FROM (SELECT 1 FROM messages WHERE state = 'waiting' AND account = ?1 AND category = ?2
 					AND due_at >= ?3 AND due_at < ?4 ORDER BY due_at LIMIT ?5) AS counted`,
-					[]any{account, string(lane), micro(d.From), micro(d.Until), MostDue + 1 - d.Messages}, func(r *row) error { d.Messages += r.int(); return r.err })
+					[]any{account, string(lane), Micro(d.From), Micro(d.Until), MostDue + 1 - d.Messages}, func(r *Row) error { d.Messages += r.Int(); return r.Err })
 			}
 		}
 	}
-	return wrap(err, "what waits for each day")
+	return Wrap(err, "what waits for each day")
 }

@@ -11,12 +11,12 @@ import (
 
 const contactedColumns = `d.id, d.phone, d.trigger_name, d.run_id, d.category`
 
-func scanContacted(r *row) (messaging.Contacted, error) {
-	c := messaging.Contacted{ID: messaging.MessageID(r.int()), Phone: r.phone(), Trigger: r.text()}
-	c.Run = messaging.RunID(r.int())
-	c.Category = messaging.Category(r.text())
-	c.At = r.time()
-	return c, r.err
+func scanContacted(r *Row) (messaging.Contacted, error) {
+	c := messaging.Contacted{ID: messaging.MessageID(r.Int()), Phone: r.Phone(), Trigger: r.Text()}
+	c.Run = messaging.RunID(r.Int())
+	c.Category = messaging.Category(r.Text())
+	c.At = r.Time()
+	return c, r.Err
 }
 
 // perContacted is how many phones are asked about in one turn of the writer.
@@ -26,7 +26,7 @@ const perContacted = 64
 func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
 	for some := range slices.Chunk(phones, perContacted) {
 		var found []messaging.Contacted
-		err := s.write(ctx, laneRows, func(t *tx) error {
+		err := s.Write(ctx, laneRows, func(t *Tx) error {
 			found = found[:0]
 			triggers, err := t.triggerNames()
 			if err != nil {
@@ -35,7 +35,7 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 			all := make([]*sentTo, len(some))
 			var hashes []int64
 			for i, phone := range some {
-				all[i] = &sentTo{phone: phone, since: micro(since), hashes: hashesTo(phone, triggers, s.hash)}
+				all[i] = &sentTo{phone: phone, since: Micro(since), hashes: hashesTo(phone, triggers, s.hash)}
 				hashes = append(hashes, all[i].hashes...)
 			}
 			if len(hashes) > 0 {
@@ -46,7 +46,7 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 			return t.pastMessages(all, func(_ *sentTo, c *messaging.Contacted) { found = append(found, *c) })
 		})
 		if err != nil {
-			return nil, wrap(err, "who was messaged since %s", since.Format(time.DateTime))
+			return nil, Wrap(err, "who was messaged since %s", since.Format(time.DateTime))
 		}
 		out = append(out, found...)
 	}
@@ -57,11 +57,11 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 // then.
 func (s *Store) RowsTo(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
 	for some := range slices.Chunk(phones, perList) {
-		list, args := listOf(some)
-		err = s.rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM messages d WHERE d.event_id = 0 AND d.part = 0 AND d.phone <> '' AND d.phone IN (`+list+`)
-			AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt' OR d.state = 'accepted')`, args, func(r *row) error {
+		list, args := ListOf(some)
+		err = s.Rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM messages d WHERE d.event_id = 0 AND d.part = 0 AND d.phone <> '' AND d.phone IN (`+list+`)
+			AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt' OR d.state = 'accepted')`, args, func(r *Row) error {
 			one, err := scanContacted(r)
-			if r.text() == string(messaging.StateWaiting) || !one.At.Before(since) {
+			if r.Text() == string(messaging.StateWaiting) || !one.At.Before(since) {
 				out = append(out, one)
 			}
 			return err
@@ -74,7 +74,7 @@ func (s *Store) RowsTo(ctx context.Context, phones []messaging.Phone, since time
 }
 
 // listOf is the inside of an IN of phones, and its arguments.
-func listOf[T ~string](texts []T) (list string, args []any) {
+func ListOf[T ~string](texts []T) (list string, args []any) {
 	text := make([]byte, 0, 4*len(texts))
 	for i, p := range texts {
 		if i > 0 {

@@ -61,20 +61,20 @@ func (s *Store) Totals(ctx context.Context) (map[string]int64, error) {
 	for _, name := range counterNames {
 		totals[name] = 0
 	}
-	err := s.rows(ctx, `SELECT name, value FROM counters WHERE name NOT LIKE '%/%'`, nil, func(r *row) error {
-		name := r.text()
-		totals[name] = r.int()
+	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name NOT LIKE '%/%'`, nil, func(r *Row) error {
+		name := r.Text()
+		totals[name] = r.Int()
 		return nil
 	})
-	return totals, wrap(err, "counters")
+	return totals, Wrap(err, "counters")
 }
 
 // Check reads all the data and reports what is damaged in its structure. It takes about a
 // second a gigabyte.
 func (s *Store) Check(ctx context.Context) error {
 	var faults []error
-	err := s.walk(ctx, s.reads.dialect.check, nil, func(r *row) error {
-		if words := r.text(); words != "ok" {
+	err := s.walk(ctx, s.reads.dialect.check, nil, func(r *Row) error {
+		if words := r.Text(); words != "ok" {
 			faults = append(faults, errors.New(words))
 		}
 		return nil

@@ -32,11 +32,11 @@ type EventRow struct {
 
 const eventColumns = `id, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at`
 
-func scanEvent(r *row) messaging.Event {
+func scanEvent(r *Row) messaging.Event {
 	return messaging.Event{
-		ID: messaging.EventID(r.int()), Connector: r.text(), Kind: r.text(), Topic: r.text(), DedupeKey: r.text(),
-		Contact:    messaging.Contact{Phone: r.phone(), PhoneProblem: r.text()},
-		OccurredAt: r.time(), ReceivedAt: r.time(),
+		ID: messaging.EventID(r.Int()), Connector: r.Text(), Kind: r.Text(), Topic: r.Text(), DedupeKey: r.Text(),
+		Contact:    messaging.Contact{Phone: r.Phone(), PhoneProblem: r.Text()},
+		OccurredAt: r.Time(), ReceivedAt: r.Time(),
 	}
 }
 
@@ -46,13 +46,13 @@ func (s *Store) Events(ctx context.Context, f EventFilter) ([]EventRow, error) {
 		f.Limit = defaultLimit
 	}
 	out, err := s.listEvents(ctx, f)
-	return out, wrap(err, "list events")
+	return out, Wrap(err, "list events")
 }
 
 func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, err error) {
 	var since int64
 	if !f.Since.IsZero() {
-		if since, err = s.firstSince(ctx, "events", "received_at", f.Since); err != nil {
+		if since, err = s.FirstSince(ctx, "events", "received_at", f.Since); err != nil {
 			return nil, err
 		}
 	}
@@ -63,7 +63,7 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 		}
 	}
 	for len(out) < f.Limit {
-		var q select_
+		var q Select
 		last := true // this round ends the search
 		if f.Phone != "" {
 			ids, err := s.eventsOf(ctx, f.Phone, f.Before, perList)
@@ -75,26 +75,26 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 			}
 			last = len(ids) < perList
 			f.Before = ids[len(ids)-1]
-			q.and("id IN " + in(ids))
+			q.And("id IN " + In(ids))
 		} else if f.Before > 0 {
-			q.and("id < ?", int64(f.Before))
+			q.And("id < ?", int64(f.Before))
 		}
 		if since > 0 {
-			q.and("id >= ?", since)
-			q.and("received_at >= ?", micro(f.Since))
+			q.And("id >= ?", since)
+			q.And("received_at >= ?", Micro(f.Since))
 		}
 		if !f.Until.IsZero() {
-			q.and("id < ?", until)
-			q.and("received_at < ?", micro(f.Until))
+			q.And("id < ?", until)
+			q.And("received_at < ?", Micro(f.Until))
 		}
-		q.when(f.DownTo > 0, "id >= ?", int64(f.DownTo))
-		q.when(f.Connector != "", "connector = ?", f.Connector)
-		q.when(f.Kind != "", "kind = ?", f.Kind)
+		q.When(f.DownTo > 0, "id >= ?", int64(f.DownTo))
+		q.When(f.Connector != "", "connector = ?", f.Connector)
+		q.When(f.Kind != "", "kind = ?", f.Kind)
 		if f.Trigger != "" || f.Outcome != "" {
-			q.and(`(SELECT count(*) FROM decisions d WHERE d.event_id = events.id AND (d.trigger_name = ? OR ? = '') AND (d.outcome = ? OR ? = '')) > 0`,
+			q.And(`(SELECT count(*) FROM decisions d WHERE d.event_id = events.id AND (d.trigger_name = ? OR ? = '') AND (d.outcome = ? OR ? = '')) > 0`,
 				f.Trigger, f.Trigger, string(f.Outcome), string(f.Outcome))
 		}
-		err := s.rows(ctx, q.sql(eventColumns, "events", "id DESC", f.Limit-len(out)), q.args, func(r *row) error {
+		err := s.Rows(ctx, q.SQL(eventColumns, "events", "id DESC", f.Limit-len(out)), q.Args, func(r *Row) error {
 			out = append(out, EventRow{Event: scanEvent(r)})
 			return nil
 		})
@@ -133,7 +133,7 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 // retention has not cleared those away. ErrNotFound when there is none.
 func (s *Store) Event(ctx context.Context, id messaging.EventID) (e messaging.Event, err error) {
 	found := false
-	err = s.rows(ctx, `SELECT `+eventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *row) error {
+	err = s.Rows(ctx, `SELECT `+eventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *Row) error {
 		e, found = scanEvent(r), true
 		return nil
 	})
@@ -143,21 +143,21 @@ func (s *Store) Event(ctx context.Context, id messaging.EventID) (e messaging.Ev
 	if err == nil {
 		err = s.addLoad(ctx, &e)
 	}
-	return e, wrap(err, "event %d", id)
+	return e, Wrap(err, "event %d", id)
 }
 
 // addLoad adds what the event carried, and what was mapped from it. What is not kept any more is left out.
 func (s *Store) addLoad(ctx context.Context, e *messaging.Event) error {
-	return s.rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *row) (err error) {
-		cleared := r.text()
-		e.ContentType = r.text()
-		facts, payload, err := unpackContent(r.blob())
+	return s.Rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *Row) (err error) {
+		cleared := r.Text()
+		e.ContentType = r.Text()
+		facts, payload, err := unpackContent(r.Blob())
 		if err == nil {
 			e.Payload, err = payload, addFacts(facts, e)
 		}
 		e.FactsCleared = cleared == clearedFacts
 		e.Cleared, e.Forgotten = e.FactsCleared || cleared == clearedPayload, e.Forgotten || cleared == clearedForgotten
-		return wrap(err, "event %d", e.ID)
+		return Wrap(err, "event %d", e.ID)
 	})
 }
 
@@ -172,9 +172,9 @@ const (
 // a row of a run and where it is not known any more. It is read when a line of the log or a trace is to name it, so
 // that a send does not pay for it.
 func (s *Store) RequestOf(ctx context.Context, id messaging.MessageID) (string, error) {
-	of, err := list(ctx, s, `SELECT event_id FROM messages WHERE id = ?1`, []any{int64(id)}, number[messaging.EventID])
+	of, err := List(ctx, s, `SELECT event_id FROM messages WHERE id = ?1`, []any{int64(id)}, Number[messaging.EventID])
 	if err != nil || len(of) == 0 || of[0] == 0 {
-		return "", wrap(err, "request of message %d", id)
+		return "", Wrap(err, "request of message %d", id)
 	}
 	return s.requestOf(ctx, of[0])
 }
@@ -182,5 +182,5 @@ func (s *Store) RequestOf(ctx context.Context, id messaging.MessageID) (string, 
 func (s *Store) requestOf(ctx context.Context, id messaging.EventID) (string, error) {
 	e := messaging.Event{ID: id}
 	err := s.addLoad(ctx, &e)
-	return e.Request, wrap(err, "request of event %d", id)
+	return e.Request, Wrap(err, "request of event %d", id)
 }

@@ -49,7 +49,7 @@ const (
 func (s *Store) Hours(ctx context.Context, q HourQuery) (out []HourCount, err error) {
 	if q.By != ByDay {
 		err = s.hours(ctx, &q, q.From, q.Until, 0, func(c HourCount) { out = append(out, c) })
-		return out, wrap(err, "counts by the hour")
+		return out, Wrap(err, "counts by the hour")
 	}
 	if q.Zone == nil {
 		q.Zone = time.UTC
@@ -76,22 +76,22 @@ func (s *Store) Hours(ctx context.Context, q HourQuery) (out []HourCount, err er
 		})
 		from = until.In(q.Zone)
 	}
-	return out, wrap(err, "counts by the day")
+	return out, Wrap(err, "counts by the day")
 }
 
 // hours reads counts of a time in which a day begins by so much before that of UTC.
 func (s *Store) hours(ctx context.Context, q *HourQuery, from, until time.Time, offset time.Duration, each func(HourCount)) error {
-	var which select_
-	which.and("hour >= ?", firstHour(from))
-	which.and("hour < ?", firstHour(until))
-	which.when(q.About != "", "about = ?", q.About)
-	which.when(q.Name != "", "name = ?", q.Name)
+	var which Select
+	which.And("hour >= ?", firstHour(from))
+	which.And("hour < ?", firstHour(until))
+	which.When(q.About != "", "about = ?", q.About)
+	which.When(q.Name != "", "name = ?", q.Name)
 	if len(q.What) > 0 {
 		marks, args := strings.Repeat(", ?", len(q.What))[2:], make([]any, len(q.What))
 		for i, what := range q.What {
 			args[i] = what
 		}
-		which.and("what IN ("+marks+")", args...)
+		which.And("what IN ("+marks+")", args...)
 	}
 	shift := int64(offset.Truncate(time.Hour) / time.Hour)
 	if offset < 0 && offset%time.Hour != 0 {
@@ -119,34 +119,34 @@ func (s *Store) hours(ctx context.Context, q *HourQuery, from, until time.Time, 
 	default:
 		columns = append(columns, "CAST(0 AS BIGINT)")
 	}
-	query := which.sql(strings.Join(columns, ", ")+", CAST(sum(value) AS BIGINT)", "hourly_counts", "", 0) + " GROUP BY " + strings.Join(group, ", ")
+	query := which.SQL(strings.Join(columns, ", ")+", CAST(sum(value) AS BIGINT)", "hourly_counts", "", 0) + " GROUP BY " + strings.Join(group, ", ")
 	if q.By != ByAll {
 		query += " ORDER BY " + group[len(group)-1]
 	}
-	return s.rows(ctx, query, which.args, func(r *row) error {
-		c := HourCount{About: r.text(), What: r.text(), Name: r.text(), Detail: r.text(), Country: r.text(), Class: r.text()}
-		switch at := r.int(); q.By {
+	return s.Rows(ctx, query, which.Args, func(r *Row) error {
+		c := HourCount{About: r.Text(), What: r.Text(), Name: r.Text(), Detail: r.Text(), Country: r.Text(), Class: r.Text()}
+		switch at := r.Int(); q.By {
 		case ByHour:
 			c.At = time.Unix(at*3600, 0).UTC()
 		case ByDay:
 			day := time.Unix(at*86400, 0).UTC()
 			c.At = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, q.Zone)
 		}
-		c.N = r.int()
+		c.N = r.Int()
 		each(c)
-		return r.err
+		return r.Err
 	})
 }
 
 // firstHour is the first hour that begins at a time or after it.
-func firstHour(at time.Time) int64 { return (micro(at) + hourMicros - 1) / hourMicros }
+func firstHour(at time.Time) int64 { return (Micro(at) + hourMicros - 1) / hourMicros }
 
 // HoursSince is the first hour that has a count. Data that is older than this kind of count has none of the time before; ok is false
 // where nothing was counted yet.
 func (s *Store) HoursSince(ctx context.Context) (since time.Time, ok bool, err error) {
-	hour, err := list(ctx, s, `SELECT hour FROM hourly_counts ORDER BY hour LIMIT 1`, nil, number[int64])
+	hour, err := List(ctx, s, `SELECT hour FROM hourly_counts ORDER BY hour LIMIT 1`, nil, Number[int64])
 	if err != nil || len(hour) == 0 {
-		return since, false, wrap(err, "since when there are counts by the hour")
+		return since, false, Wrap(err, "since when there are counts by the hour")
 	}
 	return time.Unix(hour[0]*3600, 0).UTC(), true, nil
 }

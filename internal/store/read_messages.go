@@ -58,7 +58,7 @@ func (s *Store) Messages(ctx context.Context, f MessageFilter) ([]MessageStory, 
 	if err == nil {
 		err = s.addEnds(ctx, out)
 	}
-	return out, wrap(err, "list messages")
+	return out, Wrap(err, "list messages")
 }
 
 func (s *Store) listMessages(ctx context.Context, f MessageFilter) (out []MessageStory, err error) {
@@ -66,7 +66,7 @@ func (s *Store) listMessages(ctx context.Context, f MessageFilter) (out []Messag
 	if err != nil {
 		return nil, err
 	}
-	err = s.rows(ctx, q.sql(storyColumns, "messages", "id DESC", f.Limit), q.args, func(r *row) error {
+	err = s.Rows(ctx, q.SQL(storyColumns, "messages", "id DESC", f.Limit), q.Args, func(r *Row) error {
 		d, err := shownStory(r)
 		out = append(out, d)
 		return err
@@ -77,24 +77,24 @@ func (s *Store) listMessages(ctx context.Context, f MessageFilter) (out []Messag
 const storyColumns = messageColumns + `, claimed_at, first_due_at, ` + serviceColumns
 
 // shownStory reads storyColumns.
-func shownStory(r *row) (MessageStory, error) {
+func shownStory(r *Row) (MessageStory, error) {
 	d, err := shownMessage(r)
-	story := MessageStory{Message: d, ClaimedAt: r.time(), FirstDue: r.time()}
+	story := MessageStory{Message: d, ClaimedAt: r.Time(), FirstDue: r.Time()}
 	scanService(r, &story.Message)
 	return story, err
 }
 
 // shownMessage reads messageColumns for people: what is not kept is not shown before, either.
-func shownMessage(r *row) (messaging.Message, error) {
-	d, send := scanMessage(r)
+func shownMessage(r *Row) (messaging.Message, error) {
+	d, send := ScanMessage(r)
 	err := decodeSend(&d, send)
 	d.Send = d.Send.Ended()
 	return d, err
 }
 
 // where are the conditions that f sets.
-func (s *Store) where(ctx context.Context, f MessageFilter) (*select_, error) {
-	q := &select_{}
+func (s *Store) where(ctx context.Context, f MessageFilter) (*Select, error) {
+	q := &Select{}
 	if f.EventID != 0 {
 		decisions, err := s.Decisions(ctx, f.EventID)
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*select_, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.and("id IN " + in(queued))
+		q.And("id IN " + In(queued))
 	}
 	if f.Phone != "" {
 		// The phone's events lead to their messages, so only rows of runs are indexed by phone.
@@ -115,56 +115,56 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*select_, error) {
 		if len(ids) > maxOfPhone {
 			ids = ids[len(ids)-maxOfPhone:]
 		}
-		q.and("id IN " + in(ids))
-		q.and("phone = ?", string(f.Phone))
+		q.And("id IN " + In(ids))
+		q.And("phone = ?", string(f.Phone))
 	}
 	if !f.Since.IsZero() {
-		first, err := s.firstSince(ctx, "messages", "created_at", f.Since)
+		first, err := s.FirstSince(ctx, "messages", "created_at", f.Since)
 		if err != nil {
 			return nil, err
 		}
-		q.and("id >= ?", first)
-		q.and("created_at >= ?", micro(f.Since))
+		q.And("id >= ?", first)
+		q.And("created_at >= ?", Micro(f.Since))
 	}
 	if !f.Until.IsZero() {
 		first, err := s.firstFrom(ctx, "messages", "created_at", f.Until)
 		if err != nil {
 			return nil, err
 		}
-		q.and("id < ?", first)
-		q.and("created_at < ?", micro(f.Until))
+		q.And("id < ?", first)
+		q.And("created_at < ?", Micro(f.Until))
 	}
 	if f.State != "" {
 		if !slices.Contains(messaging.States, f.State) {
 			return nil, fmt.Errorf("unknown state %q", f.State)
 		}
-		q.and(stateCondition(f.State))
+		q.And(stateCondition(f.State))
 	}
 	switch f.Status {
 	case "":
 	case messaging.StatusDelivered, messaging.StatusRead: // most of them: a walk from the newest soon finds enough
-		q.and("status = ?", string(f.Status))
+		q.And("status = ?", string(f.Status))
 	default:
-		q.and("id IN ("+onTheWay+" UNION ALL "+atItsEnd+")", string(f.Status), string(f.Status))
+		q.And("id IN ("+onTheWay+" UNION ALL "+atItsEnd+")", string(f.Status), string(f.Status))
 	}
-	q.when(f.ID != 0, "id = ?", int64(f.ID))
-	q.when(f.Trigger != "", "trigger_name = ?", f.Trigger)
-	q.when(f.Account != "", "account = ?", messaging.AccountKey(f.Account))
-	q.when(f.Before > 0, "id < ?", int64(f.Before))
-	q.when(f.DownTo > 0, "id >= ?", int64(f.DownTo))
-	q.when(f.Template != "", "replace(send, ?, '') <> send", templateMark(f.Template))
+	q.When(f.ID != 0, "id = ?", int64(f.ID))
+	q.When(f.Trigger != "", "trigger_name = ?", f.Trigger)
+	q.When(f.Account != "", "account = ?", messaging.AccountKey(f.Account))
+	q.When(f.Before > 0, "id < ?", int64(f.Before))
+	q.When(f.DownTo > 0, "id >= ?", int64(f.DownTo))
+	q.When(f.Template != "", "replace(send, ?, '') <> send", templateMark(f.Template))
 	switch f.Class {
 	case "":
 	case messaging.ErrorUnknown.Words():
-		q.and(ofNoClass)
+		q.And(ofNoClass)
 	default:
-		q.and(ofClass, f.Class, f.Class)
+		q.And(ofClass, f.Class, f.Class)
 	}
 	if f.Run != 0 {
-		q.and("run_id = ? AND part = 0", int64(f.Run))
+		q.And("run_id = ? AND part = 0", int64(f.Run))
 	}
-	q.when(!f.DueBefore.IsZero(), "due_at < ?", micro(f.DueBefore))
-	q.when(f.OfEvents, "event_id <> 0")
+	q.When(!f.DueBefore.IsZero(), "due_at < ?", Micro(f.DueBefore))
+	q.When(f.OfEvents, "event_id <> 0")
 	return q, nil
 }
 
@@ -235,17 +235,17 @@ func queuedBy(decisions []messaging.Decision) (ids []messaging.MessageID) {
 // Message is one message. ErrNotFound when there is none.
 func (s *Store) Message(ctx context.Context, id messaging.MessageID) (messaging.Message, error) {
 	m, err := s.oneMessage(ctx, `WHERE id = ?1`, int64(id))
-	return m, wrap(err, "message %d", id)
+	return m, Wrap(err, "message %d", id)
 }
 
 // MessageByServiceID is the newest message that the service gave this id. ErrNotFound when there is none.
 func (s *Store) MessageByServiceID(ctx context.Context, id messaging.ServiceID) (messaging.Message, error) {
 	m, err := s.oneMessage(ctx, `WHERE message_id = ?1 AND message_id <> '' ORDER BY id DESC LIMIT 1`, string(id))
-	return m, wrap(err, "message_id %s", id)
+	return m, Wrap(err, "message_id %s", id)
 }
 
 func (s *Store) oneMessage(ctx context.Context, where string, arg any) (messaging.Message, error) {
-	found, err := list(ctx, s, `SELECT `+storyColumns+` FROM messages `+where, []any{arg}, shownStory)
+	found, err := List(ctx, s, `SELECT `+storyColumns+` FROM messages `+where, []any{arg}, shownStory)
 	if err == nil && len(found) == 0 {
 		err = messaging.ErrNotFound
 	}
@@ -270,7 +270,7 @@ func (s *Store) MessageStory(ctx context.Context, id messaging.MessageID) (Messa
 // storiesByID are those of the messages that are there, by number.
 func (s *Store) storiesByID(ctx context.Context, ids []messaging.MessageID) (out []MessageStory, err error) {
 	for some := range slices.Chunk(ids, perList) {
-		found, err := list(ctx, s, `SELECT `+storyColumns+` FROM messages WHERE id IN `+in(some)+` ORDER BY id`, nil, shownStory)
+		found, err := List(ctx, s, `SELECT `+storyColumns+` FROM messages WHERE id IN `+In(some)+` ORDER BY id`, nil, shownStory)
 		if err != nil {
 			return nil, err
 		}
@@ -295,12 +295,12 @@ func (s *Store) addEnds(ctx context.Context, list []MessageStory) error {
 			ids[i] = part[i].ID
 			at[ids[i]] = &part[i]
 		}
-		err := s.rows(ctx, `SELECT message, number, state, owner, reason, answer, retry_at, at, words, error_class FROM attempts
-			WHERE message IN `+in(ids)+` ORDER BY message, number, at`, nil, func(r *row) error {
+		err := s.Rows(ctx, `SELECT message, number, state, owner, reason, answer, retry_at, at, words, error_class FROM attempts
+			WHERE message IN `+In(ids)+` ORDER BY message, number, at`, nil, func(r *Row) error {
 			a := messaging.Attempt{
-				MessageID: messaging.MessageID(r.int()), Number: int(r.int()), State: messaging.State(r.text()), Owner: r.text(),
-				Reason: r.text(), Answer: r.text(), RetryAt: r.time(), At: r.time(),
-				Words: r.text(), Class: messaging.ErrorClass(r.text()),
+				MessageID: messaging.MessageID(r.Int()), Number: int(r.Int()), State: messaging.State(r.Text()), Owner: r.Text(),
+				Reason: r.Text(), Answer: r.Text(), RetryAt: r.Time(), At: r.Time(),
+				Words: r.Text(), Class: messaging.ErrorClass(r.Text()),
 			}
 			d := at[a.MessageID]
 			d.Attempts = append(d.Attempts, a)
@@ -309,9 +309,9 @@ func (s *Store) addEnds(ctx context.Context, list []MessageStory) error {
 		if err != nil {
 			return fmt.Errorf("attempts: %w", err)
 		}
-		err = s.rows(ctx, `SELECT message, resolved, reason, at FROM resolutions WHERE message IN `+in(ids)+` ORDER BY message, at`, nil, func(r *row) error {
-			d := at[messaging.MessageID(r.int())]
-			d.Resolved = append(d.Resolved, Resolved{messaging.Resolution(r.text()), r.text(), r.time()})
+		err = s.Rows(ctx, `SELECT message, resolved, reason, at FROM resolutions WHERE message IN `+In(ids)+` ORDER BY message, at`, nil, func(r *Row) error {
+			d := at[messaging.MessageID(r.Int())]
+			d.Resolved = append(d.Resolved, Resolved{messaging.Resolution(r.Text()), r.Text(), r.Time()})
 			return nil
 		})
 		if err != nil {

@@ -20,18 +20,18 @@ func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
-	var q select_
-	q.when(f.Connector != "", "connector = ?", f.Connector)
-	q.when(f.Before > 0, "id < ?", f.Before)
+	var q Select
+	q.When(f.Connector != "", "connector = ?", f.Connector)
+	q.When(f.Before > 0, "id < ?", f.Before)
 	if !f.Since.IsZero() {
-		q.and("at >= ?", micro(f.Since)) // the ring is short enough to walk
+		q.And("at >= ?", Micro(f.Since)) // the ring is short enough to walk
 	}
 	const columns = `id, connector, status, stage, reason, method, bytes, sample, at`
-	out, err = list(ctx, s, q.sql(columns, "rejected_requests", "id DESC", f.Limit), q.args, func(r *row) (messaging.RejectedRequest, error) {
+	out, err = List(ctx, s, q.SQL(columns, "rejected_requests", "id DESC", f.Limit), q.Args, func(r *Row) (messaging.RejectedRequest, error) {
 		return messaging.RejectedRequest{
-			ID: r.int(), Connector: r.text(), Status: int(r.int()), Stage: r.text(), Reason: r.text(), Method: r.text(),
-			Bytes: int(r.int()), Sample: r.text(), At: r.time(),
+			ID: r.Int(), Connector: r.Text(), Status: int(r.Int()), Stage: r.Text(), Reason: r.Text(), Method: r.Text(),
+			Bytes: int(r.Int()), Sample: r.Text(), At: r.Time(),
 		}, nil
 	})
-	return out, wrap(err, "list rejected requests")
+	return out, Wrap(err, "list rejected requests")
 }

@@ -24,17 +24,17 @@ const reviewGroups = `SELECT trigger_name, category, count(*), CAST(sum(CASE WHE
 
 // ReviewDoubts are the messages that waited in the copy and are in doubt because of r; Past counts those due by then.
 func (s *Store) ReviewDoubts(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {
-	return s.reviewGroups(ctx, `'in_doubt' AND owner = ?3`, int64(r.LastMessage), micro(by), r.doubtedOwner())
+	return s.reviewGroups(ctx, `'in_doubt' AND owner = ?3`, int64(r.LastMessage), Micro(by), r.doubtedOwner())
 }
 
 // ReviewWaiting are the messages that wait; Past counts those due by then.
 func (s *Store) ReviewWaiting(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {
-	return s.reviewGroups(ctx, `'waiting'`, int64(r.LastMessage), micro(by))
+	return s.reviewGroups(ctx, `'waiting'`, int64(r.LastMessage), Micro(by))
 }
 
 func (s *Store) reviewGroups(ctx context.Context, where string, args ...any) ([]ReviewGroup, error) {
-	out, err := list(ctx, s, reviewGroups+where+` GROUP BY trigger_name, category ORDER BY count(*) DESC, trigger_name, category`, args, func(r *row) (ReviewGroup, error) {
-		return ReviewGroup{r.text(), messaging.Category(r.text()), r.int(), r.int(), r.int(), r.time(), r.time()}, r.err
+	out, err := List(ctx, s, reviewGroups+where+` GROUP BY trigger_name, category ORDER BY count(*) DESC, trigger_name, category`, args, func(r *Row) (ReviewGroup, error) {
+		return ReviewGroup{r.Text(), messaging.Category(r.Text()), r.Int(), r.Int(), r.Int(), r.Time(), r.Time()}, r.Err
 	})
-	return out, wrap(err, "what a review is about")
+	return out, Wrap(err, "what a review is about")
 }

@@ -24,28 +24,28 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]messaging.Run, error) 
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
-	var q select_
-	q.when(f.Job != "", "job = ?", f.Job)
+	var q Select
+	q.When(f.Job != "", "job = ?", f.Job)
 	if f.State != "" {
 		if !slices.Contains(messaging.RunStates, f.State) {
 			return nil, fmt.Errorf("unknown state %q", f.State)
 		}
-		q.and("state = ?", string(f.State))
+		q.And("state = ?", string(f.State))
 	}
-	q.when(f.Before > 0, "id < ?", int64(f.Before))
-	q.when(!f.Since.IsZero(), "created_at >= ?", micro(f.Since))
+	q.When(f.Before > 0, "id < ?", int64(f.Before))
+	q.When(!f.Since.IsZero(), "created_at >= ?", Micro(f.Since))
 	out, err := s.listRuns(ctx, &q, "id DESC", f.Limit)
-	return out, wrap(err, "list runs")
+	return out, Wrap(err, "list runs")
 }
 
-func (s *Store) listRuns(ctx context.Context, q *select_, order string, limit int) ([]messaging.Run, error) {
-	return list(ctx, s, q.sql(runColumns, "runs", order, limit), q.args, scanRun)
+func (s *Store) listRuns(ctx context.Context, q *Select, order string, limit int) ([]messaging.Run, error) {
+	return List(ctx, s, q.SQL(runColumns, "runs", order, limit), q.Args, scanRun)
 }
 
 // Run is one run; ErrNotFound when there is none.
 func (s *Store) Run(ctx context.Context, id messaging.RunID) (messaging.Run, error) {
-	var q select_
-	q.and("id = ?", int64(id))
+	var q Select
+	q.And("id = ?", int64(id))
 	found, err := s.listRuns(ctx, &q, "", 1)
 	if err == nil && len(found) == 0 {
 		err = messaging.ErrNotFound
@@ -59,19 +59,19 @@ func (s *Store) Run(ctx context.Context, id messaging.RunID) (messaging.Run, err
 // OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
 func (s *Store) OpenRuns(ctx context.Context, job string) ([]messaging.Run, error) {
 	job = s.jobNow(job)
-	var q select_
-	q.and("ended_at = 0")
-	q.when(job != "", "job = ?", job)
+	var q Select
+	q.And("ended_at = 0")
+	q.When(job != "", "job = ?", job)
 	out, err := s.listRuns(ctx, &q, "id", 0)
-	return out, wrap(err, "open runs")
+	return out, Wrap(err, "open runs")
 }
 
 // LastSent is the newest run of a job that kept at least one row and is done, partial, or cancelled
 // after some of it had left, or may have; one that repeats another does not count.
 func (s *Store) LastSent(ctx context.Context, job string) (r messaging.Run, ok bool, err error) {
-	var q select_
-	q.and("job = ?", s.jobNow(job))
-	q.and(wasSentRun("runs")) // what is sent again is no measure of the list
+	var q Select
+	q.And("job = ?", s.jobNow(job))
+	q.And(wasSentRun("runs")) // what is sent again is no measure of the list
 	found, err := s.listRuns(ctx, &q, "id DESC", 1)
 	if err != nil {
 		return r, false, fmt.Errorf("last run of %s: %w", job, err)
@@ -84,14 +84,14 @@ func (s *Store) LastSent(ctx context.Context, job string) (r messaging.Run, ok b
 
 // Parts are the parts of a run by number.
 func (s *Store) Parts(ctx context.Context, run messaging.RunID) (out []messaging.Part, err error) {
-	out, err = list(ctx, s, `SELECT `+partColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, scanPart)
+	out, err = List(ctx, s, `SELECT `+partColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, scanPart)
 	if err == nil {
 		err = s.addPartRows(ctx, out)
 	}
 	if err == nil {
 		err = s.addFollowed(ctx, run, out)
 	}
-	return out, wrap(err, "parts of run %d", run)
+	return out, Wrap(err, "parts of run %d", run)
 }
 
 // partRows are the rows of the parts of a run. commit_plan_test.go holds it to its index.
@@ -101,15 +101,15 @@ const partRows = `SELECT part, first_row, last_row FROM part_rows WHERE run_id =
 func (s *Store) addPartRows(ctx context.Context, parts []messaging.Part) error {
 	for i := 0; i < len(parts); {
 		run := parts[i].RunID
-		err := s.rows(ctx, partRows, []any{int64(run)}, func(r *row) error {
-			number, one := int(r.int()), messaging.RowRange{First: r.int(), Last: r.int()}
+		err := s.Rows(ctx, partRows, []any{int64(run)}, func(r *Row) error {
+			number, one := int(r.Int()), messaging.RowRange{First: r.Int(), Last: r.Int()}
 			for i < len(parts) && parts[i].RunID == run && parts[i].Number < number {
 				i++
 			}
 			if i < len(parts) && parts[i].RunID == run && parts[i].Number == number {
 				parts[i].Ranges = append(parts[i].Ranges, one)
 			}
-			return r.err
+			return r.Err
 		})
 		if err != nil {
 			return err
@@ -123,10 +123,10 @@ func (s *Store) addPartRows(ctx context.Context, parts []messaging.Part) error {
 
 // BlankedRuns are the newest runs of which it is not known any more which rows they excluded, though some were, the newest first.
 func (s *Store) BlankedRuns(ctx context.Context) ([]messaging.Run, error) {
-	var q select_
-	q.and("blanked_at > 0")
+	var q Select
+	q.And("blanked_at > 0")
 	runs, err := s.listRuns(ctx, &q, "id DESC", perList)
-	return slices.DeleteFunc(runs, func(r messaging.Run) bool { return r.Tally.ExcludedRows() == 0 }), wrap(err, "list runs")
+	return slices.DeleteFunc(runs, func(r messaging.Run) bool { return r.Tally.ExcludedRows() == 0 }), Wrap(err, "list runs")
 }
 
 // Family are the run that read the rows which a run sends, and all runs that send some of them
@@ -141,8 +141,15 @@ func (s *Store) Family(ctx context.Context, id messaging.RunID) (ids []messaging
 	ids = []messaging.RunID{id}
 	for i := 0; i < len(ids) && err == nil; i++ {
 		var retries []messaging.RunID
-		retries, err = list(ctx, s, runsAgain, []any{int64(ids[i])}, number[messaging.RunID])
+		retries, err = List(ctx, s, runsAgain, []any{int64(ids[i])}, Number[messaging.RunID])
 		ids = append(ids, retries...)
 	}
-	return ids, wrap(err, "retries of run %d", id)
+	return ids, Wrap(err, "retries of run %d", id)
+}
+
+// wasSentRun is the condition on a run that its list was sent, or some of it: what its job's next list is held against.
+func wasSentRun(r string) string {
+	return r + `.kept > 0 AND ` + r + `.again_of = 0 AND (` + r + `.state = 'done' OR ` + r + `.state = 'partial' OR ` + r + `.state = 'cancelled')
+		AND (` + r + `.state <> 'cancelled' OR EXISTS (SELECT 1 FROM run_rows w WHERE w.run_id = ` + r + `.id)
+			OR EXISTS (SELECT 1 FROM parts p WHERE p.run_id = ` + r + `.id AND (p.state = 'accepted' OR p.state = 'uploading' OR p.state = 'in_doubt')))`
 }

@@ -135,9 +135,9 @@ func (s *Store) readerOnServer(ctx context.Context, now time.Time) (*Reader, err
 	}
 	open := map[string]time.Time{}
 	var oldest *Reader
-	err := s.rows(ctx, openTransactions, nil, func(row *row) error {
-		one := Reader{PID: int(row.int())}
-		key, role, program := fmt.Sprint(one.PID, " ", row.text()), row.text(), row.text()
+	err := s.Rows(ctx, openTransactions, nil, func(row *Row) error {
+		one := Reader{PID: int(row.Int())}
+		key, role, program := fmt.Sprint(one.PID, " ", row.Text()), row.Text(), row.Text()
 		if one.Name = role; program != "" {
 			one.Name += " by " + program
 		}
@@ -149,7 +149,7 @@ func (s *Store) readerOnServer(ctx context.Context, now time.Time) (*Reader, err
 		if now.Sub(one.Since) >= LongReader && (oldest == nil || one.Since.Before(oldest.Since)) {
 			oldest = &one
 		}
-		return row.err
+		return row.Err
 	})
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (s *Store) turn(ctx context.Context, what, which string) (end func(), err e
 	}
 	conn, err := s.notices.connect(ctx)
 	if err != nil {
-		return nil, wrap(err, "the turn of a %s", what)
+		return nil, Wrap(err, "the turn of a %s", what)
 	}
 	end = func() {
 		ctx, cancel := context.WithTimeout(context.Background(), quickFor)
@@ -41,7 +41,7 @@ func (s *Store) turn(ctx context.Context, what, which string) (end func(), err e
 	}
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext('nudgewire ' || $1), hashtext($2))`, what, which); err != nil {
 		end()
-		return nil, wrap(err, "the turn of a %s", what)
+		return nil, Wrap(err, "the turn of a %s", what)
 	}
 	return end, nil
 }
@@ -49,14 +49,14 @@ func (s *Store) turn(ctx context.Context, what, which string) (end func(), err e
 // RefreshToken returns the OAuth refresh token that was kept for source, a hash of the configured
 // one and of whom it belongs to; "" when none was.
 func (s *Store) RefreshToken(ctx context.Context, source [sha256.Size]byte) (token string, err error) {
-	err = s.rows(ctx, `SELECT token FROM refresh_tokens WHERE source = ?1`, []any{hex.EncodeToString(source[:])}, func(r *row) error {
-		token = r.text()
+	err = s.Rows(ctx, `SELECT token FROM refresh_tokens WHERE source = ?1`, []any{hex.EncodeToString(source[:])}, func(r *Row) error {
+		token = r.Text()
 		return nil
 	})
-	return token, wrap(err, "read a refresh token")
+	return token, Wrap(err, "read a refresh token")
 }
 
-var keepTokenSQL = statementOf(`INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
+var keepTokenSQL = SQL(`INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`)
 
 // KeepRefreshToken puts token in place of the one that was kept for source: used, "" where none was. The provider takes no other any
@@ -67,15 +67,15 @@ func (s *Store) KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, 
 	}
 	noted := notedToken{hex.EncodeToString(source[:]), used, token}
 	note := s.noteToken(noted, true)
-	err := s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(keepTokenSQL, noted.Source, token, t.at)
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		return t.Put(keepTokenSQL, noted.Source, token, t.At)
 	})
 	if err == nil {
 		err = s.noteToken(noted, false)
 	} else {
 		err = errors.Join(err, note)
 	}
-	return wrap(err, "keep a refresh token")
+	return Wrap(err, "keep a refresh token")
 }
 
 // A notedToken is a refresh token that may not be kept yet.
@@ -112,7 +112,7 @@ func (s *Store) noteToken(one notedToken, add bool) error {
 	return err
 }
 
-var keptTokenSQL = statementOf(`SELECT token FROM refresh_tokens WHERE source = ?1`)
+var keptTokenSQL = SQL(`SELECT token FROM refresh_tokens WHERE source = ?1`)
 
 // keepNoted keeps what an earlier process noted and could not keep, unless somebody has kept another one since.
 func (s *Store) keepNoted(ctx context.Context) error {
@@ -121,13 +121,13 @@ func (s *Store) keepNoted(ctx context.Context) error {
 		return fmt.Errorf("%s: %w; it held refresh tokens that could not be kept. Remove it, and give look-ups that are refused a new token", s.tokens.path, err)
 	}
 	for _, one := range all {
-		err := s.write(ctx, laneWork, func(t *tx) error {
+		err := s.Write(ctx, LaneWork, func(t *Tx) error {
 			kept := ""
-			err := t.query(keptTokenSQL, func(r *row) error { kept = r.text(); return nil }, one.Source)
+			err := t.Query(keptTokenSQL, func(r *Row) error { kept = r.Text(); return nil }, one.Source)
 			if err != nil || kept != one.Used {
 				return err
 			}
-			return t.put(keepTokenSQL, one.Source, one.Token, t.at)
+			return t.Put(keepTokenSQL, one.Source, one.Token, t.At)
 		})
 		if err == nil {
 			err = s.noteToken(one, false)

@@ -45,13 +45,13 @@ func (s *Store) Renames() []Rename {
 }
 
 func (s *Store) loadRenames(ctx context.Context) error {
-	all, err := list(ctx, s, `SELECT about, was, name, at FROM renames ORDER BY at, about, was, name`, nil, func(r *row) (Rename, error) {
-		return Rename{r.text(), r.text(), r.text(), r.time()}, r.err
+	all, err := List(ctx, s, `SELECT about, was, name, at FROM renames ORDER BY at, about, was, name`, nil, func(r *Row) (Rename, error) {
+		return Rename{r.Text(), r.Text(), r.Text(), r.Time()}, r.Err
 	})
 	if err == nil {
 		s.renames.Store(&all)
 	}
-	return wrap(err, "read what was renamed")
+	return Wrap(err, "read what was renamed")
 }
 
 // Rename has all that is open under old names, and all memory of them, be that of the new ones, in one commit. Doing it
@@ -64,24 +64,24 @@ func (s *Store) Rename(ctx context.Context, all []Rename) error {
 		return nil
 	}
 	if err := s.announce(ctx, all); err != nil {
-		return wrap(err, "announce what is renamed")
+		return Wrap(err, "announce what is renamed")
 	}
 	s.pausing.Lock()
 	defer s.pausing.Unlock()
-	err := s.changeHolds(ctx, nil, func(t *tx) error {
+	err := s.changeHolds(ctx, nil, func(t *Tx) error {
 		for _, r := range all {
 			if err := t.rename(r); err != nil {
 				return fmt.Errorf("%s %q, which was %q: %w", r.About, r.Name, r.Was, err)
 			}
 		}
 		t.peers.lowWater().lower(EveryAccount, 0)
-		t.leavesDue(EveryAccount, t.at)
+		t.leavesDue(EveryAccount, t.At)
 		return nil
 	})
 	if err == nil {
 		err = s.loadRenames(ctx)
 	}
-	return wrap(err, "rename what is open")
+	return Wrap(err, "rename what is open")
 }
 
 // announce tells the other nodes of renames that are new.
@@ -104,7 +104,7 @@ func (s *Store) announce(ctx context.Context, all []Rename) error {
 
 // RenewRenames has the old names count as the new ones for longer, and takes nothing along.
 func (s *Store) RenewRenames(ctx context.Context, all []Rename) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		for _, r := range all {
 			if err := t.noteRename(r); err != nil {
 				return err
@@ -115,75 +115,75 @@ func (s *Store) RenewRenames(ctx context.Context, all []Rename) error {
 	if err == nil {
 		err = s.loadRenames(ctx)
 	}
-	return wrap(err, "renew what is renamed")
+	return Wrap(err, "renew what is renamed")
 }
 
 func (r Rename) same(other Rename) bool {
 	return r.About == other.About && r.Was == other.Was && r.Name == other.Name
 }
 
-var renameSQL = statementOf(`INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`)
+var renameSQL = SQL(`INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`)
 
-func (t *tx) noteRename(r Rename) error {
-	return t.put(renameSQL, r.About, r.Was, r.Name, t.at+renameGrace.Microseconds())
+func (t *Tx) noteRename(r Rename) error {
+	return t.Put(renameSQL, r.About, r.Was, r.Name, t.At+renameGrace.Microseconds())
 }
 
-func (t *tx) rename(r Rename) error {
+func (t *Tx) rename(r Rename) error {
 	renamed, ends, ended := renameTrigger, endTrigger, endNewHoldsSQL
 	if r.About == RenamedJob {
 		renamed, ends, ended = renameJob, endJob, endNewJobHoldsSQL
 	}
 	err := t.noteRename(r)
 	if err == nil {
-		err = t.put(ended, r.Name)
+		err = t.Put(ended, r.Name)
 	}
 	for _, s := range renamed {
 		if err == nil {
-			err = t.put(s, r.Was, r.Name)
+			err = t.Put(s, r.Was, r.Name)
 		}
 	}
 	for _, s := range ends {
 		if err == nil {
-			err = t.put(s, r.Was)
+			err = t.Put(s, r.Was)
 		}
 	}
 	return err
 }
 
 var (
-	renameWaitingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
-	renameSendingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
-	renameDoubtSQL   = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
+	renameWaitingSQL = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
+	renameSendingSQL = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
+	renameDoubtSQL   = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
 	// A hold of the old name goes on under the new one; what has ended there gives way.
-	endNewHoldsSQL = statementOf(`DELETE FROM holds WHERE ended_at > 0 AND ((scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1)`)
-	renameHoldsSQL = statementOf(`UPDATE holds SET name = ?2 WHERE scope = 'trigger' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'trigger' AND n.name = ?2 AND n.kind = holds.kind)`)
-	renamePartsSQL = statementOf(`UPDATE holds SET part = 'trigger ' || ?2 WHERE part = 'trigger ' || ?1 AND NOT EXISTS (SELECT 1 FROM holds n
+	endNewHoldsSQL = SQL(`DELETE FROM holds WHERE ended_at > 0 AND ((scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1)`)
+	renameHoldsSQL = SQL(`UPDATE holds SET name = ?2 WHERE scope = 'trigger' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'trigger' AND n.name = ?2 AND n.kind = holds.kind)`)
+	renamePartsSQL = SQL(`UPDATE holds SET part = 'trigger ' || ?2 WHERE part = 'trigger ' || ?1 AND NOT EXISTS (SELECT 1 FROM holds n
 		WHERE n.scope = holds.scope AND n.name = holds.name AND n.kind = holds.kind AND n.of_account = holds.of_account AND n.part = 'trigger ' || ?2)`)
-	endOldHoldsSQL  = statementOf(`DELETE FROM holds WHERE (scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1`)
-	renameWindowSQL = statementOf(`INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
+	endOldHoldsSQL  = SQL(`DELETE FROM holds WHERE (scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1`)
+	renameWindowSQL = SQL(`INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
 		ON CONFLICT (trigger_name) DO UPDATE SET used = trigger_windows.used + excluded.used`)
-	endOldWindowSQL      = statementOf(`DELETE FROM trigger_windows WHERE trigger_name = ?1`)
-	renameRowsSQL        = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
-	renameRowsSendingSQL = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
-	renameRowsDoubtSQL   = statementOf(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
-	endNewJobHoldsSQL    = statementOf(`DELETE FROM holds WHERE ended_at > 0 AND scope = 'job' AND name = ?1`)
-	renameJobHoldsSQL    = statementOf(`UPDATE holds SET name = ?2 WHERE scope = 'job' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'job' AND n.name = ?2)`)
-	endOldJobHoldsSQL    = statementOf(`DELETE FROM holds WHERE scope = 'job' AND name = ?1`)
-	renameJobWindowSQL   = statementOf(`INSERT INTO job_windows (job, since, used) SELECT CAST(?2 AS TEXT), since, used FROM job_windows WHERE job = ?1
+	endOldWindowSQL      = SQL(`DELETE FROM trigger_windows WHERE trigger_name = ?1`)
+	renameRowsSQL        = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsSendingSQL = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsDoubtSQL   = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
+	endNewJobHoldsSQL    = SQL(`DELETE FROM holds WHERE ended_at > 0 AND scope = 'job' AND name = ?1`)
+	renameJobHoldsSQL    = SQL(`UPDATE holds SET name = ?2 WHERE scope = 'job' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'job' AND n.name = ?2)`)
+	endOldJobHoldsSQL    = SQL(`DELETE FROM holds WHERE scope = 'job' AND name = ?1`)
+	renameJobWindowSQL   = SQL(`INSERT INTO job_windows (job, since, used) SELECT CAST(?2 AS TEXT), since, used FROM job_windows WHERE job = ?1
 		ON CONFLICT (job) DO UPDATE SET used = job_windows.used + excluded.used`)
-	endOldJobWindowSQL = statementOf(`DELETE FROM job_windows WHERE job = ?1`)
-	renameClocksSQL    = statementOf(`INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
+	endOldJobWindowSQL = SQL(`DELETE FROM job_windows WHERE job = ?1`)
+	renameClocksSQL    = SQL(`INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
 		ON CONFLICT (job, line) DO UPDATE SET since = CASE WHEN excluded.since < job_clocks.since THEN excluded.since ELSE job_clocks.since END`)
-	endOldClocksSQL = statementOf(`DELETE FROM job_clocks WHERE job = ?1`)
-	renameRunsSQL   = statementOf(`UPDATE runs SET job = ?2 WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.job = ?2 AND n.slot = runs.slot)`)
+	endOldClocksSQL = SQL(`DELETE FROM job_clocks WHERE job = ?1`)
+	renameRunsSQL   = SQL(`UPDATE runs SET job = ?2 WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.job = ?2 AND n.slot = runs.slot)`)
 )
 
 // What is renamed, and then what is left under the old name because the new one has its own.
 var (
-	renameTrigger = []*statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHoldsSQL, renamePartsSQL, renameWindowSQL}
-	endTrigger    = []*statement{endOldHoldsSQL, endOldWindowSQL}
-	renameJob     = []*statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHoldsSQL, renameJobWindowSQL, renameClocksSQL, renameRunsSQL}
-	endJob        = []*statement{endOldJobHoldsSQL, endOldJobWindowSQL, endOldClocksSQL}
+	renameTrigger = []*Statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHoldsSQL, renamePartsSQL, renameWindowSQL}
+	endTrigger    = []*Statement{endOldHoldsSQL, endOldWindowSQL}
+	renameJob     = []*Statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHoldsSQL, renameJobWindowSQL, renameClocksSQL, renameRunsSQL}
+	endJob        = []*Statement{endOldJobHoldsSQL, endOldJobWindowSQL, endOldClocksSQL}
 )
 
 // NameNow is what a trigger or job is called now that had that name at that time.
@@ -233,21 +233,21 @@ type named struct {
 }
 
 // underNames is a proposal under each name that its trigger ever had, beginning with its own.
-func (t *tx) underNames(w *messaging.Proposal, ready *readyProposal) []named {
+func (t *Tx) underNames(w *messaging.Proposal, ready *readyProposal) []named {
 	own := w.Correlation.Trigger
 	all := t.renames.Load()
 	found := []named{{own, ready}}
 	if all == nil || len(*all) == 0 {
 		return found
 	}
-	for _, name := range NamesOf(*all, RenamedTrigger, t.callsNow(own, moment(t.at))) {
+	for _, name := range NamesOf(*all, RenamedTrigger, t.callsNow(own, Moment(t.At))) {
 		if name == own {
 			continue
 		}
 		under := *w
 		under.Correlation.Trigger = name
 		other := &readyProposal{}
-		other.find(&under, keyHash)
+		other.find(&under, KeyHash)
 		found = append(found, named{name, other})
 	}
 	return found

@@ -40,18 +40,18 @@ const newestRestoration = `SELECT id, how, copied_at, newest_at, found_at, until
 
 // restoration is the newest one; nil for none.
 func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
-	err = s.rows(ctx, newestRestoration, nil, func(r *row) error {
+	err = s.Rows(ctx, newestRestoration, nil, func(r *Row) error {
 		v = &Restoration{
-			ID: r.int(), How: r.text(), CopiedAt: r.time(), NewestAt: r.time(), FoundAt: r.time(), Until: r.time(),
-			LastEvent: messaging.EventID(r.int()), LastMessage: messaging.MessageID(r.int()), LastRun: messaging.RunID(r.int()), Config: r.text(),
-			Claimed: r.int(), Doubted: r.int(), ReviewedAt: r.time(),
+			ID: r.Int(), How: r.Text(), CopiedAt: r.Time(), NewestAt: r.Time(), FoundAt: r.Time(), Until: r.Time(),
+			LastEvent: messaging.EventID(r.Int()), LastMessage: messaging.MessageID(r.Int()), LastRun: messaging.RunID(r.Int()), Config: r.Text(),
+			Claimed: r.Int(), Doubted: r.Int(), ReviewedAt: r.Time(),
 		}
-		return r.err
+		return r.Err
 	})
-	return v, wrap(err, "whether this was restored")
+	return v, Wrap(err, "whether this was restored")
 }
 
-var insertRestorationSQL = statementOf(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_message, last_run, config, claimed, doubted)
+var insertRestorationSQL = SQL(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_message, last_run, config, claimed, doubted)
 		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
 			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM runs), 0),
 			?5, 0, 0`)
@@ -69,23 +69,23 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 	// One that was found a moment ago, by a start that did not get further, is this one.
 	if how != "" && (last == nil || !last.ReviewedAt.IsZero() || !last.Until.IsZero()) {
 		newest := int64(0)
-		if err := s.rows(ctx, newestKnown, nil, func(r *row) error { newest = r.int(); return nil }); err != nil {
+		if err := s.Rows(ctx, newestKnown, nil, func(r *Row) error { newest = r.Int(); return nil }); err != nil {
 			return err
 		}
 		config := ""
-		if err := s.rows(ctx, `SELECT version FROM configs ORDER BY at DESC LIMIT 1`, nil, func(r *row) error { config = r.text(); return nil }); err != nil {
+		if err := s.Rows(ctx, `SELECT version FROM configs ORDER BY at DESC LIMIT 1`, nil, func(r *Row) error { config = r.Text(); return nil }); err != nil {
 			return err
 		}
-		err := s.writer.runBatch([]*waiting{{run: func(t *tx) error {
+		err := s.writer.runBatch([]*waiting{{run: func(t *Tx) error {
 			for _, end := range leaveSignedIn {
-				if err := t.put(end); err != nil {
+				if err := t.Put(end); err != nil {
 					return err
 				}
 			}
-			if err := t.put(insertRestorationSQL, how, micro(at), newest, t.at, config); err != nil {
+			if err := t.Put(insertRestorationSQL, how, Micro(at), newest, t.At, config); err != nil {
 				return err
 			}
-			return t.hold((&Restoration{How: how, CopiedAt: at, FoundAt: moment(t.at)}).hold())
+			return t.hold((&Restoration{How: how, CopiedAt: at, FoundAt: Moment(t.At)}).hold())
 		}}})
 		if err != nil {
 			return fmt.Errorf("note that the data was restored: %w", err)
@@ -206,7 +206,7 @@ func (s *Store) doubtRestored(ctx context.Context, now time.Time, deferred bool)
 		return 0, nil
 	}
 	n, err = s.doubt(ctx, &r, now, deferred)
-	return n, wrap(err, "put in doubt what may have been sent")
+	return n, Wrap(err, "put in doubt what may have been sent")
 }
 
 // A bound on the id in these would have SQLite read all history by it, and not the small indexes of what waits and what is being sent.
@@ -216,11 +216,11 @@ const (
 	doubtDeferred = ` UNION ALL SELECT id FROM messages WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1`
 )
 
-var countDoubtsSQL = statementOf(`UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`)
+var countDoubtsSQL = SQL(`UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`)
 
 // doubt is DoubtRestored of what was due until a time.
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
-	query, args := doubtClaimed, []any{micro(until)}
+	query, args := doubtClaimed, []any{Micro(until)}
 	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
 		query += ` AND (owner = ?2 OR NOT ` + aliveNow("messages.owner") + `)`
 		args = append(args, s.calls.predecessor())
@@ -229,14 +229,14 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 	if deferred {
 		query += doubtDeferred
 	}
-	ids, err := list(ctx, s, query, args, number[int64])
+	ids, err := List(ctx, s, query, args, Number[int64])
 	if err != nil {
 		return 0, err
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return id > int64(r.LastMessage) })
 	for some := range slices.Chunk(ids, perBulk) {
 		var claimed, waited int64
-		err := s.write(ctx, laneWork, func(t *tx) error {
+		err := s.Write(ctx, LaneWork, func(t *Tx) error {
 			claimed, waited = 0, 0 // a batch that is undone runs again
 			for _, id := range some {
 				was, err := t.doubtRestored(id, r)
@@ -250,7 +250,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 					waited++
 				}
 			}
-			return t.put(countDoubtsSQL, r.ID, claimed, waited)
+			return t.Put(countDoubtsSQL, r.ID, claimed, waited)
 		})
 		if err != nil {
 			return n, err
@@ -264,21 +264,20 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 func (r *Restoration) doubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
 
 var (
-	messageSQL = statementOf(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
 
 	// What waited counts as claimed when it was due: cooldowns begin there.
-	doubtRestoredSQL = statementOf(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
+	doubtRestoredSQL = SQL(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
 			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
 		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
 )
 
 // doubtRestored puts a message in doubt, and says what state it was in.
-func (t *tx) doubtRestored(id int64, r *Restoration) (was messaging.State, err error) {
+func (t *Tx) doubtRestored(id int64, r *Restoration) (was messaging.State, err error) {
 	var d messaging.Message
-	if err := t.query(messageSQL, func(row *row) error { d, _ = scanMessage(row); return row.err }, id); err != nil {
+	if err := t.Query(MessageSQL, func(row *Row) error { d, _ = ScanMessage(row); return row.Err }, id); err != nil {
 		return "", err
 	}
-	a := messaging.Attempt{MessageID: d.ID, Number: d.Attempt, State: messaging.StateInDoubt, Owner: d.Owner, At: moment(t.at)}
+	a := messaging.Attempt{MessageID: d.ID, Number: d.Attempt, State: messaging.StateInDoubt, Owner: d.Owner, At: Moment(t.At)}
 	switch d.State {
 	case messaging.StateSending:
 		a.Reason = fmt.Sprintf("attempt %d was under way when the copy was made that this data was restored from; it may have been sent", d.Attempt)
@@ -296,11 +295,11 @@ func (t *tx) doubtRestored(id int64, r *Restoration) (was messaging.State, err e
 	}
 	p := partyOfMessage(&d)
 	t.messageState(d.ID, &p, messaging.StateInDoubt, a.Reason, "")
-	err = t.put(doubtRestoredSQL, id, a.Reason, t.at, int64(a.Number), a.Owner)
+	err = t.Put(doubtRestoredSQL, id, a.Reason, t.At, int64(a.Number), a.Owner)
 	return d.State, err
 }
 
-var settleReviewSQL = statementOf(`UPDATE restorations SET until_at = ?2 WHERE id = ?1`)
+var settleReviewSQL = SQL(`UPDATE restorations SET until_at = ?2 WHERE id = ?1`)
 
 // PrepareReview ends what the first start over restored data does: it puts in doubt what is due by the rules of now, pauses
 // the runs that were open in the copy until a person resumes them, those too that the config had paused, and notes up to when what was due may
@@ -333,14 +332,14 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 		err = s.SetRun(ctx, "", run, from)
 	}
 	if err == nil {
-		err = s.write(ctx, laneWork, func(t *tx) error {
-			return t.put(settleReviewSQL, r.ID, micro(now))
+		err = s.Write(ctx, LaneWork, func(t *Tx) error {
+			return t.Put(settleReviewSQL, r.ID, Micro(now))
 		})
 	}
 	if err == nil {
 		err = s.loadRestoration(ctx)
 	}
-	return wrap(err, "prepare the review of restored data")
+	return Wrap(err, "prepare the review of restored data")
 }
 
 // Reviewed is what the end of a review did.
@@ -357,7 +356,7 @@ func (e *LostAtError) Error() string {
 		e.Lost.UTC().Format(time.DateTime), e.From.UTC().Format(time.DateTime), e.Until.UTC().Format(time.DateTime)+" UTC")
 }
 
-var reviewedSQL = statementOf(`UPDATE restorations SET until_at = ?2, doubted = ?3 WHERE id = ?1`)
+var reviewedSQL = SQL(`UPDATE restorations SET until_at = ?2, doubted = ?3 WHERE id = ?1`)
 
 // EndReview lets restored data send. lost is when whoever had it before was lost, where that is known: what was due later surely was
 // not sent, and waits again. The rest stays in doubt. Errors: ErrNotFound where nothing is to be reviewed, a *LostAtError.
@@ -390,42 +389,42 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 		done.Back, err = s.undoubt(ctx, &r, lost)
 	}
 	if err == nil {
-		err = s.rows(ctx, `SELECT count(*) FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.doubtedOwner()}, func(r *row) error {
-			done.Doubted = r.int()
+		err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.doubtedOwner()}, func(r *Row) error {
+			done.Doubted = r.Int()
 			return nil
 		})
 	}
 	if err == nil {
 		waited := done.Doubted
 		done.Doubted += r.Claimed
-		err = s.changeHolds(ctx, restoredHold.Same, func(t *tx) error {
+		err = s.changeHolds(ctx, restoredHold.Same, func(t *Tx) error {
 			was, err := t.endHold(restoredHold)
 			if err != nil || !was {
 				return err
 			}
-			t.leavesLookup(t.at)
-			return t.put(reviewedSQL, r.ID, micro(until), waited)
+			t.leavesLookup(t.At)
+			return t.Put(reviewedSQL, r.ID, Micro(until), waited)
 		})
 	}
 	if err == nil {
 		err = s.loadRestoration(ctx)
 	}
-	return done, wrap(err, "end the review")
+	return done, Wrap(err, "end the review")
 }
 
 // undoubt has what was due after a time wait again.
 func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n int64, err error) {
-	ids, err := list(ctx, s, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.doubtedOwner(), micro(lost)}, number[int64])
+	ids, err := List(ctx, s, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.doubtedOwner(), Micro(lost)}, Number[int64])
 	for some := range slices.Chunk(ids, perBulk) {
 		if err != nil {
 			break
 		}
 		var back int64
-		err = s.write(ctx, laneWork, func(t *tx) error {
+		err = s.Write(ctx, LaneWork, func(t *Tx) error {
 			back = 0
 			for _, id := range some {
 				var d messaging.Message
-				err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, id)
+				err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, id)
 				if err != nil || d.State != messaging.StateInDoubt || d.Forgotten() {
 					if err != nil {
 						return err
@@ -434,7 +433,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 				}
 				state, err := t.putBack(&d, requeue{
 					reason: "not sent: whoever had the data was lost at " + lost.UTC().Format(time.DateTime) + " UTC, before it was due",
-					due:    micro(d.DueAt), expires: micro(d.ExpiresAt), at: t.at,
+					due:    Micro(d.DueAt), expires: Micro(d.ExpiresAt), at: t.At,
 				})
 				if err == nil {
 					err = t.undoAttempt(&d, r)
@@ -454,18 +453,18 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 }
 
 var (
-	undoAttemptSQL = statementOf(`DELETE FROM attempts WHERE message = ?1 AND number = ?2 AND owner = ?3`)
+	undoAttemptSQL = SQL(`DELETE FROM attempts WHERE message = ?1 AND number = ?2 AND owner = ?3`)
 
 	// What was tried before the copy counts from then on.
-	undoClaimSQL = statementOf(`UPDATE messages SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE message = ?1), 0) WHERE id = ?1`)
+	undoClaimSQL = SQL(`UPDATE messages SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE message = ?1), 0) WHERE id = ?1`)
 )
 
 // undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
 // expires from now on would count as one that may have been sent.
-func (t *tx) undoAttempt(d *messaging.Message, r *Restoration) error {
-	err := t.put(undoAttemptSQL, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
+func (t *Tx) undoAttempt(d *messaging.Message, r *Restoration) error {
+	err := t.Put(undoAttemptSQL, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
 	if err == nil {
-		err = t.put(undoClaimSQL, int64(d.ID))
+		err = t.Put(undoClaimSQL, int64(d.ID))
 	}
 	return err
 }
@@ -479,7 +478,7 @@ func (w *writer) mayHaveGone(at time.Time) bool {
 // doubtPlanned puts in doubt what is planned because of an event that whoever had the data may have planned on, too, and sent what
 // came of it: one of the copy that waited for a look-up there, or one that happened before the copy was found and is posted again
 // in its review.
-func (t *tx) doubtPlanned(e *messaging.Event, id messaging.EventID, decisions []messaging.Decision) error {
+func (t *Tx) doubtPlanned(e *messaging.Event, id messaging.EventID, decisions []messaging.Decision) error {
 	r := t.restored.Load()
 	if r == nil || id > r.LastEvent && !r.postedAgain(e) {
 		return nil
@@ -501,27 +500,27 @@ func (r *Restoration) postedAgain(e *messaging.Event) bool {
 	return inReview && !e.Time().After(r.until())
 }
 
-var dueWithEventSQL = statementOf(`UPDATE messages SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+var dueWithEventSQL = SQL(`UPDATE messages SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 // doubtOne is doubtPlanned of one message.
-func (t *tx) doubtOne(e *messaging.Event, event messaging.EventID, id messaging.MessageID, r *Restoration) error {
+func (t *Tx) doubtOne(e *messaging.Event, event messaging.EventID, id messaging.MessageID, r *Restoration) error {
 	var d messaging.Message
-	err := t.query(messageSQL, func(r *row) error { d, _ = scanMessage(r); return r.err }, int64(id))
+	err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, int64(id))
 	if err != nil || d.State != messaging.StateWaiting {
 		return err
 	}
 	if event <= r.LastEvent {
-		late := moment(t.at).Sub(e.ReceivedAt) // a wait may have been counted from now
+		late := Moment(t.At).Sub(e.ReceivedAt) // a wait may have been counted from now
 		if t.mayHaveGone(d.DueAt.Add(-late)) {
 			_, err = t.doubtRestored(int64(id), r)
 		}
 		return err
 	}
-	if d.DueAt.After(moment(t.at)) { // after the loss
+	if d.DueAt.After(Moment(t.At)) { // after the loss
 		return nil
 	}
 	// When it was due there is not known. It was not before the event, and --lost-at is held against that.
-	if err := t.put(dueWithEventSQL, int64(id), micro(e.Time())); err != nil {
+	if err := t.Put(dueWithEventSQL, int64(id), Micro(e.Time())); err != nil {
 		return err
 	}
 	_, err = t.doubtRestored(int64(id), r)

@@ -217,7 +217,7 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 	cancelled := c.queue("cancelled", 40*time.Minute, messaging.Marketing)
 	copied := c.now
 	r := c.restore()
-	c.must(c.write(c.Context(), laneWork, func(t *tx) error { return t.callOff(off, "an order came") }))
+	c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error { return t.callOff(off, "an order came") }))
 	for _, wrong := range []time.Time{copied.Add(-time.Minute), c.now.Add(time.Minute)} {
 		var at *LostAtError
 		if _, err := c.EndReview(c.Context(), wrong); !errors.As(err, &at) {
@@ -238,7 +238,7 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 			c.must(c.CancelMessage(c.Context(), id, ""))
 		}
 		claimed := int64(-1)
-		c.must(c.rows(t.Context(), `SELECT claimed_at FROM messages WHERE id = ?1`, []any{int64(id)}, func(r *row) error { claimed = r.int(); return r.err }))
+		c.must(c.Rows(t.Context(), `SELECT claimed_at FROM messages WHERE id = ?1`, []any{int64(id)}, func(r *Row) error { claimed = r.Int(); return r.Err }))
 		if d, err := c.MessageStory(c.Context(), id); err != nil || d.State != messaging.StateCancelled || len(d.Attempts) != 0 || claimed != 0 {
 			t.Errorf("%s: %s, %+v, claimed at %d (%v)", key, d.State, d.Attempts, claimed, err)
 		}
@@ -529,8 +529,8 @@ func TestWhatRulesPutOffIsDoubtedUnderOtherRules(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		c := openCopying(t)
 		id := c.queue("night", 0, messaging.Marketing)
-		c.must(c.write(c.Context(), laneWork, func(t *tx) error {
-			return execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("UPDATE messages SET first_due_at = due_at, due_at = %d WHERE id = %d", micro(c.now.Add(9*time.Hour)), id))
+		c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error {
+			return execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("UPDATE messages SET first_due_at = due_at, due_at = %d WHERE id = %d", Micro(c.now.Add(9*time.Hour)), id))
 		}))
 		path := filepath.Join(c.TempDir(), "copy.db")
 		c.must(CopyTo(c.Context(), "sqlite:"+c.path(), path))
@@ -625,7 +625,7 @@ func TestACopyIsKnown(t *testing.T) {
 				c.must(c.BeginCall(i, d.ID, d.Attempt))
 				c.must(c.Finish(c.Context(), messaging.Attempt{MessageID: d.ID, Owner: "me", Number: 1, State: messaging.StateDropped, Reason: "x", At: c.now}))
 			}
-			c.must(c.write(c.Context(), laneWork, func(t *tx) error {
+			c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error {
 				return errors.Join(execOn(t.engine.(*sqliteEngine).conn, "DELETE FROM attempts"), execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("DELETE FROM messages WHERE id >= %d", claims[0].ID)))
 			}))
 			c.must(c.Store.Close())
@@ -764,7 +764,7 @@ func TestADoubtOfARestorationIsTold(t *testing.T) {
 	c.tells = func(about, word string) []string { told = append(told, about+"."+word); return []string{"crm"} }
 	c.restore()
 	waiting := 0
-	c.must(c.rows(t.Context(), `SELECT count(*) FROM webhooks_out WHERE subject = ?1`, []any{int64(id)}, func(r *row) error { waiting = int(r.int()); return r.err }))
+	c.must(c.Rows(t.Context(), `SELECT count(*) FROM webhooks_out WHERE subject = ?1`, []any{int64(id)}, func(r *Row) error { waiting = int(r.Int()); return r.Err }))
 	if waiting != 1 || !slices.Contains(told, "message.in_doubt") {
 		t.Errorf("%d are told, of %q", waiting, told)
 	}

@@ -118,12 +118,12 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 	if err == nil {
 		err = s.noteRetention(ctx, &run)
 	}
-	return run, wrap(err, "remove what is not kept any more")
+	return run, Wrap(err, "remove what is not kept any more")
 }
 
 func (s *Store) noteRetention(ctx context.Context, run *RetentionRun) error {
-	return s.write(ctx, laneWork, func(t *tx) error {
-		set := func(name string, value int64) error { return t.put(setCountSQL, name, value) }
+	return s.Write(ctx, LaneWork, func(t *Tx) error {
+		set := func(name string, value int64) error { return t.Put(SetCountSQL, name, value) }
 		if err := set(retentionTook, run.Took.Microseconds()); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *Store) noteRetention(ctx context.Context, run *RetentionRun) error {
 				return err
 			}
 		}
-		return set(retentionAt, micro(run.At))
+		return set(retentionAt, Micro(run.At))
 	})
 }
 
@@ -156,10 +156,10 @@ func (e *retainer) ofEvents(kept time.Duration) time.Duration {
 }
 
 // commit removes some rows of a kind, and rests.
-func (e *retainer) commit(ctx context.Context, kind string, remove func(*tx) (n int64, err error)) error {
+func (e *retainer) commit(ctx context.Context, kind string, remove func(*Tx) (n int64, err error)) error {
 	var n int64
 	began := time.Now()
-	err := e.write(ctx, laneWork, func(t *tx) (err error) {
+	err := e.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		if n, err = remove(t); err == nil && kind != "" && n > 0 {
 			t.addNamed(retentionRemoved+kind, n)
 		}
@@ -171,19 +171,38 @@ func (e *retainer) commit(ctx context.Context, kind string, remove func(*tx) (n 
 	if kind != "" && n > 0 {
 		e.removed[kind] += n
 	}
-	if e.keep.Rest != nil {
-		err := e.keep.Rest(ctx, time.Since(began))
-		e.stopped = err != nil
-		return err
+	return e.rest(ctx, began)
+}
+
+// rest lets others have their turn after a commit that began then.
+func (e *retainer) rest(ctx context.Context, began time.Time) error {
+	if e.keep.Rest == nil {
+		return nil
 	}
-	return nil
+	err := e.keep.Rest(ctx, time.Since(began))
+	e.stopped = err != nil
+	return err
+}
+
+// reclaim gives the file's free space back, and says how many bytes that were.
+func (e *retainer) reclaim(ctx context.Context) (freed int64, err error) {
+	for {
+		began := time.Now()
+		n, err := e.GiveBack(ctx)
+		if freed += n; err != nil || n == 0 {
+			return freed, err
+		}
+		if err := e.rest(ctx, began); err != nil {
+			return freed, err
+		}
+	}
 }
 
 // ids reads numbers page by page: query has the last one as its ?1.
 func (e *retainer) ids(ctx context.Context, query string, args []any, page int, each func([]int64) error) error {
 	var after int64
 	for {
-		some, err := list(ctx, e.Store, fmt.Sprintf(query+" LIMIT %d", page), append([]any{after}, args...), number[int64])
+		some, err := List(ctx, e.Store, fmt.Sprintf(query+" LIMIT %d", page), append([]any{after}, args...), Number[int64])
 		if err == nil && len(some) > 0 {
 			after = some[len(some)-1]
 			err = each(some)
@@ -194,7 +213,7 @@ func (e *retainer) ids(ctx context.Context, query string, args []any, page int, 
 	}
 }
 
-var oldRejectionsSQL = statementOf(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`)
+var oldRejectionsSQL = SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`)
 
 // requests removes the traces of old rejected requests.
 func (e *retainer) requests(ctx context.Context) error {
@@ -202,31 +221,31 @@ func (e *retainer) requests(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	return e.until(ctx, kindRejected, oldRejectionsSQL, micro(before))
+	return e.until(ctx, kindRejected, oldRejectionsSQL, Micro(before))
 }
 
-var oldHoursSQL = statementOf(`DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`)
+var oldHoursSQL = SQL(`DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`)
 
 // hours removes old counts, an hour in each commit.
 func (e *retainer) hours(ctx context.Context) error {
 	return e.until(ctx, "", oldHoursSQL, firstHour(e.now.Add(-HoursKept)))
 }
 
-var allExpiredSQL = statementOf(`SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200`)
+var allExpiredSQL = SQL(`SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200`)
 
 // tombstones removes those that have expired.
 func (e *retainer) tombstones(ctx context.Context) error {
 	for n := 1; n > 0; {
-		err := e.commit(ctx, "", func(t *tx) (int64, error) {
+		err := e.commit(ctx, "", func(t *Tx) (int64, error) {
 			n = 0
 			var all []tombstoneKey
-			err := t.query(allExpiredSQL, func(r *row) error {
-				all = append(all, tombstoneKey{r.int(), r.text(), r.text(), r.text()})
-				return r.err
-			}, t.at)
+			err := t.Query(allExpiredSQL, func(r *Row) error {
+				all = append(all, tombstoneKey{r.Int(), r.Text(), r.Text(), r.Text()})
+				return r.Err
+			}, t.At)
 			for _, one := range all {
 				if err == nil {
-					err = t.put(deleteTombstoneSQL, one.correlation, one.trigger, one.key, one.phone)
+					err = t.Put(deleteTombstoneSQL, one.correlation, one.trigger, one.key, one.phone)
 				}
 			}
 			if n = len(all); n > 0 && err == nil {
@@ -247,10 +266,10 @@ type tombstoneKey struct {
 }
 
 // until runs a statement that removes some rows until it finds none.
-func (e *retainer) until(ctx context.Context, kind string, s *statement, args ...any) error {
+func (e *retainer) until(ctx context.Context, kind string, s *Statement, args ...any) error {
 	for n := int64(1); n > 0; {
-		err := e.commit(ctx, kind, func(t *tx) (_ int64, err error) {
-			n, err = t.exec(s, args...)
+		err := e.commit(ctx, kind, func(t *Tx) (_ int64, err error) {
+			n, err = t.Exec(s, args...)
 			return n, err
 		})
 		if err != nil {
@@ -263,12 +282,12 @@ func (e *retainer) until(ctx context.Context, kind string, s *statement, args ..
 // collect finds the events that something needs which has not ended, and the runs that have not.
 func (e *retainer) collect(ctx context.Context) error {
 	const live = `SELECT event_id FROM messages WHERE event_id > 0 AND state = `
-	err := e.rows(ctx, live+`'waiting' UNION `+live+`'sending' UNION `+live+`'in_doubt' UNION SELECT event_id FROM lookups ORDER BY 1`, nil, func(r *row) error {
-		e.alive = append(e.alive, r.int())
-		return r.err
+	err := e.Rows(ctx, live+`'waiting' UNION `+live+`'sending' UNION `+live+`'in_doubt' UNION SELECT event_id FROM lookups ORDER BY 1`, nil, func(r *Row) error {
+		e.alive = append(e.alive, r.Int())
+		return r.Err
 	})
 	if err == nil {
-		e.open, err = list(ctx, e.Store, `SELECT w.first_row, w.row_count, w.message FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, scanRange)
+		e.open, err = List(ctx, e.Store, `SELECT w.first_row, w.row_count, w.message FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, scanRange)
 	}
 	return err
 }
@@ -280,7 +299,7 @@ func (e *retainer) needs(first, end int64) bool {
 }
 
 // addNamed counts n by a name that has a slash in it.
-func (t *tx) addNamed(name string, n int64) {
+func (t *Tx) addNamed(name string, n int64) {
 	if t.named == nil {
 		t.named = map[string]int64{}
 	}
@@ -298,11 +317,11 @@ type RetentionState struct {
 func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error) {
 	v.Removed, v.Oldest = map[string]int64{}, map[string]time.Time{}
 	last := RetentionRun{Removed: map[string]int64{}}
-	err = s.rows(ctx, `SELECT name, value FROM counters WHERE name >= 'retention/' AND name < 'retention0'`, nil, func(r *row) error {
-		name, value := r.text(), r.int()
+	err = s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= 'retention/' AND name < 'retention0'`, nil, func(r *Row) error {
+		name, value := r.Text(), r.Int()
 		switch name {
 		case retentionAt:
-			last.At = moment(value)
+			last.At = Moment(value)
 		case retentionTook:
 			last.Took = time.Duration(value) * time.Microsecond
 		case retentionFreed:
@@ -314,7 +333,7 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 				v.Removed[kind] = value
 			}
 		}
-		return r.err
+		return r.Err
 	})
 	if !last.At.IsZero() {
 		v.Last = &last
@@ -336,9 +355,9 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		}
 		var at time.Time
 		var found bool
-		if at, found, err = s.earliest(ctx, query); found {
+		if at, found, err = s.Earliest(ctx, query); found {
 			v.Oldest[kind] = at
 		}
 	}
-	return v, wrap(err, "what retention did")
+	return v, Wrap(err, "what retention did")
 }

@@ -16,66 +16,63 @@ const (
 	walkedDecisions = "retention/cleared/decisions"
 )
 
-// hasContent is the condition on an event that something of its content is kept.
-const hasContent = `(cleared = '' OR cleared = 'payload')`
-
 var (
-	wholeContentSQL = statementOf(`SELECT id, content FROM events WHERE cleared = '' AND id IN (` + marks(1) + `) {{for update}}`)
-	clearPayloadSQL = statementOf(`UPDATE events SET cleared = 'payload', content_type = '', content = ?2 WHERE id = ?1`)
-	clearFactsSQL   = statementOf(`UPDATE events SET cleared = 'facts', content_type = '', content = ?1 WHERE ` + hasContent + ` AND id IN (` + marks(2) + `)`)
+	wholeContentSQL = SQL(`SELECT id, content FROM events WHERE cleared = '' AND id IN (` + Placeholders(1) + `) {{for update}}`)
+	clearPayloadSQL = SQL(`UPDATE events SET cleared = 'payload', content_type = '', content = ?2 WHERE id = ?1`)
+	clearFactsSQL   = SQL(`UPDATE events SET cleared = 'facts', content_type = '', content = ?1 WHERE ` + hasContent + ` AND id IN (` + Placeholders(2) + `)`)
 	// The reason of one that a person's order cleared stays.
-	clearDecisionsSQL = statementOf(`UPDATE decisions SET kept = 0, reason = '', key = '', clauses = '', config = '' WHERE kept = 1 AND event_id IN (` + marks(1) + `)`)
+	clearDecisionsSQL = SQL(`UPDATE decisions SET kept = 0, reason = '', key = '', clauses = '', config = '' WHERE kept = 1 AND event_id IN (` + Placeholders(1) + `)`)
 )
 
 // facts goes before payloads: where both are old, the row is changed once.
 func (e *retainer) facts(ctx context.Context) error {
-	return wrap(e.clear(ctx, kindFacts, walkedFacts, e.keep.Facts, func(t *tx, some []int64) (int64, error) {
-		return t.exec(clearFactsSQL, padded([]any{[]byte{}}, some)...)
+	return Wrap(e.clear(ctx, kindFacts, walkedFacts, e.keep.Facts, func(t *Tx, some []int64) (int64, error) {
+		return t.Exec(clearFactsSQL, Padded([]any{[]byte{}}, some)...)
 	}), "facts")
 }
 
 func (e *retainer) payloads(ctx context.Context) error {
-	return wrap(e.clear(ctx, kindPayloads, walkedPayloads, e.keep.Payloads, (*tx).clearPayloads), "payloads")
+	return Wrap(e.clear(ctx, kindPayloads, walkedPayloads, e.keep.Payloads, (*Tx).clearPayloads), "payloads")
 }
 
 // clearPayloads writes the content of some events anew, with the facts alone. What cannot be read goes all the same, with the facts.
-func (t *tx) clearPayloads(some []int64) (int64, error) {
+func (t *Tx) clearPayloads(some []int64) (int64, error) {
 	type one struct {
 		id      int64
 		content []byte
 	}
 	var due []one
-	err := t.query(wholeContentSQL, func(r *row) error {
-		c := one{id: r.int()}
-		facts, _, err := unpackContent(r.blob())
+	err := t.Query(wholeContentSQL, func(r *Row) error {
+		c := one{id: r.Int()}
+		facts, _, err := unpackContent(r.Blob())
 		if err != nil {
 			facts = ""
 		}
 		c.content = packContent(facts, nil)
 		due = append(due, c)
-		return r.err
-	}, padded(nil, some)...)
+		return r.Err
+	}, Padded(nil, some)...)
 	for _, c := range due {
 		if err == nil {
-			err = t.put(clearPayloadSQL, c.id, c.content)
+			err = t.Put(clearPayloadSQL, c.id, c.content)
 		}
 	}
 	return int64(len(due)), err
 }
 
 func (e *retainer) decisions(ctx context.Context) error {
-	return wrap(e.clear(ctx, kindDecisions, walkedDecisions, e.keep.Decisions, func(t *tx, some []int64) (int64, error) {
-		return t.exec(clearDecisionsSQL, padded(nil, some)...)
+	return Wrap(e.clear(ctx, kindDecisions, walkedDecisions, e.keep.Decisions, func(t *Tx, some []int64) (int64, error) {
+		return t.Exec(clearDecisionsSQL, Padded(nil, some)...)
 	}), "decisions")
 }
 
 // clear walks through the events that are older than what goes with them is kept. empty changes the rows of up to rowsAtOnce of them.
-func (e *retainer) clear(ctx context.Context, kind, walked string, kept time.Duration, empty func(*tx, []int64) (int64, error)) error {
+func (e *retainer) clear(ctx context.Context, kind, walked string, kept time.Duration, empty func(*Tx, []int64) (int64, error)) error {
 	before := e.before(e.ofEvents(kept))
 	if before.IsZero() {
 		return nil
 	}
-	end, err := e.firstSince(ctx, "events", "received_at", before)
+	end, err := e.FirstSince(ctx, "events", "received_at", before)
 	from := int64(0)
 	if err == nil {
 		from, err = e.walkedTo(ctx, walked)
@@ -83,23 +80,23 @@ func (e *retainer) clear(ctx context.Context, kind, walked string, kept time.Dur
 	whole := true // nothing was passed so far
 	for n := perRetention; err == nil && n == perRetention; {
 		var ids []int64
-		ids, err = list(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id LIMIT ?4`,
-			[]any{from, end, micro(before), int64(perRetention)}, number[int64])
+		ids, err = List(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id LIMIT ?4`,
+			[]any{from, end, Micro(before), int64(perRetention)}, Number[int64])
 		if n = len(ids); err != nil || n == 0 {
 			break
 		}
 		from = ids[n-1]
 		due := slices.DeleteFunc(ids, func(id int64) bool { return e.needs(id, id+1) })
 		whole = whole && len(due) == n
-		err = e.commit(ctx, kind, func(t *tx) (all int64, err error) {
-			for some := range slices.Chunk(due, rowsAtOnce) {
+		err = e.commit(ctx, kind, func(t *Tx) (all int64, err error) {
+			for some := range slices.Chunk(due, RowsAtOnce) {
 				gone, err := empty(t, some)
 				if all += gone; err != nil {
 					return all, err
 				}
 			}
 			if whole {
-				err = t.put(setCountSQL, walked, from)
+				err = t.Put(SetCountSQL, walked, from)
 			}
 			return all, err
 		})
@@ -114,45 +111,45 @@ func (e *retainer) events(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	end, err := e.firstSince(ctx, "events", "received_at", before)
+	end, err := e.FirstSince(ctx, "events", "received_at", before)
 	if err != nil {
-		return wrap(err, "events")
+		return Wrap(err, "events")
 	}
-	read := func(s *statement, each func(*row) error, args ...any) error { return e.rows(ctx, s.sql, args, each) }
-	err = e.ids(ctx, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id`, []any{end, micro(before)}, perRetention, func(ids []int64) error {
+	read := func(s *Statement, each func(*Row) error, args ...any) error { return e.Rows(ctx, s.sql, args, each) }
+	err = e.ids(ctx, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id`, []any{end, Micro(before)}, perRetention, func(ids []int64) error {
 		due, err := without(read, ofEventSQL, slices.DeleteFunc(ids, func(id int64) bool { return e.needs(id, id+1) }))
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		return e.commit(ctx, kindEvents, func(t *tx) (int64, error) { return t.dropEvents(due) })
+		return e.commit(ctx, kindEvents, func(t *Tx) (int64, error) { return t.dropEvents(due) })
 	})
-	return wrap(err, "events")
+	return Wrap(err, "events")
 }
 
 var (
-	ledToSQL         = statementOf(`SELECT event_id, message, later FROM decisions WHERE event_id IN (` + marks(1) + `) AND message > 0`)
-	ofEventSQL       = statementOf(`SELECT event_id FROM messages WHERE id IN (` + marks(1) + `)`)
-	dropDecisionsSQL = statementOf(`DELETE FROM decisions WHERE event_id IN (` + marks(1) + `)`)
-	dropEventsSQL    = statementOf(`DELETE FROM events WHERE id IN (` + marks(1) + `)`)
+	ledToSQL         = SQL(`SELECT event_id, message, later FROM decisions WHERE event_id IN (` + Placeholders(1) + `) AND message > 0`)
+	ofEventSQL       = SQL(`SELECT event_id FROM messages WHERE id IN (` + Placeholders(1) + `)`)
+	dropDecisionsSQL = SQL(`DELETE FROM decisions WHERE event_id IN (` + Placeholders(1) + `)`)
+	dropEventsSQL    = SQL(`DELETE FROM events WHERE id IN (` + Placeholders(1) + `)`)
 )
 
 // without are those of the events that led to no message which the statement finds.
-func without(query func(*statement, func(*row) error, ...any) error, find *statement, ids []int64) ([]int64, error) {
+func without(query func(*Statement, func(*Row) error, ...any) error, find *Statement, ids []int64) ([]int64, error) {
 	var messages []int64
-	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := query(ledToSQL, func(r *row) error {
-			_, first := r.int(), r.int()
-			later, err := decodeList[int64](r.text())
+	for some := range slices.Chunk(ids, RowsAtOnce) {
+		err := query(ledToSQL, func(r *Row) error {
+			_, first := r.Int(), r.Int()
+			later, err := decodeList[int64](r.Text())
 			messages = append(append(messages, first), later...)
 			return err
-		}, padded(nil, some)...)
+		}, Padded(nil, some)...)
 		if err != nil {
 			return nil, err
 		}
 	}
 	led := map[int64]bool{}
-	for some := range slices.Chunk(messages, rowsAtOnce) {
-		if err := query(find, func(r *row) error { led[r.int()] = true; return r.err }, padded(nil, some)...); err != nil {
+	for some := range slices.Chunk(messages, RowsAtOnce) {
+		if err := query(find, func(r *Row) error { led[r.Int()] = true; return r.Err }, Padded(nil, some)...); err != nil {
 			return nil, err
 		}
 	}
@@ -160,14 +157,14 @@ func without(query func(*statement, func(*row) error, ...any) error, find *state
 }
 
 // dropEvents removes those of the events that still led nowhere.
-func (t *tx) dropEvents(ids []int64) (int64, error) {
-	due, err := without(t.query, ofEventSQL, ids)
+func (t *Tx) dropEvents(ids []int64) (int64, error) {
+	due, err := without(t.Query, ofEventSQL, ids)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
 	t.addNamed(retentionDead, int64(len(due)))
-	for _, s := range []*statement{dropEventsSQL, dropDecisionsSQL} {
-		if err := t.execAll(s, due); err != nil {
+	for _, s := range []*Statement{dropEventsSQL, dropDecisionsSQL} {
+		if err := t.ExecAll(s, due); err != nil {
 			return 0, err
 		}
 	}

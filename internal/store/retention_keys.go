@@ -29,9 +29,9 @@ const keysOfPhone = 3
 // sweepKeys removes the keys that lead nowhere, once they are worth a walk through all of them.
 func (e *retainer) sweepKeys(ctx context.Context) error {
 	dead, kept := int64(0), int64(0)
-	err := e.rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
-		[]any{retentionDead, counterNames[countEvents], counterNames[countMessages], retentionRemoved + kindEvents, retentionRemoved + kindMessages}, func(r *row) error {
-			switch name, n := r.text(), r.int(); name {
+	err := e.Rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
+		[]any{retentionDead, counterNames[countEvents], counterNames[countMessages], retentionRemoved + kindEvents, retentionRemoved + kindMessages}, func(r *Row) error {
+			switch name, n := r.Text(), r.Int(); name {
 			case retentionDead:
 				dead = n
 			case counterNames[countEvents]:
@@ -43,43 +43,43 @@ func (e *retainer) sweepKeys(ctx context.Context) error {
 			case retentionRemoved + kindMessages:
 				kept -= 2 * n
 			}
-			return r.err
+			return r.Err
 		})
 	if err != nil || dead < sweepLeast || dead*sweepShare < kept {
-		return wrap(err, "keys")
+		return Wrap(err, "keys")
 	}
-	return wrap(e.sweep(ctx, dead), "keys")
+	return Wrap(e.sweep(ctx, dead), "keys")
 }
 
-var dropKeySQL = statementOf(`DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`)
+var dropKeySQL = SQL(`DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`)
 
 // sweep walks through all keys in the order of the table, so that what goes lies side by side. What stays makes the
 // knowledge of what is surely new afresh, which can only learn.
 func (e *retainer) sweep(ctx context.Context, dead int64) error {
 	var kept func(hash int64)
-	if err := e.commit(ctx, "", func(t *tx) (int64, error) { kept = t.peers.sweeping(t); return 0, nil }); err != nil {
+	if err := e.commit(ctx, "", func(t *Tx) (int64, error) { kept = t.peers.sweeping(t); return 0, nil }); err != nil {
 		return err
 	}
 	last := key{Part: -1}
 	for n := keyindex.PageSize; n == keyindex.PageSize; {
 		n = 0
 		var due []key
-		err := e.rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
-			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.Part, last.Hash, last.ID, int64(keyindex.PageSize)}, func(r *row) error {
+		err := e.Rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
+			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.Part, last.Hash, last.ID, int64(keyindex.PageSize)}, func(r *Row) error {
 			n++
-			if last = (key{Part: r.int(), Hash: r.int(), ID: r.int()}); r.int() == 1 {
+			if last = (key{Part: r.Int(), Hash: r.Int(), ID: r.Int()}); r.Int() == 1 {
 				kept(last.Hash)
 			} else {
 				due = append(due, last)
 			}
-			return r.err
+			return r.Err
 		})
 		for len(due) > 0 && err == nil {
 			some := due[:min(len(due), perRetention)]
 			due = due[len(some):]
-			err = e.commit(ctx, "", func(t *tx) (int64, error) {
+			err = e.commit(ctx, "", func(t *Tx) (int64, error) {
 				for _, k := range some {
-					if err := t.put(dropKeySQL, k.Part, k.Hash, k.ID); err != nil {
+					if err := t.Put(dropKeySQL, k.Part, k.Hash, k.ID); err != nil {
 						return 0, err
 					}
 				}
@@ -90,7 +90,7 @@ func (e *retainer) sweep(ctx context.Context, dead int64) error {
 			return err
 		}
 	}
-	return e.commit(ctx, "", func(t *tx) (int64, error) {
+	return e.commit(ctx, "", func(t *Tx) (int64, error) {
 		t.addNamed(retentionDead, -dead) // others may have been counted meanwhile
 		t.peers.swept(t)
 		return 0, nil

@@ -45,8 +45,8 @@ func (e *retainer) masks(ctx context.Context) error {
 		return nil
 	}
 	for _, step := range []func(context.Context, int64) error{e.maskMessages, e.maskEvents} {
-		if err := step(ctx, micro(before)); err != nil {
-			return wrap(err, "phones")
+		if err := step(ctx, Micro(before)); err != nil {
+			return Wrap(err, "phones")
 		}
 	}
 	return nil
@@ -54,14 +54,14 @@ func (e *retainer) masks(ctx context.Context) error {
 
 // walkedTo is how far a walk came.
 func (e *retainer) walkedTo(ctx context.Context, name string) (id int64, err error) {
-	err = e.rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{name}, func(r *row) error { id = r.int(); return r.err })
+	err = e.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{name}, func(r *Row) error { id = r.Int(); return r.Err })
 	return id, err
 }
 
-var unmaskedSQL = statementOf(`UPDATE messages SET unmasked = 1 WHERE id = ?1`)
+var unmaskedSQL = SQL(`UPDATE messages SET unmasked = 1 WHERE id = ?1`)
 
 func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
-	end, err := e.firstSince(ctx, "messages", "created_at", moment(cut))
+	end, err := e.FirstSince(ctx, "messages", "created_at", Moment(cut))
 	if err != nil {
 		return err
 	}
@@ -74,21 +74,21 @@ func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 		if err != nil {
 			return err
 		}
-		return e.commit(ctx, kindPhones, func(t *tx) (int64, error) {
+		return e.commit(ctx, kindPhones, func(t *Tx) (int64, error) {
 			ready := slices.DeleteFunc(slices.Clone(ids), e.isOpen)
 			masked, err := t.maskMessages(ready, cut, eventsTo, e.keep.Once)
 			for i := range texts {
 				if id, _ := texts[i].args[2].(int64); err == nil && masked[id] {
-					err = t.put(texts[i].by, texts[i].args...)
+					err = t.Put(texts[i].by, texts[i].args...)
 				}
 			}
 			for _, id := range ids {
 				if err == nil && walk && !masked[id] {
-					err = t.put(unmaskedSQL, id)
+					err = t.Put(unmaskedSQL, id)
 				}
 			}
 			if err == nil && walk {
-				err = t.put(setCountSQL, maskedMessages, ids[len(ids)-1])
+				err = t.Put(SetCountSQL, maskedMessages, ids[len(ids)-1])
 			}
 			return int64(len(masked)), err
 		})
@@ -106,7 +106,7 @@ func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 	}
 	for n, all := perMask, 0; err == nil && n == perMask && all < maxMasks; all += n {
 		var ids []int64
-		ids, err = list(ctx, e.Store, `SELECT id FROM messages WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, number[int64])
+		ids, err = List(ctx, e.Store, `SELECT id FROM messages WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, Number[int64])
 		if n = len(ids); err == nil && n > 0 {
 			from = ids[n-1]
 			err = page(ids, true)
@@ -122,7 +122,7 @@ func (e *retainer) isOpen(id int64) bool {
 
 // textsOfMessages finds where their phones stand in the texts of messages that may be masked.
 func (e *retainer) textsOfMessages(ctx context.Context, ids []int64) (due []textChange, err error) {
-	all, err := list(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+in(ids)+` AND NOT `+isMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, text)
+	all, err := List(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+In(ids)+` AND NOT `+isMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, Text)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -138,22 +138,22 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 		if !which(x) {
 			continue
 		}
-		err = e.rows(ctx, fmt.Sprintf(`SELECT %s, %s FROM %s WHERE %s IN %s`, x.column, strings.Join(x.keys, ", "), x.table, x.keys[0], in(ids)), nil, func(r *row) error {
-			old := r.text()
+		err = e.Rows(ctx, fmt.Sprintf(`SELECT %s, %s FROM %s WHERE %s IN %s`, x.column, strings.Join(x.keys, ", "), x.table, x.keys[0], In(ids)), nil, func(r *Row) error {
+			old := r.Text()
 			now, found := find.BlotString(old)
 			if !found {
-				return r.err
+				return r.Err
 			}
 			args := []any{now, old}
 			for range x.keys {
-				v := r.value()
+				v := r.Value()
 				if b, ok := v.([]byte); ok {
 					v = string(b)
 				}
 				args = append(args, v)
 			}
 			due = append(due, textChange{eraseTextSQL[i], args})
-			return r.err
+			return r.Err
 		})
 		if err != nil {
 			return nil, err
@@ -163,25 +163,25 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 }
 
 var (
-	endedLongSQL   = statementOf(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + marks(2) + `) AND ` + endedLong)
-	maskMessageSQL = statementOf(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
+	endedLongSQL   = SQL(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + Placeholders(2) + `) AND ` + endedLong)
+	maskMessageSQL = SQL(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
 		WHERE id = ?1`)
 )
 
 // maskMessages masks those of the messages that ended before cut, with their messages, and the events up to a number
 // that no other message is left of.
-func (t *tx) maskMessages(ids []int64, cut, eventsTo int64, once func(string, bool) bool) (masked map[int64]bool, err error) {
+func (t *Tx) maskMessages(ids []int64, cut, eventsTo int64, once func(string, bool) bool) (masked map[int64]bool, err error) {
 	type ended struct {
 		oldOne
 		phone messaging.Phone
 		send  string
 	}
 	var due []ended
-	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := t.query(endedLongSQL, func(r *row) error {
-			due = append(due, ended{scanOld(r), r.phone(), r.text()})
-			return r.err
-		}, padded([]any{cut}, some)...)
+	for some := range slices.Chunk(ids, RowsAtOnce) {
+		err := t.Query(endedLongSQL, func(r *Row) error {
+			due = append(due, ended{scanOld(r), r.Phone(), r.Text()})
+			return r.Err
+		}, Padded([]any{cut}, some)...)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +208,7 @@ func (t *tx) maskMessages(ids []int64, cut, eventsTo int64, once func(string, bo
 		var what messaging.Message
 		_ = decodeSend(&what, d.send) // what nobody can read goes all the same
 		what.Send.Forget = true
-		if err := t.put(maskMessageSQL, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
+		if err := t.Put(maskMessageSQL, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
 			return nil, err
 		}
 	}
@@ -217,29 +217,29 @@ func (t *tx) maskMessages(ids []int64, cut, eventsTo int64, once func(string, bo
 }
 
 var (
-	maskableSQL   = statementOf(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + marks(1) + `)`)
-	wholePhoneSQL = statementOf(`SELECT event_id FROM messages WHERE id IN (` + marks(1) + `) AND NOT ` + isMasked("phone"))
-	maskEventSQL  = statementOf(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
+	maskableSQL   = SQL(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + Placeholders(1) + `)`)
+	wholePhoneSQL = SQL(`SELECT event_id FROM messages WHERE id IN (` + Placeholders(1) + `) AND NOT ` + isMasked("phone"))
+	maskEventSQL  = SQL(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
 )
 
 // maskEvents masks what tells of the contact in those of the events that no message with a phone is left of.
-func (t *tx) maskEvents(ids []int64) (n int64, err error) {
+func (t *Tx) maskEvents(ids []int64) (n int64, err error) {
 	type one struct {
 		id             int64
 		phone          messaging.Phone
 		topic, problem string
 	}
 	slices.Sort(ids)
-	if ids, err = without(t.query, wholePhoneSQL, slices.Compact(ids)); err != nil {
+	if ids, err = without(t.Query, wholePhoneSQL, slices.Compact(ids)); err != nil {
 		return 0, err
 	}
 	due := map[int64]one{}
-	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := t.query(maskableSQL, func(r *row) error {
-			e := one{r.int(), r.phone(), r.text(), r.text()}
+	for some := range slices.Chunk(ids, RowsAtOnce) {
+		err := t.Query(maskableSQL, func(r *Row) error {
+			e := one{r.Int(), r.Phone(), r.Text(), r.Text()}
 			due[e.id] = e
-			return r.err
-		}, padded(nil, some)...)
+			return r.Err
+		}, Padded(nil, some)...)
 		if err != nil {
 			return 0, err
 		}
@@ -256,7 +256,7 @@ func (t *tx) maskEvents(ids []int64) (n int64, err error) {
 			topic, _ = phones.NewFinder(string(e.phone)).BlotString(topic)
 			masked = e.phone.Masked()
 		}
-		if err := t.put(maskEventSQL, e.id, masked, topic, e.problem, maskedWords); err != nil {
+		if err := t.Put(maskEventSQL, e.id, masked, topic, e.problem, maskedWords); err != nil {
 			return 0, err
 		}
 		n++
@@ -268,9 +268,9 @@ func (t *tx) maskEvents(ids []int64) (n int64, err error) {
 // maskEvents walks through the events, up to the first that waits for a look-up. One that a message with a phone is left of
 // is masked with the last of these.
 func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
-	end, err := e.firstSince(ctx, "events", "received_at", moment(cut))
+	end, err := e.FirstSince(ctx, "events", "received_at", Moment(cut))
 	if err == nil {
-		err = e.rows(ctx, `SELECT coalesce(min(event_id), ?1) FROM lookups`, []any{end}, func(r *row) error { end = min(end, r.int()); return r.err })
+		err = e.Rows(ctx, `SELECT coalesce(min(event_id), ?1) FROM lookups`, []any{end}, func(r *Row) error { end = min(end, r.Int()); return r.Err })
 	}
 	from := int64(0)
 	if err == nil {
@@ -278,16 +278,16 @@ func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
 	}
 	for n, all := perRetention, 0; err == nil && n == perRetention && all < maxMasks; all += n {
 		var ids []int64
-		ids, err = list(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perRetention)}, number[int64])
+		ids, err = List(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perRetention)}, Number[int64])
 		if n = len(ids); err != nil || n == 0 {
 			break
 		}
 		from = ids[n-1]
 		ids = slices.DeleteFunc(ids, func(id int64) bool { return e.needs(id, id+1) })
-		err = e.commit(ctx, kindPhones, func(t *tx) (int64, error) {
+		err = e.commit(ctx, kindPhones, func(t *Tx) (int64, error) {
 			masked, err := t.maskEvents(ids)
 			if err == nil {
-				err = t.put(setCountSQL, maskedEvents, from)
+				err = t.Put(SetCountSQL, maskedEvents, from)
 			}
 			return masked, err
 		})

@@ -179,7 +179,7 @@ func TestOnceOutlivesThePhone(t *testing.T) {
 			keep.Messages, keep.Events = 400*day, 400*day
 		}
 		a.retain(keep)
-		a.must(a.write(t.Context(), laneWork, single(a.Store).flushAll))
+		a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
 		a.must((&retainer{Store: a.Store, removed: map[string]int64{}}).sweep(t.Context(), 0))
 		a.reopen()
 		a.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
@@ -238,6 +238,6 @@ func TestAFullDiskWhilePhonesAreMasked(t *testing.T) {
 // unmasked is how many messages the masking of phones looks at again.
 func (a aging) unmasked() (n int) {
 	a.Helper()
-	a.must(a.Store.rows(a.Context(), `SELECT count(*) FROM messages WHERE unmasked = 1`, nil, func(r *row) error { n = int(r.int()); return r.err }))
+	a.must(a.Store.Rows(a.Context(), `SELECT count(*) FROM messages WHERE unmasked = 1`, nil, func(r *Row) error { n = int(r.Int()); return r.Err }))
 	return n
 }

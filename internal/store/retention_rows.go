@@ -30,28 +30,28 @@ type oldOne struct {
 }
 
 // scanOld reads oldColumns.
-func scanOld(r *row) oldOne {
-	return oldOne{id: r.int(), event: r.int(), part: r.int(), trigger: r.text(), correlation: r.int(), state: messaging.State(r.text()), claimed: r.int(), keyed: r.int() == 1, letBe: r.int() == 1}
+func scanOld(r *Row) oldOne {
+	return oldOne{id: r.Int(), event: r.Int(), part: r.Int(), trigger: r.Text(), correlation: r.Int(), state: messaging.State(r.Text()), claimed: r.Int(), keyed: r.Int() == 1, letBe: r.Int() == 1}
 }
 
 var (
-	dropMessagesSQL    = statementOf(`DELETE FROM messages WHERE id IN (` + marks(1) + `)`)
-	dropAttemptsSQL    = statementOf(`DELETE FROM attempts WHERE message IN (` + marks(1) + `)`)
-	dropVerdictsSQL    = statementOf(`DELETE FROM verdicts WHERE message IN (` + marks(1) + `)`)
-	dropResolutionsSQL = statementOf(`DELETE FROM resolutions WHERE message IN (` + marks(1) + `)`)
-	dropStepsSQL       = statementOf(`DELETE FROM steps WHERE message IN (` + marks(1) + `)`)
+	dropMessagesSQL    = SQL(`DELETE FROM messages WHERE id IN (` + Placeholders(1) + `)`)
+	dropAttemptsSQL    = SQL(`DELETE FROM attempts WHERE message IN (` + Placeholders(1) + `)`)
+	dropVerdictsSQL    = SQL(`DELETE FROM verdicts WHERE message IN (` + Placeholders(1) + `)`)
+	dropResolutionsSQL = SQL(`DELETE FROM resolutions WHERE message IN (` + Placeholders(1) + `)`)
+	dropStepsSQL       = SQL(`DELETE FROM steps WHERE message IN (` + Placeholders(1) + `)`)
 )
 
 // messageRows are what belongs to a message and goes with it.
-var messageRows = []*statement{dropMessagesSQL, dropAttemptsSQL, dropVerdictsSQL, dropResolutionsSQL, dropStepsSQL}
+var messageRows = []*Statement{dropMessagesSQL, dropAttemptsSQL, dropVerdictsSQL, dropResolutionsSQL, dropStepsSQL}
 
 // perMessages is how many messages go in a commit, with some rows each and as many pages of their own.
 const perMessages = 48
 
 var (
 	// That a message may have arrived is kept as long as it is: it is never sent again.
-	oldAttemptsSQL = statementOf(`DELETE FROM attempts AS a WHERE message IN (` + marks(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt)
-	oldVerdictsSQL = statementOf(`DELETE FROM verdicts AS a WHERE message IN (` + marks(2) + `) AND last_at < ?1 AND ` + oldAttempt)
+	oldAttemptsSQL = SQL(`DELETE FROM attempts AS a WHERE message IN (` + Placeholders(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt)
+	oldVerdictsSQL = SQL(`DELETE FROM verdicts AS a WHERE message IN (` + Placeholders(2) + `) AND last_at < ?1 AND ` + oldAttempt)
 )
 
 // attempts removes how attempts ended that are told by their message's end, too.
@@ -60,9 +60,9 @@ func (e *retainer) attempts(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	end, err := e.firstSince(ctx, "messages", "created_at", before)
+	end, err := e.FirstSince(ctx, "messages", "created_at", before)
 	for _, one := range []struct {
-		remove *statement
+		remove *Statement
 		find   string
 	}{
 		{oldAttemptsSQL, `SELECT DISTINCT message FROM attempts a WHERE message > ?1 AND message < ?2 AND at < ?3 AND state <> 'in_doubt' AND ` + oldAttempt + ` ORDER BY message`},
@@ -71,10 +71,10 @@ func (e *retainer) attempts(ctx context.Context) error {
 		if err != nil || end == 0 {
 			break
 		}
-		err = e.ids(ctx, one.find, []any{end, micro(before)}, perRetention/2, func(ids []int64) error {
-			return e.commit(ctx, kindAttempts, func(t *tx) (n int64, err error) {
-				for some := range slices.Chunk(ids, rowsAtOnce) {
-					gone, err := t.exec(one.remove, padded([]any{micro(before)}, some)...)
+		err = e.ids(ctx, one.find, []any{end, Micro(before)}, perRetention/2, func(ids []int64) error {
+			return e.commit(ctx, kindAttempts, func(t *Tx) (n int64, err error) {
+				for some := range slices.Chunk(ids, RowsAtOnce) {
+					gone, err := t.Exec(one.remove, Padded([]any{Micro(before)}, some)...)
 					if n += gone; err != nil {
 						return n, err
 					}
@@ -83,15 +83,7 @@ func (e *retainer) attempts(ctx context.Context) error {
 			})
 		})
 	}
-	return wrap(err, "attempts")
-}
-
-// padded is args and a list of rowsAtOnce ids: a set, so the first may stand in it several times.
-func padded(args []any, ids []int64) []any {
-	for i := range rowsAtOnce {
-		args = append(args, ids[min(i, len(ids)-1)])
-	}
-	return args
+	return Wrap(err, "attempts")
 }
 
 // messages removes messages that ended long ago, with all that belongs to them.
@@ -100,10 +92,10 @@ func (e *retainer) messages(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	cut := micro(before)
-	end, err := e.firstSince(ctx, "messages", "created_at", before)
+	cut := Micro(before)
+	end, err := e.FirstSince(ctx, "messages", "created_at", before)
 	if err != nil || end == 0 {
-		return wrap(err, "messages")
+		return Wrap(err, "messages")
 	}
 	find := `SELECT d.id FROM messages d WHERE d.id > ?1 AND d.id < ?2 AND ` + renumbered(oldMessage) + ` ORDER BY d.id`
 	err = e.ids(ctx, find, []any{end, cut}, perMessages, func(ids []int64) error {
@@ -111,23 +103,23 @@ func (e *retainer) messages(ctx context.Context) error {
 		if len(due) == 0 {
 			return nil
 		}
-		return e.commit(ctx, kindMessages, func(t *tx) (int64, error) { return t.dropMessages(due, cut, e.keep.Once) })
+		return e.commit(ctx, kindMessages, func(t *Tx) (int64, error) { return t.dropMessages(due, cut, e.keep.Once) })
 	})
-	return wrap(err, "messages")
+	return Wrap(err, "messages")
 }
 
 var (
-	stillOldSQL  = statementOf(`SELECT ` + oldColumns + ` FROM messages d WHERE d.id IN (` + marks(2) + `) AND ` + oldMessage)
-	replacedSQL  = statementOf(`SELECT ` + oldColumns + ` FROM messages n JOIN messages d ON d.id = n.replaces WHERE n.id = ?1 AND n.replaces > 0`)
-	rowGoneSQL   = statementOf(`UPDATE run_rows SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_rows WHERE message <= ?1) AND message + row_count > ?1`)
-	namedGoneSQL = statementOf(`UPDATE run_messages SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_messages WHERE message <= ?1) AND message + id_count > ?1`)
+	stillOldSQL  = SQL(`SELECT ` + oldColumns + ` FROM messages d WHERE d.id IN (` + Placeholders(2) + `) AND ` + oldMessage)
+	replacedSQL  = SQL(`SELECT ` + oldColumns + ` FROM messages n JOIN messages d ON d.id = n.replaces WHERE n.id = ?1 AND n.replaces > 0`)
+	rowGoneSQL   = SQL(`UPDATE run_rows SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_rows WHERE message <= ?1) AND message + row_count > ?1`)
+	namedGoneSQL = SQL(`UPDATE run_messages SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_messages WHERE message <= ?1) AND message + id_count > ?1`)
 )
 
 // dropMessages removes those of the messages that are still old.
-func (t *tx) dropMessages(ids []int64, cut int64, once func(string, bool) bool) (int64, error) {
+func (t *Tx) dropMessages(ids []int64, cut int64, once func(string, bool) bool) (int64, error) {
 	var due []oldOne
-	for some := range slices.Chunk(ids, rowsAtOnce) {
-		err := t.query(stillOldSQL, func(r *row) error { due = append(due, scanOld(r)); return r.err }, padded([]any{cut}, some)...)
+	for some := range slices.Chunk(ids, RowsAtOnce) {
+		err := t.Query(stillOldSQL, func(r *Row) error { due = append(due, scanOld(r)); return r.Err }, Padded([]any{cut}, some)...)
 		if err != nil {
 			return 0, err
 		}
@@ -140,13 +132,13 @@ func (t *tx) dropMessages(ids []int64, cut int64, once func(string, bool) bool) 
 		}
 		gone = append(gone, d.id)
 		// What it took the place of goes with it: without it that one could be sent again.
-		err := t.query(replacedSQL, func(r *row) error { due = append(due, scanOld(r)); return r.err }, d.id)
+		err := t.Query(replacedSQL, func(r *Row) error { due = append(due, scanOld(r)); return r.Err }, d.id)
 		switch {
 		case err != nil:
 		case d.part > 0:
-			err = t.put(namedGoneSQL, d.id)
+			err = t.Put(namedGoneSQL, d.id)
 		case d.event == 0:
-			err = t.put(rowGoneSQL, d.id)
+			err = t.Put(rowGoneSQL, d.id)
 		case d.correlation != 0: // it was not masked before
 			err = t.leaveKeys(&d, once)
 		}
@@ -158,19 +150,19 @@ func (t *tx) dropMessages(ids []int64, cut int64, once func(string, bool) bool) 
 		return 0, nil
 	}
 	for _, s := range messageRows {
-		if err := t.execAll(s, gone); err != nil {
+		if err := t.ExecAll(s, gone); err != nil {
 			return 0, err
 		}
 	}
 	return int64(len(gone)), nil
 }
 
-var sentOnceSQL = statementOf(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, ?3, ?4)
+var sentOnceSQL = SQL(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (correlation) DO UPDATE SET message = excluded.message, state = excluded.state, at = excluded.at WHERE excluded.at > sent_once.at`)
 
 // leaveKeys leaves the keys of a message that an event led to behind, which lead nowhere from now on. Of a message of a
 // trigger that sends once it is remembered that it was sent.
-func (t *tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
+func (t *Tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
 	t.addNamed(retentionDead, 2) // its key and its phone's
 	letBe := d.letBe && d.claimed > 0
 	if (d.state != messaging.StateAccepted && !letBe) || once == nil || !once(d.trigger, d.keyed) {
@@ -180,8 +172,8 @@ func (t *tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
 	if letBe {
 		state = messaging.StateDropped
 	}
-	if err := t.put(sentOnceSQL, d.correlation, d.id, string(state), d.claimed); err != nil {
+	if err := t.Put(sentOnceSQL, d.correlation, d.id, string(state), d.claimed); err != nil {
 		return err
 	}
-	return t.put(insertKeySQL, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
+	return t.Put(insertKeySQL, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
 }

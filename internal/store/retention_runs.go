@@ -8,13 +8,6 @@ import (
 // A run leaves once nothing asks about it any more: its messages and files are gone, and others of its job say what its clock, a
 // forecast and a list that comes again have to know. Until then it stays, whatever its age.
 
-// wasSentRun is the condition on a run that its list was sent, or some of it: what its job's next list is held against.
-func wasSentRun(r string) string {
-	return r + `.kept > 0 AND ` + r + `.again_of = 0 AND (` + r + `.state = 'done' OR ` + r + `.state = 'partial' OR ` + r + `.state = 'cancelled')
-		AND (` + r + `.state <> 'cancelled' OR EXISTS (SELECT 1 FROM run_rows w WHERE w.run_id = ` + r + `.id)
-			OR EXISTS (SELECT 1 FROM parts p WHERE p.run_id = ` + r + `.id AND (p.state = 'accepted' OR p.state = 'uploading' OR p.state = 'in_doubt')))`
-}
-
 // oldRun is the condition on a run r that it ended before ?1 and that nothing needs it:
 //
 //   - it is not the newest of its job, nor the newest by its clock, nor the newest that was sent;
@@ -33,18 +26,18 @@ var oldRun = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM l
 	AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.scope = 'run' AND h.name = CAST(r.id AS TEXT) AND h.ended_at = 0)`
 
 var (
-	dropSomeRowsSQL = statementOf(`DELETE FROM run_rows WHERE run_id = ?1
+	dropSomeRowsSQL = SQL(`DELETE FROM run_rows WHERE run_id = ?1
 		AND first_row IN (SELECT first_row FROM run_rows WHERE run_id = ?1 ORDER BY first_row LIMIT 200)`)
-	dropSomeFollowedSQL = statementOf(`DELETE FROM run_messages WHERE run_id = ?1
+	dropSomeFollowedSQL = SQL(`DELETE FROM run_messages WHERE run_id = ?1
 		AND message IN (SELECT message FROM run_messages WHERE run_id = ?1 ORDER BY part, first_id LIMIT 200)`)
-	dropSomePartRowsSQL = statementOf(`DELETE FROM part_rows WHERE run_id = ?1
+	dropSomePartRowsSQL = SQL(`DELETE FROM part_rows WHERE run_id = ?1
 		AND (part, first_row) IN (SELECT part, first_row FROM part_rows WHERE run_id = ?1 ORDER BY part, first_row LIMIT 200)`)
-	dropSomePartsSQL = statementOf(`DELETE FROM parts WHERE run_id = ?1
+	dropSomePartsSQL = SQL(`DELETE FROM parts WHERE run_id = ?1
 		AND number IN (SELECT number FROM parts WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
 )
 
 // runRows are what belongs to a run and goes before it.
-var runRows = []*statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartRowsSQL, dropSomePartsSQL}
+var runRows = []*Statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartRowsSQL, dropSomePartsSQL}
 
 // RowsKept is how long the phones of rows and their parts are kept at the least: a limit looks back no more than 90 days.
 const RowsKept = 100 * 24 * time.Hour
@@ -55,11 +48,11 @@ const settledList = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1
 		AND (p.state = 'waiting' OR p.state = 'uploading' OR p.state = 'in_doubt' OR EXISTS (SELECT 1 FROM runs o WHERE o.id = p.run_id AND (o.ended_at = 0 OR o.ended_at >= ?1))))`
 
 var (
-	oldExcludedSQL = statementOf(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number < 0 ORDER BY number LIMIT 200)`)
-	blankRowsSQL   = statementOf(`UPDATE list_rows SET given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END
+	oldExcludedSQL = SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number < 0 ORDER BY number LIMIT 200)`)
+	blankRowsSQL   = SQL(`UPDATE list_rows SET given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END
 		WHERE run_id = ?1 AND number > ?3 AND number <= ?4`)
-	blankedSQL = statementOf(`UPDATE runs SET blanked_at = ?2 WHERE id = ?1`)
-	oldRowsSQL = statementOf(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
+	blankedSQL = SQL(`UPDATE runs SET blanked_at = ?2 WHERE id = ?1`)
+	oldRowsSQL = SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
 )
 
 // agedWords stand in the place of the reason of a row once its values are not kept any more.
@@ -69,35 +62,35 @@ const agedWords = "not kept any more (retention.lists)"
 // no limit looks back at it.
 func (e *retainer) lists(ctx context.Context) error {
 	if before := e.before(e.keep.Lists); !before.IsZero() {
-		old, err := list(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.blanked_at = 0 AND r.again_of = 0 AND `+settledList+` ORDER BY r.ended_at`, []any{micro(before)}, number[int64])
+		old, err := List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.blanked_at = 0 AND r.again_of = 0 AND `+settledList+` ORDER BY r.ended_at`, []any{Micro(before)}, Number[int64])
 		for _, id := range old {
 			if err == nil {
 				err = e.blank(ctx, id)
 			}
 		}
 		if err != nil {
-			return wrap(err, "rows of lists")
+			return Wrap(err, "rows of lists")
 		}
 	}
 	kept := max(RowsKept, e.keep.Rows, e.keep.Lists)
 	if e.keep.Phones > 0 {
 		kept = min(kept, e.keep.Phones)
 	}
-	old, err := list(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.again_of = 0 AND `+settledList+` AND EXISTS (SELECT 1 FROM list_rows l WHERE l.run_id = r.id) ORDER BY r.ended_at`,
-		[]any{micro(e.before(kept))}, number[int64])
+	old, err := List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.again_of = 0 AND `+settledList+` AND EXISTS (SELECT 1 FROM list_rows l WHERE l.run_id = r.id) ORDER BY r.ended_at`,
+		[]any{Micro(e.before(kept))}, Number[int64])
 	for _, id := range old {
 		if err == nil {
 			err = e.dropAll(ctx, oldRowsSQL, id)
 		}
 	}
-	return wrap(err, "rows of lists")
+	return Wrap(err, "rows of lists")
 }
 
 // dropAll removes rows of a run some at a time.
-func (e *retainer) dropAll(ctx context.Context, some *statement, id int64) error {
+func (e *retainer) dropAll(ctx context.Context, some *Statement, id int64) error {
 	for left := true; left && !e.stopped; {
-		err := e.commit(ctx, kindLists, func(t *tx) (n int64, err error) {
-			n, err = t.exec(some, id)
+		err := e.commit(ctx, kindLists, func(t *Tx) (n int64, err error) {
+			n, err = t.Exec(some, id)
 			left = n > 0
 			return n, err
 		})
@@ -112,23 +105,23 @@ func (e *retainer) blank(ctx context.Context, id int64) error {
 	err := e.dropAll(ctx, oldExcludedSQL, id)
 	last := int64(0)
 	if err == nil {
-		err = e.rows(ctx, `SELECT coalesce(max(number), 0) FROM list_rows WHERE run_id = ?1`, []any{id}, func(r *row) error { last = r.int(); return r.err })
+		err = e.Rows(ctx, `SELECT coalesce(max(number), 0) FROM list_rows WHERE run_id = ?1`, []any{id}, func(r *Row) error { last = r.Int(); return r.Err })
 	}
 	for from := int64(0); err == nil && from < last; from += perRetention {
-		err = e.commit(ctx, kindLists, func(t *tx) (int64, error) {
-			return t.exec(blankRowsSQL, id, agedWords, from, from+perRetention)
+		err = e.commit(ctx, kindLists, func(t *Tx) (int64, error) {
+			return t.Exec(blankRowsSQL, id, agedWords, from, from+perRetention)
 		})
 	}
 	if err != nil {
 		return err
 	}
-	again, err := list(ctx, e.Store, `SELECT DISTINCT run_id FROM parts WHERE list_id = ?1`, []any{id}, number[int64]) // and those that send them again
+	again, err := List(ctx, e.Store, `SELECT DISTINCT run_id FROM parts WHERE list_id = ?1`, []any{id}, Number[int64]) // and those that send them again
 	if err != nil {
 		return err
 	}
-	return e.commit(ctx, "", func(t *tx) (int64, error) {
+	return e.commit(ctx, "", func(t *Tx) (int64, error) {
 		for _, run := range append(again, id) {
-			if err := t.put(blankedSQL, run, micro(e.now)); err != nil {
+			if err := t.Put(blankedSQL, run, Micro(e.now)); err != nil {
 				return 0, err
 			}
 		}
@@ -142,15 +135,15 @@ func (e *retainer) runs(ctx context.Context) error {
 		return nil
 	}
 	before := e.before(max(e.keep.Runs, RowsKept))
-	cut := micro(before)
-	end, err := e.firstSince(ctx, "runs", "created_at", before)
+	cut := Micro(before)
+	end, err := e.FirstSince(ctx, "runs", "created_at", before)
 	if err != nil || end == 0 {
-		return wrap(err, "runs")
+		return Wrap(err, "runs")
 	}
 	find := `SELECT r.id FROM runs r WHERE r.id > ?1 AND r.id < ?2 AND ` + renumbered(oldRun) + ` ORDER BY r.id`
-	err = e.ids(ctx, find, []any{end, cut}, rowsAtOnce, func(ids []int64) error {
+	err = e.ids(ctx, find, []any{end, cut}, RowsAtOnce, func(ids []int64) error {
 		for left := true; left; {
-			err := e.commit(ctx, kindRuns, func(t *tx) (n int64, err error) {
+			err := e.commit(ctx, kindRuns, func(t *Tx) (n int64, err error) {
 				n, left, err = t.dropRuns(ids, cut)
 				return n, err
 			})
@@ -160,19 +153,19 @@ func (e *retainer) runs(ctx context.Context) error {
 		}
 		return nil
 	})
-	return wrap(err, "runs")
+	return Wrap(err, "runs")
 }
 
 var (
-	stillOldRunsSQL = statementOf(`SELECT r.id FROM runs r WHERE r.id IN (` + marks(2) + `) AND ` + oldRun + ` ORDER BY r.id`)
-	dropRunSQL      = statementOf(`DELETE FROM runs WHERE id = ?1`)
+	stillOldRunsSQL = SQL(`SELECT r.id FROM runs r WHERE r.id IN (` + Placeholders(2) + `) AND ` + oldRun + ` ORDER BY r.id`)
+	dropRunSQL      = SQL(`DELETE FROM runs WHERE id = ?1`)
 )
 
 // dropRuns removes those of the runs that are still old: n of them, until it has removed enough rows for one commit. A run of
 // which rows are left is still there, and old.
-func (t *tx) dropRuns(ids []int64, cut int64) (n int64, left bool, err error) {
+func (t *Tx) dropRuns(ids []int64, cut int64) (n int64, left bool, err error) {
 	var due []int64
-	err = t.query(stillOldRunsSQL, func(r *row) error { due = append(due, r.int()); return r.err }, padded([]any{cut}, ids)...)
+	err = t.Query(stillOldRunsSQL, func(r *Row) error { due = append(due, r.Int()); return r.Err }, Padded([]any{cut}, ids)...)
 	if err != nil {
 		return 0, false, err
 	}
@@ -182,7 +175,7 @@ func (t *tx) dropRuns(ids []int64, cut int64) (n int64, left bool, err error) {
 			if rows >= perRetention {
 				return n, true, nil
 			}
-			gone, err := t.exec(s, id)
+			gone, err := t.Exec(s, id)
 			if err != nil {
 				return n, false, err
 			}
@@ -190,7 +183,7 @@ func (t *tx) dropRuns(ids []int64, cut int64) (n int64, left bool, err error) {
 				return n, true, nil
 			}
 		}
-		if err := t.put(dropRunSQL, id); err != nil {
+		if err := t.Put(dropRunSQL, id); err != nil {
 			return n, false, err
 		}
 		n++

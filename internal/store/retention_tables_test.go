@@ -20,7 +20,7 @@ func TestThePageOfTablesKnowsEveryTable(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile("../../docs/tables.md")
-	failIf(t, err)
+	FailIf(t, err)
 	var told, there []string
 	for _, line := range strings.Split(string(page), "\n") {
 		cells := strings.Split(line, "|")

@@ -40,7 +40,7 @@ func (a aging) retain(r Retention) RetentionRun {
 // rows counts those of every table that has some.
 func (a aging) rows() map[string]int {
 	a.Helper()
-	tables, err := list(a.Context(), a.Store, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`, nil, text)
+	tables, err := List(a.Context(), a.Store, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`, nil, Text)
 	a.must(err)
 	all := map[string]int{}
 	for _, table := range tables {
@@ -134,7 +134,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 		}
 	}
 	// What is left: who got a message of a trigger that sends once, and what is no row of a kind.
-	a.must(a.write(t.Context(), laneWork, single(a.Store).flushAll))
+	a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
 	a.must((&retainer{Store: a.Store, removed: map[string]int64{}}).sweep(t.Context(), 0))
 	left := a.rows()
 	if n := left["sent_once"]; n == 0 || n != left["keys"] {
@@ -336,7 +336,7 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	a.now = a.now.Add(300 * day)
 	a.live(700)
 	a.now = a.now.Add(150 * day)
-	a.must(a.write(t.Context(), laneWork, single(a.Store).flushAll))
+	a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
 	before, during := a.rows()["keys"], 0
 	r := keepUsual
 	r.Rest = func(context.Context, time.Duration) error {
@@ -350,7 +350,7 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	if during == 0 || single(a.Store).keys.Sweeping() || !single(a.Store).keys.Filled() {
 		t.Fatalf("no sweep was met: %d events during it", during)
 	}
-	a.must(a.write(t.Context(), laneWork, single(a.Store).flushAll))
+	a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
 	if after := a.rows()["keys"]; after > before*2/3 {
 		t.Errorf("%d keys of %d are left", after, before)
 	}
@@ -524,7 +524,7 @@ func TestAContentThatCannotBeReadKeepsNothing(t *testing.T) {
 	for i := range 3 {
 		a.event(fmt.Sprintf("44770090%04d", i), "x", func(p *messaging.Plan) { p.Proposals, p.Event.Cart.ID = nil, "c1" })
 	}
-	a.must(a.write(t.Context(), laneWork, func(t *tx) error { return t.put(damageContentSQL, int64(2), []byte{9, 9}) }))
+	a.must(a.Write(t.Context(), LaneWork, func(t *Tx) error { return t.Put(damageContentSQL, int64(2), []byte{9, 9}) }))
 	a.now = a.now.Add(31 * day)
 	if run := a.retain(keepUsual); run.Removed[kindPayloads] != 3 {
 		t.Errorf("removed %v", run.Removed)
@@ -538,14 +538,14 @@ func TestAContentThatCannotBeReadKeepsNothing(t *testing.T) {
 	}
 }
 
-var damageContentSQL = statementOf(`UPDATE events SET content = ?2 WHERE id = ?1`)
+var damageContentSQL = SQL(`UPDATE events SET content = ?2 WHERE id = ?1`)
 
 // What cannot be read is cleared by its age as everything is.
 func TestADecisionThatCannotBeReadKeepsNothing(t *testing.T) {
 	a := openAging(t)
 	a.live(20)
-	a.must(a.write(t.Context(), laneWork, func(t *tx) error {
-		return t.put(eraseDecisionSQL, int64(3), int64(1), "reason", "damaged")
+	a.must(a.Write(t.Context(), LaneWork, func(t *Tx) error {
+		return t.Put(eraseDecisionSQL, int64(3), int64(1), "reason", "damaged")
 	}))
 	if _, err := a.Decisions(t.Context(), 3); err == nil || !strings.Contains(err.Error(), "event 3") {
 		t.Errorf("said %v", err)

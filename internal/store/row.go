@@ -10,20 +10,20 @@ import (
 
 // A row is one result row read column by column, from the writer's driver or from a pool
 // alike. The first column of a wrong type is kept in err and reads as zero from then on.
-type row struct {
+type Row struct {
 	values []driver.Value
 	next   int
-	err    error
+	Err    error
 }
 
-func (r *row) value() driver.Value {
+func (r *Row) Value() driver.Value {
 	v := r.values[r.next]
 	r.next++
 	return v
 }
 
-func (r *row) int() int64 {
-	switch v := r.value().(type) {
+func (r *Row) Int() int64 {
+	switch v := r.Value().(type) {
 	case int64:
 		return v
 	default:
@@ -32,8 +32,8 @@ func (r *row) int() int64 {
 	}
 }
 
-func (r *row) text() string {
-	switch v := r.value().(type) {
+func (r *Row) Text() string {
+	switch v := r.Value().(type) {
 	case string:
 		return v
 	case []byte:
@@ -45,11 +45,11 @@ func (r *row) text() string {
 }
 
 // phone is one that this store wrote, and so the identity of a number already.
-func (r *row) phone() messaging.Phone { return messaging.Phone(r.text()) }
+func (r *Row) Phone() messaging.Phone { return messaging.Phone(r.Text()) }
 
 // blob is a copy: drivers reuse their buffers.
-func (r *row) blob() []byte {
-	switch v := r.value().(type) {
+func (r *Row) Blob() []byte {
+	switch v := r.Value().(type) {
 	case []byte:
 		return append([]byte(nil), v...)
 	case string:
@@ -60,16 +60,16 @@ func (r *row) blob() []byte {
 	}
 }
 
-func (r *row) time() time.Time { return moment(r.int()) }
+func (r *Row) Time() time.Time { return Moment(r.Int()) }
 
-func (r *row) wrong(v any, want string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("column %d holds %T, not %s", r.next, v, want)
+func (r *Row) wrong(v any, want string) {
+	if r.Err == nil {
+		r.Err = fmt.Errorf("column %d holds %T, not %s", r.next, v, want)
 	}
 }
 
 // micro is t as it is stored: microseconds since 1970 UTC, 0 for the zero time.
-func micro(t time.Time) int64 {
+func Micro(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -77,7 +77,7 @@ func micro(t time.Time) int64 {
 }
 
 // moment is a stored time, in UTC.
-func moment(us int64) time.Time {
+func Moment(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
@@ -85,7 +85,7 @@ func moment(us int64) time.Time {
 }
 
 // flag is b as a stored number.
-func flag(b bool) int64 {
+func Flag(b bool) int64 {
 	if b {
 		return 1
 	}

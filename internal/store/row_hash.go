@@ -8,7 +8,7 @@ import (
 
 // keyHash is the 8-byte key under which parts are indexed. It is not a secret and not
 // trusted: a look-up by it compares the texts, too.
-func keyHash(parts ...string) int64 {
+func KeyHash(parts ...string) int64 {
 	buf := make([]byte, 0, 256)
 	for _, p := range parts {
 		// The length keeps ("ab", "c") apart from ("a", "bc").

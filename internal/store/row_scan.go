@@ -27,16 +27,16 @@ const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
 // scanMessage reads messageColumns. What to send is left encoded but for whether it is kept, and its name:
 // inside a commit nobody looks at it, and outside decodeSend does.
-func scanMessage(r *row) (d messaging.Message, send string) {
+func ScanMessage(r *Row) (d messaging.Message, send string) {
 	d = messaging.Message{
-		ID: messaging.MessageID(r.int()), EventID: messaging.EventID(r.int()), Run: messaging.RunID(r.int()), Part: int(r.int()),
-		Trigger: r.text(), Key: r.text(), Phone: r.phone(), Category: messaging.Category(r.text()),
+		ID: messaging.MessageID(r.Int()), EventID: messaging.EventID(r.Int()), Run: messaging.RunID(r.Int()), Part: int(r.Int()),
+		Trigger: r.Text(), Key: r.Text(), Phone: r.Phone(), Category: messaging.Category(r.Text()),
 	}
-	send = r.text()
-	d.State, d.Reason = messaging.State(r.text()), r.text()
-	d.DueAt, d.ExpiresAt, d.CreatedAt, d.UpdatedAt = r.time(), r.time(), r.time(), r.time()
-	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.int()), int(r.int()), r.text(), r.time(), r.text()
-	d.Zone, d.Step, d.Account, d.SentAs, d.Tries = r.text(), int(r.int()), r.text(), r.text(), int(r.int())
+	send = r.Text()
+	d.State, d.Reason = messaging.State(r.Text()), r.Text()
+	d.DueAt, d.ExpiresAt, d.CreatedAt, d.UpdatedAt = r.Time(), r.Time(), r.Time(), r.Time()
+	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.Int()), int(r.Int()), r.Text(), r.Time(), r.Text()
+	d.Zone, d.Step, d.Account, d.SentAs, d.Tries = r.Text(), int(r.Int()), r.Text(), r.Text(), int(r.Int())
 	d.Send.Forget = forgets(send)
 	d.Send.Template, d.Send.Campaign = sendsWhat(send)
 	if d.State != messaging.StateSending {
@@ -96,16 +96,19 @@ func plainSend(s *messaging.Send, text string) (plain bool) {
 }
 
 // scanFollowed reads followedColumns. Its status is "" where the service has not taken it.
-func scanFollowed(r *row) (m messaging.Message, err error) {
-	m = messaging.Message{ID: messaging.MessageID(r.int()), Phone: r.phone(), Category: messaging.Category(r.text()), Account: r.text()}
+func scanFollowed(r *Row) (m messaging.Message, err error) {
+	m = messaging.Message{ID: messaging.MessageID(r.Int()), Phone: r.Phone(), Category: messaging.Category(r.Text()), Account: r.Text()}
 	scanService(r, &m)
-	return m, r.err
+	return m, r.Err
 }
 
 // scanService reads serviceColumns. The status is "" where the service has not taken the message.
-func scanService(r *row, m *messaging.Message) {
-	m.ServiceID, m.Status, m.Error, m.ErrorClass = messaging.ServiceID(r.text()), messaging.Status(r.text()), r.text(), messaging.ErrorClass(r.text())
-	m.AcceptedAt, m.StatusAt, m.ToldAt, m.NextPollAt, m.Polls = r.time(), r.time(), r.time(), r.time(), int(r.int())
-	m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt = r.time(), r.time(), r.time(), r.time()
+func scanService(r *Row, m *messaging.Message) {
+	m.ServiceID, m.Status, m.Error, m.ErrorClass = messaging.ServiceID(r.Text()), messaging.Status(r.Text()), r.Text(), messaging.ErrorClass(r.Text())
+	m.AcceptedAt, m.StatusAt, m.ToldAt, m.NextPollAt, m.Polls = r.Time(), r.Time(), r.Time(), r.Time(), int(r.Int())
+	m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt = r.Time(), r.Time(), r.Time(), r.Time()
 	m.Final = m.Status != "" && m.NextPollAt.IsZero()
 }
+
+// messageSQL reads one, and keeps others from changing it.
+var MessageSQL = SQL(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)

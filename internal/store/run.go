@@ -19,11 +19,11 @@ func (s *Store) StartRun(ctx context.Context, r messaging.Run) (id messaging.Run
 }
 
 var (
-	insertRunSQL = statementOf(`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
+	insertRunSQL = SQL(`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
 			category, expires, columns, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, send, waits, wait_until, canary, approvals, held, released, again_of, account, again_classes, again_wait, again_until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43)
 		ON CONFLICT (job, slot) DO NOTHING`)
-	runOfSlotSQL = statementOf(`SELECT id FROM runs WHERE job = ?1 AND slot = ?2`)
+	runOfSlotSQL = SQL(`SELECT id FROM runs WHERE job = ?1 AND slot = ?2`)
 )
 
 // StartRunOf is StartRun for a run whose parts are there already, in one commit.
@@ -33,9 +33,9 @@ func (s *Store) StartRunOf(ctx context.Context, r messaging.Run, parts []messagi
 	if err != nil {
 		return 0, false, fmt.Errorf("start a run of %s: %w", r.Job, err)
 	}
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		id, won = 0, false
-		err := t.query(runOfSlotSQL, func(row *row) error { id = messaging.RunID(row.int()); return nil }, r.Job, r.Slot)
+		err := t.Query(runOfSlotSQL, func(row *Row) error { id = messaging.RunID(row.Int()); return nil }, r.Job, r.Slot)
 		if err != nil || id != 0 {
 			return err
 		}
@@ -43,13 +43,13 @@ func (s *Store) StartRunOf(ctx context.Context, r messaging.Run, parts []messagi
 		if err != nil {
 			return err
 		}
-		all := append([]any{n, r.Job, r.Slot, micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		added, err := t.exec(insertRunSQL, append(append(append(all, micro(r.CreatedAt)), args[18:]...), r.Released, int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), micro(r.RetryUntil))...)
+		all := append([]any{n, r.Job, r.Slot, Micro(r.DueAt), string(r.Cause)}, args[:18]...)
+		added, err := t.Exec(insertRunSQL, append(append(append(all, Micro(r.CreatedAt)), args[18:]...), r.Released, int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), Micro(r.RetryUntil))...)
 		if err != nil {
 			return err
 		}
 		if added == 0 { // another node was faster since the look above
-			return t.query(runOfSlotSQL, func(row *row) error { id = messaging.RunID(row.int()); return nil }, r.Job, r.Slot)
+			return t.Query(runOfSlotSQL, func(row *Row) error { id = messaging.RunID(row.Int()); return nil }, r.Job, r.Slot)
 		}
 		id, won = messaging.RunID(n), true
 		made := r
@@ -65,7 +65,7 @@ func (s *Store) StartRunOf(ctx context.Context, r messaging.Run, parts []messagi
 	if r.ID = id; won {
 		_ = observe(err, s.observer.Run, r)
 	}
-	return id, won, wrap(err, "start a run of %s", r.Job)
+	return id, won, Wrap(err, "start a run of %s", r.Job)
 }
 
 // runArgs are what SetRun may change of a run, in the order of updateRunSQL.
@@ -108,17 +108,17 @@ func runArgs(r *messaging.Run) ([]any, error) {
 	}
 	return []any{
 		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Send.Template,
-		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), columns, string(tally), r.Tally.Kept, r.Approved, r.Owner, micro(r.LeaseEnd),
-		micro(r.StartedAt), micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
-		send, string(waits), micro(until), r.Canary, approvals, held,
+		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), columns, string(tally), r.Tally.Kept, r.Approved, r.Owner, Micro(r.LeaseEnd),
+		Micro(r.StartedAt), Micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
+		send, string(waits), Micro(until), r.Canary, approvals, held,
 	}, nil
 }
 
-var runSQL = statementOf(`SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`)
+var runSQL = SQL(`SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`)
 
 // run reads one run inside a commit; its ID is 0 when there is none.
-func (t *tx) run(id messaging.RunID) (r messaging.Run, err error) {
-	err = t.query(runSQL, func(row *row) (err error) { r, err = scanRun(row); return err }, int64(id))
+func (t *Tx) run(id messaging.RunID) (r messaging.Run, err error) {
+	err = t.Query(runSQL, func(row *Row) (err error) { r, err = scanRun(row); return err }, int64(id))
 	return r, err
 }
 
@@ -132,7 +132,7 @@ func (s *Store) SetRun(ctx context.Context, by string, r messaging.Run, from ...
 	return s.changeRun(ctx, by, r, from, nil)
 }
 
-var updateRunSQL = statementOf(`UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
+var updateRunSQL = SQL(`UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
 			language = ?11, category = ?12, expires = ?13, columns = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
 			started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26, send = ?27, waits = ?28, wait_until = ?29, canary = ?30, approvals = ?31, held = ?32
 		WHERE id = ?1 AND ended_at = 0`)
@@ -141,23 +141,23 @@ var updateRunSQL = statementOf(`UPDATE runs SET source = ?2, config = ?3, state 
 // same time all count. Where approve gives an error, that comes back and nothing is changed. It may be called more than once.
 func (s *Store) ApproveRun(ctx context.Context, id messaging.RunID, approve func(*messaging.Run) error) error {
 	var r messaging.Run
-	err := s.write(ctx, laneWork, func(t *tx) (err error) {
+	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		if r, err = t.run(id); err != nil {
 			return err
 		}
 		if r.ID == 0 {
-			return noWrite{messaging.ErrNotFound}
+			return NoWrite{messaging.ErrNotFound}
 		}
 		was := r.State
 		if err := approve(&r); err != nil {
-			return noWrite{err}
+			return NoWrite{err}
 		}
 		if r.State != was && !was.May(r.State) {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
 		args, err := runArgs(&r)
 		if err == nil {
-			err = t.put(updateRunSQL, append([]any{int64(id)}, args...)...)
+			err = t.Put(updateRunSQL, append([]any{int64(id)}, args...)...)
 		}
 		if err != nil {
 			return err
@@ -165,18 +165,18 @@ func (s *Store) ApproveRun(ctx context.Context, id messaging.RunID, approve func
 		t.runState(&r, was)
 		return t.holdRows(&r, was)
 	})
-	return observe(wrap(err, "approve run %d", id), s.observer.Run, r)
+	return observe(Wrap(err, "approve run %d", id), s.observer.Run, r)
 }
 
 var (
-	dropPartsSQL       = statementOf(`DELETE FROM parts WHERE run_id = ?1`)
-	dropRowsOfPartsSQL = statementOf(`DELETE FROM part_rows WHERE run_id = ?1`)
+	dropPartsSQL       = SQL(`DELETE FROM parts WHERE run_id = ?1`)
+	dropRowsOfPartsSQL = SQL(`DELETE FROM part_rows WHERE run_id = ?1`)
 )
 
 // SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
 func (s *Store) SaveParts(ctx context.Context, by string, r messaging.Run, parts []messaging.Part) error {
-	return s.changeRun(ctx, by, r, []messaging.RunState{messaging.RunBuilding}, func(t *tx) error {
-		if err := errors.Join(t.put(dropPartsSQL, int64(r.ID)), t.put(dropRowsOfPartsSQL, int64(r.ID))); err != nil {
+	return s.changeRun(ctx, by, r, []messaging.RunState{messaging.RunBuilding}, func(t *Tx) error {
+		if err := errors.Join(t.Put(dropPartsSQL, int64(r.ID)), t.Put(dropRowsOfPartsSQL, int64(r.ID))); err != nil {
 			return err
 		}
 		for i := range parts {
@@ -188,14 +188,14 @@ func (s *Store) SaveParts(ctx context.Context, by string, r messaging.Run, parts
 	})
 }
 
-var cancelPartsSQL = statementOf(`UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'waiting'`)
+var cancelPartsSQL = SQL(`UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'waiting'`)
 
-func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from []messaging.RunState, more func(*tx) error) error {
+func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from []messaging.RunState, more func(*Tx) error) error {
 	args, err := runArgs(&r)
 	if err != nil {
 		return fmt.Errorf("change run %d: %w", r.ID, err)
 	}
-	change := func(t *tx) error {
+	change := func(t *Tx) error {
 		old, err := t.run(r.ID)
 		if err != nil {
 			return err
@@ -203,14 +203,14 @@ func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from 
 		allowed := old.ID != 0 && slices.Contains(from, old.State) && (by == "" || old.Owner == by) &&
 			(old.State == r.State || old.State.May(r.State))
 		if !allowed {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
-		if err := t.put(updateRunSQL, append([]any{int64(r.ID)}, args...)...); err != nil {
+		if err := t.Put(updateRunSQL, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
 		}
 		t.runState(&r, old.State)
 		if r.State == messaging.RunCancelled {
-			if err := t.put(cancelPartsSQL, int64(r.ID), r.Reason, t.at); err != nil {
+			if err := t.Put(cancelPartsSQL, int64(r.ID), r.Reason, t.At); err != nil {
 				return err
 			}
 		}
@@ -228,14 +228,14 @@ func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from 
 	case slices.Contains(from, messaging.RunPaused):
 		err = s.changeHolds(ctx, messaging.RunHold(r.ID, "").Same, change)
 	default:
-		err = s.write(ctx, laneWork, change)
+		err = s.Write(ctx, LaneWork, change)
 	}
-	return observe(wrap(err, "change run %d", r.ID), s.observer.Run, r)
+	return observe(Wrap(err, "change run %d", r.ID), s.observer.Run, r)
 }
 
 var (
-	openRunsSQL = statementOf(`SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`)
-	leaseRunSQL = statementOf(`UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`)
+	openRunsSQL = SQL(`SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`)
+	leaseRunSQL = SQL(`UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`)
 )
 
 // ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
@@ -248,11 +248,11 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		return nil, err
 	}
 	var mine []messaging.Run
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		mine = mine[:0]
 		var found []messaging.Run
 		older := map[string]bool{}
-		err := t.query(openRunsSQL, func(row *row) error {
+		err := t.Query(openRunsSQL, func(row *Row) error {
 			r, err := scanRun(row)
 			if err != nil {
 				return err
@@ -284,40 +284,40 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 				free = !alive && (r.LeaseEnd.Before(now) || t.peers.buries(t))
 			}
 			if free && (may == nil || may(&r)) {
-				r.Owner, r.LeaseEnd = owner, moment(micro(until))
+				r.Owner, r.LeaseEnd = owner, Moment(Micro(until))
 				mine = append(mine, r)
 			}
 		}
 		for i := range mine {
-			if err := t.put(leaseRunSQL, int64(mine[i].ID), owner, micro(until)); err != nil {
+			if err := t.Put(leaseRunSQL, int64(mine[i].ID), owner, Micro(until)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return mine, wrap(err, "adopt runs")
+	return mine, Wrap(err, "adopt runs")
 }
 
-var releaseRunSQL = statementOf(`UPDATE runs SET released = ?2 WHERE id = ?1`)
+var releaseRunSQL = SQL(`UPDATE runs SET released = ?2 WHERE id = ?1`)
 
 // ReleaseRun notes with a run who lets it go on although the config does not send by its job; "" is nobody.
 func (s *Store) ReleaseRun(ctx context.Context, id messaging.RunID, who string) error {
-	return wrap(s.write(ctx, laneWork, func(t *tx) error { return t.put(releaseRunSQL, int64(id), who) }), "release run %d", id)
+	return Wrap(s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(releaseRunSQL, int64(id), who) }), "release run %d", id)
 }
 
 // RunsUnsent are the runs of jobs that of names, the oldest first, of which a message waits or is being sent. It walks all that waits.
 func (s *Store) RunsUnsent(ctx context.Context, of func(job string) bool) (runs []messaging.Run, err error) {
 	found := map[messaging.RunID]bool{}
 	for _, state := range []messaging.State{messaging.StateWaiting, messaging.StateSending} {
-		err = s.rows(ctx, `SELECT trigger_name, correlation_key FROM messages WHERE `+stateCondition(state)+` AND event_id = 0`, nil, func(r *row) error {
-			job, key := r.text(), r.text()
+		err = s.Rows(ctx, `SELECT trigger_name, correlation_key FROM messages WHERE `+stateCondition(state)+` AND event_id = 0`, nil, func(r *Row) error {
+			job, key := r.Text(), r.Text()
 			if id, is := messaging.RunOfKey(key); is && of(job) {
 				found[id] = true
 			}
-			return r.err
+			return r.Err
 		})
 		if err != nil {
-			return nil, wrap(err, "look for runs of which messages wait")
+			return nil, Wrap(err, "look for runs of which messages wait")
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(found)) {
@@ -333,25 +333,25 @@ func (s *Store) RunsUnsent(ctx context.Context, of func(job string) bool) (runs 
 // Renew moves the lease of a run on and gives the run as it is now. ErrMoved when it is not
 // owner's any more.
 func (s *Store) Renew(ctx context.Context, id messaging.RunID, owner string, until time.Time) (r messaging.Run, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		if r, err = t.run(id); err != nil {
 			return err
 		}
 		if r.ID == 0 || r.Owner != owner {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
-		r.LeaseEnd = moment(micro(until))
-		err = t.put(leaseRunSQL, int64(id), owner, micro(until))
+		r.LeaseEnd = Moment(Micro(until))
+		err = t.Put(leaseRunSQL, int64(id), owner, Micro(until))
 		return err
 	})
-	return r, wrap(err, "keep run %d", id)
+	return r, Wrap(err, "keep run %d", id)
 }
 
 // FreeRuns ends the claims of processes that are gone. owner calls it once, before it claims.
 func (s *Store) FreeRuns(ctx context.Context, owner string) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		var open []messaging.Run
-		err := t.query(openRunsSQL, func(row *row) error {
+		err := t.Query(openRunsSQL, func(row *Row) error {
 			r, err := scanRun(row)
 			open = append(open, r)
 			return err
@@ -359,33 +359,33 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 		for i := 0; err == nil && i < len(open); i++ {
 			var alive bool
 			if alive, err = t.peers.alive(t, open[i].Owner, owner); err == nil && !alive && open[i].Owner != "" {
-				err = t.put(leaseRunSQL, int64(open[i].ID), "", int64(0))
+				err = t.Put(leaseRunSQL, int64(open[i].ID), "", int64(0))
 			}
 		}
 		return err
 	})
-	return wrap(err, "free runs")
+	return Wrap(err, "free runs")
 }
 
-var seeClockSQL = statementOf(`INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`)
+var seeClockSQL = SQL(`INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`)
 
 // LastScheduled is the time up to which a job's clock needs no more looking at: the newest DueAt
 // among its runs by cron or missed, or, if that is later, when this line was first seen,
 // which is now if it never was.
 func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Time) (time.Time, error) {
 	job = s.jobNow(job)
-	last, _, err := s.earliest(ctx, `SELECT due_at FROM runs WHERE job = ?1 AND cause <> 'hand' ORDER BY due_at DESC LIMIT 1`, job)
+	last, _, err := s.Earliest(ctx, `SELECT due_at FROM runs WHERE job = ?1 AND cause <> 'hand' ORDER BY due_at DESC LIMIT 1`, job)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("clock of %s: %w", job, err)
 	}
 	seen := `SELECT since FROM job_clocks WHERE job = ?1 AND line = ?2`
-	since, known, err := s.earliest(ctx, seen, job, line)
+	since, known, err := s.Earliest(ctx, seen, job, line)
 	if err == nil && !known {
-		err = s.write(ctx, laneWork, func(t *tx) error {
-			return t.put(seeClockSQL, job, line, micro(now))
+		err = s.Write(ctx, LaneWork, func(t *Tx) error {
+			return t.Put(seeClockSQL, job, line, Micro(now))
 		})
 		if err == nil {
-			since, _, err = s.earliest(ctx, seen, job, line)
+			since, _, err = s.Earliest(ctx, seen, job, line)
 		}
 	}
 	if err != nil {
@@ -402,25 +402,25 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 const runColumns = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, columns, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, blanked_at, account, send, waits, wait_until, canary, again_classes, again_wait, again_until, approvals, held, released`
 
 // scanRun reads runColumns.
-func scanRun(r *row) (v messaging.Run, err error) {
+func scanRun(r *Row) (v messaging.Run, err error) {
 	v = messaging.Run{
-		ID: messaging.RunID(r.int()), Job: r.text(), Slot: r.text(), DueAt: r.time(), Cause: messaging.RunCause(r.text()),
-		Source: r.text(), Config: r.text(), State: messaging.RunState(r.text()), Reason: r.text(), Before: messaging.RunState(r.text()),
-		Deliver: messaging.Deliver(r.text()), CampaignName: r.text(), TemplateID: r.int(), Send: messaging.Send{Template: r.text(), Language: r.text()},
-		Category: messaging.Category(r.text()), Expires: time.Duration(r.int()) * time.Microsecond,
+		ID: messaging.RunID(r.Int()), Job: r.Text(), Slot: r.Text(), DueAt: r.Time(), Cause: messaging.RunCause(r.Text()),
+		Source: r.Text(), Config: r.Text(), State: messaging.RunState(r.Text()), Reason: r.Text(), Before: messaging.RunState(r.Text()),
+		Deliver: messaging.Deliver(r.Text()), CampaignName: r.Text(), TemplateID: r.Int(), Send: messaging.Send{Template: r.Text(), Language: r.Text()},
+		Category: messaging.Category(r.Text()), Expires: time.Duration(r.Int()) * time.Microsecond,
 	}
-	columns, tally := r.text(), r.text()
-	v.Approved, v.Owner, v.LeaseEnd = r.text(), r.text(), r.time()
-	v.CreatedAt, v.StartedAt, v.EndedAt = r.time(), r.time(), r.time()
-	v.Began, v.Stopped, v.StoppedBy, v.Overruled = r.text(), messaging.RunStop(r.text()), r.text(), r.text()
-	v.Repeats, v.RetryOf, v.BlankedAt, v.Account = messaging.RunID(r.int()), messaging.RunID(r.int()), r.time(), r.text()
-	send := r.text()
-	v.Waits, v.WaitUntil, v.Canary = messaging.RunWait(r.text()), r.time(), r.text()
-	v.RetryClasses, v.RetryWait, v.RetryUntil = messaging.ErrorClassList(r.text()), time.Duration(r.int())*time.Microsecond, r.time()
-	approvals := r.text()
-	v.Held, v.Released = r.text(), r.text()
-	if r.err != nil {
-		return v, r.err
+	columns, tally := r.Text(), r.Text()
+	v.Approved, v.Owner, v.LeaseEnd = r.Text(), r.Text(), r.Time()
+	v.CreatedAt, v.StartedAt, v.EndedAt = r.Time(), r.Time(), r.Time()
+	v.Began, v.Stopped, v.StoppedBy, v.Overruled = r.Text(), messaging.RunStop(r.Text()), r.Text(), r.Text()
+	v.Repeats, v.RetryOf, v.BlankedAt, v.Account = messaging.RunID(r.Int()), messaging.RunID(r.Int()), r.Time(), r.Text()
+	send := r.Text()
+	v.Waits, v.WaitUntil, v.Canary = messaging.RunWait(r.Text()), r.Time(), r.Text()
+	v.RetryClasses, v.RetryWait, v.RetryUntil = messaging.ErrorClassList(r.Text()), time.Duration(r.Int())*time.Microsecond, r.Time()
+	approvals := r.Text()
+	v.Held, v.Released = r.Text(), r.Text()
+	if r.Err != nil {
+		return v, r.Err
 	}
 	if send != "" { // else the template's name and its language are all of it
 		if err := json.Unmarshal([]byte(send), &v.Send); err != nil {

@@ -38,14 +38,14 @@ func (s *Store) enqueue(ctx context.Context, run messaging.RunID, first int64, a
 		}
 		sends[i] = string(appendSend(nil, &rows[i].Send))
 	}
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		rows = all
 		r, err := t.run(run)
 		if err != nil {
 			return err
 		}
 		if r.State != messaging.RunUploading {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
 		known, err := t.rowsQueued(run, first, first+int64(len(rows)))
 		if err != nil {
@@ -68,34 +68,34 @@ func (s *Store) enqueue(ctx context.Context, run messaging.RunID, first int64, a
 		}
 		return nil
 	})
-	return len(rows), since, wrap(err, "queue rows of run %d", run)
+	return len(rows), since, Wrap(err, "queue rows of run %d", run)
 }
 
 // UseRate takes room for that many rows from the window, or what is left of it. since is when the window began.
 func (s *Store) UseRate(ctx context.Context, w messaging.RateWindow, rows int) (granted int, since time.Time, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		granted, since, err = t.atRate(&w, rows, func(int) bool { return true })
 		return err
 	})
-	return granted, since, wrap(err, "the rate of %s", w.Job)
+	return granted, since, Wrap(err, "the rate of %s", w.Job)
 }
 
 var (
-	windowSQL    = statementOf(`SELECT since, used FROM job_windows WHERE job = ?1`)
-	setWindowSQL = statementOf(`INSERT INTO job_windows (job, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (job) DO UPDATE SET since = excluded.since, used = excluded.used`)
+	windowSQL    = SQL(`SELECT since, used FROM job_windows WHERE job = ?1`)
+	setWindowSQL = SQL(`INSERT INTO job_windows (job, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (job) DO UPDATE SET since = excluded.since, used = excluded.used`)
 )
 
 // atRate is how many of n rows the window has room for, from the first, and notes that they use it. need says of each
 // whether it needs room.
-func (t *tx) atRate(w *messaging.RateWindow, n int, need func(i int) bool) (done int, since time.Time, err error) {
+func (t *Tx) atRate(w *messaging.RateWindow, n int, need func(i int) bool) (done int, since time.Time, err error) {
 	var began, used int64
-	err = t.query(windowSQL, func(r *row) error { began, used = r.int(), r.int(); return r.err }, w.Job)
+	err = t.Query(windowSQL, func(r *Row) error { began, used = r.Int(), r.Int(); return r.Err }, w.Job)
 	if err != nil {
 		return 0, since, err
 	}
-	if began < micro(w.From) {
+	if began < Micro(w.From) {
 		// What waits still will leave in this window, if it does.
-		began, used = micro(w.Now), w.Waiting
+		began, used = Micro(w.Now), w.Waiting
 	}
 	for ; done < n; done++ {
 		if !need(done) {
@@ -106,21 +106,21 @@ func (t *tx) atRate(w *messaging.RateWindow, n int, need func(i int) bool) (done
 		}
 		used++
 	}
-	err = t.put(setWindowSQL, w.Job, began, used)
-	return done, moment(began), err
+	err = t.Put(setWindowSQL, w.Job, began, used)
+	return done, Moment(began), err
 }
 
-var insertRowsSQL = statementOf(`INSERT INTO run_rows (run_id, first_row, row_count, message) VALUES (?1, ?2, ?3, ?4)`)
+var insertRowsSQL = SQL(`INSERT INTO run_rows (run_id, first_row, row_count, message) VALUES (?1, ?2, ?3, ?4)`)
 
 // enqueueRows stores rows of a run whose numbers begin with first.
-func (t *tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Message, sends []string) error {
+func (t *Tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Message, sends []string) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	n := int64(len(rows))
 	id, err := t.peers.allocate(t, messageIDs, n)
 	if err == nil {
-		err = t.put(insertRowsSQL, int64(run), first, n, id)
+		err = t.Put(insertRowsSQL, int64(run), first, n, id)
 	}
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (t *tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Mess
 		rows[i].Run = run
 		err := t.enqueueRow(id+int64(i), &rows[i], sends[i], 0)
 		if err == nil && rows[i].State == messaging.StateDropped { // its contact may not get it any more
-			err = t.put(dropSQL, id+int64(i), rows[i].Reason, t.at)
+			err = t.Put(dropSQL, id+int64(i), rows[i].Reason, t.At)
 			p := labelsOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
 			t.messageState(messaging.MessageID(id+int64(i)), &p, messaging.StateDropped, rows[i].Reason, "")
 		}
@@ -141,13 +141,13 @@ func (t *tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Mess
 }
 
 // enqueueRow stores a message without an event, which takes the place of another one where replaces is not 0. It has no correlation key: nobody looks for it by one.
-func (t *tx) enqueueRow(id int64, d *messaging.Message, send string, replaces messaging.MessageID) error {
-	due, created := micro(d.DueAt), micro(d.CreatedAt)
+func (t *Tx) enqueueRow(id int64, d *messaging.Message, send string, replaces messaging.MessageID) error {
+	due, created := Micro(d.DueAt), Micro(d.CreatedAt)
 	if created == 0 {
-		created = t.at
+		created = t.At
 	}
-	if err := t.put(insertMessageSQL, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
-		string(d.Category), send, d.Reason, due, micro(d.ExpiresAt), created, d.Config, "",
+	if err := t.Put(insertMessageSQL, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
+		string(d.Category), send, d.Reason, due, Micro(d.ExpiresAt), created, d.Config, "",
 		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces)); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (t *tx) enqueueRow(id int64, d *messaging.Message, send string, replaces me
 // A rowRange is rows of a run whose messages have numbers without a gap.
 type rowRange struct{ first, count, message int64 }
 
-func scanRange(r *row) (rowRange, error) { return rowRange{r.int(), r.int(), r.int()}, nil }
+func scanRange(r *Row) (rowRange, error) { return rowRange{r.Int(), r.Int(), r.Int()}, nil }
 
 type rowRanges []rowRange
 
@@ -176,12 +176,12 @@ func (rs rowRanges) has(row int64) bool {
 // maxRanges bounds the ranges that are looked at: more than a batch has rows.
 const maxRanges = 4096
 
-var rowsQueuedSQL = statementOf(`SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`)
+var rowsQueuedSQL = SQL(`SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`)
 
 // rowsQueued are the ranges that may hold rows from first up to but not including end.
-func (t *tx) rowsQueued(run messaging.RunID, first, end int64) (found rowRanges, err error) {
-	err = t.query(rowsQueuedSQL, func(r *row) error {
-		one := rowRange{r.int(), r.int(), r.int()}
+func (t *Tx) rowsQueued(run messaging.RunID, first, end int64) (found rowRanges, err error) {
+	err = t.Query(rowsQueuedSQL, func(r *Row) error {
+		one := rowRange{r.Int(), r.Int(), r.Int()}
 		if one.first+one.count > first {
 			found = append(found, one)
 		}
@@ -215,9 +215,9 @@ func (s *Store) Standing(ctx context.Context, run messaging.RunID) (v messaging.
 
 // HandedOver is the number of the last row that a run handed over; 0 for none.
 func (s *Store) HandedOver(ctx context.Context, run messaging.RunID) (last int64, err error) {
-	err = s.rows(ctx, `SELECT first_row + row_count - 1 FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT 1`,
-		[]any{int64(run), unlisted}, func(r *row) error { last = r.int(); return r.err })
-	return last, wrap(err, "what run %d handed over", run)
+	err = s.Rows(ctx, `SELECT first_row + row_count - 1 FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT 1`,
+		[]any{int64(run), unlisted}, func(r *Row) error { last = r.Int(); return r.Err })
+	return last, Wrap(err, "what run %d handed over", run)
 }
 
 // recentRanges is how many of a run's newest ranges Backlog looks at: what lies before them
@@ -227,16 +227,16 @@ const recentRanges = 16
 // Backlog is how many of a run's newest rows still wait to be sent. Those that a rule put off are not among them: the
 // night of some contacts must not keep the others waiting.
 func (s *Store) Backlog(ctx context.Context, run messaging.RunID) (waiting int64, err error) {
-	err = s.rows(ctx, `SELECT count(*) FROM (SELECT message, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
+	err = s.Rows(ctx, `SELECT count(*) FROM (SELECT message, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
 		JOIN messages d ON d.id >= r.message AND d.id < r.message + r.row_count
-		WHERE d.state = 'waiting' AND d.first_due_at = 0`, []any{int64(run), recentRanges}, func(r *row) error {
-		waiting = r.int()
+		WHERE d.state = 'waiting' AND d.first_due_at = 0`, []any{int64(run), recentRanges}, func(r *Row) error {
+		waiting = r.Int()
 		return nil
 	})
-	return waiting, wrap(err, "backlog of run %d", run)
+	return waiting, Wrap(err, "backlog of run %d", run)
 }
 
-var cancelRowsSQL = statementOf(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + endSend + `
+var cancelRowsSQL = SQL(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + endSend + `
 		WHERE id >= ?1 AND id < ?2 AND state = 'waiting' RETURNING id, ` + partyColumns)
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
@@ -250,25 +250,25 @@ func (s *Store) CancelRows(ctx context.Context, run messaging.RunID, reason stri
 	if err != nil {
 		return 0, err
 	}
-	ranges, err := list(ctx, s, `SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, scanRange)
+	ranges, err := List(ctx, s, `SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, scanRange)
 	for _, one := range ranges {
 		if err != nil {
 			break
 		}
 		var ended int64
-		err = s.write(ctx, laneWork, func(t *tx) error {
+		err = s.Write(ctx, LaneWork, func(t *Tx) error {
 			ended = 0
-			return t.query(cancelRowsSQL, func(r *row) error {
-				id, p := messaging.MessageID(r.int()), scanParty(r)
+			return t.Query(cancelRowsSQL, func(r *Row) error {
+				id, p := messaging.MessageID(r.Int()), scanParty(r)
 				t.messageState(id, &p, messaging.StateCancelled, reason, "")
 				ended++
-				return r.err
-			}, one.message, one.message+one.count, reason, t.at)
+				return r.Err
+			}, one.message, one.message+one.count, reason, t.At)
 		})
 		n += ended
 	}
 	if err == nil && !sending {
 		err = s.letGo(ctx, run)
 	}
-	return n, wrap(err, "cancel rows of run %d", run)
+	return n, Wrap(err, "cancel rows of run %d", run)
 }

@@ -53,8 +53,8 @@ const runMessages = `
 func (s *Store) RunMessages(ctx context.Context, run messaging.RunID) (map[string]int64, error) {
 	by := map[string]int64{}
 	var waiting int64
-	err := s.rows(ctx, runMessages, []any{int64(run)}, func(r *row) error {
-		what, word, n := r.text(), r.text(), r.int()
+	err := s.Rows(ctx, runMessages, []any{int64(run)}, func(r *Row) error {
+		what, word, n := r.Text(), r.Text(), r.Int()
 		switch what {
 		case "rows", "followed":
 			waiting += n

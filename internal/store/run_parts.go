@@ -11,10 +11,10 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-var insertPartSQL = statementOf(`INSERT INTO parts (` + partColumns + `)
+var insertPartSQL = SQL(`INSERT INTO parts (` + partColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`)
 
-func (t *tx) insertPart(run messaging.RunID, p *messaging.Part) error {
+func (t *Tx) insertPart(run messaging.RunID, p *messaging.Part) error {
 	ids, err := encodeIDs(p)
 	if err != nil {
 		return err
@@ -23,8 +23,8 @@ func (t *tx) insertPart(run messaging.RunID, p *messaging.Part) error {
 	if list == 0 {
 		list = run
 	}
-	err = t.put(insertPartSQL, int64(run), int64(p.Number), int64(list), p.Rows, p.Bytes, p.SHA256, string(p.State), p.Reason,
-		int64(p.Attempt), micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt), p.Resolved, "")
+	err = t.Put(insertPartSQL, int64(run), int64(p.Number), int64(list), p.Rows, p.Bytes, p.SHA256, string(p.State), p.Reason,
+		int64(p.Attempt), Micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), Micro(p.UpdatedAt), p.Resolved, "")
 	if err != nil {
 		return err
 	}
@@ -32,17 +32,17 @@ func (t *tx) insertPart(run messaging.RunID, p *messaging.Part) error {
 }
 
 var (
-	dropPartRowsSQL = statementOf(`DELETE FROM part_rows WHERE run_id = ?1 AND part = ?2`)
-	addPartRowsSQL  = statementOf(`INSERT INTO part_rows (run_id, part, first_row, last_row) VALUES (?1, ?2, ?3, ?4)`)
+	dropPartRowsSQL = SQL(`DELETE FROM part_rows WHERE run_id = ?1 AND part = ?2`)
+	addPartRowsSQL  = SQL(`INSERT INTO part_rows (run_id, part, first_row, last_row) VALUES (?1, ?2, ?3, ?4)`)
 )
 
 // setPartRows says which rows a part has from now on.
-func (t *tx) setPartRows(run messaging.RunID, number int, rows messaging.RowRanges) error {
-	if err := t.put(dropPartRowsSQL, int64(run), int64(number)); err != nil {
+func (t *Tx) setPartRows(run messaging.RunID, number int, rows messaging.RowRanges) error {
+	if err := t.Put(dropPartRowsSQL, int64(run), int64(number)); err != nil {
 		return err
 	}
 	for _, r := range rows {
-		if err := t.put(addPartRowsSQL, int64(run), int64(number), r.First, r.Last); err != nil {
+		if err := t.Put(addPartRowsSQL, int64(run), int64(number), r.First, r.Last); err != nil {
 			return err
 		}
 	}
@@ -86,32 +86,32 @@ func decodeIDs(p *messaging.Part, text string) error {
 	return nil
 }
 
-var partSQL = statementOf(`SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`)
+var partSQL = SQL(`SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`)
 
 // part is a part without its rows.
-func (t *tx) part(run messaging.RunID, number int) (p messaging.Part, err error) {
-	err = t.query(partSQL, func(r *row) (err error) { p, err = scanPart(r); return err }, int64(run), int64(number))
+func (t *Tx) part(run messaging.RunID, number int) (p messaging.Part, err error) {
+	err = t.Query(partSQL, func(r *Row) (err error) { p, err = scanPart(r); return err }, int64(run), int64(number))
 	return p, err
 }
 
 var (
-	holdsSeenSQL     = statementOf(`SELECT count(*), coalesce(max(at), 0) FROM holds WHERE ended_at = 0`)
-	forgottenSeenSQL = statementOf(`SELECT count(*), coalesce(max(at), 0) FROM forgotten WHERE at >= ?1`)
-	claimsSeenSQL    = statementOf(`SELECT CAST(coalesce(sum(attempt), 0) AS BIGINT), coalesce(max(claimed_at), 0) FROM parts WHERE claimed_at >= ?1 AND claimed_at > 0`)
+	holdsSeenSQL     = SQL(`SELECT count(*), coalesce(max(at), 0) FROM holds WHERE ended_at = 0`)
+	forgottenSeenSQL = SQL(`SELECT count(*), coalesce(max(at), 0) FROM forgotten WHERE at >= ?1`)
+	claimsSeenSQL    = SQL(`SELECT CAST(coalesce(sum(attempt), 0) AS BIGINT), coalesce(max(claimed_at), 0) FROM parts WHERE claimed_at >= ?1 AND claimed_at > 0`)
 )
 
 // late is how long before it is on disk a change may be dated: by another node's clock, or by a transaction that took its time.
 const late = int64(time.Hour / time.Microsecond)
 
 // pointSeen is what Point.Seen is made of: it differs from that of the point at a time once a hold begins or ends, a contact is forgotten, or a file leaves.
-func (t *tx) pointSeen(at int64) (string, error) {
+func (t *Tx) pointSeen(at int64) (string, error) {
 	var text []byte
-	for _, s := range [...]*statement{holdsSeenSQL, forgottenSeenSQL, claimsSeenSQL} {
+	for _, s := range [...]*Statement{holdsSeenSQL, forgottenSeenSQL, claimsSeenSQL} {
 		since := []any{at - late}
 		if s == holdsSeenSQL { // they are few
 			since = nil
 		}
-		err := t.query(s, func(r *row) error { text = fmt.Appendf(text, "%d %d;", r.int(), r.int()); return r.err }, since...)
+		err := t.Query(s, func(r *Row) error { text = fmt.Appendf(text, "%d %d;", r.Int(), r.Int()); return r.Err }, since...)
 		if err != nil {
 			return "", err
 		}
@@ -121,19 +121,19 @@ func (t *tx) pointSeen(at int64) (string, error) {
 
 // Point is this moment. Whoever then asks who may get a file is told by ClaimPart whether that has changed since.
 func (s *Store) Point(ctx context.Context) (p messaging.Point, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) (err error) {
-		p.At = moment(t.at)
-		p.Seen, err = t.pointSeen(t.at)
+	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+		p.At = Moment(t.At)
+		p.Seen, err = t.pointSeen(t.At)
 		return err
 	})
-	return p, wrap(err, "note a point")
+	return p, Wrap(err, "note a point")
 }
 
 var (
-	blockedSinceSQL = statementOf(`SELECT l.number FROM blocks b JOIN list_rows l ON l.phone = b.phone AND l.phone <> '' AND l.run_id = ?2 WHERE b.at >= ?1`)
-	claimPartSQL    = statementOf(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, goes = ?8, retry_at = 0
+	blockedSinceSQL = SQL(`SELECT l.number FROM blocks b JOIN list_rows l ON l.phone = b.phone AND l.phone <> '' AND l.run_id = ?2 WHERE b.at >= ?1`)
+	claimPartSQL    = SQL(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, goes = ?8, retry_at = 0
 		WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
-	newestPartSQL = statementOf(`SELECT coalesce(max(number), 0) FROM parts WHERE run_id = ?1`)
+	newestPartSQL = SQL(`SELECT coalesce(max(number), 0) FROM parts WHERE run_id = ?1`)
 )
 
 // ClaimPart is the durable intent to upload a part as it was cut: it becomes uploading with the rows, bytes and hash of this attempt, and
@@ -146,7 +146,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		asked = s.askRoom(*c.Room)
 	}
 	var r messaging.Run
-	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		claimed = false // a batch that is undone runs again
 		if r, err = t.run(c.Part.RunID); err != nil {
 			return err
@@ -155,7 +155,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 			return err
 		}
 		if r.State != messaging.RunUploading || r.Owner != c.Owner || p.State != messaging.PartWaiting || p.Attempt != c.Part.Attempt {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
 		if same, err := t.asAt(&c, asked); err != nil || !same {
 			return err
@@ -163,7 +163,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		claimed = true
 		p.Ranges, p.Rows, p.Bytes, p.SHA256 = c.Part.Ranges, c.Part.Ranges.Count(), c.Part.Bytes, c.Part.SHA256
 		p.Goes = c.Part.Goes
-		p.State, p.UpdatedAt, p.RetryAt = messaging.PartUploading, moment(micro(c.At)), time.Time{}
+		p.State, p.UpdatedAt, p.RetryAt = messaging.PartUploading, Moment(Micro(c.At)), time.Time{}
 		p.Attempt++
 		goes, err := encodeList(c.Part.Goes)
 		if err != nil {
@@ -171,7 +171,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		}
 		r.Tally = c.Tally
 		t.partState(&r, &p, p.State, 0)
-		err = t.put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), micro(c.At), p.Rows, p.Bytes, p.SHA256, goes)
+		err = t.Put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), Micro(c.At), p.Rows, p.Bytes, p.SHA256, goes)
 		if err == nil {
 			err = t.setPartRows(p.RunID, p.Number, p.Ranges)
 		}
@@ -183,7 +183,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		}
 		args, err := runArgs(&r)
 		if err == nil {
-			err = t.put(updateRunSQL, append([]any{int64(r.ID)}, args...)...)
+			err = t.Put(updateRunSQL, append([]any{int64(r.ID)}, args...)...)
 		}
 		return err
 	})
@@ -193,20 +193,20 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 	if err == nil {
 		_ = s.calls.note(CallSlots, uploadCall(p.RunID, p.Number, p.Attempt)) // it only helps to know a copy of the data
 	}
-	return p, claimed, observe(wrap(err, "claim part %d of run %d", c.Part.Number, c.Part.RunID), s.observer.Part, p)
+	return p, claimed, observe(Wrap(err, "claim part %d of run %d", c.Part.Number, c.Part.RunID), s.observer.Part, p)
 }
 
 // asAt reports whether a part may go as it was cut. Claims go one after the other, and each sees those before it.
-func (t *tx) asAt(c *messaging.PartClaim, room *roomAsked) (bool, error) {
-	if err := t.peers.lock(t, []int64{keyHash("parts")}, nil); err != nil {
+func (t *Tx) asAt(c *messaging.PartClaim, room *roomAsked) (bool, error) {
+	if err := t.peers.lock(t, []int64{KeyHash("parts")}, nil); err != nil {
 		return false, err
 	}
-	seen, err := t.pointSeen(micro(c.Point.At))
+	seen, err := t.pointSeen(Micro(c.Point.At))
 	if err != nil || seen != c.Point.Seen || c.Still != nil && !c.Still() {
 		return false, err
 	}
 	falls := false
-	err = t.query(blockedSinceSQL, func(r *row) error { falls = falls || c.Part.Ranges.Has(r.int()); return r.err }, micro(c.Point.At)-late, int64(c.Part.List))
+	err = t.Query(blockedSinceSQL, func(r *Row) error { falls = falls || c.Part.Ranges.Has(r.Int()); return r.Err }, Micro(c.Point.At)-late, int64(c.Part.List))
 	if err != nil || falls || room == nil {
 		return !falls, err
 	}
@@ -215,12 +215,12 @@ func (t *tx) asAt(c *messaging.PartClaim, room *roomAsked) (bool, error) {
 }
 
 // leave makes a part of rows that found no place in another.
-func (t *tx) leave(of *messaging.Part, rows messaging.RowRanges) error {
+func (t *Tx) leave(of *messaging.Part, rows messaging.RowRanges) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	newest := int64(0)
-	if err := t.query(newestPartSQL, func(r *row) error { newest = r.int(); return r.err }, int64(of.RunID)); err != nil {
+	if err := t.Query(newestPartSQL, func(r *Row) error { newest = r.Int(); return r.Err }, int64(of.RunID)); err != nil {
 		return err
 	}
 	return t.insertPart(of.RunID, &messaging.Part{
@@ -229,20 +229,20 @@ func (t *tx) leave(of *messaging.Part, rows messaging.RowRanges) error {
 }
 
 var (
-	emptyPartSQL = statementOf(`UPDATE parts SET state = 'excluded', reason = ?3, row_count = 0, retry_at = 0, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
-	deferPartSQL = statementOf(`UPDATE parts SET reason = ?3, row_count = ?4, retry_at = ?5, updated_at = ?6 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+	emptyPartSQL = SQL(`UPDATE parts SET state = 'excluded', reason = ?3, row_count = 0, retry_at = 0, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+	deferPartSQL = SQL(`UPDATE parts SET reason = ?3, row_count = ?4, retry_at = ?5, updated_at = ?6 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
 )
 
 // ReplacePart stores a part that waits, of which nobody may go now: without those who may never, until when the others wait, or as excluded where
 // nobody is left. With it comes the tally of r, its run, while that is uploading and owner's. ErrMoved otherwise, and nothing has changed.
 func (s *Store) ReplacePart(ctx context.Context, owner string, r messaging.Run, p messaging.Part) error {
-	return s.changeRun(ctx, owner, r, []messaging.RunState{messaging.RunUploading}, func(t *tx) (err error) {
+	return s.changeRun(ctx, owner, r, []messaging.RunState{messaging.RunUploading}, func(t *Tx) (err error) {
 		var n int64
 		switch p.State {
 		case messaging.PartExcluded:
-			n, err = t.exec(emptyPartSQL, int64(r.ID), int64(p.Number), p.Reason, micro(p.UpdatedAt))
+			n, err = t.Exec(emptyPartSQL, int64(r.ID), int64(p.Number), p.Reason, Micro(p.UpdatedAt))
 		case messaging.PartWaiting:
-			n, err = t.exec(deferPartSQL, int64(r.ID), int64(p.Number), p.Reason, p.Ranges.Count(), micro(p.RetryAt), micro(p.UpdatedAt))
+			n, err = t.Exec(deferPartSQL, int64(r.ID), int64(p.Number), p.Reason, p.Ranges.Count(), Micro(p.RetryAt), Micro(p.UpdatedAt))
 		default:
 			return fmt.Errorf("part %d: it cannot become %s", p.Number, p.State)
 		}
@@ -256,7 +256,7 @@ func (s *Store) ReplacePart(ctx context.Context, owner string, r messaging.Run, 
 	})
 }
 
-var finishPartSQL = statementOf(`UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
+var finishPartSQL = SQL(`UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
 		WHERE run_id = ?1 AND number = ?2 AND attempt = ?3 AND (state = 'uploading' OR state = 'in_doubt')`)
 
 // FinishPart stores how an upload ended. The part must be uploading, or in doubt because
@@ -279,7 +279,7 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 	if err != nil {
 		return fmt.Errorf("finish part %d of run %d: %w", p.Number, p.RunID, err)
 	}
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		r, err := t.run(p.RunID) // before its part, as everybody locks them
 		if err != nil {
 			return err
@@ -289,11 +289,11 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 			return err
 		}
 		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == messaging.PartWaiting {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
 		t.partState(&r, &old, p.State, int64(len(p.MessageIDs)))
-		err = t.put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, micro(p.RetryAt),
-			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), micro(p.UpdatedAt))
+		err = t.Put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, Micro(p.RetryAt),
+			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), Micro(p.UpdatedAt))
 		if err != nil {
 			return err
 		}
@@ -301,25 +301,25 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 		case p.State == messaging.PartAccepted:
 			_, err = t.follow(&r, &p, s.first)
 		case p.State == messaging.PartWaiting && r.State == messaging.RunCancelled:
-			err = t.put(cancelPartsSQL, int64(p.RunID), r.Reason, t.at)
+			err = t.Put(cancelPartsSQL, int64(p.RunID), r.Reason, t.At)
 		}
 		return err
 	})
-	return observe(wrap(err, "finish part %d of run %d", p.Number, p.RunID), s.observer.Part, p)
+	return observe(Wrap(err, "finish part %d of run %d", p.Number, p.RunID), s.observer.Part, p)
 }
 
 // partColumns are in the order in which scanPart reads them.
 const partColumns = `run_id, number, list_id, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved, goes`
 
 // scanPart reads partColumns: a part without its rows.
-func scanPart(r *row) (p messaging.Part, err error) {
-	p = messaging.Part{RunID: messaging.RunID(r.int()), Number: int(r.int()), List: messaging.RunID(r.int())}
-	p.Rows, p.Bytes, p.SHA256, p.State, p.Reason = r.int(), r.int(), r.text(), messaging.PartState(r.text()), r.text()
-	p.Attempt, p.RetryAt, p.CampaignID = int(r.int()), r.time(), r.text()
-	ids := r.text()
-	p.Answer, p.HTTPStatus, p.UpdatedAt, p.Resolved = r.text(), int(r.int()), r.time(), r.text()
-	p.Goes, err = decodeList[messaging.PartShare](r.text())
-	if err = errors.Join(err, r.err); err != nil {
+func scanPart(r *Row) (p messaging.Part, err error) {
+	p = messaging.Part{RunID: messaging.RunID(r.Int()), Number: int(r.Int()), List: messaging.RunID(r.Int())}
+	p.Rows, p.Bytes, p.SHA256, p.State, p.Reason = r.Int(), r.Int(), r.Text(), messaging.PartState(r.Text()), r.Text()
+	p.Attempt, p.RetryAt, p.CampaignID = int(r.Int()), r.Time(), r.Text()
+	ids := r.Text()
+	p.Answer, p.HTTPStatus, p.UpdatedAt, p.Resolved = r.Text(), int(r.Int()), r.Time(), r.Text()
+	p.Goes, err = decodeList[messaging.PartShare](r.Text())
+	if err = errors.Join(err, r.Err); err != nil {
 		return p, err
 	}
 	if ids != "" {

@@ -7,13 +7,13 @@ import (
 )
 
 var (
-	resolvePartSQL = statementOf(`UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
+	resolvePartSQL = SQL(`UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
 		WHERE run_id = ?1 AND number = ?2 AND state{{checked}} = 'in_doubt'`)
 
 	// The ways back from an end: from partial by a word on a part, and from wherever messages may
 	// still wait by a pause.
-	reopenRunSQL = statementOf(`UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`)
-	endAnewSQL   = statementOf(`UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`)
+	reopenRunSQL = SQL(`UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`)
+	endAnewSQL   = SQL(`UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`)
 )
 
 // ResolvePart stores what a person decided about a part in doubt, and r where that moves its run: a
@@ -21,7 +21,7 @@ var (
 // the state that the run must be in; ErrMoved when it does not, or when the part is not in doubt or
 // was tried again meanwhile.
 func (s *Store) ResolvePart(ctx context.Context, from messaging.RunState, r messaging.Run, p messaging.Part) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		old, err := t.run(r.ID)
 		if err != nil {
 			return err
@@ -34,22 +34,22 @@ func (s *Store) ResolvePart(ctx context.Context, from messaging.RunState, r mess
 		allowed := old.State == from && part.State == messaging.PartInDoubt && part.Attempt == p.Attempt && part.State.May(p.State) &&
 			(stays || old.State == messaging.RunPartial)
 		if !allowed {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
 		t.partState(&old, &part, p.State, 0)
-		if err := t.put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, micro(p.UpdatedAt)); err != nil {
+		if err := t.Put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, Micro(p.UpdatedAt)); err != nil {
 			return err
 		}
 		switch {
 		case stays:
 		case r.State == messaging.RunUploading:
-			err = t.put(reopenRunSQL, int64(r.ID), r.Reason)
+			err = t.Put(reopenRunSQL, int64(r.ID), r.Reason)
 		default:
 			t.runState(&r, old.State)
-			err = t.put(endAnewSQL, int64(r.ID), string(r.State), r.Reason)
+			err = t.Put(endAnewSQL, int64(r.ID), string(r.State), r.Reason)
 		}
 		return err
 	})
 	err = observe(observe(err, s.observer.Part, p), s.observer.Run, r)
-	return wrap(err, "resolve part %d of run %d", p.Number, r.ID)
+	return Wrap(err, "resolve part %d of run %d", p.Number, r.ID)
 }

@@ -35,13 +35,13 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run messaging.RunID, after in
 // already, is not queued, so that no message ever has two that took its place. total is how many
 // rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
 func (s *Store) EnqueueRetries(ctx context.Context, run messaging.RunID, of []messaging.MessageID, now time.Time) (total int64, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		r, err := t.run(run)
 		if err != nil {
 			return err
 		}
 		if r.State != messaging.RunUploading {
-			return noWrite{messaging.ErrMoved}
+			return NoWrite{messaging.ErrMoved}
 		}
 		if total, err = t.newestRow(run); err != nil {
 			return err
@@ -69,15 +69,15 @@ func (s *Store) EnqueueRetries(ctx context.Context, run messaging.RunID, of []me
 		}
 		return nil
 	})
-	return total, wrap(err, "queue rows of run %d", run)
+	return total, Wrap(err, "queue rows of run %d", run)
 }
 
-var growRowsSQL = statementOf(`UPDATE run_rows SET row_count = row_count + 1
+var growRowsSQL = SQL(`UPDATE run_rows SET row_count = row_count + 1
 		WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
 			AND first_row + row_count = ?2 AND message + row_count = ?3`)
 
 // enqueueRowRetry queues a row's message once more, as the row of the run with that number.
-func (t *tx) enqueueRowRetry(run *messaging.Run, number int64, d *messaging.Message, send string, now, due, expires time.Time) error {
+func (t *Tx) enqueueRowRetry(run *messaging.Run, number int64, d *messaging.Message, send string, now, due, expires time.Time) error {
 	again := messaging.Message{
 		Run: run.ID, Trigger: d.Trigger, Key: messaging.RowKey(run.ID, number), Phone: d.Phone, SentAs: d.SentAs, Category: d.Category,
 		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account, Tries: d.Tries,
@@ -88,12 +88,12 @@ func (t *tx) enqueueRowRetry(run *messaging.Run, number int64, d *messaging.Mess
 	}
 	var grown int64
 	if err == nil {
-		grown, err = t.exec(growRowsSQL, int64(run.ID), number, id)
+		grown, err = t.Exec(growRowsSQL, int64(run.ID), number, id)
 	}
 	if err == nil && grown == 0 {
-		err = t.put(insertRowsSQL, int64(run.ID), number, int64(1), id)
+		err = t.Put(insertRowsSQL, int64(run.ID), number, int64(1), id)
 	}
-	return wrap(err, "message %d", d.ID)
+	return Wrap(err, "message %d", d.ID)
 }
 
 // unlisted is the number from which on rows of a run take the place of others of the same run, which went
@@ -101,19 +101,19 @@ func (t *tx) enqueueRowRetry(run *messaging.Run, number int64, d *messaging.Mess
 const unlisted = int64(1) << 40
 
 // newestRow is the number of the last row that a run handed over; 0 for none.
-func (t *tx) newestRow(run messaging.RunID) (n int64, err error) { return t.newestBelow(run, unlisted) }
+func (t *Tx) newestRow(run messaging.RunID) (n int64, err error) { return t.newestBelow(run, unlisted) }
 
 // newestBelow is the number of the last row of a run in ranges that begin below that number.
-func (t *tx) newestBelow(run messaging.RunID, number int64) (n int64, err error) {
-	err = t.query(rowsQueuedSQL, func(r *row) error {
-		n = r.int() + r.int() - 1
+func (t *Tx) newestBelow(run messaging.RunID, number int64) (n int64, err error) {
+	err = t.Query(rowsQueuedSQL, func(r *Row) error {
+		n = r.Int() + r.Int() - 1
 		return nil
 	}, int64(run), number, int64(1))
 	return n, err
 }
 
 // mayGoAgain is a message with what it sends, or nil and why it may not be queued once more.
-func (t *tx) mayGoAgain(id messaging.MessageID) (d *messaging.Message, send, why string, err error) {
+func (t *Tx) mayGoAgain(id messaging.MessageID) (d *messaging.Message, send, why string, err error) {
 	one, send, err := t.wholeRow(id)
 	if err != nil || one.Message.ID == 0 {
 		return nil, "", "is no message", err
@@ -129,23 +129,23 @@ func (t *tx) mayGoAgain(id messaging.MessageID) (d *messaging.Message, send, why
 }
 
 var (
-	wholeSQL   = statementOf(`SELECT ` + messageColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
-	retriedSQL = statementOf(`SELECT id FROM messages WHERE replaces = ?1 AND replaces > 0`)
-	doubtsSQL  = statementOf(`SELECT number FROM attempts WHERE message = ?1 AND state = 'in_doubt'`)
+	wholeSQL   = SQL(`SELECT ` + messageColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	retriedSQL = SQL(`SELECT id FROM messages WHERE replaces = ?1 AND replaces > 0`)
+	doubtsSQL  = SQL(`SELECT number FROM attempts WHERE message = ?1 AND state = 'in_doubt'`)
 )
 
 // wholeRow is a message with all that RunRow.MayGoAgain asks about, and what it sends.
-func (t *tx) wholeRow(id messaging.MessageID) (one messaging.RunRow, send string, err error) {
-	err = t.query(wholeSQL, func(r *row) error {
-		one.Message, send = scanMessage(r)
+func (t *Tx) wholeRow(id messaging.MessageID) (one messaging.RunRow, send string, err error) {
+	err = t.Query(wholeSQL, func(r *Row) error {
+		one.Message, send = ScanMessage(r)
 		scanService(r, &one.Message)
-		return r.err
+		return r.Err
 	}, int64(id))
 	if err == nil {
-		err = t.query(doubtsSQL, func(r *row) error { one.Doubted = append(one.Doubted, int(r.int())); return nil }, int64(id))
+		err = t.Query(doubtsSQL, func(r *Row) error { one.Doubted = append(one.Doubted, int(r.Int())); return nil }, int64(id))
 	}
 	if err == nil {
-		err = t.query(retriedSQL, func(r *row) error { one.RetriedAs = messaging.MessageID(r.int()); return nil }, int64(id))
+		err = t.Query(retriedSQL, func(r *Row) error { one.RetriedAs = messaging.MessageID(r.Int()); return nil }, int64(id))
 	}
 	if err == nil {
 		_, one.Blocked, err = t.blocked(one.Message.Phone)
@@ -155,15 +155,15 @@ func (t *tx) wholeRow(id messaging.MessageID) (one messaging.RunRow, send string
 
 // RetriesOf counts the runs that send a run again.
 func (s *Store) RetriesOf(ctx context.Context, run messaging.RunID) (n int, err error) {
-	err = s.rows(ctx, retriesOfRun, []any{int64(run)}, func(r *row) error { n = int(r.int()); return nil })
-	return n, wrap(err, "retries of run %d", run)
+	err = s.Rows(ctx, retriesOfRun, []any{int64(run)}, func(r *Row) error { n = int(r.Int()); return nil })
+	return n, Wrap(err, "retries of run %d", run)
 }
 
 // PartsOfList are the parts of all runs that send rows of a list, the oldest run first.
 func (s *Store) PartsOfList(ctx context.Context, of messaging.RunID) (out []messaging.Part, err error) {
-	out, err = list(ctx, s, partsOfList, []any{int64(of)}, scanPart)
+	out, err = List(ctx, s, partsOfList, []any{int64(of)}, scanPart)
 	if err == nil {
 		err = s.addPartRows(ctx, out)
 	}
-	return out, wrap(err, "parts of the list of run %d", of)
+	return out, Wrap(err, "parts of the list of run %d", of)
 }

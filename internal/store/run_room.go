@@ -29,17 +29,17 @@ func (s *Store) askRoom(q messaging.RoomQuestion) *roomAsked {
 // Room says how many of the phones still have room in the window of their account's limit.
 func (s *Store) Room(ctx context.Context, q messaging.RoomQuestion) (room messaging.Room, err error) {
 	asked := s.askRoom(q)
-	err = s.write(ctx, laneWork, func(t *tx) (err error) {
+	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		room, err = t.room(asked)
 		return err
 	})
-	return room, wrap(err, "room of the account %q", q.Account)
+	return room, Wrap(err, "room of the account %q", q.Account)
 }
 
 // room counts with what this commit knows, as a claim of messages does: so a file and a message never share the
 // last place.
-func (t *tx) room(q *roomAsked) (room messaging.Room, err error) {
-	since := micro(q.Now.Add(-q.Per))
+func (t *Tx) room(q *roomAsked) (room messaging.Room, err error) {
+	since := Micro(q.Now.Add(-q.Per))
 	reached, err := t.peers.contacts(t, q.Account, since, q.hash)
 	if err != nil {
 		return room, err
@@ -68,7 +68,7 @@ func (t *tx) room(q *roomAsked) (room messaging.Room, err error) {
 	}
 	if room.Fits < len(q.Phones) {
 		if at := reached.leaves(min(wanted, q.Least) - free); at > 0 {
-			room.Next = moment(at).Add(q.Per)
+			room.Next = Moment(at).Add(q.Per)
 		}
 	}
 	return room, nil

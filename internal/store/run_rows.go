@@ -13,7 +13,7 @@ import (
 func (s *Store) RunRows(ctx context.Context, run messaging.RunID, after int64, each func(*messaging.RunRow) error) error {
 	var readBy lastRead
 	var places rowPlaces
-	ranges, err := list(ctx, s, `SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
+	ranges, err := List(ctx, s, `SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 AND first_row + row_count > ?2 + 1 ORDER BY first_row`,
 		[]any{int64(run), after}, scanRange)
 	for _, one := range ranges {
 		if skip := after + 1 - one.first; skip > 0 {
@@ -25,7 +25,7 @@ func (s *Store) RunRows(ctx context.Context, run messaging.RunID, after int64, e
 			one = rowRange{one.first + some.count, one.count - some.count, one.message + some.count}
 		}
 	}
-	return wrap(err, "rows of run %d", run)
+	return Wrap(err, "rows of run %d", run)
 }
 
 func (s *Store) rowsOfRange(ctx context.Context, run messaging.RunID, one rowRange, readBy *lastRead, places *rowPlaces, each func(*messaging.RunRow) error) error {
@@ -33,23 +33,23 @@ func (s *Store) rowsOfRange(ctx context.Context, run messaging.RunID, one rowRan
 	of := func(id int64) int64 { return id - one.message }
 	list := make([]messaging.RunRow, one.count)
 	phones := make([]messaging.Phone, 0, one.count)
-	err := s.rows(ctx, `SELECT `+messageColumns+`, `+serviceColumns+`, replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = messages.id AND n.replaces > 0), 0)
-			FROM messages WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *row) error {
-		d, _ := scanMessage(r)
+	err := s.Rows(ctx, `SELECT `+messageColumns+`, `+serviceColumns+`, replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = messages.id AND n.replaces > 0), 0)
+			FROM messages WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *Row) error {
+		d, _ := ScanMessage(r)
 		scanService(r, &d)
 		at := of(int64(d.ID))
-		list[at] = messaging.RunRow{Run: run, Number: one.first + at, Message: d, RetryOf: messaging.MessageID(r.int()), RetriedAs: messaging.MessageID(r.int())}
+		list[at] = messaging.RunRow{Run: run, Number: one.first + at, Message: d, RetryOf: messaging.MessageID(r.Int()), RetriedAs: messaging.MessageID(r.Int())}
 		phones = append(phones, d.Phone)
-		return r.err
+		return r.Err
 	})
 	if err == nil {
-		err = s.rows(ctx, `SELECT message, number, state, words, error_class FROM attempts
-			WHERE message >= ?1 AND message < ?2 AND state <> 'accepted' ORDER BY message, number`, args, func(r *row) error {
-			one, number, state := &list[of(r.int())], int(r.int()), messaging.State(r.text())
+		err = s.Rows(ctx, `SELECT message, number, state, words, error_class FROM attempts
+			WHERE message >= ?1 AND message < ?2 AND state <> 'accepted' ORDER BY message, number`, args, func(r *Row) error {
+			one, number, state := &list[of(r.Int())], int(r.Int()), messaging.State(r.Text())
 			if state == messaging.StateInDoubt {
 				one.Doubted = append(one.Doubted, number)
 			}
-			one.Words, one.Class = r.text(), messaging.ErrorClass(r.text())
+			one.Words, one.Class = r.Text(), messaging.ErrorClass(r.Text())
 			return nil
 		})
 	}
@@ -94,10 +94,10 @@ type rowPlaces struct {
 func (p *rowPlaces) of(ctx context.Context, s *Store, run messaging.RunID, number int64) (messaging.Position, error) {
 	if p.run != run || number < p.first || number >= p.first+PerRows {
 		*p = rowPlaces{run, number, map[int64]messaging.Position{}}
-		err := s.rows(ctx, `SELECT number, line, file FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number < ?3`, []any{int64(run), number, number + PerRows}, func(r *row) error {
-			n := r.int()
-			p.at[n] = messaging.Position{Row: r.int(), File: r.text()}
-			return r.err
+		err := s.Rows(ctx, `SELECT number, line, file FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number < ?3`, []any{int64(run), number, number + PerRows}, func(r *Row) error {
+			n := r.Int()
+			p.at[n] = messaging.Position{Row: r.Int(), File: r.Text()}
+			return r.Err
 		})
 		if err != nil {
 			return messaging.Position{}, err
@@ -117,14 +117,14 @@ const (
 
 // RowOf finds the row of a run behind a message; ok is false for one that is of no run.
 func (s *Store) RowOf(ctx context.Context, id messaging.MessageID) (run messaging.RunID, number int64, ok bool, err error) {
-	err = s.rows(ctx, rowOfMessage, []any{int64(id)}, func(r *row) error {
-		of, one := messaging.RunID(r.int()), rowRange{r.int(), r.int(), r.int()}
+	err = s.Rows(ctx, rowOfMessage, []any{int64(id)}, func(r *Row) error {
+		of, one := messaging.RunID(r.Int()), rowRange{r.Int(), r.Int(), r.Int()}
 		if ok = int64(id) < one.message+one.count; ok {
 			run, number = of, one.first+int64(id)-one.message
 		}
 		return nil
 	})
-	return run, number, ok, wrap(err, "row of message %d", id)
+	return run, number, ok, Wrap(err, "row of message %d", id)
 }
 
 // lastRead is where a row that goes again was read, kept so that neighbours are not asked for one by
@@ -139,7 +139,7 @@ type lastRead struct {
 // there, however often it went again since. The run is 0 for a message that is of none.
 func (s *Store) ReadRow(ctx context.Context, id messaging.MessageID) (run messaging.RunID, number int64, err error) {
 	run, number, err = s.readRow(ctx, id, &lastRead{})
-	return run, number, wrap(err, "row of message %d", id)
+	return run, number, Wrap(err, "row of message %d", id)
 }
 
 // readRow finds the row that a message stood for at first: the one of the run that read it from
@@ -149,8 +149,8 @@ func (s *Store) readRow(ctx context.Context, id messaging.MessageID, last *lastR
 		of := last.of
 		if !last.original || int64(id) < of.message || int64(id) >= of.message+of.count {
 			*last = lastRead{}
-			err := s.rows(ctx, rowOfMessage, []any{int64(id)}, func(r *row) error {
-				last.run, last.of = messaging.RunID(r.int()), rowRange{r.int(), r.int(), r.int()}
+			err := s.Rows(ctx, rowOfMessage, []any{int64(id)}, func(r *Row) error {
+				last.run, last.of = messaging.RunID(r.Int()), rowRange{r.Int(), r.Int(), r.Int()}
 				return nil
 			})
 			if of = last.of; err != nil || int64(id) >= of.message+of.count {
@@ -221,21 +221,21 @@ func (s *Store) PhoneRows(ctx context.Context, phone messaging.Phone, limit int)
 			one.ReadBy, one.ReadNumber, err = s.readRow(ctx, one.RetryOf, &lastRead{})
 		}
 	}
-	return out, wrap(err, "rows of %s", phone.Masked())
+	return out, Wrap(err, "rows of %s", phone.Masked())
 }
 
 // againOf tells what took a message's place, and whose place it took.
 func (s *Store) againOf(ctx context.Context, id messaging.MessageID) (as, of messaging.MessageID, err error) {
-	err = s.rows(ctx, placesOf, []any{int64(id)}, func(r *row) error {
-		of, as = messaging.MessageID(r.int()), messaging.MessageID(r.int())
-		return r.err
+	err = s.Rows(ctx, placesOf, []any{int64(id)}, func(r *Row) error {
+		of, as = messaging.MessageID(r.Int()), messaging.MessageID(r.Int())
+		return r.Err
 	})
 	return as, of, err
 }
 
 // rowsOf lists the newest messages of runs to a phone, ascending.
 func (s *Store) rowsOf(ctx context.Context, phone messaging.Phone, limit int) (ids []messaging.MessageID, err error) {
-	ids, err = list(ctx, s, rowsOfPhone, []any{string(phone), int64(limit)}, number[messaging.MessageID])
+	ids, err = List(ctx, s, rowsOfPhone, []any{string(phone), int64(limit)}, Number[messaging.MessageID])
 	slices.Reverse(ids)
 	return ids, err
 }
@@ -244,9 +244,9 @@ func (s *Store) rowsOf(ctx context.Context, phone messaging.Phone, limit int) (i
 // said whose each of them is.
 func (s *Store) MessagesOfPart(ctx context.Context, run messaging.RunID, part int) (map[messaging.Phone]messaging.Message, error) {
 	var out map[messaging.Phone]messaging.Message
-	err := s.rows(ctx, `SELECT `+columnsOf("m", followedColumns)+` FROM run_messages r
+	err := s.Rows(ctx, `SELECT `+columnsOf("m", followedColumns)+` FROM run_messages r
 		JOIN messages m ON m.id >= r.message AND m.id < r.message + r.id_count
-		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *row) error {
+		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *Row) error {
 		m, err := scanFollowed(r)
 		if out == nil {
 			out = map[messaging.Phone]messaging.Message{}
@@ -254,5 +254,5 @@ func (s *Store) MessagesOfPart(ctx context.Context, run messaging.RunID, part in
 		out[m.Phone] = m
 		return err
 	})
-	return out, wrap(err, "messages of part %d of run %d", part, run)
+	return out, Wrap(err, "messages of part %d of run %d", part, run)
 }

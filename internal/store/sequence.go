@@ -36,12 +36,12 @@ func (r *readyProposal) prepareSteps(steps []messaging.PlannedStep) error {
 	return nil
 }
 
-var insertStepSQL = statementOf(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
+var insertStepSQL = SQL(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
 		ON CONFLICT (message) DO UPDATE SET steps = excluded.steps, conditions = excluded.conditions, wait = excluded.wait`)
 
 // carrySteps stores all steps of a proposal, or renews what waits of its sequence. It returns the
 // first of the messages that hold the event's content, and the others.
-func (t *tx) carrySteps(w *messaging.Proposal, ready *readyProposal, event messaging.EventID, done *messaging.Settlement) (first messaging.MessageID, later []messaging.MessageID, err error) {
+func (t *Tx) carrySteps(w *messaging.Proposal, ready *readyProposal, event messaging.EventID, done *messaging.Settlement) (first messaging.MessageID, later []messaging.MessageID, err error) {
 	renew, sequence := done.Renew, done.Sequence
 	if done.Insert {
 		for i := range w.Steps {
@@ -63,7 +63,7 @@ func (t *tx) carrySteps(w *messaging.Proposal, ready *readyProposal, event messa
 			sequence = id
 		}
 		rule := &w.Steps[one.Step].Rule
-		if err := t.put(insertStepSQL, int64(id), int64(sequence), int64(rule.Of), what.conditions, rule.Wait); err != nil {
+		if err := t.Put(insertStepSQL, int64(id), int64(sequence), int64(rule.Of), what.conditions, rule.Wait); err != nil {
 			return 0, nil, fmt.Errorf("step %d: %w", d.Step, err)
 		}
 		if first == 0 {
@@ -75,25 +75,25 @@ func (t *tx) carrySteps(w *messaging.Proposal, ready *readyProposal, event messa
 	return first, later, nil
 }
 
-var sequenceSQL = statementOf(`SELECT s.sequence, s.message, d.step FROM steps s JOIN messages d ON d.id = s.message
+var sequenceSQL = SQL(`SELECT s.sequence, s.message, d.step FROM steps s JOIN messages d ON d.id = s.message
 		WHERE s.sequence = (SELECT sequence FROM steps WHERE message = ?1) ORDER BY s.message`)
 
 // sequenceOf is the sequence of a message; nil where it is no step.
-func (t *tx) sequenceOf(id messaging.MessageID) (found *messaging.Sequence, err error) {
-	err = t.query(sequenceSQL, func(r *row) error {
+func (t *Tx) sequenceOf(id messaging.MessageID) (found *messaging.Sequence, err error) {
+	err = t.Query(sequenceSQL, func(r *Row) error {
 		if found == nil {
 			found = &messaging.Sequence{}
 		}
-		found.ID = messaging.MessageID(r.int())
-		found.Steps = append(found.Steps, messaging.SequenceStep{ID: messaging.MessageID(r.int()), Step: int(r.int())})
+		found.ID = messaging.MessageID(r.Int())
+		found.Steps = append(found.Steps, messaging.SequenceStep{ID: messaging.MessageID(r.Int()), Step: int(r.Int())})
 		return nil
 	}, int64(id))
-	return found, wrap(err, "sequence of message %d", id)
+	return found, Wrap(err, "sequence of message %d", id)
 }
 
 // withoutSequence leaves out of the facts what the sequence of a step itself did: that later steps wait, and
 // that earlier ones were sent, is nothing against sending a step again.
-func (t *tx) withoutSequence(d *messaging.Message, f *messaging.Facts) error {
+func (t *Tx) withoutSequence(d *messaging.Message, f *messaging.Facts) error {
 	own, err := t.sequenceOf(d.ID)
 	if err != nil || own == nil {
 		return err
@@ -112,29 +112,29 @@ func (t *tx) withoutSequence(d *messaging.Message, f *messaging.Facts) error {
 	return nil
 }
 
-var passStepSQL = statementOf(`UPDATE steps SET passed = 1 WHERE message = ?1`)
+var passStepSQL = SQL(`UPDATE steps SET passed = 1 WHERE message = ?1`)
 
 // sayOfStep adds what was decided of a step at its due moment to what is said about its event.
-func (t *tx) sayOfStep(d *messaging.Decision) error {
+func (t *Tx) sayOfStep(d *messaging.Decision) error {
 	clauses, err := encodeList(d.Clauses)
 	if err == nil {
 		err = t.sayLater(d, clauses)
 	}
 	if err == nil && d.Outcome == messaging.Skipped {
-		err = t.put(passStepSQL, int64(d.MessageID))
+		err = t.Put(passStepSQL, int64(d.MessageID))
 	}
 	t.decided(d, &messaging.Contact{})
-	return wrap(err, "decision of a step")
+	return Wrap(err, "decision of a step")
 }
 
 // StepFacts are what is known about a message that is a step of a sequence, for the look before
 // it is sent. ErrNotFound when it is none.
 func (s *Store) StepFacts(ctx context.Context, d *messaging.Message) (f messaging.StepFacts, err error) {
 	sequence := int64(0)
-	err = s.rows(ctx, `SELECT sequence, steps, conditions, wait FROM steps WHERE message = ?1`, []any{int64(d.ID)}, func(r *row) error {
-		sequence, f.Rule.Of = r.int(), int(r.int())
-		conditions := r.text()
-		f.Rule.Wait = r.text()
+	err = s.Rows(ctx, `SELECT sequence, steps, conditions, wait FROM steps WHERE message = ?1`, []any{int64(d.ID)}, func(r *Row) error {
+		sequence, f.Rule.Of = r.Int(), int(r.Int())
+		conditions := r.Text()
+		f.Rule.Wait = r.Text()
 		return json.Unmarshal([]byte(conditions), &f.Rule.If)
 	})
 	if err == nil && sequence == 0 {
@@ -148,21 +148,21 @@ func (s *Store) StepFacts(ctx context.Context, d *messaging.Message) (f messagin
 		e, err = s.Event(ctx, d.EventID)
 		f.Event = &e
 	}
-	return f, wrap(err, "step %d (message %d)", d.Step, d.ID)
+	return f, Wrap(err, "step %d (message %d)", d.Step, d.ID)
 }
 
 // stepsBefore fills in what became of the steps before one.
 func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *messaging.StepFacts) error {
 	known := false // a step that was not passed over is found
-	return s.rows(ctx, `SELECT d.step, d.state, d.due_at, d.updated_at, d.claimed_at, s.passed, d.status, d.accepted_at,
+	return s.Rows(ctx, `SELECT d.step, d.state, d.due_at, d.updated_at, d.claimed_at, s.passed, d.status, d.accepted_at,
 			CASE WHEN d.status = '' THEN coalesce((SELECT a.error_class FROM attempts a WHERE a.message = d.id ORDER BY a.number DESC LIMIT 1), '') ELSE d.error_class END
 		FROM steps s JOIN messages d ON d.id = s.message
-		WHERE s.sequence = ?1 AND d.step < ?2 ORDER BY d.step DESC, d.id DESC`, []any{sequence, int64(step)}, func(r *row) error {
-		b := messaging.StepBefore{Step: int(r.int()), State: messaging.State(r.text()), DueAt: r.time()}
-		updated, claimed, passed := r.time(), r.time(), r.int() == 1
+		WHERE s.sequence = ?1 AND d.step < ?2 ORDER BY d.step DESC, d.id DESC`, []any{sequence, int64(step)}, func(r *Row) error {
+		b := messaging.StepBefore{Step: int(r.Int()), State: messaging.State(r.Text()), DueAt: r.Time()}
+		updated, claimed, passed := r.Time(), r.Time(), r.Int() == 1
 		p := messaging.Previous{Status: string(b.State)}
-		status, accepted := r.text(), r.time()
-		p.ErrorClass = r.text()
+		status, accepted := r.Text(), r.Time()
+		p.ErrorClass = r.Text()
 		switch b.State {
 		case messaging.StateAccepted:
 			p.SentAt, p.Status = accepted, status
@@ -185,15 +185,15 @@ func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *me
 
 // addSteps fills in of how many steps each message is one, and what is asked of it.
 func (s *Store) addSteps(ctx context.Context, ids []messaging.MessageID, at map[messaging.MessageID]*MessageStory) error {
-	err := s.rows(ctx, `SELECT message, steps, conditions, wait FROM steps WHERE message IN `+in(ids), nil, func(r *row) error {
-		d := at[messaging.MessageID(r.int())]
-		rule := &messaging.StepRule{Of: int(r.int())}
-		conditions := r.text()
-		rule.Wait = r.text()
+	err := s.Rows(ctx, `SELECT message, steps, conditions, wait FROM steps WHERE message IN `+In(ids), nil, func(r *Row) error {
+		d := at[messaging.MessageID(r.Int())]
+		rule := &messaging.StepRule{Of: int(r.Int())}
+		conditions := r.Text()
+		rule.Wait = r.Text()
 		if d.Step > 0 {
 			d.Rule = rule
 		}
 		return json.Unmarshal([]byte(conditions), &rule.If)
 	})
-	return wrap(err, "steps")
+	return Wrap(err, "steps")
 }

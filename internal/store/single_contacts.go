@@ -68,7 +68,7 @@ func (c *contactSet) has(hash int64) bool {
 	return known
 }
 
-func (w *singleWriter) contacts(t *tx, account string, since int64, hash func(...string) int64) (*contactSet, error) {
+func (w *singleWriter) contacts(t *Tx, account string, since int64, hash func(...string) int64) (*contactSet, error) {
 	c := w.reach[account]
 	if c == nil || since < c.from {
 		c = &contactSet{from: since - contactSlack, last: map[int64]int64{}, hash: hash}
@@ -109,39 +109,39 @@ func (w *singleWriter) filesCount(yes bool) {
 const longestWait = 8 * 24 * int64(time.Hour/time.Microsecond)
 
 var (
-	accountMessagesSQL = statementOf(`SELECT phone, accepted_at FROM messages WHERE id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
-	accountLetBeSQL    = statementOf(letBe("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2"))
+	accountMessagesSQL = SQL(`SELECT phone, accepted_at FROM messages WHERE id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
+	accountLetBeSQL    = SQL(letBe("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2"))
 )
 
 // readMessages reads the whole window.
-func (t *tx) readMessages(c *contactSet, account string) error {
+func (t *Tx) readMessages(c *contactSet, account string) error {
 	first, err := t.firstCreated(c.from - longestWait)
 	if err != nil {
 		return err
 	}
-	for _, s := range [...]*statement{accountMessagesSQL, accountLetBeSQL} {
+	for _, s := range [...]*Statement{accountMessagesSQL, accountLetBeSQL} {
 		if err != nil {
 			return err
 		}
-		err = t.query(s, func(r *row) error {
-			phone := r.phone()
-			c.add(contactHash(phone, c.hash), r.int())
-			return r.err
+		err = t.Query(s, func(r *Row) error {
+			phone := r.Phone()
+			c.add(contactHash(phone, c.hash), r.Int())
+			return r.Err
 		}, account, c.from, first)
 	}
 	slices.SortFunc(c.order, func(a, b reachedAt) int { return cmp.Compare(a.at, b.at) })
 	return err
 }
 
-var createdAfterSQL = statementOf(`SELECT created_at FROM messages WHERE id >= ?1 ORDER BY id LIMIT 1`)
+var createdAfterSQL = SQL(`SELECT created_at FROM messages WHERE id >= ?1 ORDER BY id LIMIT 1`)
 
 // firstCreated is a number that no message is below which was stored at that time or later.
-func (t *tx) firstCreated(at int64) (int64, error) {
+func (t *Tx) firstCreated(at int64) (int64, error) {
 	var err error
 	id := sort.Search(1<<40, func(id int) bool {
 		created := at // beyond the newest
 		if err == nil {
-			err = t.query(createdAfterSQL, func(r *row) error { created = r.int(); return r.err }, int64(id))
+			err = t.Query(createdAfterSQL, func(r *Row) error { created = r.Int(); return r.Err }, int64(id))
 		}
 		return created >= at
 	})
@@ -149,33 +149,33 @@ func (t *tx) firstCreated(at int64) (int64, error) {
 }
 
 var (
-	accountPartsSQL = statementOf(`SELECT p.run_id, p.number, p.list_id, p.claimed_at FROM parts p
+	accountPartsSQL = SQL(`SELECT p.run_id, p.number, p.list_id, p.claimed_at FROM parts p
 		WHERE p.claimed_at >= ?1 AND p.claimed_at > 0 AND (SELECT r.account FROM runs r WHERE r.id = p.run_id) = ?2 AND ` + mayHaveArrived)
-	phonesOfPartSQL = statementOf(`SELECT l.number, l.phone FROM part_rows x JOIN list_rows l ON l.run_id = ?3 AND l.number >= x.first_row AND l.number <= x.last_row
+	phonesOfPartSQL = SQL(`SELECT l.number, l.phone FROM part_rows x JOIN list_rows l ON l.run_id = ?3 AND l.number >= x.first_row AND l.number <= x.last_row
 		WHERE x.run_id = ?1 AND x.part = ?2`)
 )
 
 // readFiles adds who is on the files of the window. Who was forgotten counts on: as nobody, once for each row.
-func (t *tx) readFiles(c *contactSet, account string) error {
-	type file struct{ run, number, list, at int64 }
+func (t *Tx) readFiles(c *contactSet, account string) error {
+	type file struct{ run, Number, List, at int64 }
 	var files []file
-	err := t.query(accountPartsSQL, func(r *row) error {
-		files = append(files, file{r.int(), r.int(), r.int(), r.int()})
-		return r.err
+	err := t.Query(accountPartsSQL, func(r *Row) error {
+		files = append(files, file{r.Int(), r.Int(), r.Int(), r.Int()})
+		return r.Err
 	}, c.from, account)
 	for _, f := range files {
 		if err != nil {
 			return err
 		}
-		err = t.query(phonesOfPartSQL, func(r *row) error {
-			number, phone := r.int(), r.phone()
+		err = t.Query(phonesOfPartSQL, func(r *Row) error {
+			number, phone := r.Int(), r.Phone()
 			if phone == "" {
-				c.add(c.hash("nobody", strconv.FormatInt(f.list, 10), strconv.FormatInt(number, 10)), f.at)
+				c.add(c.hash("nobody", strconv.FormatInt(f.List, 10), strconv.FormatInt(number, 10)), f.at)
 			} else {
 				c.add(contactHash(phone, c.hash), f.at)
 			}
-			return r.err
-		}, f.run, f.number, f.list)
+			return r.Err
+		}, f.run, f.Number, f.List)
 	}
 	c.filesRead = err == nil
 	slices.SortFunc(c.order, func(a, b reachedAt) int { return cmp.Compare(a.at, b.at) })
@@ -183,16 +183,16 @@ func (t *tx) readFiles(c *contactSet, account string) error {
 }
 
 var (
-	accountSendingSQL = statementOf(`SELECT phone FROM messages WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`)
-	accountDoubtSQL   = statementOf(`SELECT phone FROM messages WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`)
+	accountSendingSQL = SQL(`SELECT phone FROM messages WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`)
+	accountDoubtSQL   = SQL(`SELECT phone FROM messages WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`)
 )
 
 // flying calls each for the contacts that messages of an account are on their way to, or may have reached since then.
-func (t *tx) flying(account string, since int64, hash func(...string) int64, each func(int64)) error {
-	for _, s := range [...]*statement{accountSendingSQL, accountDoubtSQL} {
-		err := t.query(s, func(r *row) error {
-			each(contactHash(r.phone(), hash))
-			return r.err
+func (t *Tx) flying(account string, since int64, hash func(...string) int64, each func(int64)) error {
+	for _, s := range [...]*Statement{accountSendingSQL, accountDoubtSQL} {
+		err := t.Query(s, func(r *Row) error {
+			each(contactHash(r.Phone(), hash))
+			return r.Err
 		}, account, since)
 		if err != nil {
 			return fmt.Errorf("contacts of the account: %w", err)

@@ -7,7 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
-func (w *singleWriter) allocate(_ *tx, of sequence, n int64) (first int64, err error) {
+func (w *singleWriter) allocate(_ *Tx, of sequence, n int64) (first int64, err error) {
 	first = w.ids[of] + 1
 	w.ids[of] += n
 	return first, nil

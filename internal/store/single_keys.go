@@ -17,10 +17,10 @@ const (
 
 var (
 	// A key that was flushed once already may be flushed again after a crash.
-	insertKeySQL  = statementOf(insertKeys(1))
-	insertKeysSQL = statementOf(insertKeys(keysAtOnce))
-	findKeySQL    = statementOf(`SELECT id FROM keys WHERE part = ?1 AND hash = ?2`)
-	findKeysSQL   = statementOf(`SELECT id FROM keys WHERE part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`)
+	insertKeySQL  = SQL(insertKeys(1))
+	insertKeysSQL = SQL(insertKeys(keysAtOnce))
+	findKeySQL    = SQL(`SELECT id FROM keys WHERE part = ?1 AND hash = ?2`)
+	findKeysSQL   = SQL(`SELECT id FROM keys WHERE part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`)
 )
 
 func insertKeys(n int) string {
@@ -32,7 +32,7 @@ func insertKeys(n int) string {
 }
 
 // A keyTable is the table keys in a transaction.
-type keyTable struct{ *tx }
+type keyTable struct{ *Tx }
 
 // Insert implements keyindex.Table.
 func (t keyTable) Insert(keys []key) error {
@@ -46,7 +46,7 @@ func (t keyTable) Insert(keys []key) error {
 		for _, k := range keys[:n] {
 			args = append(args, k.Part, k.Hash, k.ID)
 		}
-		if err := t.put(insert, args...); err != nil {
+		if err := t.Put(insert, args...); err != nil {
 			return fmt.Errorf("keys: %w", err)
 		}
 		keys = keys[n:]
@@ -56,27 +56,27 @@ func (t keyTable) Insert(keys []key) error {
 
 // Find implements keyindex.Table.
 func (t keyTable) Find(first, last, hash int64, each func(int64)) (err error) {
-	found := func(r *row) error { each(r.int()); return r.err }
+	found := func(r *Row) error { each(r.Int()); return r.Err }
 	for ; first < last && err == nil; first += partsAtOnce {
 		args := make([]any, partsAtOnce, partsAtOnce+1)
 		for i := range args {
 			args[i] = min(first+int64(i), last)
 		}
-		err = t.query(findKeysSQL, found, append(args, hash)...)
+		err = t.Query(findKeysSQL, found, append(args, hash)...)
 	}
 	if first == last && err == nil {
-		err = t.query(findKeySQL, found, first, hash)
+		err = t.Query(findKeySQL, found, first, hash)
 	}
-	return wrap(err, "find a key")
+	return Wrap(err, "find a key")
 }
 
-func (w *singleWriter) find(t *tx, first, last, hash int64, ids []int64) ([]int64, error) {
+func (w *singleWriter) find(t *Tx, first, last, hash int64, ids []int64) ([]int64, error) {
 	return w.keys.Find(keyTable{t}, first, last, hash, ids)
 }
 
 // remember keeps a new row's key in memory. Only rows above the mark are read again after a crash, so the key of
 // an older row goes to the table at once.
-func (w *singleWriter) remember(t *tx, k key, fresh bool) error {
+func (w *singleWriter) remember(t *Tx, k key, fresh bool) error {
 	if !fresh {
 		return w.keys.RememberOld(keyTable{t}, k)
 	}
@@ -85,12 +85,12 @@ func (w *singleWriter) remember(t *tx, k key, fresh bool) error {
 }
 
 // sweeping and swept have another filter made, which the walk fills.
-func (w *singleWriter) sweeping(*tx) (kept func(hash int64)) { return w.keys.Sweep() }
+func (w *singleWriter) sweeping(*Tx) (kept func(hash int64)) { return w.keys.Sweep() }
 
-func (w *singleWriter) swept(*tx) { w.keys.Swept() }
+func (w *singleWriter) swept(*Tx) { w.keys.Swept() }
 
 // flushKeys moves keys to the table before a commit, where memory holds too many.
-func (w *singleWriter) flushKeys(t *tx) error {
+func (w *singleWriter) flushKeys(t *Tx) error {
 	return w.keys.Flush(keyTable{t}, func() error {
 		err := t.markFlushed(&w.begun)
 		w.begun = w.ids
@@ -99,10 +99,10 @@ func (w *singleWriter) flushKeys(t *tx) error {
 }
 
 // flushAll moves all keys to the table.
-func (w *singleWriter) flushAll(t *tx) error { return w.keys.FlushAll(keyTable{t}) }
+func (w *singleWriter) flushAll(t *Tx) error { return w.keys.FlushAll(keyTable{t}) }
 
 // flushForGood leaves the next start nothing to read again.
-func (w *singleWriter) flushForGood(t *tx) error {
+func (w *singleWriter) flushForGood(t *Tx) error {
 	if err := w.flushAll(t); err != nil {
 		return err
 	}
@@ -115,45 +115,45 @@ const (
 	messagesKeyed = "keyed/messages"
 )
 
-func (t *tx) markFlushed(upTo *[sequenceCount]int64) error {
-	err := t.put(setCountSQL, eventsKeyed, upTo[eventIDs])
+func (t *Tx) markFlushed(upTo *[sequenceCount]int64) error {
+	err := t.Put(SetCountSQL, eventsKeyed, upTo[eventIDs])
 	if err == nil {
-		err = t.put(setCountSQL, messagesKeyed, upTo[messageIDs])
+		err = t.Put(SetCountSQL, messagesKeyed, upTo[messageIDs])
 	}
-	return wrap(err, "keys")
+	return Wrap(err, "keys")
 }
 
 // loadKeys reads the keys of the rows above the mark: few after a clean end, up to twice
 // keyindex.DefaultLimit after a crash, all of them where the table is new.
 func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 	marks := map[string]int64{}
-	err := s.rows(ctx, `SELECT name, value FROM counters WHERE name = ?1 OR name = ?2`, []any{eventsKeyed, messagesKeyed}, func(r *row) error {
-		name := r.text()
-		marks[name] = r.int()
+	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name = ?1 OR name = ?2`, []any{eventsKeyed, messagesKeyed}, func(r *Row) error {
+		name := r.Text()
+		marks[name] = r.Int()
 		return nil
 	})
 	if err == nil {
-		err = w.loadPages(ctx, s, marks[eventsKeyed], w.ids[eventIDs], `SELECT received_at, hash, id, connector, content_key, phone FROM events WHERE id > ?1 AND id <= ?2`, func(r *row) error {
-			day, hash, id := r.int()/dayMicros, r.int(), r.int()
+		err = w.loadPages(ctx, s, marks[eventsKeyed], w.ids[eventIDs], `SELECT received_at, hash, id, connector, content_key, phone FROM events WHERE id > ?1 AND id <= ?2`, func(r *Row) error {
+			day, hash, id := r.Int()/dayMicros, r.Int(), r.Int()
 			w.keys.Remember(key{Part: day, Hash: hash, ID: id})
-			if connector, content := r.text(), r.text(); content != "" {
+			if connector, content := r.Text(), r.Text(); content != "" {
 				w.keys.Remember(key{Part: day, Hash: contentHash(connector, content, s.hash), ID: id})
 			}
-			if phone := r.phone(); phone != "" && !phone.IsMasked() {
-				w.keys.Remember(key{Part: phonesOfEvents, Hash: phoneHash(phone, s.hash), ID: id})
+			if phone := r.Phone(); phone != "" && !phone.IsMasked() {
+				w.keys.Remember(key{Part: phonesOfEvents, Hash: PhoneHash(phone, s.hash), ID: id})
 			}
 			return nil
 		})
 	}
 	if err == nil {
 		err = w.loadPages(ctx, s, marks[messagesKeyed], w.ids[messageIDs], `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM messages
-			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, func(r *row) error {
-			id, correlation, trigger, text, phone := r.int(), r.int(), r.text(), r.text(), r.text()
+			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, func(r *Row) error {
+			id, correlation, trigger, text, phone := r.Int(), r.Int(), r.Text(), r.Text(), r.Text()
 			w.keys.Remember(key{Part: correlations, Hash: correlation, ID: id})
 			if text != "" {
 				w.keys.Remember(key{Part: correlations, Hash: s.hash(trigger, "", phone), ID: id})
 			}
-			for _, other := range otherKeys(r.text()) {
+			for _, other := range otherKeys(r.Text()) {
 				w.keys.Remember(key{Part: correlations, Hash: s.hash(trigger, other, ""), ID: id})
 			}
 			return nil
@@ -167,10 +167,10 @@ func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 }
 
 // loadPages reads the rows from one number to another, and makes room in memory when they are too many.
-func (w *singleWriter) loadPages(ctx context.Context, s *Store, from, to int64, query string, each func(*row) error) error {
+func (w *singleWriter) loadPages(ctx context.Context, s *Store, from, to int64, query string, each func(*Row) error) error {
 	for ; from < to; from += keyindex.PageSize {
 		w.keys.Begin()
-		if err := s.rows(ctx, query, []any{from, min(from+keyindex.PageSize, to)}, each); err != nil {
+		if err := s.Rows(ctx, query, []any{from, min(from+keyindex.PageSize, to)}, each); err != nil {
 			return err
 		}
 		if w.keys.Held() > 3*keyindex.DefaultLimit {
@@ -194,8 +194,8 @@ func (w *singleWriter) startFilling(ctx context.Context, s *Store) {
 	go func() {
 		defer close(w.filling.done)
 		w.keys.Fill(ctx, func(ctx context.Context, after key) ([]key, error) {
-			return list(ctx, s, `SELECT part, hash, id FROM keys WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`,
-				[]any{after.Part, after.Hash, after.ID, keyindex.PageSize}, func(r *row) (key, error) { return key{Part: r.int(), Hash: r.int(), ID: r.int()}, r.err })
+			return List(ctx, s, `SELECT part, hash, id FROM keys WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`,
+				[]any{after.Part, after.Hash, after.ID, keyindex.PageSize}, func(r *Row) (key, error) { return key{Part: r.Int(), Hash: r.Int(), ID: r.Int()}, r.Err })
 		})
 	}()
 }

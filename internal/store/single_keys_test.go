@@ -278,7 +278,7 @@ func TestATombstoneIsKnownAfterARestart(t *testing.T) {
 func TestAStoreMayCloseWhileItsBloomFilterIsFilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	if err := s.write(t.Context(), laneWork, func(tx *tx) error {
+	if err := s.Write(t.Context(), LaneWork, func(tx *Tx) error {
 		for i := range int64(3 * keyindex.PageSize) {
 			if err := single(s).remember(tx, key{Part: 1, Hash: i, ID: i}, false); err != nil {
 				return err

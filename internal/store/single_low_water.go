@@ -72,7 +72,7 @@ func (w *lowWater) raise(account string, lane int, now int64, found []claimed) {
 		m.since[lane].Store(now)
 	}
 	if len(found) > 0 {
-		now = micro(found[0].DueAt)
+		now = Micro(found[0].DueAt)
 	}
 	m.at[lane].Store(now)
 }

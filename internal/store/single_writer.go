@@ -38,13 +38,13 @@ func openSingleWriter(ctx context.Context, s *Store) error {
 	return err
 }
 
-func (w *singleWriter) begin(t *tx) error {
+func (w *singleWriter) begin(t *Tx) error {
 	w.before.ids, w.before.begun = w.ids, w.begun
 	w.keys.Begin()
 	return t.engine.begin()
 }
 
-func (w *singleWriter) settle(t *tx, err error) error {
+func (w *singleWriter) settle(t *Tx, err error) error {
 	if err == nil {
 		err = w.flushKeys(t)
 	}
@@ -65,24 +65,24 @@ func (w *singleWriter) settle(t *tx, err error) error {
 }
 
 // lock has nothing to do: transactions do not overlap.
-func (w *singleWriter) lock(*tx, []int64, []int64) error { return nil }
+func (w *singleWriter) lock(*Tx, []int64, []int64) error { return nil }
 
-func (w *singleWriter) tryLock(*tx, []int64, [][]int64) (busy []bool, err error) { return nil, nil }
+func (w *singleWriter) tryLock(*Tx, []int64, [][]int64) (busy []bool, err error) { return nil, nil }
 
 func (w *singleWriter) lowWater() *lowWater { return &w.claims }
 
-func (w *singleWriter) sending(t *tx, own string, now int64, each func(*row) error) error {
-	return t.query(sendingSQL, each, own, now)
+func (w *singleWriter) sending(t *Tx, own string, now int64, each func(*Row) error) error {
+	return t.Query(sendingSQL, each, own, now)
 }
 
 // alive is true of the asker alone: other owners are earlier processes, or this would not be the only one.
-func (w *singleWriter) alive(_ *tx, owner, own string) (bool, error) { return owner == own, nil }
+func (w *singleWriter) alive(_ *Tx, owner, own string) (bool, error) { return owner == own, nil }
 
 // buries leaves it to the start, which frees what earlier processes held.
-func (w *singleWriter) buries(*tx) bool { return false }
+func (w *singleWriter) buries(*Tx) bool { return false }
 
-func (w *singleWriter) freeLookups(t *tx, own string, now int64) (int64, error) {
-	return t.exec(freeLookupsSQL, now, own)
+func (w *singleWriter) freeLookups(t *Tx, own string, now int64) (int64, error) {
+	return t.Exec(freeLookupsSQL, now, own)
 }
 
 // close leaves the next start nothing to read again.

@@ -58,7 +58,7 @@ const newestKnown = `SELECT coalesce(max(at), 0) FROM (
 // hold is the fault as what holds everything.
 func (f *logFault) hold(ctx context.Context, s *Store, found time.Time) (messaging.Hold, error) {
 	var newest time.Time
-	err := s.rows(ctx, newestKnown, nil, func(r *row) error { newest = r.time(); return nil })
+	err := s.Rows(ctx, newestKnown, nil, func(r *Row) error { newest = r.Time(); return nil })
 	if err != nil {
 		return messaging.Hold{}, fmt.Errorf("what the data still knows: %w", err)
 	}
@@ -79,7 +79,7 @@ func (s *Store) holdAll(ctx context.Context, path string, fault *logFault) error
 	}
 	h, err := fault.hold(ctx, s, s.writer.now())
 	if err == nil {
-		err = s.writer.runBatch([]*waiting{{run: func(t *tx) error { return t.hold(h) }}})
+		err = s.writer.runBatch([]*waiting{{run: func(t *Tx) error { return t.hold(h) }}})
 	}
 	if err != nil {
 		return fmt.Errorf("hold what may have been sent: %w", err)

@@ -73,7 +73,7 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(append(errs, e.conn.Close())...)
 }
 
-var beginSQL = statementOf(`{{begin}}`)
+var beginSQL = SQL(`{{begin}}`)
 
 // begin begins a transaction. While the data is not where it was opened it is a *GoneError, and a *DamagedError once it is damaged:
 // nothing is written then, or a claim would be made and given to nobody.
@@ -93,11 +93,11 @@ func (e *sqliteEngine) begin() error {
 	return err
 }
 
-var commitSQL = statementOf(`COMMIT`)
+var commitSQL = SQL(`COMMIT`)
 
 func (e *sqliteEngine) commit() error { return e.put(commitSQL, nil) }
 
-var rollbackSQL = statementOf(`ROLLBACK`)
+var rollbackSQL = SQL(`ROLLBACK`)
 
 // rollback has nothing to do where SQLite did it by itself (a full disk).
 func (e *sqliteEngine) rollback() { _ = e.put(rollbackSQL, nil) }
@@ -115,7 +115,7 @@ func (e *sqliteEngine) committed() error {
 }
 
 // exec runs a statement. The context is never a caller's: an interrupt would roll back the whole batch.
-func (e *sqliteEngine) exec(s *statement, args []driver.NamedValue) (changed int64, err error) {
+func (e *sqliteEngine) exec(s *Statement, args []driver.NamedValue) (changed int64, err error) {
 	e.changes++
 	res, err := e.stmts[s.number].exec.ExecContext(context.Background(), args)
 	if err != nil {
@@ -124,13 +124,13 @@ func (e *sqliteEngine) exec(s *statement, args []driver.NamedValue) (changed int
 	return res.RowsAffected()
 }
 
-func (e *sqliteEngine) put(s *statement, args []driver.NamedValue) error {
+func (e *sqliteEngine) put(s *Statement, args []driver.NamedValue) error {
 	e.changes++
 	_, err := e.stmts[s.number].exec.ExecContext(context.Background(), args)
 	return e.guard.saw(err)
 }
 
-func (e *sqliteEngine) query(s *statement, args []driver.NamedValue, each func(*row) error) (err error) {
+func (e *sqliteEngine) query(s *Statement, args []driver.NamedValue, each func(*Row) error) (err error) {
 	rows, err := e.stmts[s.number].query.QueryContext(context.Background(), args)
 	if err != nil {
 		return e.guard.saw(err)
@@ -145,7 +145,7 @@ func (e *sqliteEngine) query(s *statement, args []driver.NamedValue, each func(*
 	if p.columns == 0 {
 		p.columns = len(rows.Columns())
 	}
-	r := row{values: e.dest[:p.columns]}
+	r := Row{values: e.dest[:p.columns]}
 	for {
 		if err := rows.Next(r.values); errors.Is(err, io.EOF) {
 			return nil
@@ -156,15 +156,15 @@ func (e *sqliteEngine) query(s *statement, args []driver.NamedValue, each func(*
 		if err := each(&r); err != nil {
 			return err
 		}
-		if r.err != nil {
-			return r.err
+		if r.Err != nil {
+			return r.Err
 		}
 	}
 }
 
-func (e *sqliteEngine) queryMany(s *statement, all [][]driver.NamedValue, each func(i int, r *row) error) error {
+func (e *sqliteEngine) queryMany(s *Statement, all [][]driver.NamedValue, each func(i int, r *Row) error) error {
 	for i := range all {
-		if err := e.query(s, all[i], func(r *row) error { return each(i, r) }); err != nil {
+		if err := e.query(s, all[i], func(r *Row) error { return each(i, r) }); err != nil {
 			return err
 		}
 	}

@@ -125,7 +125,7 @@ func TestALogThatWasCutOffBetweenTwoLooksIsSeen(t *testing.T) {
 func TestWhatSQLiteCallsMalformedClosesTheDoor(t *testing.T) {
 	for name, meet := range map[string]func(s *Store) error{
 		"a reader's query": func(s *Store) error {
-			return s.rows(t.Context(), `SELECT id FROM events`, nil, func(*row) error { return nil })
+			return s.Rows(t.Context(), `SELECT id FROM events`, nil, func(*Row) error { return nil })
 		},
 		"a reader's row": func(s *Store) error { _, err := s.Counts(t.Context()); return err },
 		"the writer": func(s *Store) error {

@@ -225,7 +225,7 @@ func readIndex(path string) (x logIndex, err error) {
 		x, err = indexFrom(f)
 		err = errors.Join(err, f.Close())
 	}
-	return x, wrap(err, "index of the log")
+	return x, Wrap(err, "index of the log")
 }
 
 // indexFrom reads the header of the index, which is in the byte order of this machine and stands there twice. One that is not

@@ -54,8 +54,8 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = wrap(err, "%s", path) }()
-	s.marks.data, s.calls.path = path, path+".calls"
+	defer func() { err = Wrap(err, "%s", path) }()
+	s.Marks.data, s.calls.path = path, path+".calls"
 	s.tokens.path = path + ".tokens"
 	drv, err := sqliteDriver()
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.openReads(f.more)
-	if err := s.marks.load(ctx, s); err != nil {
+	if err := s.Marks.load(ctx, s); err != nil {
 		return err
 	}
 	if err := openSingleWriter(ctx, s); err != nil {
@@ -141,7 +141,7 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 	if err := s.copyBeside(ctx, f.path); err != nil {
 		return err
 	}
-	return s.marks.load(ctx, s)
+	return s.Marks.load(ctx, s)
 }
 
 func (s *Store) openReads(c connector) {

@@ -54,24 +54,19 @@ const (
 	pageSize          = 4096
 )
 
-// reclaim gives free pages back and says how many bytes that were.
-func (e *retainer) reclaim(ctx context.Context) (freed int64, err error) {
-	for {
-		v, err := e.Space(ctx)
-		pages := v.Free / pageSize
-		spare := max(sparePages, v.File/pageSize/spareShare)
-		if err != nil || !v.Gives || pages <= spare {
-			return freed, err
-		}
-		n := min(reclaimAtOnce, pages-spare)
-		err = e.commit(ctx, "", func(t *tx) (int64, error) {
-			return 0, stepThrough(t.engine.(*sqliteEngine).conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
-		})
-		if err != nil {
-			return freed, fmt.Errorf("give space back: %w", err)
-		}
-		freed += n * pageSize
+// GiveBack gives some free pages back, in one commit, and says how many bytes that were: 0 once few are left.
+func (s *Store) GiveBack(ctx context.Context) (freed int64, err error) {
+	v, err := s.Space(ctx)
+	pages := v.Free / pageSize
+	spare := max(sparePages, v.File/pageSize/spareShare)
+	if err != nil || !v.Gives || pages <= spare {
+		return 0, err
 	}
+	n := min(reclaimAtOnce, pages-spare)
+	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+		return stepThrough(t.engine.(*sqliteEngine).conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
+	})
+	return n * pageSize, Wrap(err, "give space back")
 }
 
 // stepThrough runs a statement to its end: one step of this pragma moves one page.

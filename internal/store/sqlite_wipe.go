@@ -44,11 +44,11 @@ func rewriteIfDue(ctx context.Context, c connector) (err error) {
 
 // WipeDue reports whether what forgetting left between the rows is still to be cleared away.
 func (s *Store) WipeDue(ctx context.Context) (due bool, err error) {
-	err = s.rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{rewriteDue}, func(r *row) error {
-		due = r.int() != 0
-		return r.err
+	err = s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{rewriteDue}, func(r *Row) error {
+		due = r.Int() != 0
+		return r.Err
 	})
-	return due, wrap(err, "what forgetting left")
+	return due, Wrap(err, "what forgetting left")
 }
 
 // Wipe clears away what forgetting leaves between the rows of a file. waits says why it cannot be done now, "" when it is. On a
@@ -60,7 +60,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	db := sql.OpenDB(&s.file.more)
 	db.SetMaxOpenConns(1)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	path := s.marks.data
+	path := s.Marks.data
 	if err := emptyLog(ctx, db); err != nil {
 		return "", err
 	}
@@ -76,8 +76,8 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	if err != nil {
 		return "", err
 	}
-	return "", s.write(ctx, laneWork, func(t *tx) error {
-		return t.put(setCountSQL, rewriteDue, int64(0))
+	return "", s.Write(ctx, LaneWork, func(t *Tx) error {
+		return t.Put(SetCountSQL, rewriteDue, int64(0))
 	})
 }
 

@@ -152,7 +152,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.OnDoubt = func(*messaging.Message) messaging.OnDoubt { return "" }
 	}
 	s := &Store{
-		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: keyHash, ring: rejectedRing, observer: o.Observer,
+		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: KeyHash, ring: rejectedRing, observer: o.Observer,
 		shared: shared{
 			onDoubt: o.OnDoubt, now: o.Now, tells: o.Tells,
 			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
@@ -201,7 +201,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 // write hands an operation to the group commit.
-func (s *Store) write(ctx context.Context, l lane, run op) error {
+func (s *Store) Write(ctx context.Context, l lane, run op) error {
 	return s.hand(ctx, l, waiting{run: run})
 }
 
@@ -212,14 +212,14 @@ func (s *Store) writeSet(ctx context.Context, l lane, of *set, key int64, member
 
 // openSets says what runs together: events, the ends of claims, and looks at messages.
 func (s *Store) openSets() {
-	s.accepts = &set{func(t *tx, members []*waiting) error {
+	s.accepts = &set{func(t *Tx, members []*waiting) error {
 		return t.acceptAll(membersOf[acceptance](members), s.settle)
 	}}
-	s.finishes = &set{func(t *tx, members []*waiting) error {
+	s.finishes = &set{func(t *Tx, members []*waiting) error {
 		lost, err := t.finishAll(membersOf[messaging.Attempt](members))
 		return tellLost(members, lost, err)
 	}}
-	s.polls = &set{func(t *tx, members []*waiting) error {
+	s.polls = &set{func(t *Tx, members []*waiting) error {
 		lost, err := t.finishPolls(s, membersOf[messaging.Poll](members))
 		return tellLost(members, lost, err)
 	}}
@@ -294,8 +294,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingFor)
 	defer cancel()
-	err := s.write(ctx, laneIngest, func(t *tx) error { // as webhooks are, which is what is asked about
-		return t.put(setCountSQL, "keyed/checked", t.at)
+	err := s.Write(ctx, laneIngest, func(t *Tx) error { // as webhooks are, which is what is asked about
+		return t.Put(SetCountSQL, "keyed/checked", t.At)
 	})
 	if errors.Is(err, ErrOverloaded) {
 		return nil // others write

@@ -161,7 +161,7 @@ func (o *TransferOptions) toPostgres(ctx context.Context, done *Transferred) (er
 	if err == nil {
 		_, err = to.conn.ExecContext(ctx, `COMMIT`)
 	}
-	return wrap(err, "move the data")
+	return Wrap(err, "move the data")
 }
 
 func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err error) {
@@ -174,7 +174,7 @@ func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
-	if err := from.moved(ctx, keyHash(path)); err != nil {
+	if err := from.moved(ctx, KeyHash(path)); err != nil {
 		return err
 	}
 	if err := arrived(ctx, from.conn, from.where); err != nil {
@@ -246,7 +246,7 @@ func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err er
 		err = carryNotes(o.From, o.To)
 	}
 	if err == nil {
-		err = from.mark(ctx, keyHash(path))
+		err = from.mark(ctx, KeyHash(path))
 	}
 	if err == nil {
 		err = os.Rename(temp, path)
@@ -254,7 +254,7 @@ func (o *TransferOptions) toFile(ctx context.Context, done *Transferred) (err er
 	if err == nil {
 		err = disk.SyncFolder(filepath.Dir(path))
 	}
-	return wrap(err, "move the data")
+	return Wrap(err, "move the data")
 }
 
 // flushAllKeys ends writing, with every key in the table. The lock stays.

@@ -23,7 +23,7 @@ func writeMoved(path, to string) error {
 	if err == nil {
 		err = disk.WriteFile(movedFile(path), text)
 	}
-	return wrap(err, "mark the old data")
+	return Wrap(err, "mark the old data")
 }
 
 // movedAway is a *MovedError where the data at path was moved. again is where it is being moved to, which may be done once more: the

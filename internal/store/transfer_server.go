@@ -67,12 +67,12 @@ func arrived(ctx context.Context, q querier, where string) error {
 // expect has the database say that it is not whole, until the transaction that brings the data, and takes this mark away with all other
 // counters, is committed.
 func (s *dataServer) expect(ctx context.Context) error {
-	_, err := s.conn.ExecContext(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`, expectedAt, micro(time.Now()))
-	return wrap(err, "mark the new place")
+	_, err := s.conn.ExecContext(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`, expectedAt, Micro(time.Now()))
+	return Wrap(err, "mark the new place")
 }
 
 func movedServer(where string, at int64) error {
-	return &MovedError{To: "a SQLite file", At: moment(at), Undo: "in " + where + ", DELETE FROM counts WHERE name LIKE 'moved/%'"}
+	return &MovedError{To: "a SQLite file", At: Moment(at), Undo: "in " + where + ", DELETE FROM counts WHERE name LIKE 'moved/%'"}
 }
 
 func openServer(ctx context.Context, dsn string) (_ *dataServer, err error) {
@@ -161,7 +161,7 @@ func (s *dataServer) take(ctx context.Context, from querier, t *ledgerTable, don
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, rows)
 		return err
 	})
-	return d, wrap(err, "write %s", t.name)
+	return d, Wrap(err, "write %s", t.name)
 }
 
 // copyRows hands rows to COPY, in texts that PostgreSQL keeps.
@@ -231,8 +231,8 @@ func (s *dataServer) moved(ctx context.Context, again int64) error {
 
 func (s *dataServer) mark(ctx context.Context, to int64) error {
 	_, err := s.conn.ExecContext(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2), ($3, 0, $4) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`,
-		movedAt, micro(time.Now()), movedTo, to)
-	return wrap(err, "mark the old data")
+		movedAt, Micro(time.Now()), movedTo, to)
+	return Wrap(err, "mark the old data")
 }
 
 // takeKey has forgotten contacts known by the key that lies beside a file's data.
@@ -245,7 +245,7 @@ func (s *dataServer) takeKey(ctx context.Context, path string) error {
 		return err
 	}
 	_, err := s.conn.ExecContext(ctx, `UPDATE forgotten_key SET key = $1`, hex.EncodeToString(m.key))
-	return wrap(err, "the key of forgotten contacts")
+	return Wrap(err, "the key of forgotten contacts")
 }
 
 // giveKey puts the key beside a file's data.
@@ -256,5 +256,5 @@ func (s *dataServer) giveKey(ctx context.Context, path string) error {
 		m := erasureHashes{data: path}
 		err = disk.WriteFile(m.path(), []byte(text+"\n"))
 	}
-	return wrap(err, "the key of forgotten contacts")
+	return Wrap(err, "the key of forgotten contacts")
 }

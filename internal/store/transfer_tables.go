@@ -38,7 +38,7 @@ func readTables(ctx context.Context, file pool) (out []ledgerTable, err error) {
 			err = scanNames(ctx, file, `SELECT name FROM pragma_table_info('`+t.name+`') WHERE pk > 0 ORDER BY pk`, func(name string) { t.key = append(t.key, name) })
 		}
 	}
-	return out, wrap(err, "which tables there are")
+	return out, Wrap(err, "which tables there are")
 }
 
 func scanNames(ctx context.Context, q querier, query string, each func(string)) (err error) {

@@ -38,7 +38,7 @@ var (
 )
 
 // userChanges is what is locked while users change, so that two processes do not take the last admin away together.
-var userChanges = keyHash("users of the console")
+var userChanges = KeyHash("users of the console")
 
 const (
 	userColumns  = `name, role, password, source, subject, setup, setup_until, created_at, created_by, disabled_at, signed_in_at`
@@ -48,10 +48,10 @@ const (
 // unwritten is a hash that was never one of anything.
 var unwritten [sha256.Size]byte
 
-func scanUser(r *row) (User, error) {
-	u := User{Name: r.text(), Role: r.text(), Password: r.text(), Source: r.text(), Subject: r.text()}
-	setup := r.text()
-	u.SetupUntil, u.CreatedAt, u.CreatedBy, u.DisabledAt, u.SignedInAt = r.time(), r.time(), r.text(), r.time(), r.time()
+func scanUser(r *Row) (User, error) {
+	u := User{Name: r.Text(), Role: r.Text(), Password: r.Text(), Source: r.Text(), Subject: r.Text()}
+	setup := r.Text()
+	u.SetupUntil, u.CreatedAt, u.CreatedBy, u.DisabledAt, u.SignedInAt = r.Time(), r.Time(), r.Text(), r.Time(), r.Time()
 	if setup != "" {
 		hash, err := hex.DecodeString(setup)
 		if err != nil || len(hash) != len(u.Setup) {
@@ -59,7 +59,7 @@ func scanUser(r *row) (User, error) {
 		}
 		copy(u.Setup[:], hash)
 	}
-	return u, r.err
+	return u, r.Err
 }
 
 func (u *User) row() []any {
@@ -67,13 +67,13 @@ func (u *User) row() []any {
 	if u.Setup != unwritten {
 		setup = hex.EncodeToString(u.Setup[:])
 	}
-	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, micro(u.SetupUntil), micro(u.CreatedAt), u.CreatedBy, micro(u.DisabledAt), micro(u.SignedInAt)}
+	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, Micro(u.SetupUntil), Micro(u.CreatedAt), u.CreatedBy, Micro(u.DisabledAt), Micro(u.SignedInAt)}
 }
 
 // user reads one inside a change; messaging.ErrNotFound for none.
-func (t *tx) user(by *statement, arg string) (u User, err error) {
+func (t *Tx) user(by *Statement, arg string) (u User, err error) {
 	found := false
-	err = t.query(by, func(r *row) (err error) {
+	err = t.Query(by, func(r *Row) (err error) {
 		found = true
 		u, err = scanUser(r)
 		return err
@@ -85,19 +85,19 @@ func (t *tx) user(by *statement, arg string) (u User, err error) {
 }
 
 var (
-	usersSQL   = statementOf(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
-	addUserSQL = statementOf(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
+	usersSQL   = SQL(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
+	addUserSQL = SQL(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
 )
 
 // AddUser keeps a new user, up to most of them. Errors: ErrUserName, ErrUsersFull.
 func (s *Store) AddUser(ctx context.Context, u User, most int) error {
-	err := s.write(ctx, laneWork, func(t *tx) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
 			return err
 		}
 		all := 0
 		taken := false
-		err := t.query(usersSQL, func(r *row) error {
+		err := t.Query(usersSQL, func(r *Row) error {
 			one, err := scanUser(r)
 			all++
 			taken = taken || one.Name == u.Name
@@ -111,23 +111,23 @@ func (s *Store) AddUser(ctx context.Context, u User, most int) error {
 		case all >= most:
 			return ErrUsersFull
 		}
-		return t.put(addUserSQL, u.row()...)
+		return t.Put(addUserSQL, u.row()...)
 	})
-	return wrap(err, "add a user")
+	return Wrap(err, "add a user")
 }
 
 // Users are all users, by name.
 func (s *Store) Users(ctx context.Context) ([]User, error) {
-	all, err := list(ctx, s, `SELECT `+userColumns+` FROM users ORDER BY name`, nil, scanUser)
-	return all, wrap(err, "users")
+	all, err := List(ctx, s, `SELECT `+userColumns+` FROM users ORDER BY name`, nil, scanUser)
+	return all, Wrap(err, "users")
 }
 
 // User is the user of a name; messaging.ErrNotFound for none.
 func (s *Store) User(ctx context.Context, name string) (User, error) {
-	all, err := list(ctx, s, `SELECT `+userColumns+` FROM users WHERE name = ?1`, []any{name}, scanUser)
+	all, err := List(ctx, s, `SELECT `+userColumns+` FROM users WHERE name = ?1`, []any{name}, scanUser)
 	switch {
 	case err != nil:
-		return User{}, wrap(err, "user %s", name)
+		return User{}, Wrap(err, "user %s", name)
 	case len(all) == 0:
 		return User{}, fmt.Errorf("user %s: %w", name, messaging.ErrNotFound)
 	default:
@@ -149,15 +149,15 @@ type UserChange struct {
 }
 
 var (
-	userSQL          = statementOf(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
-	setUserSQL       = statementOf(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11 WHERE name = ?1`)
-	dropUserSQL      = statementOf(`DELETE FROM users WHERE name = ?1`)
-	endSessionsOfSQL = statementOf(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
+	userSQL          = SQL(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
+	setUserSQL       = SQL(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11 WHERE name = ?1`)
+	dropUserSQL      = SQL(`DELETE FROM users WHERE name = ?1`)
+	endSessionsOfSQL = SQL(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
 )
 
 // ChangeUser changes a user, and gives the one that is there now; of one that was removed, as it was. Errors: messaging.ErrNotFound, ErrLastAdmin, those of Do.
 func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u User, err error) {
-	err = s.write(ctx, laneWork, func(t *tx) error {
+	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
 			return err
 		}
@@ -167,13 +167,13 @@ func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u Us
 		}
 		ruled := u.Role == c.Admin && u.Able()
 		if c.Remove {
-			err = t.put(dropUserSQL, name)
+			err = t.Put(dropUserSQL, name)
 		} else if err = c.Do(&u); err == nil {
-			err = t.put(setUserSQL, u.row()...)
+			err = t.Put(setUserSQL, u.row()...)
 		}
 		if err == nil && ruled && !c.AnyAdmin && (c.Remove || u.Role != c.Admin || !u.Able()) {
 			others := 0
-			err = t.query(usersSQL, func(r *row) error {
+			err = t.Query(usersSQL, func(r *Row) error {
 				one, err := scanUser(r)
 				if one.Name != name && one.Role == c.Admin && one.Able() {
 					others++
@@ -185,9 +185,9 @@ func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u Us
 			}
 		}
 		if err == nil && (c.EndSessions || c.Remove) {
-			err = t.put(endSessionsOfSQL, name, hex.EncodeToString(c.But[:]))
+			err = t.Put(endSessionsOfSQL, name, hex.EncodeToString(c.But[:]))
 		}
 		return err
 	})
-	return u, wrap(err, "change user %s", name)
+	return u, Wrap(err, "change user %s", name)
 }

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+)
+
+// An Erasure is an order to forget a contact, or all that came by a connector, that is not carried out yet.
+type Erasure struct {
+	Phone     messaging.Phone // "" where all of a connector is meant
+	Connector string
+	Source    string // who asked: "by hand", or the event's connector and kind
+	At        time.Time
+	Waits     string // what it waits for, in words; "" for its turn
+	Recorded  bool   // the audit says who ordered it
+}
+
+// Erasures lists what is ordered to be forgotten and is not yet, the oldest order first.
+func (s *Store) Erasures(ctx context.Context) ([]Erasure, error) {
+	out, err := List(ctx, s, `SELECT phone, connector, source, at, waits, recorded FROM forgetting ORDER BY at, phone, connector`, nil, func(r *Row) (Erasure, error) {
+		return Erasure{r.Phone(), r.Text(), r.Text(), r.Time(), r.Text(), r.Int() == 1}, r.Err
+	})
+	return out, Wrap(err, "list what is to be forgotten")
+}
+
+var forgetMoreSQL = SQL(`UPDATE forgetting SET waits = ?3 WHERE phone = ?1 AND connector = ?2`)
+
+// ErasureWaits notes what orders wait for.
+func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		for _, e := range all {
+			if err := t.Put(forgetMoreSQL, string(e.Phone), e.Connector, why); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return Wrap(err, "note what forgetting waits for")
+}
+
+var (
+	erasedSQL = SQL(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
+)
+
+// Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
+func (s *Store) Erased(ctx context.Context, all []Erasure) error {
+	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		if s.file != nil {
+			if err := t.Put(SetCountSQL, rewriteDue, int64(1)); err != nil {
+				return err
+			}
+		}
+		for _, e := range all {
+			if err := t.Put(erasedSQL, string(e.Phone), e.Connector, Micro(e.At)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return Wrap(err, "note what is forgotten")
+}
