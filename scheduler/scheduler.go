@@ -393,6 +393,7 @@ func (s *Scheduler) lastTally(ctx context.Context, job string) (*messaging.Tally
 type HandOrder struct {
 	Approved string          // who approves what would stop it; "" for nobody. Not where several people have to
 	Person   string          // who starts it, as messaging.Approval.Person
+	Makers   []string        // as messaging.Approval.Makers
 	Repeats  messaging.RunID // the run whose list and template it may send once more; 0 for none
 }
 
@@ -421,7 +422,7 @@ func (s *Scheduler) RunNow(ctx context.Context, job *Compiled, now time.Time, or
 	slot := now.In(job.zone).Format(time.DateTime) + " by hand"
 	r := messaging.Run{
 		Job: job.Name, Slot: slot, DueAt: now.UTC(), Cause: messaging.CauseHand,
-		Source: job.source.String(), Config: job.Version, State: messaging.RunPlanned, Approved: order.Approved, Approvals: messaging.Approvals{Starter: order.Person}, Repeats: order.Repeats,
+		Source: job.source.String(), Config: job.Version, State: messaging.RunPlanned, Approved: order.Approved, Approvals: messaging.Approvals{Starter: order.Person, StarterMakers: order.Makers}, Repeats: order.Repeats,
 		Account: job.account(), Deliver: job.Deliver, Category: job.category, CreatedAt: now.UTC(),
 	}
 	if s.heldBy(job.Name) != "" {
@@ -469,6 +470,9 @@ func (s *Scheduler) Approve(ctx context.Context, id messaging.RunID, by messagin
 	}
 	if errors.Is(err, messaging.ErrStarter) {
 		return &wordError{fmt.Sprintf("you started run %d by hand: the last to approve it has to be somebody else", id), fmt.Sprintf("have somebody else approve it: nudgewire jobs approve %d", id)}
+	}
+	if no, is := errors.AsType[*messaging.NotAnotherError](err); is {
+		return no
 	}
 	if words, is := errors.AsType[*wordError](err); is { // they say which run it is
 		return words

@@ -71,3 +71,88 @@ func TestTwoPeopleApproveARunByTheAPI(t *testing.T) {
 		t.Errorf("the audit: %+v, %v", all[0], err)
 	}
 }
+
+// One admin is one person: whoever she lets in, by whatever way and over however many steps, does not approve beside her.
+func TestOneAdminIsNotTwoPeople(t *testing.T) {
+	type world struct {
+		*tower
+		as  func(who server.Who, method, path, body string) *httptest.ResponseRecorder
+		who func(answer string) server.Who // the user of an answer
+	}
+	eve := server.Who{Name: "eve", Scopes: server.Scopes, From: server.FromSession, Makers: []string{"root (0)"}}
+	add := func(w *world, by server.Who, name string) server.Who {
+		return w.who(w.as(by, "POST", "/users", `{"name":"`+name+`","role":"admin"}`).Body.String())
+	}
+	token := func(w *world, by server.Who, name string) server.Who {
+		_, text, _ := strings.Cut(w.as(by, "POST", "/tokens", `{"name":"`+name+`","scopes":["operate","admin"]}`).Body.String(), `"token":"`)
+		text, _, _ = strings.Cut(text, `"`)
+		who, err := (&server.TokenDoor{Store: w.store, Now: func() time.Time { return w.now }, Log: zap.NewNop()}).Who(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return who
+	}
+	for name, tt := range map[string]struct {
+		second func(w *world, ben server.Who) server.Who
+		status int
+		words  string
+	}{
+		"a user whom she added":        {func(w *world, ben server.Who) server.Who { return add(w, eve, "pup") }, 409, "pup was let in by eve"},
+		"a user of a token of hers":    {func(w *world, ben server.Who) server.Who { return add(w, token(w, eve, "crm"), "pup") }, 409, "pup was let in by eve"},
+		"a user of a user":             {func(w *world, ben server.Who) server.Who { return add(w, add(w, eve, "pup"), "pup2") }, 409, "pup2 was let in by eve"},
+		"a token of a user of hers":    {func(w *world, ben server.Who) server.Who { return token(w, add(w, eve, "pup"), "crm") }, 409, "was let in by eve"},
+		"a token of a token of a user": {func(w *world, ben server.Who) server.Who { return token(w, token(w, add(w, eve, "pup"), "crm"), "erp") }, 409, "was let in by eve"},
+		"a user of one who was removed": {func(w *world, ben server.Who) server.Who {
+			second := add(w, add(w, eve, "pup"), "pup2")
+			w.as(eve, "DELETE", "/users/pup", "")
+			return second
+		}, 409, "pup2 was let in by eve"},
+		"somebody whose password she reset": {func(w *world, ben server.Who) server.Who {
+			return w.who(w.as(eve, "POST", "/users/ben/reset", "").Body.String())
+		}, 409, "ben was let in by eve"},
+		"somebody whom she gave a role": {func(w *world, ben server.Who) server.Who {
+			w.as(eve, "POST", "/users/ben/role", `{"role":"viewer"}`)
+			return ben
+		}, 200, ""},
+		"somebody else's user": {func(w *world, ben server.Who) server.Who { return ben }, 200, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{tower: newTower(t)}
+			door := &server.SessionDoor{Store: w.store, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
+			w.api = server.Admin(server.AdminOptions{
+				Store: w.store, Daemon: w.tower, Jobs: approving{store: w.store}, Country: "GB", Now: func() time.Time { return w.now }, Log: zap.NewNop(), SignIns: door, ConsoleURL: func() string { return "https://c.example" },
+			})
+			w.as = func(who server.Who, method, path, body string) *httptest.ResponseRecorder {
+				rec := httptest.NewRecorder()
+				w.api.ServeHTTP(rec, httptest.NewRequestWithContext(server.WithWho(t.Context(), who), method, server.Base+path, strings.NewReader(body)))
+				return rec
+			}
+			w.who = func(answer string) server.Who {
+				_, name, _ := strings.Cut(answer, `"name":"`)
+				name, _, _ = strings.Cut(name, `"`)
+				u, err := w.store.User(t.Context(), name)
+				if err != nil {
+					t.Fatal(answer, err)
+				}
+				return server.Who{Name: u.Name, Scopes: server.Scopes, From: server.FromSession, Makers: u.Makers, LetInAt: u.LetInAt} // as a session has it
+			}
+			add(w, server.Process("root (0)"), "another")
+			second := tt.second(w, add(w, server.Process("root (0)"), "ben"))
+			_, _, err := w.store.StartRun(t.Context(), messaging.Run{
+				Job: "winback", Slot: "2026-03-02 10:00", DueAt: w.now, Cause: messaging.CauseCron, Deliver: messaging.DeliverCSV, State: messaging.RunAwaiting, Reason: "many",
+				CreatedAt: w.now.Add(time.Second), Tally: messaging.Tally{Kept: 12_000, SHA256: "ab"}, Approvals: messaging.Approvals{Need: 2},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec := w.as(eve, "POST", "/runs/1/approve", ""); rec.Code != http.StatusOK {
+				t.Fatalf("eve: %d %s", rec.Code, rec.Body)
+			}
+			rec := w.as(second, "POST", "/runs/1/approve", "")
+			run, err := w.store.Run(t.Context(), 1)
+			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.words) || err != nil || (run.State == messaging.RunUploading) != (tt.status == 200) {
+				t.Errorf("%d %s; %s by %+v, %v", rec.Code, rec.Body, run.State, run.Approvals.By, err)
+			}
+		})
+	}
+}

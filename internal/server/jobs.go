@@ -124,7 +124,7 @@ func (a admin) forecast(r *http.Request) (any, error) {
 
 func (a admin) fire(r *http.Request, in RunOrder) (any, error) {
 	who, _ := WhoOf(r.Context())
-	order := scheduler.HandOrder{Repeats: in.Repeats, Person: who.Person()}
+	order := scheduler.HandOrder{Repeats: in.Repeats, Person: who.Person(), Makers: who.Makers}
 	if in.Approve {
 		order.Approved = person(r)
 	}
@@ -170,7 +170,9 @@ func (a admin) retry(r *http.Request, in RunOrder) (any, error) {
 func (a admin) approve(r *http.Request) (any, error) {
 	return a.ordered(r, func(name string, id messaging.RunID) (messaging.RunID, error) {
 		who, _ := WhoOf(r.Context())
-		return id, a.Jobs.Approve(r.Context(), id, messaging.Approval{Who: name, Person: who.Person(), Via: string(who.From), At: a.Now().UTC()})
+		return id, a.Jobs.Approve(r.Context(), id, messaging.Approval{
+			Who: name, Person: who.Person(), Makers: who.Makers, LetInAt: who.LetInAt.UTC(), Via: string(who.From), At: a.Now().UTC(),
+		})
 	})
 }
 

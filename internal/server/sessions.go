@@ -138,7 +138,7 @@ func (d *SessionDoor) EnterByLink(ctx context.Context, link string) (in SignedIn
 func sessionWho(n *store.Session, u *store.User) Who {
 	w := Who{Name: n.Who, From: FromSession}
 	if u != nil {
-		w.Scopes = Role(u.Role).Scopes()
+		w.Scopes, w.Makers, w.LetInAt = Role(u.Role).Scopes(), u.Makers, u.LetInAt
 		return w
 	}
 	for _, s := range n.Scopes {

@@ -69,7 +69,7 @@ func (d *TokenDoor) Who(ctx context.Context, token string) (Who, error) {
 		return Who{}, ErrUnknownToken
 	}
 	d.used(ctx, id, now)
-	w := Who{Name: t.Name + " (" + id + ")", From: FromToken, By: t.CreatedBy}
+	w := Who{Name: t.Name + " (" + id + ")", From: FromToken, By: t.CreatedBy, Makers: t.Makers, LetInAt: t.CreatedAt}
 	for _, s := range t.Scopes {
 		w.Scopes = append(w.Scopes, Scope(s))
 	}
@@ -186,7 +186,7 @@ func (a admin) createToken(r *http.Request, in TokenRequest) (any, error) {
 	}
 	token, id := newToken()
 	who, _ := WhoOf(r.Context())
-	t := store.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), ExpiresAt: in.ExpiresAt.UTC()}
+	t := store.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), Makers: who.Makers, ExpiresAt: in.ExpiresAt.UTC()}
 	for _, s := range scopes {
 		t.Scopes = append(t.Scopes, string(s))
 	}

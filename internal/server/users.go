@@ -117,7 +117,10 @@ func (a admin) addUser(r *http.Request, in UserRequest) (any, error) {
 	}
 	link, hash := newSecret()
 	now := a.SignIns.Now()
-	u := store.User{Name: name, Role: string(in.Role), Setup: hash, SetupUntil: now.Add(setupLife), CreatedAt: now, CreatedBy: person(r)}
+	who, _ := WhoOf(r.Context())
+	u := store.User{
+		Name: name, Role: string(in.Role), Setup: hash, SetupUntil: now.Add(setupLife), CreatedAt: now, CreatedBy: who.Name, LetInAt: now, Makers: who.makersOf(name),
+	}
 	switch err := a.Store.AddUser(r.Context(), u, maxUsers); {
 	case errors.Is(err, store.ErrUserName):
 		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a user " + name + " already", Hint: "nudgewire user reset makes a new link for them; or take another name"}
@@ -194,12 +197,14 @@ func (a admin) resetUser(r *http.Request) (any, error) {
 		return nil, err
 	}
 	link, hash := newSecret()
-	until := a.SignIns.Now().Add(setupLife)
+	now := a.SignIns.Now()
+	who, _ := WhoOf(r.Context())
 	u, err := a.changeUser(r, store.UserChange{EndSessions: true, Do: func(u *store.User) error {
 		if u.Source != "" {
 			return rejectf(http.StatusConflict, "", "%s signs in by %s and has no password here", u.Name, u.Source)
 		}
-		u.Password, u.Setup, u.SetupUntil = "", hash, until
+		u.Password, u.Setup, u.SetupUntil = "", hash, now.Add(setupLife)
+		u.LetInAt, u.Makers = now, who.makersOf(u.Name)
 		return nil
 	}})
 	if said, is := errors.AsType[*Error](err); is {

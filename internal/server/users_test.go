@@ -100,7 +100,8 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := w.known(in); s == nil || s.Who.Name != v.Name || s.Who.From != server.FromSession || s.Role != server.RoleOperator || !slices.Equal(s.Who.Scopes, server.RoleOperator.Scopes()) {
+	if s := w.known(in); s == nil || s.Who.Name != v.Name || s.Who.From != server.FromSession || s.Role != server.RoleOperator || !slices.Equal(s.Who.Scopes, server.RoleOperator.Scopes()) ||
+		len(s.Who.Makers) == 0 || s.Who.Makers[0] != v.CreatedBy || s.Who.LetInAt.IsZero() {
 		t.Errorf("signed in: %+v", s)
 	}
 	if _, err := d.SetUp(t.Context(), link, better); !errors.Is(err, server.ErrWrongSignIn) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // A Scope is what somebody may do by the API. Each stands by itself: none is part of another.
@@ -40,10 +41,23 @@ type Who struct {
 	Scopes []Scope
 	From   From
 	By     string // of a token, who made it and answers for it
+
+	Makers  []string  // who let Person in, then who let those in; nil for nobody of this program
+	LetInAt time.Time // when that was, or when the token was made; zero for nobody of this program
 }
 
 // Person is who answers for what w does: where several people have to approve something, the same one counts once.
 func (w Who) Person() string { return cmp.Or(w.By, w.Name) }
+
+// makersOf are the makers of somebody of that name whom w lets in: w, then who let w in.
+func (w Who) makersOf(name string) (all []string) {
+	for _, one := range append([]string{w.Person()}, w.Makers...) {
+		if one != name && !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
 
 // May reports whether the scope is among them.
 func (w Who) May(s Scope) bool { return slices.Contains(w.Scopes, s) }

@@ -23,6 +23,7 @@ type Token struct {
 	ExpiresAt time.Time // zero is never
 	RevokedAt time.Time
 	UsedAt    time.Time // about; zero is never
+	Makers    []string  // who made CreatedBy, then who made those
 }
 
 // Good reports whether the token lets anybody in.
@@ -36,7 +37,7 @@ var ErrTokenName = errors.New("there is a token of that name")
 // tokenNames is what is locked while names of tokens are looked at.
 var tokenNames = KeyHash("names of API tokens")
 
-const accessColumns = `id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at`
+const accessColumns = `id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers`
 
 func scanToken(r *Row) (Token, error) {
 	t := Token{ID: r.Text(), Name: r.Text()}
@@ -47,12 +48,15 @@ func scanToken(r *Row) (Token, error) {
 	copy(t.Hash[:], hash)
 	t.Scopes, t.CreatedAt, t.CreatedBy = strings.Split(r.Text(), ","), r.Time(), r.Text()
 	t.ExpiresAt, t.RevokedAt, t.UsedAt = r.Time(), r.Time(), r.Time()
+	if t.Makers, err = namesOf(r.Text()); err != nil {
+		return t, fmt.Errorf("token %s: who made it cannot be read: %w", t.ID, err)
+	}
 	return t, r.Err
 }
 
 var (
 	goodTokenSQL = SQL(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
-	addTokenSQL  = SQL(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+	addTokenSQL  = SQL(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
 )
 
 // AddToken keeps a new token. ErrTokenName where a good one has its name.
@@ -69,7 +73,7 @@ func (s *Store) AddToken(ctx context.Context, n Token) error {
 		if err != nil {
 			return err
 		}
-		return t.Put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), Micro(n.CreatedAt), n.CreatedBy, Micro(n.ExpiresAt), int64(0), int64(0))
+		return t.Put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), Micro(n.CreatedAt), n.CreatedBy, Micro(n.ExpiresAt), int64(0), int64(0), namesText(n.Makers))
 	})
 	return Wrap(err, "add a token")
 }

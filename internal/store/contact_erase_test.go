@@ -279,9 +279,9 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"alert_notices.about", "alert_notices.words", "alert_notices.hint", "alert_receivers.receiver", "alert_receivers.name", "alert_receivers.last_error",
 		// masked by who writes them (package server)
 		"audit.who", "audit.via", "audit.action", "audit.subject", "audit.detail", "audit.outcome", "audit.hash",
-		"api_tokens.id", "api_tokens.name", "api_tokens.hash", "api_tokens.scopes", "api_tokens.created_by",
+		"api_tokens.id", "api_tokens.name", "api_tokens.hash", "api_tokens.scopes", "api_tokens.created_by", "api_tokens.makers",
 		// of people who work with nudgewire, whose names are no phones (package server), and hashes
-		"users.name", "users.role", "users.password", "users.source", "users.subject", "users.setup", "users.created_by",
+		"users.name", "users.role", "users.password", "users.source", "users.subject", "users.setup", "users.created_by", "users.makers",
 		"console_sessions.hash", "console_sessions.who", "console_sessions.user_name", "console_sessions.scopes", "console_links.hash", "console_links.who", "console_links.scopes",
 		"restorations.how", "restorations.config", "sent_once.state",
 		"parts.goes", "list_rows.phone", // of a row that is forgotten it goes as a whole

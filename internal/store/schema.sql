@@ -746,7 +746,7 @@ CREATE TABLE webhook_receivers (
 -- ==== Who may do what, and who did ====
 
 -- Who may use the API from elsewhere. Of a token its SHA-256 is kept, which is enough for 256 random bits. scopes have a comma
--- between them; expires_at and revoked_at are 0 for never.
+-- between them; expires_at and revoked_at are 0 for never. makers are those who made created_by, and who made those, as a JSON list.
 CREATE TABLE api_tokens (
 	id         TEXT   NOT NULL PRIMARY KEY CHECK (id <> ''),
 	name       TEXT   NOT NULL CHECK (name <> ''),
@@ -756,12 +756,14 @@ CREATE TABLE api_tokens (
 	created_by TEXT   NOT NULL,
 	expires_at BIGINT NOT NULL,
 	revoked_at BIGINT NOT NULL,
-	used_at    BIGINT NOT NULL
+	used_at    BIGINT NOT NULL,
+	makers     TEXT   NOT NULL
 ) {{clustered}};
 
 -- People who sign in to the console. password is argon2id with its parameters, '' until it is chosen; setup is the SHA-256 of the link by
 -- which it is chosen. source is '' for who signs in by a password here, else what says who it is (oidc, header), and subject then is the
--- SHA-256 of whom it says it to be. Times are 0 for never.
+-- SHA-256 of whom it says it to be. Times are 0 for never. makers are who made the link of let_in_at, the last by which a password could
+-- be chosen, and who made those, as a JSON list: they stay when these users are removed.
 CREATE TABLE users (
 	name         TEXT   NOT NULL PRIMARY KEY CHECK (name <> ''),
 	role         TEXT   NOT NULL CHECK (role <> ''),
@@ -773,7 +775,9 @@ CREATE TABLE users (
 	created_at   BIGINT NOT NULL CHECK (created_at > 0),
 	created_by   TEXT   NOT NULL,
 	disabled_at  BIGINT NOT NULL,
-	signed_in_at BIGINT NOT NULL
+	signed_in_at BIGINT NOT NULL,
+	makers       TEXT   NOT NULL,
+	let_in_at    BIGINT NOT NULL
 ) {{clustered}};
 
 -- Who is signed in, by the SHA-256 of 256 random bits that the browser has. user_name is '' for who came by a link, and then scopes are

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -24,6 +25,8 @@ type User struct {
 	CreatedBy  string
 	DisabledAt time.Time // zero while the user may sign in
 	SignedInAt time.Time
+	LetInAt    time.Time // when the last link was made by which a password could be chosen; zero where something else says who it is
+	Makers     []string  // who made that link, then who made those
 }
 
 // Able reports whether the user could sign in.
@@ -41,8 +44,8 @@ var (
 var userChanges = KeyHash("users of the console")
 
 const (
-	userColumns  = `name, role, password, source, subject, setup, setup_until, created_at, created_by, disabled_at, signed_in_at`
-	userColumns0 = 11
+	userColumns  = `name, role, password, source, subject, setup, setup_until, created_at, created_by, disabled_at, signed_in_at, makers, let_in_at`
+	userColumns0 = 13
 )
 
 // unwritten is a hash that was never one of anything.
@@ -52,6 +55,11 @@ func scanUser(r *Row) (User, error) {
 	u := User{Name: r.Text(), Role: r.Text(), Password: r.Text(), Source: r.Text(), Subject: r.Text()}
 	setup := r.Text()
 	u.SetupUntil, u.CreatedAt, u.CreatedBy, u.DisabledAt, u.SignedInAt = r.Time(), r.Time(), r.Text(), r.Time(), r.Time()
+	var err error
+	if u.Makers, err = namesOf(r.Text()); err != nil {
+		return u, fmt.Errorf("user %s: who made the user cannot be read: %w", u.Name, err)
+	}
+	u.LetInAt = r.Time()
 	if setup != "" {
 		hash, err := hex.DecodeString(setup)
 		if err != nil || len(hash) != len(u.Setup) {
@@ -67,7 +75,21 @@ func (u *User) row() []any {
 	if u.Setup != unwritten {
 		setup = hex.EncodeToString(u.Setup[:])
 	}
-	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, Micro(u.SetupUntil), Micro(u.CreatedAt), u.CreatedBy, Micro(u.DisabledAt), Micro(u.SignedInAt)}
+	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, Micro(u.SetupUntil), Micro(u.CreatedAt), u.CreatedBy, Micro(u.DisabledAt), Micro(u.SignedInAt), namesText(u.Makers), Micro(u.LetInAt)}
+}
+
+// namesText and namesOf write and read a list of names in one column.
+func namesText(names []string) string {
+	text, _ := json.Marshal(append([]string{}, names...)) // texts always can
+	return string(text)
+}
+
+func namesOf(text string) (names []string, err error) {
+	err = json.Unmarshal([]byte(text), &names)
+	if len(names) == 0 {
+		names = nil
+	}
+	return names, err
 }
 
 // user reads one inside a change; messaging.ErrNotFound for none.
@@ -86,7 +108,7 @@ func (t *Tx) user(by *Statement, arg string) (u User, err error) {
 
 var (
 	usersSQL   = SQL(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
-	addUserSQL = SQL(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
+	addUserSQL = SQL(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
 )
 
 // AddUser keeps a new user, up to most of them. Errors: ErrUserName, ErrUsersFull.
@@ -150,7 +172,7 @@ type UserChange struct {
 
 var (
 	userSQL          = SQL(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
-	setUserSQL       = SQL(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11 WHERE name = ?1`)
+	setUserSQL       = SQL(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11, makers = ?12, let_in_at = ?13 WHERE name = ?1`)
 	dropUserSQL      = SQL(`DELETE FROM users WHERE name = ?1`)
 	endSessionsOfSQL = SQL(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
 )

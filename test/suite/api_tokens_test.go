@@ -15,7 +15,7 @@ import (
 // apiTokens are kept by their hash, and end at once.
 func (s suite) apiTokens(t *testing.T) {
 	l := s.open(t)
-	crm := store.Token{ID: "aaaa", Name: "crm", Hash: sha256.Sum256([]byte("one")), Scopes: []string{"read", "send"}, CreatedAt: noon, CreatedBy: "ann (1000)", ExpiresAt: noon.Add(time.Hour)}
+	crm := store.Token{ID: "aaaa", Name: "crm", Hash: sha256.Sum256([]byte("one")), Scopes: []string{"read", "send"}, CreatedAt: noon, CreatedBy: "ann (1000)", ExpiresAt: noon.Add(time.Hour), Makers: []string{"root (0)"}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

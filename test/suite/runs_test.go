@@ -131,7 +131,7 @@ func (s suite) aRunComesBackAsItWasStored(t *testing.T) {
 	r.Send = messaging.Send{Template: "winback", Language: "{{ lang }}", Header: &messaging.Header{Type: "document", URL: "{{ url }}", Filename: "offer.pdf"}}
 	r.Waits, r.WaitUntil, r.Canary = messaging.WaitCanary, noon.Add(time.Hour), "10 of 10 ended well"
 	r.Approved, r.Owner, r.LeaseEnd, r.StartedAt = "Ann", owner, noon.Add(time.Minute), noon
-	r.Approvals = messaging.Approvals{Need: 2, Starter: "Ann", By: []messaging.Approval{{Who: "crm (abc)", Person: "Ben", Via: "token", At: noon, Of: "ab", Rows: 7}}}
+	r.Approvals = messaging.Approvals{Need: 2, Starter: "Ann", StarterMakers: []string{"Eve"}, By: []messaging.Approval{{Who: "crm (abc)", Person: "Ben", Via: "token", At: noon, Of: "ab", Rows: 7, Makers: []string{"Ann"}, LetInAt: noon}}}
 	l.must(l.SetRun(l.ctx, "", r, messaging.RunUploading))
 	same(t, "run", r, l.run(r.ID))
 	for _, r.Waits = range messaging.RunWaits {

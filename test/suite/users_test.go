@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ const (
 )
 
 func person(name, role string) store.User {
-	return store.User{Name: name, Role: role, Password: hashed1, CreatedAt: noon, CreatedBy: "root (0)"}
+	return store.User{Name: name, Role: role, Password: hashed1, CreatedAt: noon, CreatedBy: "root (0)", LetInAt: noon.Add(time.Minute), Makers: []string{"ann", "root (0)"}}
 }
 
 // users change one after the other, and the last admin stays.
@@ -53,7 +54,7 @@ func (s suite) users(t *testing.T) {
 			t.Errorf("%s the last admin: %v", what, err)
 		}
 	}
-	if got, err := l.User(l.ctx, "ann"); err != nil || got != ann {
+	if got, err := l.User(l.ctx, "ann"); err != nil || !reflect.DeepEqual(got, ann) {
 		t.Errorf("what was refused changed %+v, %v", got, err)
 	}
 	no := errors.New("no")
