@@ -31,26 +31,26 @@ func TestAChangedAuditIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "n.db")
 			s, err := Open(t.Context(), Options{DSN: "sqlite:" + path})
-			FailIf(t, err)
+			failIf(t, err)
 			for range 8 {
 				_, err := s.Audit(t.Context(), AuditEntry{At: time.Now(), Who: "ann", Via: "socket", Action: "POST /halt", Subject: "/halt", Detail: "{}"})
-				FailIf(t, err)
+				failIf(t, err)
 			}
 			_, last, err := s.VerifyAudit(t.Context(), 0, "")
-			FailIf(t, err)
+			failIf(t, err)
 			raw, err := sql.Open("sqlite3", path)
-			FailIf(t, err)
+			failIf(t, err)
 			for one := range strings.SplitSeq(tt.change, ";") {
 				_, err = raw.Exec(one)
-				FailIf(t, err)
+				failIf(t, err)
 			}
-			FailIf(t, raw.Close())
+			failIf(t, raw.Close())
 			_, _, err = s.VerifyAudit(t.Context(), 8, last)
 			wrong, is := errors.AsType[*AuditError](err)
 			if is != (tt.at != 0) || is && wrong.ID != tt.at {
 				t.Errorf("it is said that %v, want entry %d", err, tt.at)
 			}
-			FailIf(t, s.Close())
+			failIf(t, s.Close())
 		})
 	}
 }

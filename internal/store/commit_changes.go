@@ -102,7 +102,7 @@ func (t *Tx) messageClaimed() { t.counts[countAttempts]++ }
 
 // heldBack says what a rule said to a message that it did not let go.
 func (t *Tx) heldBack(v *messaging.Verdict) {
-	t.countNamed(verdictPrefix + v.Rule + "/" + string(v.Action))
+	t.CountNamed(verdictPrefix+v.Rule+"/"+string(v.Action), 1)
 }
 
 // messageState says what a message became, when it was something before. waiting is that it waits once more.

@@ -102,6 +102,11 @@ func (t *Tx) Find(first, last, hash int64) (ids []int64, err error) {
 	return t.found, err
 }
 
+// EventsOf are the numbers of events that a phone's hash leads to. They are good until something is looked up again.
+func (t *Tx) EventsOf(phone int64) ([]int64, error) {
+	return t.Find(phonesOfEvents, phonesOfEvents, phone)
+}
+
 // lockPlans locks what the plans look for and what they add.
 func (t *Tx) lockPlans(plans ...*encodedPlan) error {
 	t.locked = t.locked[:0]

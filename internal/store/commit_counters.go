@@ -99,13 +99,14 @@ func (t *Tx) writeCounts() error {
 	return nil
 }
 
-// countNamed counts by a name that has a slash in it, beside the counters that are always there.
-func (t *Tx) countNamed(name string) {
+// CountNamed counts n by a name that has a slash in it, beside the counters that are always there.
+func (t *Tx) CountNamed(name string, n int64) {
 	if t.named == nil {
 		t.named = map[string]int64{}
 	}
-	t.named[name]++
+	t.named[name] += n
 }
 
+// SetCountSQL gives a counter a value.
 var SetCountSQL = SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, 0, ?2)
 		ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`)

@@ -91,74 +91,74 @@ func heardReads(t *testing.T, s *Store) []string {
 	for _, state := range messaging.States {
 		if state != messaging.StateAccepted { // asked for by its number, newest first
 			_, err := s.Messages(t.Context(), MessageFilter{State: state})
-			FailIf(t, err)
+			failIf(t, err)
 		}
 	}
 	// A phone's events are looked for where there are events.
 	_, err := s.Accept(t.Context(), []messaging.Plan{testPlan("1")})
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.Story(t.Context(), "447700900123", 5)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.KnownContact(t.Context(), "447700900123")
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.FindContacts(t.Context(), "1")
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.ReadContacts(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	if _, err := s.MessageByServiceID(t.Context(), "wamid.1"); !errors.Is(err, messaging.ErrNotFound) {
 		t.Fatal(err)
 	}
 	for _, status := range []messaging.Status{messaging.StatusSent, messaging.StatusFailed} {
 		_, err = s.Messages(t.Context(), MessageFilter{Status: status})
-		FailIf(t, err)
+		failIf(t, err)
 	}
 	_, _, _, err = s.RowOf(t.Context(), 1)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.rowsOf(t.Context(), "447700900123", 5)
-	FailIf(t, err)
+	failIf(t, err)
 	_, _, err = s.againOf(t.Context(), 1)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.ListRowsOf(t.Context(), "447700900123", "", 5)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.ListRowsOf(t.Context(), "", "no phone", 5)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.RowPlace(t.Context(), 1, 1)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.PartsOfList(t.Context(), 1)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.RetriesOf(t.Context(), 1)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.RunMessages(t.Context(), 1)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.sends(t.Context(), 1)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.PauseSent(t.Context(), 1, "Ann", "", "")
-	FailIf(t, err)
+	failIf(t, err)
 	run, _, err := s.StartRun(t.Context(), messaging.Run{Job: "winback", Slot: "1", DueAt: time.Now(), Cause: messaging.CauseHand, State: messaging.RunPlanned, CreatedAt: time.Now()})
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.Family(t.Context(), run)
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.FactsOf(t.Context(), &messaging.Message{Phone: "447700900123"})
-	FailIf(t, err)
+	failIf(t, err)
 	_, _, err = s.NextDue(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	_, _, err = s.NextPoll(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.OverduePolls(t.Context(), time.Now(), time.Now(), 9)
-	FailIf(t, err)
+	failIf(t, err)
 	s.has = func(string) bool { return false }
 	_, err = s.goneAccounts(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	_, _, err = s.NextLookup(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.WaitingByConfig(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	_, err = s.Replan(t.Context(), "remind", "", func(*messaging.Message, func() (messaging.Event, error)) (Replanned, error) { return Replanned{}, nil })
-	FailIf(t, err)
+	failIf(t, err)
 	keep := keepUsual
 	keep.WebhooksOut = day
 	_, err = s.Retain(t.Context(), keep, time.Now().Add(1000*day))
-	FailIf(t, err)
+	failIf(t, err)
 	if !slices.ContainsFunc(listener.heard, func(q string) bool { return strings.HasPrefix(q, findUnwanted) }) {
 		t.Error("retention looks inside a commit for what no receiver takes")
 	}
@@ -168,7 +168,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	return listener.heard
 }
 
-func FailIf(t *testing.T, err error) {
+func failIf(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ type batch struct {
 	off    []calledOff
 	noted  []noted
 
-	named        map[string]int64  // see countNamed
+	named        map[string]int64  // see CountNamed
 	hours        map[hourKey]int64 // see countHour
 	unused       map[unusedKey]unused
 	trimRejected bool                     // see message_rejected.go

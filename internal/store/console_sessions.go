@@ -273,3 +273,14 @@ var (
 
 // leaveSignedIn are what ends all that lets somebody in without a password or a token: in data that was restored it could be older than its end.
 var leaveSignedIn = []*Statement{endSessionsSQL, dropLinksSQL, dropSetupsSQL}
+
+var oldSessionsSQL = SQL(`DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`)
+
+// DropOldSessions removes those that are over, and links.
+func (t *Tx) DropOldSessions(now time.Time) error {
+	err := t.Put(oldSessionsSQL, Micro(now.Add(-SessionLife)), Micro(now.Add(-SessionIdle)))
+	if err == nil {
+		err = t.Put(oldLinksSQL, Micro(now))
+	}
+	return err
+}

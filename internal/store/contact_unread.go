@@ -51,7 +51,7 @@ func (e *eraser) unlearn(ctx context.Context, phone, connector string) error {
 		if err != nil {
 			return err
 		}
-		ids, err := t.Find(phonesOfEvents, phonesOfEvents, hash)
+		ids, err := t.EventsOf(hash)
 		for _, id := range ids {
 			if err == nil {
 				err = t.Put(readAgainSQL, id, phone, connector)

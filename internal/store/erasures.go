@@ -47,10 +47,8 @@ var (
 // Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
 func (s *Store) Erased(ctx context.Context, all []Erasure) error {
 	err := s.Write(ctx, LaneWork, func(t *Tx) error {
-		if s.file != nil {
-			if err := t.Put(SetCountSQL, rewriteDue, int64(1)); err != nil {
-				return err
-			}
+		if err := s.RewriteLater(t); err != nil {
+			return err
 		}
 		for _, e := range all {
 			if err := t.Put(erasedSQL, string(e.Phone), e.Connector, Micro(e.At)); err != nil {

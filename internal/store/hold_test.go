@@ -12,7 +12,7 @@ import (
 // get the same answer from both.
 func TestClaimsAndTheLastLookAgreeAboutHolds(t *testing.T) {
 	s := openBench(t, t.TempDir()+"/nudgewire.db")
-	defer func() { FailIf(t, s.Close()) }()
+	defer func() { failIf(t, s.Close()) }()
 	messages := []messaging.Message{
 		{ID: 1, EventID: 1, Trigger: "cart", Key: "c1", Send: messaging.Send{Template: "offer"}},
 		{ID: 2, EventID: 2, Trigger: "other", Key: "c2", Account: "north", Send: messaging.Send{Template: "offer2"}},
@@ -37,13 +37,13 @@ func TestClaimsAndTheLastLookAgreeAboutHolds(t *testing.T) {
 					if rule.Kind == messaging.HoldService {
 						h.Account, h.Cause, h.Until, h.Probe = "", messaging.CauseRefused, time.Unix(1, 0), 3
 					}
-					FailIf(t, s.changeHolds(t.Context(), nil, func(t *Tx) error { return t.hold(h) }))
+					failIf(t, s.changeHolds(t.Context(), nil, func(t *Tx) error { return t.hold(h) }))
 					for i := range messages {
 						d := &messages[i]
 						bySQL := true
 						_, inMemory := s.Held(d)
 						query := fmt.Sprintf(`SELECT 1 FROM (SELECT %d AS id, %d AS event_id, ?1 AS trigger_name, ?2 AS correlation_key, ?3 AS send, ?4 AS account) AS m WHERE `, d.ID, d.EventID) + unheld
-						FailIf(t, s.Rows(t.Context(), query, []any{d.Trigger, d.Key, string(appendSend(nil, &d.Send)), d.Account}, func(*Row) error { bySQL = false; return nil }))
+						failIf(t, s.Rows(t.Context(), query, []any{d.Trigger, d.Key, string(appendSend(nil, &d.Send)), d.Account}, func(*Row) error { bySQL = false; return nil }))
 						if asked++; inMemory != bySQL {
 							t.Errorf("%s %s %q of %q and message %d: the last look says %v, a claim %v", h.Kind, h.Scope, h.Name, h.Part, d.ID, inMemory, bySQL)
 						}
@@ -51,7 +51,7 @@ func TestClaimsAndTheLastLookAgreeAboutHolds(t *testing.T) {
 							held++
 						}
 					}
-					FailIf(t, s.changeHolds(t.Context(), h.Same, func(t *Tx) error { _, err := t.endHold(h); return err }))
+					failIf(t, s.changeHolds(t.Context(), h.Same, func(t *Tx) error { _, err := t.endHold(h); return err }))
 				}
 			}
 		}

@@ -57,7 +57,7 @@ func (t *Tx) countRejection(state, reason string) {
 			t.rejected.known[key] = true
 		}
 	}
-	t.countNamed(rejectedFrom(hour) + key)
+	t.CountNamed(rejectedFrom(hour)+key, 1)
 }
 
 var trimCountsSQL = SQL(`DELETE FROM counts WHERE name >= ?1 AND name < ?2`)

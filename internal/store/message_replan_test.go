@@ -24,7 +24,7 @@ func inBatches(t *testing.T, s *Store, n int) (now time.Time) {
 	for len(plans) > 0 {
 		some := plans[:min(len(plans), 100)]
 		_, err := s.Accept(t.Context(), some)
-		FailIf(t, err)
+		failIf(t, err)
 		plans = plans[len(some):]
 	}
 	return now
@@ -72,14 +72,14 @@ func TestPlanningAnewGoesOnWhereItStopped(t *testing.T) {
 	}
 	waits, err := s.WaitingByConfig(t.Context())
 	want := []PlannedBy{{"remind", "v1", 150, now}, {"remind", "v2", 150, now}}
-	FailIf(t, err)
+	failIf(t, err)
 	for i := range want {
 		if len(waits) != 2 || waits[i].Trigger != want[i].Trigger || waits[i].Config != want[i].Config || waits[i].N != want[i].N || waits[i].Last.IsZero() {
 			t.Errorf("waits: %+v", waits)
 		}
 	}
 	all, err := s.Messages(t.Context(), MessageFilter{Limit: 1000})
-	FailIf(t, err)
+	failIf(t, err)
 	for _, d := range all {
 		anew := d.Config == "v2"
 		if anew && (d.Send.Text != "news" || d.Category != messaging.Utility || !d.DueAt.Equal(now.Add(time.Minute)) || !d.ExpiresAt.Equal(now.Add(2*time.Hour)) ||
@@ -125,7 +125,7 @@ func TestWhatMovedOnIsNotPlannedAnew(t *testing.T) {
 				t.Errorf("%+v (%v)", n, err)
 			}
 			d, err := s.Message(t.Context(), 1)
-			if FailIf(t, err); d.Reason == "the rule changed" {
+			if failIf(t, err); d.Reason == "the rule changed" {
 				t.Errorf("it is %s: %s", d.State, d.Reason)
 			}
 		})

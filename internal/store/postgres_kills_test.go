@@ -19,11 +19,11 @@ func TestTheNextStartHasTheFirstWordOnWhatAKilledNodeHeld(t *testing.T) {
 	k.rescues(a, "a:1:x", messaging.Rescued{})
 	k.rescues(b, "b:1:y", messaging.Rescued{})
 	got := k.claim(a, "a:1:x", 3)
-	FailIf(t, a.BeginCall(0, got[0].ID, got[0].Attempt))
+	failIf(t, a.BeginCall(0, got[0].ID, got[0].Attempt))
 	now := time.Now()
 	run := messaging.Run{Job: "winback", Slot: "1", DueAt: now, Cause: messaging.CauseHand, State: messaging.RunBuilding, Deliver: messaging.DeliverPerMessage, CreatedAt: now}
 	_, _, err := a.StartRun(t.Context(), run)
-	FailIf(t, err)
+	failIf(t, err)
 	mine, err := a.ClaimRuns(t.Context(), "a:1:x", now, now.Add(time.Hour), nil)
 	if err != nil || len(mine) != 1 {
 		t.Fatalf("%d runs, %v", len(mine), err)
@@ -37,13 +37,13 @@ func TestTheNextStartHasTheFirstWordOnWhatAKilledNodeHeld(t *testing.T) {
 		k.kill(a)
 	}
 	a = k.open(folder)
-	FailIf(t, a.FreeRuns(t.Context(), "a:9:z"))
+	failIf(t, a.FreeRuns(t.Context(), "a:9:z"))
 	if mine, err = b.ClaimRuns(t.Context(), "b:1:y", now, now.Add(time.Hour), nil); err != nil || len(mine) != 1 {
 		t.Errorf("its run is not free for the other: %d, %v", len(mine), err)
 	}
 	k.rescues(a, "a:9:z", messaging.Rescued{Doubtful: 1, Unsent: 2})
 	nodes, err := a.Nodes(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	if len(nodes) != 2 || nodes[0].Name != "a:9" || nodes[1].Name != "b:1" {
 		t.Errorf("the nodes are %+v", nodes)
 	}
@@ -67,13 +67,13 @@ func TestAnOutageBuriesNobody(t *testing.T) {
 	missed := time.Now().Add(-beatGap - time.Second)
 	b.beat.last.Store(&missed)
 	k.rescues(b, "b:1:y", messaging.Rescued{}) // the database was away, and has answered this question first
-	FailIf(t, b.beat.say(t.Context(), b, "b:1:y"))
+	failIf(t, b.beat.say(t.Context(), b, "b:1:y"))
 	k.rescues(b, "b:1:y", messaging.Rescued{}) // it is back
 	if b.beat.mayBury() {
 		t.Error("it may bury at once")
 	}
 	k.livesLongEnough(b)
-	FailIf(t, b.beat.say(t.Context(), b, "b:1:y"))
+	failIf(t, b.beat.say(t.Context(), b, "b:1:y"))
 	k.rescues(b, "b:1:y", messaging.Rescued{Doubtful: 1})
 }
 
@@ -86,7 +86,7 @@ func TestWhatADeadNodeHadUnderWayGoesOn(t *testing.T) {
 	now := time.Now()
 	run := messaging.Run{Job: "winback", Slot: "1", DueAt: now, Cause: messaging.CauseHand, State: messaging.RunBuilding, Deliver: messaging.DeliverPerMessage, CreatedAt: now}
 	_, _, err := a.StartRun(t.Context(), run)
-	FailIf(t, err)
+	failIf(t, err)
 	lease := 2 * time.Minute
 	mine, err := a.ClaimRuns(t.Context(), "a:1:x", now, now.Add(lease), nil)
 	if err != nil || len(mine) != 1 {
@@ -95,7 +95,7 @@ func TestWhatADeadNodeHadUnderWayGoesOn(t *testing.T) {
 	plan := testPlan("looked up")
 	plan.Later, plan.Proposals = true, nil
 	_, err = a.Accept(t.Context(), []messaging.Plan{plan})
-	FailIf(t, err)
+	failIf(t, err)
 	if got, err := a.ClaimLookups(t.Context(), now, lease, 1); err != nil || len(got) != 1 {
 		t.Fatalf("%d look-ups, %v", len(got), err)
 	}
@@ -103,9 +103,9 @@ func TestWhatADeadNodeHadUnderWayGoesOn(t *testing.T) {
 		t.Helper()
 		k.rescues(b, "b:1:y", messaging.Rescued{})
 		got, err := b.ClaimRuns(t.Context(), "b:1:y", at, at.Add(lease), nil)
-		FailIf(t, err)
+		failIf(t, err)
 		looked, err := b.ClaimLookups(t.Context(), time.Now(), lease, 1)
-		FailIf(t, err)
+		failIf(t, err)
 		if len(got) != runs || len(looked) != lookups {
 			t.Errorf("%s: %d runs and %d look-ups, want %d and %d", what, len(got), len(looked), runs, lookups)
 		}
@@ -113,7 +113,7 @@ func TestWhatADeadNodeHadUnderWayGoesOn(t *testing.T) {
 	// However long this machine stands still, the one lives and the other may bury.
 	k.stopBeat(a)
 	k.stopBeat(b)
-	FailIf(t, k.exec(`UPDATE nodes SET lease_ends = `+databaseNow+` + 3600000000`))
+	failIf(t, k.exec(`UPDATE nodes SET lease_ends = `+databaseNow+` + 3600000000`))
 	said := time.Now().Add(time.Hour)
 	b.beat.last.Store(&said)
 	k.livesLongEnough(b)
@@ -133,7 +133,7 @@ func TestAReviewDoubtsAllThatAKilledNodeHeld(t *testing.T) {
 	k.rescues(a, "a:1:x", messaging.Rescued{})
 	k.claim(a, "a:1:x", 2)
 	k.kill(a)
-	FailIf(t, k.exec(`UPDATE place SET base = 'a copy'`))
+	failIf(t, k.exec(`UPDATE place SET base = 'a copy'`))
 	a = k.open(folder)
 	if _, review := a.InReview(); !review {
 		t.Fatal("it is in no review")
@@ -153,14 +153,14 @@ type kills struct {
 func newKills(t *testing.T) kills {
 	t.Helper()
 	dsn, err := testserver.ForTest(t, "fsync=off").NewDatabase(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	return kills{t, dsn}
 }
 
 func (k kills) open(folder string) *Store {
 	k.Helper()
 	s, err := Open(k.Context(), Options{DSN: k.dsn + "#" + folder, Settle: planAll})
-	FailIf(k.T, err)
+	failIf(k.T, err)
 	k.Cleanup(func() { _ = s.Close() }) // it may have been killed
 	return s
 }
@@ -169,7 +169,7 @@ func (k kills) open(folder string) *Store {
 func (k kills) kill(s *Store) {
 	k.Helper()
 	k.stopBeat(s)
-	FailIf(k.T, s.Close())
+	failIf(k.T, s.Close())
 }
 
 func (k kills) stopBeat(s *Store) {
@@ -184,7 +184,7 @@ func (k kills) stopBeat(s *Store) {
 
 func (k kills) endLeases(owner string) {
 	k.Helper()
-	FailIf(k.T, k.exec(`UPDATE nodes SET lease_ends = `+databaseNow+` - 1 WHERE owner = $1`, owner))
+	failIf(k.T, k.exec(`UPDATE nodes SET lease_ends = `+databaseNow+` - 1 WHERE owner = $1`, owner))
 }
 
 func (k kills) exec(sql string, args ...any) error {
@@ -212,7 +212,7 @@ func (k kills) claim(s *Store, owner string, n int) []messaging.Message {
 	k.Helper()
 	for i := range n {
 		_, err := s.Accept(k.Context(), []messaging.Plan{testPlan(string(rune('a' + i)))})
-		FailIf(k.T, err)
+		failIf(k.T, err)
 	}
 	got, err := s.Claim(k.Context(), messaging.ClaimRequest{Owner: owner, Now: time.Now().AddDate(1, 0, 0), Lease: 2 * 365 * 24 * time.Hour, Marketing: n, Authentication: n, Utility: n})
 	if err != nil || len(got) != n {

@@ -16,15 +16,15 @@ import (
 func TestNothingHotWalksHistoryOnPostgreSQL(t *testing.T) {
 	server := testserver.ForTest(t, "fsync=off", "autovacuum=off")
 	dsn, err := server.NewDatabase(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	s, err := Open(t.Context(), Options{DSN: dsn + "#" + t.TempDir(), Settle: planAll})
-	FailIf(t, err)
-	defer func() { FailIf(t, s.Close()) }()
+	failIf(t, err)
+	defer func() { failIf(t, s.Close()) }()
 
 	e := s.writer.engine.(*postgresEngine)
-	FailIf(t, e.begin())
+	failIf(t, e.begin())
 	_, err = e.conn.Exec(t.Context(), `SET plan_cache_mode = force_generic_plan`)
-	FailIf(t, err)
+	failIf(t, err)
 	walk := regexp.MustCompile(`(?m)Seq Scan on|Sort$|Bitmap Heap Scan on`)
 	fewRows := regexp.MustCompile(`FROM alert|FROM api_tokens|FROM users|UPDATE users|console_(sessions|links)|FROM messages\s+WHERE state = '(sending|in_doubt)' AND account|FROM runs WHERE ended_at = 0|SET trigger_name =|DELETE FROM unused|FROM redactions|UPDATE lookups SET due_at = \$1`) // what they say is all they read; of what came to nothing there are few kinds; a rename walks what is open, once; look-ups under way are few
 	holds := regexp.MustCompile(`(?:Seq Scan|Bitmap Heap Scan|Index Scan using \w+) on holds\b`)                                                                                                                                                                                                   // which are few
@@ -38,20 +38,20 @@ func TestNothingHotWalksHistoryOnPostgreSQL(t *testing.T) {
 			sql = list.sql
 		}
 		about, err := e.conn.Prepare(t.Context(), fmt.Sprintf("p%d", i), sql)
-		FailIf(t, err)
+		failIf(t, err)
 		explain := fmt.Sprintf("EXPLAIN (COSTS off) EXECUTE p%d", i)
 		if n := len(about.ParamOIDs); n > 0 {
 			explain += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", n), ", ") + ")"
 		}
 		rows, err := e.conn.Query(t.Context(), explain)
-		FailIf(t, err)
+		failIf(t, err)
 		var plan []string
 		for rows.Next() {
 			var line string
-			FailIf(t, rows.Scan(&line))
+			failIf(t, rows.Scan(&line))
 			plan = append(plan, line)
 		}
-		FailIf(t, rows.Err())
+		failIf(t, rows.Err())
 		all := holds.ReplaceAllString(strings.Join(plan, "\n"), "Holds")
 		if fewRows.MatchString(sql) {
 			continue

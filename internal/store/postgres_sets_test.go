@@ -20,16 +20,16 @@ import (
 func openForSets(t *testing.T) (*Store, *postgresEngine) {
 	t.Helper()
 	dsn, err := testserver.ForTest(t, "fsync=off").NewDatabase(t.Context())
-	FailIf(t, err)
+	failIf(t, err)
 	s, err := Open(t.Context(), Options{DSN: dsn + "#" + t.TempDir(), Settle: planAll})
-	FailIf(t, err)
-	t.Cleanup(func() { FailIf(t, s.Close()) })
+	failIf(t, err)
+	t.Cleanup(func() { failIf(t, s.Close()) })
 	return s, s.writer.engine.(*postgresEngine)
 }
 
 func TestTheServerTakesEverySet(t *testing.T) {
 	_, e := openForSets(t)
-	FailIf(t, e.begin())
+	failIf(t, e.begin())
 	sets := map[*Statement]bool{}
 	for i, s := range statements {
 		one := e.forms[i].one
@@ -37,7 +37,7 @@ func TestTheServerTakesEverySet(t *testing.T) {
 			continue
 		}
 		form, err := e.form(t.Context(), s)
-		FailIf(t, err)
+		failIf(t, err)
 		if form == nil || strings.Contains(one, "FOR UPDATE SKIP LOCKED") {
 			continue
 		}
@@ -72,12 +72,12 @@ func TestASetOfUpsertsIsThoseOneAfterTheOther(t *testing.T) {
 		c.Phone = messaging.Phone(fmt.Sprintf("4477009002%02d", contact))
 		apart = append(apart, c)
 	}
-	FailIf(t, s.SaveConsents(t.Context(), together))
+	failIf(t, s.SaveConsents(t.Context(), together))
 	for _, c := range apart {
-		FailIf(t, s.SaveConsents(t.Context(), []messaging.ConsentRecord{c}))
+		failIf(t, s.SaveConsents(t.Context(), []messaging.ConsentRecord{c}))
 	}
 	all, err := s.Consents(t.Context(), "", "", 1000)
-	FailIf(t, err)
+	failIf(t, err)
 	if len(all) != 20 {
 		t.Fatalf("%d consents, want those of 10 contacts by 2 ways", len(all))
 	}
@@ -115,10 +115,10 @@ func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 		}
 		return nil
 	})
-	FailIf(t, err)
+	failIf(t, err)
 	for name, want := range map[string]int64{"sum/a": 36, "sum/b": 36, "newest": 9, "last": 7} {
 		var got int64
-		FailIf(t, s.reads.QueryRowContext(t.Context(), `SELECT value FROM counters WHERE name = $1`, name).Scan(&got))
+		failIf(t, s.reads.QueryRowContext(t.Context(), `SELECT value FROM counters WHERE name = $1`, name).Scan(&got))
 		if got != want {
 			t.Errorf("%s is %d, want %d", name, got, want)
 		}

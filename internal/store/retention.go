@@ -70,13 +70,14 @@ type RetentionRun struct {
 
 // Counters of retention; those of a kind are followed by its name.
 const (
-	retentionAt      = "retention/at"
-	retentionTook    = "retention/took"
-	retentionFreed   = "retention/freed"
-	retentionLast    = "retention/last/"
-	retentionRemoved = "retention/removed/" // since the data began
-	retentionDead    = "retention/dead_keys"
+	retentionAt    = "retention/at"
+	retentionTook  = "retention/took"
+	retentionFreed = "retention/freed"
+	retentionLast  = "retention/last/"
 )
+
+// rowsOfRun are the numbers of messages that rows of a run have.
+type rowsOfRun struct{ first, count int64 }
 
 // A retainer is one run.
 type retainer struct {
@@ -85,7 +86,7 @@ type retainer struct {
 	now     time.Time
 	removed map[string]int64
 	alive   []int64 // events that something still needs whole, in ascending order
-	open    []rowRange
+	open    []rowsOfRun
 	stopped bool // by who rests
 }
 
@@ -112,7 +113,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 		does(e.events, e.masks, e.known)
 	}
 	run := RetentionRun{At: now, Removed: e.removed}
-	does(e.runs, e.sweepKeys, func(ctx context.Context) (err error) { run.Freed, err = e.reclaim(ctx); return err })
+	does(e.runs, e.keys, func(ctx context.Context) (err error) { run.Freed, err = e.reclaim(ctx); return err })
 	err := errors.Join(failed...)
 	run.Took = time.Since(began)
 	if err == nil {
@@ -161,7 +162,7 @@ func (e *retainer) commit(ctx context.Context, kind string, remove func(*Tx) (n 
 	began := time.Now()
 	err := e.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		if n, err = remove(t); err == nil && kind != "" && n > 0 {
-			t.addNamed(retentionRemoved+kind, n)
+			t.CountNamed(RemovedByAge+kind, n)
 		}
 		return err
 	})
@@ -172,6 +173,18 @@ func (e *retainer) commit(ctx context.Context, kind string, remove func(*Tx) (n 
 		e.removed[kind] += n
 	}
 	return e.rest(ctx, began)
+}
+
+// keys removes the keys that lead nowhere.
+func (e *retainer) keys(ctx context.Context) error {
+	return e.SweepKeys(ctx, func(ctx context.Context, run func(*Tx) error) error {
+		return e.commit(ctx, "", func(t *Tx) (int64, error) { return 0, run(t) })
+	})
+}
+
+// sessions removes those of the console that are over, and links to sign in.
+func (e *retainer) sessions(ctx context.Context) error {
+	return e.commit(ctx, "", func(t *Tx) (int64, error) { return 0, t.DropOldSessions(e.now) })
 }
 
 // rest lets others have their turn after a commit that began then.
@@ -249,7 +262,7 @@ func (e *retainer) tombstones(ctx context.Context) error {
 				}
 			}
 			if n = len(all); n > 0 && err == nil {
-				t.addNamed(retentionDead, int64(n))
+				t.CountNamed(DeadKeys, int64(n))
 			}
 			return 0, err
 		})
@@ -287,7 +300,9 @@ func (e *retainer) collect(ctx context.Context) error {
 		return r.Err
 	})
 	if err == nil {
-		e.open, err = List(ctx, e.Store, `SELECT w.first_row, w.row_count, w.message FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, scanRange)
+		e.open, err = List(ctx, e.Store, `SELECT w.message, w.row_count FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, func(r *Row) (rowsOfRun, error) {
+			return rowsOfRun{r.Int(), r.Int()}, r.Err
+		})
 	}
 	return err
 }
@@ -296,14 +311,6 @@ func (e *retainer) collect(ctx context.Context) error {
 func (e *retainer) needs(first, end int64) bool {
 	i, _ := slices.BinarySearch(e.alive, first)
 	return i < len(e.alive) && e.alive[i] < end
-}
-
-// addNamed counts n by a name that has a slash in it.
-func (t *Tx) addNamed(name string, n int64) {
-	if t.named == nil {
-		t.named = map[string]int64{}
-	}
-	t.named[name] += n
 }
 
 // A RetentionState is what retention did last, and how far back each kind goes.
@@ -329,7 +336,7 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		default:
 			if kind, ok := strings.CutPrefix(name, retentionLast); ok {
 				last.Removed[kind] = value
-			} else if kind, ok := strings.CutPrefix(name, retentionRemoved); ok {
+			} else if kind, ok := strings.CutPrefix(name, RemovedByAge); ok {
 				v.Removed[kind] = value
 			}
 		}

@@ -162,7 +162,7 @@ func (t *Tx) dropEvents(ids []int64) (int64, error) {
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
-	t.addNamed(retentionDead, int64(len(due)))
+	t.CountNamed(DeadKeys, int64(len(due)))
 	for _, s := range []*Statement{dropEventsSQL, dropDecisionsSQL} {
 		if err := t.ExecAll(s, due); err != nil {
 			return 0, err

@@ -117,7 +117,7 @@ func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 
 // isOpen reports whether a message is a row of a run that has not ended.
 func (e *retainer) isOpen(id int64) bool {
-	return slices.ContainsFunc(e.open, func(r rowRange) bool { return id >= r.message && id < r.message+r.count })
+	return slices.ContainsFunc(e.open, func(r rowsOfRun) bool { return id >= r.first && id < r.first+r.count })
 }
 
 // textsOfMessages finds where their phones stand in the texts of messages that may be masked.
@@ -261,7 +261,7 @@ func (t *Tx) maskEvents(ids []int64) (n int64, err error) {
 		}
 		n++
 	}
-	t.addNamed(retentionDead, keysOfPhone*n)
+	t.CountNamed(DeadKeys, keysOfPhone*n)
 	return n, nil
 }
 

@@ -180,7 +180,7 @@ func TestOnceOutlivesThePhone(t *testing.T) {
 		}
 		a.retain(keep)
 		a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
-		a.must((&retainer{Store: a.Store, removed: map[string]int64{}}).sweep(t.Context(), 0))
+		a.sweepKeys()
 		a.reopen()
 		a.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
 			met = f.Last

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
@@ -163,7 +164,7 @@ var sentOnceSQL = SQL(`INSERT INTO sent_once (correlation, message, state, at) V
 // leaveKeys leaves the keys of a message that an event led to behind, which lead nowhere from now on. Of a message of a
 // trigger that sends once it is remembered that it was sent.
 func (t *Tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
-	t.addNamed(retentionDead, 2) // its key and its phone's
+	t.CountNamed(DeadKeys, 2) // its key and its phone's
 	letBe := d.letBe && d.claimed > 0
 	if (d.state != messaging.StateAccepted && !letBe) || once == nil || !once(d.trigger, d.keyed) {
 		return nil
@@ -175,5 +176,8 @@ func (t *Tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
 	if err := t.Put(sentOnceSQL, d.correlation, d.id, string(state), d.claimed); err != nil {
 		return err
 	}
-	return t.Put(insertKeySQL, correlations, d.correlation, d.id) // it may be in memory alone, and no start reads it from its row again
+	return t.KeepCorrelation(d.correlation, d.id)
 }
+
+// renumbered is a condition whose ?1 is the ?3 of a statement.
+func renumbered(condition string) string { return strings.ReplaceAll(condition, "?1", "?3") }

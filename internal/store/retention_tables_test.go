@@ -20,7 +20,7 @@ func TestThePageOfTablesKnowsEveryTable(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile("../../docs/tables.md")
-	FailIf(t, err)
+	failIf(t, err)
 	var told, there []string
 	for _, line := range strings.Split(string(page), "\n") {
 		cells := strings.Split(line, "|")

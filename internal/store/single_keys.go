@@ -205,3 +205,8 @@ func (w *singleWriter) stopFilling() {
 	w.filling.stop()
 	<-w.filling.done
 }
+
+// KeepCorrelation stores the key of a message: it may be in memory alone, and once the row has none no start reads it from there again.
+func (t *Tx) KeepCorrelation(correlation, id int64) error {
+	return t.Put(insertKeySQL, correlations, correlation, id)
+}

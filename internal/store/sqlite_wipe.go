@@ -25,6 +25,14 @@ const maxRewrite = 256 << 20
 // rewriteDue is the counter that is 1 from the end of forgetting until nothing can be left between the rows.
 const rewriteDue = "forgetting/rewrite"
 
+// RewriteLater notes that the file is to be written anew, so that nothing that was removed is left between the rows. A server does so by itself.
+func (s *Store) RewriteLater(t *Tx) error {
+	if s.file == nil {
+		return nil
+	}
+	return t.Put(SetCountSQL, rewriteDue, int64(1))
+}
+
 // rewriteIfDue writes the file anew where the process before did not come to it. Nobody else has it open.
 func rewriteIfDue(ctx context.Context, c connector) (err error) {
 	db := sql.OpenDB(&c)

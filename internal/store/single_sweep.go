@@ -2,13 +2,9 @@ package store
 
 import (
 	"context"
-	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
-
-// renumbered is a condition whose ?1 is the ?3 of a statement.
-func renumbered(condition string) string { return strings.ReplaceAll(condition, "?1", "?3") }
 
 // keyLeads is the condition on a key that it leads to something: to a message that is not masked, or to the memory that its correlation key
 // was sent to once; to tombstones; to an event, or to one with its phone, by that or by its words.
@@ -26,21 +22,30 @@ const (
 // keysOfPhone is how many keys lead nowhere, about, once an event has no phone any more: that of the phone, and those of words.
 const keysOfPhone = 3
 
-// sweepKeys removes the keys that lead nowhere, once they are worth a walk through all of them.
-func (e *retainer) sweepKeys(ctx context.Context) error {
+// Counters of keys that lead nowhere, about, and of what was removed by its age since the data began; the name of the kind follows.
+const (
+	DeadKeys     = "retention/dead_keys"
+	RemovedByAge = "retention/removed/"
+)
+
+// sweptAtOnce is how many keys a commit removes at the most.
+const sweptAtOnce = 200
+
+// SweepKeys removes the keys that lead nowhere, once they are worth a walk through all of them. commit runs each of its commits.
+func (s *Store) SweepKeys(ctx context.Context, commit func(context.Context, func(*Tx) error) error) error {
 	dead, kept := int64(0), int64(0)
-	err := e.Rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
-		[]any{retentionDead, counterNames[countEvents], counterNames[countMessages], retentionRemoved + kindEvents, retentionRemoved + kindMessages}, func(r *Row) error {
+	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
+		[]any{DeadKeys, counterNames[countEvents], counterNames[countMessages], RemovedByAge + "events", RemovedByAge + "messages"}, func(r *Row) error {
 			switch name, n := r.Text(), r.Int(); name {
-			case retentionDead:
+			case DeadKeys:
 				dead = n
 			case counterNames[countEvents]:
 				kept += n
 			case counterNames[countMessages]:
 				kept += 2 * n
-			case retentionRemoved + kindEvents:
+			case RemovedByAge + "events":
 				kept -= n
-			case retentionRemoved + kindMessages:
+			case RemovedByAge + "messages":
 				kept -= 2 * n
 			}
 			return r.Err
@@ -48,23 +53,23 @@ func (e *retainer) sweepKeys(ctx context.Context) error {
 	if err != nil || dead < sweepLeast || dead*sweepShare < kept {
 		return Wrap(err, "keys")
 	}
-	return Wrap(e.sweep(ctx, dead), "keys")
+	return Wrap(s.sweep(ctx, dead, commit), "keys")
 }
 
 var dropKeySQL = SQL(`DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`)
 
 // sweep walks through all keys in the order of the table, so that what goes lies side by side. What stays makes the
 // knowledge of what is surely new afresh, which can only learn.
-func (e *retainer) sweep(ctx context.Context, dead int64) error {
+func (s *Store) sweep(ctx context.Context, dead int64, commit func(context.Context, func(*Tx) error) error) error {
 	var kept func(hash int64)
-	if err := e.commit(ctx, "", func(t *Tx) (int64, error) { kept = t.peers.sweeping(t); return 0, nil }); err != nil {
+	if err := commit(ctx, func(t *Tx) error { kept = t.peers.sweeping(t); return nil }); err != nil {
 		return err
 	}
 	last := key{Part: -1}
 	for n := keyindex.PageSize; n == keyindex.PageSize; {
 		n = 0
 		var due []key
-		err := e.Rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
+		err := s.Rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
 			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.Part, last.Hash, last.ID, int64(keyindex.PageSize)}, func(r *Row) error {
 			n++
 			if last = (key{Part: r.Int(), Hash: r.Int(), ID: r.Int()}); r.Int() == 1 {
@@ -75,24 +80,24 @@ func (e *retainer) sweep(ctx context.Context, dead int64) error {
 			return r.Err
 		})
 		for len(due) > 0 && err == nil {
-			some := due[:min(len(due), perRetention)]
+			some := due[:min(len(due), sweptAtOnce)]
 			due = due[len(some):]
-			err = e.commit(ctx, "", func(t *Tx) (int64, error) {
+			err = commit(ctx, func(t *Tx) error {
 				for _, k := range some {
 					if err := t.Put(dropKeySQL, k.Part, k.Hash, k.ID); err != nil {
-						return 0, err
+						return err
 					}
 				}
-				return 0, nil
+				return nil
 			})
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return e.commit(ctx, "", func(t *Tx) (int64, error) {
-		t.addNamed(retentionDead, -dead) // others may have been counted meanwhile
+	return commit(ctx, func(t *Tx) error {
+		t.CountNamed(DeadKeys, -dead) // others may have been counted meanwhile
 		t.peers.swept(t)
-		return 0, nil
+		return nil
 	})
 }
