@@ -5,8 +5,6 @@
 package mask
 
 import (
-	"net/netip"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,49 +35,6 @@ func Email(address string) string {
 	}
 	return "***"
 }
-
-// separators are what people write between the digits of a phone.
-const separators = " .()/-"
-
-// runs are digits with a separator here and there, or two before a bracket and after one.
-var runs = regexp.MustCompile(`\d(?:(?:[ .()/-][ ()]?)?\d)*`)
-
-// days are dates, perhaps with the hour behind them.
-var days = regexp.MustCompile(`^(?:19|20)\d\d-[01]\d-[0-3]\d(?: [0-2]\d)?$`)
-
-// Phones hides what may be a phone number: seven or more digits in a row, or nine or more with separators ("+44 7700 900123").
-// Dates and IP addresses stay.
-func Phones(text string) string {
-	return runs.ReplaceAllStringFunc(text, func(run string) string {
-		count, row, longest := 0, 0, 0
-		for i := range len(run) {
-			if row++; !isDigit(run[i]) {
-				row = 0
-				continue
-			}
-			count++
-			longest = max(longest, row)
-		}
-		if count < fewestShown && longest < fewestInRow {
-			return run
-		}
-		if _, err := netip.ParseAddr(run); err == nil || days.MatchString(run) {
-			return run
-		}
-		masked, nth := []byte(run), 0
-		for i := range masked {
-			if !isDigit(masked[i]) {
-				continue
-			}
-			if nth++; count < fewestShown || nth > head && nth <= count-tail {
-				masked[i] = '*'
-			}
-		}
-		return string(masked)
-	})
-}
-
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
 // Words are the words of others in one line of at most that many characters; the last is "…" where there were more. Phones are
 // hidden before the line is cut: half a phone is not seen to be one. A text that was cut itself goes through Whole first.
@@ -115,5 +70,5 @@ const borders = " \t\r\n\"'`<>"
 // Whole is a text that was cut at its end without what the cut may have left of a phone or a secret.
 func Whole(text string) string {
 	text = text[:strings.LastIndexAny(text, borders)+1]
-	return strings.TrimRight(text, "0123456789+\t\r\n"+separators)
+	return strings.TrimRightFunc(text, func(r rune) bool { return signOf(r) != other || unicode.IsSpace(r) })
 }

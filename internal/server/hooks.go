@@ -600,7 +600,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 
 // sampleOf is the beginning of a body without whole phones, and without what the cut leaves of one.
 func sampleOf(body []byte) string {
-	const phone = 32 // bytes of one with what stands in it
+	const phone = 256 // bytes of one with what stands in it, in any script
 	read := body[:min(len(body), sampleSize+phone)]
 	masked := mask.Phones(strings.ToValidUTF8(string(read), "?"))
 	return strings.ToValidUTF8(masked[:min(len(masked), sampleSize)], "")
