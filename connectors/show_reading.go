@@ -13,10 +13,10 @@ import (
 
 // An Asked is the look-up that the daemon would make for an event, for people. Nothing is asked.
 type Asked struct {
-	URL     string   `json:"url"`
-	Fields  []string `json:"fields,omitempty"`  // that its answer may fill
-	Then    []string `json:"then,omitempty"`    // addresses, as written, that are asked with what it answers
-	Missing string   `json:"missing,omitempty"` // why it cannot be made
+	URL     string   `json:"url" kind:"text"`
+	Fields  []string `json:"fields,omitempty" kind:"ours"`  // that its answer may fill
+	Then    []string `json:"then,omitempty" kind:"ours"`    // addresses, as written, that are asked with what it answers
+	Missing string   `json:"missing,omitempty" kind:"text"` // why it cannot be made
 }
 
 // Asks is the next look-up that an event needs; nil for none.

@@ -397,8 +397,8 @@ var ErrNoReceiver = errors.New("there is no such receiver")
 
 // A Tested is how the test of a receiver ended.
 type Tested struct {
-	Name  string `json:"receiver"`
-	Error string `json:"error,omitempty"` // "" for one that was reached
+	Name  string `json:"receiver" kind:"ours"`
+	Error string `json:"error,omitempty" kind:"text"` // "" for one that was reached
 }
 
 // Test sends a test to the receiver of that name, or to all for "". It does not count as an alert.

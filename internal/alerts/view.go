@@ -15,25 +15,25 @@ type View struct {
 // An AlertView is an alert that was told to a receiver.
 type AlertView struct {
 	Code      messaging.TroubleCode `json:"code"`
-	Subject   string                `json:"subject,omitempty"`
+	Subject   string                `json:"subject,omitempty" kind:"ours"`
 	Severity  messaging.Severity    `json:"severity"`
-	Words     string                `json:"words"`
-	Hint      string                `json:"hint,omitempty"`
+	Words     string                `json:"words" kind:"text"`
+	Hint      string                `json:"hint,omitempty" kind:"ours"`
 	Since     time.Time             `json:"since"`
 	ToldAt    time.Time             `json:"told_at"`
 	EndedAt   *time.Time            `json:"ended_at,omitempty"`
-	Receiver  string                `json:"receiver"`
-	Condition string                `json:"condition"`
+	Receiver  string                `json:"receiver" kind:"ours"`
+	Condition string                `json:"condition" kind:"ours"`
 	Waiting   bool                  `json:"waiting,omitempty"` // the receiver has not got it, or not its end
 }
 
 // A ReceiverView is a receiver and how deliveries to it went.
 type ReceiverView struct {
-	Name         string     `json:"receiver"`
+	Name         string     `json:"receiver" kind:"ours"`
 	DeliveredAt  *time.Time `json:"delivered_at,omitempty"`
 	FailingSince *time.Time `json:"failing_since,omitempty"`
 	FailedAt     *time.Time `json:"failed_at,omitempty"`
-	LastError    string     `json:"last_error,omitempty"`
+	LastError    string     `json:"last_error,omitempty" kind:"text"`
 	Waiting      int        `json:"waiting"` // messages that it has not got
 }
 

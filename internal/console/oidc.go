@@ -91,7 +91,7 @@ func (c *Console) oidcClient(of *server.OIDC, p *oidc.Provider) *oauth2.Config {
 
 // providerAway says that it could not be asked; what it said is for the log alone.
 func (c *Console) providerAway(err error) error {
-	c.Log.Warn("the provider under console.oidc could not be asked", zap.String("error", mask.Phones(err.Error())))
+	c.Log.Warn("the provider under console.oidc could not be asked", zap.String("error", mask.Text(err.Error())))
 	if errors.Is(err, netguard.ErrPrivate) {
 		return &server.Error{Status: http.StatusServiceUnavailable, Words: "the provider leads into a private network", Hint: "an admin sets console.oidc.allow_private: true if that is meant"}
 	}
@@ -161,7 +161,7 @@ func (c *Console) signedOn(r *http.Request) (who server.Person, err error) {
 		return who, server.ErrWrongSignIn
 	}
 	if q.Get("error") != "" || q.Get("code") == "" {
-		c.Log.Info("the provider under console.oidc signed somebody not in", zap.String("error", mask.Phones(q.Get("error"))))
+		c.Log.Info("the provider under console.oidc signed somebody not in", zap.String("error", mask.Text(q.Get("error"))))
 		return who, &server.Error{Status: http.StatusForbidden, Words: "the provider did not sign you in", Hint: "begin again on the sign-in page"}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 2*oidcPatience)

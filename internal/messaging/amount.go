@@ -71,7 +71,7 @@ func (a Amount) Reported() bool { return a.told }
 
 // A Sum is money in one currency.
 type Sum struct {
-	Currency string `json:"currency"` // as the sender writes it, "" where it does not say
+	Currency string `json:"currency" kind:"ours"` // as the sender writes it, "" where it does not say
 	Amount   Amount `json:"amount"`
 }
 

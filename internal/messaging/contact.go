@@ -42,6 +42,9 @@ func (p Phone) Clone() Phone { return Phone(strings.Clone(string(p))) }
 // nothing but its length.
 func (p Phone) Masked() string { return mask.Number(string(p)) }
 
+// Kind says that every phone in an answer is masked for who may see none.
+func (Phone) Kind() mask.Kind { return mask.OfPhone }
+
 // IsMasked reports whether the phone was masked, so that too little of it is left to send to or to find by.
 func (p Phone) IsMasked() bool { return strings.Contains(string(p), "*") }
 
@@ -77,33 +80,36 @@ type Contact struct {
 // and nothing is decided by it.
 type KnownContact struct {
 	Phone     Phone     `json:"phone"`
-	Connector string    `json:"connector"`
-	Name      string    `json:"name,omitempty"`
-	Email     string    `json:"email,omitempty"`
-	Language  string    `json:"language,omitempty"`
-	Country   string    `json:"country,omitempty"`  // ISO 3166-1 alpha-2
-	Timezone  string    `json:"timezone,omitempty"` // IANA
+	Connector string    `json:"connector" kind:"ours"`
+	Name      string    `json:"name,omitempty" kind:"text"`
+	Email     string    `json:"email,omitempty" kind:"email"`
+	Language  string    `json:"language,omitempty" kind:"text"`
+	Country   string    `json:"country,omitempty" kind:"text"`  // ISO 3166-1 alpha-2
+	Timezone  string    `json:"timezone,omitempty" kind:"text"` // IANA
 	Tags      Tags      `json:"tags,omitempty"`
 	FirstAt   time.Time `json:"first_at"` // when the first event came
 	LastAt    time.Time `json:"last_at"`  // and the newest
 
-	Orders    int64     `json:"orders,omitempty"`     // that were placed or paid, each once
-	OrderAt   time.Time `json:"order_at,omitzero"`    // when the newest of them happened, by the sender's clock
-	OrderName string    `json:"order_name,omitempty"` // as the customer sees it, else its id
-	Spent     Sums      `json:"spent,omitempty"`      // what was paid, each order once
+	Orders    int64     `json:"orders,omitempty"`                 // that were placed or paid, each once
+	OrderAt   time.Time `json:"order_at,omitzero"`                // when the newest of them happened, by the sender's clock
+	OrderName string    `json:"order_name,omitempty" kind:"text"` // as the customer sees it, else its id
+	Spent     Sums      `json:"spent,omitempty"`                  // what was paid, each order once
 }
 
 // A FoundContact is one that a search found.
 type FoundContact struct {
 	Phone Phone     `json:"phone"`
-	Name  string    `json:"name,omitempty"`
-	By    string    `json:"by"`              // what of it is like the text: name, e-mail, order or cart
+	Name  string    `json:"name,omitempty" kind:"text"`
+	By    string    `json:"by" kind:"ours"`  // what of it is like the text: name, e-mail, order or cart
 	Event EventID   `json:"event,omitempty"` // that says so; 0 where no single one is known
 	At    time.Time `json:"at"`              // when that came, else the newest event of the contact
 }
 
 // Tags are free labels of a contact, compared without regard to case or outer space.
 type Tags []string
+
+// Kind says that tags are what strangers wrote.
+func (Tags) Kind() mask.Kind { return mask.OfText }
 
 // Has reports whether one of the tags is tag.
 func (t Tags) Has(tag string) bool {

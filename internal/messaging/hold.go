@@ -10,18 +10,18 @@ import (
 // something, and whatever stops by itself, leaves one. A message that is held keeps its due time.
 type Hold struct {
 	Scope  HoldScope `json:"scope"`
-	Name   string    `json:"name,omitempty"` // of what the scope names; "" where that has no name
+	Name   string    `json:"name,omitempty" kind:"ours"` // of what the scope names; "" where that has no name
 	Kind   HoldKind  `json:"kind"`
-	Reason string    `json:"reason,omitempty"` // in words; "" where nobody gave one
-	Who    string    `json:"who,omitempty"`    // the person; of an account, the process that told it
-	At     time.Time `json:"at,omitzero"`      // since when; not known of a paused run that has handed nothing over
+	Reason string    `json:"reason,omitempty" kind:"text"` // in words; "" where nobody gave one
+	Who    string    `json:"who,omitempty" kind:"ours"`    // the person; of an account, the process that told it
+	At     time.Time `json:"at,omitzero"`                  // since when; not known of a paused run that has handed nothing over
 
 	// Of HoldService, which ends by a message that shows that the service takes it again.
-	Account string    `json:"account,omitempty"` // whose messages alone wait
-	Part    string    `json:"part,omitempty"`    // "trigger reminder" or "run 12", whose messages alone wait; of an account its lane; "" for all
-	Cause   string    `json:"cause,omitempty"`   // CausePaused, CauseRefused; of an account what is wrong with it
-	Until   time.Time `json:"until,omitzero"`    // when a message goes as a probe
-	Probe   MessageID `json:"probe,omitempty"`   // that message; 0 while there is none
+	Account string    `json:"account,omitempty" kind:"ours"` // whose messages alone wait
+	Part    string    `json:"part,omitempty" kind:"ours"`    // "trigger reminder" or "run 12", whose messages alone wait; of an account its lane; "" for all
+	Cause   string    `json:"cause,omitempty" kind:"text"`   // CausePaused, CauseRefused; of an account what is wrong with it
+	Until   time.Time `json:"until,omitzero"`                // when a message goes as a probe
+	Probe   MessageID `json:"probe,omitempty"`               // that message; 0 while there is none
 
 	Way      string `json:"-"` // how the account was called: who calls it otherwise is not held
 	Strikes  int    `json:"-"` // holds one after the other: each is longer
@@ -29,8 +29,8 @@ type Hold struct {
 	Asked    bool   `json:"-"` // a question was answered well since the last strike
 
 	// What those who list holds for people fill in.
-	Job     string `json:"job,omitempty"`     // of a run
-	Waiting int64  `json:"waiting,omitempty"` // messages that it holds, where they are counted
+	Job     string `json:"job,omitempty" kind:"ours"` // of a run
+	Waiting int64  `json:"waiting,omitempty"`         // messages that it holds, where they are counted
 }
 
 // A HoldScope is what a hold keeps back: the messages of one thing, or all.
@@ -142,11 +142,11 @@ func (h Hold) Stops(d *Message) bool {
 
 // A SendingHalt says why nothing is sent by an account of the service, or nothing of a category: the service, or the account, is unwell.
 type SendingHalt struct {
-	Account   string    `json:"account,omitempty"` // "" where there is one
-	Node      string    `json:"node,omitempty"`    // that calls the account by another key or at another address than the one that answers; "" for that one
-	Lane      Category  `json:"lane,omitempty"`    // that is halted alone; "" for all of the account
-	Cause     string    `json:"cause"`             // key, points, address, outage or refusals
-	Why       string    `json:"why"`               // in words
+	Account   string    `json:"account,omitempty" kind:"ours"` // "" where there is one
+	Node      string    `json:"node,omitempty" kind:"ours"`    // that calls the account by another key or at another address than the one that answers; "" for that one
+	Lane      Category  `json:"lane,omitempty"`                // that is halted alone; "" for all of the account
+	Cause     string    `json:"cause" kind:"ours"`             // key, points, address, outage or refusals
+	Why       string    `json:"why" kind:"text"`               // in words
 	Since     time.Time `json:"since"`
 	NextProbe time.Time `json:"next_probe"`
 

@@ -179,9 +179,9 @@ type Tally struct {
 	Bytes    int64      `json:"bytes"`
 	Points   float64    `json:"points"` // by the price table; 0 where there is none
 	Excluded []Excluded `json:"excluded,omitempty"`
-	SHA256   string     `json:"sha256,omitempty"`  // of all rows that could be sent, before anybody was excluded; hex
-	ReadAs   string     `json:"read_as,omitempty"` // encoding and delimiter of the source, for people; "" where it is no text
-	Notes    []string   `json:"notes,omitempty"`   // what is worth a look about the source, for people
+	SHA256   string     `json:"sha256,omitempty" kind:"ours"`  // of all rows that could be sent, before anybody was excluded; hex
+	ReadAs   string     `json:"read_as,omitempty" kind:"ours"` // encoding and delimiter of the source, for people; "" where it is no text
+	Notes    []string   `json:"notes,omitempty" kind:"text"`   // what is worth a look about the source, for people
 }
 
 // ExcludedRows is how many rows were excluded.
@@ -189,12 +189,12 @@ func (t Tally) ExcludedRows() int64 { return t.Rows - t.Kept }
 
 // An Excluded is one reason for excluding rows, and how many it met.
 type Excluded struct {
-	Kind   string `json:"kind"`   // phone, variable, send, duplicate, contact, message, row or size
-	Reason string `json:"reason"` // for people: "the phone is too short for GB"
+	Kind   string `json:"kind" kind:"ours"`   // phone, variable, send, duplicate, contact, message, row or size
+	Reason string `json:"reason" kind:"text"` // for people: "the phone is too short for GB"
 	Count  int64  `json:"count"`
-	First  int64  `json:"first,omitempty"` // Position.Row of the first such row; 0 where that is not known
-	File   string `json:"file,omitempty"`  // that it stands in, where the source has several
-	Late   bool   `json:"late,omitempty"`  // not while the run was built, but when its rows were to leave
+	First  int64  `json:"first,omitempty"`            // Position.Row of the first such row; 0 where that is not known
+	File   string `json:"file,omitempty" kind:"text"` // that it stands in, where the source has several
+	Late   bool   `json:"late,omitempty"`             // not while the run was built, but when its rows were to leave
 }
 
 // A Standing counts the messages of a run that has handed some over.

@@ -61,12 +61,12 @@ func (m *Message) To() string { return m.Phone.Spelled(m.SentAs) }
 
 // Send is what to ask of the messaging service: exactly one of Template, Campaign and Text.
 type Send struct {
-	Template  string   `json:"template,omitempty"` // approved template's name
-	Language  string   `json:"language,omitempty"`
-	Variables []string `json:"variables,omitempty"` // in order, already filled in
+	Template  string   `json:"template,omitempty" kind:"ours"` // approved template's name
+	Language  string   `json:"language,omitempty" kind:"text"`
+	Variables []string `json:"variables,omitempty" kind:"text"` // in order, already filled in
 	Header    *Header  `json:"header,omitempty"`
-	Campaign  string   `json:"campaign,omitempty"` // campaign_id; the service fills it in itself
-	Text      string   `json:"text,omitempty"`
+	Campaign  string   `json:"campaign,omitempty" kind:"ours"` // campaign_id; the service fills it in itself
+	Text      string   `json:"text,omitempty" kind:"text"`
 	Forget    bool     `json:"forget,omitempty"` // what is filled in is kept no longer than it takes to send it
 }
 
@@ -113,9 +113,9 @@ func (s Send) Same(other Send) bool {
 
 // A Header is the media above a template's text.
 type Header struct {
-	Type     string `json:"type" validate:"oneof=image video document"`
-	URL      string `json:"url" validate:"required,http_url"` // publicly reachable
-	Filename string `json:"filename,omitempty"`
+	Type     string `json:"type" validate:"oneof=image video document" kind:"ours"`
+	URL      string `json:"url" validate:"required,http_url" kind:"text"` // publicly reachable
+	Filename string `json:"filename,omitempty" kind:"text"`
 }
 
 // Origin is what has the message sent: "run 12", or "trigger reminder".

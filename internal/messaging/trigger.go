@@ -54,16 +54,16 @@ const ByHand = "(by hand)"
 
 // A Clause is one condition as it was met: its text, whether it held, and the values it saw.
 type Clause struct {
-	Text   string  `json:"text"`
+	Text   string  `json:"text" kind:"text"`
 	Held   bool    `json:"held"`
 	Values []Value `json:"values,omitempty"`
-	Error  string  `json:"error,omitempty"` // why it could not be evaluated; then it did not hold
+	Error  string  `json:"error,omitempty" kind:"text"` // why it could not be evaluated; then it did not hold
 }
 
 // A Value is one name in a clause and what it was, as text.
 type Value struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name  string `json:"name" kind:"ours"`
+	Value string `json:"value" kind:"text"`
 }
 
 // A Plan is one event with what every listening trigger wants because of it. It is made by

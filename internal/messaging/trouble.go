@@ -10,13 +10,13 @@ import (
 // anew from stored facts whenever somebody asks, and names what to do. Code and Subject together are its name.
 type Trouble struct {
 	Code     TroubleCode `json:"code"`
-	Subject  string      `json:"subject,omitempty"` // which one, where there can be several: `trigger "cart"`, an account, a connector, a run's number
+	Subject  string      `json:"subject,omitempty" kind:"ours"` // which one, where there can be several: `trigger "cart"`, an account, a connector, a run's number
 	Severity Severity    `json:"severity"`
-	About    string      `json:"about"`          // the part of the daemon that it is in, for people: "messages", "connector shopify"
-	Since    time.Time   `json:"since,omitzero"` // UTC; zero where nobody knows
+	About    string      `json:"about" kind:"ours"` // the part of the daemon that it is in, for people: "messages", "connector shopify"
+	Since    time.Time   `json:"since,omitzero"`    // UTC; zero where nobody knows
 	Amount   float64     `json:"amount,omitempty"`
-	Words    string      `json:"words"`
-	Hint     string      `json:"hint,omitempty"` // what to do, with the command
+	Words    string      `json:"words" kind:"text"`
+	Hint     string      `json:"hint,omitempty" kind:"ours"` // what to do, with the command
 }
 
 // Severity says how a trouble is to be taken.

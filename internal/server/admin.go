@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
@@ -451,7 +452,7 @@ func (a admin) why(r *http.Request) (any, error) {
 		if note != "" {
 			hint += "; " + note
 		}
-		return nil, rejectf(http.StatusNotFound, hint, "nothing is known about %s", phone.Masked())
+		return nil, rejectf(http.StatusNotFound, hint, "nothing is known about %s", phone)
 	}
 	out := make([]StoryView, 0, len(stories)+len(rows)+len(left))
 	for i := range stories {
@@ -673,7 +674,7 @@ func accountOf(name string, d *DaemonView) (AccountView, error) {
 	} else if len(names) > 0 {
 		hint = "there are " + strings.Join(names, ", ")
 	}
-	return AccountView{}, &Error{Status: http.StatusNotFound, Field: "account", Hint: hint, Words: fmt.Sprintf("there is no account %q", name)}
+	return AccountView{}, &Error{Status: http.StatusNotFound, Field: "account", Hint: hint, Words: mask.Sprintf("there is no account %q", name)}
 }
 
 // canLeave refuses what would wait and never leave.
@@ -686,7 +687,7 @@ func (a admin) canLeave(ctx context.Context, in *SendRequest, phone messaging.Ph
 	if v := duerules.MayGo(nil, &asked, &messaging.DueFacts{Blocked: blocked[phone]}, a.Now()); err != nil || v.Action == messaging.AllowSend {
 		return err
 	}
-	return rejectf(http.StatusConflict, "nudgewire contacts allow "+string(phone), "the contact %s is blocked: nothing but codes is sent to it", phone.Masked())
+	return rejectf(http.StatusConflict, "nudgewire contacts allow, with its phone, ends that", "the contact %s is blocked: nothing but codes is sent to it", phone)
 }
 
 // Check holds a message sent by hand to the rules of one made by a trigger; what is wrong with it is an *Error.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,13 +28,13 @@ const maxDetail = 1000
 type AuditView struct {
 	ID      int64     `json:"id"`
 	At      time.Time `json:"at"`
-	Who     string    `json:"who"`
-	Via     string    `json:"via"`
-	Action  string    `json:"action"`
-	Subject string    `json:"subject,omitempty"`
-	Detail  string    `json:"detail,omitempty"`
-	Outcome string    `json:"outcome,omitempty"` // of a second entry, why it was not done
-	Hash    string    `json:"hash"`
+	Who     string    `json:"who" kind:"ours"`
+	Via     string    `json:"via" kind:"ours"`
+	Action  string    `json:"action" kind:"ours"`
+	Subject string    `json:"subject,omitempty" kind:"ours"`
+	Detail  string    `json:"detail,omitempty" kind:"ours"`
+	Outcome string    `json:"outcome,omitempty" kind:"ours"` // of a second entry, why it was not done
+	Hash    string    `json:"hash" kind:"ours"`
 }
 
 // record is what comes before an order is carried out: nothing is done that is not in the audit. What was refused then gets a second
@@ -49,11 +50,11 @@ func (a admin) record(rt *Route, do http.HandlerFunc) http.HandlerFunc {
 		who, _ := WhoOf(r.Context())
 		e := store.AuditEntry{
 			At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: rt.Method + " " + rt.Path,
-			Subject: noPhone(strings.TrimPrefix(r.URL.Path, Base)), Detail: detail(body),
+			Subject: subject(rt.Path, strings.TrimPrefix(r.URL.Path, Base)), Detail: detail(body),
 		}
 		if _, err := a.Store.Audit(r.Context(), e); err != nil {
 			a.Log.Error("an order is not carried out, because it cannot be recorded", zap.String("action", e.Action), zap.Error(err))
-			a.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + err.Error(), Hint: "nudgewire status says what is wrong with the data"})
+			a.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data"})
 			return
 		}
 		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
@@ -87,7 +88,22 @@ func (w *statusWriter) WriteHeader(status int) {
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // noPhone is a text as the audit keeps it.
-func noPhone(text string) string { return mask.Phones(plain.Text(text)) }
+func noPhone(text string) string { return mask.Text(plain.Text(text)) }
+
+// mostInID is how many digits a number of ours has. Phones have more, and some people write one where an id belongs.
+const mostInID = 9
+
+// subject is a path as the audit keeps it: what a route says of itself, and numbers of events, messages, runs and parts, are ours.
+func subject(route, path string) string {
+	parts, names := strings.Split(path, "/"), strings.Split(route, "/")
+	for i, part := range parts {
+		ours := i < len(names) && (part == names[i] || slices.Contains([]string{"{id}", "{number}", "{event}"}, names[i]) && len(part) <= mostInID)
+		if !ours {
+			parts[i] = noPhone(part)
+		}
+	}
+	return strings.Join(parts, "/")
+}
 
 // detail is a request's body as the audit keeps it: without phones, and of long lists how long they are.
 func detail(body []byte) string {
@@ -97,11 +113,11 @@ func detail(body []byte) string {
 	if dec.Decode(&v) != nil {
 		return ""
 	}
-	whole, err := json.Marshal(masked(shortened(v)))
+	whole, err := json.Marshal(shortened(v))
 	if err != nil {
 		return ""
 	}
-	text := noPhone(string(whole)) // before it is cut, and with the phones that are numbers
+	text := plain.Text(string(whole))
 	if len(text) > maxDetail {
 		return strings.ToValidUTF8(text[:maxDetail], "") + "…"
 	}
@@ -111,21 +127,29 @@ func detail(body []byte) string {
 // personal are fields that say what is sent, or to whom: the audit says that it was done, and not their words.
 var personal = []string{"phones", "rows", "variables", "text", "config", "payload"}
 
-// shortened is a body without what is personal.
+// shortened is a body without what is personal, and without phones, before it is cut.
 func shortened(v any) any {
 	switch v := v.(type) {
+	case string:
+		return mask.Text(v)
+	case json.Number:
+		if len(v) > mostInID {
+			return mask.Text(string(v))
+		}
 	case map[string]any:
+		out := make(map[string]any, len(v))
 		for key, one := range v {
-			v[key] = shortened(one)
-		}
-		for _, key := range personal {
-			switch one := v[key].(type) {
-			case []any:
-				v[key] = strconv.Itoa(len(one)) + " of them"
-			case string:
-				v[key] = strconv.Itoa(len(one)) + " bytes"
+			if slices.Contains(personal, key) {
+				switch many := one.(type) {
+				case []any:
+					one = strconv.Itoa(len(many)) + " of them"
+				case string:
+					one = strconv.Itoa(len(many)) + " bytes"
+				}
 			}
+			out[mask.Text(key)] = shortened(one)
 		}
+		return out
 	case []any:
 		for i := range v {
 			v[i] = shortened(v[i])
@@ -156,8 +180,8 @@ func (a admin) audit(r *http.Request) (any, error) {
 // A ChainView is how the audit's chain stands.
 type ChainView struct {
 	Entries int64  `json:"entries"`
-	Hash    string `json:"hash,omitempty"`   // of the last one
-	Broken  string `json:"broken,omitempty"` // where it is not whole; "" when it is
+	Hash    string `json:"hash,omitempty" kind:"ours"`   // of the last one
+	Broken  string `json:"broken,omitempty" kind:"ours"` // where it is not whole; "" when it is
 }
 
 func (a admin) verifyAudit(r *http.Request) (any, error) {

@@ -41,7 +41,7 @@ type BulkView struct {
 
 // A GroupView is a part of the messages of a BulkView.
 type GroupView struct {
-	Words string `json:"words"` // the trigger or job, or why they are in their state
+	Words string `json:"words" kind:"text"` // the trigger or job, or why they are in their state
 	Count int64  `json:"count"`
 }
 

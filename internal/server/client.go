@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -119,7 +120,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	case errors.Is(err, ErrNoDaemon):
 		return nil, ErrNoDaemon
 	case err != nil && c.at.Host != "":
-		return nil, &Error{Status: http.StatusServiceUnavailable, Words: "ask " + c.at.String() + ": " + err.Error(), Hint: "look whether console.listen of its config is reached at that address"}
+		return nil, &Error{Status: http.StatusServiceUnavailable, Words: "ask " + c.at.String() + ": " + mask.Text(err.Error()), Hint: "look whether console.listen of its config is reached at that address"}
 	case err != nil:
 		return nil, fmt.Errorf("ask the daemon: %w", err)
 	case res.StatusCode < http.StatusMultipleChoices:

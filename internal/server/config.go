@@ -10,25 +10,25 @@ import (
 
 // A ConfigView is the config in use as it was written, and what became of its files since. Secrets are starred out.
 type ConfigView struct {
-	Version      string           `json:"version"`
+	Version      string           `json:"version" kind:"ours"`
 	LoadedAt     time.Time        `json:"loaded_at"`
-	Program      string           `json:"program"`         // its version
-	Files        []ConfigFileView `json:"files"`           // as they were read: the config's own first, then those that it includes
-	Disk         *DiskConfigView  `json:"disk,omitempty"`  // the files as they are now; absent where they are what was read
-	LoadError    string           `json:"error,omitempty"` // of the last reload, where it was rejected
+	Program      string           `json:"program" kind:"ours"`         // its version
+	Files        []ConfigFileView `json:"files"`                       // as they were read: the config's own first, then those that it includes
+	Disk         *DiskConfigView  `json:"disk,omitempty"`              // the files as they are now; absent where they are what was read
+	LoadError    string           `json:"error,omitempty" kind:"text"` // of the last reload, where it was rejected
 	LoadErrorAt  *time.Time       `json:"error_at,omitempty"`
-	NeedsRestart []string         `json:"needs_restart,omitempty"`
+	NeedsRestart []string         `json:"needs_restart,omitempty" kind:"ours"`
 }
 
 // A ConfigFileView is one file of a config.
 type ConfigFileView struct {
-	Name  string   `json:"name"`
-	Lines []string `json:"lines"`
+	Name  string   `json:"name" kind:"ours"`
+	Lines []string `json:"lines" kind:"text"`
 }
 
 // A DiskConfigView is what a reload would read.
 type DiskConfigView struct {
-	Version  string           `json:"version,omitempty"` // "" where there is no file to read
+	Version  string           `json:"version,omitempty" kind:"ours"` // "" where there is no file to read
 	Files    []ConfigFileView `json:"files"`
 	Problems yamlpos.Problems `json:"problems"`          // as check says them
 	Usable   bool             `json:"usable"`            // none of them is more than a warning

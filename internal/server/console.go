@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // ErrUnknownToken means that nobody is known by a token: there is none like it, or it was revoked or has expired.
@@ -112,7 +114,7 @@ func (c *console) who(r *http.Request, from string) (w Who, known bool, err erro
 		}
 		if errors.Is(err, ErrUnknownToken) {
 			c.wrong.take(from, c.Now())
-			return w, false, &Error{Status: http.StatusUnauthorized, Words: err.Error(), Hint: "nudgewire token list shows those that there are"}
+			return w, false, &Error{Status: http.StatusUnauthorized, Words: mask.Text(err.Error()), Hint: "nudgewire token list shows those that there are"}
 		}
 		return w, err == nil, c.unsaid(err)
 	}

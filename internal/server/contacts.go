@@ -21,7 +21,7 @@ type ContactView struct {
 	Block       *BlockView               `json:"block,omitempty"`
 	Consents    []ConsentView            `json:"consents"`
 	ForgottenAt *time.Time               `json:"forgotten_at,omitempty"`
-	Forgetting  string                   `json:"forgetting,omitempty"` // what its forgetting waits for, where it is not done yet
+	Forgetting  string                   `json:"forgetting,omitempty" kind:"text"` // what its forgetting waits for, where it is not done yet
 }
 
 // A ConsentView is what a contact agreed to, by channel and category.
@@ -32,8 +32,8 @@ type ConsentView struct {
 	Consent  messaging.Consent  `json:"consent"`
 	Since    time.Time          `json:"since,omitzero"`
 	At       time.Time          `json:"at,omitzero"`
-	Source   string             `json:"source,omitempty"`
-	Proof    string             `json:"proof,omitempty"`
+	Source   string             `json:"source,omitempty" kind:"text"`
+	Proof    string             `json:"proof,omitempty" kind:"text"`
 	Event    messaging.EventID  `json:"event,omitempty"`
 }
 
@@ -85,8 +85,8 @@ type DataView struct {
 // A PayloadView is what a webhook carried.
 type PayloadView struct {
 	Event   messaging.EventID `json:"event"`
-	Type    string            `json:"type,omitempty"`
-	Payload string            `json:"payload"`
+	Type    string            `json:"type,omitempty" kind:"ours"`
+	Payload string            `json:"payload" kind:"carried"`
 }
 
 func consentView(c *messaging.ConsentRecord) ConsentView {

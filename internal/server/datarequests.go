@@ -31,10 +31,10 @@ type RequestFile struct {
 // A DataRequestView is a request that is open.
 type DataRequestView struct {
 	Event     messaging.EventID `json:"event"`
-	Connector string            `json:"connector,omitempty"`
+	Connector string            `json:"connector,omitempty" kind:"ours"`
 	Phone     messaging.Phone   `json:"phone,omitempty"` // none where the event names none
 	Since     time.Time         `json:"since"`           // when the file was written
-	File      string            `json:"file"`
+	File      string            `json:"file" kind:"ours"`
 }
 
 // RequestsFolder is where those files lie, beside the database.

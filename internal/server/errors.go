@@ -2,49 +2,50 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // An Error is a refusal of the API in words for the person at the keyboard. It travels as a problem of RFC 9457 (application/problem+json)
-// and comes out of Client as it went in.
+// and comes out of Client as it went in. Its words and its hint are ours: what strangers wrote is masked for everybody where it is put into them,
+// by rejectf, badField, mask.Sprintf or mask.Text (TestErrorsMaskWhatTheyInsert).
 type Error struct {
-	Status int    `json:"status"` // 400 bad request, 401 nobody, 403 not allowed, 404 nothing found, 409 wrong state, 413 too long, 422 bad config, 429 too often
-	Title  string `json:"title"`  // of the status, in English
-	Words  string `json:"detail"`
-	Hint   string `json:"hint,omitempty"`
-	Field  string `json:"field,omitempty"` // of the body, or the parameter, that is wrong: "send.header.url"
+	Status int    `json:"status"`            // 400 bad request, 401 nobody, 403 not allowed, 404 nothing found, 409 wrong state, 413 too long, 422 bad config, 429 too often
+	Title  string `json:"title" kind:"ours"` // of the status, in English
+	Words  string `json:"detail" kind:"ours"`
+	Hint   string `json:"hint,omitempty" kind:"ours"`
+	Field  string `json:"field,omitempty" kind:"text"` // of the body, or the parameter, that is wrong: "send.header.url"
 
 	wait time.Duration // before it may be asked again
 }
 
 func (e *Error) Error() string { return e.Words }
 
-// rejectf makes an Error.
+// rejectf makes an Error. Phones in texts and errors among args are masked.
 func rejectf(status int, hint, format string, args ...any) error {
-	return &Error{Status: status, Hint: hint, Words: fmt.Sprintf(format, args...)}
+	return &Error{Status: status, Hint: hint, Words: mask.Sprintf(format, args...)}
 }
 
 // badField is a 400 for a field of the body or a parameter.
 func badField(field, hint, format string, args ...any) error {
-	return &Error{Status: http.StatusBadRequest, Field: field, Hint: hint, Words: fmt.Sprintf(format, args...)}
+	return &Error{Status: http.StatusBadRequest, Field: field, Hint: hint, Words: mask.Sprintf(format, args...)}
 }
 
 // answer runs a handler and turns what it returns into JSON, a status and, for errors that are ours, a log line.
-func (a admin) answer(do func(r *http.Request) (any, error), whole ...string) http.HandlerFunc {
+func (a admin) answer(do func(r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := do(r)
 		if err != nil {
 			a.refuse(w, r, err)
 			return
 		}
-		a.write(w, r, http.StatusOK, "application/json", v, whole...)
+		a.write(w, r, http.StatusOK, "application/json", v)
 	}
 }
 
@@ -62,8 +63,8 @@ func (a admin) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // write is the only place where a handler's answer is written.
-func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind string, v any, whole ...string) {
-	text, err := Shown(r.Context(), v, whole...)
+func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind string, v any) {
+	text, err := Shown(r.Context(), v)
 	if err != nil {
 		a.Log.Error("admin answer", zap.Error(err))
 		status, kind, text = http.StatusInternalServerError, "application/problem+json", []byte(`{"status":500,"title":"Internal Server Error","detail":"the answer cannot be written"}`)
@@ -81,16 +82,16 @@ func publicError(err error) *Error {
 		return e
 	}
 	if e, ok := errors.AsType[*store.StateError](err); ok {
-		return &Error{Status: http.StatusConflict, Words: e.Error()}
+		return &Error{Status: http.StatusConflict, Words: mask.Sprintf("%s", mask.Own(e.Error()))}
 	}
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
-		return &Error{Status: http.StatusNotFound, Words: err.Error()}
+		return &Error{Status: http.StatusNotFound, Words: mask.Text(err.Error())}
 	case errors.Is(err, store.ErrForgotten):
-		return &Error{Status: http.StatusConflict, Words: err.Error()}
+		return &Error{Status: http.StatusConflict, Words: mask.Text(err.Error())}
 	case errors.Is(err, store.ErrOverloaded):
 		return &Error{Status: http.StatusServiceUnavailable, Words: "the daemon has more to write than it can", Hint: "try again in a moment"}
 	default:
-		return &Error{Status: http.StatusInternalServerError, Words: err.Error()}
+		return &Error{Status: http.StatusInternalServerError, Words: mask.Text(err.Error())}
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 // A ClassView is what the rules make of the service's words.
 type ClassView struct {
-	Class messaging.ErrorClass `json:"class"`           // "" is unknown
-	Match string               `json:"match,omitempty"` // what the rule looks for
-	Rule  string               `json:"rule,omitempty"`  // where it stands: "errors[0]", or "default"
+	Class messaging.ErrorClass `json:"class"`                       // "" is unknown
+	Match string               `json:"match,omitempty" kind:"ours"` // what the rule looks for
+	Rule  string               `json:"rule,omitempty" kind:"ours"`  // where it stands: "errors[0]", or "default"
 }
 
 // ClassOf is what rules make of words.
@@ -43,10 +43,10 @@ func (v ClassView) By() string {
 // make of it.
 type ErrorTextView struct {
 	ClassView
-	Text     string              `json:"text"`     // numbers and identifiers are #
-	Sample   string              `json:"sample"`   // the newest as it came
-	Rejected int64               `json:"rejected"` // attempts
-	Failed   int64               `json:"failed"`   // messages that it took and failed later
+	Text     string              `json:"text" kind:"text"`   // numbers and identifiers are #
+	Sample   string              `json:"sample" kind:"text"` // the newest as it came
+	Rejected int64               `json:"rejected"`           // attempts
+	Failed   int64               `json:"failed"`             // messages that it took and failed later
 	First    time.Time           `json:"first"`
 	Last     time.Time           `json:"last"`
 	Message  messaging.MessageID `json:"message"` // whose the newest was

@@ -20,19 +20,19 @@ type RowView struct {
 	// any more. File is the file of the source. Number counts the rows that the run kept, from 1, in
 	// the order in which they are sent.
 	Row    int64  `json:"row,omitempty"`
-	File   string `json:"file,omitempty"`
+	File   string `json:"file,omitempty" kind:"text"`
 	Number int64  `json:"number,omitempty"`
 	Part   int    `json:"part,omitempty"`
-	Phone  string `json:"phone"`
+	Phone  string `json:"phone" kind:"phone"`
 	// State is that of the row's message; of its part where it has none; excluded otherwise.
-	State   string              `json:"state"`
-	Reason  string              `json:"reason,omitempty"`
+	State   string              `json:"state" kind:"ours"`
+	Reason  string              `json:"reason,omitempty" kind:"text"`
 	Message messaging.MessageID `json:"message,omitempty"`
 	At      *time.Time          `json:"at,omitempty"` // of State
 
 	ServiceID   messaging.ServiceID `json:"message_id,omitempty"`
 	Status      messaging.Status    `json:"status,omitempty"` // in the service's words
-	Error       string              `json:"error,omitempty"`
+	Error       string              `json:"error,omitempty" kind:"text"`
 	AcceptedAt  *time.Time          `json:"accepted_at,omitempty"`
 	SentAt      *time.Time          `json:"sent_at,omitempty"`
 	DeliveredAt *time.Time          `json:"delivered_at,omitempty"`

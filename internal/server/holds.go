@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
@@ -215,7 +216,7 @@ func (a admin) halt(r *http.Request, in HaltRequest) (any, error) {
 	if err := a.Store.Hold(r.Context(), h); err != nil {
 		return nil, err
 	}
-	a.Log.Warn("halted by a person", zap.String("what", h.What()), zap.String("who", h.Who), zap.String("why", h.Reason))
+	a.Log.Warn("halted by a person", zap.String("what", h.What()), zap.String("who", h.Who), zap.String("why", mask.Text(h.Reason)))
 	return a.holds(r.Context())
 }
 

@@ -448,7 +448,7 @@ func (h *Hooks) tell(c *call, plans []messaging.Plan, receipts []messaging.Recei
 	for i := range receipts {
 		r := &receipts[i]
 		h.Log.Debug("webhook taken", zap.String("request", c.id), zap.String("connector", c.name), zap.Int64("event", int64(r.EventID)),
-			zap.String("kind", plans[i].Event.Kind), zap.Bool("duplicate", r.Duplicate), zap.Int("decisions", len(r.Decisions)), zap.Int("bytes", len(c.body)))
+			zap.String("kind", mask.Text(plans[i].Event.Kind)), zap.Bool("duplicate", r.Duplicate), zap.Int("decisions", len(r.Decisions)), zap.Int("bytes", len(c.body)))
 		if !r.Duplicate {
 			enricher.TellDecisions(h.Log, c.id, r)
 		}
@@ -581,7 +581,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 		return
 	}
 	f := messaging.RejectedRequest{
-		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: mask.Phones(no.Reason),
+		Connector: c.name, Status: no.Status, Stage: no.Stage, Reason: mask.Text(no.Reason),
 		Empty: no.Stage == connectors.StageBody && no.Status < http.StatusBadRequest, Method: c.Method, Bytes: int(max(0, c.ContentLength, int64(len(c.body)))), At: h.Now(),
 	}
 	if h.Samples && verified {
@@ -602,7 +602,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 func sampleOf(body []byte) string {
 	const phone = 256 // bytes of one with what stands in it, in any script
 	read := body[:min(len(body), sampleSize+phone)]
-	masked := mask.Phones(strings.ToValidUTF8(string(read), "?"))
+	masked := mask.Text(strings.ToValidUTF8(string(read), "?"))
 	return strings.ToValidUTF8(masked[:min(len(masked), sampleSize)], "")
 }
 

@@ -345,7 +345,7 @@ func (a admin) allow(r *http.Request) (any, error) {
 	}
 	err = a.Store.Allow(r.Context(), phone)
 	if errors.Is(err, messaging.ErrNotFound) {
-		return nil, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone.Masked())
+		return nil, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone)
 	}
 	return BlockView{Phone: phone}, err
 }

@@ -12,7 +12,7 @@ import (
 // that were looked at, Kept those that would go, and Excluded what keeps the others from it.
 type RetryView struct {
 	Run     messaging.RunID      `json:"run"`
-	Job     string               `json:"job"`
+	Job     string               `json:"job" kind:"ours"`
 	Deliver messaging.Deliver    `json:"deliver"`
 	Tally   messaging.Tally      `json:"tally"`
 	Causes  []messaging.Excluded `json:"causes,omitempty"` // what ended the messages that would go again

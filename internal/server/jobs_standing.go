@@ -64,7 +64,7 @@ func (v *RunView) Overruling() string {
 // A FailingView is a run that has ended and of whose messages at least half failed.
 type FailingView struct {
 	Run      messaging.RunID `json:"run"`
-	Job      string          `json:"job"`
+	Job      string          `json:"job" kind:"ours"`
 	Failed   int64           `json:"failed"`
 	Messages int64           `json:"messages"` // that ended: those that failed, and those that the service has or may have
 	Since    time.Time       `json:"since,omitzero"`

@@ -13,11 +13,11 @@ import (
 
 // A JobView is a scheduled campaign of the config.
 type JobView struct {
-	Name     string            `json:"name"`
-	Cron     string            `json:"cron,omitempty"`
-	Timezone string            `json:"timezone"`
-	Source   string            `json:"source"`
-	Campaign string            `json:"campaign,omitempty"`
+	Name     string            `json:"name" kind:"ours"`
+	Cron     string            `json:"cron,omitempty" kind:"ours"`
+	Timezone string            `json:"timezone" kind:"ours"`
+	Source   string            `json:"source" kind:"text"`
+	Campaign string            `json:"campaign,omitempty" kind:"ours"`
 	Deliver  messaging.Deliver `json:"deliver"`
 	Off      bool              `json:"off,omitempty"` // mode: off
 	NextAt   *time.Time        `json:"next_at,omitempty"`
@@ -28,8 +28,8 @@ type JobView struct {
 // only.
 type RunView struct {
 	ID      messaging.RunID `json:"id"`
-	Job     string          `json:"job"`
-	Slot    string          `json:"slot"`               // local time that it stands for
+	Job     string          `json:"job" kind:"ours"`
+	Slot    string          `json:"slot" kind:"ours"`   // local time that it stands for
 	RetryOf messaging.RunID `json:"retry_of,omitempty"` // the run whose parts or rows it sends again
 	DueAt   time.Time       `json:"due_at"`
 
@@ -39,28 +39,28 @@ type RunView struct {
 	Cause      messaging.RunCause `json:"cause"`
 	State      messaging.RunState `json:"state"`            // for people: of one that is stored as done, by what became of its messages, see judge
 	Before     messaging.RunState `json:"before,omitempty"` // of a paused run, the state in which it goes on
-	Reason     string             `json:"reason,omitempty"`
-	Began      string             `json:"began,omitempty"` // why it was begun late
-	Note       string             `json:"note,omitempty"`  // of one that is done: what is not known of it
+	Reason     string             `json:"reason,omitempty" kind:"text"`
+	Began      string             `json:"began,omitempty" kind:"ours"` // why it was begun late
+	Note       string             `json:"note,omitempty" kind:"text"`  // of one that is done: what is not known of it
 	Stopped    messaging.RunStop  `json:"stopped,omitempty"`
-	StoppedBy  string             `json:"stopped_by,omitempty"`
-	Source     string             `json:"source"`
+	StoppedBy  string             `json:"stopped_by,omitempty" kind:"ours"`
+	Source     string             `json:"source" kind:"text"`
 	Deliver    messaging.Deliver  `json:"deliver"`
-	Account    string             `json:"account,omitempty"` // that it goes out by; not that of the section api
-	Campaign   string             `json:"campaign,omitempty"`
+	Account    string             `json:"account,omitempty" kind:"ours"` // that it goes out by; not that of the section api
+	Campaign   string             `json:"campaign,omitempty" kind:"ours"`
 	TemplateID int64              `json:"template_id,omitempty"`
-	Template   string             `json:"template,omitempty"`
-	Sends      string             `json:"sends,omitempty"`   // what each row is sent as, in words
-	Expires    string             `json:"expires,omitempty"` // how long a row may wait, where it is sent as a message
+	Template   string             `json:"template,omitempty" kind:"ours"`
+	Sends      string             `json:"sends,omitempty" kind:"ours"`   // what each row is sent as, in words
+	Expires    string             `json:"expires,omitempty" kind:"ours"` // how long a row may wait, where it is sent as a message
 	Tally      messaging.Tally    `json:"tally"`
-	Approved   string             `json:"approved,omitempty"`  // who approved it
-	Approvals  *ApprovalsView     `json:"approvals,omitempty"` // of one that several people have to approve
-	Canary     string             `json:"canary,omitempty"`    // what its canary found when it let the rest go
-	Waits      messaging.RunWait  `json:"waits,omitempty"`     // what it waits for
+	Approved   string             `json:"approved,omitempty" kind:"ours"` // who approved it
+	Approvals  *ApprovalsView     `json:"approvals,omitempty"`            // of one that several people have to approve
+	Canary     string             `json:"canary,omitempty" kind:"text"`   // what its canary found when it let the rest go
+	Waits      messaging.RunWait  `json:"waits,omitempty"`                // what it waits for
 	WaitUntil  *time.Time         `json:"wait_until,omitempty"`
-	Overruled  string             `json:"overruled,omitempty"` // who let it go on after its canary stopped it
-	Repeats    messaging.RunID    `json:"repeats,omitempty"`   // the run that a person said it may send once more
-	Config     string             `json:"config"`
+	Overruled  string             `json:"overruled,omitempty" kind:"text"` // who let it go on after its canary stopped it
+	Repeats    messaging.RunID    `json:"repeats,omitempty"`               // the run that a person said it may send once more
+	Config     string             `json:"config" kind:"ours"`
 	CreatedAt  time.Time          `json:"created_at"`
 	StartedAt  *time.Time         `json:"started_at,omitempty"`
 	EndedAt    *time.Time         `json:"ended_at,omitempty"`
@@ -68,11 +68,11 @@ type RunView struct {
 	BlankedAt *time.Time `json:"blanked_at,omitempty"` // when what its rows said was removed
 
 	Parts    []PartView        `json:"parts,omitempty"`
-	Messages map[string]int64  `json:"messages,omitempty"` // by status, where they are tracked; filled in lists of runs, too
+	Messages map[string]int64  `json:"messages,omitempty" kind:"ours"` // by status, where they are tracked; filled in lists of runs, too
 	Progress *ProgressView     `json:"progress,omitempty"`
-	Retries  int               `json:"retries,omitempty"`   // runs that sent something of it again
-	WaitsFor []messaging.RunID `json:"waits_for,omitempty"` // runs whose lists are being read while this one waits for a place
-	Halted   string            `json:"halted,omitempty"`    // what holds the run back, in words
+	Retries  int               `json:"retries,omitempty"`            // runs that sent something of it again
+	WaitsFor []messaging.RunID `json:"waits_for,omitempty"`          // runs whose lists are being read while this one waits for a place
+	Halted   string            `json:"halted,omitempty" kind:"text"` // what holds the run back, in words
 
 	// Of a paused run, the most calls that may be under way for it: they end as usual, and nothing
 	// else of it leaves.
@@ -99,16 +99,16 @@ type PartView struct {
 	Number     int                 `json:"number"`
 	Rows       int64               `json:"rows"`
 	Bytes      int64               `json:"bytes"`
-	SHA256     string              `json:"sha256"`
+	SHA256     string              `json:"sha256" kind:"ours"`
 	State      messaging.PartState `json:"state"`
-	Reason     string              `json:"reason,omitempty"`
+	Reason     string              `json:"reason,omitempty" kind:"text"`
 	Attempt    int                 `json:"attempt"`
 	RetryAt    *time.Time          `json:"retry_at,omitempty"`
-	CampaignID string              `json:"campaign_id,omitempty"`
+	CampaignID string              `json:"campaign_id,omitempty" kind:"ours"`
 	MessageIDs int64               `json:"message_ids,omitempty"` // how many the answer listed: each is followed
-	Answer     string              `json:"answer,omitempty"`
+	Answer     string              `json:"answer,omitempty" kind:"text"`
 	HTTPStatus int                 `json:"http_status,omitempty"`
-	Resolved   string              `json:"resolved,omitempty"` // a person's word on it when it was in doubt
+	Resolved   string              `json:"resolved,omitempty" kind:"text"` // a person's word on it when it was in doubt
 	UpdatedAt  time.Time           `json:"updated_at"`
 }
 
@@ -126,25 +126,25 @@ type ProgressView struct {
 
 // A ForecastView says what a run would do.
 type ForecastView struct {
-	Job      string          `json:"job"`
-	Source   string          `json:"source"`
+	Job      string          `json:"job" kind:"ours"`
+	Source   string          `json:"source" kind:"text"`
 	Tally    messaging.Tally `json:"tally"`
-	Awaiting []string        `json:"awaiting_approval,omitempty"` // why it would wait for a person
-	Repeats  messaging.RunID `json:"repeats,omitempty"`           // the run that sent the same list with the same template
-	Repeat   string          `json:"repeat,omitempty"`            // that, in words
-	Nothing  string          `json:"nothing,omitempty"`           // why nothing would be sent
+	Awaiting []string        `json:"awaiting_approval,omitempty" kind:"ours"` // why it would wait for a person
+	Repeats  messaging.RunID `json:"repeats,omitempty"`                       // the run that sent the same list with the same template
+	Repeat   string          `json:"repeat,omitempty" kind:"ours"`            // that, in words
+	Nothing  string          `json:"nothing,omitempty" kind:"text"`           // why nothing would be sent
 	Priced   bool            `json:"priced"`
-	Seconds  float64         `json:"seconds"`           // of sending, at the configured rate
-	Basis    string          `json:"basis,omitempty"`   // what Seconds is reckoned from
-	Columns  []string        `json:"columns,omitempty"` // what the variables of First are, for people: VAR_1, IMAGE
+	Seconds  float64         `json:"seconds"`                       // of sending, at the configured rate
+	Basis    string          `json:"basis,omitempty" kind:"ours"`   // what Seconds is reckoned from
+	Columns  []string        `json:"columns,omitempty" kind:"text"` // what the variables of First are, for people: VAR_1, IMAGE
 	First    []PreviewView   `json:"first,omitempty"`
 }
 
 // A PreviewView is one of the first rows as it would be sent.
 type PreviewView struct {
 	Phone     messaging.Phone `json:"phone"`
-	SentAs    string          `json:"sent_as,omitempty"` // as in MessageView
-	Variables []string        `json:"variables,omitempty"`
+	SentAs    string          `json:"sent_as,omitempty" kind:"phone"` // as in MessageView
+	Variables []string        `json:"variables,omitempty" kind:"text"`
 }
 
 // A RunOrder is a person's word about a job or run.
@@ -177,14 +177,14 @@ type BlockAnswer struct {
 // A BadRow is a phone that cannot be read, by its place in the request, from 1.
 type BadRow struct {
 	Row    int    `json:"row"`
-	Reason string `json:"reason"`
+	Reason string `json:"reason" kind:"text"`
 }
 
 // A BlockView is a blocked contact.
 type BlockView struct {
 	Phone  messaging.Phone `json:"phone"`
-	Reason string          `json:"reason,omitempty"`
-	Source string          `json:"source,omitempty"`
+	Reason string          `json:"reason,omitempty" kind:"text"`
+	Source string          `json:"source,omitempty" kind:"text"`
 	At     time.Time       `json:"at,omitzero"`
 
 	Event messaging.EventID `json:"event,omitempty"` // that said so
@@ -198,13 +198,13 @@ func blockView(b *store.Block) *BlockView {
 type ApprovalsView struct {
 	Need  int            `json:"need"`
 	By    []ApprovalView `json:"by,omitempty"`
-	Words string         `json:"words"` // "1 of 2 approved: ann (1000)"
+	Words string         `json:"words" kind:"ours"` // "1 of 2 approved: ann (1000)"
 }
 
 // An ApprovalView is the word of one of them.
 type ApprovalView struct {
-	Who string    `json:"who"`
-	Via string    `json:"via,omitempty"` // socket, token or session
+	Who string    `json:"who" kind:"ours"`
+	Via string    `json:"via,omitempty" kind:"ours"` // socket, token or session
 	At  time.Time `json:"at"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -32,7 +33,7 @@ func (a admin) whyNoPhone(r *http.Request, no *Error) (any, error) {
 		return nil, err
 	}
 	if len(left) == 0 {
-		return nil, rejectf(no.Status, joined(no.Hint, note), "%s; no run whose rows are kept excluded it", no.Words)
+		return nil, rejectf(no.Status, joined(no.Hint, note), "%s; no run whose rows are kept excluded it", mask.Own(no.Words))
 	}
 	return noted(told(left, list.Limit), note), nil
 }

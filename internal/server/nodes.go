@@ -15,9 +15,9 @@ import (
 
 // A NodeView is one of the daemons that share a PostgreSQL database. Times are by the clock of the database.
 type NodeView struct {
-	Name        string    `json:"name"` // host and process
-	Version     string    `json:"version,omitempty"`
-	Config      string    `json:"config,omitempty"` // version of the config in use; absent while it begins
+	Name        string    `json:"name" kind:"ours"` // host and process
+	Version     string    `json:"version,omitempty" kind:"ours"`
+	Config      string    `json:"config,omitempty" kind:"ours"` // version of the config in use; absent while it begins
 	ConfigSince time.Time `json:"config_since,omitzero"`
 	StartedAt   time.Time `json:"started_at"`
 	Beat        time.Time `json:"beat"`        // when it last said that it lives

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // OpenAPI is the description of the API as OpenAPI 3.1 has it, made from the table of routes and the Go types.
@@ -48,14 +50,20 @@ func describe() map[string]any {
 	}
 }
 
+// A Document is the description, all of which is ours.
+type Document map[string]any
+
+// Kind says so.
+func (Document) Kind() mask.Kind { return mask.OfOurs }
+
 func (a admin) openAPI(r *http.Request) (any, error) {
 	switch version := r.URL.Query().Get("version"); version {
 	case "", "3.1":
-		return OpenAPI(), nil
+		return Document(OpenAPI()), nil
 	case "3.0":
 		doc := olderOpenAPI(OpenAPI()).(map[string]any) // of a map it makes a map
 		doc["openapi"] = "3.0.3"
-		return doc, nil
+		return Document(doc), nil
 	default:
 		return nil, badField("version", "", "version %q: want 3.1 or 3.0", version)
 	}

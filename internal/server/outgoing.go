@@ -29,15 +29,15 @@ type ReceiverPlan struct {
 
 // A ReceiverView is a receiver under webhooks_out and how it goes with it.
 type ReceiverView struct {
-	Name         string     `json:"receiver"`
-	Kinds        []string   `json:"kinds,omitempty"`  // that it wants to know
-	Gone         bool       `json:"gone,omitempty"`   // from the config
-	Waiting      int64      `json:"waiting"`          // 10001 is more than 10000
-	GivenUp      int64      `json:"given_up"`         // 10001 is more than 10000
-	Oldest       *time.Time `json:"oldest,omitempty"` // of the changes that wait
+	Name         string     `json:"receiver" kind:"ours"`
+	Kinds        []string   `json:"kinds,omitempty" kind:"ours"` // that it wants to know
+	Gone         bool       `json:"gone,omitempty"`              // from the config
+	Waiting      int64      `json:"waiting"`                     // 10001 is more than 10000
+	GivenUp      int64      `json:"given_up"`                    // 10001 is more than 10000
+	Oldest       *time.Time `json:"oldest,omitempty"`            // of the changes that wait
 	DeliveredAt  *time.Time `json:"delivered_at,omitempty"`
 	FailingSince *time.Time `json:"failing_since,omitempty"` // nothing was delivered since
-	LastError    string     `json:"last_error,omitempty"`
+	LastError    string     `json:"last_error,omitempty" kind:"text"`
 	FailedAt     *time.Time `json:"failed_at,omitempty"`
 }
 
@@ -153,7 +153,7 @@ type ReplayRequest struct {
 
 // A ReplayView is how many there were.
 type ReplayView struct {
-	Receiver string `json:"receiver"`
+	Receiver string `json:"receiver" kind:"ours"`
 	Count    int64  `json:"count"`
 	DryRun   bool   `json:"dry_run,omitempty"`
 }
@@ -173,8 +173,8 @@ type ReceiverTest struct {
 
 // A ReceiverTested is how a test ended.
 type ReceiverTested struct {
-	Receiver string `json:"receiver"`
-	Error    string `json:"error,omitempty"`
+	Receiver string `json:"receiver" kind:"ours"`
+	Error    string `json:"error,omitempty" kind:"text"`
 }
 
 func (a admin) testReceiver(r *http.Request, in ReceiverTest) (any, error) {

@@ -16,7 +16,7 @@ import (
 // PostedView is what came of events that were posted.
 type PostedView struct {
 	Events  []PostedEvent `json:"events"`
-	Skipped []string      `json:"skipped,omitempty"` // why what was in it is no event
+	Skipped []string      `json:"skipped,omitempty" kind:"text"` // why what was in it is no event
 }
 
 // A PostedEvent is one of them.

@@ -15,7 +15,7 @@ import (
 
 // A RedactionView is a sender's request that all that came by a connector is forgotten. Nobody carries it out but a person.
 type RedactionView struct {
-	Connector string            `json:"connector"`
+	Connector string            `json:"connector" kind:"ours"`
 	Event     messaging.EventID `json:"event"` // that asked first
 	Since     time.Time         `json:"since"`
 	Contacts  int64             `json:"contacts"` // different phones, and events, that came by it until the newest request

@@ -39,11 +39,11 @@ type ReplayedEvents struct {
 // A ReplayedEvent is one event that was to be decided about again.
 type ReplayedEvent struct {
 	ID        messaging.EventID `json:"id"`
-	As        messaging.EventID `json:"as,omitempty"`        // the new event
-	Before    messaging.EventID `json:"before,omitempty"`    // the event as which it was replayed before; nothing was done
-	Refused   string            `json:"refused,omitempty"`   // why it is not replayed
-	Decisions []DecisionView    `json:"decisions,omitempty"` // of the new event
-	Would     *TriedEvent       `json:"would,omitempty"`     // with dry_run
+	As        messaging.EventID `json:"as,omitempty"`                  // the new event
+	Before    messaging.EventID `json:"before,omitempty"`              // the event as which it was replayed before; nothing was done
+	Refused   string            `json:"refused,omitempty" kind:"text"` // why it is not replayed
+	Decisions []DecisionView    `json:"decisions,omitempty"`           // of the new event
+	Would     *TriedEvent       `json:"would,omitempty"`               // with dry_run
 }
 
 const (

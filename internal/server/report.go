@@ -48,7 +48,7 @@ func (c *Client) Report(ctx context.Context, q ReportQuery) (ReportView, error) 
 // A ReportView is what happened in a time. Each number says how often something happened in it, and not what became later of what began
 // in it.
 type ReportView struct {
-	Zone         string    `json:"zone"` // whose days they are
+	Zone         string    `json:"zone" kind:"ours"` // whose days they are
 	Since        time.Time `json:"since"`
 	Until        time.Time `json:"until"`
 	CountedSince time.Time `json:"counted_since,omitzero"` // before this nothing was counted; absent where nothing was yet
@@ -105,21 +105,21 @@ func (s *Stages) size() int64 { return s.Queued + s.Sent() + s.Events }
 
 // A ReportRow is a time, or a group, or a group in a time.
 type ReportRow struct {
-	At    time.Time `json:"at,omitzero"`     // when the hour, or the day, begins
-	Group string    `json:"group,omitempty"` // its name; absent where it has none
+	At    time.Time `json:"at,omitzero"`                 // when the hour, or the day, begins
+	Group string    `json:"group,omitempty" kind:"ours"` // its name; absent where it has none
 	Stages
 }
 
 // A FailureCount is how many messages ended so.
 type FailureCount struct {
-	State    string `json:"state"` // rejected or failed
-	Class    string `json:"class"` // of the error; "unknown" where no rule knows its words
+	State    string `json:"state" kind:"ours"` // rejected or failed
+	Class    string `json:"class" kind:"ours"` // of the error; "unknown" where no rule knows its words
 	Messages int64  `json:"messages"`
 }
 
 // An OutcomeCount is how often triggers said something.
 type OutcomeCount struct {
-	Outcome   string `json:"outcome"`
+	Outcome   string `json:"outcome" kind:"ours"`
 	Decisions int64  `json:"decisions"`
 }
 

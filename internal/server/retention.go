@@ -12,11 +12,11 @@ import (
 
 // A RetentionView is what was removed because it is not kept any more, and how far back what is kept goes.
 type RetentionView struct {
-	At      *time.Time           `json:"at,omitempty"`      // the last run; absent before the first
-	TookMS  int64                `json:"took_ms,omitempty"` // with its rests between commits
-	Removed map[string]int64     `json:"removed,omitempty"` // by it, by the keys of retention:
-	Total   map[string]int64     `json:"removed_total,omitempty"`
-	Oldest  map[string]time.Time `json:"oldest,omitempty"`
+	At      *time.Time           `json:"at,omitempty"`                  // the last run; absent before the first
+	TookMS  int64                `json:"took_ms,omitempty"`             // with its rests between commits
+	Removed map[string]int64     `json:"removed,omitempty" kind:"ours"` // by it, by the keys of retention:
+	Total   map[string]int64     `json:"removed_total,omitempty" kind:"ours"`
+	Oldest  map[string]time.Time `json:"oldest,omitempty" kind:"ours"`
 
 	File  int64 `json:"file_bytes"`
 	Free  int64 `json:"free_bytes"`  // inside of the file

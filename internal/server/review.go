@@ -15,7 +15,7 @@ import (
 
 // A ReviewView is what somebody has to look at before restored data may send.
 type ReviewView struct {
-	How      string    `json:"how"`                // why the data is known for a copy
+	How      string    `json:"how" kind:"ours"`    // why the data is known for a copy
 	CopiedAt time.Time `json:"copied_at,omitzero"` // when the copy was made, where that is known
 	NewestAt time.Time `json:"newest_at,omitzero"` // when the newest thing happened that it knows of
 	FoundAt  time.Time `json:"found_at,omitzero"`  // zero: the next start of the daemon finds it
@@ -31,7 +31,7 @@ type ReviewView struct {
 
 // A ReviewGroup is the messages of one trigger or job and category.
 type ReviewGroup struct {
-	Trigger   string             `json:"trigger"`
+	Trigger   string             `json:"trigger" kind:"ours"`
 	Category  messaging.Category `json:"category"`
 	Count     int64              `json:"count"`
 	New       int64              `json:"new,omitempty"` // that came after the copy was found
@@ -42,8 +42,8 @@ type ReviewGroup struct {
 
 // A MissedView is a time at which a job should have run.
 type MissedView struct {
-	Job  string    `json:"job"`
-	Slot string    `json:"slot"` // local time
+	Job  string    `json:"job" kind:"ours"`
+	Slot string    `json:"slot" kind:"ours"` // local time
 	At   time.Time `json:"at"`
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/alerts"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/valid"
 )
@@ -33,8 +33,7 @@ type Route struct {
 	Words        string // one sentence
 	In, Out      any    // zero values of the body and of the answer; nil for none
 	Query        []string
-	Changes      bool     // it does something, and so it is in the audit
-	Whole        []string // fields of the answer that are never masked, because it exists for them
+	Changes      bool // it does something, and so it is in the audit
 
 	needs  need
 	most   int64 // bytes of a body; 0 is maxRequest
@@ -79,21 +78,18 @@ func (rt Route) told() Route { rt.Changes = false; return rt }
 // looks says that a route changes nothing, though it is posted to.
 func (rt Route) looks() Route { rt.Changes = false; return rt }
 
-// gives names fields of the answer that it exists for: nobody can use a masked one.
-func (rt Route) gives(fields ...string) Route { rt.Whole = fields; return rt }
-
 // routes is the table: every route of the API, and nothing else answers below Base.
 func (a admin) routes() []Route {
 	return []Route{
 		reads("/whoami", "", WhoView{}, "Who asks, and what they may do.", a.whoami),
-		reads("/openapi.json", "", map[string]any{}, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", a.openAPI, "version"),
+		reads("/openapi.json", "", Document{}, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", a.openAPI, "version"),
 		reads("/status", Read, StatusView{}, "How the daemon is, what waits, and what needs a person.", a.status),
 		does("/reload", Manage, DaemonView{}, "Reads the config file again.", bodiless(a.reload)),
 		does("/reload/changes", Manage, []RuleChange{}, "Says what a reload would do to what waits, and changes nothing.", a.changes).looks().upTo(maxPrinted),
 
 		{Method: http.MethodGet, Path: "/config", Scope: Read, Out: ConfigView{}, Words: "The config in use as it was written, without secrets, and what a reload would read.", do: a.config, needs: needsDaemon},
 
-		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink).gives("url"),
+		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink),
 
 		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome"),
 		{
@@ -170,11 +166,11 @@ func (a admin) routes() []Route {
 			Method: http.MethodDelete, Path: "/blocks/{phone}", Scope: Contacts, Out: BlockView{}, Words: "Ends a contact's block.",
 			do: a.allow, needs: needsDaemon, Changes: true,
 		},
-		reads("/tokens", Manage, []TokenView{}, "Tokens of the API, without what lets in.", a.tokens).gives("id"),
-		does("/tokens", Manage, TokenView{}, "Makes a token, which is in this answer alone.", a.createToken).gives("id", "token"),
+		reads("/tokens", Manage, []TokenView{}, "Tokens of the API, without what lets in.", a.tokens),
+		does("/tokens", Manage, TokenView{}, "Makes a token, which is in this answer alone.", a.createToken),
 		{
 			Method: http.MethodDelete, Path: "/tokens/{token}", Scope: Manage, Out: TokenView{}, Words: "Ends a token, by its id or its name.",
-			do: a.revokeToken, needs: needsDaemon, Changes: true, Whole: []string{"id"},
+			do: a.revokeToken, needs: needsDaemon, Changes: true,
 		},
 		reads("/users", Manage, []UserView{}, "Who may sign in to the console, by name.", a.users),
 		does("/users", Manage, UserView{}, "Adds a user, with a link in this answer alone by which a password is chosen.", a.addUser),
@@ -274,7 +270,7 @@ func (a admin) proven(do http.HandlerFunc) http.Handler {
 func (a admin) guarded(rt Route) http.Handler {
 	do := rt.writes
 	if do == nil {
-		do = a.answer(rt.do, rt.Whole...)
+		do = a.answer(rt.do)
 	}
 	if rt.Changes {
 		do = a.record(&rt, do)
@@ -322,9 +318,9 @@ func with[T any](do func(*http.Request, T) (any, error)) func(*http.Request) (an
 
 // badBody is what is wrong with a body, with the field where it is one.
 func badBody(err error) error {
-	e := &Error{Status: http.StatusBadRequest, Words: "request body: " + err.Error()}
+	e := &Error{Status: http.StatusBadRequest, Words: "request body: " + mask.Text(err.Error())}
 	if tooLong, is := errors.AsType[*http.MaxBytesError](err); is {
-		return &Error{Status: http.StatusRequestEntityTooLarge, Words: "the request body is too long", Hint: fmt.Sprintf("send at most %d bytes at a time", tooLong.Limit)}
+		return &Error{Status: http.StatusRequestEntityTooLarge, Words: "the request body is too long", Hint: mask.Sprintf("send at most %d bytes at a time", tooLong.Limit)}
 	}
 	if errors.Is(err, io.EOF) {
 		e.Words = "request body: there is none"
@@ -343,7 +339,7 @@ func badBody(err error) error {
 
 // A WhoView is who asks.
 type WhoView struct {
-	Name   string  `json:"name"`
+	Name   string  `json:"name" kind:"ours"`
 	From   From    `json:"from"`
 	Scopes []Scope `json:"scopes"`
 }

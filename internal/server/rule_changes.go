@@ -12,25 +12,25 @@ import (
 // A RuleChange is a trigger of which something waits that a config would not plan as it is, and what becomes of it; or a run whose
 // job a config has otherwise, or does not have.
 type RuleChange struct {
-	Trigger  string `json:"trigger,omitempty"`
-	Account  string `json:"account,omitempty"`   // in place of a trigger: one that the config does not have
-	Change   string `json:"change"`              // "edited", or why it does not send: "is off"
-	Waiting  int64  `json:"waiting"`             // messages
-	Runs     int64  `json:"runs,omitempty"`      // of an account: runs that have not ended
-	OnChange string `json:"on_change,omitempty"` // of an edit: pin, migrate or cancel
+	Trigger  string `json:"trigger,omitempty" kind:"ours"`
+	Account  string `json:"account,omitempty" kind:"ours"`   // in place of a trigger: one that the config does not have
+	Change   string `json:"change" kind:"ours"`              // "edited", or why it does not send: "is off"
+	Waiting  int64  `json:"waiting"`                         // messages
+	Runs     int64  `json:"runs,omitempty"`                  // of an account: runs that have not ended
+	OnChange string `json:"on_change,omitempty" kind:"ours"` // of an edit: pin, migrate or cancel
 	Paused   bool   `json:"paused,omitempty"`
 
 	// Of a run, in place of a trigger.
 	Run    messaging.RunID    `json:"run,omitempty"`
-	Job    string             `json:"job,omitempty"`
+	Job    string             `json:"job,omitempty" kind:"ours"`
 	State  messaging.RunState `json:"state,omitempty"`
-	Waits  string             `json:"waits,omitempty"`  // what it waits for, and until when
-	Brakes []string           `json:"brakes,omitempty"` // what holds it back otherwise from now on; of a job that is gone, what still does
-	Built  []string           `json:"built,omitempty"`  // keys that are another, and that it keeps as it was built
-	Config string             `json:"config,omitempty"` // that it began with, where its rules are those of that
+	Waits  string             `json:"waits,omitempty" kind:"ours"`  // what it waits for, and until when
+	Brakes []string           `json:"brakes,omitempty" kind:"ours"` // what holds it back otherwise from now on; of a job that is gone, what still does
+	Built  []string           `json:"built,omitempty" kind:"ours"`  // keys that are another, and that it keeps as it was built
+	Config string             `json:"config,omitempty" kind:"ours"` // that it began with, where its rules are those of that
 
-	Was      string `json:"was,omitempty"`      // the name that left the config and had the rule of Trigger or Job, which are new
-	Released bool   `json:"released,omitempty"` // by a person's word it is sent all the same
+	Was      string `json:"was,omitempty" kind:"ours"` // the name that left the config and had the rule of Trigger or Job, which are new
+	Released bool   `json:"released,omitempty"`        // by a person's word it is sent all the same
 
 	// What was done, once it was.
 	Done      bool  `json:"done,omitempty"`

@@ -40,10 +40,10 @@ var shedWords = [shedReasons]string{
 
 // A TurnedView counts webhooks that were turned away before they could be verified.
 type TurnedView struct {
-	Why   string    `json:"why"`
+	Why   string    `json:"why" kind:"ours"`
 	Count int64     `json:"count"` // since the daemon started
 	Last  time.Time `json:"last"`
-	From  string    `json:"from,omitempty"` // the last address
+	From  string    `json:"from,omitempty" kind:"ours"` // the last address
 }
 
 // Words say it in a line.

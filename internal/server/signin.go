@@ -14,7 +14,7 @@ type LinkRequest struct {
 
 // A LinkView is a link that signs somebody in, once.
 type LinkView struct {
-	URL   string    `json:"url"`
+	URL   string    `json:"url" kind:"ours"`
 	Until time.Time `json:"until"` // it works no longer
 	Role  Role      `json:"role,omitempty"`
 }

@@ -7,10 +7,10 @@ import (
 
 // A SilentView is a connector that has sent nothing for longer than its silent_after.
 type SilentView struct {
-	Connector string     `json:"connector"`
-	For       string     `json:"for"`            // "26h"
-	Last      *time.Time `json:"last,omitempty"` // its last event; absent when there never was one
-	Since     time.Time  `json:"since"`          // Last, or when it was first listened to
+	Connector string     `json:"connector" kind:"ours"`
+	For       string     `json:"for" kind:"ours"` // "26h"
+	Last      *time.Time `json:"last,omitempty"`  // its last event; absent when there never was one
+	Since     time.Time  `json:"since"`           // Last, or when it was first listened to
 }
 
 // Words is the view as a line for people.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // A Readiness is the answer of GET /readyz: status 200 while webhooks can be stored, else 503.
@@ -41,7 +43,7 @@ func ConsoleStarting(now func() Readiness, log *zap.Logger) http.Handler {
 		w.Header().Set("Connection", "close")
 		v := now()
 		if strings.HasPrefix(r.URL.Path, "/api/") {
-			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + v.Starting, Hint: v.Hint})
+			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + mask.Text(v.Starting), Hint: v.Hint})
 			return
 		}
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

@@ -80,13 +80,13 @@ const (
 
 // A CertificateView is one certificate of the door.
 type CertificateView struct {
-	For       string    `json:"for"`                 // its names, or a name that there is no certificate for
+	For       string    `json:"for" kind:"ours"`     // its names, or a name that there is no certificate for
 	NotBefore time.Time `json:"not_before,omitzero"` // both zero where there is none
 	NotAfter  time.Time `json:"not_after,omitzero"`
-	From      string    `json:"from"`                 // a file, or the authority's address
-	ByACME    bool      `json:"acme,omitempty"`       // an authority issues it
-	Error     string    `json:"error,omitempty"`      // why there is no newer one
-	ErrorAt   time.Time `json:"error_since,omitzero"` // since when
+	From      string    `json:"from" kind:"ours"`            // a file, or the authority's address
+	ByACME    bool      `json:"acme,omitempty"`              // an authority issues it
+	Error     string    `json:"error,omitempty" kind:"text"` // why there is no newer one
+	ErrorAt   time.Time `json:"error_since,omitzero"`        // since when
 }
 
 // CertificateOf shows a certificate.

@@ -95,16 +95,16 @@ type TokenRequest struct {
 
 // A TokenView is a token, without what lets in.
 type TokenView struct {
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
+	ID        string     `json:"id" kind:"ours"`
+	Name      string     `json:"name" kind:"ours"`
 	Scopes    []Scope    `json:"scopes"`
-	State     string     `json:"state"` // good, expired or revoked
+	State     string     `json:"state" kind:"ours"` // good, expired or revoked
 	CreatedAt time.Time  `json:"created_at"`
-	CreatedBy string     `json:"created_by"` // of one that a token made, who made that
+	CreatedBy string     `json:"created_by" kind:"ours"` // of one that a token made, who made that
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-	UsedAt    *time.Time `json:"used_at,omitempty"` // to the minute
-	Token     string     `json:"token,omitempty"`   // in the answer to its making, and never again
+	UsedAt    *time.Time `json:"used_at,omitempty"`           // to the minute
+	Token     string     `json:"token,omitempty" kind:"ours"` // in the answer to its making, and never again
 }
 
 func (a admin) tokenView(t *store.Token) TokenView {
@@ -210,12 +210,12 @@ func (a admin) revokeToken(r *http.Request) (any, error) {
 		i = slices.IndexFunc(all, func(t store.Token) bool { return t.Name == id && t.Good(a.Now()) })
 	}
 	if i < 0 {
-		return nil, rejectf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", mask.Phones(plain.Text(id)))
+		return nil, rejectf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", plain.Text(id))
 	}
 	t := &all[i]
 	at := a.Now().UTC()
 	if err := a.Store.RevokeToken(r.Context(), t.ID, at); errors.Is(err, messaging.ErrNotFound) {
-		return nil, rejectf(http.StatusConflict, "", "token %s was revoked already", t.ID)
+		return nil, rejectf(http.StatusConflict, "", "token %s was revoked already", mask.Own(t.ID))
 	} else if err != nil {
 		return nil, err
 	}

@@ -446,9 +446,9 @@ func firstLine(text string) string {
 
 // A BehindView is work that is past its time.
 type BehindView struct {
-	What    string    `json:"what"`              // urgent, marketing or polls
-	Account string    `json:"account,omitempty"` // as rows name it
-	Since   time.Time `json:"since"`             // when the oldest of it was due
+	What    string    `json:"what" kind:"ours"`              // urgent, marketing or polls
+	Account string    `json:"account,omitempty" kind:"ours"` // as rows name it
+	Since   time.Time `json:"since"`                         // when the oldest of it was due
 }
 
 // What may be behind: messages of the two lanes, and questions about messages.
@@ -476,11 +476,11 @@ func behind(next map[string]store.Next, now time.Time) (out []BehindView) {
 // A HeldView is a run that waits to be approved.
 type HeldView struct {
 	Run   messaging.RunID `json:"run"`
-	Job   string          `json:"job"`
-	Why   string          `json:"why"`
+	Job   string          `json:"job" kind:"ours"`
+	Why   string          `json:"why" kind:"text"`
 	Since time.Time       `json:"since"`
 
-	Approved string `json:"approved,omitempty"` // how far it is where several people have to: "1 of 2 approved: ann (1000)"
+	Approved string `json:"approved,omitempty" kind:"ours"` // how far it is where several people have to: "1 of 2 approved: ann (1000)"
 }
 
 // Words say it in a line.
@@ -495,13 +495,13 @@ func (v HeldView) Words() string {
 // An UnknownView counts the texts of the service that no rule of the config knows, in the last 24 hours.
 type UnknownView struct {
 	Count int64     `json:"count"`
-	Last  string    `json:"last"` // numbers in it are #
+	Last  string    `json:"last" kind:"text"` // numbers in it are #
 	Since time.Time `json:"since"`
 }
 
 // A DiskView is the space on the disk that holds the data.
 type DiskView struct {
-	Folder string    `json:"folder"`
+	Folder string    `json:"folder" kind:"ours"`
 	Free   uint64    `json:"free"` // bytes
 	All    uint64    `json:"all"`
 	Least  uint64    `json:"least,omitempty"` // server.least_free
@@ -537,8 +537,8 @@ const leastEnded = 20
 // A FailedRateView is which share of the messages that ended in a window did not arrive: the service rejected them, or
 // took them and failed later.
 type FailedRateView struct {
-	Subject string        `json:"subject,omitempty"` // "" for the usual window and share, else as alerts write it
-	Above   float64       `json:"above"`             // percent; more than that is a trouble
+	Subject string        `json:"subject,omitempty" kind:"ours"` // "" for the usual window and share, else as alerts write it
+	Above   float64       `json:"above"`                         // percent; more than that is a trouble
 	Over    time.Duration `json:"over"`
 	Failed  int64         `json:"failed"`
 	Ended   int64         `json:"ended"`

@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
@@ -47,20 +48,20 @@ type TryRequest struct {
 
 // A TryView is what a webhook would lead to.
 type TryView struct {
-	Connector string    `json:"connector"`
+	Connector string    `json:"connector" kind:"ours"`
 	At        time.Time `json:"at"`
 	// Verified is what a request would be verified by, in words. A try is not.
-	Verified string `json:"verified,omitempty"`
+	Verified string `json:"verified,omitempty" kind:"ours"`
 	TriedRequest
 	Edited *EditedTry `json:"edited,omitempty"` // by the triggers of the request
 }
 
 // A TriedRequest is what became of a request.
 type TriedRequest struct {
-	Handshake string       `json:"handshake,omitempty"` // its name, where the request only tries out the URL
-	Status    int          `json:"status,omitempty"`    // that a handshake is answered with
+	Handshake string       `json:"handshake,omitempty" kind:"text"` // its name, where the request only tries out the URL
+	Status    int          `json:"status,omitempty"`                // that a handshake is answered with
 	Rejected  *TryRejected `json:"rejected,omitempty"`
-	Skipped   []string     `json:"skipped,omitempty"` // why an item of it makes no event
+	Skipped   []string     `json:"skipped,omitempty" kind:"text"` // why an item of it makes no event
 	Events    []TriedEvent `json:"events"`
 	Cut       int64        `json:"cut,omitempty"`     // events that were left out, as there are too many
 	Unasked   int64        `json:"unasked,omitempty"` // times that a trigger was not asked, as the try took too long
@@ -69,8 +70,8 @@ type TriedRequest struct {
 // TryRejected is why a request would not be taken.
 type TryRejected struct {
 	Status int    `json:"status"`
-	Stage  string `json:"stage"`
-	Reason string `json:"reason"`
+	Stage  string `json:"stage" kind:"ours"`
+	Reason string `json:"reason" kind:"text"`
 	Line   int    `json:"line,omitempty"` // of the payload, 1-based, where it is no JSON
 	Column int    `json:"column,omitempty"`
 }
@@ -85,69 +86,69 @@ type EditedTry struct {
 
 // A TriedEvent is an event as it was read and what the triggers want because of it.
 type TriedEvent struct {
-	Event        string            `json:"event"`
-	Topic        string            `json:"topic,omitempty"`
-	DedupeKey    string            `json:"dedupe_key"`
+	Event        string            `json:"event" kind:"text"`
+	Topic        string            `json:"topic,omitempty" kind:"text"`
+	DedupeKey    string            `json:"dedupe_key" kind:"text"`
 	OccurredAt   *time.Time        `json:"occurred_at,omitempty"`
-	Phone        string            `json:"phone,omitempty"`
-	PhoneProblem string            `json:"phone_problem,omitempty"`
-	Name         string            `json:"name,omitempty"`
-	Country      string            `json:"country,omitempty"`
-	Language     string            `json:"language,omitempty"`
+	Phone        string            `json:"phone,omitempty" kind:"phone"`
+	PhoneProblem string            `json:"phone_problem,omitempty" kind:"text"`
+	Name         string            `json:"name,omitempty" kind:"text"`
+	Country      string            `json:"country,omitempty" kind:"text"`
+	Language     string            `json:"language,omitempty" kind:"text"`
 	Cart         *TriedMatter      `json:"cart,omitempty"`
 	Order        *TriedMatter      `json:"order,omitempty"`
 	Deal         *TriedMatter      `json:"deal,omitempty"`
-	Form         string            `json:"form,omitempty"`
-	Unread       []string          `json:"unread,omitempty"`    // what was given and cannot be read
-	LookedUp     bool              `json:"looked_up,omitempty"` // first, and planned then
-	LookUp       *connectors.Asked `json:"look_up,omitempty"`   // what is asked then; nothing is asked in a try
+	Form         string            `json:"form,omitempty" kind:"text"`
+	Unread       []string          `json:"unread,omitempty" kind:"text"` // what was given and cannot be read
+	LookedUp     bool              `json:"looked_up,omitempty"`          // first, and planned then
+	LookUp       *connectors.Asked `json:"look_up,omitempty"`            // what is asked then; nothing is asked in a try
 	Decisions    []TriedDecision   `json:"decisions"`
 	Silent       []TriedSilence    `json:"silent,omitempty"` // triggers that do not listen to it
 }
 
 // A TriedMatter is a cart, an order or a deal.
 type TriedMatter struct {
-	ID       string `json:"id,omitempty"`
-	Total    string `json:"total,omitempty"` // decimal
-	Currency string `json:"currency,omitempty"`
+	ID       string `json:"id,omitempty" kind:"text"`
+	Total    string `json:"total,omitempty" kind:"text"` // decimal
+	Currency string `json:"currency,omitempty" kind:"ours"`
 	Items    int    `json:"items,omitempty"`
 }
 
 // A TriedDecision is what one trigger says, with the message that would be queued.
 type TriedDecision struct {
-	Trigger string             `json:"trigger"`
+	Trigger string             `json:"trigger" kind:"ours"`
 	Outcome messaging.Outcome  `json:"outcome"`
-	Reason  string             `json:"reason,omitempty"`
+	Reason  string             `json:"reason,omitempty" kind:"text"`
 	Clauses []messaging.Clause `json:"clauses,omitempty"`
-	Key     string             `json:"key,omitempty"`
+	Key     string             `json:"key,omitempty" kind:"text"`
 	Message *TriedMessage      `json:"message,omitempty"`
 	Steps   []TriedMessage     `json:"steps,omitempty"` // of a sequence: all of them, the first with Message
 }
 
 // A TriedSilence is a trigger that says nothing, and why.
 type TriedSilence struct {
-	Trigger string `json:"trigger"`
-	Reason  string `json:"reason"`
+	Trigger string `json:"trigger" kind:"ours"`
+	Reason  string `json:"reason" kind:"text"`
 }
 
 // A TriedMessage is one that would be queued.
 type TriedMessage struct {
 	Category  messaging.Category `json:"category"`
-	Account   string             `json:"account,omitempty"` // that sends it; not that of the section api
+	Account   string             `json:"account,omitempty" kind:"ours"` // that sends it; not that of the section api
 	Send      messaging.Send     `json:"send"`
 	DueAt     time.Time          `json:"due_at"`
 	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
 	Step      int                `json:"step,omitempty"`
-	Of        int                `json:"of,omitempty"`   // steps that the sequence has
-	If        []string           `json:"if,omitempty"`   // what is asked of the step when it falls due
-	Held      *TriedHold         `json:"held,omitempty"` // what quiet hours would do to it at that time
+	Of        int                `json:"of,omitempty"`             // steps that the sequence has
+	If        []string           `json:"if,omitempty" kind:"text"` // what is asked of the step when it falls due
+	Held      *TriedHold         `json:"held,omitempty"`           // what quiet hours would do to it at that time
 }
 
 // A TriedHold is what a rule would say to the message when it falls due.
 type TriedHold struct {
 	Action messaging.VerdictAction `json:"action"`
-	Rule   string                  `json:"rule"`
-	Reason string                  `json:"reason"`
+	Rule   string                  `json:"rule" kind:"ours"`
+	Reason string                  `json:"reason" kind:"text"`
 	Until  *time.Time              `json:"until,omitempty"` // when it would really be sent
 }
 
@@ -420,7 +421,7 @@ func pickSample(c *connectors.Connector, name string, at time.Time, number int) 
 		}
 		names = append(names, s.Name)
 	}
-	return connectors.Sample{}, &Error{Status: http.StatusNotFound, Field: "sample", Words: fmt.Sprintf("connector %q has no sample of that name", c.Name()), Hint: "it has " + strings.Join(names, ", ")}
+	return connectors.Sample{}, &Error{Status: http.StatusNotFound, Field: "sample", Words: mask.Sprintf("connector %q has no sample of that name", c.Name()), Hint: "it has " + strings.Join(names, ", ")}
 }
 
 // noConnector says which there are.
@@ -444,32 +445,32 @@ func (a admin) keptEvent(r *http.Request, id messaging.EventID) (messaging.Event
 	e, err := a.Store.Event(r.Context(), id)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
-		return e, &Error{Status: http.StatusNotFound, Field: "event", Words: fmt.Sprintf("there is no event %d", id), Hint: `"nudgewire events list" shows the numbers`}
+		return e, &Error{Status: http.StatusNotFound, Field: "event", Words: mask.Sprintf("there is no event %d", id), Hint: `"nudgewire events list" shows the numbers`}
 	case err != nil:
 		return e, err
 	case e.Forgotten, e.Cleared, len(e.Payload) == 0:
-		return e, &Error{Status: http.StatusConflict, Field: "event", Words: fmt.Sprintf("what event %d carried is not kept any more, so nothing can be decided by it", id), Hint: "paste the payload, if you have it"}
+		return e, &Error{Status: http.StatusConflict, Field: "event", Words: mask.Sprintf("what event %d carried is not kept any more, so nothing can be decided by it", id), Hint: "paste the payload, if you have it"}
 	}
 	return e, nil
 }
 
 // A ConnectorView is a connector of the config with its samples.
 type ConnectorView struct {
-	Name        string       `json:"name"`
-	Preset      string       `json:"preset,omitempty"`
-	Verified    string       `json:"verified,omitempty"`     // what requests are verified by, in words
-	TopicHeader string       `json:"topic_header,omitempty"` // that the sender's word for what happened is in
+	Name        string       `json:"name" kind:"ours"`
+	Preset      string       `json:"preset,omitempty" kind:"ours"`
+	Verified    string       `json:"verified,omitempty" kind:"ours"`     // what requests are verified by, in words
+	TopicHeader string       `json:"topic_header,omitempty" kind:"ours"` // that the sender's word for what happened is in
 	Samples     []SampleView `json:"samples"`
 }
 
 // A SampleView is an invented webhook in a sender's shape. Where its secret would stand it has <<secret>>.
 type SampleView struct {
-	Name    string            `json:"name"`
-	Kind    string            `json:"kind,omitempty"`
-	Topic   string            `json:"topic,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
+	Name    string            `json:"name" kind:"ours"`
+	Kind    string            `json:"kind,omitempty" kind:"ours"`
+	Topic   string            `json:"topic,omitempty" kind:"ours"`
+	Headers map[string]string `json:"headers,omitempty" kind:"text"`
 	Number  int               `json:"number"` // that stands in its ids; a try takes it
-	Body    string            `json:"body"`
+	Body    string            `json:"body" kind:"text"`
 }
 
 func (a admin) connectors(*http.Request) (any, error) {

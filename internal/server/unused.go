@@ -23,9 +23,9 @@ const unusedMany = 10
 
 // An UnusedView is what came to nothing of one connector, for one reason.
 type UnusedView struct {
-	Connector string            `json:"connector"`
+	Connector string            `json:"connector" kind:"ours"`
 	Why       messaging.Unused  `json:"why"`
-	Kind      string            `json:"kind,omitempty"` // of the events
+	Kind      string            `json:"kind,omitempty" kind:"text"` // of the events
 	Count     int64             `json:"count"`
 	Since     time.Time         `json:"since"`
 	Last      time.Time         `json:"last"`

@@ -65,16 +65,16 @@ type RoleRequest struct {
 
 // A UserView is somebody who may sign in to the console.
 type UserView struct {
-	Name       string     `json:"name"`
+	Name       string     `json:"name" kind:"ours"`
 	Role       Role       `json:"role"`
-	State      string     `json:"state"`    // good, invited (has not chosen a password yet), or disabled
-	SignsIn    string     `json:"signs_in"` // by what: password, oidc or header
+	State      string     `json:"state" kind:"ours"`    // good, invited (has not chosen a password yet), or disabled
+	SignsIn    string     `json:"signs_in" kind:"ours"` // by what: password, oidc or header
 	CreatedAt  time.Time  `json:"created_at"`
-	CreatedBy  string     `json:"created_by"`
+	CreatedBy  string     `json:"created_by" kind:"ours"`
 	DisabledAt *time.Time `json:"disabled_at,omitempty"`
 	SignedInAt *time.Time `json:"signed_in_at,omitempty"`
-	SetupUntil *time.Time `json:"setup_until,omitempty"` // until when the link works by which a password is chosen
-	SetupURL   string     `json:"setup_url,omitempty"`   // that link: in the answer to its making, and never again
+	SetupUntil *time.Time `json:"setup_until,omitempty"`           // until when the link works by which a password is chosen
+	SetupURL   string     `json:"setup_url,omitempty" kind:"ours"` // that link: in the answer to its making, and never again
 }
 
 func userView(u *store.User) UserView {
@@ -147,7 +147,7 @@ func (a admin) changeUser(r *http.Request, c store.UserChange) (store.User, erro
 	u, err := a.Store.ChangeUser(r.Context(), name, c)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
-		return u, rejectf(http.StatusNotFound, "nudgewire user list shows those that there are", "there is no user %s", mask.Phones(plain.Text(name)))
+		return u, rejectf(http.StatusNotFound, "nudgewire user list shows those that there are", "there is no user %s", plain.Text(name))
 	case errors.Is(err, store.ErrLastAdmin):
 		return u, rejectf(http.StatusConflict, "make somebody else an admin first; or do it on the daemon's machine, with nudgewire user", "%s is the last admin who can sign in", name)
 	default:

@@ -17,17 +17,17 @@ import (
 // An EventView is a stored event. Payload is filled for a single event only.
 type EventView struct {
 	ID         messaging.EventID `json:"id"`
-	Event      string            `json:"event"` // connector.kind
-	Topic      string            `json:"topic,omitempty"`
+	Event      string            `json:"event" kind:"text"` // connector.kind
+	Topic      string            `json:"topic,omitempty" kind:"text"`
 	Phone      messaging.Phone   `json:"phone,omitempty"`
-	SentAs     string            `json:"sent_as,omitempty"` // the phone as the sender spells it, where that differs; in a single event only
+	SentAs     string            `json:"sent_as,omitempty" kind:"phone"` // the phone as the sender spells it, where that differs; in a single event only
 	OccurredAt *time.Time        `json:"occurred_at,omitempty"`
 	ReceivedAt time.Time         `json:"received_at"`
-	Request    string            `json:"request,omitempty"` // id of the request that brought it; in events show and why
-	DedupeKey  string            `json:"dedupe_key"`
+	Request    string            `json:"request,omitempty" kind:"ours"` // id of the request that brought it; in events show and why
+	DedupeKey  string            `json:"dedupe_key" kind:"text"`
 	Decisions  []DecisionView    `json:"decisions"`
 	Lookup     *LookupView       `json:"lookup,omitempty"` // what it waits for before it is planned
-	Payload    string            `json:"payload,omitempty"`
+	Payload    string            `json:"payload,omitempty" kind:"carried"`
 	Forgotten  bool              `json:"forgotten,omitempty"` // the payload was not kept: keep_variables: false
 	Cleared    bool              `json:"cleared,omitempty"`   // the payload is not kept any more (retention.payloads); in a single event only
 	Unsaid     bool              `json:"unsaid,omitempty"`    // what triggers decided is not kept any more (retention.decisions)
@@ -38,19 +38,19 @@ type LookupView struct {
 	Attempt  int       `json:"attempt"` // begun so far
 	UnderWay bool      `json:"under_way,omitempty"`
 	NextAt   time.Time `json:"next_at"`
-	Reason   string    `json:"reason,omitempty"` // why the last attempt led to nothing
+	Reason   string    `json:"reason,omitempty" kind:"text"` // why the last attempt led to nothing
 }
 
 // A DecisionView is what one trigger said.
 type DecisionView struct {
-	Trigger string             `json:"trigger"`
+	Trigger string             `json:"trigger" kind:"ours"`
 	Outcome messaging.Outcome  `json:"outcome"`
-	Reason  string             `json:"reason"`
+	Reason  string             `json:"reason" kind:"text"`
 	Clauses []messaging.Clause `json:"clauses,omitempty"`
-	Key     string             `json:"key,omitempty"`
+	Key     string             `json:"key,omitempty" kind:"text"`
 	Message int64              `json:"message,omitempty"` // id as in MessageView
 	Later   []int64            `json:"later,omitempty"`   // of a sequence: the messages of its other steps
-	Config  string             `json:"config,omitempty"`
+	Config  string             `json:"config,omitempty" kind:"ours"`
 	At      time.Time          `json:"at"`
 }
 
@@ -58,32 +58,32 @@ type DecisionView struct {
 type MessageView struct {
 	ID        messaging.MessageID `json:"id"`
 	EventID   messaging.EventID   `json:"event"`
-	Request   string              `json:"request,omitempty"` // id of the request that brought the event; in a single message only
-	Trigger   string              `json:"trigger"`
-	Key       string              `json:"key,omitempty"`
+	Request   string              `json:"request,omitempty" kind:"ours"` // id of the request that brought the event; in a single message only
+	Trigger   string              `json:"trigger" kind:"ours"`
+	Key       string              `json:"key,omitempty" kind:"text"`
 	Phone     messaging.Phone     `json:"phone"`
-	SentAs    string              `json:"sent_as,omitempty"` // the phone as the shop spells it, which is sent, where that differs
+	SentAs    string              `json:"sent_as,omitempty" kind:"phone"` // the phone as the shop spells it, which is sent, where that differs
 	Category  messaging.Category  `json:"category"`
-	Account   string              `json:"account,omitempty"` // that sends it; not that of the section api
-	What      string              `json:"what"`
+	Account   string              `json:"account,omitempty" kind:"ours"` // that sends it; not that of the section api
+	What      string              `json:"what" kind:"text"`
 	Send      *messaging.Send     `json:"send,omitempty"`
 	State     messaging.State     `json:"state"`
-	Reason    string              `json:"reason,omitempty"`
-	Held      string              `json:"held,omitempty"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
+	Reason    string              `json:"reason,omitempty" kind:"text"`
+	Held      string              `json:"held,omitempty" kind:"text"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
 	CreatedAt time.Time           `json:"created_at"`
 	DueAt     time.Time           `json:"due_at"`
 	ExpiresAt *time.Time          `json:"expires_at,omitempty"`
 	UpdatedAt time.Time           `json:"updated_at"`
 	Attempt   int                 `json:"attempt"`
 	Restarts  int                 `json:"restarts,omitempty"`
-	Run       messaging.RunID     `json:"run,omitempty"`     // for a row of a run, and a message that the answer to an upload named
-	Part      int                 `json:"part,omitempty"`    // of that run, for such a message
-	Row       int64               `json:"row,omitempty"`     // for a row: as messaging.Position has it; in a single message only
-	File      string              `json:"file,omitempty"`    // of the source, that the row stands in
-	Step      int                 `json:"step,omitempty"`    // of a sequence, from 1
-	Steps     int                 `json:"steps,omitempty"`   // that the sequence has
-	If        []string            `json:"if,omitempty"`      // what is asked of the step when it falls due
-	Decided   *DecisionView       `json:"decided,omitempty"` // what was said then; in a single message only
+	Run       messaging.RunID     `json:"run,omitempty"`              // for a row of a run, and a message that the answer to an upload named
+	Part      int                 `json:"part,omitempty"`             // of that run, for such a message
+	Row       int64               `json:"row,omitempty"`              // for a row: as messaging.Position has it; in a single message only
+	File      string              `json:"file,omitempty" kind:"text"` // of the source, that the row stands in
+	Step      int                 `json:"step,omitempty"`             // of a sequence, from 1
+	Steps     int                 `json:"steps,omitempty"`            // that the sequence has
+	If        []string            `json:"if,omitempty" kind:"text"`   // what is asked of the step when it falls due
+	Decided   *DecisionView       `json:"decided,omitempty"`          // what was said then; in a single message only
 	Attempts  []AttemptView       `json:"attempts,omitempty"`
 	Resolved  []ResolvedView      `json:"resolved,omitempty"`     // what people said while it was in doubt
 	Verdicts  []VerdictView       `json:"verdicts,omitempty"`     // what rules said when it was due
@@ -91,7 +91,7 @@ type MessageView struct {
 
 	ServiceID   messaging.ServiceID  `json:"message_id,omitempty"`
 	Status      messaging.Status     `json:"status,omitempty"`
-	Error       string               `json:"error,omitempty"`
+	Error       string               `json:"error,omitempty" kind:"text"`
 	Class       messaging.ErrorClass `json:"class,omitempty"` // of Error, by the rules of that day
 	AcceptedAt  *time.Time           `json:"accepted_at,omitempty"`
 	SentAt      *time.Time           `json:"sent_at,omitempty"`
@@ -115,23 +115,23 @@ type AttemptView struct {
 	Number int                  `json:"number"`
 	At     time.Time            `json:"at"`
 	State  messaging.State      `json:"state"`
-	Words  string               `json:"words"`
+	Words  string               `json:"words" kind:"text"`
 	Class  messaging.ErrorClass `json:"class,omitempty"` // of the service's words, by the rules of that day
 }
 
 // A ResolvedView is a person's word on a message that was in doubt.
 type ResolvedView struct {
 	As    messaging.Resolution `json:"as"`
-	Words string               `json:"words"` // who said it, and why
+	Words string               `json:"words" kind:"text"` // who said it, and why
 	At    time.Time            `json:"at"`
 }
 
 // A VerdictView is what a rule said to a message when it was due: that it waits, or goes to nobody. That of on_change is said when an
 // edit planned it anew; until is its new time, earlier or later.
 type VerdictView struct {
-	Rule   string                  `json:"rule"` // the YAML key
+	Rule   string                  `json:"rule" kind:"ours"` // the YAML key
 	Action messaging.VerdictAction `json:"action"`
-	Reason string                  `json:"reason"`
+	Reason string                  `json:"reason" kind:"text"`
 	Until  *time.Time              `json:"until,omitempty"`
 	At     time.Time               `json:"at"`
 	Times  int64                   `json:"times,omitempty"`   // where the same was said more than once
@@ -145,28 +145,28 @@ type StoryView struct {
 	Row      *RunRowView   `json:"row,omitempty"` // instead of Event
 	Messages []MessageView `json:"messages"`
 	Block    *BlockView    `json:"block,omitempty"` // that holds at present
-	Note     string        `json:"note,omitempty"`
+	Note     string        `json:"note,omitempty" kind:"ours"`
 }
 
 // A RunRowView is the row of a run that queued a phone a message, or left it out.
 type RunRowView struct {
-	Job       string              `json:"job"`
+	Job       string              `json:"job" kind:"ours"`
 	Run       messaging.RunID     `json:"run"`
-	Slot      string              `json:"slot"`             // local time that the run stands for
-	Row       int64               `json:"row,omitempty"`    // as messaging.Position has it; 0 where it is not known
-	File      string              `json:"file,omitempty"`   // of the source, that the row stands in
-	Number    int64               `json:"number,omitempty"` // among those that the run kept
-	Part      int                 `json:"part,omitempty"`   // that was uploaded
-	Source    string              `json:"source"`
-	Excluded  string              `json:"excluded,omitempty"`   // why the run excluded the row
-	At        time.Time           `json:"at"`                   // when it was queued, or read and excluded
-	RetriedAs messaging.MessageID `json:"retried_as,omitempty"` // the message that took its place
-	RetryOf   messaging.MessageID `json:"retry_of,omitempty"`   // the message whose place it took
+	Slot      string              `json:"slot" kind:"ours"`           // local time that the run stands for
+	Row       int64               `json:"row,omitempty"`              // as messaging.Position has it; 0 where it is not known
+	File      string              `json:"file,omitempty" kind:"text"` // of the source, that the row stands in
+	Number    int64               `json:"number,omitempty"`           // among those that the run kept
+	Part      int                 `json:"part,omitempty"`             // that was uploaded
+	Source    string              `json:"source" kind:"text"`
+	Excluded  string              `json:"excluded,omitempty" kind:"text"` // why the run excluded the row
+	At        time.Time           `json:"at"`                             // when it was queued, or read and excluded
+	RetriedAs messaging.MessageID `json:"retried_as,omitempty"`           // the message that took its place
+	RetryOf   messaging.MessageID `json:"retry_of,omitempty"`             // the message whose place it took
 
 	// Of a row that is uploaded with a part: how that stands, since At.
 	PartState  messaging.PartState `json:"part_state,omitempty"`
-	PartReason string              `json:"part_reason,omitempty"`
-	CampaignID string              `json:"campaign_id,omitempty"`
+	PartReason string              `json:"part_reason,omitempty" kind:"text"`
+	CampaignID string              `json:"campaign_id,omitempty" kind:"ours"`
 	Waits      messaging.RunWait   `json:"waits,omitempty"` // what the run waits for, while the part is built
 	WaitUntil  *time.Time          `json:"wait_until,omitempty"`
 }
@@ -196,13 +196,13 @@ func rowStoryView(r *store.RowStory, at messaging.Position) StoryView {
 // A RejectedRequestView is a request to a hook that was not taken.
 type RejectedRequestView struct {
 	ID        int64     `json:"id"`
-	Connector string    `json:"connector"`
+	Connector string    `json:"connector" kind:"text"`
 	Status    int       `json:"status"`
-	Stage     string    `json:"stage"`
-	Reason    string    `json:"reason"`
-	Method    string    `json:"method"`
+	Stage     string    `json:"stage" kind:"ours"`
+	Reason    string    `json:"reason" kind:"text"`
+	Method    string    `json:"method" kind:"text"`
 	Bytes     int       `json:"bytes"`
-	Sample    string    `json:"sample,omitempty"`
+	Sample    string    `json:"sample,omitempty" kind:"carried"`
 	At        time.Time `json:"at"`
 }
 
@@ -212,11 +212,11 @@ type StatusView struct {
 	Troubles []messaging.Trouble `json:"troubles,omitempty"` // what needs a person, a halt first
 
 	Daemon   *DaemonView      `json:"daemon,omitempty"`
-	Storage  string           `json:"storage"` // absolute path of the database, or its server, port and name
-	Counts   map[string]int64 `json:"counts"`  // since the database began
+	Storage  string           `json:"storage" kind:"ours"` // absolute path of the database, or its server, port and name
+	Counts   map[string]int64 `json:"counts" kind:"ours"`  // since the database began
 	Waiting  int64            `json:"waiting"`
-	Overdue  string           `json:"overdue,omitempty"`  // age of the oldest message past its time
-	Deferred int64            `json:"deferred,omitempty"` // of those that wait: a rule put them off
+	Overdue  string           `json:"overdue,omitempty" kind:"ours"` // age of the oldest message past its time
+	Deferred int64            `json:"deferred,omitempty"`            // of those that wait: a rule put them off
 	Sending  int64            `json:"sending"`
 	InDoubt  int64            `json:"in_doubt"`
 	Tracking int64            `json:"tracking"`          // messages still asked about
@@ -245,25 +245,25 @@ type StatusView struct {
 
 	Unused []UnusedView `json:"unused,omitempty"` // what was taken and came to nothing, by connector, reason and kind
 
-	Forgetting     []ForgettingView `json:"forgetting,omitempty"`      // who is to be forgotten and is not yet, the oldest order first
-	Redactions     []RedactionView  `json:"redactions,omitempty"`      // connectors all of which is asked to be forgotten: a person decides
-	ForgettingRest string           `json:"forgetting_rest,omitempty"` // that the last step of forgetting is not done; "" when it is
+	Forgetting     []ForgettingView `json:"forgetting,omitempty"`                  // who is to be forgotten and is not yet, the oldest order first
+	Redactions     []RedactionView  `json:"redactions,omitempty"`                  // connectors all of which is asked to be forgotten: a person decides
+	ForgettingRest string           `json:"forgetting_rest,omitempty" kind:"ours"` // that the last step of forgetting is not done; "" when it is
 
 	DataRequests []DataRequestView `json:"data_requests,omitempty"` // contacts who are to get what is stored about them, the oldest first
 
-	LastEvents map[string]time.Time `json:"last_events,omitempty"` // by connector, also of those no longer in the config
+	LastEvents map[string]time.Time `json:"last_events,omitempty" kind:"ours"` // by connector, also of those no longer in the config
 
 	Retention *RetentionView `json:"retention,omitempty"`
 
 	Nodes []NodeView `json:"nodes,omitempty"` // daemons that share a PostgreSQL database, and those that died within an hour
 
-	Backup      *BackupView `json:"backup,omitempty"`       // the last one that is known; nil for none
-	BackupError string      `json:"backup_error,omitempty"` // why it cannot be known
+	Backup      *BackupView `json:"backup,omitempty"`                   // the last one that is known; nil for none
+	BackupError string      `json:"backup_error,omitempty" kind:"text"` // why it cannot be known
 }
 
 // A BackupView is the last backup of the data.
 type BackupView struct {
-	File    string    `json:"file"`
+	File    string    `json:"file" kind:"ours"`
 	At      time.Time `json:"at"`      // the moment that it shows
 	Checked time.Time `json:"checked"` // when it was read whole last
 	Bytes   int64     `json:"bytes"`
@@ -271,9 +271,9 @@ type BackupView struct {
 
 // A BackupPlanView is the plan by which the daemon makes backups.
 type BackupPlanView struct {
-	To       string        `json:"to"`
+	To       string        `json:"to" kind:"ours"`
 	Every    time.Duration `json:"every_ns"`
-	Failed   string        `json:"failed,omitempty"` // why the last one was not made; "" when it was
+	Failed   string        `json:"failed,omitempty" kind:"text"` // why the last one was not made; "" when it was
 	FailedAt time.Time     `json:"failed_at,omitzero"`
 }
 
@@ -296,11 +296,11 @@ func (v *BackupView) Words(now time.Time) string {
 
 // A ForgettingView is an order to forget a contact, or all that came by a connector.
 type ForgettingView struct {
-	Phone     string    `json:"phone,omitempty"` // masked
-	Connector string    `json:"connector,omitempty"`
-	Source    string    `json:"source"` // who asked
+	Phone     string    `json:"phone,omitempty" kind:"phone"` // masked
+	Connector string    `json:"connector,omitempty" kind:"ours"`
+	Source    string    `json:"source" kind:"text"` // who asked
 	Since     time.Time `json:"since"`
-	Waits     string    `json:"waits"` // for what
+	Waits     string    `json:"waits" kind:"ours"` // for what
 }
 
 // Words is the order in words.
@@ -314,46 +314,46 @@ func (f *ForgettingView) Words() string {
 
 // A RuleCountView is how often a rule put a message off, or dropped one.
 type RuleCountView struct {
-	Rule   string                  `json:"rule"` // the YAML key
+	Rule   string                  `json:"rule" kind:"ours"` // the YAML key
 	Action messaging.VerdictAction `json:"action"`
 	Times  int64                   `json:"times"`
 }
 
 // A DaemonView is what only the running process knows.
 type DaemonView struct {
-	Version    string    `json:"version"`
+	Version    string    `json:"version" kind:"ours"`
 	PID        int       `json:"pid"`
 	StartedAt  time.Time `json:"started_at"`
-	Listen     string    `json:"listen"`
-	Console    string    `json:"console,omitempty"` // address of the API beside the socket; "" where it is off
-	Config     string    `json:"config"`
-	ConfigFile string    `json:"config_file"`
+	Listen     string    `json:"listen" kind:"ours"`
+	Console    string    `json:"console,omitempty" kind:"ours"` // address of the API beside the socket; "" where it is off
+	Config     string    `json:"config" kind:"ours"`
+	ConfigFile string    `json:"config_file" kind:"ours"`
 	LoadedAt   time.Time `json:"loaded_at"`
-	LoadError  string    `json:"load_error,omitempty"` // why the last reload was not taken
+	LoadError  string    `json:"load_error,omitempty" kind:"text"` // why the last reload was not taken
 	// LoadErrorAt is when that was. FileError says why the config file as it lies there now could not be used, since FileErrorAt.
 	LoadErrorAt time.Time `json:"load_error_at,omitzero"`
-	FileError   string    `json:"file_error,omitempty"`
+	FileError   string    `json:"file_error,omitempty" kind:"text"`
 	FileErrorAt time.Time `json:"file_error_at,omitzero"`
-	DataError   string    `json:"data_error,omitempty"` // why nothing can be stored
-	DataHint    string    `json:"data_hint,omitempty"`  // the next step, where that is not the disk and the folder of the data
+	DataError   string    `json:"data_error,omitempty" kind:"text"` // why nothing can be stored
+	DataHint    string    `json:"data_hint,omitempty" kind:"ours"`  // the next step, where that is not the disk and the folder of the data
 	// OpenReader is a transaction of another program that keeps old data for too long.
 	OpenReader *OpenReaderView `json:"open_reader,omitempty"`
 	// NeedsRestart lists settings that the last reload could not change.
-	NeedsRestart []string `json:"needs_restart,omitempty"`
+	NeedsRestart []string `json:"needs_restart,omitempty" kind:"ours"`
 	// SameKeys says of each key that the service refuses and that the last reload found as it was, why.
-	SameKeys []string `json:"same_keys,omitempty"`
+	SameKeys []string `json:"same_keys,omitempty" kind:"ours"`
 	UnderWay int      `json:"under_way"` // calls that send a message
-	API      string   `json:"api"`
-	Rate     string   `json:"rate"` // requests a second at present, and why when slowed
+	API      string   `json:"api" kind:"ours"`
+	Rate     string   `json:"rate" kind:"ours"` // requests a second at present, and why when slowed
 
 	Halts      []messaging.SendingHalt `json:"halts,omitempty"`    // why nothing is sent at present, or nothing of a category
 	Accounts   []AccountView           `json:"accounts,omitempty"` // all, that of the section api first; none where it is the only one
-	Connectors []string                `json:"connectors"`
-	Triggers   []string                `json:"triggers"`
-	Modes      map[string]string       `json:"modes,omitempty"`     // of those triggers that are not live
-	Language   string                  `json:"language,omitempty"`  // of templates that name none
-	Texts      bool                    `json:"texts,omitempty"`     // plain texts can be sent
-	Templates  []string                `json:"templates,omitempty"` // those that triggers and jobs name
+	Connectors []string                `json:"connectors" kind:"ours"`
+	Triggers   []string                `json:"triggers" kind:"ours"`
+	Modes      map[string]string       `json:"modes,omitempty" kind:"ours"`     // of those triggers that are not live
+	Language   string                  `json:"language,omitempty" kind:"ours"`  // of templates that name none
+	Texts      bool                    `json:"texts,omitempty"`                 // plain texts can be sent
+	Templates  []string                `json:"templates,omitempty" kind:"ours"` // those that triggers and jobs name
 
 	Backups *BackupPlanView `json:"backups,omitempty"` // that the daemon makes by itself; nil for none
 
@@ -380,10 +380,10 @@ type DaemonView struct {
 
 // An OpenReaderView is a transaction of another program over the data that has been open for long.
 type OpenReaderView struct {
-	PID   int       `json:"pid,omitempty"`  // of the process, or of the backend of the server; absent where the system does not say
-	Name  string    `json:"name,omitempty"` // its role and program, where the server tells
-	Since time.Time `json:"since"`          // when it was seen first
-	Log   int64     `json:"log,omitempty"`  // bytes of SQLite's log that wait for it
+	PID   int       `json:"pid,omitempty"`              // of the process, or of the backend of the server; absent where the system does not say
+	Name  string    `json:"name,omitempty" kind:"ours"` // its role and program, where the server tells
+	Since time.Time `json:"since"`                      // when it was seen first
+	Log   int64     `json:"log,omitempty"`              // bytes of SQLite's log that wait for it
 }
 
 // Words say it in a line.
@@ -413,9 +413,9 @@ func (v *OpenReaderView) Hint() string {
 
 // An AccountView is one account of the service. API, Rate and Texts of a DaemonView are those of the first.
 type AccountView struct {
-	Name     string `json:"name"`
-	API      string `json:"api"`
-	Rate     string `json:"rate"`
+	Name     string `json:"name" kind:"ours"`
+	API      string `json:"api" kind:"ours"`
+	Rate     string `json:"rate" kind:"ours"`
 	UnderWay int    `json:"under_way"`
 	Accepted uint64 `json:"accepted"` // messages, since the daemon began
 	Texts    bool   `json:"texts,omitempty"`
@@ -444,8 +444,8 @@ func (v *DaemonView) TriggersAndModes() []string {
 
 // A RejectedView is how many messages ended for one reason in the last 24 hours.
 type RejectedView struct {
-	State  string `json:"state"` // rejected, or failed after it was accepted
-	Reason string `json:"reason"`
+	State  string `json:"state" kind:"ours"` // rejected, or failed after it was accepted
+	Reason string `json:"reason" kind:"text"`
 	Count  int64  `json:"count"`
 }
 

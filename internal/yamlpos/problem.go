@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
 // A Problem is one thing wrong in a YAML file, at the position to fix it. It prints as
 //
 //	config.yaml:4:5: triggers.remind.templat: unknown key; did you mean "template"?
 type Problem struct {
-	File string `json:"file"`
+	File string `json:"file" kind:"ours"`
 	Line int    `json:"line"` // 1-based; 0 when the file as a whole is meant
 	Col  int    `json:"col"`  // 1-based, in characters, of the key or value to look at
-	Path string `json:"path,omitempty"`
-	Msg  string `json:"msg"`
-	Hint string `json:"hint,omitempty"` // what to do; "" when there is no good advice
+	Path string `json:"path,omitempty" kind:"ours"`
+	Msg  string `json:"msg" kind:"text"`
+	Hint string `json:"hint,omitempty" kind:"ours"` // what to do; "" when there is no good advice
 
 	Warning bool `json:"warning,omitempty"` // valid, but likely not what was meant
 
@@ -102,6 +104,15 @@ func (ps Problems) Error() string {
 		lines[i] = p.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Masked is Error as who may see no phones sees it: what hints say is ours.
+func (ps Problems) Masked() string {
+	masked := slices.Clone(ps)
+	for i := range masked {
+		masked[i].Msg = mask.Text(masked[i].Msg)
+	}
+	return masked.Error()
 }
 
 // Err is the problems as an error, or nil when none of them is more than a warning.

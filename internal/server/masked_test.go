@@ -1,0 +1,45 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// BenchmarkAnswers is what a page of a list costs as JSON, for who may see phones and for who may not.
+func BenchmarkAnswers(b *testing.B) {
+	at := time.Date(2026, 11, 22, 14, 2, 0, 123456789, time.UTC)
+	var messages []server.MessageView
+	var events []server.EventView
+	for i := range 50 {
+		messages = append(messages, server.MessageView{
+			ID: messaging.MessageID(i + 1), EventID: messaging.EventID(i + 1), Trigger: "abandoned-cart", Key: "cart-81", Phone: "447700900123", Category: "marketing", What: `template "cart_reminder"`,
+			State: messaging.StateAccepted, Reason: "the customer bought it: order 1001", CreatedAt: at, DueAt: at, UpdatedAt: at, Attempt: 1, ServiceID: "100287", Status: "delivered",
+			AcceptedAt: &at, SentAt: &at, DeliveredAt: &at,
+		})
+		events = append(events, server.EventView{
+			ID: messaging.EventID(i + 1), Event: "shopify.cart.updated", Topic: "carts/update", Phone: "447700900123", OccurredAt: &at, ReceivedAt: at, DedupeKey: fmt.Sprint("cart-", i),
+			Decisions: []server.DecisionView{{
+				Trigger: "abandoned-cart", Outcome: messaging.Skipped, Reason: "cart.total >= 50 does not hold (cart.total = 12.00)", Key: "cart-81", Config: "7f3a91c2", At: at,
+				Clauses: []messaging.Clause{{Text: "cart.total >= 50", Values: []messaging.Value{{Name: "cart.total", Value: "12.00"}}}},
+			}},
+		})
+	}
+	for name, v := range map[string]any{"messages": messages, "events": events} {
+		for who, scopes := range map[string][]server.Scope{"viewer": {server.Read}, "whole": server.Scopes} {
+			b.Run(name+"/"+who, func(b *testing.B) {
+				ctx := server.WithWho(context.Background(), server.Who{Scopes: scopes})
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := server.Shown(ctx, v); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
