@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/lists"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -40,7 +41,7 @@ func (s *Scheduler) work(ctx context.Context, r messaging.Run) bool {
 	err := w.advance(ctx)
 	switch {
 	case err == nil:
-		w.log.Info("run ended", zap.String("state", string(w.run.State)), zap.String("reason", w.run.Reason), zap.Int64("rows", w.run.Tally.Kept))
+		w.log.Info("run ended", zap.String("state", string(w.run.State)), zap.String("reason", mask.Text(w.run.Reason)), zap.Int64("rows", w.run.Tally.Kept))
 	case errors.Is(err, errStopped), errors.Is(err, messaging.ErrMoved):
 		w.log.Info("run stopped")
 	case ctx.Err() != nil:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -292,7 +293,7 @@ func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause mes
 		return fmt.Errorf("store the run of %s at %s: %w", j.Name, f.Slot, err)
 	}
 	if won {
-		s.Log.Info("run stored", zap.String("job", j.Name), zap.Int64("run", int64(id)), zap.String("slot", f.Slot), zap.String("state", string(state)), zap.String("reason", reason))
+		s.Log.Info("run stored", zap.String("job", j.Name), zap.Int64("run", int64(id)), zap.String("slot", f.Slot), zap.String("state", string(state)), zap.String("reason", mask.Text(reason)))
 	}
 	return nil
 }

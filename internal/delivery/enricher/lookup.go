@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -83,7 +84,7 @@ func (n *Enricher) fill(asking context.Context, rules *Rules, event *messaging.E
 // giveUp plans the event without what was to be looked up.
 func (n *Enricher) giveUp(recording context.Context, rules *Rules, l messaging.PendingLookup, event *messaging.Event, reason string) {
 	n.Log.Warn("look-up given up", zap.String("request", l.Event.Request), zap.Int64("event", int64(l.EventID)), zap.String("connector", l.Connector),
-		zap.Int("attempt", l.Attempt), zap.String("reason", reason))
+		zap.Int("attempt", l.Attempt), zap.String("reason", mask.Text(reason)))
 	n.plan(recording, l, without(rules.Receivers[l.Connector], rules.Triggers, event, reason, time.Now()))
 }
 
@@ -102,7 +103,7 @@ func (n *Enricher) plan(recording context.Context, l messaging.PendingLookup, pl
 func (n *Enricher) putOff(ctx, recording context.Context, r messaging.LookupRetry) {
 	if ctx.Err() == nil {
 		n.Log.Info("look-up put off", zap.Int64("event", int64(r.EventID)), zap.Int("attempt", r.Attempt),
-			zap.Time("again_at", r.At), zap.String("reason", r.Reason))
+			zap.Time("again_at", r.At), zap.String("reason", mask.Text(r.Reason)))
 	}
 	n.record(recording, r.EventID, func(ctx context.Context) error { return n.Store.RetryLookup(ctx, r) })
 }

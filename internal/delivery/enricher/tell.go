@@ -3,6 +3,7 @@ package enricher
 import (
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -12,7 +13,7 @@ func TellDecisions(log *zap.Logger, request string, r *messaging.Receipt) {
 		d := &r.Decisions[i]
 		if line := log.Check(zap.DebugLevel, "decision "+string(d.Outcome)); line != nil {
 			line.Write(zap.String("request", request), zap.Int64("event", int64(r.EventID)), zap.String("trigger", d.Trigger),
-				zap.Int64("message", int64(d.MessageID)), zap.String("reason", d.Reason))
+				zap.Int64("message", int64(d.MessageID)), zap.String("reason", mask.Text(d.Reason)))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/claims"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
@@ -145,7 +146,7 @@ func (s *Sender) call(ctx context.Context, d *messaging.Message) (apiclient.Answ
 func (s *Sender) about(d *messaging.Message, more ...zap.Field) []zap.Field {
 	fields := append([]zap.Field{
 		zap.Int64("message", int64(d.ID)), zap.String("trigger", d.Trigger), zap.String("phone", d.Phone.Masked()),
-		zap.String("what", d.Send.What()), zap.Int("attempt", d.Attempt),
+		zap.String("what", mask.Text(d.Send.What())), zap.Int("attempt", d.Attempt),
 	}, more...)
 	if request := s.Request(d); request != "" {
 		fields = append(fields, zap.String("request", request))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/claims"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
@@ -388,7 +389,7 @@ func (s *Sender) strike(scope int, began time.Time, trouble apiclient.Trouble, b
 	s.giveAllBack(scope, first)
 	if first {
 		until, _ := h.halts[scope].State()
-		s.Log.Warn("sending is halted: "+words(trouble), zap.String("lane", laneName(scope)), zap.String("cause", string(trouble)), zap.String("words", said),
+		s.Log.Warn("sending is halted: "+words(trouble), zap.String("lane", laneName(scope)), zap.String("cause", string(trouble)), zap.String("words", mask.Text(said)),
 			zap.Time("next_probe", until.Until))
 	}
 }
@@ -446,7 +447,7 @@ func (s *Sender) heard(scope int, was, is pace.Halted) {
 	case was == none:
 		s.giveAllBack(scope, true)
 		s.Log.Warn("sending is halted already, as another process or an earlier one found: "+words(of), zap.String("lane", laneName(scope)), zap.String("cause", is.Cause),
-			zap.String("words", is.Why), zap.Time("next_probe", is.Until))
+			zap.String("words", mask.Text(is.Why)), zap.Time("next_probe", is.Until))
 	case is.Strikes != was.Strikes || is.Cause != was.Cause:
 		s.giveAllBack(scope, false)
 	default:

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/backoff"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -41,7 +42,7 @@ func (s *Sender) record(ctx context.Context, d *messaging.Message, a messaging.A
 // message in doubt.
 func (s *Sender) lost(d *messaging.Message, a *messaging.Attempt, what string, err error) {
 	s.counts.lost.Add(1)
-	fields := s.about(d, zap.Error(err), zap.String("outcome", string(a.State)), zap.String("reason", a.Reason))
+	fields := s.about(d, zap.Error(err), zap.String("outcome", string(a.State)), zap.String("reason", mask.Text(a.Reason)))
 	if a.Message != nil {
 		fields = append(fields, zap.String("message_id", string(a.Message.ServiceID)))
 	}
@@ -84,6 +85,6 @@ func (s *Sender) note(d *messaging.Message, a *messaging.Attempt) {
 		s.counts.dropped.Add(1)
 	}
 	if s.Log.Core().Enabled(level) { // asked first, because nearly all are accepted and few look that closely
-		s.Log.Log(level, "message "+string(a.State), s.about(d, zap.String("reason", a.Reason))...)
+		s.Log.Log(level, "message "+string(a.State), s.about(d, zap.String("reason", mask.Text(a.Reason)))...)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/claims"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
@@ -156,7 +157,7 @@ func (t *Tracker) note(m *messaging.Message, poll *messaging.Poll) {
 		t.counts.arrived.Add(1)
 	}
 	if entry := t.Log.Check(level, "message "+string(poll.Status)); entry != nil {
-		entry.Write(t.about(m, zap.String("before", string(m.Status)), zap.String("error", poll.Error), zap.String("class", string(poll.Class)))...)
+		entry.Write(t.about(m, zap.String("before", string(m.Status)), zap.String("error", mask.Text(poll.Error)), zap.String("class", string(poll.Class)))...)
 	}
 }
 
