@@ -61,3 +61,40 @@ func TestNothingHotWalksHistoryOnPostgreSQL(t *testing.T) {
 		}
 	}
 }
+
+// The ways that writers may not go have a price at which a server compiles a statement before it runs it.
+func TestNoStatementOfAWriterIsCompiled(t *testing.T) {
+	dsn, err := testserver.ForTest(t, "fsync=off", "jit=on").NewDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), Options{DSN: dsn + "#" + t.TempDir(), Settle: planAll})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	e := s.writer.engine.(*postgresEngine)
+	if err := e.begin(); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := e.conn.Query(t.Context(), `EXPLAIN ANALYZE SELECT max(value) FROM counts`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(line, "JIT:") {
+			t.Error("it was compiled")
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}

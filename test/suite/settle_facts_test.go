@@ -24,13 +24,13 @@ func (s suite) facts(t *testing.T) {
 
 func (s suite) factsShowWhatWaitsOldestFirst(t *testing.T) {
 	l := s.open(t)
-	l.enqueue("1", due(noon.Add(2*time.Hour)))
+	first := l.enqueue("1", due(noon.Add(2*time.Hour)))
 	l.enqueue("2")
-	l.enqueue("1", dedupe("b"), due(noon.Add(time.Hour)))
+	second := l.enqueue("1", dedupe("b"), due(noon.Add(time.Hour)))
 	l.enqueue("1", dedupe("c"), func(p *messaging.Plan) { p.Proposals[0].Correlation.Trigger = "other" })
 	l.enqueue("1", dedupe("d"))
 	same(t, "facts", messaging.Facts{Waiting: []messaging.Waiting{
-		{ID: 1, DueAt: noon.Add(2 * time.Hour), CreatedAt: noon, EventAt: noon}, {ID: 3, DueAt: noon.Add(time.Hour), CreatedAt: noon, EventAt: noon},
+		{ID: first, DueAt: noon.Add(2 * time.Hour), CreatedAt: noon, EventAt: noon}, {ID: second, DueAt: noon.Add(time.Hour), CreatedAt: noon, EventAt: noon},
 	}}, l.lastFacts())
 }
 
@@ -45,11 +45,10 @@ func (s suite) withoutAKeyThePhoneIsTheKey(t *testing.T) {
 
 func (s suite) aCancellingEventWithoutAKeySeesThePhones(t *testing.T) {
 	l := s.open(t)
-	l.enqueue("1")
-	l.enqueue("2")
+	first, second := l.enqueue("1"), l.enqueue("2")
 	l.enqueue("3", phone("447700900999"))
 	l.mustAccept(order("", dedupe("o")))
-	if w := l.lastFacts().Waiting; len(w) != 2 || w[0].ID != 1 || w[1].ID != 2 || !w[0].EventAt.Equal(noon) {
+	if w := l.lastFacts().Waiting; len(w) != 2 || w[0].ID != first || w[1].ID != second || !w[0].EventAt.Equal(noon) {
 		t.Errorf("waiting: %+v", w)
 	}
 }
@@ -101,14 +100,16 @@ func (s suite) aMatterIsFoundByAnyOfItsIdentifiers(t *testing.T) {
 	others := func(keys ...string) change { return func(p *messaging.Plan) { p.Proposals[0].Others = keys } }
 	dsn := s.fresh(t)
 	l := reopen(t, dsn)
-	l.enqueue("token", dedupe("a"), others("id", "cart"))
-	l.enqueue("token 2", dedupe("b"), others("id 2", "cart 2"), phone("447700900999"))
+	queued := []messaging.MessageID{
+		l.enqueue("token", dedupe("a"), others("id", "cart")),
+		l.enqueue("token 2", dedupe("b"), others("id 2", "cart 2"), phone("447700900999")),
+	}
 	l.close()
 	l = reopen(t, dsn)
 	l.mustAccept(order("id", dedupe("o"), phone("447700900888")))
 	l.mustAccept(order("number", dedupe("p"), others("cart 2", "token"), phone("447700900888")))
 	for i, f := range l.facts {
-		if len(f.Waiting) != 1 || f.Waiting[0].ID != messaging.MessageID(i+1) || f.Waiting[0].ByPerson {
+		if len(f.Waiting) != 1 || f.Waiting[0].ID != queued[i] || f.Waiting[0].ByPerson {
 			t.Errorf("order %d: waiting %+v", i+1, f.Waiting)
 		}
 	}
