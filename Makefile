@@ -79,7 +79,7 @@ bench:
 
 FUZZTIME ?= 30s
 fuzz:
-	RAPID_SEED=0 go test -count=1 $$(git grep -l 'rapid[.]Check' -- '*.go' | xargs -n1 dirname | sed 's,^,./,' | sort -u)
+	RAPID_SEED=0 RAPID_CHECKS=100 go test -count=1 $$(git grep -l 'rapid[.]Check' -- '*.go' | xargs -n1 dirname | sed 's,^,./,' | sort -u)
 	@for p in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done
 

@@ -8,6 +8,7 @@
 package suite
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,7 +21,17 @@ import (
 // databases are of one server for all tests of this package.
 var databases testserver.Databases
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(databases.Exit)) }
+// checksOfStores is how often a property is tried that opens a store for each try. "make fuzz" tries more.
+const checksOfStores = "30"
+
+func TestMain(m *testing.M) {
+	if os.Getenv("RAPID_CHECKS") == "" {
+		if err := flag.Set("rapid.checks", checksOfStores); err != nil { // the command line still has the last word
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(databases.Exit))
+}
 
 func TestSQLite(t *testing.T) {
 	run(t, func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "data", "nudgewire.db") })

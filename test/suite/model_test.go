@@ -53,8 +53,9 @@ func modelSettle(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
 
 func (s suite) model(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		l := s.open(t)
-		defer l.close()
+		c := &check{TB: t}
+		defer c.end()
+		l := s.open(c)
 		l.settleBy(modelSettle)
 		m := &model{l: l, events: map[string]messaging.EventID{}, now: noon, owner: "run 1"}
 		rt.Repeat(map[string]func(*rapid.T){
