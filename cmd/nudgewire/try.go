@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 
@@ -25,10 +26,11 @@ func (c *cli) try() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "try CONNECTOR [FILE]", Short: "Show what a webhook would lead to, without storing or sending anything",
 		Long: `try reads a webhook as the daemon would and prints the events in it, what each trigger says
-to them clause by clause, the messages that would be queued, and when quiet hours would let them
-go. It looks at no database: what waits or was sent already is not considered, so no limit is reached.
+to them clause by clause, the messages that would be queued, and when the rules would let them go.
 
-It asks the config file. With --server it asks a daemon by the rules that it has loaded.
+It asks the config file, and says what it assumes of the contacts. With --server it asks a daemon: by
+the rules that it has loaded, and by what it knows of the phone's consent, blocks and limits, and of
+what waits and was sent already.
 --rules takes the triggers of a file, which begins with "triggers:", in place of those of the same
 name, so that an edit is tried before it is made.`,
 		Example: "  nudgewire try shopify\n  nudgewire try shopify checkout.json --topic checkouts/update\n  nudgewire try shopify --sample order --at \"2026-12-24 22:00\" --rules edited.yaml",
@@ -59,7 +61,11 @@ name, so that an edit is tried before it is made.`,
 				cfg = with
 			}
 			trial := app.TrialOf(cfg)
-			return c.tellTry(trial.Request(r, req))
+			tried, err := trial.Request(cmd.Context(), r, req)
+			if err != nil {
+				return err
+			}
+			return c.tellTry(tried)
 		},
 	}
 	f.add(cmd)
@@ -119,7 +125,7 @@ func (c *cli) tryElsewhere(ctx context.Context, args []string, f *tryFlags, edit
 	if !v.Edited.Usable {
 		return errSilent(exitConfig)
 	}
-	v.Events, v.Unasked = v.Edited.Events, v.Edited.Unasked
+	v.Events, v.Unasked, v.Assumed = v.Edited.Events, v.Edited.Unasked, v.Edited.Assumed
 	return c.tellTry(v.TriedRequest)
 }
 
@@ -162,6 +168,11 @@ func (c *cli) tellTry(t server.TriedRequest) error {
 		}
 		c.tellTried(e)
 	}
+	for _, what := range t.Assumed {
+		if len(t.Events) > 0 {
+			c.warn("assumed: %s\n", what)
+		}
+	}
 	if t.Cut > 0 {
 		c.warn("%s more are left out\n", units.Count(t.Cut, "event"))
 	}
@@ -191,6 +202,9 @@ func (c *cli) tellTried(e server.TriedEvent) {
 	row("deal", e.Deal.Words())
 	row("form", e.Form)
 	row("dedupe key", e.DedupeKey)
+	if e.Repeats != 0 {
+		row("repeats", fmt.Sprintf("event %d, so nothing of it would be stored", e.Repeats))
+	}
 	for _, text := range lookUpRows(e.LookUp) {
 		row("look-up", text)
 	}

@@ -23,3 +23,25 @@ type ConsentRecord struct {
 	Proof    string    // in words: a form's address, a sentence that was agreed to; "" where the event is all there is
 	Event    EventID   // that said so first; 0 for a person or a file
 }
+
+// ConsentOf is what an event says of its contact's consent to marketing on the phone; without a Consent where it says nothing.
+func ConsentOf(e *Event, id EventID) ConsentRecord {
+	if e.Contact.Phone == "" || !e.Contact.Consent {
+		return ConsentRecord{}
+	}
+	word := ConsentWithdrawn
+	if e.Contact.AcceptsMarketing {
+		word = ConsentGiven
+	}
+	return ConsentRecord{Phone: e.Contact.Phone, Channel: ChannelPhone, Category: Marketing, Consent: word, At: e.Time(), Source: e.Ref(), Event: id}
+}
+
+// Overrules reports whether this word counts where the stored one is known, as it does in the store: the later one, and of two at the same
+// microsecond the no. The zero record is silence.
+func (c ConsentRecord) Overrules(stored ConsentRecord) bool {
+	if stored.Consent == "" {
+		return c.Consent != ""
+	}
+	at, before := c.At.UnixMicro(), stored.At.UnixMicro()
+	return at > before || at == before && c.Consent == ConsentWithdrawn && stored.Consent == ConsentGiven
+}

@@ -139,31 +139,44 @@ func (a admin) replayOne(r *http.Request, id messaging.EventID, in *ReplayEvents
 		}
 		plan, to := a.replayPlan(r, &s, queued)
 		if in.DryRun {
-			would := to.tell(&plan)
-			out.Would = &would
-			return out, nil
-		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), acceptFor)
-		receipts, err := a.Store.Accept(ctx, []messaging.Plan{plan})
-		cancel()
-		if err != nil {
+			would, err := to.tell(r.Context(), &plan, false)
+			if out.Before = would.Repeats; err != nil {
+				return out, err
+			}
+			if out.Before == 0 {
+				out.Would = &would
+				return out, nil
+			}
+		} else if err := a.replayNow(r, &plan, &out); err != nil || out.As != 0 {
 			return out, err
 		}
-		got := &receipts[0]
-		if !got.Duplicate {
-			out.As = got.EventID
-			for i := range got.Decisions {
-				out.Decisions = append(out.Decisions, decisionView(&got.Decisions[i]))
-			}
+		if !in.Again {
 			return out, nil
 		}
-		if out.Before = got.EventID; !in.Again {
-			return out, nil
-		}
-		at, out.Before = got.EventID, 0
+		at, out.Before = out.Before, 0
 	}
 	out.Refused = fmt.Sprintf("it was replayed %d times already", maxReplays)
 	return out, nil
+}
+
+// replayNow stores a plan, or says which event was stored before in its place.
+func (a admin) replayNow(r *http.Request, plan *messaging.Plan, out *ReplayedEvent) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), acceptFor)
+	defer cancel()
+	receipts, err := a.Store.Accept(ctx, []messaging.Plan{*plan})
+	if err != nil {
+		return err
+	}
+	got := &receipts[0]
+	if got.Duplicate {
+		out.Before = got.EventID
+		return nil
+	}
+	out.As = got.EventID
+	for i := range got.Decisions {
+		out.Decisions = append(out.Decisions, decisionView(&got.Decisions[i]))
+	}
+	return nil
 }
 
 // notReplayable is why an event is not decided about again; "" for one that may be. A replay of it is one, where its event is.
@@ -190,6 +203,7 @@ func (a admin) notReplayable(s *store.Story) string {
 // what it says of its contact's wishes is not carried out again: they may have changed since.
 func (a admin) replayPlan(r *http.Request, s *store.Story, queued map[string]string) (messaging.Plan, *Trial) {
 	rules, _ := a.Trial("")
+	rules.Ledger = a.Store
 	now := a.Now().UTC()
 	e := s.Event
 	e.OccurredAt = e.Time() // what came since is newer

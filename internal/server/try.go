@@ -23,14 +23,20 @@ import (
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
-// A Trial is the rules that something is tried against. Nothing is stored or sent, and no database is asked: what waits or was sent already
-// is not considered.
+// A Trial is the rules that something is tried against, and who knows what waits and was sent. Nothing is stored or sent.
 type Trial struct {
 	Receivers map[string]*connectors.Connector
 	Triggers  *triggers.Set
 	Due       messaging.DueRules
+	Ledger    Ledger        // nil where nobody can be asked; then what is assumed is told
 	PublicURL string        // as senders know us
 	Spent     time.Duration // of the time that the whole try may take, before these rules are asked
+}
+
+// A Ledger says what a daemon would know: by which facts it would settle a plan, and what a claim would know of a message.
+type Ledger interface {
+	FactsOfPlan(ctx context.Context, plan messaging.Plan) (repeats messaging.EventID, all []messaging.Facts, err error)
+	FactsAtDue(ctx context.Context, d messaging.Message, said messaging.ConsentRecord, rules messaging.DueRules, at time.Time) (messaging.DueFacts, error)
 }
 
 // A TryRequest is a webhook to try: of a connector with a payload, or one of its samples; or a stored event as it was read then.
@@ -63,8 +69,9 @@ type TriedRequest struct {
 	Rejected  *TryRejected `json:"rejected,omitempty"`
 	Skipped   []string     `json:"skipped,omitempty" kind:"text"` // why an item of it makes no event
 	Events    []TriedEvent `json:"events"`
-	Cut       int64        `json:"cut,omitempty"`     // events that were left out, as there are too many
-	Unasked   int64        `json:"unasked,omitempty"` // times that a trigger was not asked, as the try took too long
+	Cut       int64        `json:"cut,omitempty"`                 // events that were left out, as there are too many
+	Unasked   int64        `json:"unasked,omitempty"`             // times that a trigger was not asked, as the try took too long
+	Assumed   []string     `json:"assumed,omitempty" kind:"ours"` // what was taken for granted of the contacts, as nobody was asked
 }
 
 // TryRejected is why a request would not be taken.
@@ -82,6 +89,7 @@ type EditedTry struct {
 	Usable   bool             `json:"usable"`   // none of them is more than a warning; only then there are events
 	Events   []TriedEvent     `json:"events"`
 	Unasked  int64            `json:"unasked,omitempty"` // as in TriedRequest
+	Assumed  []string         `json:"assumed,omitempty" kind:"ours"`
 }
 
 // A TriedEvent is an event as it was read and what the triggers want because of it.
@@ -89,6 +97,7 @@ type TriedEvent struct {
 	Event        string            `json:"event" kind:"text"`
 	Topic        string            `json:"topic,omitempty" kind:"text"`
 	DedupeKey    string            `json:"dedupe_key" kind:"text"`
+	Repeats      messaging.EventID `json:"repeats,omitempty"` // the stored event that this one repeats: nothing of it would be stored
 	OccurredAt   *time.Time        `json:"occurred_at,omitempty"`
 	Phone        string            `json:"phone,omitempty" kind:"phone"`
 	PhoneProblem string            `json:"phone_problem,omitempty" kind:"text"`
@@ -141,7 +150,7 @@ type TriedMessage struct {
 	Step      int                `json:"step,omitempty"`
 	Of        int                `json:"of,omitempty"`             // steps that the sequence has
 	If        []string           `json:"if,omitempty" kind:"text"` // what is asked of the step when it falls due
-	Held      *TriedHold         `json:"held,omitempty"`           // what quiet hours would do to it at that time
+	Held      *TriedHold         `json:"held,omitempty"`           // what the rules would do to it at that time
 }
 
 // A TriedHold is what a rule would say to the message when it falls due.
@@ -160,8 +169,8 @@ const (
 	maxEditedRules = 64 << 10
 )
 
-// Request is what a request would lead to. req names the time; who sends it has proven who they are.
-func (t *Trial) Request(c *connectors.Connector, req connectors.Request) TriedRequest {
+// Request is what a request would lead to. req names the time; who sends it has proven who they are. An error is the ledger's.
+func (t *Trial) Request(ctx context.Context, c *connectors.Connector, req connectors.Request) (TriedRequest, error) {
 	out := TriedRequest{Events: []TriedEvent{}}
 	got, err := c.Receive(req)
 	if no, is := errors.AsType[*connectors.Rejected](err); is {
@@ -169,23 +178,28 @@ func (t *Trial) Request(c *connectors.Connector, req connectors.Request) TriedRe
 		if fault, is := errors.AsType[*rawjson.Fault](rawjson.Check(string(req.Body))); is && no.Stage == connectors.StageBody {
 			out.Rejected.Line, out.Rejected.Column = position(req.Body, fault.At)
 		}
-		return out
+		return out, nil
 	}
 	if got.Handshake != "" {
 		out.Handshake, out.Status = got.Handshake, got.Reply.Status
-		return out
+		return out, nil
 	}
 	for _, s := range got.Skipped {
 		out.Skipped = append(out.Skipped, s.Reason)
 	}
 	slices.Sort(out.Skipped)
 	out.Skipped = slices.Compact(out.Skipped)
-	t.meet(&out, got.Events, req.Now)
-	return out
+	return out, t.meet(ctx, &out, got.Events, req.Now, false)
 }
 
-// meet puts into out what the events lead to, for as long as a try may take.
-func (t *Trial) meet(out *TriedRequest, events []messaging.Event, now time.Time) {
+// What a try takes for granted.
+const (
+	assumedNew     = "the event is met as a new one: what it led to when it came, and what else waits or was sent by its key, is not considered"
+	assumedUnknown = "nothing is known of the contacts but what the webhook says: nothing waits for them, nothing was sent to them, and they are not blocked"
+)
+
+// meet puts into out what the events lead to, for as long as a try may take. stored says that they are events that came before.
+func (t *Trial) meet(ctx context.Context, out *TriedRequest, events []messaging.Event, now time.Time, stored bool) error {
 	ends := time.Now().Add(maxTriedFor - t.Spent)
 	over := func() bool { return time.Now().After(ends) }
 	set, unasked := t.Triggers.Within(over)
@@ -196,9 +210,21 @@ func (t *Trial) meet(out *TriedRequest, events []messaging.Event, now time.Time)
 			out.Cut = int64(len(events) - i)
 			break
 		}
-		out.Events = append(out.Events, bounded.Event(&events[i], now))
+		plan := enricher.First(t.Receivers[events[i].Connector], set, &events[i], now)
+		tried, err := bounded.tell(ctx, &plan, stored)
+		if err != nil {
+			return err
+		}
+		out.Events = append(out.Events, tried)
+	}
+	switch {
+	case t.Ledger == nil:
+		out.Assumed = []string{assumedUnknown}
+	case stored:
+		out.Assumed = []string{assumedNew}
 	}
 	out.Unasked = int64(*unasked)
+	return nil
 }
 
 // position is the line and the column of a byte in a text, 1-based, the column in characters.
@@ -208,14 +234,8 @@ func position(text []byte, at int) (line, column int) {
 	return line, len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
 }
 
-// Event is what an event that arrives at a time would lead to, if nothing else were stored.
-func (t *Trial) Event(e *messaging.Event, now time.Time) TriedEvent {
-	plan := enricher.First(t.Receivers[e.Connector], t.Triggers, e, now)
-	return t.tell(&plan)
-}
-
-// tell says of each proposal what the ledger would, if it knew of nothing else.
-func (t *Trial) tell(p *messaging.Plan) TriedEvent {
+// tell says of each proposal what the ledger would. A stored event is settled as if nothing of its keys were stored.
+func (t *Trial) tell(ctx context.Context, p *messaging.Plan, stored bool) (TriedEvent, error) {
 	e := &p.Event
 	v := TriedEvent{
 		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, OccurredAt: optional(e.OccurredAt),
@@ -232,40 +252,119 @@ func (t *Trial) tell(p *messaging.Plan) TriedEvent {
 	for _, s := range t.Triggers.Silent(e.Connector, e.Kind) {
 		v.Silent = append(v.Silent, TriedSilence(s))
 	}
+	facts := make([]messaging.Facts, len(p.Proposals))
+	if t.Ledger != nil && !stored {
+		var err error
+		if v.Repeats, facts, err = t.Ledger.FactsOfPlan(ctx, *p); err != nil {
+			return v, err
+		}
+	}
+	var queue []queued
+	blocked := ""
 	for i := range p.Proposals {
 		w := &p.Proposals[i]
-		s := triggers.Settle(*w, messaging.Facts{})
+		s := triggers.Settle(*w, facts[i])
 		d := TriedDecision{Trigger: w.Decision.Trigger, Outcome: s.Outcome, Reason: s.Reason, Clauses: w.Decision.Clauses, Key: w.Decision.Key}
-		if d.Outcome == messaging.Planned || d.Outcome == messaging.Shadowed {
-			one := t.message(&w.Message)
-			d.Message = &one
+		switch d.Outcome {
+		case messaging.Blocked, messaging.Forgetting:
+			blocked = messaging.BlockedWords("")
+		case messaging.Planned, messaging.Shadowed, messaging.Restarted:
+			first := w.Message
+			if d.Outcome == messaging.Restarted && !s.DueAt.IsZero() {
+				first.DueAt = s.DueAt
+			}
+			d.Message = messageOf(&first)
 			for i := range w.Steps {
-				one := t.message(&w.Steps[i].Message)
+				one := messageOf(&w.Steps[i].Message)
 				one.Of, one.If = w.Steps[i].Rule.Of, w.Steps[i].Rule.If
-				d.Steps = append(d.Steps, one)
+				d.Steps = append(d.Steps, *one)
+			}
+			for i := range d.Steps {
+				queue = append(queue, queued{w.Steps[i].Message, d.Outcome, &d.Steps[i], w.Steps[i].Message.DueAt, 0})
+			}
+			if len(d.Steps) == 0 {
+				queue = append(queue, queued{first, d.Outcome, d.Message, first.DueAt, 0})
 			}
 		}
 		v.Decisions = append(v.Decisions, d)
 	}
-	return v
+	err := t.ask(ctx, e, blocked, queue)
+	for i := range v.Decisions {
+		if d := &v.Decisions[i]; len(d.Steps) > 0 {
+			d.Message.Held = d.Steps[0].Held
+		}
+	}
+	return v, err
 }
 
-func (t *Trial) message(d *messaging.Message) TriedMessage {
-	return TriedMessage{
-		Category: d.Category, Account: d.Account, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step, Held: t.held(d),
-	}
+// A queued message is one that would wait, with what is told of it.
+type queued struct {
+	messaging.Message
+	outcome messaging.Outcome
+	told    *TriedMessage
+	first   time.Time // when it fell due first
+	asked   int       // how often it was
 }
 
-// held is what the rules of the due moment would say to a message if nothing had been sent before; nil where
-// they let it go.
-func (t *Trial) held(d *messaging.Message) *TriedHold {
-	planned := *d
-	planned.EventID = 1 // any: without one it would be a job's row
-	v := duerules.MayGo(t.Due, &planned, &messaging.DueFacts{}, d.DueAt)
-	if v.Action == messaging.AllowSend {
-		return nil
+// mostDeferrals is how often a try asks again after a rule put a message off.
+const mostDeferrals = 10
+
+// ask puts into each message what the rules would do to it. They are asked in the order in which claims ask: by time, by lane, by number;
+// what goes counts for the next, and what is put off is asked again at its time. blocked is why the event's contact is blocked by the event
+// itself; "" where it is not.
+func (t *Trial) ask(ctx context.Context, e *messaging.Event, blocked string, queue []queued) error {
+	var sends []messaging.PastSend // of this event, the newest first
+	for len(queue) > 0 {
+		next := 0
+		for i := range queue {
+			if c := queue[i].DueAt.Compare(queue[next].DueAt); c < 0 || c == 0 && queue[i].Category.Lane() < queue[next].Category.Lane() {
+				next = i
+			}
+		}
+		q := &queue[next]
+		v, err := t.mayGo(ctx, e, q, blocked, sends)
+		if err != nil {
+			return err
+		}
+		if v.Action == messaging.AllowSend && q.outcome != messaging.Shadowed {
+			sends = slices.Insert(sends, 0, messaging.PastSend{At: q.DueAt, Category: q.Category, Trigger: q.Trigger})
+		}
+		if v.Action != messaging.AllowSend {
+			q.told.Held = &TriedHold{Action: v.Action, Rule: v.Rule, Reason: v.Reason, Until: optional(v.Until)}
+		}
+		if q.asked++; v.Action != messaging.DeferSend || !v.Until.After(q.DueAt) || q.asked > mostDeferrals {
+			queue = slices.Delete(queue, next, next+1)
+			continue
+		}
+		if !q.ExpiresAt.IsZero() { // what is put off is not late
+			q.ExpiresAt = q.ExpiresAt.Add(v.Until.Sub(q.DueAt))
+		}
+		q.DueAt = v.Until
 	}
-	return &TriedHold{Action: v.Action, Rule: v.Rule, Reason: v.Reason, Until: optional(v.Until)}
+	return nil
+}
+
+// mayGo is what the rules say to a message when it falls due. sends are what the event sends before it.
+func (t *Trial) mayGo(ctx context.Context, e *messaging.Event, q *queued, blocked string, sends []messaging.PastSend) (v messaging.Verdict, err error) {
+	d := q.Message
+	d.EventID = 1 // any: without one it would be a job's row
+	said := messaging.ConsentOf(e, 0)
+	f := messaging.DueFacts{Consent: said.Consent}
+	if t.Ledger != nil {
+		if f, err = t.Ledger.FactsAtDue(ctx, d, said, t.Due, d.DueAt); err != nil {
+			return v, err
+		}
+	}
+	f.Sends = append(slices.Clone(sends), f.Sends...)
+	f.Blocked = cmp.Or(f.Blocked, blocked)
+	if q.asked > 0 {
+		f.FirstDue = q.first
+	}
+	return duerules.MayGo(t.Due, &d, &f, d.DueAt), nil
+}
+
+func messageOf(d *messaging.Message) *TriedMessage {
+	return &TriedMessage{Category: d.Category, Account: d.Account, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step}
 }
 
 func matterOf(id string, total messaging.Amount, currency string, items int) *TriedMatter {
@@ -305,17 +404,17 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 		at = in.At.UTC()
 	}
 	v := TryView{At: at}
-	var meet func(*Trial) TriedRequest
+	rules.Ledger = a.Store
+	var meet func(*Trial) (TriedRequest, error)
 	if in.Event != 0 {
 		e, err := a.keptEvent(r, in.Event)
 		if err != nil {
 			return nil, err
 		}
 		v.Connector = e.Connector
-		meet = func(t *Trial) TriedRequest {
+		meet = func(t *Trial) (TriedRequest, error) {
 			out := TriedRequest{Events: []TriedEvent{}}
-			t.meet(&out, []messaging.Event{e}, at)
-			return out
+			return out, t.meet(r.Context(), &out, []messaging.Event{e}, at, true)
 		}
 	} else {
 		c := rules.Receivers[in.Connector]
@@ -327,10 +426,14 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 			return nil, err
 		}
 		v.Connector, v.Verified = c.Name(), c.Info().Verifier
-		meet = func(t *Trial) TriedRequest { return t.Request(c, req) }
+		meet = func(t *Trial) (TriedRequest, error) { return t.Request(r.Context(), c, req) }
 	}
 	began := time.Now()
-	v.TriedRequest = meet(&rules)
+	met, err := meet(&rules)
+	if err != nil {
+		return nil, err
+	}
+	v.TriedRequest = met
 	spent := time.Since(began)
 	if strings.TrimSpace(in.Triggers) == "" {
 		return v, nil
@@ -343,14 +446,16 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 	}
 	began = time.Now()
 	edited, problems := a.Trial(in.Triggers)
-	edited.Spent = spent + time.Since(began)
+	edited.Spent, edited.Ledger = spent+time.Since(began), a.Store
 	v.Edited = &EditedTry{Problems: slices.Clone(problems), Usable: problems.Errors() == 0, Events: []TriedEvent{}}
 	if v.Edited.Problems == nil {
 		v.Edited.Problems = yamlpos.Problems{}
 	}
 	if v.Edited.Usable {
-		met := meet(&edited)
-		v.Edited.Events, v.Edited.Unasked = met.Events, met.Unasked
+		if met, err = meet(&edited); err != nil {
+			return nil, err
+		}
+		v.Edited.Events, v.Edited.Unasked, v.Edited.Assumed = met.Events, met.Unasked, met.Assumed
 	}
 	return v, nil
 }

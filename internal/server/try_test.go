@@ -26,7 +26,9 @@ func TestATryHasOneTimeForAllItsRules(t *testing.T) {
 	for spent, want := range map[time.Duration][2]int{0: {1, 0}, time.Hour: {0, 1}} {
 		trial := Trial{Receivers: map[string]*connectors.Connector{"shopify": shop}, Triggers: set, Due: duerules.New(time.UTC, duerules.Account{}), Spent: spent}
 		var out TriedRequest
-		trial.meet(&out, []messaging.Event{event}, time.Now())
+		if err := trial.meet(t.Context(), &out, []messaging.Event{event}, time.Now(), false); err != nil {
+			t.Fatal(err)
+		}
 		if got := [2]int{len(out.Events[0].Decisions), int(out.Unasked)}; got != want {
 			t.Errorf("%v spent: %d decisions and %d unasked, want %v", spent, got[0], got[1], want)
 		}

@@ -35,8 +35,8 @@ func (t *Tx) tellsConsent(e *messaging.Event, id messaging.EventID) error {
 	if e.Contact.Phone == "" {
 		return nil
 	}
-	if e.Contact.Consent {
-		if err := t.consentOfEvent(e, id, e.Contact.Phone, messaging.ChannelPhone, e.Contact.AcceptsMarketing); err != nil {
+	if said := messaging.ConsentOf(e, id); said.Consent != "" {
+		if err := t.saveConsent(&said); err != nil {
 			return err
 		}
 	}

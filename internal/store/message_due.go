@@ -125,7 +125,18 @@ func (a *atDue) lock(t *Tx, found []claimed) (busy map[messaging.Phone]bool, err
 	if a.rules == nil {
 		return nil, nil
 	}
-	var phones []*sentTo
+	phones, err := a.asks(t, found)
+	if err == nil && len(t.locked) > 0 {
+		err = t.peers.lock(t, t.locked, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.lockPhones(t, phones)
+}
+
+// asks notes what the rules are going to look at for a round of a claim: the phones that are new to it, and in t.locked what is shared.
+func (a *atDue) asks(t *Tx, found []claimed) (phones []*sentTo, err error) {
 	reach := false
 	t.locked = t.locked[:0]
 	for i := range found {
@@ -161,12 +172,7 @@ func (a *atDue) lock(t *Tx, found []claimed) (busy map[messaging.Phone]bool, err
 			to.since, to.known = since, false
 		}
 	}
-	if len(t.locked) > 0 {
-		if err := t.peers.lock(t, t.locked, nil); err != nil {
-			return nil, err
-		}
-	}
-	return a.lockPhones(t, phones)
+	return phones, nil
 }
 
 func (a *atDue) lockPhones(t *Tx, phones []*sentTo) (busy map[messaging.Phone]bool, err error) {

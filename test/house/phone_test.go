@@ -16,12 +16,12 @@ import (
 // copy of a Phone, and the one by which the store reads what it wrote.
 var makers = map[string]string{
 	"internal/messaging/contact.go": "PhoneOf Clone",
-	"internal/store/row.go":         "phone",
+	"internal/store/row.go":         "Phone",
 }
 
 // silent may make a Message or a Contact of a Phone and not say how it is spelled: nothing is sent by it, or the next line says it.
 var silent = map[string]string{
-	"internal/store/row_scan.go":    "scanMessage scanFollowed scanEvent",
+	"internal/store/row_scan.go":    "ScanMessage scanFollowed scanEvent",
 	"internal/sandbox/status.go":    "message",   // of the sandbox itself
 	"internal/store/read_events.go": "scanEvent", // what it was spelled like is among the facts
 	"internal/duerules/maygo.go":    "MayGo",
