@@ -35,8 +35,28 @@ out; one that was refused has a second entry that says so. Phones are masked.`,
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many")
 	cmd.Flags().Int64Var(&before, "before", 0, "only entries before this one")
-	cmd.AddCommand(c.auditVerify())
+	cmd.AddCommand(c.auditVerify(), c.auditAccept())
 	return cmd
+}
+
+func (c *cli) auditAccept() *cobra.Command {
+	return &cobra.Command{
+		Use: "accept", Short: "Say that what is missing of the audit was looked into", Args: cobra.NoArgs,
+		Long: `accept ends the trouble "audit" once somebody has looked into it. It mends nothing: verify goes on to name what is missing, and the
+audit says who accepted it.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.asking(cmd.Context(), func(ask *server.Client) error {
+				v, err := ask.AcceptAudit(cmd.Context())
+				if err == nil && c.json {
+					return c.print(v)
+				}
+				if err == nil {
+					c.say("accepted; the audit ends with %d:%s\n", v.Entries, v.Hash)
+				}
+				return err
+			})
+		},
+	}
 }
 
 func (c *cli) auditVerify() *cobra.Command {
@@ -44,8 +64,8 @@ func (c *cli) auditVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Say whether the audit is as it was written", Args: cobra.NoArgs,
 		Long: `verify reads the whole audit. Each entry has a hash of itself and of the one before it: one that was changed or taken out
-breaks the chain there. Entries that were taken off its end are seen only by who noted the last hash before: give what verify printed
-then as --known.`,
+breaks the chain there, and the data notes what the last one was. Who changed that, too, is seen by a hash from before: give an entry and
+its hash as --known, as verify, the daemon's log (once a day) and each backup name them.`,
 		Example: "  nudgewire audit verify\n  nudgewire audit verify --known 41:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.asking(cmd.Context(), func(ask *server.Client) error {

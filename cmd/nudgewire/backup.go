@@ -101,6 +101,9 @@ func (c *cli) tellBackup(r backup.Report) error {
 	c.say("%s  %s of %s, read back and whole\n", r.Path, sizeWords(r.Bytes), c.clock(m.At))
 	c.say("  %s, %s waiting, %s in doubt, %s\n", units.Count(m.Data.Events, "event"), units.Number(m.Data.Waiting), units.Number(m.Data.InDoubt),
 		units.Count(max(0, len(m.Files)-1), "further file"))
+	if m.Data.AuditEntry > 0 {
+		c.say("  the audit ends with %d:%s\n", m.Data.AuditEntry, m.Data.AuditHash)
+	}
 	return nil
 }
 

@@ -241,6 +241,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"storage", a.watchStorage},
 		{"backups", a.led(a.backups.Run)},
 		{"retention", a.led(a.watchRetention)},
+		{"audit", a.watchAudit},
 		{"pauses", a.watchPauses},
 		{"send pauses", a.watchSendPauses},
 		{"certificates", a.watchCertificates},

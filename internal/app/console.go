@@ -108,6 +108,30 @@ func (a *App) consoleURL() string {
 	}
 }
 
+// auditEvery is how often the log gets the last hash of the audit: somebody who changes the data does not change what was shipped.
+const auditEvery = 24 * time.Hour
+
+// watchAudit compares the end of the audit with what was written, at the start and once a day, and tells the log.
+func (a *App) watchAudit(ctx context.Context) error {
+	log := a.log.Named("audit")
+	for {
+		switch s, err := a.store.CheckAudit(ctx); {
+		case ctx.Err() != nil:
+		case err != nil:
+			log.Error("the end of the audit cannot be looked at", zap.Error(err))
+		case s.Broken != "":
+			log.Error("somebody changed the audit: "+s.Broken, zap.Int64("entry", s.ID), zap.String("hash", s.Hash))
+		default:
+			log.Info("the end of the audit, for audit verify --known", zap.Int64("entry", s.ID), zap.String("hash", s.Hash))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(auditEvery):
+		}
+	}
+}
+
 // recordConfig notes in the audit which config is used from now on. Where it cannot, the daemon goes on: what it decides names its config.
 func (a *App) recordConfig(ctx context.Context, action string, cfg *config.Config) {
 	_, err := a.store.Audit(ctx, store.AuditEntry{At: time.Now(), Who: a.owner, Via: string(server.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version})

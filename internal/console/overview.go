@@ -38,6 +38,7 @@ var places = map[messaging.TroubleCode][2]string{
 	messaging.TroubleNodes:       {"/system", "System"},
 	messaging.TroubleClock:       {"/system", "System"},
 	messaging.TroubleReader:      {"/system", "System"},
+	messaging.TroubleAudit:       {"/audit", "Audit"},
 	messaging.TroubleDisk:        {"/system", "System"},
 	messaging.TroubleConfig:      {"/system", "System"},
 	messaging.TroubleBackup:      {"/system", "System"},

@@ -68,6 +68,7 @@ const (
 	TroubleWebhooksOut TroubleCode = "webhooks_out"
 	TroubleNodes       TroubleCode = "nodes"
 	TroubleClock       TroubleCode = "clock"
+	TroubleAudit       TroubleCode = "audit"
 
 	TroubleOptOutMissed = TroubleCode(UnusedOptOut)
 	TroubleUnknownKind  = TroubleCode(UnusedKind)
@@ -80,7 +81,7 @@ const (
 // TroubleCodes lists every code, in the order in which troubles of one severity are told: a review or a halt first of all.
 var TroubleCodes = []TroubleCode{
 	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
-	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleNodes, TroubleClock, TroubleReader, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
+	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleNodes, TroubleClock, TroubleAudit, TroubleReader, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
 	TroubleRedaction, TroubleDataRequest, TroubleForgetting, TroubleOptOutMissed, TroubleUnknownKind, TroubleNoPhone, TroubleUnknownTopic, TroubleRepeatedID, TroubleNoEvent, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 

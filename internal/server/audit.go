@@ -202,6 +202,19 @@ func (a admin) verifyAudit(r *http.Request) (any, error) {
 	return ChainView{Entries: n, Hash: last}, err
 }
 
+func (a admin) acceptAudit(r *http.Request) (any, error) {
+	if err := a.Store.AcceptAudit(r.Context()); err != nil {
+		return nil, err
+	}
+	state, err := a.Store.AuditState(r.Context())
+	return ChainView{Entries: state.ID, Hash: state.Hash, Broken: state.Broken}, err
+}
+
+// AcceptAudit says that a person has looked into what is missing of the audit.
+func (c *Client) AcceptAudit(ctx context.Context) (ChainView, error) {
+	return post[ChainView](ctx, c, "/audit/accept", nil)
+}
+
 // Audit lists entries of the audit before a number (0 is all), the newest first.
 func (c *Client) Audit(ctx context.Context, before int64, limit int) ([]AuditView, error) {
 	q := ListQuery{Limit: limit}.Values()

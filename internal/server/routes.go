@@ -184,6 +184,7 @@ func (a admin) routes() []Route {
 		},
 		reads("/audit", Manage, []AuditView{}, "Who ordered what, the newest first, before the entry of the number in before.", a.audit, "before", "limit"),
 		reads("/audit/verify", Manage, ChainView{}, "Whether the audit is as it was written; known is an entry and its hash from before.", a.verifyAudit, "known"),
+		does("/audit/accept", Manage, ChainView{}, "Says that a person has looked into what is missing of the audit, which ends the trouble and mends nothing.", bodiless(a.acceptAudit)),
 
 		reads("/redactions", Contacts, []RedactionView{}, "Connectors all of which is asked to be forgotten, the oldest request first.", a.redactions),
 		does("/redactions/{connector}/do", Contacts, RedactionView{}, "Has all forgotten that came by a connector, as it asks.", bodiless(a.decideRedaction(true))),

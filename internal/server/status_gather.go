@@ -93,6 +93,11 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	} else if last.File != "" {
 		v.Backup = &BackupView{File: last.File, At: last.At.UTC(), Checked: last.Checked.UTC(), Bytes: last.Bytes}
 	}
+	audit, err := a.Store.AuditState(ctx)
+	if err != nil {
+		return err
+	}
+	v.AuditBroken, v.AuditSince = audit.Broken, utc(audit.Since)
 	if v.Nodes, err = a.nodes(ctx); err != nil {
 		return err
 	}

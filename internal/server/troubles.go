@@ -53,6 +53,7 @@ func troubles(v *StatusView, now time.Time) []messaging.Trouble {
 	if v.Daemon != nil {
 		t.elsewhere(v.Daemon.Halts, v.Nodes)
 	}
+	t.audit(v)
 	t.backup(v)
 	t.late(v)
 	t.runs(v)
@@ -218,6 +219,16 @@ func (t *found) daemon(d *DaemonView) {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleTurnedAway, Subject: one.Why, Severity: severity, About: "door", Amount: float64(one.Count), Words: one.Words(t.now),
 			Hint: "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight",
+		})
+	}
+}
+
+// audit is a chain whose end is not what was written.
+func (t *found) audit(v *StatusView) {
+	if v.AuditBroken != "" {
+		t.add(messaging.Trouble{
+			Code: messaging.TroubleAudit, About: "audit", Since: v.AuditSince, Words: "somebody changed the audit: " + v.AuditBroken,
+			Hint: `find out who can write the database; "nudgewire audit verify" reads all of it, and "nudgewire audit accept" ends this once somebody has looked into it`,
 		})
 	}
 }

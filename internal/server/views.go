@@ -259,6 +259,9 @@ type StatusView struct {
 
 	Backup      *BackupView `json:"backup,omitempty"`                   // the last one that is known; nil for none
 	BackupError string      `json:"backup_error,omitempty" kind:"text"` // why it cannot be known
+
+	AuditBroken string    `json:"audit_broken,omitempty" kind:"ours"` // what of the audit is missing or not as it was written, until a person accepts it
+	AuditSince  time.Time `json:"audit_since,omitzero"`               // when that was found
 }
 
 // A BackupView is the last backup of the data.

@@ -41,32 +41,47 @@ func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
 }
 
 var (
-	lastAuditSQL = SQL(`SELECT id, hash FROM audit WHERE id = (SELECT max(id) FROM audit)`)
-	addAuditSQL  = SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+	addAuditSQL = SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 )
 
 // audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
 func (t *Tx) audit(e *AuditEntry) { t.audited = append(t.audited, e) }
 
-// writeAudit puts the entries behind the last one.
+// writeAudit compares the end of the chain with what was written, and puts the entries behind it. What is not as it was gets an entry of its
+// own; a nil one is for that alone.
 func (t *Tx) writeAudit() error {
 	if len(t.audited) == 0 {
 		return nil
 	}
 	err := t.peers.lock(t, []int64{auditChain}, nil)
-	last, before := int64(0), ""
+	l := t.lookAt()
 	if err == nil {
-		err = t.Query(lastAuditSQL, func(r *Row) error { last, before = r.Int(), r.Text(); return r.Err })
+		err = t.Query(lookAtAuditSQL, l.scan, l.wrote.id)
 	}
-	for _, e := range t.audited {
+	words, end := l.fault()
+	all := t.audited
+	if words != "" {
+		all = append([]*AuditEntry{{At: Moment(t.At), Who: "nudgewire", Via: "process", Action: Broken, Subject: words}}, all...)
+		if l.broken == "" {
+			l.brokenAt = Moment(t.At)
+		}
+		l.broken = joinBroken(l.broken, words)
+	}
+	for _, e := range all {
 		if err != nil {
 			break
 		}
-		last++
-		e.ID = last
-		e.Hash = e.chained(before)
-		before = e.Hash
+		if e == nil {
+			continue
+		}
+		e.ID = end.id + 1
+		e.Hash = e.chained(end.hash)
+		end = auditEnd{e.ID, e.Hash}
 		err = t.Put(addAuditSQL, e.ID, Micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash)
+	}
+	if err == nil && end != l.end {
+		err = t.Put(setAuditEndSQL, end.id, end.hash, l.broken, Micro(l.brokenAt))
+		t.auditEnd = end
 	}
 	return Wrap(err, "audit")
 }
@@ -96,9 +111,27 @@ func (e *AuditError) Error() string { return fmt.Sprintf("entry %d %s", e.ID, e.
 // auditPage is how many entries are in memory at a time.
 const auditPage = 1000
 
-// VerifyAudit reads the chain from its beginning and gives its length and the hash of its last entry. What was changed or taken out
-// is an *AuditError. Entries that are missing at the end are seen only by who knows an earlier hash: known is its entry and known hash, 0 for none.
+// mostFaults is how many faults of the chain are told.
+const mostFaults = 10
+
+// VerifyAudit reads the chain from its beginning and gives its length and the hash of its last entry. What was changed, taken out or cut off
+// is an *AuditError. Entries that are missing at the end, of which the data itself does not know any more, are seen only by who knows an earlier
+// hash: known is its entry and known hash, 0 for none.
 func (s *Store) VerifyAudit(ctx context.Context, known int64, knownHash string) (n int64, last string, err error) {
+	state, err := s.AuditState(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	var found *AuditError
+	count := 0
+	tell := func(id int64, words string) {
+		switch count++; {
+		case found == nil:
+			found = &AuditError{id, words}
+		case count <= mostFaults:
+			found.Words += fmt.Sprintf("; entry %d %s", id, words)
+		}
+	}
 	for {
 		page, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2`, []any{n, int64(auditPage)}, scanAudit)
 		if err != nil {
@@ -107,21 +140,31 @@ func (s *Store) VerifyAudit(ctx context.Context, known int64, knownHash string) 
 		for i := range page {
 			e := &page[i]
 			switch {
+			case e.ID == n+2:
+				tell(n+1, "is missing")
 			case e.ID != n+1:
-				return n, last, &AuditError{n + 1, "is missing"}
+				tell(n+1, fmt.Sprintf("is missing, and all to %d", e.ID-1))
 			case e.chained(last) != e.Hash:
-				return n, last, &AuditError{e.ID, "is not as it was written, or the one before it is not"}
+				tell(e.ID, "is not as it was written, or the one before it is not")
+			case e.ID == state.end.id && e.Hash != state.end.hash:
+				tell(e.ID, "is not the one that was written")
 			}
 			if n, last = e.ID, e.Hash; n == known && last != knownHash {
-				return n, last, &AuditError{n, "is not the one that you know: its hash is " + last}
+				tell(n, "is not the one that you know: its hash is "+last)
+			}
+			if e.Action == Broken {
+				tell(n, "says that at "+e.At.UTC().Format(time.DateTime)+" UTC "+e.Subject)
 			}
 		}
 		if len(page) < auditPage {
 			break
 		}
 	}
-	if n < known {
-		return n, last, &AuditError{n + 1, fmt.Sprintf("is missing, and all to %d", known)}
+	if want := max(known, state.end.id); n < want {
+		tell(n+1, fmt.Sprintf("is missing, and all to %d", want))
+	}
+	if found != nil {
+		return n, last, found
 	}
 	return n, last, nil
 }

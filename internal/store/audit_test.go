@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,5 +53,103 @@ func TestAChangedAuditIsFound(t *testing.T) {
 			}
 			failIf(t, s.Close())
 		})
+	}
+}
+
+// What somebody does to the end of the chain is told, whether the daemon runs meanwhile or not, before anything is written over it, and the chain
+// says so for good, also once a person accepted it.
+func TestAnEndThatWasCutOffIsToldAndStaysAHole(t *testing.T) {
+	cut := "DELETE FROM audit WHERE id > 5"
+	fitting := cut + "; UPDATE audit_end SET id = 5, hash = (SELECT hash FROM audit WHERE id = 5)" // by who knows about the end, too
+	for name, tt := range map[string]struct {
+		change           string
+		running, stopped string // what is found
+	}{
+		"nothing":              {"", "", ""},
+		"the last":             {"DELETE FROM audit WHERE id = 8", "entry 8 is missing", "entry 8 is missing"},
+		"some at the end":      {cut, "entries 6 to 8 are missing", "entries 6 to 8 are missing"},
+		"all":                  {"DELETE FROM audit", "entries 1 to 8 are missing", "entries 1 to 8 are missing"},
+		"with what is noted":   {fitting, "entries 6 to 8 are missing", ""}, // only a hash from before shows it
+		"all, and what noted":  {"DELETE FROM audit; DELETE FROM audit_end", "entries 1 to 8 are missing", ""},
+		"what is noted":        {"DELETE FROM audit_end", "entry 1 was written by somebody else", "entry 1 was written by somebody else"},
+		"the last is changed":  {"UPDATE audit SET hash = 'ff' WHERE id = 8", "entry 8 is not the one that was written", "entry 8 is not the one that was written"},
+		"it, and what noted":   {"UPDATE audit SET hash = 'ff' WHERE id = 8; UPDATE audit_end SET hash = 'ff'", "entry 8 is not the one that was written", ""},
+		"one is put behind it": {"INSERT INTO audit SELECT 9, at, who, via, action, subject, detail, outcome, 'ff' FROM audit WHERE id = 8", "entry 9 was written by somebody else", "entry 9 was written by somebody else"},
+	} {
+		for _, running := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, running %v", name, running), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "n.db")
+				s := openAt(t, path)
+				order := func() int64 {
+					id, err := s.Audit(t.Context(), AuditEntry{At: time.Now(), Who: "ann", Via: "socket", Action: "POST /halt"})
+					failIf(t, err)
+					return id
+				}
+				for range 8 {
+					order()
+				}
+				want := tt.running
+				if !running {
+					want = tt.stopped
+					failIf(t, s.Close())
+				}
+				raw, err := sql.Open("sqlite3", path)
+				failIf(t, err)
+				for one := range strings.SplitSeq(tt.change, ";") {
+					_, err = raw.Exec(one)
+					failIf(t, err)
+				}
+				failIf(t, raw.Close())
+				if !running {
+					s = openAt(t, path)
+				}
+				broken := func(what string) {
+					t.Helper()
+					state, err := s.AuditState(t.Context())
+					failIf(t, err)
+					if state.Broken != want {
+						t.Errorf("%s: %q, want %q", what, state.Broken, want)
+					}
+				}
+				verified := func(what string) {
+					t.Helper()
+					_, _, err := s.VerifyAudit(t.Context(), 0, "")
+					if _, is := errors.AsType[*AuditError](err); is != (want != "" || name == "it, and what noted") { // which the end does not show, and the chain does
+						t.Errorf("%s it is verified: %v", what, err)
+					}
+				}
+				broken("before it grows")
+				_, err = s.CheckAudit(t.Context())
+				failIf(t, err)
+				broken("after a look")
+				order()
+				broken("after it grew")
+				verified("after it grew")
+				if state, err := s.CheckAudit(t.Context()); err != nil || (want != "") == state.Since.IsZero() {
+					t.Errorf("once more: %+v, %v", state, err)
+				}
+				failIf(t, s.Close()) // a restart finds it as it was left
+				s = openAt(t, path)
+				broken("after a restart")
+				failIf(t, s.AcceptAudit(t.Context()))
+				state, err := s.AuditState(t.Context())
+				if err != nil || state.Broken != "" {
+					t.Errorf("accepted: %+v, %v", state, err)
+				}
+				verified("once it is accepted")
+				found, err := s.AuditEntries(t.Context(), 0, 100)
+				failIf(t, err)
+				said := 0
+				for _, e := range found {
+					if e.Action == Broken {
+						said++
+					}
+				}
+				if (said == 1) != (want != "") {
+					t.Errorf("the chain says it %d times", said)
+				}
+				failIf(t, s.Close())
+			})
+		}
 	}
 }

@@ -26,6 +26,9 @@ type Copied struct {
 	Sending int64     `json:"sending"` // messages whose calls were under way, or about to begin
 	InDoubt int64     `json:"in_doubt"`
 	Runs    int64     `json:"open_runs"`
+
+	AuditEntry int64  `json:"audit_entry"` // the number of the audit's last entry
+	AuditHash  string `json:"audit_hash"`  // and its hash: audit verify --known
 }
 
 // Schema is the version of the data that this program writes.
@@ -116,6 +119,10 @@ func InspectCopy(ctx context.Context, path string) (c Copied, err error) {
 		}
 	}
 	c.Newest = Moment(newest)
+	last := db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), coalesce((SELECT hash FROM audit ORDER BY id DESC LIMIT 1), '') FROM audit`)
+	if err := last.Scan(&c.AuditEntry, &c.AuditHash); err != nil {
+		return c, fmt.Errorf("the audit of the copy: %w", err)
+	}
 	return c, nil
 }
 

@@ -23,6 +23,7 @@ var atEnd = [...]func(*Tx) error{
 
 // tell tells, after a commit, what it left to do.
 func (w *writer) tell() {
+	w.noteAudit(w.auditEnd)
 	w.recent.add(w.off)
 	w.dues.tell(w.hooks.due)
 	w.polls.tell(w.hooks.poll)

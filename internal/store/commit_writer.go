@@ -32,6 +32,7 @@ type shared struct {
 	calls       calls
 	beat        heartbeat
 	rejected    rejected
+	auditWrote  atomic.Pointer[auditEnd] // by this process; nil for nothing yet
 	hourKnown   hourKnown
 	unusedKnown unusedKnown
 	renames     atomic.Pointer[[]Rename]                   // see rename.go; nil before they were read
@@ -102,6 +103,7 @@ type batch struct {
 	trimRejected bool                     // see message_rejected.go
 	heard        map[string]errorTextSeen // see error_texts.go
 	audited      []*AuditEntry
+	auditEnd     auditEnd
 
 	dues, polls waits
 	outs        waits // by receiver

@@ -824,6 +824,16 @@ CREATE TABLE audit (
 	hash    TEXT   NOT NULL CHECK (hash <> '')
 ) {{clustered}};
 
+-- The last entry of the audit as it was written, in the same commit: entries that are taken off the end are missing by this. broken says what was
+-- found so, and since when, until a person accepts it.
+CREATE TABLE audit_end (
+	one       BIGINT NOT NULL PRIMARY KEY CHECK (one = 1),
+	id        BIGINT NOT NULL CHECK (id > 0),
+	hash      TEXT   NOT NULL CHECK (hash <> ''),
+	broken    TEXT   NOT NULL,
+	broken_at BIGINT NOT NULL
+) {{clustered}};
+
 -- ==== Configs and counts ====
 
 -- Each config that ever decided, without its secrets.
