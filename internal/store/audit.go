@@ -40,9 +40,7 @@ func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
 	return e.ID, Wrap(err, "record in the audit")
 }
 
-var (
-	addAuditSQL = SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
-)
+var addAuditSQL = SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 
 // audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
 func (t *Tx) audit(e *AuditEntry) { t.audited = append(t.audited, e) }

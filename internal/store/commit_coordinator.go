@@ -96,7 +96,7 @@ func tombstoneHash(correlation int64) int64 { return ^correlation }
 // allocate gives the next number.
 func (t *Tx) allocate(of sequence) (id int64, err error) { return t.peers.allocate(t, of, 1) }
 
-// find is good until it is called again.
+// Find is good until it is called again.
 func (t *Tx) Find(first, last, hash int64) (ids []int64, err error) {
 	t.found, err = t.peers.find(t, first, last, hash, t.found[:0])
 	return t.found, err

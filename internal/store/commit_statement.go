@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// marks is rowsAtOnce marks from the given one on: ?4, ?5, ?6.
+// Placeholders are RowsAtOnce of them from the given one on: ?4, ?5, ?6.
 func Placeholders(from int) string {
 	all := make([]string, RowsAtOnce)
 	for i := range all {
@@ -14,7 +14,7 @@ func Placeholders(from int) string {
 	return strings.Join(all, ", ")
 }
 
-// A statement is SQL that changes data, or that reads inside a change. It is written once, for both engines, beside the
+// A Statement is SQL that changes data, or that reads inside a change. It is written once, for both engines, beside the
 // operation that uses it; sqlite_dialect.go fills its marks. Each writer prepares it once.
 //
 // A limit is written ?3 + 0 and not ?3 where it runs for every claim or poll: SQLite plans a statement anew each time the

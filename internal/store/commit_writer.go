@@ -75,7 +75,7 @@ type hooks struct {
 	pauses    func()
 }
 
-// A tx is one batch's transaction as its ops see it.
+// A Tx is one batch's transaction as its ops see it.
 type Tx struct {
 	*writer
 	session
@@ -256,21 +256,21 @@ func (t *Tx) bind(args []any) []driver.NamedValue {
 	return t.args
 }
 
-// exec runs a statement that returns no rows and says how many it changed.
+// Exec runs a statement that returns no rows and says how many it changed.
 func (t *Tx) Exec(s *Statement, args ...any) (changed int64, err error) {
 	return t.session.exec(s, t.bind(args))
 }
 
-// put is exec where nobody asks how many rows there were.
+// Put is exec where nobody asks how many rows there were.
 func (t *Tx) Put(s *Statement, args ...any) error { return t.session.put(s, t.bind(args)) }
 
-// query runs a statement and calls each on every row. The row is good until each returns; a
+// Query runs a statement and calls each on every row. The row is good until each returns; a
 // statement must not be run again inside its own query.
 func (t *Tx) Query(s *Statement, each func(*Row) error, args ...any) error {
 	return t.session.query(s, t.bind(args), each)
 }
 
-// queryMany runs a statement for each of all, which are about different rows, and calls each with the place of its arguments and each
+// QueryMany runs a statement for each of all, which are about different rows, and calls each with the place of its arguments and each
 // of their rows.
 func (t *Tx) QueryMany(s *Statement, all [][]any, each func(i int, r *Row) error) error {
 	bound := make([][]driver.NamedValue, len(all))
@@ -280,10 +280,10 @@ func (t *Tx) QueryMany(s *Statement, all [][]any, each func(i int, r *Row) error
 	return t.session.queryMany(s, bound, each)
 }
 
-// rowsAtOnce is how many rows a statement of execAll changes: it saves a third of what a row costs.
+// RowsAtOnce is how many rows a statement of execAll changes: it saves a third of what a row costs.
 const RowsAtOnce = 16
 
-// execAll runs a statement that ends in a list of rowsAtOnce ids, as often as it takes.
+// ExecAll runs a statement that ends in a list of rowsAtOnce ids, as often as it takes.
 func (t *Tx) ExecAll(s *Statement, ids []int64, args ...any) error {
 	own := len(args)
 	for some := range slices.Chunk(ids, RowsAtOnce) {
@@ -301,7 +301,7 @@ func (t *Tx) ExecAll(s *Statement, ids []int64, args ...any) error {
 	return nil
 }
 
-// padded is args and a list of rowsAtOnce ids: a set, so the first may stand in it several times.
+// Padded is args and a list of rowsAtOnce ids: a set, so the first may stand in it several times.
 func Padded(args []any, ids []int64) []any {
 	for i := range RowsAtOnce {
 		args = append(args, ids[min(i, len(ids)-1)])

@@ -40,9 +40,7 @@ func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) err
 	return Wrap(err, "note what forgetting waits for")
 }
 
-var (
-	erasedSQL = SQL(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
-)
+var erasedSQL = SQL(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
 
 // Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
 func (s *Store) Erased(ctx context.Context, all []Erasure) error {

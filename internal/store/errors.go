@@ -22,12 +22,12 @@ var (
 	ErrForgotten = errors.New("its variables are not kept (keep_variables: false), so it cannot be sent again; resolve it as accepted or drop, and have the sender make a new one")
 )
 
-// noWrite is the error of an op that changed nothing: the batch of such an op is committed all the same.
+// NoWrite is the error of an op that changed nothing: the batch of such an op is committed all the same.
 type NoWrite struct{ error }
 
 func (u NoWrite) Unwrap() error { return u.error }
 
-// wrap adds what was done to err, as fmt.Errorf does; nil stays nil.
+// Wrap adds what was done to err, as fmt.Errorf does; nil stays nil.
 func Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -25,7 +25,7 @@ func contentHash(connector, key string, hash func(...string) int64) int64 {
 	return cmp.Or(hash(connector, "content", key), 1)
 }
 
-// phoneHash is the hash under which the events of a phone are found.
+// PhoneHash is the hash under which the events of a phone are found.
 func PhoneHash[P ~string](phone P, hash func(...string) int64) int64 {
 	return cmp.Or(hash("phone", string(phone)), 1)
 }

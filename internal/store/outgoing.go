@@ -23,7 +23,7 @@ type noted struct {
 	filled bool // nothing is left to be read from the message
 }
 
-// note notes a change if somebody wants to know it.
+// Note notes a change if somebody wants to know it.
 func (t *Tx) Note(about, word string, change messaging.Change, filled bool) {
 	if t.tells == nil {
 		return

@@ -17,14 +17,14 @@ import (
 // defaultLimit is the length of a list whose filter names none.
 const defaultLimit = 50
 
-// A select_ is one SELECT being put together: conditions are joined by AND, and their
+// A Select is one SELECT being put together: conditions are joined by AND, and their
 // arguments are numbered in the order in which they come.
 type Select struct {
 	where []string
 	Args  []any
 }
 
-// and adds a condition; each "?" in it is the next of args.
+// And adds a condition; each "?" in it is the next of args.
 func (q *Select) And(condition string, args ...any) {
 	for _, a := range args {
 		q.Args = append(q.Args, a)
@@ -33,14 +33,14 @@ func (q *Select) And(condition string, args ...any) {
 	q.where = append(q.where, strings.ReplaceAll(condition, "\x00", "?"))
 }
 
-// when adds a condition where it applies.
+// When adds a condition where it applies.
 func (q *Select) When(applies bool, condition string, args ...any) {
 	if applies {
 		q.And(condition, args...)
 	}
 }
 
-// sql is the whole statement.
+// SQL is the whole statement.
 func (q *Select) SQL(columns, from, order string, limit int) string {
 	var b strings.Builder
 	b.WriteString("SELECT " + columns + " FROM " + from)
@@ -72,7 +72,7 @@ func LogSize(dsn string) int64 {
 // errLongRead says what ended a read.
 var errLongRead = errors.New("the read took too long and was ended, because the log of the database grows meanwhile; ask for less")
 
-// list is what scan makes of each row of a read.
+// List is what scan makes of each row of a read.
 func List[T any](ctx context.Context, s *Store, query string, args []any, scan func(*Row) (T, error)) (out []T, err error) {
 	err = s.Rows(ctx, query, args, func(r *Row) error {
 		one, err := scan(r)
@@ -82,11 +82,11 @@ func List[T any](ctx context.Context, s *Store, query string, args []any, scan f
 	return out, err
 }
 
-// number and text read a row of one column.
+// Number and text read a row of one column.
 func Number[T ~int64](r *Row) (T, error) { n := r.Int(); return T(n), r.Err }
 func Text(r *Row) (string, error)        { s := r.Text(); return s, r.Err }
 
-// rows runs a read of at most longestRead and calls each on every row.
+// Rows runs a read of at most longestRead and calls each on every row.
 func (s *Store) Rows(ctx context.Context, query string, args []any, each func(*Row) error) error {
 	return s.rowsWithin(ctx, longestRead, query, args, each)
 }
@@ -132,7 +132,7 @@ func (s *Store) walk(ctx context.Context, query string, args []any, each func(*R
 	return s.reads.guard.saw(rows.Err())
 }
 
-// earliest reads one time; ok is false when there is no row.
+// Earliest reads one time; ok is false when there is no row.
 func (s *Store) Earliest(ctx context.Context, query string, args ...any) (at time.Time, ok bool, err error) {
 	var us int64
 	err = s.reads.scan(ctx, query, args, &us)
@@ -151,7 +151,7 @@ func (s *Store) firstFrom(ctx context.Context, table, column string, until time.
 	return s.FirstSince(ctx, table, column, until.Add(2*sinceSlack))
 }
 
-// firstSince is a number before which no row of table has a time at or after since. Numbers
+// FirstSince is a number before which no row of table has a time at or after since. Numbers
 // grow with time, so it is found by halving and needs no index on the time.
 func (s *Store) FirstSince(ctx context.Context, table, column string, since time.Time) (int64, error) {
 	var low, high sql.NullInt64
@@ -177,7 +177,7 @@ func (s *Store) FirstSince(ctx context.Context, table, column string, since time
 	return lo, nil
 }
 
-// in is an SQL list of numbers, which need no placeholders. An empty one, which only SQLite
+// In is an SQL list of numbers, which need no placeholders. An empty one, which only SQLite
 // takes, is a list of a number that no row has.
 func In[T ~int64](ids []T) string {
 	if len(ids) == 0 {

@@ -73,7 +73,7 @@ func (s *Store) RowsTo(ctx context.Context, phones []messaging.Phone, since time
 	return out, nil
 }
 
-// listOf is the inside of an IN of phones, and its arguments.
+// ListOf is the inside of an IN of phones, and its arguments.
 func ListOf[T ~string](texts []T) (list string, args []any) {
 	text := make([]byte, 0, 4*len(texts))
 	for i, p := range texts {

@@ -263,13 +263,10 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 // doubtedOwner marks what waited in the copy: a review that knows more can tell it from other doubts.
 func (r *Restoration) doubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
 
-var (
-
-	// What waited counts as claimed when it was due: cooldowns begin there.
-	doubtRestoredSQL = SQL(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
+// What waited counts as claimed when it was due: cooldowns begin there.
+var doubtRestoredSQL = SQL(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
 			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
 		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
-)
 
 // doubtRestored puts a message in doubt, and says what state it was in.
 func (t *Tx) doubtRestored(id int64, r *Restoration) (was messaging.State, err error) {

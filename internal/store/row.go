@@ -8,7 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// A row is one result row read column by column, from the writer's driver or from a pool
+// A Row is one result row read column by column, from the writer's driver or from a pool
 // alike. The first column of a wrong type is kept in err and reads as zero from then on.
 type Row struct {
 	values []driver.Value
@@ -44,10 +44,10 @@ func (r *Row) Text() string {
 	}
 }
 
-// phone is one that this store wrote, and so the identity of a number already.
+// Phone is one that this store wrote, and so the identity of a number already.
 func (r *Row) Phone() messaging.Phone { return messaging.Phone(r.Text()) }
 
-// blob is a copy: drivers reuse their buffers.
+// Blob is a copy: drivers reuse their buffers.
 func (r *Row) Blob() []byte {
 	switch v := r.Value().(type) {
 	case []byte:
@@ -68,7 +68,7 @@ func (r *Row) wrong(v any, want string) {
 	}
 }
 
-// micro is t as it is stored: microseconds since 1970 UTC, 0 for the zero time.
+// Micro is t as it is stored: microseconds since 1970 UTC, 0 for the zero time.
 func Micro(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -76,7 +76,7 @@ func Micro(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// moment is a stored time, in UTC.
+// Moment is a stored time, in UTC.
 func Moment(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -84,7 +84,7 @@ func Moment(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// flag is b as a stored number.
+// Flag is b as a stored number.
 func Flag(b bool) int64 {
 	if b {
 		return 1

@@ -6,7 +6,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// keyHash is the 8-byte key under which parts are indexed. It is not a secret and not
+// KeyHash is the 8-byte key under which parts are indexed. It is not a secret and not
 // trusted: a look-up by it compares the texts, too.
 func KeyHash(parts ...string) int64 {
 	buf := make([]byte, 0, 256)

@@ -25,7 +25,7 @@ func columnsOf(table, columns string) string {
 // endSend is what every statement does to what was to be sent when nobody will send it any more.
 const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
-// scanMessage reads messageColumns. What to send is left encoded but for whether it is kept, and its name:
+// ScanMessage reads messageColumns. What to send is left encoded but for whether it is kept, and its name:
 // inside a commit nobody looks at it, and outside decodeSend does.
 func ScanMessage(r *Row) (d messaging.Message, send string) {
 	d = messaging.Message{
@@ -110,5 +110,5 @@ func scanService(r *Row, m *messaging.Message) {
 	m.Final = m.Status != "" && m.NextPollAt.IsZero()
 }
 
-// messageSQL reads one, and keeps others from changing it.
+// MessageSQL reads one, and keeps others from changing it.
 var MessageSQL = SQL(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)

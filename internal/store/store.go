@@ -200,7 +200,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// write hands an operation to the group commit.
+// Write hands an operation to the group commit.
 func (s *Store) Write(ctx context.Context, l lane, run op) error {
 	return s.hand(ctx, l, waiting{run: run})
 }
