@@ -3,6 +3,7 @@ package app_test
 import (
 	"cmp"
 	"crypto/x509"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -362,6 +363,25 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			s.mustTake(s.law("shop/redact", nil))
 		}, mend: func(s *scene) {
 			if _, err := s.ask.DecideRedaction(s.t.Context(), "shopify", false); err != nil {
+				s.t.Fatal(err)
+			}
+		}},
+		{code: "audit", make: func(s *scene) {
+			db, err := sql.Open("sqlite3", "file:"+s.folder+"/nudgewire.db?_busy_timeout=30000") // as another program would write
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			defer db.Close()
+			s.eventually("the end of the audit is cut off", func() bool {
+				cut, err := db.ExecContext(s.t.Context(), "DELETE FROM audit WHERE id = (SELECT max(id) FROM audit)")
+				if err != nil {
+					return false // the daemon writes
+				}
+				n, err := cut.RowsAffected()
+				return err == nil && n == 1
+			})
+		}, mend: func(s *scene) {
+			if _, err := s.ask.AcceptAudit(s.t.Context()); err != nil {
 				s.t.Fatal(err)
 			}
 		}},

@@ -46,14 +46,14 @@ func (l *auditLook) fault() (words string, on auditEnd) {
 
 // lookSQL is one statement, so that what it finds is of one moment. The first number of a row says which end it is.
 const lookSQL = `SELECT CAST(0 AS BIGINT), id, hash, '', CAST(0 AS BIGINT) FROM audit WHERE id = (SELECT max(id) FROM audit)
-	UNION ALL SELECT CAST(1 AS BIGINT), id, hash, broken, broken_at FROM audit_end
+	UNION ALL SELECT CAST(1 AS BIGINT), id, hash, broken, broken_at FROM audit_end WHERE one = 1
 	UNION ALL SELECT CAST(2 AS BIGINT), id, hash, '', CAST(0 AS BIGINT) FROM audit WHERE id = ?1`
 
 var (
 	lookAtAuditSQL = SQL(lookSQL)
 	setAuditEndSQL = SQL(`INSERT INTO audit_end (one, id, hash, broken, broken_at) VALUES (1, ?1, ?2, ?3, ?4)
 		ON CONFLICT (one) DO UPDATE SET id = excluded.id, hash = excluded.hash, broken = excluded.broken, broken_at = excluded.broken_at`)
-	acceptAuditSQL = SQL(`UPDATE audit_end SET broken = '', broken_at = 0`)
+	acceptAuditSQL = SQL(`UPDATE audit_end SET broken = '', broken_at = 0 WHERE one = 1`)
 )
 
 func (l *auditLook) scan(r *Row) error {
