@@ -28,6 +28,7 @@ type Question struct {
 	Within     time.Duration      // Exclude.MessagedWithin; 0 for none
 	Needs      messaging.DueNeeds // of the rules
 	Forgetting bool               // who may have to be forgotten
+	Rows       bool               // a row of another run that waits counts within Within
 	// Of is the run whose rows they are. What it sent, or a run that sends some of its rows again, is no
 	// reason against them: a message that failed must not keep itself from being repeated. 0 for none.
 	Of messaging.RunID
@@ -48,23 +49,43 @@ func (a *answer) always() bool { return a.never() && a.OfContact() }
 // forgotten is the answer to a row whose contact was forgotten.
 var forgotten = answer{messaging.Verdict{Action: messaging.DropSend, Rule: messaging.RuleBlock, Reason: messaging.BlockedWords(messaging.ForgottenWords)}, true}
 
+// asking is when rows of a list are asked about.
+type asking int
+
+const (
+	whileRead asking = iota // the list is read: of what is said of the contact it is rid, whenever the turn of its rows comes
+	atTurn                  // a part is cut, or rows are handed over as messages
+	foretold                // a forecast asks all that is asked from now on until they go
+)
+
 // mayGo asks about contacts on the list of a run, as the job has it now: of a list that leaves in files with the rules of the config, and of one that
-// leaves message by message without them, because the claim of each asks them. of is the category of each, where a row has its own; nil for that of
-// the run. What a run is, it says itself: its job may deliver otherwise by now.
-func (s *Scheduler) mayGo(ctx context.Context, r *messaging.Run, job *Compiled, phones []messaging.Phone, of func(i int) messaging.Category) ([]answer, error) {
+// leaves message by message without them, because the claim of each asks them; a forecast asks them itself. of is the category of each, where a row
+// has its own; nil for that of the run. What a run is, it says itself: its job may deliver otherwise by now.
+func (s *Scheduler) mayGo(ctx context.Context, r *messaging.Run, job *Compiled, phones []messaging.Phone, of func(i int) messaging.Category, when asking) ([]answer, error) {
 	if job == nil {
 		return nil, unknownRules(r)
 	}
 	d := messaging.Message{Trigger: r.Job, Account: r.Account, Category: r.Category, Config: r.Config, DueAt: r.DueAt}
-	q := Question{Now: s.Now(), Of: r.ID, Within: job.Exclude.MessagedWithin.D()}
+	q := Question{Now: s.Now(), Of: r.ID, Within: job.Exclude.MessagedWithin.D(), Rows: when != whileRead}
+	file := r.Deliver == messaging.DeliverCSV
 	var rules messaging.DueRules
-	if r.Deliver == messaging.DeliverCSV {
-		if rules, q.Forgetting = s.dueRules(), r.Category == messaging.Marketing; rules != nil {
-			q.Needs = rules.Needs(&d)
+	if file || when == foretold {
+		rules = s.dueRules()
+		for _, d.Category = range messaging.Lanes {
+			if of == nil && d.Category != r.Category {
+				continue
+			}
+			q.Forgetting = q.Forgetting || d.Category == messaging.Marketing
+			if rules != nil {
+				q.needs(rules.Needs(&d))
+			}
 		}
-		if r.ID == 0 {
-			q.Needs.Sends = 0 // limits are asked when a part is cut
+		if d.Category = r.Category; when == whileRead {
+			q.Needs.Sends = 0
 		}
+	}
+	if when == foretold && !file && r.Expires > 0 {
+		d.ExpiresAt = q.Now.Add(r.Expires)
 	}
 	known := make([]Known, len(phones))
 	if s.Facts != nil {
@@ -86,7 +107,7 @@ func (s *Scheduler) mayGo(ctx context.Context, r *messaging.Run, job *Compiled, 
 		if d.Phone = phone; of != nil {
 			d.Category = of(i)
 		}
-		k.File, k.Within, k.FirstDue = true, q.Within, r.DueAt
+		k.File, k.Within, k.FirstDue = file || when != foretold, q.Within, r.DueAt
 		answers[i] = answer{duerules.MayGo(rules, &d, &k.DueFacts, q.Now), k.Forgotten}
 		if answers[i].Rule == messaging.RuleConfig {
 			return nil, unknownRules(r)
@@ -95,11 +116,17 @@ func (s *Scheduler) mayGo(ctx context.Context, r *messaging.Run, job *Compiled, 
 	return answers, nil
 }
 
-// asked is mayGo while a list is read, for a run and for a forecast: of what is said of the contact (answer.always) the list is rid then.
-func (s *Scheduler) asked(r messaging.Run, job *Compiled) func(context.Context, []messaging.Phone, func(int) messaging.Category) ([]answer, error) {
-	r.ID = 0 // it has sent nothing, and nothing of it goes yet
+// needs adds what the rules need about another category.
+func (q *Question) needs(n messaging.DueNeeds) {
+	q.Needs.Sends, q.Needs.Account = max(q.Needs.Sends, n.Sends), max(q.Needs.Account, n.Account)
+	q.Needs.Consent, q.Needs.Window = q.Needs.Consent || n.Consent, q.Needs.Window || n.Window
+}
+
+// asked is mayGo for the building of a list, of which no row goes yet.
+func (s *Scheduler) asked(r messaging.Run, job *Compiled, when asking) func(context.Context, []messaging.Phone, func(int) messaging.Category) ([]answer, error) {
+	r.ID = 0 // it has sent nothing
 	return func(ctx context.Context, phones []messaging.Phone, of func(int) messaging.Category) ([]answer, error) {
-		return s.mayGo(ctx, &r, job, phones, of)
+		return s.mayGo(ctx, &r, job, phones, of, when)
 	}
 }
 
@@ -178,10 +205,10 @@ func (h *History) messaged(ctx context.Context, phones []messaging.Phone, q Ques
 	var rows []messaging.Contacted
 	if q.Of != 0 {
 		own, err = h.store.Family(ctx, q.Of)
-		if err == nil && q.Within > 0 {
-			// A row of another run that waits to be sent will be: of two runs the first has it.
-			rows, err = h.store.RowsTo(ctx, phones, q.Now.Add(-q.Within))
-		}
+	}
+	if err == nil && q.Rows && q.Within > 0 {
+		// A row of another run that waits to be sent will be: of two runs the first has it.
+		rows, err = h.store.RowsTo(ctx, phones, q.Now.Add(-q.Within))
 	}
 	var found []messaging.Contacted
 	if err == nil {

@@ -108,9 +108,9 @@ func TestClaimPartAndForecastSayTheSame(t *testing.T) {
 					now = rules
 					job.category = category
 					r := messaging.Run{ID: run, Job: "winback", Deliver: messaging.DeliverCSV, Category: category, DueAt: at}
-					part, err := s.mayGo(t.Context(), &r, job, []messaging.Phone{phone}, nil)
+					part, err := s.mayGo(t.Context(), &r, job, []messaging.Phone{phone}, nil, atTurn)
 					must(err)
-					forecast, err := s.asked(r, job)(t.Context(), []messaging.Phone{phone}, nil)
+					forecast, err := s.asked(r, job, whileRead)(t.Context(), []messaging.Phone{phone}, nil)
 					must(err)
 					id, want := h.queue(phone, "offer", category), messaging.Verdict{}
 					if len(h.claim()) == 0 {

@@ -30,7 +30,7 @@ type Ask func(ctx context.Context, phones []messaging.Phone) ([]answer, error)
 
 // ask says who may be sent to, as the job has it now.
 func (w *working) ask(ctx context.Context, phones []messaging.Phone) ([]answer, error) {
-	return w.mayGo(ctx, &w.run, w.brakes(), phones, nil)
+	return w.mayGo(ctx, &w.run, w.brakes(), phones, nil, atTurn)
 }
 
 // errFull ends the reading of rows once a file has no room for more.

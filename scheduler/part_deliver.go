@@ -525,7 +525,7 @@ func (w *working) enqueueNow(ctx context.Context, first int64, rows []messaging.
 		phones[i] = rows[i].Phone
 		w.due(&rows[i])
 	}
-	answers, err := w.mayGo(ctx, &w.run, w.brakes(), phones, func(i int) messaging.Category { return rows[i].Category })
+	answers, err := w.mayGo(ctx, &w.run, w.brakes(), phones, func(i int) messaging.Category { return rows[i].Category }, atTurn)
 	if err != nil {
 		return 0, since, err
 	}

@@ -42,7 +42,7 @@ func (s *Scheduler) retry(ctx context.Context, id messaging.RunID, who string, w
 			return again, unknownRules(&r)
 		}
 		notes, err := again.Recheck(ctx, s.Store, func(ctx context.Context, phones []messaging.Phone) ([]answer, error) {
-			return s.mayGo(ctx, &r, job, phones, nil)
+			return s.mayGo(ctx, &r, job, phones, nil, atTurn)
 		}, job.MaxSize, nil)
 		if err == nil && write {
 			err = s.Store.NoteRows(ctx, again.Parts[0].List, notes)

@@ -156,7 +156,7 @@ func (s *Scheduler) mayGoAgain(ctx context.Context, r *messaging.Run, job *Compi
 	for i := range rows {
 		phones[i] = rows[i].Message.Phone
 	}
-	return s.mayGo(ctx, r, job, phones, func(i int) messaging.Category { return rows[i].Message.Category })
+	return s.mayGo(ctx, r, job, phones, func(i int) messaging.Category { return rows[i].Message.Category }, atTurn)
 }
 
 // endRetry ends a run that sent rows again. There may be fewer than were counted before.

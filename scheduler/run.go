@@ -66,7 +66,7 @@ func (w *working) release(ctx context.Context) {
 func (w *working) advance(ctx context.Context) error {
 	if held := w.heldBy(w.run.Job); held != "" && w.run.Released == "" {
 		return w.pauseHeld(ctx, held, "its job "+held)
-	} else if w.job == nil || w.fileMayGo(w.run.Category, w.job.zone, true).Rule == messaging.RuleConfig {
+	} else if w.job == nil || w.fileMayGo(&w.run, w.run.Category, w.job.zone, true).Rule == messaging.RuleConfig {
 		return w.pauseHeld(ctx, held, unknownRules(&w.run).Error())
 	}
 	for w.run.State == messaging.RunPlanned || w.run.State == messaging.RunBuilding {
@@ -180,7 +180,7 @@ func (w *working) build(ctx context.Context) error {
 		return err
 	}
 	m := newMeter(w.run, last, w.OnProgress, w.Now)
-	b := &building{job: w.job, now: w.Now(), mayGo: w.asked(w.run, w.job), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
+	b := &building{job: w.job, now: w.Now(), mayGo: w.asked(w.run, w.job, whileRead), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}

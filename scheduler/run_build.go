@@ -93,6 +93,7 @@ type building struct {
 	now    time.Time
 	store  func(rows []messaging.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
 	mayGo  func(ctx context.Context, phones []messaging.Phone, of func(i int) messaging.Category) ([]answer, error)
+	later  *laterRows                   // of a forecast: rows that wait for another time; nil where only what is said of the contact is asked
 	prices Prices                       // nil for none
 	tick   func(rows, kept int64) error // after each batch; an error ends the building
 
@@ -411,7 +412,7 @@ func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars 
 	to.vars = append(to.vars, vars...)
 }
 
-// exclude takes those away who may not be sent to whenever their turn comes. Limits and quiet hours are asked about then.
+// exclude takes those away who may not be sent to whenever their turn comes. Limits and quiet hours are asked about then, and by a forecast.
 func (b *building) exclude(ctx context.Context, one *batch) error {
 	if len(one.phones) == 0 {
 		return nil
@@ -422,7 +423,11 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	}
 	to := 0
 	for i := range answers {
-		if v := &answers[i]; v.always() {
+		v := &answers[i]
+		if b.later != nil && v.Action == messaging.DeferSend {
+			b.later.add(&v.Verdict)
+		}
+		if v.always() || b.later != nil && v.never() {
 			b.reasons.add(KindContact, v.Counted(), one.position(i))
 			left := messaging.ListRow{Position: one.position(i).Position, Reason: v.Reason, Given: one.raw[i], Phone: one.phones[i]}
 			if v.forgotten {

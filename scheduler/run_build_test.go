@@ -27,7 +27,7 @@ func everybody(_ context.Context, phones []messaging.Phone, _ func(int) messagin
 // built reads the list of a job.
 func built(t interface{ Fatal(args ...any) }, job *Compiled, facts Facts) (*shelf, *building) {
 	s := &shelf{}
-	asked := New(Options{Facts: facts, Now: func() time.Time { return monday }}).asked(messaging.Run{Deliver: job.Deliver, Category: job.category}, job)
+	asked := New(Options{Facts: facts, Now: func() time.Time { return monday }}).asked(messaging.Run{Deliver: job.Deliver, Category: job.category}, job, whileRead)
 	b := &building{job: job, now: monday, mayGo: asked, store: func(rows []messaging.ListRow) error {
 		for _, row := range rows {
 			row.Cells = slices.Clone(row.Cells)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -25,6 +26,30 @@ type Forecast struct {
 	Columns     []string      // what Preview.Variables are, for people: VAR_1, IMAGE
 	Previews    []Preview     // the first rows
 	Priced      bool          // Tally.Points was counted
+	Later       []Later       // rows of Tally.Kept that would not go at once, by rule
+}
+
+// A Later is a rule that would put rows off, were the run begun now.
+type Later struct {
+	Rule  string // the YAML key
+	Rows  int64
+	Until time.Time // when the first of them goes
+}
+
+// laterRows adds them up.
+type laterRows struct{ all []Later }
+
+func (l *laterRows) add(v *messaging.Verdict) { l.count(v, 1) }
+
+func (l *laterRows) count(v *messaging.Verdict, rows int64) {
+	i := slices.IndexFunc(l.all, func(one Later) bool { return one.Rule == v.Rule })
+	if i < 0 {
+		i, l.all = len(l.all), append(l.all, Later{Rule: v.Rule, Until: v.Until})
+	}
+	one := &l.all[i]
+	if one.Rows += rows; v.Until.Before(one.Until) {
+		one.Until = v.Until
+	}
 }
 
 // uploadSpeed is what a forecast expects of the line, in bytes a second.
@@ -39,15 +64,21 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		return f, err
 	}
 	m := newMeter(messaging.Run{Job: job.Name, State: messaging.RunBuilding}, last, progress, s.Now)
-	r := messaging.Run{Job: job.Name, Config: job.Version, Account: job.account(), Deliver: job.Deliver, Category: job.category, DueAt: now}
-	b := &building{job: job, now: now, mayGo: s.asked(r, job), prices: s.prices(job.account()), tick: func(rows, kept int64) error {
+	r := job.addressed(messaging.Run{Job: job.Name, Config: job.Version, Account: job.account(), Deliver: job.Deliver, Category: job.category, DueAt: now})
+	b := &building{job: job, now: now, mayGo: s.asked(r, job, foretold), later: &laterRows{}, prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
 	}}
 	if err := b.run(ctx); err != nil {
 		return f, err
 	}
-	f.Tally, f.Columns, f.Previews = b.tally, job.columns.titles(), b.first
+	var quiet messaging.Verdict // what is said of the files as a whole
+	if r.Deliver == messaging.DeliverCSV {
+		if quiet = s.fileMayGo(&r, job.category, job.zone, false); quiet.Action == messaging.DeferSend && b.tally.Kept > 0 {
+			b.later.count(&quiet, b.tally.Kept)
+		}
+	}
+	f.Tally, f.Columns, f.Previews, f.Later = b.tally, job.columns.titles(), b.first, b.later.all
 	f.Awaiting = job.Guard.stops(b.tally, last)
 	before, again, err := s.repeated(ctx, job, job.addressed(messaging.Run{Tally: b.tally}))
 	if err != nil {
@@ -57,9 +88,12 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		f.Repeats, f.RepeatWords = before.ID, repeatWords(b.tally.Kept, before)
 		f.Awaiting = append(f.Awaiting, f.RepeatWords)
 	}
-	if b.tally.Kept == 0 {
+	switch {
+	case b.tally.Kept == 0:
 		_, f.Nothing = nothingToSend(job.Name, b.tally)
-	} else {
+	case quiet.Action == messaging.DropSend:
+		f.Nothing = quiet.Reason
+	default:
 		f.Takes, f.Basis = s.takes(job, b.tally)
 	}
 	return f, nil

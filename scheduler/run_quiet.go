@@ -35,16 +35,16 @@ func (w *working) quietAtFirst() string {
 	if w.job.Deliver != messaging.DeliverCSV || w.run.State != messaging.RunPlanned {
 		return ""
 	}
-	if v := w.fileMayGo(w.job.category, w.job.zone, false); v.Action == messaging.DropSend {
+	if v := w.fileMayGo(&w.run, w.job.category, w.job.zone, false); v.Action == messaging.DropSend {
 		return v.Reason
 	}
 	return ""
 }
 
-// fileMayGo asks about a file of the run as a whole, on the clock of a zone. Consent and limits are asked for each row of it.
-func (w *working) fileMayGo(c messaging.Category, zone *time.Location, begun bool) messaging.Verdict {
-	file := messaging.Message{Trigger: w.run.Job, Account: w.run.Account, Category: c, Config: w.run.Config, Zone: zone.String(), DueAt: w.run.DueAt}
-	return duerules.MayGo(w.dueRules(), &file, &messaging.DueFacts{Claimed: true, Begun: begun, FirstDue: w.run.DueAt}, w.Now())
+// fileMayGo asks about a file of a run as a whole, on the clock of a zone. Consent and limits are asked for each row of it.
+func (s *Scheduler) fileMayGo(r *messaging.Run, c messaging.Category, zone *time.Location, begun bool) messaging.Verdict {
+	file := messaging.Message{Trigger: r.Job, Account: r.Account, Category: c, Config: r.Config, Zone: zone.String(), DueAt: r.DueAt}
+	return duerules.MayGo(s.dueRules(), &file, &messaging.DueFacts{Claimed: true, Begun: begun, FirstDue: r.DueAt}, s.Now())
 }
 
 // quietHours waits until the files of the run may leave, and says so in its row. A reload that changes the
@@ -73,7 +73,7 @@ func (w *working) quietHours(ctx context.Context) error {
 
 // quietUntil is when the quiet hours of now end; zero outside of them.
 func (w *working) quietUntil() time.Time {
-	if v := w.fileMayGo(w.run.Category, w.brakes().zone, true); v.Rule == messaging.RuleQuietHours {
+	if v := w.fileMayGo(&w.run, w.run.Category, w.brakes().zone, true); v.Rule == messaging.RuleQuietHours {
 		return v.Until
 	}
 	return time.Time{}

@@ -140,6 +140,9 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 	if f.Nothing != "" {
 		c.say("  would send  nothing: %s\n", f.Nothing)
 	}
+	for _, l := range f.Later {
+		c.say("  later       %s, the first %s (%s)\n", units.Count(l.Rows, "row"), c.clock(l.Until), l.Rule)
+	}
 	for _, why := range f.Awaiting {
 		c.say("  would wait  for jobs approve: %s\n", why)
 	}

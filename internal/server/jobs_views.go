@@ -138,6 +138,14 @@ type ForecastView struct {
 	Basis    string          `json:"basis,omitempty" kind:"ours"`   // what Seconds is reckoned from
 	Columns  []string        `json:"columns,omitempty" kind:"text"` // what the variables of First are, for people: VAR_1, IMAGE
 	First    []PreviewView   `json:"first,omitempty"`
+	Later    []LaterView     `json:"later,omitempty"` // rows of those kept that would not go at once, by rule
+}
+
+// A LaterView is a rule that would put rows of a list off.
+type LaterView struct {
+	Rule  string    `json:"rule" kind:"ours"` // the YAML key
+	Rows  int64     `json:"rows"`
+	Until time.Time `json:"until"` // when the first of them goes
 }
 
 // A PreviewView is one of the first rows as it would be sent.

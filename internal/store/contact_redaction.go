@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -54,6 +55,9 @@ func (s *Store) Redacting(ctx context.Context, phones []messaging.Phone) (map[me
 		return nil, err
 	}
 	out := map[messaging.Phone]string{}
+	if s.commits == nil {
+		return out, s.redactingBeside(ctx, phones, open, out)
+	}
 	for some := range slices.Chunk(phones, perList) {
 		err := s.Write(ctx, LaneWork, func(t *Tx) error {
 			open, err := t.openRedactions()
@@ -73,6 +77,29 @@ func (s *Store) Redacting(ctx context.Context, phones []messaging.Phone) (map[me
 		}
 	}
 	return out, nil
+}
+
+// redactingBeside is Redacting where nobody writes.
+func (s *Store) redactingBeside(ctx context.Context, phones []messaging.Phone, open []Redaction, out map[messaging.Phone]string) error {
+	for _, phone := range phones {
+		ids, err := s.eventsOf(ctx, phone, 0, math.MaxInt32)
+		for some := range slices.Chunk(ids, perList) {
+			if err != nil {
+				break
+			}
+			err = s.Rows(ctx, `SELECT connector, received_at FROM events WHERE id IN `+In(some)+` ORDER BY connector DESC`, nil, func(r *Row) error {
+				by, at := r.Text(), r.Time()
+				if slices.ContainsFunc(open, func(o Redaction) bool { return o.Connector == by && !at.After(o.UpTo) }) && (out[phone] == "" || by < out[phone]) {
+					out[phone] = by
+				}
+				return r.Err
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("ask who is to be forgotten: %w", err)
+		}
+	}
+	return nil
 }
 
 var (

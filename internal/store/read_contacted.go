@@ -24,6 +24,10 @@ const perContacted = 64
 
 // SentTo are the messages that were sent to these phones since then, are being sent, or may have been sent: as limits count them.
 func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
+	if s.commits == nil {
+		out, err = s.sentToBeside(ctx, phones, since)
+		return out, Wrap(err, "who was messaged since %s", since.Format(time.DateTime))
+	}
 	for some := range slices.Chunk(phones, perContacted) {
 		var found []messaging.Contacted
 		err := s.Write(ctx, laneRows, func(t *Tx) error {
@@ -51,6 +55,52 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 		out = append(out, found...)
 	}
 	return out, nil
+}
+
+// sentToBeside is SentTo where nobody writes: keys that a process which ended in a crash had in memory stand in no table.
+func (s *Store) sentToBeside(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
+	triggers, err := List(ctx, s, `SELECT name FROM trigger_names WHERE name > ''`, nil, Text)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	if s.file != nil {
+		ids, err = List(ctx, s, `SELECT id FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1)`, []any{messagesKeyed}, Number[int64])
+	}
+	for some := range slices.Chunk(phones, perList) {
+		if err != nil {
+			return nil, err
+		}
+		list, args := ListOf(some)
+		var rows []int64
+		rows, err = List(ctx, s, `SELECT id FROM messages WHERE event_id = 0 AND part = 0 AND phone <> '' AND phone IN (`+list+`)`, args, Number[int64])
+		ids = append(ids, rows...)
+		for _, phone := range some {
+			if hashes := hashesTo(phone, triggers, s.hash); err == nil && len(hashes) > 0 {
+				var found []int64
+				found, err = List(ctx, s, fmt.Sprintf(`SELECT id FROM keys WHERE part = %d AND hash IN %s`, correlations, In(hashes)), nil, Number[int64])
+				ids = append(ids, found...)
+			}
+		}
+	}
+	wanted := map[messaging.Phone]bool{}
+	for _, phone := range phones {
+		wanted[phone] = true
+	}
+	slices.Sort(ids)
+	for some := range slices.Chunk(slices.Compact(ids), perList) {
+		if err != nil {
+			return nil, err
+		}
+		err = s.Rows(ctx, `SELECT phone, `+pastColumns+` FROM messages WHERE id IN `+In(some)+` AND ?1 = '' AND `+wasSent, []any{"", Micro(since)}, func(r *Row) error {
+			c := messaging.Contacted{Phone: r.Phone(), ID: messaging.MessageID(r.Int()), At: r.Time(), Category: messaging.Category(r.Text()), Trigger: r.Text(), Run: messaging.RunID(r.Int())}
+			if wanted[c.Phone] {
+				out = append(out, c)
+			}
+			return r.Err
+		})
+	}
+	return out, err
 }
 
 // RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken since

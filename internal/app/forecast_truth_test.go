@@ -1,0 +1,102 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// What a forecast says of the rows of a list is what becomes of them in a run that begins then: how many leave at once, how many are left out, and
+// how many wait, whatever the rules, and whether they leave in files or message by message. Each job meets what those before it sent.
+func TestAForecastIsTheTruth(t *testing.T) {
+	t.Parallel()
+	const people = 24
+	folder := t.TempDir()
+	list := "phone\n"
+	var phones []string
+	for i := range people {
+		phones = append(phones, fmt.Sprintf("+4477009007%02d", i))
+		list += phones[i] + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(folder, "list.csv"), []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	quiet := nowQuiet()
+	rules := []string{
+		"consent: required", "limit: 1 per 24h", "unique: phone", "limit: {count: 1 per 24h, on_hit: drop}", "exclude: {messaged_within: 7d}",
+		"limit: 2 per 7d, consent: required", `quiet_hours: "` + quiet + `"`, `quiet_hours: {hours: "` + quiet + `", on_hit: drop}`,
+		"consent: required, limit: {count: 3 per 24h, on_hit: drop}, category: utility", `quiet_hours: "` + quiet + `", consent: required, exclude: {messaged_within: 1h}`,
+		"limit: {count: 2 per 24h, max_defer: 1h}",
+	}
+	config := "defaults: {country: GB, language: en}\njobs:\n"
+	for i, rule := range rules {
+		for deliver, how := range map[string]string{"rows": byRow, "files": byFile} {
+			config += fmt.Sprintf("  %s-%d: {source: {csv: %q}, columns: {phone: phone}, %s, %s}\n", deliver, i, filepath.Join(folder, "list.csv"), how, rule)
+		}
+	}
+	h := open(t, options{folder: folder, config: config})
+	h.consents(messaging.ConsentGiven, phones[:15]...)
+	h.consents(messaging.ConsentWithdrawn, phones[12:15]...)
+	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: phones[:2]}); err != nil {
+		t.Fatal(err)
+	}
+	met := [3]int{}
+	for i, rule := range rules {
+		for _, deliver := range []string{"rows", "files"} {
+			job := fmt.Sprintf("%s-%d", deliver, i)
+			f, err := h.ask.Forecast(t.Context(), job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var later int64
+			for _, l := range f.Later {
+				later = max(later, l.Rows) // of one list all rows, or some of them, by one rule
+			}
+			want := [3]int{int(f.Tally.Kept - later), int(f.Tally.Rows - f.Tally.Kept), int(later)} // that leave, are left out, and wait
+			if f.Nothing != "" {
+				want = [3]int{0, people, 0}
+			}
+			run, err := h.ask.RunJob(t.Context(), job, server.RunOrder{Approve: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.eventually(fmt.Sprintf("%s (%s): %v leave, are left out, and wait", job, rule, want), func() bool {
+				r, err := h.ask.Run(t.Context(), run.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := [3]int{}
+				for _, row := range h.export(run.ID) {
+					switch row.State {
+					case "accepted":
+						got[0]++
+					case "excluded", "dropped", "cancelled":
+						got[1]++
+					default:
+						got[2]++
+					}
+				}
+				if r.State.Final() && f.Nothing != "" {
+					got = [3]int{got[0], got[1] + got[2], 0}
+				}
+				return got == want
+			})
+			for i := range met {
+				met[i] += want[i]
+			}
+			if r, err := h.ask.Run(t.Context(), run.ID); err == nil && !r.State.Final() {
+				if _, err := h.ask.OrderRun(t.Context(), run.ID, "cancel", server.RunOrder{}); err != nil {
+					t.Fatal(err)
+				}
+				h.ended(run.ID)
+			}
+		}
+	}
+	if met[0] == 0 || met[1] == 0 || met[2] == 0 {
+		t.Errorf("%v rows left, were left out, and waited", met)
+	}
+}
