@@ -28,9 +28,11 @@ type Options struct {
 	Store Store
 	// Look says what is wrong. An error is told in the log; what was told stays as it is.
 	Look func(ctx context.Context) (Look, error)
-	Pace Pace
-	From string // names this daemon to those who read of several
-	Log  *zap.Logger
+	// Urgent reports, at no cost, that the data cannot be read or written: then no look is put off. nil is never.
+	Urgent func() bool
+	Pace   Pace
+	From   string // names this daemon to those who read of several
+	Log    *zap.Logger
 	// Sender delivers a message to a receiver; nil is by the network.
 	Sender func(ctx context.Context, r *Receiver, m *Mail, message Message) error
 	Agent  string // User-Agent of webhooks
@@ -190,7 +192,8 @@ func (a *Alerts) look(ctx context.Context) {
 		return
 	}
 	began := time.Now()
-	if began.Before(a.nextLook) && a.nextLook.Sub(began) < time.Hour { // a later one is of a clock that was set back
+	urgent := a.o.Urgent != nil && a.o.Urgent()
+	if began.Before(a.nextLook) && a.nextLook.Sub(began) < time.Hour && !urgent { // a later one is of a clock that was set back
 		return
 	}
 	look, err := a.o.Look(ctx)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,13 +80,15 @@ func (p *post) box(name string) (out []string) {
 // A trial is Alerts with two receivers, ops and mail, that are told everything.
 type trial struct {
 	*post
-	t     *testing.T
-	store *shelf
-	a     *Alerts
-	mu    sync.Mutex
-	is    []messaging.Trouble
-	bad   error
-	end   func()
+	t      *testing.T
+	store  *shelf
+	a      *Alerts
+	mu     sync.Mutex
+	is     []messaging.Trouble
+	takes  time.Duration // a look
+	urgent atomic.Bool
+	bad    error
+	end    func()
 }
 
 // newTrial is not started, so that its first look sees what a test sets up before.
@@ -99,10 +102,12 @@ var twoReceivers = &Plan{
 }
 
 func (tr *trial) start() {
-	tr.a = New(Options{Store: tr.store, Sender: tr.send, Look: func(context.Context) (Look, error) {
+	tr.a = New(Options{Store: tr.store, Sender: tr.send, Urgent: tr.urgent.Load, Look: func(context.Context) (Look, error) {
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
-		return Look{At: time.Now(), Troubles: slices.Clone(tr.is)}, tr.bad
+		look := Look{At: time.Now(), Troubles: slices.Clone(tr.is)}
+		time.Sleep(tr.takes)
+		return look, tr.bad
 	}})
 	tr.a.Use(twoReceivers)
 	ctx, stop := context.WithCancel(context.WithoutCancel(tr.t.Context()))
@@ -156,6 +161,26 @@ func TestAnAlertComesWithinAMinuteOnceAndEnds(t *testing.T) {
 		}
 		for _, name := range []string{"ops", "mail"} {
 			tr.wants(name, "it is key at 1m10s", "over after 1h: it is key at 1h2m10s")
+		}
+	})
+}
+
+// A look that took long, on a busy machine, puts off the next one, and not the word that the data is away.
+func TestALongLookPutsOffNothingUrgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTrial(t)
+		tr.takes = time.Minute
+		tr.start()
+		after(time.Minute)
+		tr.takes = 0
+		tr.are(messaging.TroubleData)
+		tr.urgent.Store(true)
+		after(time.Minute)
+		tr.end()
+		for _, name := range []string{"ops", "mail"} {
+			if got := tr.box(name); len(got) != 1 {
+				t.Errorf("%s got %q within a minute", name, got)
+			}
 		}
 	})
 }
