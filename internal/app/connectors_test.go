@@ -137,7 +137,7 @@ func TestABatchOf1000IsOneCommitAndOneAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { _ = db.Close() }) // after the house, whose last commits ask it, too
 	var mu sync.Mutex
 	var stored []int // events, after each commit that changed their number
 	h := open(t, options{config: tinBellConfig, folder: folder, watch: store.Observer{Committed: func(int, time.Duration) {
