@@ -152,7 +152,10 @@ func open(t *testing.T, o options) *house {
 		h.service.Close()
 		api.Close()
 	}
-	t.Cleanup(h.stop)
+	t.Cleanup(func() {
+		h.stop()
+		*h = house{t: t} // a parallel test is kept, with what its cleanups held, until the last of them has ended
+	})
 	return h
 }
 
