@@ -226,7 +226,7 @@ func TestLanesHaltsAndProbes(t *testing.T) {
 								n++
 							}
 						}
-						return n >= min(len(tt.kinds), 5)
+						return n >= min(len(tt.kinds), 5) && (tt.after == 0 || h.status().Sending == 0) // and the answer was read
 					})
 				}
 				if tt.told != "" {
