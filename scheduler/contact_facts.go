@@ -252,7 +252,7 @@ func sendsOf(found []messaging.Contacted, own []messaging.RunID, since time.Time
 		sends[c.Phone] = append(sends[c.Phone], messaging.PastSend{At: c.At, Category: c.Category, Trigger: c.Trigger})
 	}
 	for _, of := range sends {
-		slices.SortFunc(of, func(a, b messaging.PastSend) int { return b.At.Compare(a.At) })
+		slices.SortFunc(of, messaging.NewestFirst)
 	}
 	return sends
 }

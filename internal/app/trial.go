@@ -8,17 +8,18 @@ import (
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
-// trial is the config in use, to try something against, or with edited triggers in place of its own.
+// trial is the config in use, to try something against, or with edited triggers in place of its own. The store is asked what waits and was sent.
 func (a *App) trial(edited string) (server.Trial, yamlpos.Problems) {
 	cfg := a.config()
-	if edited == "" {
-		return TrialOf(cfg), nil
+	var problems yamlpos.Problems
+	if edited != "" {
+		if cfg, problems = cfg.With(edited); cfg == nil {
+			return server.Trial{}, problems
+		}
 	}
-	with, problems := cfg.With(edited)
-	if with == nil {
-		return server.Trial{}, problems
-	}
-	return TrialOf(with), problems
+	t := TrialOf(cfg)
+	t.Ledger = a.store
+	return t, problems
 }
 
 // TrialOf is what of a config something can be tried against. A contact whose zone is a guess is not counted for it.

@@ -41,10 +41,10 @@ defaults:
 ` + strings.ReplaceAll(line("default hours", "quiet_hours", "21:00-09:00")+line("default limit", "limit", "1 per 24h", "2 per day"), "    ", "  ") + "triggers:\n"
 	for i := range rapid.IntRange(1, 3).Draw(t, "triggers") {
 		text += fmt.Sprintf("  t%d:\n    on: shop.cart\n    send: {template: t%d}\n", i, i) +
-			line("category", "category", "marketing", "utility") + line("wait", "wait", "0s", "30m", "5h", "26h") + line("if", "if", `"cart.total >= 50"`) +
+			line("category", "category", "marketing", "utility") + line("wait", "wait", "30m", "5h", "26h") + line("if", "if", `"cart.total >= 50"`) +
 			line("consent", "consent", "required") + line("hours", "quiet_hours", "20:00-10:00", "off", "{hours: 21:00-09:00, on_hit: drop}", "{hours: 21:00-09:00, max_defer: 6h}") +
 			line("limit", "limit", "1 per 24h", "{count: 1 per day, on_hit: drop}", "2 per 7d", "off") + line("cooldown", "cooldown", "once", "none", "6h") +
-			line("repeat", "on_repeat", "ignore", "parallel", "restart") + line("expires", "expires", "8h", "30h") + line("key", "key", "cart.id", "customer.phone") +
+			line("repeat", "on_repeat", "ignore", "parallel", "restart", "restart", "restart") + line("expires", "expires", "8h", "30h") + line("key", "key", "cart.id", "customer.phone") +
 			line("cancel", "cancel_on", "shop.bought")
 	}
 	return text
@@ -81,7 +81,7 @@ func TestATryIsTheTruth(t *testing.T) {
 				rapid.SampledFrom([]string{"cart", "cart", "cart", "bought"}).Draw(rt, "type"), rapid.IntRange(max(0, i-3), i).Draw(rt, "id"),
 				rapid.IntRange(1, 2).Draw(rt, "phone"), rapid.IntRange(1, 2).Draw(rt, "cart"), rapid.SampledFrom([]int{20, 80}).Draw(rt, "total"),
 				rapid.SampledFrom([]string{"true", "false", "null"}).Draw(rt, "yes"))
-			alone := rapid.Bool().Draw(rt, "alone")
+			alone := rapid.IntRange(0, 2).Draw(rt, "alone") == 0
 			if alone {
 				h.drain()
 			}

@@ -3,6 +3,7 @@ package messaging
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -62,6 +63,17 @@ type PastSend struct {
 	At       time.Time // when the claim began, or the upload
 	Category Category
 	Trigger  string // or job
+}
+
+// NewestFirst is the order of what was sent: the newest first, and of one moment by trigger, so that the same sends are always told alike.
+func NewestFirst(a, b PastSend) int {
+	return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Trigger, b.Trigger))
+}
+
+// AddSend is sends with one more, in their order.
+func AddSend(sends []PastSend, one PastSend) []PastSend {
+	i, _ := slices.BinarySearchFunc(sends, one, NewestFirst)
+	return slices.Insert(sends, i, one)
 }
 
 // Consent is what a contact said about messages of a category. The zero value is silence.

@@ -203,7 +203,6 @@ func (a admin) notReplayable(s *store.Story) string {
 // what it says of its contact's wishes is not carried out again: they may have changed since.
 func (a admin) replayPlan(r *http.Request, s *store.Story, queued map[string]string) (messaging.Plan, *Trial) {
 	rules, _ := a.Trial("")
-	rules.Ledger = a.Store
 	now := a.Now().UTC()
 	e := s.Event
 	e.OccurredAt = e.Time() // what came since is newer

@@ -313,7 +313,7 @@ const mostDeferrals = 10
 // what goes counts for the next, and what is put off is asked again at its time. blocked is why the event's contact is blocked by the event
 // itself; "" where it is not.
 func (t *Trial) ask(ctx context.Context, e *messaging.Event, blocked string, queue []queued) error {
-	var sends []messaging.PastSend // of this event, the newest first
+	var sends []messaging.PastSend // of this event
 	for len(queue) > 0 {
 		next := 0
 		for i := range queue {
@@ -327,7 +327,7 @@ func (t *Trial) ask(ctx context.Context, e *messaging.Event, blocked string, que
 			return err
 		}
 		if v.Action == messaging.AllowSend && q.outcome != messaging.Shadowed {
-			sends = slices.Insert(sends, 0, messaging.PastSend{At: q.DueAt, Category: q.Category, Trigger: q.Trigger})
+			sends = append(sends, messaging.PastSend{At: q.DueAt, Category: q.Category, Trigger: q.Trigger})
 		}
 		if v.Action != messaging.AllowSend {
 			q.told.Held = &TriedHold{Action: v.Action, Rule: v.Rule, Reason: v.Reason, Until: optional(v.Until)}
@@ -355,7 +355,8 @@ func (t *Trial) mayGo(ctx context.Context, e *messaging.Event, q *queued, blocke
 			return v, err
 		}
 	}
-	f.Sends = append(slices.Clone(sends), f.Sends...)
+	f.Sends = append(f.Sends, sends...)
+	slices.SortStableFunc(f.Sends, messaging.NewestFirst)
 	f.Blocked = cmp.Or(f.Blocked, blocked)
 	if q.asked > 0 {
 		f.FirstDue = q.first
@@ -404,7 +405,6 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 		at = in.At.UTC()
 	}
 	v := TryView{At: at}
-	rules.Ledger = a.Store
 	var meet func(*Trial) (TriedRequest, error)
 	if in.Event != 0 {
 		e, err := a.keptEvent(r, in.Event)
@@ -446,7 +446,7 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 	}
 	began = time.Now()
 	edited, problems := a.Trial(in.Triggers)
-	edited.Spent, edited.Ledger = spent+time.Since(began), a.Store
+	edited.Spent = spent + time.Since(began)
 	v.Edited = &EditedTry{Problems: slices.Clone(problems), Usable: problems.Errors() == 0, Events: []TriedEvent{}}
 	if v.Edited.Problems == nil {
 		v.Edited.Problems = yamlpos.Problems{}

@@ -210,7 +210,7 @@ func (a *atDue) mayGo(t *Tx, d *claimed, allowed []claimed) (v messaging.Verdict
 		return v, nil
 	}
 	if to := a.phones[d.Phone]; to != nil && to.known {
-		to.sends = slices.Insert(to.sends, 0, a.begins(d))
+		to.sends = messaging.AddSend(to.sends, a.begins(d))
 	}
 	if a.contacts != nil {
 		a.flies(contactHash(d.Phone, a.hash))
@@ -433,7 +433,7 @@ func (t *Tx) pastSends(phones []*sentTo) error {
 		if err == nil {
 			err = t.pastParts(to.phone, to.since, func(s messaging.PastSend) { to.sends = append(to.sends, s) })
 		}
-		slices.SortStableFunc(to.sends, func(a, b messaging.PastSend) int { return b.At.Compare(a.At) })
+		slices.SortStableFunc(to.sends, messaging.NewestFirst)
 	}
 	return err
 }
