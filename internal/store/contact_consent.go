@@ -58,7 +58,7 @@ func (t *Tx) consentOfEvent(e *messaging.Event, id messaging.EventID, phone mess
 }
 
 // What a contact said about messages of marketing on the phone: other consents, to e-mail above all, do not count.
-var consentSQL = SQL(`SELECT consent FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
+var consentSQL = SQL(`SELECT consent, event_at FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
 
 // perConsents is how many records share one operation.
 const perConsents = 256

@@ -80,26 +80,35 @@ func (s *Store) Redacting(ctx context.Context, phones []messaging.Phone) (map[me
 }
 
 // redactingBeside is Redacting where nobody writes.
-func (s *Store) redactingBeside(ctx context.Context, phones []messaging.Phone, open []Redaction, out map[messaging.Phone]string) error {
+func (s *Store) redactingBeside(ctx context.Context, phones []messaging.Phone, all []Redaction, out map[messaging.Phone]string) error {
+	open := map[string]int64{}
+	for i := range all {
+		open[all[i].Connector] = Micro(all[i].UpTo)
+	}
 	for _, phone := range phones {
 		ids, err := s.eventsOf(ctx, phone, 0, math.MaxInt32)
 		for some := range slices.Chunk(ids, perList) {
-			if err != nil {
-				break
-			}
-			err = s.Rows(ctx, `SELECT connector, received_at FROM events WHERE id IN `+In(some)+` ORDER BY connector DESC`, nil, func(r *Row) error {
-				by, at := r.Text(), r.Time()
-				if slices.ContainsFunc(open, func(o Redaction) bool { return o.Connector == by && !at.After(o.UpTo) }) && (out[phone] == "" || by < out[phone]) {
-					out[phone] = by
+			if err == nil {
+				connector := out[phone]
+				err = s.Rows(ctx, `SELECT connector, received_at FROM events WHERE id IN `+In(some), nil, func(r *Row) error { return cameBy(r, open, &connector) })
+				if connector != "" {
+					out[phone] = connector
 				}
-				return r.Err
-			})
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("ask who is to be forgotten: %w", err)
 		}
 	}
 	return nil
+}
+
+// cameBy reads an event's connector and when it came. first is the first of the open connectors, by name, by which something came in time.
+func cameBy(r *Row, open map[string]int64, first *string) error {
+	if by, at := r.Text(), r.Int(); at <= open[by] && (*first == "" || by < *first) {
+		*first = by
+	}
+	return r.Err
 }
 
 var (
@@ -129,12 +138,7 @@ func (t *Tx) redacting(open map[string]int64, phone messaging.Phone, hash func(.
 		if err != nil {
 			break
 		}
-		err = t.Query(eventsAmongSQL, func(r *Row) error {
-			if by, at := r.Text(), r.Int(); at <= open[by] && (connector == "" || by < connector) {
-				connector = by
-			}
-			return r.Err
-		}, Padded([]any{string(phone)}, some)...)
+		err = t.Query(eventsAmongSQL, func(r *Row) error { return cameBy(r, open, &connector) }, Padded([]any{string(phone)}, some)...)
 	}
 	return connector, Wrap(err, "whether a contact is to be forgotten")
 }

@@ -187,10 +187,7 @@ func settles(o messaging.Outcome) bool { return o == messaging.Planned || o == m
 // accept stores one plan.
 func (t *Tx) accept(p *encodedPlan, settle Settle) (messaging.Receipt, error) {
 	e := &p.plan.Event
-	first, err := t.duplicateOf(p, p.hash)
-	if err == nil && first == 0 && p.content != 0 {
-		first, err = t.duplicateOf(p, p.content)
-	}
+	first, err := t.repeats(p)
 	if err != nil {
 		return messaging.Receipt{}, err
 	}

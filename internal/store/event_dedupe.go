@@ -30,6 +30,14 @@ func PhoneHash[P ~string](phone P, hash func(...string) int64) int64 {
 	return cmp.Or(hash("phone", string(phone)), 1)
 }
 
+// repeats is the stored event that a plan's event repeats, by its dedupe key or by its content; 0 for none.
+func (t *Tx) repeats(p *encodedPlan) (first messaging.EventID, err error) {
+	if first, err = t.duplicateOf(p, p.hash); err == nil && first == 0 && p.content != 0 {
+		first, err = t.duplicateOf(p, p.content)
+	}
+	return first, err
+}
+
 // duplicateOf is the event under hash with this connector and one of its two keys that was received since a moment,
 // microseconds; 0 when there is none. Days are only where to look, tomorrow's too, for a clock that was put back across
 // midnight: the moment decides.

@@ -20,9 +20,7 @@ func (s *Store) FactsOfPlan(ctx context.Context, plan messaging.Plan) (repeats m
 	}
 	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		all = make([]messaging.Facts, len(plan.Proposals))
-		if repeats, err = t.duplicateOf(&ready, ready.hash); err == nil && repeats == 0 && ready.content != 0 {
-			repeats, err = t.duplicateOf(&ready, ready.content)
-		}
+		repeats, err = t.repeats(&ready)
 		for i := range plan.Proposals {
 			if w := &plan.Proposals[i]; err == nil && settles(w.Decision.Outcome) {
 				all[i], err = t.facts(w, &ready.proposals[i])
@@ -32,8 +30,6 @@ func (s *Store) FactsOfPlan(ctx context.Context, plan messaging.Plan) (repeats m
 	})
 	return repeats, all, Wrap(err, "what is stored about the event")
 }
-
-var consentAtSQL = SQL(`SELECT consent, event_at FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
 
 // FactsAtDue are what a claim at a time would know of a message that is not stored, as far as it is known now. said is what its event says of
 // the contact's consent, which counts as it would once it is stored; the zero value is nothing.
@@ -63,7 +59,7 @@ func (s *Store) FactsAtDue(ctx context.Context, d messaging.Message, said messag
 			return nil
 		}
 		stored := messaging.ConsentRecord{}
-		err := t.Query(consentAtSQL, func(r *Row) error {
+		err := t.Query(consentSQL, func(r *Row) error {
 			stored.Consent, stored.At = messaging.Consent(r.Text()), r.Time()
 			return r.Err
 		}, string(d.Phone))
