@@ -417,7 +417,11 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	if len(one.phones) == 0 {
 		return nil
 	}
-	answers, err := b.mayGo(ctx, one.phones, func(i int) messaging.Category { return b.category(one, i) })
+	var own func(i int) messaging.Category // nil asks about the job's alone
+	if b.job.columns.place(fieldCategory) >= 0 {
+		own = func(i int) messaging.Category { return b.category(one, i) }
+	}
+	answers, err := b.mayGo(ctx, one.phones, own)
 	if err != nil {
 		return err
 	}
@@ -425,7 +429,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 	for i := range answers {
 		v := &answers[i]
 		if b.later != nil && v.Action == messaging.DeferSend {
-			b.later.add(&v.Verdict)
+			b.later.count(&v.Verdict, 1)
 		}
 		if v.always() || b.later != nil && v.never() {
 			b.reasons.add(KindContact, v.Counted(), one.position(i))

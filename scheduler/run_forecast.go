@@ -31,24 +31,22 @@ type Forecast struct {
 
 // A Later is a rule that would put rows off, were the run begun now.
 type Later struct {
-	Rule  string // the YAML key
-	Rows  int64
-	Until time.Time // when the first of them goes
+	Rule  string    `json:"rule" kind:"ours"` // the YAML key
+	Rows  int64     `json:"rows"`
+	Until time.Time `json:"until"` // when the first of them goes, UTC
 }
 
-// laterRows adds them up.
-type laterRows struct{ all []Later }
-
-func (l *laterRows) add(v *messaging.Verdict) { l.count(v, 1) }
+// laterRows adds them up by rule.
+type laterRows []Later
 
 func (l *laterRows) count(v *messaging.Verdict, rows int64) {
-	i := slices.IndexFunc(l.all, func(one Later) bool { return one.Rule == v.Rule })
+	i := slices.IndexFunc(*l, func(one Later) bool { return one.Rule == v.Rule })
 	if i < 0 {
-		i, l.all = len(l.all), append(l.all, Later{Rule: v.Rule, Until: v.Until})
+		i, *l = len(*l), append(*l, Later{Rule: v.Rule, Until: v.Until.UTC()})
 	}
-	one := &l.all[i]
+	one := &(*l)[i]
 	if one.Rows += rows; v.Until.Before(one.Until) {
-		one.Until = v.Until
+		one.Until = v.Until.UTC()
 	}
 }
 
@@ -78,7 +76,7 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 			b.later.count(&quiet, b.tally.Kept)
 		}
 	}
-	f.Tally, f.Columns, f.Previews, f.Later = b.tally, job.columns.titles(), b.first, b.later.all
+	f.Tally, f.Columns, f.Previews, f.Later = b.tally, job.columns.titles(), b.first, *b.later
 	f.Awaiting = job.Guard.stops(b.tally, last)
 	before, again, err := s.repeated(ctx, job, job.addressed(messaging.Run{Tally: b.tally}))
 	if err != nil {

@@ -82,7 +82,7 @@ func publicError(err error) *Error {
 		return e
 	}
 	if e, ok := errors.AsType[*store.StateError](err); ok {
-		return &Error{Status: http.StatusConflict, Words: mask.Sprintf("%s", mask.Own(e.Error()))}
+		return &Error{Status: http.StatusConflict, Words: string(mask.Own(e.Error()))}
 	}
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):

@@ -115,10 +115,7 @@ func (a admin) forecast(r *http.Request) (any, error) {
 		}
 		return nil, rejectf(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
 	}
-	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Awaiting: f.Awaiting, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Columns: f.Columns, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis}
-	for _, l := range f.Later {
-		v.Later = append(v.Later, LaterView{l.Rule, l.Rows, l.Until.UTC()})
-	}
+	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Awaiting: f.Awaiting, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Columns: f.Columns, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis, Later: f.Later}
 	for _, p := range f.Previews {
 		v.First = append(v.First, PreviewView{Phone: p.Phone, SentAs: p.SentAs, Variables: p.Variables})
 	}

@@ -126,26 +126,19 @@ type ProgressView struct {
 
 // A ForecastView says what a run would do.
 type ForecastView struct {
-	Job      string          `json:"job" kind:"ours"`
-	Source   string          `json:"source" kind:"text"`
-	Tally    messaging.Tally `json:"tally"`
-	Awaiting []string        `json:"awaiting_approval,omitempty" kind:"ours"` // why it would wait for a person
-	Repeats  messaging.RunID `json:"repeats,omitempty"`                       // the run that sent the same list with the same template
-	Repeat   string          `json:"repeat,omitempty" kind:"ours"`            // that, in words
-	Nothing  string          `json:"nothing,omitempty" kind:"text"`           // why nothing would be sent
-	Priced   bool            `json:"priced"`
-	Seconds  float64         `json:"seconds"`                       // of sending, at the configured rate
-	Basis    string          `json:"basis,omitempty" kind:"ours"`   // what Seconds is reckoned from
-	Columns  []string        `json:"columns,omitempty" kind:"text"` // what the variables of First are, for people: VAR_1, IMAGE
-	First    []PreviewView   `json:"first,omitempty"`
-	Later    []LaterView     `json:"later,omitempty"` // rows of those kept that would not go at once, by rule
-}
-
-// A LaterView is a rule that would put rows of a list off.
-type LaterView struct {
-	Rule  string    `json:"rule" kind:"ours"` // the YAML key
-	Rows  int64     `json:"rows"`
-	Until time.Time `json:"until"` // when the first of them goes
+	Job      string            `json:"job" kind:"ours"`
+	Source   string            `json:"source" kind:"text"`
+	Tally    messaging.Tally   `json:"tally"`
+	Awaiting []string          `json:"awaiting_approval,omitempty" kind:"ours"` // why it would wait for a person
+	Repeats  messaging.RunID   `json:"repeats,omitempty"`                       // the run that sent the same list with the same template
+	Repeat   string            `json:"repeat,omitempty" kind:"ours"`            // that, in words
+	Nothing  string            `json:"nothing,omitempty" kind:"text"`           // why nothing would be sent
+	Priced   bool              `json:"priced"`
+	Seconds  float64           `json:"seconds"`                       // of sending, at the configured rate
+	Basis    string            `json:"basis,omitempty" kind:"ours"`   // what Seconds is reckoned from
+	Columns  []string          `json:"columns,omitempty" kind:"text"` // what the variables of First are, for people: VAR_1, IMAGE
+	First    []PreviewView     `json:"first,omitempty"`
+	Later    []scheduler.Later `json:"later,omitempty"` // rows of those kept that would not go at once, by rule
 }
 
 // A PreviewView is one of the first rows as it would be sent.
