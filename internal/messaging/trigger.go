@@ -110,6 +110,7 @@ func (p *Plan) Forget() {
 		} else {
 			d.Reason = quoted.ReplaceAllString(d.Reason, `"…"`)
 		}
+		p.Proposals[i].LeftOut = slices.Clone(p.Proposals[i].LeftOut)
 		for j, why := range p.Proposals[i].LeftOut {
 			p.Proposals[i].LeftOut[j] = quoted.ReplaceAllString(why, `"…"`)
 		}
