@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 // calendarDays is how many days a calendar has, today among them.
@@ -25,20 +25,20 @@ func (c *Client) Calendar(ctx context.Context) ([]DueDayView, error) {
 
 func (a admin) calendar(r *http.Request) (any, error) {
 	now := a.Now().In(a.zone())
-	days := make([]store.DueDay, calendarDays)
+	days := make([]report.DueDay, calendarDays)
 	day := func(i int) time.Time {
 		return time.Date(now.Year(), now.Month(), now.Day()+i, 0, 0, 0, 0, now.Location())
 	}
 	for i := range days {
-		days[i] = store.DueDay{From: day(i), Until: day(i + 1)}
+		days[i] = report.DueDay{From: day(i), Until: day(i + 1)}
 	}
 	days[0].From = time.UnixMicro(0) // what is late
-	if err := a.Store.DueDays(r.Context(), days); err != nil {
+	if err := a.numbers().DueDays(r.Context(), days); err != nil {
 		return nil, err
 	}
 	out := make([]DueDayView, len(days))
 	for i, d := range days {
-		out[i] = DueDayView{From: day(i).UTC(), Messages: min(d.Messages, store.MostDue), More: d.Messages > store.MostDue}
+		out[i] = DueDayView{From: day(i).UTC(), Messages: min(d.Messages, report.MostDue), More: d.Messages > report.MostDue}
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -189,9 +190,12 @@ func (a admin) zone() *time.Location {
 	return a.Zone()
 }
 
+// numbers are those that reports show.
+func (a admin) numbers() report.Records { return report.Records{Store: a.Store} }
+
 // hours is a query of counts in the time of a report.
-func (q *ReportQuery) hours() store.HourQuery {
-	h := store.HourQuery{From: q.Since, Until: q.Until, Zone: q.Since.Location()}
+func (q *ReportQuery) hours() report.HourQuery {
+	h := report.HourQuery{From: q.Since, Until: q.Until, Zone: q.Since.Location()}
 	switch {
 	case q.Trigger != "":
 		h.About, h.Name = "trigger", q.Trigger
@@ -207,7 +211,7 @@ func (a admin) report(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v := ReportView{Zone: q.Since.Location().String(), Since: q.Since.UTC(), Until: q.Until.UTC(), Failures: []FailureCount{}, Outcomes: []OutcomeCount{}}
-	if v.CountedSince, _, err = a.Store.HoursSince(r.Context()); err != nil {
+	if v.CountedSince, _, err = a.numbers().HoursSince(r.Context()); err != nil {
 		return nil, err
 	}
 	if q.OnlyRows {
@@ -217,7 +221,7 @@ func (a admin) report(r *http.Request) (any, error) {
 	}
 	h := q.hours()
 	h.Classes = true
-	all, err := a.Store.Hours(r.Context(), h)
+	all, err := a.numbers().Hours(r.Context(), h)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +248,7 @@ func (a admin) report(r *http.Request) (any, error) {
 	})
 	h = q.hours()
 	h.What, h.Details = []string{"decision"}, true
-	if all, err = a.Store.Hours(r.Context(), h); err != nil {
+	if all, err = a.numbers().Hours(r.Context(), h); err != nil {
 		return nil, err
 	}
 	for i := range all {
@@ -260,7 +264,7 @@ func (a admin) report(r *http.Request) (any, error) {
 	})
 	h = q.hours()
 	h.From, h.Until = h.From.AddDate(0, 0, -7), h.Until.AddDate(0, 0, -7)
-	if all, err = a.Store.Hours(r.Context(), h); err != nil {
+	if all, err = a.numbers().Hours(r.Context(), h); err != nil {
 		return nil, err
 	}
 	for i := range all {
@@ -305,28 +309,28 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 	h := q.hours()
 	switch q.By {
 	case "hour":
-		h.By = store.ByHour
+		h.By = report.ByHour
 	case "day":
-		h.By = store.ByDay
+		h.By = report.ByDay
 	}
-	var group func(*store.HourCount) string
+	var group func(*report.HourCount) string
 	switch q.Group {
 	case "trigger", "job", "connector":
 		if h.About != "" && h.About != q.Group {
 			return rows, nil
 		}
 		h.About, h.Names = q.Group, true
-		group = func(c *store.HourCount) string { return c.Name }
+		group = func(c *report.HourCount) string { return c.Name }
 	case "template":
 		h.Details, h.What = true, messageCounts
-		group = func(c *store.HourCount) string { return c.Detail }
+		group = func(c *report.HourCount) string { return c.Detail }
 	case "country":
 		h.Countries, h.What = true, messageCounts
-		group = func(c *store.HourCount) string { return c.Country }
+		group = func(c *report.HourCount) string { return c.Country }
 	default:
-		group = func(*store.HourCount) string { return "" }
+		group = func(*report.HourCount) string { return "" }
 	}
-	all, err := a.Store.Hours(ctx, h)
+	all, err := a.numbers().Hours(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +342,7 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 	for i := range all {
 		one := &all[i]
 		k := key{group: group(one)}
-		if h.By != store.ByAll {
+		if h.By != report.ByAll {
 			k.at = one.At.Unix()
 		}
 		at, known := place[k]
@@ -349,7 +353,7 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 			at = len(rows)
 			place[k] = at
 			rows = append(rows, ReportRow{Group: k.group})
-			if h.By != store.ByAll {
+			if h.By != report.ByAll {
 				rows[at].At = one.At.UTC()
 			}
 		}

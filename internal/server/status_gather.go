@@ -28,7 +28,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 			return err
 		}
 	}
-	at, err := a.Store.Attention(ctx)
+	at, err := a.numbers().Attention(ctx)
 	if err != nil {
 		return err
 	}

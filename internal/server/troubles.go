@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/delivery/sender"
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -470,7 +470,7 @@ const (
 )
 
 // behind lists what is past its time.
-func behind(next map[string]store.Next, now time.Time) (out []BehindView) {
+func behind(next map[string]report.Next, now time.Time) (out []BehindView) {
 	for account, at := range next {
 		for what, due := range map[string]time.Time{BehindUrgent: at.Urgent, BehindMarketing: at.Marketing, BehindPolls: at.Poll} {
 			if !due.IsZero() && due.Before(now) {

@@ -77,13 +77,13 @@ func (s *Store) accountsWhere(ctx context.Context, condition string) (names []st
 	}
 }
 
-// accountsWaiting are the accounts that messages wait for, "" always.
-func (s *Store) accountsWaiting(ctx context.Context) ([]string, error) {
+// AccountsWaiting are the accounts that messages wait for, "" always.
+func (s *Store) AccountsWaiting(ctx context.Context) ([]string, error) {
 	return s.accountsWhere(ctx, "state = 'waiting'")
 }
 
-// accountsFollowed are the accounts whose messages are asked about, "" always.
-func (s *Store) accountsFollowed(ctx context.Context) ([]string, error) {
+// AccountsFollowed are the accounts whose messages are asked about, "" always.
+func (s *Store) AccountsFollowed(ctx context.Context) ([]string, error) {
 	return s.accountsWhere(ctx, "next_poll_at > 0")
 }
 
@@ -103,7 +103,7 @@ type Left struct {
 
 // LeftFor is what is left to do for each account that something is left for, by name.
 func (s *Store) LeftFor(ctx context.Context) ([]Left, error) {
-	names, err := s.accountsWaiting(ctx)
+	names, err := s.AccountsWaiting(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,5 +130,5 @@ func (s *Store) LeftFor(ctx context.Context) ([]Left, error) {
 	return out, nil
 }
 
-// gone reports whether the present config has no account of that name.
-func (s *Store) gone(account string) bool { return s.has != nil && !s.has(account) }
+// Gone reports whether the present config has no account of that name.
+func (s *Store) Gone(account string) bool { return s.has != nil && !s.has(account) }

@@ -19,6 +19,12 @@ import (
 
 const hourMicros = int64(time.Hour / time.Microsecond)
 
+// HoursKept is how long counts by the hour are kept: long enough for the same day of the year before.
+const HoursKept = 400 * 24 * time.Hour
+
+// FirstHour is the first hour that begins at a time or after it, as counts are stored by it.
+func FirstHour(at time.Time) int64 { return (Micro(at) + hourMicros - 1) / hourMicros }
+
 // An hourKey is what is counted together.
 type hourKey struct {
 	about, what, name, detail, country, class string

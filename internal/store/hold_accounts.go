@@ -110,13 +110,13 @@ func (s *Store) goneAccounts(ctx context.Context) (out []messaging.Hold, err err
 	if s.has == nil {
 		return nil, nil
 	}
-	names, err := s.accountsWaiting(ctx)
+	names, err := s.AccountsWaiting(ctx)
 	if err != nil {
 		return nil, err
 	}
 	runs, err := List(ctx, s, `SELECT DISTINCT account FROM runs WHERE ended_at = 0`, nil, Text)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(names, runs...)))) {
-		if err == nil && s.gone(name) {
+		if err == nil && s.Gone(name) {
 			out = append(out, messaging.Hold{Scope: messaging.ScopeAccount, Name: name, Kind: messaging.HoldGone, Reason: "is gone from the config"})
 		}
 	}

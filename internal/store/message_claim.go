@@ -263,9 +263,9 @@ var nextDue = `SELECT due_at FROM messages WHERE state = 'waiting' AND account =
 // NextDue is the earliest due time of all that waits and is not halted, past or future; ok is
 // false when nothing does. What waits of accounts that are gone counts as held.
 func (s *Store) NextDue(ctx context.Context) (at time.Time, ok bool, err error) {
-	names, err := s.accountsWaiting(ctx)
+	names, err := s.AccountsWaiting(ctx)
 	for i := 0; err == nil && i < len(names); i++ {
-		if s.gone(names[i]) {
+		if s.Gone(names[i]) {
 			continue
 		}
 		var due time.Time

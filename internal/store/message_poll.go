@@ -138,7 +138,7 @@ func (t *Tx) finishPoll(s *Store, p *messaging.Poll, l *polled) error {
 // accepted by the given time: at most n, longest waiting first in each account. It walks only what is due. Those that nobody has asked about
 // yet are among them only where nobody can: their account is not in the config.
 func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int) (out []messaging.Message, err error) {
-	names, err := s.accountsFollowed(ctx)
+	names, err := s.AccountsFollowed(ctx)
 	for i := 0; err == nil && i < len(names) && len(out) < n; i++ {
 		asked := 1
 		if s.has != nil && !s.has(names[i]) {

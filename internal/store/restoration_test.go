@@ -500,11 +500,7 @@ func TestRowsUploadedAroundACopyAreCountedOnce(t *testing.T) {
 		c.must(c.FinishPart(c.Context(), p))
 	}
 	counted := func() (n int64) {
-		all, err := c.Hours(c.Context(), HourQuery{From: c.now.Add(-24 * time.Hour), Until: c.now.Add(24 * time.Hour), What: []string{"uploaded"}})
-		c.must(err)
-		for _, one := range all {
-			n += one.N
-		}
+		c.must(c.Rows(c.Context(), `SELECT value FROM hourly_counts WHERE what = 'uploaded'`, nil, func(r *Row) error { n += r.Int(); return r.Err }))
 		return n
 	}
 	end(parts[0], messaging.PartAccepted)

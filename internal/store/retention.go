@@ -241,7 +241,7 @@ var oldHoursSQL = SQL(`DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) 
 
 // hours removes old counts, an hour in each commit.
 func (e *retainer) hours(ctx context.Context) error {
-	return e.until(ctx, "", oldHoursSQL, firstHour(e.now.Add(-HoursKept)))
+	return e.until(ctx, "", oldHoursSQL, FirstHour(e.now.Add(-HoursKept)))
 }
 
 var allExpiredSQL = SQL(`SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200`)

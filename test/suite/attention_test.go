@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 func (s suite) attention(t *testing.T) {
-	look := func(l *ledger) store.Attention {
+	look := func(l *ledger) report.Attention {
 		t.Helper()
-		a, err := l.Attention(l.ctx)
+		a, err := l.report().Attention(l.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -19,9 +19,9 @@ func (s suite) attention(t *testing.T) {
 	}
 	t.Run("an empty ledger needs none", func(t *testing.T) {
 		a := look(s.open(t))
-		same(t, "doubts", store.Doubts{}, a.InDoubt)
-		same(t, "files in doubt", store.Doubts{}, a.PartsInDoubt)
-		same(t, "next", map[string]store.Next{"": {}}, a.Next)
+		same(t, "doubts", report.Doubts{}, a.InDoubt)
+		same(t, "files in doubt", report.Doubts{}, a.PartsInDoubt)
+		same(t, "next", map[string]report.Next{"": {}}, a.Next)
 	})
 	t.Run("the oldest doubt, and what is due next in each lane", func(t *testing.T) {
 		l := s.open(t)

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // uploaded is how many rows of files are counted.
 func (l *ledger) uploaded() (n int64) {
 	l.t.Helper()
-	all, err := l.Hours(l.ctx, store.HourQuery{From: noon.Add(-day), Until: noon.Add(day), About: "job", Name: "winback", What: []string{"uploaded"}})
+	all, err := l.report().Hours(l.ctx, report.HourQuery{From: noon.Add(-day), Until: noon.Add(day), About: "job", Name: "winback", What: []string{"uploaded"}})
 	l.must(err)
 	for _, c := range all {
 		n += c.N
@@ -174,7 +175,7 @@ func (s suite) uploadsByCountry(t *testing.T) {
 			same(t, "the part", goes, l.part(r.ID, 1).Goes)
 			p.MessageIDs = numbers(100, one.named)
 			l.endPart(p, messaging.PartAccepted)
-			same(t, "counts", one.want, l.counted(store.HourQuery{
+			same(t, "counts", one.want, l.counted(report.HourQuery{
 				From: noon.Add(-day), Until: noon.Add(day), What: []string{"uploaded", "uploaded_points"}, Names: true, Details: true, Countries: true,
 			}))
 		})

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // counted are the counts of a query, a line each, in the order of the lines.
-func (l *ledger) counted(q store.HourQuery) (out []string) {
+func (l *ledger) counted(q report.HourQuery) (out []string) {
 	l.t.Helper()
 	if q.Until.IsZero() {
 		q.From, q.Until = noon.Add(-1000*day), noon.Add(1000*day)
 	}
-	all, err := l.Hours(l.ctx, q)
+	all, err := l.report().Hours(l.ctx, q)
 	l.must(err)
 	for _, c := range all {
 		at := ""
@@ -30,7 +31,7 @@ func (l *ledger) counted(q store.HourQuery) (out []string) {
 }
 
 // everything tells all apart.
-var everything = store.HourQuery{By: store.ByHour, Names: true, Details: true, Countries: true, Classes: true}
+var everything = report.HourQuery{By: report.ByHour, Names: true, Details: true, Countries: true, Classes: true}
 
 // rehour compares what the counts by the hour say with the rows themselves.
 func (l *ledger) rehour(events []store.EventRow, messages []store.MessageStory) {
@@ -59,7 +60,7 @@ func (l *ledger) rehour(events []store.EventRow, messages []store.MessageStory) 
 			}
 		}
 	}
-	all, err := l.Hours(l.ctx, store.HourQuery{From: noon.Add(-1000 * day), Until: noon.Add(1000 * day), Details: true})
+	all, err := l.report().Hours(l.ctx, report.HourQuery{From: noon.Add(-1000 * day), Until: noon.Add(1000 * day), Details: true})
 	l.must(err)
 	got := map[string]int64{}
 	for _, c := range all {
@@ -128,8 +129,8 @@ func (s suite) whatHappensIsCountedInItsHour(t *testing.T) {
 		"02 14:00 trigger rejected remind/reminder/BR/permanent 1",
 	}, l.counted(everything))
 	same(t, "one word of one trigger, all hours together", []string{"trigger queued /reminder// 3"},
-		l.counted(store.HourQuery{About: "trigger", Name: "remind", What: []string{"queued"}, Details: true}))
-	since, ok, err := l.HoursSince(l.ctx)
+		l.counted(report.HourQuery{About: "trigger", Name: "remind", What: []string{"queued"}, Details: true}))
+	since, ok, err := l.report().HoursSince(l.ctx)
 	if err != nil || !ok || !since.Equal(noon) {
 		t.Errorf("counted since %v, %v, %v", since, ok, err)
 	}
@@ -178,16 +179,16 @@ func (s suite) daysAreThoseOfAZone(t *testing.T) {
 		l.at(from.Add(time.Duration(hour) * time.Hour))
 		l.mustAccept(cart(fmt.Sprint(hour), func(p *messaging.Plan) { p.Proposals = nil }))
 	}
-	q := store.HourQuery{From: from, Until: from.AddDate(0, 0, 3), By: store.ByDay, Zone: zone}
+	q := report.HourQuery{From: from, Until: from.AddDate(0, 0, 3), By: report.ByDay, Zone: zone}
 	same(t, "days", []string{"07 00:00 connector event /// 24", "08 00:00 connector event /// 23", "09 00:00 connector event /// 24"}, l.counted(q))
 	q.From, q.Until = q.From.AddDate(0, 0, 1), q.From.AddDate(0, 0, 2)
 	same(t, "the short day", []string{"08 00:00 connector event /// 23"}, l.counted(q))
-	q.By = store.ByHour
+	q.By = report.ByHour
 	same(t, "its hours", 23, len(l.counted(q)))
 	if q.Zone, err = time.LoadLocation("Asia/Kolkata"); err != nil {
 		t.Fatal(err)
 	}
-	q.By, q.From, q.Until = store.ByDay, time.Date(2026, 3, 8, 0, 0, 0, 0, q.Zone), time.Date(2026, 3, 9, 0, 0, 0, 0, q.Zone)
+	q.By, q.From, q.Until = report.ByDay, time.Date(2026, 3, 8, 0, 0, 0, 0, q.Zone), time.Date(2026, 3, 9, 0, 0, 0, 0, q.Zone)
 	same(t, "where a day begins within an hour, that hour is of the day before", []string{"08 00:00 connector event /// 24"}, l.counted(q))
 }
 

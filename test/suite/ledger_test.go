@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -49,6 +50,8 @@ type ledger struct {
 	facts  []messaging.Facts
 	paused atomic.Int64 // calls of OnPause
 }
+
+func (l *ledger) report() report.Records { return report.Records{Store: l.Store} }
 
 // insert is the settlement of a ledger that has no other: what is planned is stored, what
 // cancels is remembered.

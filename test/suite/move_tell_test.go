@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -118,8 +119,8 @@ func (w tales) figures() {
 	w.tell("error texts", texts, err)
 	rejected, err := w.Rejected(w.ctx, movedAt)
 	w.tell("rejected", rejected, err)
-	hours, err := w.Hours(w.ctx, store.HourQuery{From: movedAt.Add(-1000 * day), Until: movedAt.Add(1000 * day), By: store.ByHour, Names: true, Details: true, Countries: true, Classes: true})
-	slices.SortFunc(hours, func(a, b store.HourCount) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	hours, err := w.report().Hours(w.ctx, report.HourQuery{From: movedAt.Add(-1000 * day), Until: movedAt.Add(1000 * day), By: report.ByHour, Names: true, Details: true, Countries: true, Classes: true})
+	slices.SortFunc(hours, func(a, b report.HourCount) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	w.tell("counts by the hour", hours, err)
 	unused, err := w.Unused(w.ctx, movedAt)
 	w.tell("what came to nothing", unused, err)
@@ -151,7 +152,7 @@ func (w tales) rooms(phones []messaging.Phone) {
 	w.tell("restoration", []any{review, found}, err)
 	open, inReview := w.InReview()
 	w.tell("in review", []any{open, inReview}, nil)
-	attention, err := w.Attention(w.ctx)
+	attention, err := w.report().Attention(w.ctx)
 	w.tell("attention", attention, err)
 	scheduled, err := w.LastScheduled(w.ctx, "winback", "a line", movedAt)
 	w.tell("last scheduled", scheduled, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -67,7 +68,7 @@ func (s suite) whatWasShadowedIsListed(t *testing.T) {
 		same(t, name, one.want, got)
 	}
 	counts := []string{"trigger shadowed remind/reminder// 2"}
-	same(t, "counts", counts, l.counted(store.HourQuery{What: []string{"shadowed"}, Names: true, Details: true}))
+	same(t, "counts", counts, l.counted(report.HourQuery{What: []string{"shadowed"}, Names: true, Details: true}))
 
 	// Of a contact who is forgotten it stays that a trigger would have sent something, and not to whom or why.
 	l.must(l.Forget(l.ctx, []messaging.Phone{"447700900999"}, "by hand"))
@@ -84,7 +85,7 @@ func (s suite) whatWasShadowedIsListed(t *testing.T) {
 	found, err := l.Shadows(l.ctx, store.MessageFilter{Phone: "447700900999"})
 	l.must(err)
 	same(t, "of the forgotten", 0, len(found))
-	same(t, "counts after it", counts, l.counted(store.HourQuery{What: []string{"shadowed"}, Names: true, Details: true}))
+	same(t, "counts after it", counts, l.counted(report.HourQuery{What: []string{"shadowed"}, Names: true, Details: true}))
 }
 
 func (s suite) theSettlementsWordsBecomeTheDecisions(t *testing.T) {

@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // Doubts are how many of something nobody knows the outcome of, and since when of the oldest.
@@ -28,7 +29,7 @@ type Attention struct {
 }
 
 // Attention reads it.
-func (s *Store) Attention(ctx context.Context) (a Attention, err error) {
+func (r Records) Attention(ctx context.Context) (a Attention, err error) {
 	for _, q := range []struct {
 		into *Doubts
 		sql  string
@@ -36,31 +37,32 @@ func (s *Store) Attention(ctx context.Context) (a Attention, err error) {
 		{&a.InDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM messages WHERE state = 'in_doubt'`},
 		{&a.PartsInDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM parts WHERE state = 'in_doubt'`},
 	} {
-		if err := s.Rows(ctx, q.sql, nil, func(r *Row) error { *q.into = Doubts{r.Int(), r.Time()}; return nil }); err != nil {
+		if err := r.Rows(ctx, q.sql, nil, func(row *store.Row) error { *q.into = Doubts{row.Int(), row.Time()}; return nil }); err != nil {
 			return a, fmt.Errorf("count what is in doubt: %w", err)
 		}
 	}
 	a.Next = map[string]Next{}
-	waiting, err := s.accountsWaiting(ctx)
+	waiting, err := r.AccountsWaiting(ctx)
 	if err != nil {
-		return a, Wrap(err, "look for what is due")
+		return a, store.Wrap(err, "look for what is due")
 	}
-	followed, err := s.accountsFollowed(ctx)
+	followed, err := r.AccountsFollowed(ctx)
 	if err != nil {
-		return a, Wrap(err, "look for what is to be asked about")
+		return a, store.Wrap(err, "look for what is to be asked about")
 	}
 	for _, name := range append(waiting, followed...) {
-		if _, looked := a.Next[name]; looked || s.gone(name) {
+		if _, looked := a.Next[name]; looked || r.Gone(name) {
 			continue
 		}
 		var next Next
-		if next.Urgent, _, err = s.nextDue(ctx, name, messaging.Authentication, messaging.Utility); err != nil {
-			return a, Wrap(err, "look for what is due")
+		of := r.Account(name, 0)
+		if next.Urgent, _, err = of.NextDue(ctx, messaging.Authentication, messaging.Utility); err != nil {
+			return a, store.Wrap(err, "look for what is due")
 		}
-		if next.Marketing, _, err = s.nextDue(ctx, name, messaging.Marketing); err != nil {
-			return a, Wrap(err, "look for what is due")
+		if next.Marketing, _, err = of.NextDue(ctx, messaging.Marketing); err != nil {
+			return a, store.Wrap(err, "look for what is due")
 		}
-		if next.Poll, _, err = s.nextPoll(ctx, name); err != nil {
+		if next.Poll, _, err = of.NextPoll(ctx); err != nil {
 			return a, err
 		}
 		a.Next[name] = next

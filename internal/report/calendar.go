@@ -1,10 +1,11 @@
-package store
+package report
 
 import (
 	"context"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // MostDue is where a count of what is due in a day ends.
@@ -18,8 +19,8 @@ type DueDay struct {
 
 // DueDays fills in how many messages wait for each of the days. What is halted counts, too. It looks at no more than MostDue rows of an
 // index for a day, a category and an account.
-func (s *Store) DueDays(ctx context.Context, days []DueDay) error {
-	names, err := s.accountsWaiting(ctx)
+func (r Records) DueDays(ctx context.Context, days []DueDay) error {
+	names, err := r.AccountsWaiting(ctx)
 	for i := range days {
 		d := &days[i]
 		for _, account := range names {
@@ -27,11 +28,11 @@ func (s *Store) DueDays(ctx context.Context, days []DueDay) error {
 				if err != nil || d.Messages > MostDue {
 					break
 				}
-				err = s.Rows(ctx, `SELECT count(*) FROM (SELECT 1 FROM messages WHERE state = 'waiting' AND account = ?1 AND category = ?2
+				err = r.Rows(ctx, `SELECT count(*) FROM (SELECT 1 FROM messages WHERE state = 'waiting' AND account = ?1 AND category = ?2
 					AND due_at >= ?3 AND due_at < ?4 ORDER BY due_at LIMIT ?5) AS counted`,
-					[]any{account, string(lane), Micro(d.From), Micro(d.Until), MostDue + 1 - d.Messages}, func(r *Row) error { d.Messages += r.Int(); return r.Err })
+					[]any{account, string(lane), store.Micro(d.From), store.Micro(d.Until), MostDue + 1 - d.Messages}, func(row *store.Row) error { d.Messages += row.Int(); return row.Err })
 			}
 		}
 	}
-	return Wrap(err, "what waits for each day")
+	return store.Wrap(err, "what waits for each day")
 }

@@ -1,14 +1,13 @@
-package store
+package report
 
 import (
 	"context"
 	"fmt"
 	"strings"
 	"time"
-)
 
-// HoursKept is how long counts by the hour are kept: long enough for the same day of the year before.
-const HoursKept = 400 * 24 * time.Hour
+	"github.com/nudgewire/nudgewire/internal/store"
+)
 
 // An HourCount is how often one kind of thing happened. What a query does not tell apart is empty.
 type HourCount struct {
@@ -46,10 +45,10 @@ const (
 )
 
 // Hours reads counts by the hour. They come in the order of their times; what is alike at one time may come in any order.
-func (s *Store) Hours(ctx context.Context, q HourQuery) (out []HourCount, err error) {
+func (r Records) Hours(ctx context.Context, q HourQuery) (out []HourCount, err error) {
 	if q.By != ByDay {
-		err = s.hours(ctx, &q, q.From, q.Until, 0, func(c HourCount) { out = append(out, c) })
-		return out, Wrap(err, "counts by the hour")
+		err = r.hours(ctx, &q, q.From, q.Until, 0, func(c HourCount) { out = append(out, c) })
+		return out, store.Wrap(err, "counts by the hour")
 	}
 	if q.Zone == nil {
 		q.Zone = time.UTC
@@ -63,7 +62,7 @@ func (s *Store) Hours(ctx context.Context, q HourQuery) (out []HourCount, err er
 			until = change
 		}
 		_, offset := from.Zone()
-		err = s.hours(ctx, &q, from, until, time.Duration(offset)*time.Second, func(c HourCount) {
+		err = r.hours(ctx, &q, from, until, time.Duration(offset)*time.Second, func(c HourCount) {
 			n := c.N
 			c.N = 0
 			i, known := place[c]
@@ -76,14 +75,14 @@ func (s *Store) Hours(ctx context.Context, q HourQuery) (out []HourCount, err er
 		})
 		from = until.In(q.Zone)
 	}
-	return out, Wrap(err, "counts by the day")
+	return out, store.Wrap(err, "counts by the day")
 }
 
 // hours reads counts of a time in which a day begins by so much before that of UTC.
-func (s *Store) hours(ctx context.Context, q *HourQuery, from, until time.Time, offset time.Duration, each func(HourCount)) error {
-	var which Select
-	which.And("hour >= ?", firstHour(from))
-	which.And("hour < ?", firstHour(until))
+func (r Records) hours(ctx context.Context, q *HourQuery, from, until time.Time, offset time.Duration, each func(HourCount)) error {
+	var which store.Select
+	which.And("hour >= ?", store.FirstHour(from))
+	which.And("hour < ?", store.FirstHour(until))
 	which.When(q.About != "", "about = ?", q.About)
 	which.When(q.Name != "", "name = ?", q.Name)
 	if len(q.What) > 0 {
@@ -123,30 +122,27 @@ func (s *Store) hours(ctx context.Context, q *HourQuery, from, until time.Time, 
 	if q.By != ByAll {
 		query += " ORDER BY " + group[len(group)-1]
 	}
-	return s.Rows(ctx, query, which.Args, func(r *Row) error {
-		c := HourCount{About: r.Text(), What: r.Text(), Name: r.Text(), Detail: r.Text(), Country: r.Text(), Class: r.Text()}
-		switch at := r.Int(); q.By {
+	return r.Rows(ctx, query, which.Args, func(row *store.Row) error {
+		c := HourCount{About: row.Text(), What: row.Text(), Name: row.Text(), Detail: row.Text(), Country: row.Text(), Class: row.Text()}
+		switch at := row.Int(); q.By {
 		case ByHour:
 			c.At = time.Unix(at*3600, 0).UTC()
 		case ByDay:
 			day := time.Unix(at*86400, 0).UTC()
 			c.At = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, q.Zone)
 		}
-		c.N = r.Int()
+		c.N = row.Int()
 		each(c)
-		return r.Err
+		return row.Err
 	})
 }
 
-// firstHour is the first hour that begins at a time or after it.
-func firstHour(at time.Time) int64 { return (Micro(at) + hourMicros - 1) / hourMicros }
-
 // HoursSince is the first hour that has a count. Data that is older than this kind of count has none of the time before; ok is false
 // where nothing was counted yet.
-func (s *Store) HoursSince(ctx context.Context) (since time.Time, ok bool, err error) {
-	hour, err := List(ctx, s, `SELECT hour FROM hourly_counts ORDER BY hour LIMIT 1`, nil, Number[int64])
+func (r Records) HoursSince(ctx context.Context) (since time.Time, ok bool, err error) {
+	hour, err := store.List(ctx, r.Store, `SELECT hour FROM hourly_counts ORDER BY hour LIMIT 1`, nil, store.Number[int64])
 	if err != nil || len(hour) == 0 {
-		return since, false, Wrap(err, "since when there are counts by the hour")
+		return since, false, store.Wrap(err, "since when there are counts by the hour")
 	}
 	return time.Unix(hour[0]*3600, 0).UTC(), true, nil
 }
