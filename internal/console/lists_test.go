@@ -72,3 +72,15 @@ func TestAPageOfAListDoesNotWalkThroughEverything(t *testing.T) {
 		t.Errorf("rejected ones are looked for as %+v", l.asked)
 	}
 }
+
+// Names that others add to a link, such as those of a newsletter, keep nobody from a page: the routes of the API refuse them, and pages hand on
+// what they know.
+func TestAPageTakesALinkToWhichOthersAddedNames(t *testing.T) {
+	r := newRoom(t, false, &long{newest: 10})
+	c := r.signIn(t)
+	for _, added := range []string{"?utm_source=mail&fbclid=x", "?limit=7;x"} {
+		if res, body := r.do(t, http.MethodGet, "/messages"+added, nil, c); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d\n%s", added, res.StatusCode, body)
+		}
+	}
+}

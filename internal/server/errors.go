@@ -71,7 +71,7 @@ func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind st
 	}
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	if _, err := w.Write(append(text, '\n')); err != nil {
+	if _, err := w.Write(append(text, '\n')); err != nil { //nolint:gosec // it is JSON and says so, which no browser takes for a page
 		a.Log.Debug("admin answer cut short", zap.Error(err))
 	}
 }

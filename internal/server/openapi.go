@@ -26,14 +26,14 @@ var described struct {
 }
 
 func describe() map[string]any {
-	s := schemas{"Problem": nil}
-	s["Problem"] = s.object(reflect.TypeFor[Error]())
+	s := schemas{}
 	paths := map[string]any{}
 	for _, rt := range Routes() {
-		at, _ := paths[rt.Path].(map[string]any)
+		path := DescribedPath(&rt)
+		at, _ := paths[path].(map[string]any)
 		if at == nil {
 			at = map[string]any{}
-			paths[rt.Path] = at
+			paths[path] = at
 		}
 		at[strings.ToLower(rt.Method)] = s.operation(&rt)
 	}
@@ -80,6 +80,10 @@ func olderOpenAPI(v any) any {
 		if types, several := v["type"].([]any); several {
 			out["type"], out["nullable"] = types[0], true
 		}
+		if v["contentEncoding"] == "base64" {
+			delete(out, "contentEncoding")
+			out["format"] = "byte"
+		}
 		if either, several := v["anyOf"].([]any); several {
 			delete(out, "anyOf")
 			out["allOf"], out["nullable"] = []any{olderOpenAPI(either[0])}, true
@@ -113,6 +117,18 @@ var kinds = map[string]map[string]any{
 	"in_doubt": {"type": "boolean"}, "min_wait_ns": {"type": "integer"}, "deadline_ns": {"type": "integer"},
 }
 
+// DescribedPath is a route's path in the description. There, two paths must not differ in the names of their parts alone: the first one's
+// stand for both.
+func DescribedPath(rt *Route) string {
+	shape := inPath.ReplaceAllString(rt.Path, "{}")
+	for _, one := range Routes() {
+		if inPath.ReplaceAllString(one.Path, "{}") == shape {
+			return one.Path
+		}
+	}
+	return rt.Path
+}
+
 func (s schemas) operation(rt *Route) map[string]any {
 	parameters := []any{}
 	add := func(name, in string) {
@@ -120,14 +136,16 @@ func (s schemas) operation(rt *Route) map[string]any {
 		if schema == nil || rt.Path == "/messages/{id}" && name == "id" { // the service's message_id is a text
 			schema = map[string]any{"type": "string"}
 		}
-		one := map[string]any{"name": name, "in": in, "schema": schema}
+		one := map[string]any{"name": name, "in": in, "schema": schema, "example": exampleParameter(name, schema)}
 		if in == "path" {
 			one["required"] = true
 		}
 		parameters = append(parameters, one)
 	}
-	for _, m := range inPath.FindAllStringSubmatch(rt.Path, -1) {
+	described := inPath.FindAllStringSubmatch(DescribedPath(rt), -1)
+	for i, m := range inPath.FindAllStringSubmatch(rt.Path, -1) {
 		add(m[1], "path")
+		parameters[i].(map[string]any)["name"] = described[i][1]
 	}
 	for _, name := range rt.Query {
 		add(name, "query")
@@ -143,19 +161,19 @@ func (s schemas) operation(rt *Route) map[string]any {
 		"operationId": operationID(rt),
 		"summary":     rt.Words, "parameters": parameters,
 		"responses": map[string]any{
-			"200":     map[string]any{"description": "It is so, or it was done.", "content": map[string]any{kind: map[string]any{"schema": s.of(reflect.TypeOf(rt.Out))}}},
-			"default": map[string]any{"description": "It was refused.", "content": map[string]any{"application/problem+json": map[string]any{"schema": ref("Problem")}}},
+			"200":     map[string]any{"description": "It is so, or it was done.", "content": s.content(kind, reflect.TypeOf(rt.Out), exampleOf(reflect.TypeOf(rt.Out)))},
+			"default": map[string]any{"description": "It was refused.", "content": s.content("application/problem+json", reflect.TypeFor[Error](), exampleOf(reflect.TypeFor[Error]()))},
 		},
 	}
 	if rt.Scope != "" {
 		operation["description"] = "Needs the scope " + string(rt.Scope) + "."
 	}
 	if rt.In != nil && reflect.TypeOf(rt.In) != reflect.TypeFor[bare]() {
-		body := s.of(reflect.TypeOf(rt.In))
+		body := s.content("application/json", reflect.TypeOf(rt.In), ExampleRequest(rt))
 		if reflect.TypeOf(rt.In).Kind() == reflect.Struct {
 			s.optional(reflect.TypeOf(rt.In))
 		}
-		operation["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": body}}}
+		operation["requestBody"] = map[string]any{"required": true, "content": body}
 	}
 	return operation
 }
@@ -170,6 +188,11 @@ func operationID(rt *Route) string {
 	return id.String()
 }
 
+// content is what a body of a type is, with an example.
+func (s schemas) content(kind string, t reflect.Type, example json.RawMessage) map[string]any {
+	return map[string]any{kind: map[string]any{"schema": s.of(t), "example": example}}
+}
+
 func ref(name string) map[string]any { return map[string]any{"$ref": "#/components/schemas/" + name} }
 
 // optional makes the fields of a body optional that may be left out: what a program need not send it need not know.
@@ -182,7 +205,15 @@ func (s schemas) optional(t reflect.Type) {
 			required = append(required, name)
 		}
 	}
-	object["required"] = required
+	require(object, required)
+}
+
+// require names what must be there; OpenAPI 3.0 has no empty list of that.
+func require(object map[string]any, names []string) {
+	delete(object, "required")
+	if len(names) > 0 {
+		object["required"] = names
+	}
 }
 
 // of is the schema of what a type is as JSON.
@@ -229,6 +260,9 @@ func (s schemas) of(t reflect.Type) map[string]any {
 func (s schemas) name(t reflect.Type) string {
 	of := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if t == reflect.TypeFor[Error]() {
+		return "Problem"
+	}
 	if of == "server" || of == "nudgewire" {
 		return name
 	}
@@ -239,7 +273,9 @@ func (s schemas) name(t reflect.Type) string {
 func (s schemas) object(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	s.fields(t, properties, &required)
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	require(out, required)
+	return out
 }
 
 func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]string) {

@@ -2,8 +2,11 @@ package server_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,40 +20,12 @@ import (
 func TestTheDescriptionIsHeldToTheAnswers(t *testing.T) {
 	h := lively(t)
 	ann := server.Process("ann")
-	text, err := json.Marshal(server.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("openapi.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	pointer := strings.NewReplacer("~", "~0", "/", "~1")
-	hold := func(at, what string, body []byte) {
-		t.Helper()
-		schema, err := c.Compile("openapi.json#" + at)
-		if err != nil {
-			t.Fatalf("%s: %v", at, err)
-		}
-		for line := range bytes.Lines(bytes.TrimSpace(body)) {
-			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-			if err != nil {
-				t.Fatalf("%s: %v in %s", what, err, line)
-			}
-			if err := schema.Validate(v); err != nil {
-				t.Errorf("%s is not as described: %v\n%s", what, err, line)
-			}
-		}
-	}
+	hold := description(t)
 	viewer := server.Who{Name: "viewer", Scopes: []server.Scope{server.Read, server.Operate, server.Contacts, server.Manage, server.Sending}}
 	good := 0
 	for _, rt := range server.Routes() {
 		what := rt.Method + " " + rt.Path
-		at := "/paths/" + pointer.Replace(rt.Path) + "/" + strings.ToLower(rt.Method)
+		at := "/paths/" + pointer.Replace(server.DescribedPath(&rt)) + "/" + strings.ToLower(rt.Method)
 		sent := body(&rt)
 		if rt.In != nil && sent != "{}" {
 			hold(at+"/requestBody/content/application~1json/schema", "the body of "+what, []byte(sent))
@@ -72,6 +47,132 @@ func TestTheDescriptionIsHeldToTheAnswers(t *testing.T) {
 	}
 	if good < 50 {
 		t.Errorf("only %d answers were good: the test looks at too little", good)
+	}
+}
+
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// description holds JSON against the part of the description at a place.
+func description(t *testing.T) func(at, what string, body []byte) {
+	t.Helper()
+	text, err := json.Marshal(server.OpenAPI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("openapi.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return func(at, what string, body []byte) {
+		t.Helper()
+		schema, err := c.Compile("openapi.json#" + at)
+		if err != nil {
+			t.Fatalf("%s: %v", at, err)
+		}
+		for line := range bytes.Lines(bytes.TrimSpace(body)) {
+			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+			if err != nil {
+				t.Fatalf("%s: %v in %s", what, err, line)
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Errorf("%s is not as described: %v\n%s", what, err, line)
+			}
+		}
+	}
+}
+
+// Each operation has examples: of its parameters, its body and its answers, which are as the description says, and no text of them is empty. No
+// two paths differ in the names of their parts alone, and no list of what is required is empty: other readers take neither.
+func TestEachOperationHasExamples(t *testing.T) {
+	text, err := json.Marshal(server.OpenAPI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold := description(t)
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name, In string
+				Example  any
+			}
+			RequestBody *example
+			Responses   map[string]example
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	shapes, operations := map[string]string{}, 0
+	for path, methods := range doc.Paths {
+		shape := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "{}")
+		if other := shapes[shape]; other != "" {
+			t.Errorf("%s and %s are one path", path, other)
+		}
+		shapes[shape] = path
+		for method, op := range methods {
+			operations++
+			at, what := "/paths/"+pointer.Replace(path)+"/"+method, method+" "+path
+			for _, p := range op.Parameters {
+				if p.Example == nil || p.In == "path" && !strings.Contains(path, "{"+p.Name+"}") {
+					t.Errorf("%s: the parameter %+v", what, p)
+				}
+			}
+			if op.RequestBody != nil {
+				op.RequestBody.hold(hold, at+"/requestBody", "the body of "+what)
+			}
+			if len(op.Responses) != 2 {
+				t.Errorf("%s has %d answers", what, len(op.Responses))
+			}
+			for status, answer := range op.Responses {
+				answer.hold(hold, at+"/responses/"+status, "the answer "+status+" of "+what)
+			}
+		}
+	}
+	if operations != len(server.Routes()) {
+		t.Errorf("%d operations of %d routes", operations, len(server.Routes()))
+	}
+	for _, empty := range []string{`"required":[]`, `"required":null`} {
+		if bytes.Contains(text, []byte(empty)) {
+			t.Errorf("there is %s", empty)
+		}
+	}
+}
+
+// An example is what stands in a description for a body or an answer.
+type example struct {
+	Content map[string]struct{ Example json.RawMessage }
+}
+
+func (e *example) hold(hold func(at, what string, body []byte), at, what string) {
+	for kind, one := range e.Content {
+		body := one.Example
+		if len(body) == 0 || bytes.Contains(body, []byte(`:""`)) || bytes.Equal(body, []byte("null")) {
+			body = []byte(`"there is no example, or one with an empty text: ` + base64.StdEncoding.EncodeToString(body) + `"`)
+		}
+		hold(at+"/content/"+pointer.Replace(kind)+"/schema", "the example of "+what, body)
+	}
+}
+
+// The examples of requests are read by their routes, and what they name may not be there.
+func TestTheExamplesOfRequestsAreRead(t *testing.T) {
+	h, ann := lively(t), server.Process("ann")
+	for _, rt := range server.Routes() {
+		if rt.In == nil {
+			continue
+		}
+		sent := server.ExampleRequest(&rt)
+		res := call(h, &ann, rt.Method, path(&rt), string(sent))
+		answer, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode == http.StatusBadRequest {
+			t.Errorf("%s %s with %s: %s", rt.Method, rt.Path, sent, answer)
+		}
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/valid"
 )
 
@@ -30,11 +33,12 @@ const maxRequest = 1 << 20
 type Route struct {
 	Method, Path string // below Base
 	Scope        Scope
-	Words        string // one sentence
-	In, Out      any    // zero values of the body and of the answer; nil for none
-	Query        []string
-	Changes      bool // it does something, and so it is in the audit
+	Words        string   // one sentence
+	In, Out      any      // zero values of the body and of the answer; nil for none
+	Query        []string // the names that its query may have; others are refused
+	Changes      bool     // it does something, and so it is in the audit
 
+	asked  any // an example of the body, where one of In's type does not fit
 	needs  need
 	most   int64 // bytes of a body; 0 is maxRequest
 	do     func(*http.Request) (any, error)
@@ -74,6 +78,9 @@ func (rt Route) upTo(most int64) Route { rt.most = most; return rt }
 
 // told says that what a route does is told elsewhere with who asked for it, and often: it is not in the audit.
 func (rt Route) told() Route { rt.Changes = false; return rt }
+
+// like gives an example of the body.
+func (rt Route) like(in any) Route { rt.asked = in; return rt }
 
 // looks says that a route changes nothing, though it is posted to.
 func (rt Route) looks() Route { rt.Changes = false; return rt }
@@ -119,8 +126,8 @@ func (a admin) routes() []Route {
 		does("/messages/{id}/cancel", Operate, MessageView{}, "Ends a message that waits.", a.cancel),
 		does("/messages/{id}/resolve", Operate, MessageView{}, "Says what became of a message in doubt.", a.resolve),
 		does("/messages/cancel", Operate, BulkView{}, "Ends all messages that wait and match, or counts them.", a.cancelMany),
-		does("/messages/retry", Operate, BulkView{}, "Sends what surely did not reach the phone once more, or counts it.", a.retryMany),
-		does("/messages/resolve", Operate, BulkView{}, "Says what became of all messages in doubt that match, or counts them.", a.resolveMany),
+		does("/messages/retry", Operate, BulkView{}, "Sends what surely did not reach the phone once more, or counts it.", a.retryMany).like(BulkRequest{State: "rejected", Class: "retry", DryRun: true}),
+		does("/messages/resolve", Operate, BulkView{}, "Says what became of all messages in doubt that match, or counts them.", a.resolveMany).like(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}),
 		reads("/why", Read, []StoryView{}, "The whole story of a phone, the oldest event first.", a.why, "phone", "limit"),
 		reads("/report", Read, ReportView{}, "What happened in a time, by hour or day, and by trigger, job, template, country or connector.", a.report, "since", "until", "by", "group", "trigger", "job", "only"),
 		reads("/calendar", Read, []DueDayView{}, "How many messages wait for each of the next 14 days.", a.calendar),
@@ -282,9 +289,35 @@ func (a admin) guarded(rt Route) http.Handler {
 			a.refuse(w, r, &Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(rt.Scope)})
 			return
 		}
+		if err := rt.knows(r.URL.RawQuery); err != nil {
+			a.refuse(w, r, err)
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(rt.most, maxRequest))
 		do(w, r)
 	})
+}
+
+// knows says which name of a query the route does not know: a filter that is left out in silence would make a list longer than was asked for.
+func (rt *Route) knows(query string) error {
+	at := "the query of " + rt.Method + " " + Base + rt.Path
+	asked, err := url.ParseQuery(query)
+	if err != nil {
+		return badField("", "write it as name=value, with & between two of them", "%s cannot be read: %v", mask.Own(at), err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		if slices.Contains(rt.Query, name) {
+			continue
+		}
+		hint := "it knows " + strings.Join(rt.Query, ", ")
+		if near := nearest.Of(name, rt.Query); near != "" {
+			hint = "did you mean " + near + "? " + hint
+		} else if len(rt.Query) == 0 {
+			hint = "this route takes no query"
+		}
+		return badField(name, hint, "%s has the name %q, which the route does not know", mask.Own(at), name)
+	}
+	return nil
 }
 
 // lasting is a route whose answer takes as long as it takes; the caller's patience is the bound.

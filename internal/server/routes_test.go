@@ -248,6 +248,48 @@ func TestWithoutTheScopeNoAnswerHasAWholePhone(t *testing.T) {
 	}
 }
 
+// A name in the query that a route does not know is refused, with the one that was meant, before anything is done. Each that it knows is let through.
+func TestARouteKnowsTheNamesOfItsQuery(t *testing.T) {
+	h, ann := lively(t), server.Process("ann")
+	for _, rt := range server.Routes() {
+		what, at := rt.Method+" "+rt.Path, server.Base+rt.Path
+		ask := func(query string) server.Error {
+			res := call(h, &ann, rt.Method, strings.Split(path(&rt), "?")[0]+"?"+query, body(&rt))
+			defer res.Body.Close()
+			p := server.Error{Status: res.StatusCode}
+			if res.StatusCode >= http.StatusBadRequest {
+				if err := json.NewDecoder(res.Body).Decode(&p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return p
+		}
+		unknown := func(p *server.Error) bool { return strings.Contains(p.Words, "which the route does not know") }
+		others := "takes no query"
+		if len(rt.Query) > 0 {
+			others = "it knows " + strings.Join(rt.Query, ", ")
+		}
+		p := ask("utm_source=mail")
+		if p.Status != http.StatusBadRequest || p.Field != "utm_source" || !unknown(&p) || !strings.Contains(p.Words, rt.Method+" "+at) || !strings.Contains(p.Hint, others) {
+			t.Errorf("%s?utm_source: %+v", what, p)
+		}
+		for _, name := range rt.Query {
+			if p := ask(name + "=x"); unknown(&p) {
+				t.Errorf("%s does not know its %s: %+v", what, name, p)
+			}
+			if p := ask(name + "s1=x"); len(name) > 5 && (p.Status != http.StatusBadRequest || !strings.HasPrefix(p.Hint, "did you mean "+name+"? ")) {
+				t.Errorf("%s?%ss1: %+v", what, name, p)
+			}
+		}
+		if p := ask("limit=1;state=waiting"); p.Status != http.StatusBadRequest || !strings.Contains(p.Words, "cannot be read") {
+			t.Errorf("%s with a semicolon: %+v", what, p)
+		}
+		if p := ask(shopper + "=1"); p.Status != http.StatusBadRequest || strings.Contains(p.Words+p.Hint, shopper) {
+			t.Errorf("%s tells a phone: %+v", what, p)
+		}
+	}
+}
+
 func TestWhatIsNoRouteIsAProblem(t *testing.T) {
 	h := lively(t)
 	ann := server.Process("ann")

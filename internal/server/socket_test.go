@@ -40,7 +40,10 @@ func TestARecordNamesTheUserOfTheSocket(t *testing.T) {
 		served <- Serve(ctx, l, Admin(AdminOptions{Log: zap.NewNop()}), nil, time.Second, zap.NewNop())
 	}()
 	ask := Dial(path)
-	got, err := get[WhoView](t.Context(), ask, "/whoami", map[string][]string{"who": {"the CEO"}})
+	if _, err := get[WhoView](t.Context(), ask, "/whoami", map[string][]string{"who": {"the CEO"}}); err == nil {
+		t.Error("a query names who asks")
+	}
+	got, err := get[WhoView](t.Context(), ask, "/whoami", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
