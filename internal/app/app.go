@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/alerts"
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/console"
@@ -189,7 +190,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openData(ctx, cfg); err != nil {
 		return nil, err
 	}
-	a.people = &server.SessionDoor{Store: a.store, Now: o.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
+	a.people = &server.SessionDoor{Store: auth.Records{Store: a.store}, Now: o.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands, server.Process("nudgewire"))
 	a.pages = a.newPages()

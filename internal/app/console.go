@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -56,7 +57,7 @@ func (a *App) serveConsole(ctx context.Context) error {
 		return nil
 	}
 	log := a.log.Named("console")
-	tokens := &server.TokenDoor{Store: a.store, Now: a.opt.Now, Log: log}
+	tokens := &server.TokenDoor{Store: auth.Records{Store: a.store}, Now: a.opt.Now, Log: log}
 	h := server.Console(server.ConsoleOptions{
 		API: a.commands, Pages: a.pages.Handler(), Token: tokens.Who, Session: a.pages.Session, Now: a.opt.Now, Log: log,
 		Proxies: a.consoleProxies, ConnLimiter: a.connLimiter,

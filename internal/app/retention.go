@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -63,7 +64,7 @@ func retentionOf(cfg *config.Config) store.Retention {
 	return store.Retention{
 		Payloads: age(r.Payloads), Facts: age(r.Facts), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages), Phones: age(r.Phones),
 		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut), Runs: age(r.Runs), Lists: r.Lists.D(), Rows: longestBack(cfg),
-		Once: cfg.Triggers.Once, Rest: restFor,
+		Once: cfg.Triggers.Once, Ages: []func(*store.Tx, time.Time) error{auth.DropOldSessions}, Rest: restFor,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -70,7 +71,7 @@ func newRoom(t *testing.T, secure bool, ask console.Operations) *room {
 	})
 	now := func() time.Time { return r.now }
 	r.on.Base = "http://n"
-	door := &server.SessionDoor{Store: data, Now: now, Log: zap.NewNop(), Sources: func() (out []string) {
+	door := &server.SessionDoor{Store: auth.Records{Store: data}, Now: now, Log: zap.NewNop(), Sources: func() (out []string) {
 		if r.on.OIDC != nil {
 			out = append(out, server.SourceOIDC)
 		}

@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 const (
@@ -158,7 +158,7 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request, in server.Signed
 		}
 	}
 	c.Log.Info("somebody signed in to the console", zap.String("who", in.Who.Name), zap.Bool("phones", in.Who.May(server.Phones)))
-	http.SetCookie(w, c.cookie(in.Cookie, int(store.SessionLife.Seconds())))
+	http.SetCookie(w, c.cookie(in.Cookie, int(auth.SessionLife.Seconds())))
 }
 
 func (c *Console) signedOut() http.Handler {

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -86,7 +87,7 @@ func TestOneAdminIsNotTwoPeople(t *testing.T) {
 	token := func(w *world, by server.Who, name string) server.Who {
 		_, text, _ := strings.Cut(w.as(by, "POST", "/tokens", `{"name":"`+name+`","scopes":["operate","admin"]}`).Body.String(), `"token":"`)
 		text, _, _ = strings.Cut(text, `"`)
-		who, err := (&server.TokenDoor{Store: w.store, Now: func() time.Time { return w.now }, Log: zap.NewNop()}).Who(t.Context(), text)
+		who, err := (&server.TokenDoor{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}).Who(t.Context(), text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestOneAdminIsNotTwoPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{tower: newTower(t)}
-			door := &server.SessionDoor{Store: w.store, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
+			door := &server.SessionDoor{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
 			w.api = server.Admin(server.AdminOptions{
 				Store: w.store, Daemon: w.tower, Jobs: approving{store: w.store}, Country: "GB", Now: func() time.Time { return w.now }, Log: zap.NewNop(), SignIns: door, ConsoleURL: func() string { return "https://c.example" },
 			})
@@ -130,7 +131,7 @@ func TestOneAdminIsNotTwoPeople(t *testing.T) {
 			w.who = func(answer string) server.Who {
 				_, name, _ := strings.Cut(answer, `"name":"`)
 				name, _, _ = strings.Cut(name, `"`)
-				u, err := w.store.User(t.Context(), name)
+				u, err := w.door().Store.User(t.Context(), name)
 				if err != nil {
 					t.Fatal(answer, err)
 				}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/alerts"
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -119,7 +120,7 @@ func lively(t *testing.T) http.Handler {
 	rules.Store(&server.Rules{Receivers: map[string]*connectors.Connector{"open": shop}, Triggers: new(triggers.Set)})
 	return server.Admin(server.AdminOptions{
 		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
-		Storage: filepath.Join(t.TempDir(), "n.db"), SignIns: &server.SessionDoor{Store: s, Now: time.Now, Log: zap.NewNop()}, ConsoleURL: func() string { return consoleURL },
+		Storage: filepath.Join(t.TempDir(), "n.db"), SignIns: &server.SessionDoor{Store: auth.Records{Store: s}, Now: time.Now, Log: zap.NewNop()}, ConsoleURL: func() string { return consoleURL },
 		Config: func(context.Context) (server.ConfigView, error) {
 			return server.ConfigView{Files: []server.ConfigFileView{{Name: "config.yaml", Lines: []string{"# call +" + shopper}}}}, nil
 		},

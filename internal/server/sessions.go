@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -39,7 +40,7 @@ const (
 
 // A SessionDoor signs people in, and says who is signed in, by the data alone: what one node ends lets nobody in at another.
 type SessionDoor struct {
-	Store *store.Store
+	Store auth.Records
 	Now   func() time.Time
 	Log   *zap.Logger
 	// Sources are those that the config in use believes, beside passwords; nil is none.
@@ -101,7 +102,7 @@ func (d *SessionDoor) invite(ctx context.Context, who Who, role Role) (text stri
 	}
 	text, hash := newSecret()
 	now := d.Now()
-	l := store.SignInLink{Hash: hash, Who: who.Name, Until: now.Add(linkLife)}
+	l := auth.SignInLink{Hash: hash, Who: who.Name, Until: now.Add(linkLife)}
 	for _, s := range scopes {
 		if who.May(s) {
 			l.Scopes = append(l.Scopes, string(s))
@@ -112,10 +113,10 @@ func (d *SessionDoor) invite(ctx context.Context, who Who, role Role) (text stri
 }
 
 // begin is a session that has not begun yet.
-func (d *SessionDoor) begin(name string) (cookie string, n store.Session) {
+func (d *SessionDoor) begin(name string) (cookie string, n auth.Session) {
 	cookie, hash := newSecret()
 	now := d.Now()
-	return cookie, store.Session{Hash: hash, Who: name, User: name, BeganAt: now, SeenAt: now}
+	return cookie, auth.Session{Hash: hash, Who: name, User: name, BeganAt: now, SeenAt: now}
 }
 
 // EnterByLink uses a link up and begins a session. Errors: ErrWrongSignIn.
@@ -135,7 +136,7 @@ func (d *SessionDoor) EnterByLink(ctx context.Context, link string) (in SignedIn
 }
 
 // sessionWho is who a session is of.
-func sessionWho(n *store.Session, u *store.User) Who {
+func sessionWho(n *auth.Session, u *auth.User) Who {
 	w := Who{Name: n.Who, From: FromSession}
 	if u != nil {
 		w.Scopes, w.Makers, w.LetInAt = Role(u.Role).Scopes(), u.Makers, u.LetInAt
@@ -151,7 +152,7 @@ func sessionWho(n *store.Session, u *store.User) Who {
 func (d *SessionDoor) SignIn(ctx context.Context, name, password string) (in SignedIn, err error) {
 	u, err := d.Store.User(ctx, plainName(name))
 	if errors.Is(err, messaging.ErrNotFound) {
-		u = store.User{}
+		u = auth.User{}
 	} else if err != nil {
 		return in, err
 	}
@@ -172,7 +173,7 @@ func (d *SessionDoor) SignIn(ctx context.Context, name, password string) (in Sig
 }
 
 // enter begins a session of a user who proved who it is.
-func (d *SessionDoor) enter(ctx context.Context, u *store.User) (in SignedIn, err error) {
+func (d *SessionDoor) enter(ctx context.Context, u *auth.User) (in SignedIn, err error) {
 	cookie, n := d.begin(u.Name)
 	err = d.Store.BeginSession(ctx, n, u.Password, mostSessionsOf)
 	if errors.Is(err, messaging.ErrNotFound) { // meanwhile
@@ -289,7 +290,7 @@ func (d *SessionDoor) ChangePassword(ctx context.Context, s Session, old, passwo
 	if err != nil {
 		return err
 	}
-	_, err = d.Store.ChangeUser(ctx, u.Name, store.UserChange{Admin: string(RoleAdmin), EndSessions: true, But: s.hash, Do: func(now *store.User) error {
+	_, err = d.Store.ChangeUser(ctx, u.Name, auth.UserChange{Admin: string(RoleAdmin), EndSessions: true, But: s.hash, Do: func(now *auth.User) error {
 		if now.Password != u.Password || !now.Able() {
 			return ErrWrongSignIn
 		}
@@ -307,7 +308,7 @@ func (d *SessionDoor) SignOutElsewhere(ctx context.Context, s Session) error {
 	if err := d.record(ctx, s.User, "sign-out", "everywhere else"); err != nil {
 		return err
 	}
-	_, err := d.Store.ChangeUser(ctx, s.User, store.UserChange{Admin: string(RoleAdmin), EndSessions: true, But: s.hash, Do: func(*store.User) error { return nil }})
+	_, err := d.Store.ChangeUser(ctx, s.User, auth.UserChange{Admin: string(RoleAdmin), EndSessions: true, But: s.hash, Do: func(*auth.User) error { return nil }})
 	return d.unwritten(err)
 }
 

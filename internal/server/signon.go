@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // An OIDC is a provider of identities that signs people in to the console.
@@ -87,7 +87,7 @@ func (d *SessionDoor) Known(ctx context.Context, p Person) (w Who, err error) {
 	}
 	now := d.Now()
 	if now.Sub(u.SignedInAt) >= usedEvery && d.seen.due("user "+u.Name, now) {
-		if _, err := d.Store.ChangeUser(ctx, u.Name, store.UserChange{AnyAdmin: true, Do: func(u *store.User) error { u.SignedInAt = now; return nil }}); err != nil {
+		if _, err := d.Store.ChangeUser(ctx, u.Name, auth.UserChange{AnyAdmin: true, Do: func(u *auth.User) error { u.SignedInAt = now; return nil }}); err != nil {
 			d.Log.Warn("it is not noted when a user was here", zap.String("who", u.Name), zap.Error(err))
 		}
 	}
@@ -96,7 +96,7 @@ func (d *SessionDoor) Known(ctx context.Context, p Person) (w Who, err error) {
 
 // person is the user for somebody whom a source knows: added at the first time, and with the role that the source gives now. A name is that of one
 // person for good: whoever else comes with it is refused.
-func (d *SessionDoor) person(ctx context.Context, p Person) (u store.User, err error) {
+func (d *SessionDoor) person(ctx context.Context, p Person) (u auth.User, err error) {
 	name, err := UserName(p.Name)
 	if err != nil {
 		return u, &Error{Status: http.StatusForbidden, Words: "what " + p.Source + " calls you cannot be a name here", Hint: "an admin reads in docs/sign-in.md which names there are"}
@@ -111,11 +111,11 @@ func (d *SessionDoor) person(ctx context.Context, p Person) (u store.User, err e
 		if err = d.record(ctx, name, "user added", "by "+p.Source+" as "+string(p.Role)); err != nil {
 			return u, err
 		}
-		u = store.User{Name: name, Role: string(p.Role), Source: p.Source, Subject: subject, CreatedAt: d.Now(), CreatedBy: p.Source}
+		u = auth.User{Name: name, Role: string(p.Role), Source: p.Source, Subject: subject, CreatedAt: d.Now(), CreatedBy: p.Source}
 		switch err = d.Store.AddUser(ctx, u, maxUsers); {
-		case errors.Is(err, store.ErrUserName): // another node, or another request, was faster
+		case errors.Is(err, auth.ErrUserName): // another node, or another request, was faster
 			u, err = d.Store.User(ctx, name)
-		case errors.Is(err, store.ErrUsersFull):
+		case errors.Is(err, auth.ErrUsersFull):
 			return u, &Error{Status: http.StatusForbidden, Words: "there are as many users as there may be", Hint: "an admin takes out who is gone: nudgewire user remove"}
 		case err != nil:
 			return u, d.unwritten(err)
@@ -134,7 +134,7 @@ func (d *SessionDoor) person(ctx context.Context, p Person) (u store.User, err e
 		if err := d.record(ctx, name, "role", "by "+p.Source+": "+string(p.Role)); err != nil {
 			return u, err
 		}
-		changed, err := d.Store.ChangeUser(ctx, name, store.UserChange{AnyAdmin: true, Do: func(u *store.User) error { u.Role = string(p.Role); return nil }})
+		changed, err := d.Store.ChangeUser(ctx, name, auth.UserChange{AnyAdmin: true, Do: func(u *auth.User) error { u.Role = string(p.Role); return nil }})
 		if err != nil {
 			return u, d.unwritten(err)
 		}

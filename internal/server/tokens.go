@@ -14,11 +14,11 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/plain"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A token is nw_ID_SECRET: the id finds it, and the secret is more than 256 random bits. A search for secrets that were published finds it by
@@ -39,7 +39,7 @@ func newToken() (token, id string) {
 
 // A TokenDoor says whose a token is, by the data alone: one that was revoked by another node lets nobody in from then on.
 type TokenDoor struct {
-	Store *store.Store
+	Store auth.Records
 	Now   func() time.Time
 	Log   *zap.Logger
 
@@ -107,7 +107,7 @@ type TokenView struct {
 	Token     string     `json:"token,omitempty" kind:"ours"` // in the answer to its making, and never again
 }
 
-func (a admin) tokenView(t *store.Token) TokenView {
+func (a admin) tokenView(t *auth.Token) TokenView {
 	v := TokenView{
 		ID: t.ID, Name: t.Name, State: "good", CreatedAt: t.CreatedAt.UTC(), CreatedBy: t.CreatedBy,
 		ExpiresAt: optional(t.ExpiresAt), RevokedAt: optional(t.RevokedAt), UsedAt: optional(t.UsedAt),
@@ -125,7 +125,7 @@ func (a admin) tokenView(t *store.Token) TokenView {
 }
 
 func (a admin) tokens(r *http.Request) (any, error) {
-	all, err := a.Store.Tokens(r.Context())
+	all, err := a.people().Tokens(r.Context())
 	out := make([]TokenView, len(all))
 	for i := range all {
 		out[i] = a.tokenView(&all[i])
@@ -174,11 +174,11 @@ func (a admin) createToken(r *http.Request, in TokenRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := a.Store.Tokens(r.Context())
+	all, err := a.people().Tokens(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(all, func(t store.Token) bool { return t.ID == name }) {
+	if slices.ContainsFunc(all, func(t auth.Token) bool { return t.ID == name }) {
 		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "a name must not be the id of a token: to revoke the one would be to revoke the other", Hint: "take another name"}
 	}
 	if len(all) >= maxTokens {
@@ -186,12 +186,12 @@ func (a admin) createToken(r *http.Request, in TokenRequest) (any, error) {
 	}
 	token, id := newToken()
 	who, _ := WhoOf(r.Context())
-	t := store.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), Makers: who.Makers, ExpiresAt: in.ExpiresAt.UTC()}
+	t := auth.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), Makers: who.Makers, ExpiresAt: in.ExpiresAt.UTC()}
 	for _, s := range scopes {
 		t.Scopes = append(t.Scopes, string(s))
 	}
-	err = a.Store.AddToken(r.Context(), t)
-	if errors.Is(err, store.ErrTokenName) {
+	err = a.people().AddToken(r.Context(), t)
+	if errors.Is(err, auth.ErrTokenName) {
 		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a token " + name + " already", Hint: "nudgewire token revoke ends it; or take another name"}
 	}
 	v := a.tokenView(&t)
@@ -201,20 +201,20 @@ func (a admin) createToken(r *http.Request, in TokenRequest) (any, error) {
 
 func (a admin) revokeToken(r *http.Request) (any, error) {
 	id := r.PathValue("token")
-	all, err := a.Store.Tokens(r.Context())
+	all, err := a.people().Tokens(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(t store.Token) bool { return t.ID == id })
+	i := slices.IndexFunc(all, func(t auth.Token) bool { return t.ID == id })
 	if i < 0 { // else by the name that no other good one has; no token is called as an older one's id
-		i = slices.IndexFunc(all, func(t store.Token) bool { return t.Name == id && t.Good(a.Now()) })
+		i = slices.IndexFunc(all, func(t auth.Token) bool { return t.Name == id && t.Good(a.Now()) })
 	}
 	if i < 0 {
 		return nil, rejectf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", plain.Text(id))
 	}
 	t := &all[i]
 	at := a.Now().UTC()
-	if err := a.Store.RevokeToken(r.Context(), t.ID, at); errors.Is(err, messaging.ErrNotFound) {
+	if err := a.people().RevokeToken(r.Context(), t.ID, at); errors.Is(err, messaging.ErrNotFound) {
 		return nil, rejectf(http.StatusConflict, "", "token %s was revoked already", mask.Own(t.ID))
 	} else if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -78,7 +79,7 @@ func newTowerOn(t *testing.T, dsn string) *tower {
 }
 
 func console(api http.Handler, s *store.Store, now func() time.Time) http.Handler {
-	door := &server.TokenDoor{Store: s, Now: now, Log: zap.NewNop()}
+	door := &server.TokenDoor{Store: auth.Records{Store: s}, Now: now, Log: zap.NewNop()}
 	return server.Console(server.ConsoleOptions{API: api, Token: door.Who, Proxies: func() []netip.Prefix { return nil }, Now: now, Log: zap.NewNop()})
 }
 
@@ -337,8 +338,8 @@ func TestTokensAtTwoNodes(t *testing.T) {
 func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
 	w := newTower(t)
 	const id = "ab2345672xyz" // as one may come out: with what looks like a phone
-	old := store.Token{ID: id, Name: "old", Hash: [32]byte{1}, Scopes: []string{"read"}, CreatedAt: w.now.UTC(), CreatedBy: "ann"}
-	if err := w.store.AddToken(t.Context(), old); err != nil {
+	old := auth.Token{ID: id, Name: "old", Hash: [32]byte{1}, Scopes: []string{"read"}, CreatedAt: w.now.UTC(), CreatedBy: "ann"}
+	if err := w.door().Store.AddToken(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 	taken := w.token("taken", time.Time{}, server.Read)
@@ -346,8 +347,8 @@ func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
 	if no, is := errors.AsType[*server.Error](err); !is || no.Field != "name" { // 409, or 400 where the id looks like a phone
 		t.Errorf("a token called as another's id: %v", err)
 	}
-	newer := store.Token{ID: "newertokenab", Name: id, Hash: [32]byte{2}, Scopes: []string{"read"}, CreatedAt: w.now.Add(time.Second).UTC(), CreatedBy: "ann"} // from before that was refused
-	if err := w.store.AddToken(t.Context(), newer); err != nil {
+	newer := auth.Token{ID: "newertokenab", Name: id, Hash: [32]byte{2}, Scopes: []string{"read"}, CreatedAt: w.now.Add(time.Second).UTC(), CreatedBy: "ann"} // from before that was refused
+	if err := w.door().Store.AddToken(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
 	boss := w.token("boss", time.Time{}, server.Manage)

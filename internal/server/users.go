@@ -11,16 +11,19 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 const maxUsers = 1000
 
 // plainName is a user's name as it is kept: capitals are no difference.
 func plainName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+// people are those who may come in.
+func (a admin) people() auth.Records { return auth.Records{Store: a.Store} }
 
 // UserName is a name as it is kept, or what is wrong with it.
 func UserName(given string) (string, error) {
@@ -77,7 +80,7 @@ type UserView struct {
 	SetupURL   string     `json:"setup_url,omitempty" kind:"ours"` // that link: in the answer to its making, and never again
 }
 
-func userView(u *store.User) UserView {
+func userView(u *auth.User) UserView {
 	v := UserView{
 		Name: u.Name, Role: Role(u.Role), State: "good", SignsIn: u.Source, CreatedAt: u.CreatedAt.UTC(), CreatedBy: u.CreatedBy,
 		DisabledAt: optional(u.DisabledAt), SignedInAt: optional(u.SignedInAt), SetupUntil: optional(u.SetupUntil),
@@ -95,7 +98,7 @@ func userView(u *store.User) UserView {
 }
 
 func (a admin) users(r *http.Request) (any, error) {
-	all, err := a.Store.Users(r.Context())
+	all, err := a.people().Users(r.Context())
 	out := make([]UserView, len(all))
 	for i := range all {
 		out[i] = userView(&all[i])
@@ -118,13 +121,13 @@ func (a admin) addUser(r *http.Request, in UserRequest) (any, error) {
 	link, hash := newSecret()
 	now := a.SignIns.Now()
 	who, _ := WhoOf(r.Context())
-	u := store.User{
+	u := auth.User{
 		Name: name, Role: string(in.Role), Setup: hash, SetupUntil: now.Add(setupLife), CreatedAt: now, CreatedBy: who.Name, LetInAt: now, Makers: who.makersOf(name),
 	}
-	switch err := a.Store.AddUser(r.Context(), u, maxUsers); {
-	case errors.Is(err, store.ErrUserName):
+	switch err := a.people().AddUser(r.Context(), u, maxUsers); {
+	case errors.Is(err, auth.ErrUserName):
 		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a user " + name + " already", Hint: "nudgewire user reset makes a new link for them; or take another name"}
-	case errors.Is(err, store.ErrUsersFull):
+	case errors.Is(err, auth.ErrUsersFull):
 		return nil, rejectf(http.StatusConflict, "nudgewire user remove takes out who is gone", "there are %d users already", maxUsers)
 	case err != nil:
 		return nil, err
@@ -132,23 +135,23 @@ func (a admin) addUser(r *http.Request, in UserRequest) (any, error) {
 	return setupView(&u, base, link), nil
 }
 
-func setupView(u *store.User, base, link string) UserView {
+func setupView(u *auth.User, base, link string) UserView {
 	v := userView(u)
 	v.SetupURL = base + "/set-up?link=" + link
 	return v
 }
 
 // changeUser changes the user of a request's path. What is taken away takes effect at once, because who asks is read with each request.
-func (a admin) changeUser(r *http.Request, c store.UserChange) (store.User, error) {
+func (a admin) changeUser(r *http.Request, c auth.UserChange) (auth.User, error) {
 	name := plainName(r.PathValue("user"))
 	who, _ := WhoOf(r.Context())
 	// Whoever owns the socket needs no user, and so locks nobody out.
 	c.Admin, c.AnyAdmin = string(RoleAdmin), who.From == FromSocket || who.From == FromProcess
-	u, err := a.Store.ChangeUser(r.Context(), name, c)
+	u, err := a.people().ChangeUser(r.Context(), name, c)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
 		return u, rejectf(http.StatusNotFound, "nudgewire user list shows those that there are", "there is no user %s", plain.Text(name))
-	case errors.Is(err, store.ErrLastAdmin):
+	case errors.Is(err, auth.ErrLastAdmin):
 		return u, rejectf(http.StatusConflict, "make somebody else an admin first; or do it on the daemon's machine, with nudgewire user", "%s is the last admin who can sign in", name)
 	default:
 		return u, err
@@ -156,7 +159,7 @@ func (a admin) changeUser(r *http.Request, c store.UserChange) (store.User, erro
 }
 
 // changed is a change of a user as an answer.
-func (a admin) changed(r *http.Request, c store.UserChange) (any, error) {
+func (a admin) changed(r *http.Request, c auth.UserChange) (any, error) {
 	u, err := a.changeUser(r, c)
 	if said, is := errors.AsType[*Error](err); is {
 		return nil, said
@@ -168,7 +171,7 @@ func (a admin) setRole(r *http.Request, in RoleRequest) (any, error) {
 	if err := CheckRole(in.Role); err != nil {
 		return nil, err
 	}
-	return a.changed(r, store.UserChange{Do: func(u *store.User) error {
+	return a.changed(r, auth.UserChange{Do: func(u *auth.User) error {
 		if u.Source != "" {
 			return rejectf(http.StatusConflict, "change it where "+u.Source+" has it from; see docs/sign-in.md", "the role of %s is not kept here", u.Name)
 		}
@@ -179,7 +182,7 @@ func (a admin) setRole(r *http.Request, in RoleRequest) (any, error) {
 
 func (a admin) disableUser(r *http.Request) (any, error) {
 	at := a.Now()
-	return a.changed(r, store.UserChange{EndSessions: true, Do: func(u *store.User) error {
+	return a.changed(r, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
 		if u.DisabledAt.IsZero() {
 			u.DisabledAt = at
 		}
@@ -188,7 +191,7 @@ func (a admin) disableUser(r *http.Request) (any, error) {
 }
 
 func (a admin) enableUser(r *http.Request) (any, error) {
-	return a.changed(r, store.UserChange{Do: func(u *store.User) error { u.DisabledAt = time.Time{}; return nil }})
+	return a.changed(r, auth.UserChange{Do: func(u *auth.User) error { u.DisabledAt = time.Time{}; return nil }})
 }
 
 func (a admin) resetUser(r *http.Request) (any, error) {
@@ -199,7 +202,7 @@ func (a admin) resetUser(r *http.Request) (any, error) {
 	link, hash := newSecret()
 	now := a.SignIns.Now()
 	who, _ := WhoOf(r.Context())
-	u, err := a.changeUser(r, store.UserChange{EndSessions: true, Do: func(u *store.User) error {
+	u, err := a.changeUser(r, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
 		if u.Source != "" {
 			return rejectf(http.StatusConflict, "", "%s signs in by %s and has no password here", u.Name, u.Source)
 		}
@@ -214,7 +217,7 @@ func (a admin) resetUser(r *http.Request) (any, error) {
 }
 
 func (a admin) removeUser(r *http.Request) (any, error) {
-	return a.changed(r, store.UserChange{Remove: true})
+	return a.changed(r, auth.UserChange{Remove: true})
 }
 
 // Users lists users, by name.

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 func (w *tower) door() *server.SessionDoor {
-	return &server.SessionDoor{Store: w.store, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
+	return &server.SessionDoor{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
 }
 
 // as is a client of somebody who signed in with a role.

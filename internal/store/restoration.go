@@ -56,6 +56,14 @@ var insertRestorationSQL = SQL(`INSERT INTO restorations (id, how, copied_at, ne
 			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM runs), 0),
 			?5, 0, 0`)
 
+// leaveSignedIn end all that lets somebody in without a password or a token: in data that was restored it could be older
+// than its end.
+var leaveSignedIn = []*Statement{
+	SQL(`DELETE FROM console_sessions WHERE hash <> ''`),
+	SQL(`DELETE FROM console_links WHERE hash <> ''`),
+	SQL(`UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`),
+}
+
 // recognise finds out whether the data is a copy, and notes that for good before it signs it for its own.
 func (s *Store) recognise(ctx context.Context, path string) error {
 	how, at, err := s.copied(ctx, path)

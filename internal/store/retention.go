@@ -35,6 +35,8 @@ type Retention struct {
 	// Once reports whether a trigger of the present config never sends a second message about the same matter: of that
 	// a few bytes are kept for ever. keyed is whether the matter has a key, or is the phone. nil is none.
 	Once func(trigger string, keyed bool) bool
+	// Ages are what features remove of their own, each in a commit.
+	Ages []func(t *Tx, now time.Time) error
 	// Rest is called between commits with how long the last one took, so that others get their turn. nil goes on at once.
 	Rest func(ctx context.Context, took time.Duration) error
 }
@@ -108,7 +110,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 		return well
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
-	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.lists, e.sessions)
+	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.lists, e.features)
 	if does(e.collect) && does(e.facts, e.payloads, e.decisions, e.messages) {
 		does(e.events, e.masks, e.known)
 	}
@@ -182,9 +184,14 @@ func (e *retainer) keys(ctx context.Context) error {
 	})
 }
 
-// sessions removes those of the console that are over, and links to sign in.
-func (e *retainer) sessions(ctx context.Context) error {
-	return e.commit(ctx, "", func(t *Tx) (int64, error) { return 0, t.DropOldSessions(e.now) })
+// features has each remove what it keeps no longer.
+func (e *retainer) features(ctx context.Context) (err error) {
+	for _, remove := range e.keep.Ages {
+		if err == nil {
+			err = e.commit(ctx, "", func(t *Tx) (int64, error) { return 0, remove(t, e.now) })
+		}
+	}
+	return err
 }
 
 // rest lets others have their turn after a commit that began then.

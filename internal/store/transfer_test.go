@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -92,20 +93,22 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	}
 	// Users move, and whoever was signed in signs in anew.
 	now := time.Now()
-	ann := store.User{Name: "ann", Role: "admin", Password: "kept", CreatedAt: benchNow, CreatedBy: "root (0)"}
-	if err := s.AddUser(t.Context(), ann, 9); err != nil {
+	ann := auth.User{Name: "ann", Role: "admin", Password: "kept", CreatedAt: benchNow, CreatedBy: "root (0)"}
+	people := auth.Records{Store: s}
+	if err := people.AddUser(t.Context(), ann, 9); err != nil {
 		t.Fatal(err)
 	}
-	session := store.Session{Hash: [32]byte{1}, Who: "ann", User: "ann", BeganAt: now, SeenAt: now}
-	if err := s.BeginSession(t.Context(), session, "kept", 9); err != nil {
+	session := auth.Session{Hash: [32]byte{1}, Who: "ann", User: "ann", BeganAt: now, SeenAt: now}
+	if err := people.BeginSession(t.Context(), session, "kept", 9); err != nil {
 		t.Fatal(err)
 	}
 	signedOut := func(s *store.Store) {
 		t.Helper()
-		if u, err := s.User(t.Context(), "ann"); err != nil || u.Password != "kept" {
+		people := auth.Records{Store: s}
+		if u, err := people.User(t.Context(), "ann"); err != nil || u.Password != "kept" {
 			t.Errorf("the user: %+v, %v", u, err)
 		}
-		if _, _, err := s.Session(t.Context(), session.Hash); !errors.Is(err, messaging.ErrNotFound) {
+		if _, _, err := people.Session(t.Context(), session.Hash); !errors.Is(err, messaging.ErrNotFound) {
 			t.Errorf("the session moved: %v", err)
 		}
 	}

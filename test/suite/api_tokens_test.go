@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -15,41 +16,41 @@ import (
 // apiTokens are kept by their hash, and end at once.
 func (s suite) apiTokens(t *testing.T) {
 	l := s.open(t)
-	crm := store.Token{ID: "aaaa", Name: "crm", Hash: sha256.Sum256([]byte("one")), Scopes: []string{"read", "send"}, CreatedAt: noon, CreatedBy: "ann (1000)", ExpiresAt: noon.Add(time.Hour), Makers: []string{"root (0)"}}
+	crm := auth.Token{ID: "aaaa", Name: "crm", Hash: sha256.Sum256([]byte("one")), Scopes: []string{"read", "send"}, CreatedAt: noon, CreatedBy: "ann (1000)", ExpiresAt: noon.Add(time.Hour), Makers: []string{"root (0)"}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(l.AddToken(l.ctx, crm))
-	got, err := l.Token(l.ctx, "aaaa")
+	must(l.auth().AddToken(l.ctx, crm))
+	got, err := l.auth().Token(l.ctx, "aaaa")
 	must(err)
 	same(t, "kept", crm, got)
 	second := crm
 	second.ID = "bbbb"
-	if err := l.AddToken(l.ctx, second); !errors.Is(err, store.ErrTokenName) {
+	if err := l.auth().AddToken(l.ctx, second); !errors.Is(err, auth.ErrTokenName) {
 		t.Errorf("a second one of a name: %v", err)
 	}
-	if _, err := l.Token(l.ctx, "cccc"); !errors.Is(err, messaging.ErrNotFound) {
+	if _, err := l.auth().Token(l.ctx, "cccc"); !errors.Is(err, messaging.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
 	}
-	must(l.TokenUsed(l.ctx, "aaaa", noon.Add(time.Minute)))
-	must(l.TokenUsed(l.ctx, "aaaa", noon)) // told late by another node
+	must(l.auth().TokenUsed(l.ctx, "aaaa", noon.Add(time.Minute)))
+	must(l.auth().TokenUsed(l.ctx, "aaaa", noon)) // told late by another node
 	crm.UsedAt = noon.Add(time.Minute)
-	must(l.RevokeToken(l.ctx, "aaaa", noon.Add(2*time.Minute)))
+	must(l.auth().RevokeToken(l.ctx, "aaaa", noon.Add(2*time.Minute)))
 	crm.RevokedAt = noon.Add(2 * time.Minute)
-	if err := l.RevokeToken(l.ctx, "aaaa", noon.Add(time.Hour)); !errors.Is(err, messaging.ErrNotFound) {
+	if err := l.auth().RevokeToken(l.ctx, "aaaa", noon.Add(time.Hour)); !errors.Is(err, messaging.ErrNotFound) {
 		t.Errorf("revoked twice: %v", err)
 	}
 	second.CreatedAt = noon.Add(3 * time.Minute)
-	must(l.AddToken(l.ctx, second)) // the name is free again
+	must(l.auth().AddToken(l.ctx, second)) // the name is free again
 	third := second
 	third.ID, third.CreatedAt, third.ExpiresAt = "dddd", noon.Add(2*time.Hour), time.Time{}
-	must(l.AddToken(l.ctx, third)) // the second one has expired by then
-	all, err := l.Tokens(l.ctx)
+	must(l.auth().AddToken(l.ctx, third)) // the second one has expired by then
+	all, err := l.auth().Tokens(l.ctx)
 	must(err)
-	same(t, "all", []store.Token{third, second, crm}, all)
+	same(t, "all", []auth.Token{third, second, crm}, all)
 	if crm.Good(noon.Add(30*time.Minute)) || !second.Good(noon.Add(30*time.Minute)) || second.Good(second.ExpiresAt) || !third.Good(noon.Add(9000*time.Hour)) {
 		t.Error("what is good is not told from what was revoked or has expired")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -51,6 +52,7 @@ type ledger struct {
 	paused atomic.Int64 // calls of OnPause
 }
 
+func (l *ledger) auth() auth.Records     { return auth.Records{Store: l.Store} }
 func (l *ledger) report() report.Records { return report.Records{Store: l.Store} }
 
 // insert is the settlement of a ledger that has no other: what is planned is stored, what

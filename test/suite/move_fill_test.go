@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -183,10 +184,10 @@ func (l *ledger) fillKeepers() {
 	l.must(l.KeepRefreshToken(l.ctx, sha256.Sum256([]byte("crm")), "r-1", "r-2"))
 	l.must(l.KeepAlerts(l.ctx, someAlerts(beforeMove)))
 	same(l.t, "paused", true, l.swap(l.Account("", 0).Pause(store.HeldSends, "one"), pace.Halted{}, refused(beforeMove, 2)))
-	l.must(l.AddToken(l.ctx, store.Token{ID: "t1", Name: "till", Hash: sha256.Sum256([]byte("secret")), Scopes: []string{"read", "send"}, CreatedAt: beforeMove, CreatedBy: "by hand"}))
-	l.must(l.AddUser(l.ctx, person("ann", admins), manyOf))
-	l.must(l.BeginSession(l.ctx, store.Session{Hash: hashOf("a session"), Who: "ann", User: "ann", BeganAt: movedAt, SeenAt: movedAt}, hashed1, manyOf))
-	l.must(l.AddLink(l.ctx, store.SignInLink{Hash: hashOf("a link"), Who: "root (0)", Until: movedAt.Add(time.Minute)}, movedAt, manyOf))
+	l.must(l.auth().AddToken(l.ctx, auth.Token{ID: "t1", Name: "till", Hash: sha256.Sum256([]byte("secret")), Scopes: []string{"read", "send"}, CreatedAt: beforeMove, CreatedBy: "by hand"}))
+	l.must(l.auth().AddUser(l.ctx, person("ann", admins), manyOf))
+	l.must(l.auth().BeginSession(l.ctx, auth.Session{Hash: hashOf("a session"), Who: "ann", User: "ann", BeganAt: movedAt, SeenAt: movedAt}, hashed1, manyOf))
+	l.must(l.auth().AddLink(l.ctx, auth.SignInLink{Hash: hashOf("a link"), Who: "root (0)", Until: movedAt.Add(time.Minute)}, movedAt, manyOf))
 	l.redact("left", "left-1", beforeMove)
 	l.must(l.CountUnused(l.ctx, messaging.UnusedRepeated, messaging.Event{Connector: "shop", Kind: "order.created"}))
 	for i := range 3 {

@@ -1,4 +1,4 @@
-package store
+package auth
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A Token lets a program use the API. The token itself is kept nowhere.
@@ -35,11 +36,11 @@ func (t *Token) Good(now time.Time) bool {
 var ErrTokenName = errors.New("there is a token of that name")
 
 // tokenNames is what is locked while names of tokens are looked at.
-var tokenNames = KeyHash("names of API tokens")
+var tokenNames = store.KeyHash("names of API tokens")
 
 const accessColumns = `id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers`
 
-func scanToken(r *Row) (Token, error) {
+func scanToken(r *store.Row) (Token, error) {
 	t := Token{ID: r.Text(), Name: r.Text()}
 	hash, err := hex.DecodeString(r.Text())
 	if err != nil || len(hash) != len(t.Hash) {
@@ -55,41 +56,41 @@ func scanToken(r *Row) (Token, error) {
 }
 
 var (
-	goodTokenSQL = SQL(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
-	addTokenSQL  = SQL(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
+	goodTokenSQL = store.SQL(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
+	addTokenSQL  = store.SQL(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
 )
 
 // AddToken keeps a new token. ErrTokenName where a good one has its name.
-func (s *Store) AddToken(ctx context.Context, n Token) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
-		if err := t.peers.lock(t, []int64{tokenNames}, nil); err != nil {
+func (s Records) AddToken(ctx context.Context, n Token) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		if err := t.Lock(tokenNames); err != nil {
 			return err
 		}
 		taken := false
-		err := t.Query(goodTokenSQL, func(*Row) error { taken = true; return nil }, n.Name, Micro(n.CreatedAt))
+		err := t.Query(goodTokenSQL, func(*store.Row) error { taken = true; return nil }, n.Name, store.Micro(n.CreatedAt))
 		if err == nil && taken {
 			err = ErrTokenName
 		}
 		if err != nil {
 			return err
 		}
-		return t.Put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), Micro(n.CreatedAt), n.CreatedBy, Micro(n.ExpiresAt), int64(0), int64(0), namesText(n.Makers))
+		return t.Put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), store.Micro(n.CreatedAt), n.CreatedBy, store.Micro(n.ExpiresAt), int64(0), int64(0), namesText(n.Makers))
 	})
-	return Wrap(err, "add a token")
+	return store.Wrap(err, "add a token")
 }
 
 // Tokens are all tokens, the newest first; also those that were revoked or have expired.
-func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
-	all, err := List(ctx, s, `SELECT `+accessColumns+` FROM api_tokens ORDER BY created_at DESC, id`, nil, scanToken)
-	return all, Wrap(err, "tokens")
+func (s Records) Tokens(ctx context.Context) ([]Token, error) {
+	all, err := store.List(ctx, s.Store, `SELECT `+accessColumns+` FROM api_tokens ORDER BY created_at DESC, id`, nil, scanToken)
+	return all, store.Wrap(err, "tokens")
 }
 
 // Token is the token of an id; messaging.ErrNotFound for none.
-func (s *Store) Token(ctx context.Context, id string) (Token, error) {
-	all, err := List(ctx, s, `SELECT `+accessColumns+` FROM api_tokens WHERE id = ?1`, []any{id}, scanToken)
+func (s Records) Token(ctx context.Context, id string) (Token, error) {
+	all, err := store.List(ctx, s.Store, `SELECT `+accessColumns+` FROM api_tokens WHERE id = ?1`, []any{id}, scanToken)
 	switch {
 	case err != nil:
-		return Token{}, Wrap(err, "token %s", id)
+		return Token{}, store.Wrap(err, "token %s", id)
 	case len(all) == 0:
 		return Token{}, fmt.Errorf("token %s: %w", id, messaging.ErrNotFound)
 	default:
@@ -97,24 +98,24 @@ func (s *Store) Token(ctx context.Context, id string) (Token, error) {
 	}
 }
 
-var revokeTokenSQL = SQL(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)
+var revokeTokenSQL = store.SQL(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)
 
 // RevokeToken ends a token for good; messaging.ErrNotFound for one that is not there or was revoked before.
-func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
-		n, err := t.Exec(revokeTokenSQL, Micro(at), id)
+func (s Records) RevokeToken(ctx context.Context, id string, at time.Time) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		n, err := t.Exec(revokeTokenSQL, store.Micro(at), id)
 		if err == nil && n == 0 {
 			err = messaging.ErrNotFound
 		}
 		return err
 	})
-	return Wrap(err, "revoke token %s", id)
+	return store.Wrap(err, "revoke token %s", id)
 }
 
-var tokenUsedSQL = SQL(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`)
+var tokenUsedSQL = store.SQL(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`)
 
 // TokenUsed notes when a token was used last.
-func (s *Store) TokenUsed(ctx context.Context, id string, at time.Time) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(tokenUsedSQL, Micro(at), id) })
-	return Wrap(err, "note the use of token %s", id)
+func (s Records) TokenUsed(ctx context.Context, id string, at time.Time) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(tokenUsedSQL, store.Micro(at), id) })
+	return store.Wrap(err, "note the use of token %s", id)
 }

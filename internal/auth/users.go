@@ -1,4 +1,4 @@
-package store
+package auth
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A User is somebody who signs in to the console.
@@ -41,17 +42,14 @@ var (
 )
 
 // userChanges is what is locked while users change, so that two processes do not take the last admin away together.
-var userChanges = KeyHash("users of the console")
+var userChanges = store.KeyHash("users of the console")
 
-const (
-	userColumns  = `name, role, password, source, subject, setup, setup_until, created_at, created_by, disabled_at, signed_in_at, makers, let_in_at`
-	userColumns0 = 13
-)
+const userColumns = `name, role, password, source, subject, setup, setup_until, created_at, created_by, disabled_at, signed_in_at, makers, let_in_at`
 
 // unwritten is a hash that was never one of anything.
 var unwritten [sha256.Size]byte
 
-func scanUser(r *Row) (User, error) {
+func scanUser(r *store.Row) (User, error) {
 	u := User{Name: r.Text(), Role: r.Text(), Password: r.Text(), Source: r.Text(), Subject: r.Text()}
 	setup := r.Text()
 	u.SetupUntil, u.CreatedAt, u.CreatedBy, u.DisabledAt, u.SignedInAt = r.Time(), r.Time(), r.Text(), r.Time(), r.Time()
@@ -75,7 +73,7 @@ func (u *User) row() []any {
 	if u.Setup != unwritten {
 		setup = hex.EncodeToString(u.Setup[:])
 	}
-	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, Micro(u.SetupUntil), Micro(u.CreatedAt), u.CreatedBy, Micro(u.DisabledAt), Micro(u.SignedInAt), namesText(u.Makers), Micro(u.LetInAt)}
+	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, store.Micro(u.SetupUntil), store.Micro(u.CreatedAt), u.CreatedBy, store.Micro(u.DisabledAt), store.Micro(u.SignedInAt), namesText(u.Makers), store.Micro(u.LetInAt)}
 }
 
 // namesText and namesOf write and read a list of names in one column.
@@ -92,10 +90,10 @@ func namesOf(text string) (names []string, err error) {
 	return names, err
 }
 
-// user reads one inside a change; messaging.ErrNotFound for none.
-func (t *Tx) user(by *Statement, arg string) (u User, err error) {
+// userIn reads one inside a change; messaging.ErrNotFound for none.
+func userIn(t *store.Tx, by *store.Statement, arg string) (u User, err error) {
 	found := false
-	err = t.Query(by, func(r *Row) (err error) {
+	err = t.Query(by, func(r *store.Row) (err error) {
 		found = true
 		u, err = scanUser(r)
 		return err
@@ -107,19 +105,19 @@ func (t *Tx) user(by *Statement, arg string) (u User, err error) {
 }
 
 var (
-	usersSQL   = SQL(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
-	addUserSQL = SQL(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
+	usersSQL   = store.SQL(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
+	addUserSQL = store.SQL(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
 )
 
 // AddUser keeps a new user, up to most of them. Errors: ErrUserName, ErrUsersFull.
-func (s *Store) AddUser(ctx context.Context, u User, most int) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
-		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
+func (s Records) AddUser(ctx context.Context, u User, most int) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		if err := t.Lock(userChanges); err != nil {
 			return err
 		}
 		all := 0
 		taken := false
-		err := t.Query(usersSQL, func(r *Row) error {
+		err := t.Query(usersSQL, func(r *store.Row) error {
 			one, err := scanUser(r)
 			all++
 			taken = taken || one.Name == u.Name
@@ -135,21 +133,21 @@ func (s *Store) AddUser(ctx context.Context, u User, most int) error {
 		}
 		return t.Put(addUserSQL, u.row()...)
 	})
-	return Wrap(err, "add a user")
+	return store.Wrap(err, "add a user")
 }
 
 // Users are all users, by name.
-func (s *Store) Users(ctx context.Context) ([]User, error) {
-	all, err := List(ctx, s, `SELECT `+userColumns+` FROM users ORDER BY name`, nil, scanUser)
-	return all, Wrap(err, "users")
+func (s Records) Users(ctx context.Context) ([]User, error) {
+	all, err := store.List(ctx, s.Store, `SELECT `+userColumns+` FROM users ORDER BY name`, nil, scanUser)
+	return all, store.Wrap(err, "users")
 }
 
 // User is the user of a name; messaging.ErrNotFound for none.
-func (s *Store) User(ctx context.Context, name string) (User, error) {
-	all, err := List(ctx, s, `SELECT `+userColumns+` FROM users WHERE name = ?1`, []any{name}, scanUser)
+func (s Records) User(ctx context.Context, name string) (User, error) {
+	all, err := store.List(ctx, s.Store, `SELECT `+userColumns+` FROM users WHERE name = ?1`, []any{name}, scanUser)
 	switch {
 	case err != nil:
-		return User{}, Wrap(err, "user %s", name)
+		return User{}, store.Wrap(err, "user %s", name)
 	case len(all) == 0:
 		return User{}, fmt.Errorf("user %s: %w", name, messaging.ErrNotFound)
 	default:
@@ -171,19 +169,19 @@ type UserChange struct {
 }
 
 var (
-	userSQL          = SQL(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
-	setUserSQL       = SQL(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11, makers = ?12, let_in_at = ?13 WHERE name = ?1`)
-	dropUserSQL      = SQL(`DELETE FROM users WHERE name = ?1`)
-	endSessionsOfSQL = SQL(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
+	userSQL          = store.SQL(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
+	setUserSQL       = store.SQL(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11, makers = ?12, let_in_at = ?13 WHERE name = ?1`)
+	dropUserSQL      = store.SQL(`DELETE FROM users WHERE name = ?1`)
+	endSessionsOfSQL = store.SQL(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
 )
 
 // ChangeUser changes a user, and gives the one that is there now; of one that was removed, as it was. Errors: messaging.ErrNotFound, ErrLastAdmin, those of Do.
-func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u User, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
-		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
+func (s Records) ChangeUser(ctx context.Context, name string, c UserChange) (u User, err error) {
+	err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		if err := t.Lock(userChanges); err != nil {
 			return err
 		}
-		u, err = t.user(userSQL, name)
+		u, err = userIn(t, userSQL, name)
 		if err != nil {
 			return err
 		}
@@ -195,7 +193,7 @@ func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u Us
 		}
 		if err == nil && ruled && !c.AnyAdmin && (c.Remove || u.Role != c.Admin || !u.Able()) {
 			others := 0
-			err = t.Query(usersSQL, func(r *Row) error {
+			err = t.Query(usersSQL, func(r *store.Row) error {
 				one, err := scanUser(r)
 				if one.Name != name && one.Role == c.Admin && one.Able() {
 					others++
@@ -211,5 +209,5 @@ func (s *Store) ChangeUser(ctx context.Context, name string, c UserChange) (u Us
 		}
 		return err
 	})
-	return u, Wrap(err, "change user %s", name)
+	return u, store.Wrap(err, "change user %s", name)
 }

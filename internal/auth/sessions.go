@@ -1,4 +1,4 @@
-package store
+package auth
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // How long a session of the console lasts.
@@ -60,7 +61,7 @@ func scopeList(text string) []string {
 	return strings.Split(text, ",")
 }
 
-func scanLink(r *Row) (l SignInLink, err error) {
+func scanLink(r *store.Row) (l SignInLink, err error) {
 	l.Hash, err = unhex(r.Text())
 	l.Who, l.Scopes, l.Until = r.Text(), scopeList(r.Text()), r.Time()
 	if err == nil {
@@ -70,23 +71,23 @@ func scanLink(r *Row) (l SignInLink, err error) {
 }
 
 var (
-	addLinkSQL  = SQL(`INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`)
-	linksSQL    = SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`)
-	dropLinkSQL = SQL(`DELETE FROM console_links WHERE hash = ?1`)
-	oldLinksSQL = SQL(`DELETE FROM console_links WHERE until_at <= ?1`)
+	addLinkSQL  = store.SQL(`INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`)
+	linksSQL    = store.SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`)
+	dropLinkSQL = store.SQL(`DELETE FROM console_links WHERE hash = ?1`)
+	oldLinksSQL = store.SQL(`DELETE FROM console_links WHERE until_at <= ?1`)
 )
 
 // AddLink keeps a link. Those that are over leave, and of the others the first where there would be more than most.
-func (s *Store) AddLink(ctx context.Context, l SignInLink, now time.Time, most int) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
-		if err := t.peers.lock(t, []int64{userChanges}, nil); err != nil {
+func (s Records) AddLink(ctx context.Context, l SignInLink, now time.Time, most int) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		if err := t.Lock(userChanges); err != nil {
 			return err
 		}
-		if err := t.Put(oldLinksSQL, Micro(now)); err != nil {
+		if err := t.Put(oldLinksSQL, store.Micro(now)); err != nil {
 			return err
 		}
 		var all []string
-		if err := t.Query(linksSQL, func(r *Row) error {
+		if err := t.Query(linksSQL, func(r *store.Row) error {
 			one, err := scanLink(r)
 			all = append(all, hex.EncodeToString(one.Hash[:]))
 			return err
@@ -99,20 +100,20 @@ func (s *Store) AddLink(ctx context.Context, l SignInLink, now time.Time, most i
 			}
 			all = all[1:]
 		}
-		return t.Put(addLinkSQL, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), Micro(l.Until))
+		return t.Put(addLinkSQL, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), store.Micro(l.Until))
 	})
-	return Wrap(err, "make a link")
+	return store.Wrap(err, "make a link")
 }
 
-var linkSQL = SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`)
+var linkSQL = store.SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`)
 
 // EnterByLink uses a link up and begins a session of its maker, in one commit, with at most most sessions of them. It gives the session as it is kept.
 // messaging.ErrNotFound where no link is like that, or none any more.
-func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Session, most int) (Session, error) {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+func (s Records) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Session, most int) (Session, error) {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
 		var l SignInLink
 		found := false
-		err := t.Query(linkSQL, func(r *Row) (err error) {
+		err := t.Query(linkSQL, func(r *store.Row) (err error) {
 			found = true
 			l, err = scanLink(r)
 			return err
@@ -127,39 +128,39 @@ func (s *Store) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Sessi
 			return err
 		}
 		n.Who, n.User, n.Scopes = l.Who, "", l.Scopes
-		return t.begin(&n, most)
+		return begin(t, &n, most)
 	})
-	return n, Wrap(err, "sign in by a link")
+	return n, store.Wrap(err, "sign in by a link")
 }
 
-var userSignedInSQL = SQL(`UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`)
+var userSignedInSQL = store.SQL(`UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`)
 
 // BeginSession begins a session of a user who proved who it is, with at most most sessions of them. password is what the user had for one, hashed, when that was looked
 // at. messaging.ErrNotFound where the user is gone, disabled, or has another one by now.
-func (s *Store) BeginSession(ctx context.Context, n Session, password string, most int) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
-		u, err := t.user(userSQL, n.User)
+func (s Records) BeginSession(ctx context.Context, n Session, password string, most int) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		u, err := userIn(t, userSQL, n.User)
 		if err == nil && (!u.Able() || u.Password != password) {
 			err = messaging.ErrNotFound
 		}
 		if err == nil {
-			err = t.Put(userSignedInSQL, n.User, Micro(n.BeganAt))
+			err = t.Put(userSignedInSQL, n.User, store.Micro(n.BeganAt))
 		}
 		if err != nil {
 			return err
 		}
-		return t.begin(&n, most)
+		return begin(t, &n, most)
 	})
-	return Wrap(err, "sign in")
+	return store.Wrap(err, "sign in")
 }
 
-var userBySetupSQL = SQL(`SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`)
+var userBySetupSQL = store.SQL(`SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`)
 
 // SetUp has the user of a setup link choose a password, hashed, and begins a session. The link is used up. messaging.ErrNotFound where no link is like
 // that, or none any more.
-func (s *Store) SetUp(ctx context.Context, setup [sha256.Size]byte, password string, n Session, most int) (u User, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
-		u, err = t.user(userBySetupSQL, hex.EncodeToString(setup[:]))
+func (s Records) SetUp(ctx context.Context, setup [sha256.Size]byte, password string, n Session, most int) (u User, err error) {
+	err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		u, err = userIn(t, userBySetupSQL, hex.EncodeToString(setup[:]))
 		if err == nil && (!u.DisabledAt.IsZero() || !n.BeganAt.Before(u.SetupUntil)) {
 			err = messaging.ErrNotFound
 		}
@@ -171,37 +172,37 @@ func (s *Store) SetUp(ctx context.Context, setup [sha256.Size]byte, password str
 			return err
 		}
 		n.Who, n.User = u.Name, u.Name
-		return t.begin(&n, most)
+		return begin(t, &n, most)
 	})
-	return u, Wrap(err, "choose a password")
+	return u, store.Wrap(err, "choose a password")
 }
 
 // UserOfSetup is whose setup link it is; messaging.ErrNotFound for nobody's.
-func (s *Store) UserOfSetup(ctx context.Context, setup [sha256.Size]byte) (User, error) {
-	all, err := List(ctx, s, `SELECT `+userColumns+` FROM users WHERE setup = ?1`, []any{hex.EncodeToString(setup[:])}, scanUser)
+func (s Records) UserOfSetup(ctx context.Context, setup [sha256.Size]byte) (User, error) {
+	all, err := store.List(ctx, s.Store, `SELECT `+userColumns+` FROM users WHERE setup = ?1`, []any{hex.EncodeToString(setup[:])}, scanUser)
 	if err == nil && len(all) == 0 {
 		err = messaging.ErrNotFound
 	}
 	if err != nil {
-		return User{}, Wrap(err, "a setup link")
+		return User{}, store.Wrap(err, "a setup link")
 	}
 	return all[0], nil
 }
 
 var (
-	addSessionSQL = SQL(`INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
-	sessionsOfSQL = SQL(`SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`)
-	endSessionSQL = SQL(`DELETE FROM console_sessions WHERE hash = ?1`)
+	addSessionSQL = store.SQL(`INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
+	sessionsOfSQL = store.SQL(`SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`)
+	endSessionSQL = store.SQL(`DELETE FROM console_sessions WHERE hash = ?1`)
 )
 
 // begin writes a session. Of those of the same person the one that was used least lately makes room.
-func (t *Tx) begin(n *Session, most int) error {
+func begin(t *store.Tx, n *Session, most int) error {
 	type other struct {
 		hash string
 		seen time.Time
 	}
 	var all []other
-	if err := t.Query(sessionsOfSQL, func(r *Row) error {
+	if err := t.Query(sessionsOfSQL, func(r *store.Row) error {
 		all = append(all, other{r.Text(), r.Time()})
 		return r.Err
 	}, n.Who); err != nil {
@@ -215,13 +216,13 @@ func (t *Tx) begin(n *Session, most int) error {
 			}
 		}
 	}
-	return t.Put(addSessionSQL, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), Micro(n.BeganAt), Micro(n.SeenAt))
+	return t.Put(addSessionSQL, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), store.Micro(n.BeganAt), store.Micro(n.SeenAt))
 }
 
 // Session is the session of a hash with its user, nil where it has none; messaging.ErrNotFound for no session, and for one whose user is gone.
-func (s *Store) Session(ctx context.Context, hash [sha256.Size]byte) (n Session, u *User, err error) {
+func (s Records) Session(ctx context.Context, hash [sha256.Size]byte) (n Session, u *User, err error) {
 	found := false
-	err = s.Rows(ctx, `SELECT `+sessionColumns+` FROM console_sessions WHERE hash = ?1`, []any{hex.EncodeToString(hash[:])}, func(r *Row) (err error) {
+	err = s.Rows(ctx, `SELECT `+sessionColumns+` FROM console_sessions WHERE hash = ?1`, []any{hex.EncodeToString(hash[:])}, func(r *store.Row) (err error) {
 		n.Hash, err = unhex(r.Text())
 		n.Who, n.User, n.Scopes, n.BeganAt, n.SeenAt = r.Text(), r.Text(), scopeList(r.Text()), r.Time(), r.Time()
 		found = true
@@ -238,49 +239,40 @@ func (s *Store) Session(ctx context.Context, hash [sha256.Size]byte) (n Session,
 		of, err = s.User(ctx, n.User)
 		u = &of
 	}
-	return n, u, Wrap(err, "a session")
+	return n, u, store.Wrap(err, "a session")
 }
 
-var sessionSeenSQL = SQL(`UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`)
+var sessionSeenSQL = store.SQL(`UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`)
 
 // SessionSeen notes when a session was used last.
-func (s *Store) SessionSeen(ctx context.Context, hash [sha256.Size]byte, at time.Time) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(sessionSeenSQL, hex.EncodeToString(hash[:]), Micro(at)) })
-	return Wrap(err, "note the use of a session")
+func (s Records) SessionSeen(ctx context.Context, hash [sha256.Size]byte, at time.Time) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(sessionSeenSQL, hex.EncodeToString(hash[:]), store.Micro(at)) })
+	return store.Wrap(err, "note the use of a session")
 }
 
 // EndSession ends a session; one that is not there is none.
-func (s *Store) EndSession(ctx context.Context, hash [sha256.Size]byte) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(endSessionSQL, hex.EncodeToString(hash[:])) })
-	return Wrap(err, "end a session")
+func (s Records) EndSession(ctx context.Context, hash [sha256.Size]byte) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(endSessionSQL, hex.EncodeToString(hash[:])) })
+	return store.Wrap(err, "end a session")
 }
 
 // SessionCount counts the sessions of a user that last.
-func (s *Store) SessionCount(ctx context.Context, user string, now time.Time) (n int, err error) {
-	all, err := List(ctx, s, `SELECT count(*) FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND seen_at > ?2 AND began_at > ?3`,
-		[]any{user, Micro(now.Add(-SessionIdle)), Micro(now.Add(-SessionLife))}, Number[int64])
+func (s Records) SessionCount(ctx context.Context, user string, now time.Time) (n int, err error) {
+	all, err := store.List(ctx, s.Store, `SELECT count(*) FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND seen_at > ?2 AND began_at > ?3`,
+		[]any{user, store.Micro(now.Add(-SessionIdle)), store.Micro(now.Add(-SessionLife))}, store.Number[int64])
 	if err != nil || len(all) == 0 {
-		return 0, Wrap(err, "sessions")
+		return 0, store.Wrap(err, "sessions")
 	}
 	return int(all[0]), nil
 }
 
-var (
-	endSessionsSQL = SQL(`DELETE FROM console_sessions WHERE hash <> ''`)
-	dropLinksSQL   = SQL(`DELETE FROM console_links WHERE hash <> ''`)
-	dropSetupsSQL  = SQL(`UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`)
-)
+var oldSessionsSQL = store.SQL(`DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`)
 
-// leaveSignedIn are what ends all that lets somebody in without a password or a token: in data that was restored it could be older than its end.
-var leaveSignedIn = []*Statement{endSessionsSQL, dropLinksSQL, dropSetupsSQL}
-
-var oldSessionsSQL = SQL(`DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`)
-
-// DropOldSessions removes those that are over, and links.
-func (t *Tx) DropOldSessions(now time.Time) error {
-	err := t.Put(oldSessionsSQL, Micro(now.Add(-SessionLife)), Micro(now.Add(-SessionIdle)))
+// DropOldSessions removes sessions and links that are over.
+func DropOldSessions(t *store.Tx, now time.Time) error {
+	err := t.Put(oldSessionsSQL, store.Micro(now.Add(-SessionLife)), store.Micro(now.Add(-SessionIdle)))
 	if err == nil {
-		err = t.Put(oldLinksSQL, Micro(now))
+		err = t.Put(oldLinksSQL, store.Micro(now))
 	}
 	return err
 }

@@ -1,0 +1,6 @@
+package store_test
+
+// The statements of features stand in folders above this one. What holds for all statements is tested here for theirs, too.
+import (
+	_ "github.com/nudgewire/nudgewire/internal/auth"
+)
