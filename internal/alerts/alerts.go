@@ -17,7 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// A Store keeps what was told. *store.Store is one.
+// A Store keeps what was told. Records are one.
 type Store interface {
 	Alerts(ctx context.Context) (messaging.AlertState, error)
 	KeepAlerts(ctx context.Context, state messaging.AlertState) error

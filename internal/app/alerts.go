@@ -32,7 +32,7 @@ func (a *App) newAlerts(cfg *config.Config) *alerts.Alerts {
 		from += " (" + cfg.Server.PublicURL + ")"
 	}
 	all := alerts.New(alerts.Options{
-		Store: a.store, Look: a.lookForTroubles, Urgent: func() bool { why, _ := a.dataError(); return why != "" }, Pace: a.opt.Alerts, From: from, Log: a.log.Named("alerts"), Agent: "nudgewire/" + a.opt.Version,
+		Store: alerts.Records{Store: a.store}, Look: a.lookForTroubles, Urgent: func() bool { why, _ := a.dataError(); return why != "" }, Pace: a.opt.Alerts, From: from, Log: a.log.Named("alerts"), Agent: "nudgewire/" + a.opt.Version,
 	})
 	all.Use(cfg.Alerts)
 	a.rates.use(windowsOf(cfg.Alerts))

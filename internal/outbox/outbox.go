@@ -15,21 +15,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// A Store is what an Outbox needs of package store.
-type Store interface {
-	// ClaimOutgoing takes at most n changes for a receiver that are due at now, at most one of each message.
-	ClaimOutgoing(ctx context.Context, receiver string, now time.Time, lease time.Duration, n int) ([]messaging.Outgoing, error)
-	// FinishOutgoing records how an attempt ended; messaging.ErrClaimLost when it is not held any more.
-	FinishOutgoing(ctx context.Context, e messaging.OutgoingEnd) error
-	// NextOutgoing is when something is due next for a receiver; ok is false when nothing waits.
-	NextOutgoing(ctx context.Context, receiver string) (at time.Time, ok bool, err error)
-	// RequestOf is the id of the request that a message goes back to, "" for none.
-	RequestOf(ctx context.Context, id messaging.MessageID) (string, error)
-}
-
 // Options say what an Outbox works with.
 type Options struct {
-	Store  Store
+	Store  Records
 	Log    *zap.Logger // nil for none
 	Agent  string      // User-Agent
 	Jitter func() float64

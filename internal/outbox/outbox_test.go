@@ -109,7 +109,7 @@ func (c *customer) await(n int) {
 
 // A shop is a store with messages whose changes are told to a receiver named crm.
 type shop struct {
-	*store.Store
+	outbox.Records
 	t    *testing.T
 	box  *outbox.Outbox
 	plan *outbox.Plan
@@ -140,7 +140,7 @@ func newShop(t *testing.T, e outbox.Entry) *shop {
 }
 
 func (s *shop) outbox(grace time.Duration) *outbox.Outbox {
-	return outbox.New(outbox.Options{Store: s.Store, Agent: "nudgewire/test", Jitter: func() float64 { return 0 }, Grace: grace}, s.plan.Receivers[0])
+	return outbox.New(outbox.Options{Store: s.Records, Agent: "nudgewire/test", Jitter: func() float64 { return 0 }, Grace: grace}, s.plan.Receivers[0])
 }
 
 func compile(t *testing.T, entries ...outbox.Entry) *outbox.Plan {
@@ -332,7 +332,7 @@ func TestReplaySendsTheSameIDs(t *testing.T) {
 	s.run()
 	id := s.message()
 	s.delivered()
-	n, err := s.Replay(t.Context(), store.Replay{Receiver: "crm", Message: id})
+	n, err := s.Replay(t.Context(), outbox.Replay{Receiver: "crm", Message: id})
 	s.must(err)
 	s.delivered()
 	c.mu.Lock()

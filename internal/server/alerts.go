@@ -21,7 +21,7 @@ func (a admin) alerts(r *http.Request) (any, error) {
 	if a.Alerts != nil {
 		return a.Alerts.View(), nil
 	}
-	state, err := a.Store.Alerts(r.Context())
+	state, err := alerts.Records{Store: a.Store}.Alerts(r.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/outbox"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -51,14 +51,14 @@ func (a admin) receivers(r *http.Request) (any, error) {
 
 // receiverViews are all receivers of the config, and those that are gone from it and still have something waiting or set aside.
 func (a admin) receiverViews(ctx context.Context) (out []ReceiverView, err error) {
-	states, err := a.Store.ReceiverStates(ctx)
+	states, err := outbox.Records{Store: a.Store}.ReceiverStates(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]bool{}
 	view := func(name string) ReceiverView {
 		v := ReceiverView{Name: name}
-		if i := slices.IndexFunc(states, func(s store.ReceiverState) bool { return s.Receiver == name }); i >= 0 {
+		if i := slices.IndexFunc(states, func(s outbox.ReceiverState) bool { return s.Receiver == name }); i >= 0 {
 			s := &states[i]
 			v.Waiting, v.GivenUp, v.LastError = s.Waiting, s.GivenUp, s.LastError
 			v.Oldest, v.DeliveredAt, v.FailingSince, v.FailedAt = optional(s.Oldest), optional(s.DeliveredAt), optional(s.FailingSince), optional(s.FailedAt)
@@ -84,8 +84,8 @@ func (a admin) receiverViews(ctx context.Context) (out []ReceiverView, err error
 
 // countWords is a count that may have ended at the most.
 func countWords(n int64, what string) string {
-	if n > store.MostCounted {
-		return "more than " + units.Count(int64(store.MostCounted), what)
+	if n > outbox.MostCounted {
+		return "more than " + units.Count(int64(outbox.MostCounted), what)
 	}
 	return units.Count(n, what)
 }
@@ -162,7 +162,7 @@ func (a admin) replay(r *http.Request, in ReplayRequest) (any, error) {
 	if err := a.knowReceiver(in.Receiver); err != nil {
 		return nil, err
 	}
-	n, err := a.Store.Replay(r.Context(), store.Replay{Receiver: in.Receiver, Since: in.Since, Message: in.Message, GivenUp: in.GivenUp, DryRun: in.DryRun})
+	n, err := outbox.Records{Store: a.Store}.Replay(r.Context(), outbox.Replay{Receiver: in.Receiver, Since: in.Since, Message: in.Message, GivenUp: in.GivenUp, DryRun: in.DryRun})
 	return ReplayView{in.Receiver, n, in.DryRun}, err
 }
 

@@ -21,4 +21,8 @@
 //  12. read.go, read_*.go: what commands show. sqlite_*.go: what knows SQLite, sqlite_dialect.go first.
 //  13. postgres_engine.go: one connection, and what goes to the server together; postgres_sets.go: many executions of a statement
 //     as one; postgres_peers.go: what holds where others write, too; postgres_open.go.
+//
+// What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who may come
+// in, report the numbers that people look at, alerts and outbox what is told to people and systems outside. Their tables are in
+// schema.sql.
 package store

@@ -23,9 +23,10 @@ var (
 )
 
 // NoWrite is the error of an op that changed nothing: the batch of such an op is committed all the same.
-type NoWrite struct{ error }
+type NoWrite struct{ Err error }
 
-func (u NoWrite) Unwrap() error { return u.error }
+func (u NoWrite) Error() string { return u.Err.Error() }
+func (u NoWrite) Unwrap() error { return u.Err }
 
 // Wrap adds what was done to err, as fmt.Errorf does; nil stays nil.
 func Wrap(err error, format string, args ...any) error {

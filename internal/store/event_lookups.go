@@ -97,7 +97,7 @@ func (s *Store) RetryLookup(ctx context.Context, r messaging.LookupRetry) error 
 			attempts--
 		}
 		at := max(Micro(r.At), 1)
-		n, err := t.Exec(retryLookupSQL, int64(r.EventID), int64(r.Attempt), attempts, at, cut(r.Reason, maxReason))
+		n, err := t.Exec(retryLookupSQL, int64(r.EventID), int64(r.Attempt), attempts, at, CutReason(r.Reason))
 		if err == nil && n == 0 {
 			err = NoWrite{messaging.ErrClaimLost}
 		}

@@ -36,7 +36,7 @@ func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) 
 			at = t.At
 		}
 		connector := cut(r.Connector, maxRejectedName)
-		if err := t.Put(insertRejectedSQL, id, connector, int64(r.Status), r.Stage, cut(r.Reason, maxReason),
+		if err := t.Put(insertRejectedSQL, id, connector, int64(r.Status), r.Stage, CutReason(r.Reason),
 			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
 			return err
 		}

@@ -237,6 +237,9 @@ func serviceArgs(m *messaging.Message) []any {
 	}
 }
 
+// CutReason is words as they are kept beside what they are about.
+func CutReason(words string) string { return cut(words, maxReason) }
+
 // cut shortens s to at most n bytes of whole characters.
 func cut(s string, n int) string {
 	if len(s) <= n {

@@ -141,6 +141,14 @@ func (s *Store) Restoration(ctx context.Context) (r Restoration, ok bool, err er
 	return *v, true, nil
 }
 
+// RestoredAt is when the data was found to be a copy the last time; zero for never.
+func (s *Store) RestoredAt() time.Time {
+	if r := s.restored.Load(); r != nil {
+		return r.FoundAt
+	}
+	return time.Time{}
+}
+
 // InReview is the restoration that nobody has reviewed yet. It asks no disk.
 func (s *Store) InReview() (Restoration, bool) {
 	if r := s.restored.Load(); r != nil && r.ReviewedAt.IsZero() {

@@ -13,10 +13,10 @@ func (s suite) alerts(t *testing.T) {
 	full := someAlerts(noon)
 	smaller := messaging.AlertState{Alerts: full.Alerts[:1], Receivers: full.Receivers[:1]}
 	for _, state := range []messaging.AlertState{full, smaller, full, {}} {
-		l.must(l.KeepAlerts(l.ctx, state))
+		l.must(l.alerts().KeepAlerts(l.ctx, state))
 		l.close()
 		l = reopen(t, l.dsn)
-		got, err := l.Alerts(l.ctx)
+		got, err := l.alerts().Alerts(l.ctx)
 		l.must(err)
 		same(t, "alerts", state, got)
 	}

@@ -13,8 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/outbox"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -52,6 +54,8 @@ type ledger struct {
 	paused atomic.Int64 // calls of OnPause
 }
 
+func (l *ledger) alerts() alerts.Records { return alerts.Records{Store: l.Store} }
+func (l *ledger) outbox() outbox.Records { return outbox.Records{Store: l.Store} }
 func (l *ledger) auth() auth.Records     { return auth.Records{Store: l.Store} }
 func (l *ledger) report() report.Records { return report.Records{Store: l.Store} }
 

@@ -128,10 +128,10 @@ func (d *randomDay) looks(now time.Time) {
 }
 
 func (d *randomDay) tells(now time.Time) {
-	out, err := d.ClaimOutgoing(d.ctx, "crm", now, time.Minute, 3)
+	out, err := d.outbox().ClaimOutgoing(d.ctx, "crm", now, time.Minute, 3)
 	for _, o := range out {
 		d.note("told", fmt.Sprint(d.name(o.ID), o.Kind, o.Attempt), err)
-		d.note("end", "", d.FinishOutgoing(d.ctx, messaging.OutgoingEnd{ID: o.ID, Attempt: o.Attempt, State: messaging.OutgoingDelivered, At: now}))
+		d.note("end", "", d.outbox().FinishOutgoing(d.ctx, messaging.OutgoingEnd{ID: o.ID, Attempt: o.Attempt, State: messaging.OutgoingDelivered, At: now}))
 	}
 }
 

@@ -109,7 +109,7 @@ func (w tales) figures() {
 	w.tell("redactions", redactions, err)
 	blocks, err := w.Blocks(w.ctx, 1000)
 	w.tell("blocks", blocks, err)
-	alerts, err := w.Alerts(w.ctx)
+	alerts, err := w.alerts().Alerts(w.ctx)
 	w.tell("alerts", alerts, err)
 	last, err := w.LastEvents(w.ctx)
 	w.tell("last events", last, err)
@@ -126,7 +126,7 @@ func (w tales) figures() {
 	w.tell("what came to nothing", unused, err)
 	verdicts, err := w.VerdictCounts(w.ctx)
 	w.tell("verdicts", verdicts, err)
-	receivers, err := w.ReceiverStates(w.ctx)
+	receivers, err := w.outbox().ReceiverStates(w.ctx)
 	w.tell("receivers", receivers, err)
 	byConfig, err := w.WaitingByConfig(w.ctx)
 	w.tell("waiting by config", byConfig, err)
@@ -167,7 +167,7 @@ func (w tales) rooms(phones []messaging.Phone) {
 		"due":      func() (time.Time, bool, error) { return w.NextDue(w.ctx) },
 		"poll":     func() (time.Time, bool, error) { return w.NextPoll(w.ctx) },
 		"look-up":  func() (time.Time, bool, error) { return w.NextLookup(w.ctx) },
-		"outgoing": func() (time.Time, bool, error) { return w.NextOutgoing(w.ctx, "crm") },
+		"outgoing": func() (time.Time, bool, error) { return w.outbox().NextOutgoing(w.ctx, "crm") },
 	} {
 		at, ok, err := next()
 		w.tell("next "+name, []any{at, ok}, err)

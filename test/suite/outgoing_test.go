@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/outbox"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -25,7 +26,7 @@ func (l *ledger) tell(receiver string, patterns ...string) {
 
 func (l *ledger) outgoing(receiver string, at time.Time, n int) []messaging.Outgoing {
 	l.t.Helper()
-	got, err := l.ClaimOutgoing(l.ctx, receiver, at, time.Minute, n)
+	got, err := l.outbox().ClaimOutgoing(l.ctx, receiver, at, time.Minute, n)
 	l.must(err)
 	return got
 }
@@ -36,7 +37,7 @@ func (l *ledger) endOutgoing(o messaging.Outgoing, state messaging.OutgoingState
 	if state != messaging.OutgoingDelivered {
 		e.Error = "it answers 500"
 	}
-	l.must(l.FinishOutgoing(l.ctx, e))
+	l.must(l.outbox().FinishOutgoing(l.ctx, e))
 }
 
 // allOutgoing delivers all that is due and gives it in its order.
@@ -143,7 +144,7 @@ func (s suite) aDeliveryThatFailsHoldsBackThoseOfItsMessage(t *testing.T) {
 	if got := l.outgoing("crm", at.Add(30*time.Minute), 9); len(got) != 0 {
 		t.Errorf("too early: %+v", got)
 	}
-	if due, ok, err := l.NextOutgoing(l.ctx, "crm"); err != nil || !ok || !due.Equal(at.Add(time.Hour)) {
+	if due, ok, err := l.outbox().NextOutgoing(l.ctx, "crm"); err != nil || !ok || !due.Equal(at.Add(time.Hour)) {
 		t.Errorf("next at %v, %v, %v", due, ok, err)
 	}
 	late := l.outgoing("crm", at.Add(time.Hour), 9)
@@ -170,7 +171,7 @@ func (s suite) whatADeadProcessHadInHandIsToldAgain(t *testing.T) {
 	if len(again) != 1 || again[0].Attempt != 2 {
 		t.Fatalf("%+v", again)
 	}
-	err := l.FinishOutgoing(l.ctx, messaging.OutgoingEnd{ID: first[0].ID, Attempt: 1, State: delivered, At: at})
+	err := l.outbox().FinishOutgoing(l.ctx, messaging.OutgoingEnd{ID: first[0].ID, Attempt: 1, State: delivered, At: at})
 	if !errors.Is(err, messaging.ErrClaimLost) {
 		t.Errorf("the late end: %v", err)
 	}
@@ -212,27 +213,27 @@ func (s suite) replaySendsAgainWhatEnded(t *testing.T) {
 		return out
 	}
 	for _, q := range []struct {
-		store.Replay
+		outbox.Replay
 		want int64
 	}{
-		{store.Replay{Receiver: "crm"}, 3},
-		{store.Replay{Receiver: "other"}, 0},
-		{store.Replay{Receiver: "crm", Message: d.ID}, 2},
-		{store.Replay{Receiver: "crm", GivenUp: true}, 0},
-		{store.Replay{Receiver: "crm", Since: noon.Add(24 * time.Hour)}, 0},
+		{outbox.Replay{Receiver: "crm"}, 3},
+		{outbox.Replay{Receiver: "other"}, 0},
+		{outbox.Replay{Receiver: "crm", Message: d.ID}, 2},
+		{outbox.Replay{Receiver: "crm", GivenUp: true}, 0},
+		{outbox.Replay{Receiver: "crm", Since: noon.Add(24 * time.Hour)}, 0},
 	} {
 		q.DryRun = true
-		if n, err := l.Replay(l.ctx, q.Replay); err != nil || n != q.want {
+		if n, err := l.outbox().Replay(l.ctx, q.Replay); err != nil || n != q.want {
 			t.Errorf("%+v: %d, %v", q.Replay, n, err)
 		}
 	}
 	if got := l.outgoing("crm", at, 9); len(got) != 0 {
 		t.Fatalf("counting sent %+v", got)
 	}
-	if n, err := l.Replay(l.ctx, store.Replay{Receiver: "crm"}); err != nil || n != 3 {
+	if n, err := l.outbox().Replay(l.ctx, outbox.Replay{Receiver: "crm"}); err != nil || n != 3 {
 		t.Fatalf("%d, %v", n, err)
 	}
-	if n, err := l.Replay(l.ctx, store.Replay{Receiver: "crm"}); err != nil || n != 0 {
+	if n, err := l.outbox().Replay(l.ctx, outbox.Replay{Receiver: "crm"}); err != nil || n != 0 {
 		t.Fatalf("what waits was counted: %d, %v", n, err)
 	}
 	again := l.allOutgoing("crm", at)
@@ -250,9 +251,9 @@ func (s suite) howItGoesWithAReceiver(t *testing.T) {
 	l.enqueue("2", contact(2))
 	got := l.outgoing("crm", at, 9)
 	l.endOutgoing(got[0], givenUp, at, time.Time{})
-	state := func() store.ReceiverState {
+	state := func() outbox.ReceiverState {
 		t.Helper()
-		all, err := l.ReceiverStates(l.ctx)
+		all, err := l.outbox().ReceiverStates(l.ctx)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%+v, %v", all, err)
 		}
