@@ -12,18 +12,20 @@ import (
 func (c *cli) audit() *cobra.Command {
 	var limit int
 	var before int64
+	var phone string
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Who ordered what, the newest first", Args: cobra.NoArgs,
-		Long: `audit shows what people and programs ordered, and which config was taken up. An order is written before it is carried
-out; one that was refused has a second entry that says so. Phones are masked.`,
-		Example: "  nudgewire audit --limit 20\n  nudgewire audit verify",
+		Long: `audit shows what people and programs ordered, which config was taken up, and who was told of which contact. An order is written before
+it is carried out; one that was refused has a second entry that says so. Phones are masked, and contacts are named by a keyed hash:
+--phone shows who looked at that one.`,
+		Example: "  nudgewire audit --limit 20\n  nudgewire audit --phone +447700900123\n  nudgewire audit verify",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.asking(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.Audit(cmd.Context(), before, limit)
+				rows, err := ask.AuditOf(cmd.Context(), phone, before, limit)
 				if err != nil {
 					return err
 				}
-				return c.cut(list(c, rows, fail(exitNothing, "", "nothing was ordered yet"), "ENTRY | AT | WHO | VIA | ACTION | ABOUT | DETAIL", func(e server.AuditView) []string {
+				return c.cut(list(c, rows, fail(exitNothing, "", "there is no such entry yet"), "ENTRY | AT | WHO | VIA | ACTION | ABOUT | DETAIL", func(e server.AuditView) []string {
 					about := e.Subject
 					if e.Outcome != "" {
 						about += " " + e.Outcome
@@ -35,6 +37,7 @@ out; one that was refused has a second entry that says so. Phones are masked.`,
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many")
 	cmd.Flags().Int64Var(&before, "before", 0, "only entries before this one")
+	cmd.Flags().StringVar(&phone, "phone", "", "only what is about this contact: who was told of it, and which webhook had it forgotten")
 	cmd.AddCommand(c.auditVerify(), c.auditAccept())
 	return cmd
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // lookedAtOrders is how many of the newest entries of the audit are searched for configs.
-const lookedAtOrders = 1000
+const lookedAtOrders = 5000
 
 type configPage struct {
 	server.ConfigView

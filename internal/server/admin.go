@@ -72,6 +72,7 @@ type admin struct {
 	AdminOptions
 	exports chan struct{} // a place for each export under way
 	repeats *repeats
+	reads   *readers
 }
 
 func (a admin) status(r *http.Request) (any, error) {

@@ -38,11 +38,12 @@ type Route struct {
 	Query        []string // the names that its query may have; others are refused
 	Changes      bool     // it does something, and so it is in the audit
 
-	asked  any // an example of the body, where one of In's type does not fit
-	needs  need
-	most   int64 // bytes of a body; 0 is maxRequest
-	do     func(*http.Request) (any, error)
-	writes http.HandlerFunc // in place of do
+	asked     any // an example of the body, where one of In's type does not fit
+	needs     need
+	discloses disclosure
+	most      int64 // bytes of a body; 0 is maxRequest
+	do        func(*http.Request) (any, error)
+	writes    http.HandlerFunc // in place of do
 }
 
 // need is what a route can do nothing without.
@@ -98,10 +99,10 @@ func (a admin) routes() []Route {
 
 		does("/console/link", Manage, LinkView{}, "Makes a link that signs in to the console, once.", a.signInLink),
 
-		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome"),
+		reads("/events", Read, []EventView{}, "Events, the newest first.", a.events, "since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome").ofPeople(ofOne),
 		{
 			Method: http.MethodGet, Path: "/events/export", Scope: Read, Out: EventLine{}, Query: []string{"since", "until", "connector", "kind", "phone", "trigger", "outcome", "format"},
-			Words: "All events that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportEvents,
+			Words: "All events that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportEvents, discloses: ofAll,
 		},
 		reads("/events/{id}", Read, StoryView{}, "One event with all that came of it.", a.event),
 		{
@@ -116,10 +117,10 @@ func (a admin) routes() []Route {
 		reads("/unused", Read, []UnusedView{}, "What was taken and came to nothing, and is not over, by connector, reason and kind.", a.listUnused),
 		does("/unused/end", Operate, []UnusedView{}, "Says that a person has seen to what came to nothing, of a connector or of all.", a.endUnused),
 
-		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "event"),
+		reads("/messages", Read, []MessageView{}, "Messages, the newest first.", a.messages, "since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "event").ofPeople(ofOne),
 		{
 			Method: http.MethodGet, Path: "/messages/export", Scope: Read, Out: MessageLine{}, Query: []string{"since", "until", "phone", "state", "trigger", "template", "account", "class", "event", "format"},
-			Words: "All messages that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportMessages,
+			Words: "All messages that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportMessages, discloses: ofAll,
 		},
 		reads("/messages/{id}", Read, MessageView{}, "One message with its attempts, by its number or the service's message_id.", a.message),
 		does("/messages", Sending, MessageView{}, "Sends one message.", a.send).told(),
@@ -128,7 +129,7 @@ func (a admin) routes() []Route {
 		does("/messages/cancel", Operate, BulkView{}, "Ends all messages that wait and match, or counts them.", a.cancelMany),
 		does("/messages/retry", Operate, BulkView{}, "Sends what surely did not reach the phone once more, or counts it.", a.retryMany).like(BulkRequest{State: "rejected", Class: "retry", DryRun: true}),
 		does("/messages/resolve", Operate, BulkView{}, "Says what became of all messages in doubt that match, or counts them.", a.resolveMany).like(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}),
-		reads("/why", Read, []StoryView{}, "The whole story of a phone, the oldest event first.", a.why, "phone", "limit"),
+		reads("/why", Read, []StoryView{}, "The whole story of a phone, the oldest event first.", a.why, "phone", "limit").ofPeople(ofOne),
 		reads("/report", Read, ReportView{}, "What happened in a time, by hour or day, and by trigger, job, template, country or connector.", a.report, "since", "until", "by", "group", "trigger", "job", "only"),
 		reads("/calendar", Read, []DueDayView{}, "How many messages wait for each of the next 14 days.", a.calendar),
 		reads("/errors", Read, []ErrorTextView{}, "What the service said about messages that it did not send.", a.errorTexts, "since", "limit", "class"),
@@ -151,7 +152,7 @@ func (a admin) routes() []Route {
 		does("/jobs/{name}/run", Operate, RunView{}, "Runs a job now.", a.fire).ofJobs(),
 		reads("/runs", Read, []RunView{}, "Runs of jobs, the newest first; trigger names the job.", a.runs, "since", "limit", "before", "state", "trigger"),
 		reads("/runs/{id}", Read, RunView{}, "One run with its parts.", a.run),
-		{Method: http.MethodGet, Path: "/runs/{id}/rows", Scope: Phones, Out: rowLine{}, Words: "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true}.", writes: a.export},
+		{Method: http.MethodGet, Path: "/runs/{id}/rows", Scope: Phones, Out: rowLine{}, Words: "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true}.", writes: a.export, discloses: ofAll},
 		reads("/runs/{id}/retry", Read, RetryView{}, "What a retry of a run would send.", a.forecastRetry, "in_doubt", "classes", "min_wait_ns", "deadline_ns").ofJobs(),
 		does("/runs/{id}/retry", Operate, RunView{}, "Sends rows or parts of a run that did not arrive once more, as a new run.", a.retry).ofJobs(),
 		does("/runs/{id}/approve", Operate, RunView{}, "Approves a run that waits for it, and lets it go when enough people did.", bodiless(a.approve)).ofJobs(),
@@ -160,12 +161,12 @@ func (a admin) routes() []Route {
 		does("/runs/{id}/cancel", Operate, RunView{}, "Ends a run.", bodiless(a.order(Jobs.Cancel))).ofJobs(),
 		does("/runs/{id}/parts/{number}/resolve", Operate, RunView{}, "Says what became of a part in doubt.", a.resolvePart).ofJobs(),
 
-		reads("/contacts", Read, []messaging.FoundContact{}, "Contacts by a part of a name or of an e-mail address, an order or a cart, at most 50.", a.findContacts, "find"),
-		reads("/contacts/{phone}", Read, ContactView{}, "What is known of a contact, and whether it wants messages.", a.contact),
-		reads("/contacts/{phone}/data", Phones, DataView{}, "All that is stored about a contact.", a.contactData),
+		reads("/contacts", Read, []messaging.FoundContact{}, "Contacts by a part of a name or of an e-mail address, an order or a cart, at most 50.", a.findContacts, "find").ofPeople(ofOne),
+		reads("/contacts/{phone}", Read, ContactView{}, "What is known of a contact, and whether it wants messages.", a.contact).ofPeople(ofOne),
+		reads("/contacts/{phone}/data", Phones, DataView{}, "All that is stored about a contact.", a.contactData).ofPeople(ofAll),
 		does("/contacts/forget", Contacts, ForgetAnswer{}, "Has contacts forgotten, or all that came by a connector.", a.forget),
 		// The cursor of this list is a phone, and so its reader needs to see phones.
-		reads("/consents", Phones, []ConsentView{}, "What contacts agreed to, by phone, after the given one.", a.consents, "after"),
+		reads("/consents", Phones, []ConsentView{}, "What contacts agreed to, by phone, after the given one.", a.consents, "after").ofPeople(ofAll),
 		does("/consents", Contacts, ConsentAnswer{}, "Records what contacts agreed to.", a.recordConsents),
 		reads("/blocks", Read, []BlockView{}, "Blocked contacts.", a.blocks, "limit"),
 		does("/blocks", Contacts, BlockAnswer{}, "Blocks contacts.", a.block),
@@ -189,7 +190,7 @@ func (a admin) routes() []Route {
 			Method: http.MethodDelete, Path: "/users/{user}", Scope: Manage, Out: UserView{}, Words: "Removes a user, and ends the sessions of that user.",
 			do: a.removeUser, needs: needsDaemon, Changes: true,
 		},
-		reads("/audit", Manage, []AuditView{}, "Who ordered what, the newest first, before the entry of the number in before.", a.audit, "before", "limit"),
+		reads("/audit", Manage, []AuditView{}, "Who ordered what and who was told of whom, the newest first, before the entry of the number in before; with phone what is about that contact.", a.audit, "before", "limit", "phone"),
 		reads("/audit/verify", Manage, ChainView{}, "Whether the audit is as it was written; known is an entry and its hash from before.", a.verifyAudit, "known"),
 		does("/audit/accept", Manage, ChainView{}, "Says that a person has looked into what is missing of the audit, which ends the trouble and mends nothing.", bodiless(a.acceptAudit)),
 
@@ -206,7 +207,7 @@ func Routes() []Route { return admin{}.routes() }
 
 // Admin returns the handler of the API. Whom it does not know (WithWho), it answers 401.
 func Admin(o AdminOptions) http.Handler {
-	a := admin{AdminOptions: o, exports: make(chan struct{}, mostExports), repeats: &repeats{}}
+	a := admin{AdminOptions: o, exports: make(chan struct{}, mostExports), repeats: &repeats{}, reads: &readers{}}
 	var has need
 	if o.Jobs != nil {
 		has |= needsJobs
@@ -280,8 +281,11 @@ func (a admin) guarded(rt Route) http.Handler {
 	if do == nil {
 		do = a.answer(rt.do)
 	}
-	if rt.Changes {
+	switch {
+	case rt.Changes:
 		do = a.record(&rt, do)
+	case rt.discloses != 0 && a.Daemon != nil:
+		do = a.recordRead(&rt, do)
 	}
 	return a.proven(func(w http.ResponseWriter, r *http.Request) {
 		who, _ := WhoOf(r.Context())

@@ -74,6 +74,12 @@ func (outs) TestReceiver(context.Context, string) error { return nil }
 // lively is the whole API over data in which the shopper's phone stands wherever a phone may stand.
 func lively(t *testing.T) http.Handler {
 	t.Helper()
+	return livelyAt(t, time.Now)
+}
+
+// livelyAt is lively by a clock of the routes' own.
+func livelyAt(t *testing.T, clock func() time.Time) http.Handler {
+	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "n.db"), Settle: triggers.Settle})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +125,7 @@ func lively(t *testing.T) http.Handler {
 	}
 	rules.Store(&server.Rules{Receivers: map[string]*connectors.Connector{"open": shop}, Triggers: new(triggers.Set)})
 	return server.Admin(server.AdminOptions{
-		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
+		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: clock, Log: zap.NewNop(),
 		Storage: filepath.Join(t.TempDir(), "n.db"), SignIns: &server.SessionDoor{Store: auth.Records{Store: s}, Now: time.Now, Log: zap.NewNop()}, ConsoleURL: func() string { return consoleURL },
 		Config: func(context.Context) (server.ConfigView, error) {
 			return server.ConfigView{Files: []server.ConfigFileView{{Name: "config.yaml", Lines: []string{"# call +" + shopper}}}}, nil

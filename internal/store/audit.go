@@ -5,12 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// An AuditEntry is one order of a person or a program, or a config that was taken up. No whole phone stands in it: whoever writes one
-// has masked its texts, so forgetting a contact need not find it.
+// An AuditEntry is one order of a person or a program, a config that was taken up, or that somebody was told of a contact. No whole phone stands
+// in it: whoever writes one has masked its texts, and a contact is named by AuditContact, so forgetting one need not find it.
 type AuditEntry struct {
 	ID      int64 // from 1, without gaps
 	At      time.Time
@@ -95,6 +98,34 @@ func scanAudit(r *Row) (AuditEntry, error) {
 // AuditEntries are at most limit entries before a number, the newest first; 0 begins with the newest.
 func (s *Store) AuditEntries(ctx context.Context, before int64, limit int) ([]AuditEntry, error) {
 	all, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2`, []any{before, int64(limit)}, scanAudit)
+	return all, Wrap(err, "the audit")
+}
+
+// AuditContact is a contact as the audit names it: by as much of its mark as tells contacts apart. Without the key nobody can try phones until
+// one fits, so forgetting a contact leaves its entries as they are.
+func (s *Store) AuditContact(phone messaging.Phone) (string, error) {
+	if err := s.Marks.need(true); err != nil {
+		return "", err
+	}
+	return s.Marks.auditContact(phone), nil
+}
+
+// auditContact is AuditContact where the key is there.
+func (m *erasureHashes) auditContact(phone messaging.Phone) string {
+	return "contact " + m.of(phone)[:16]
+}
+
+// AuditOf are the entries about a contact, as AuditEntries has them.
+func (s *Store) AuditOf(ctx context.Context, phone messaging.Phone, before int64, limit int) ([]AuditEntry, error) {
+	err := s.Marks.need(false)
+	if _, none := errors.AsType[*LostKeyError](err); none && !s.Marks.any.Load() {
+		return nil, nil // no contact ever stood there
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE (?1 = 0 OR id < ?1) AND subject = ?3 ORDER BY id DESC LIMIT ?2`,
+		[]any{before, int64(limit), s.Marks.auditContact(phone)}, scanAudit)
 	return all, Wrap(err, "the audit")
 }
 

@@ -28,7 +28,8 @@ import (
 // keySize is the length of the key, in bytes.
 const keySize = 32
 
-// erasureHashes makes those hashes. Until somebody is forgotten it has no key and costs one atomic read.
+// erasureHashes makes those hashes, by which the audit names contacts, too. Until somebody is forgotten or told of it has no key, and costs one
+// atomic read.
 type erasureHashes struct {
 	data string      // the database, beside which the key lies
 	any  atomic.Bool // somebody is forgotten

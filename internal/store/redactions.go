@@ -70,7 +70,7 @@ func (s *Store) RecordErasures(ctx context.Context, all []Erasure) error {
 			if err != nil || n == 0 {
 				return err
 			}
-			t.audit(&AuditEntry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: "contact " + shortMark(t.Marks.of(o.Phone))})
+			t.audit(&AuditEntry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: t.Marks.auditContact(o.Phone)})
 			return nil
 		})
 		if err != nil {
@@ -79,9 +79,6 @@ func (s *Store) RecordErasures(ctx context.Context, all []Erasure) error {
 	}
 	return nil
 }
-
-// shortMark is as much of a mark as tells contacts apart for people.
-func shortMark(mark string) string { return mark[:min(16, len(mark))] }
 
 var decideRedactionSQL = SQL(`DELETE FROM redactions WHERE connector = ?1 AND at = ?2`)
 

@@ -810,7 +810,7 @@ CREATE TABLE refresh_tokens (
 	at     BIGINT NOT NULL CHECK (at > 0)
 ) {{clustered}};
 
--- What people and programs ordered, and which config was taken up, in the order of their numbers. hash is that of the entry and of
+-- What people and programs ordered, who was told of whom, and which config was taken up, in the order of their numbers. hash is that of the entry and of
 -- the hash before it, so that no entry can be changed or taken out without those behind it. Whole phones stand nowhere in it.
 CREATE TABLE audit (
 	id      BIGINT NOT NULL PRIMARY KEY CHECK (id > 0),

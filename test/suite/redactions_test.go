@@ -3,6 +3,7 @@ package suite
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -217,6 +218,11 @@ func (s suite) aContactThatAWebhookForgotIsAuditedOnce(t *testing.T) {
 	}
 	if n, e := l.audited("forget"); err != nil || n != 1 || e.Who != "shop.contact.redacted" || !strings.HasPrefix(e.Subject, "contact ") || strings.Contains(e.Subject, "900123") {
 		t.Errorf("%d in the audit: %+v, %v", n, e, err)
+	}
+	asked := slices.IndexFunc(orders, func(e store.Erasure) bool { return !e.Recorded })
+	about, err := l.AuditOf(l.ctx, orders[asked].Phone, 0, 10)
+	if other, otherErr := l.AuditOf(l.ctx, ben, 0, 10); err != nil || len(about) != 1 || otherErr != nil || len(other) != 0 {
+		t.Errorf("%+v are about the contact, %+v about another one: %v, %v", about, other, err, otherErr)
 	}
 }
 
