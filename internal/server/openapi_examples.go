@@ -23,7 +23,7 @@ const examplePhone = "447700900456"
 // exampleValues are values of types that have their own words, and of requests.
 var exampleValues = valuesByType(
 	exampleTime, time.Hour, json.RawMessage(`{"id":1001}`),
-	messaging.Phone(examplePhone), messaging.ServiceID("wamid-9f86d081"), messaging.Marketing, messaging.StateWaiting, messaging.StatusDelivered, messaging.Planned,
+	phoneOfExamples(), messaging.ServiceID("wamid-9f86d081"), messaging.Marketing, messaging.StateWaiting, messaging.StatusDelivered, messaging.Planned,
 	messaging.ResolveAccepted, messaging.ConsentGiven, messaging.ChannelPhone, messaging.ErrorRetry, messaging.ErrorClassList("retry"), messaging.DeferSend,
 	messaging.ScopeTrigger, messaging.HoldHalt, messaging.DeliverCSV, messaging.CauseCron, messaging.StopPerson, messaging.WaitRate, messaging.RunDone, messaging.PartAccepted,
 	messaging.Note, messaging.TroublePoints, messaging.UnusedPhone, messaging.AmountFromFloat(49.95), RoleViewer, Read, FromToken,
@@ -40,6 +40,11 @@ var exampleValues = valuesByType(
 	RunOrder{Approve: true},
 	changesRequest{}, Document{"openapi": "3.1.0"},
 )
+
+func phoneOfExamples() messaging.Phone {
+	phone, _ := messaging.PhoneOf(examplePhone)
+	return phone
+}
 
 func valuesByType(all ...any) map[reflect.Type]reflect.Value {
 	out := make(map[reflect.Type]reflect.Value, len(all))
