@@ -18,7 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -503,7 +503,7 @@ var ErrDiskFull = errors.New("the disk is full: free some space, then run the jo
 
 // diskFull puts our words to a full disk.
 func diskFull(err error) error {
-	if store.DiskFull(err) {
+	if sqlite.DiskFull(err) {
 		return fmt.Errorf("%w (%w)", ErrDiskFull, err)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -141,10 +142,10 @@ func (c *cli) failBackup(err error) error {
 	if there, ok := errors.AsType[*backup.ExistsError](err); ok {
 		return fail(exitUsage, there.Hint(), "%w", there)
 	}
-	if held, ok := errors.AsType[*store.LockedError](err); ok {
+	if held, ok := errors.AsType[*sqlite.LockedError](err); ok {
 		return fail(exitTryLater, "", "%w", held)
 	}
-	if why := store.DiskTrouble(err); why != "" {
+	if why := sqlite.DiskTrouble(err); why != "" {
 		return fail(exitTryLater, "nothing was changed; make room, or choose a folder on another disk (a backup needs about twice the size of the database until it is packed)", "%s: %w", why, err)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

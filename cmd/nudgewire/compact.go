@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // A compacted is what compact did.
@@ -51,7 +52,7 @@ func (c *cli) compactFile(ctx context.Context, dsn string) error {
 	}
 	began := time.Now()
 	before, after, err := store.Compact(ctx, dsn)
-	if _, held := errors.AsType[*store.LockedError](err); held {
+	if _, held := errors.AsType[*sqlite.LockedError](err); held {
 		return fail(exitTryLater, `stop the daemon, then "nudgewire compact", then start it anew`, "%w", err)
 	}
 	if err != nil {

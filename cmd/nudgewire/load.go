@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -147,7 +148,7 @@ const startFor = 10 * time.Second
 // it returns at once; a daemon that does not answer within most is told.
 func awaitStart(ctx context.Context, ask *server.Client, dsn string, most time.Duration) (answers bool, err error) {
 	held := func() bool {
-		_, held := errors.AsType[*store.LockedError](store.Held(dsn))
+		_, held := errors.AsType[*sqlite.LockedError](store.Held(dsn))
 		return held
 	}
 	for until := time.Now().Add(most); held(); {
@@ -212,7 +213,7 @@ func (c *cli) failApp(err error) error {
 	if bad, ok := errors.AsType[*app.ConfigError](err); ok {
 		return c.badConfig(bad.Problems)
 	}
-	if locked, ok := errors.AsType[*store.LockedError](err); ok {
+	if locked, ok := errors.AsType[*sqlite.LockedError](err); ok {
 		return fail(exitTryLater, `"nudgewire status" shows the one that runs`, "%w", locked)
 	}
 	if port, ok := errors.AsType[*app.PortError](err); ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -65,7 +66,7 @@ func failTransfer(err error) error {
 	if bad, ok := errors.AsType[*store.TransferError](err); ok {
 		return fail(exitUsage, bad.Hint, "%w", err)
 	}
-	if _, held := errors.AsType[*store.LockedError](err); held {
+	if _, held := errors.AsType[*sqlite.LockedError](err); held {
 		return fail(exitTryLater, "", "%w", err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

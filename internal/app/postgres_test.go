@@ -21,6 +21,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -254,7 +255,7 @@ func TestTwoDaemonsOnOneDatabase(t *testing.T) {
 
 	// A third one cannot keep its notes where the first one does.
 	_, err := app.New(t.Context(), app.Options{ConfigFile: one.file(), Version: "test", Env: testEnv})
-	if _, is := errors.AsType[*store.LockedError](err); !is {
+	if _, is := errors.AsType[*sqlite.LockedError](err); !is {
 		t.Errorf("two nodes in one folder: %v", err)
 	}
 	if _, is := errors.AsType[*net.OpError](err); is {

@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // A PortError says that an address of the config cannot be listened on.
@@ -50,7 +51,7 @@ func (a *App) listen(ctx context.Context, cfg *config.Config) (err error) {
 		return nil
 	}
 	// A daemon over this data that runs already is the better reason.
-	if held, ok := errors.AsType[*store.LockedError](store.Held(cfg.Storage)); ok {
+	if held, ok := errors.AsType[*sqlite.LockedError](store.Held(cfg.Storage)); ok {
 		return held
 	}
 	return &PortError{"server.listen", cfg.Server.Listen, err}

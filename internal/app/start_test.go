@@ -19,6 +19,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // early is a config in a folder of its own, to listen at address, and that folder.
@@ -65,7 +66,7 @@ func TestAPortInUseIsToldBeforeAnythingIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = app.New(t.Context(), o)
-	if locked, ok := errors.AsType[*store.LockedError](err); !ok || locked.PID != os.Getpid() {
+	if locked, ok := errors.AsType[*sqlite.LockedError](err); !ok || locked.PID != os.Getpid() {
 		t.Errorf("New beside a daemon: %v", err)
 	}
 	if err := st.Close(); err != nil {
@@ -108,7 +109,7 @@ func TestAStartWaitsForAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	room := fullDisk(t, folder)
-	if _, err := app.New(t.Context(), o); store.DiskTrouble(err) != "the disk is full" {
+	if _, err := app.New(t.Context(), o); sqlite.DiskTrouble(err) != "the disk is full" {
 		t.Fatalf("who does not want to wait is told %v", err)
 	}
 
@@ -174,7 +175,7 @@ func TestAStartWaitsForAFullDisk(t *testing.T) {
 	done := begin(ctx)
 	waits()
 	cancel()
-	if got := <-done; store.DiskTrouble(got.err) != "the disk is full" || got.app != nil {
+	if got := <-done; sqlite.DiskTrouble(got.err) != "the disk is full" || got.app != nil {
 		t.Errorf("stopped while it waited: %v", got.err)
 	}
 

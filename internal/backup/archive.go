@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // The entries of an archive. Those of the folder keep their names below it.
@@ -215,7 +216,7 @@ func unreadable(ctx context.Context, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case store.DiskTrouble(err) != "":
+	case sqlite.DiskTrouble(err) != "":
 		return fmt.Errorf("%s: %w", path, err)
 	case errors.Is(err, zstd.ErrMagicMismatch):
 		return &FileError{path, "is no backup of nudgewire", `name a file that "nudgewire backup" made; a database that was copied by hand is put in its place by hand (docs/backup.md)`}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -199,7 +200,7 @@ func TestABackupThatWasKilledIsClearedAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var held *store.LockedError
+	var held *sqlite.LockedError
 	if _, err := Make(t.Context(), path, Options{DSN: dsnOf(folder)}); !errors.As(err, &held) {
 		t.Errorf("beside another: %v", err)
 	}
@@ -321,7 +322,7 @@ func TestNothingIsBackedUpWhereNothingIs(t *testing.T) {
 	}
 	folder := t.TempDir()
 	write(t, filepath.Join(folder, "nudgewire.db"), "no database at all")
-	if _, err := Make(t.Context(), path, Options{DSN: dsnOf(folder)}); !errors.Is(err, store.ErrNotData) {
+	if _, err := Make(t.Context(), path, Options{DSN: dsnOf(folder)}); !errors.Is(err, sqlite.ErrNotData) {
 		t.Errorf("no database: %v", err)
 	}
 	if _, err := Make(t.Context(), filepath.Join(path, "no", "folder"), Options{DSN: dsnOf(folder)}); !errors.Is(err, fs.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 func made(t *testing.T, folder string) string {
@@ -57,7 +58,7 @@ func TestARestoredDatabaseIsWholeAndKnowsThatItIsOne(t *testing.T) {
 		t.Error("the data that was backed up is in review")
 	}
 	// And while somebody has it, nothing is put in its place.
-	var held *store.LockedError
+	var held *sqlite.LockedError
 	if _, err := Restore(t.Context(), path, RestoreOptions{DSN: dsnOf(from), Replace: true}); !errors.As(err, &held) {
 		t.Errorf("beside a daemon: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // A Plan is which backups the daemon makes by itself.
@@ -177,7 +178,7 @@ func (k *Keeper) prune(plan Plan, now time.Time) error {
 
 // removeUnfinished removes what is left of a backup that was killed.
 func removeUnfinished(path string) error {
-	var held *store.LockedError
+	var held *sqlite.LockedError
 	left, err := enterThere(path)
 	switch {
 	case err == nil:

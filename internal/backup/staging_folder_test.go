@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Whoever holds the folder of a backup has it for himself until he leaves, whoever comes, goes or clears away meanwhile.
@@ -26,7 +26,7 @@ func TestNobodyTakesAWorkplaceAway(t *testing.T) {
 					continue
 				}
 				w, err := enter(path)
-				if held := (*store.LockedError)(nil); errors.As(err, &held) {
+				if held := (*sqlite.LockedError)(nil); errors.As(err, &held) {
 					continue
 				} else if err != nil {
 					t.Errorf("enter: %v", err)

@@ -25,6 +25,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -79,7 +80,7 @@ func (a admin) status(r *http.Request) (any, error) {
 	// Of data on a server that is away nothing can be read, and a server that hangs would have whoever asks wait. Of damaged data
 	// nobody knows what is read.
 	err := a.Store.Present()
-	if _, damaged := errors.AsType[*store.DamagedError](err); err != nil && (damaged || a.Store.Shares()) {
+	if _, damaged := errors.AsType[*sqlite.DamagedError](err); err != nil && (damaged || a.Store.Shares()) {
 		return nil, rejectf(http.StatusServiceUnavailable, a.Store.Hint(err), "webhooks are rejected and nothing is sent: %v", err)
 	}
 	c, err := a.Store.Counts(r.Context())

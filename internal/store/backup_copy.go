@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // A copy of the data is made by SQLite's own VACUUM INTO: one moment of it, while others write, without what was
@@ -54,7 +56,7 @@ func CopyTo(ctx context.Context, dsn, path string) (err error) {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	// The last connection that is closed ends the log, and with it what shows that the log is damaged.
-	if _, err := faultBeside(from); err != nil {
+	if _, err := sqlite.FaultBeside(from); err != nil {
 		return err
 	}
 	db, err := openFile(from, copySetup)
@@ -63,8 +65,8 @@ func CopyTo(ctx context.Context, dsn, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	_, err = db.ExecContext(ctx, `VACUUM INTO ?1`, path)
-	if code, _ := sqliteCode(err); code == codeNotData { // not by a look at the file: it may be a daemon's own (see guard)
-		return fmt.Errorf("%s: %w", from, ErrNotData)
+	if code, _ := sqlite.Code(err); code == sqlite.NotData { // not by a look at the file: it may be a daemon's own (see guard)
+		return fmt.Errorf("%s: %w", from, sqlite.ErrNotData)
 	}
 	if err != nil {
 		return fmt.Errorf("copy the database: %w", errors.Join(ctx.Err(), err))
@@ -86,7 +88,7 @@ func openFile(path string, setup []string) (*sql.DB, error) {
 // InspectCopy reads a copy at path that nobody else has open: first whether all of it is whole, by every page and index,
 // then what it holds. Errors: ErrNotData.
 func InspectCopy(ctx context.Context, path string) (c Copied, err error) {
-	if err := looksWhole(path); err != nil {
+	if err := sqlite.LooksWhole(path); err != nil {
 		return c, err
 	}
 	db, err := openFile(path, append(copySetup, "PRAGMA query_only = 1"))
@@ -138,15 +140,15 @@ func Hold(dsn string) (release func() error, err error) {
 // HoldFile is Hold by a lock file of its own, which whoever holds it may remove. Whoever dies lets go.
 func HoldFile(path string) (release func() error, err error) {
 	for {
-		l, err := lockData(path)
+		l, err := sqlite.TakeLock(path)
 		if err != nil {
 			return nil, err
 		}
-		if l.isAt(path) {
-			return l.release, nil
+		if l.IsAt(path) {
+			return l.Release, nil
 		}
 		// It was removed after it was opened: another one may hold the one that is there now.
-		if err := l.release(); err != nil {
+		if err := l.Release(); err != nil {
 			return nil, err
 		}
 	}

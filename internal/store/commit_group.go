@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // maxBatch is how many operations share one commit at the most: enough to hide the fsync,
@@ -273,7 +275,7 @@ func commit(r runner, batch []*waiting) {
 	}
 	switch {
 	case err == nil:
-	case everybodys(err), damaged(err):
+	case everybodys(err), sqlite.Damaged(err):
 		for _, w := range batch {
 			w.err = err
 		}

@@ -178,7 +178,7 @@ func (s *Store) storedHolds(ctx context.Context) ([]messaging.Hold, error) {
 	})
 	if err == nil && s.file != nil && s.file.fault != nil {
 		var h messaging.Hold
-		h, err = s.file.fault.hold(ctx, s, s.file.fault.Until)
+		h, err = s.holdAfter(ctx, s.file.fault, s.file.fault.Until)
 		all = append(all, h)
 	}
 	if s.unrecognised != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 func openAt(t testing.TB, path string) *Store {
@@ -63,7 +64,7 @@ func TestASecondWriterIsToldWhoHoldsTheData(t *testing.T) {
 	if fmt.Sprint(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != os.Getpid() {
+	if locked, ok := errors.AsType[*sqlite.LockedError](err); !ok || locked.PID != os.Getpid() {
 		t.Errorf("not a LockedError with our pid: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -285,7 +286,7 @@ func TestAFileThatIsNoDatabaseIsNamedWithTheNextStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(t.Context(), Options{DSN: "sqlite:" + path})
-		if !errors.Is(err, ErrNotData) || !strings.HasPrefix(err.Error(), path+": ") {
+		if !errors.Is(err, sqlite.ErrNotData) || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("error %v", err)
 		}
 		if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
@@ -303,14 +304,14 @@ func TestALockNeedsNoRoom(t *testing.T) {
 	if err := os.Symlink("/dev/full", path+".lock"); err != nil {
 		t.Fatal(err)
 	}
-	l, err := lockData(path + ".lock")
+	l, err := sqlite.TakeLock(path + ".lock")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if locked, ok := errors.AsType[*LockedError](Held("sqlite:" + path)); !ok {
+	if locked, ok := errors.AsType[*sqlite.LockedError](Held("sqlite:" + path)); !ok {
 		t.Errorf("held by nobody: %v", locked)
 	}
-	if err := l.release(); err != nil {
+	if err := l.Release(); err != nil {
 		t.Error(err)
 	}
 	if err := Held("sqlite:" + path); err != nil {
@@ -336,11 +337,11 @@ func TestTroubleOfTheDiskIsToldByItsKind(t *testing.T) {
 		"the disk reports errors":   &fs.PathError{Op: "write", Path: "x", Err: syscall.EIO},
 		"":                          fs.ErrPermission,
 	} {
-		if got := DiskTrouble(fmt.Errorf("open: %w", err)); got != want {
+		if got := sqlite.DiskTrouble(fmt.Errorf("open: %w", err)); got != want {
 			t.Errorf("%v is told as %q, want %q", err, got, want)
 		}
 	}
-	if got := DiskTrouble(nil); got != "" {
+	if got := sqlite.DiskTrouble(nil); got != "" {
 		t.Errorf("no error is told as %q", got)
 	}
 }

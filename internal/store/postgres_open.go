@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/nudgewire/nudgewire/internal/pgaddress"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // OnServer reports whether a DSN names a PostgreSQL database, and no file of this machine.
@@ -79,7 +80,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if err := os.MkdirAll(local, 0o700); err != nil {
 		return fmt.Errorf("folder of this machine: %w", err)
 	}
-	if s.folder, err = lockData(Path(o.DSN) + ".lock"); err != nil {
+	if s.folder, err = sqlite.TakeLock(Path(o.DSN) + ".lock"); err != nil {
 		return err
 	}
 	s.calls.path, s.tokens.path = Path(o.DSN)+".calls", Path(o.DSN)+".tokens"

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // ErrNoData means that a database answers and holds no data of nudgewire.
@@ -85,7 +87,7 @@ func (s *Store) Refused() error {
 // Away says in a few words why nothing can be written or sent at present, where that may end without a change of ours: the disk, or
 // the database server. It is "" where err is anything else.
 func Away(err error) string {
-	if why := DiskTrouble(err); why != "" {
+	if why := sqlite.DiskTrouble(err); why != "" {
 		return why
 	}
 	if _, is := errors.AsType[*OutageError](err); is || everybodys(err) {
@@ -100,9 +102,9 @@ func Away(err error) string {
 // Unready says in a few words why nothing can be stored at present, for anybody: it names no path and no server; "" where err is anything
 // else.
 func Unready(err error) string {
-	_, gone := errors.AsType[*GoneError](err)
+	_, gone := errors.AsType[*sqlite.GoneError](err)
 	switch {
-	case damaged(err):
+	case sqlite.Damaged(err):
 		return "the data is damaged"
 	case gone:
 		return "the data is not where it was opened"
@@ -131,14 +133,14 @@ func outageWords(err error) string {
 
 // Hint is the next step after an error of a PostgreSQL database, of damaged data, or of the disk; "" where the error says it all.
 func Hint(err error) string {
-	switch _, gone := errors.AsType[*GoneError](err); {
-	case damaged(err):
-		return damagedHint
+	switch _, gone := errors.AsType[*sqlite.GoneError](err); {
+	case sqlite.Damaged(err):
+		return sqlite.DamagedHint
 	case gone:
 		return "put the files back where they were, or start the daemon anew to begin with what is there"
-	case DiskFull(err):
+	case sqlite.DiskFull(err):
 		return "make room on the disk of the data; the daemon goes on by itself"
-	case DiskTrouble(err) != "":
+	case sqlite.DiskTrouble(err) != "":
 		return "look at the disk of the data; the daemon goes on by itself once it can be written to"
 	}
 	if e, is := errors.AsType[*pgconn.PgError](err); is {

@@ -129,7 +129,7 @@ func (s *Store) walk(ctx context.Context, query string, args []any, each func(*R
 			return r.Err
 		}
 	}
-	return s.reads.guard.saw(rows.Err())
+	return s.reads.guard.Saw(rows.Err())
 }
 
 // Earliest reads one time; ok is false when there is no row.

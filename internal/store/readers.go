@@ -2,11 +2,12 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Whoever reads the data in one transaction keeps it as it was for as long as that is open. On SQLite the log cannot begin anew meanwhile and
@@ -29,7 +30,7 @@ type Reader struct {
 // readers is what is known of them. It is filled by one caller and read by all.
 type readers struct {
 	mu     sync.Mutex
-	index  logIndex // as it was when it was seen first that something in it was not moved
+	index  sqlite.Index // as it was when it was seen first that something in it was not moved
 	since  time.Time
 	tried  bool                 // a checkpoint was made since
 	seen   map[string]time.Time // transactions on a server, by their names
@@ -61,14 +62,11 @@ func (s *Store) LookAtReaders(ctx context.Context, now time.Time) error {
 // readerOfLog goes by what a checkpoint cannot move: frames stay in the log for whom they are new.
 func (s *Store) readerOfLog(now time.Time) (*Reader, error) {
 	r := &s.readers
-	x, err := indexFrom(s.file.guard.index)
-	if err != nil || x == (logIndex{}) {
+	x, err := s.file.guard.Index()
+	if err != nil || x == (sqlite.Index{}) {
 		return nil, err
 	}
-	moved := func(x *logIndex) bool {
-		return x.moved == x.frames || x.salts != r.index.salts || x.moved != r.index.moved
-	}
-	if moved(&x) {
+	if x.GoesOn(&r.index) {
 		r.index, r.since, r.tried = x, now, false
 		return nil, nil
 	}
@@ -78,44 +76,18 @@ func (s *Store) readerOfLog(now time.Time) (*Reader, error) {
 		return nil, nil
 	}
 	s.writer.engine.(*sqliteEngine).checkpoints.now()
-	if x, err = indexFrom(s.file.guard.index); err != nil || moved(&x) {
+	if x, err = s.file.guard.Index(); err != nil || x.GoesOn(&r.index) {
 		r.index, r.since = x, now // a reader that is left by this keeps the rest
 		return nil, err
 	}
 	if r.tried = true; !long {
 		return nil, nil
 	}
-	pid, known, err := s.file.guard.reader(&x)
+	pid, known, err := s.file.guard.Reader(&x)
 	if err != nil || known && pid == 0 {
 		return nil, err // it is a read of this process, such as its backup
 	}
-	return &Reader{PID: max(pid, 0), Since: r.since, Log: int64(x.frames-x.moved) * (frameHeader + pageSize)}, nil
-}
-
-// Where the index has the marks of readers, and the locks that say that somebody reads by them: of the file format of the index,
-// https://sqlite.org/walformat.html#walidxfmt.
-const (
-	readMarks = 100
-	readLocks = 123
-	marksMost = 5
-)
-
-// reader is the process that reads what keeps the log from being moved: 0 for none but this one, -1 where the system does not say which.
-func (g *guard) reader(x *logIndex) (pid int, known bool, err error) {
-	marks, err := readAt(g.index, readMarks, 4*marksMost)
-	if err != nil {
-		return 0, false, err
-	}
-	for i := range marksMost {
-		mark := binary.NativeEndian.Uint32(marks[4*i:])
-		if i > 0 && int(mark) != x.moved { // by the first one reads who needs nothing of the log
-			continue
-		}
-		if pid, known, err = lockHolder(g.index, readLocks+int64(i)); err != nil || pid != 0 {
-			return pid, known, err
-		}
-	}
-	return 0, known, nil
+	return &Reader{PID: max(pid, 0), Since: r.since, Log: x.Kept()}, nil
 }
 
 // lookAtServerEvery is how often a server is asked for its transactions.

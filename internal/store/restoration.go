@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // A Restoration is one finding that this data is a copy of what it was (instance.go). Whoever had the data after the copy was
@@ -118,7 +119,7 @@ func (s *Store) loadRestoration(ctx context.Context) error {
 
 // copyBeside is recognise for a store that only reads, where no daemon has the data: it changes nothing.
 func (s *Store) copyBeside(ctx context.Context, path string) error {
-	if free, err := unlocked(path + ".lock"); err != nil || !free {
+	if free, err := sqlite.Unlocked(path + ".lock"); err != nil || !free {
 		return err
 	}
 	how, at, err := s.copied(ctx, path)

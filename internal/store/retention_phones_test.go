@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // keepPhones masks phones and removes nothing but what phones stand in.
@@ -219,7 +220,7 @@ func TestAFullDiskWhilePhonesAreMasked(t *testing.T) {
 	bound := func(pages int64) {
 		a.must(execOn(a.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)))
 	}
-	bound((v.File - v.Free) / pageSize)
+	bound((v.File - v.Free) / sqlite.PageSize)
 	only := Retention{Phones: 180 * day}
 	if _, err := a.Retain(t.Context(), only, a.now); err == nil || !strings.Contains(err.Error(), "full") {
 		t.Errorf("error %v", err)

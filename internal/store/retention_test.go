@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 const day = 24 * time.Hour
@@ -503,7 +504,7 @@ func TestTheFileGivesSpaceBack(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if v.Free > sparePages*pageSize || v.File > 15<<20 {
+			if v.Free > sparePages*sqlite.PageSize || v.File > 15<<20 {
 				t.Errorf("the file keeps %+v", v)
 			}
 			a.must(a.Check(t.Context()))
@@ -519,7 +520,7 @@ func TestCompactNeedsAStoppedDaemon(t *testing.T) {
 	openAt(t, path)
 	if _, _, err := Compact(t.Context(), "sqlite:"+path); err == nil {
 		t.Error("compacted under an open store")
-	} else if _, ok := errors.AsType[*LockedError](err); !ok {
+	} else if _, ok := errors.AsType[*sqlite.LockedError](err); !ok {
 		t.Error(err)
 	}
 }

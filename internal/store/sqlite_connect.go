@@ -6,9 +6,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // A connector opens connections to one SQLite file and sets each up by the same statements
@@ -42,7 +43,7 @@ var (
 	}
 )
 
-// sqliteDriver is the one driver registered as "sqlite3" (sqlite_driver_cgo.go, sqlite_driver_nocgo.go).
+// sqliteDriver is the one driver registered as "sqlite3" (internal/store/sqlite).
 func sqliteDriver() (driver.Driver, error) {
 	db, err := sql.Open("sqlite3", "") // opens nothing yet
 	if err != nil {
@@ -107,7 +108,7 @@ func layOut(drv driver.Driver, uri, path string) error {
 		return fmt.Errorf("storage file: %w", err)
 	}
 	if info.Size() > 0 {
-		return looksWhole(path)
+		return sqlite.LooksWhole(path)
 	}
 	c := &connector{driver: drv, uri: uri, setup: []string{
 		"PRAGMA page_size = 4096",
@@ -120,9 +121,6 @@ func layOut(drv driver.Driver, uri, path string) error {
 	}
 	return conn.Close()
 }
-
-// ErrNotData means that the file is no database, or that its beginning is damaged.
-var ErrNotData = errors.New("this is not a database, or its beginning is damaged; restore a backup, or move it away to begin anew")
 
 // ErrEmptied means that the file held data and is empty.
 var ErrEmptied = errors.New("the file held data and is empty now, so it was cut off; restore a backup, or move it away with all whose names begin with its own to begin anew")
@@ -141,23 +139,3 @@ func emptied(path string) error {
 	}
 	return nil
 }
-
-// looksWhole tells a file that is no database before SQLite says so in words of its own.
-func looksWhole(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("storage file: %w", err)
-	}
-	begins := make([]byte, len(fileBegins))
-	_, err = io.ReadFull(f, begins)
-	if err = errors.Join(ended(err), f.Close()); err != nil {
-		return fmt.Errorf("storage file: %w", err)
-	}
-	if string(begins) != fileBegins {
-		return ErrNotData
-	}
-	return nil
-}
-
-// fileBegins is what every SQLite file begins with.
-const fileBegins = "SQLite format 3\x00"

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +12,44 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
+
+// crashed copies the files of a store that is open, as a kill leaves them: some commits in the log, each of a few frames.
+func crashed(t *testing.T, commits int) (path string) {
+	t.Helper()
+	from := filepath.Join(t.TempDir(), "nudgewire.db")
+	s := openAt(t, from)
+	// Nothing is moved into the database: the log holds everything.
+	s.writer.engine.(*sqliteEngine).checkpoints.rest.Store(false)
+	for i := range commits {
+		p := testPlan(fmt.Sprint(i))
+		p.Event.ReceivedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
+		p.Event.Payload = []byte(strings.Repeat(fmt.Sprint(i, " "), 3000))
+		if _, err := s.Accept(t.Context(), []messaging.Plan{p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path = filepath.Join(t.TempDir(), "nudgewire.db")
+	for _, side := range []string{"", "-wal", "-shm"} {
+		text, err := os.ReadFile(from + side)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path+side, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Its own, or it would be a copy, which is reviewed first.
+	text, err := os.ReadFile(instanceFile(from))
+	if err == nil {
+		err = os.WriteFile(instanceFile(path), text[:bytes.LastIndexByte(text[:len(text)-1], '\n')+1], 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // damage flips a byte of a file.
 func damage(t *testing.T, path string, at int64) {
@@ -106,7 +145,7 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(faultFile(path)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(sqlite.FaultFile(path)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the file of the fault is still there (%v)", err)
 		}
 	}
@@ -136,7 +175,7 @@ func TestNothingIsSentAfterCommitsWereLost(t *testing.T) {
 func TestTheFaultIsWrittenDownBeforeTheLogIsOpened(t *testing.T) {
 	path := crashed(t, 20)
 	damage(t, path+"-wal", middle(t, path+"-wal"))
-	if fault, err := findFault(path, func() (bool, error) { return true, nil }); err != nil || fault == nil {
+	if fault, err := sqlite.FindFault(path, func() (bool, error) { return true, nil }); err != nil || fault == nil {
 		t.Fatalf("%+v, %v", fault, err)
 	}
 	for _, side := range []string{"-wal", "-shm"} { // as the close of a last connection leaves it

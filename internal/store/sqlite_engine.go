@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // A sqliteEngine is the one connection that changes the data, with its statements prepared once.
@@ -18,7 +20,7 @@ type sqliteEngine struct {
 	dest  []driver.Value
 
 	checkpoints *checkpointer
-	guard       *guard
+	guard       *sqlite.Guard
 	gone        bool // the last batch met a guard that said no
 	changes     int  // since the last checkpoint
 }
@@ -58,7 +60,7 @@ func openSQLiteEngine(c driver.Connector) (*sqliteEngine, error) {
 // close ends the log: the last connection moves what is in it into the database. Of a log that was cut off that would be zeros, so where
 // the data is damaged the connection is left to the end of the process, and the next start finds the files as they are.
 func (e *sqliteEngine) close() error {
-	if e.guard != nil && damaged(e.guard.check()) {
+	if e.guard != nil && sqlite.Damaged(e.guard.Check()) {
 		return e.checkpoints.close()
 	}
 	var errs []error
@@ -78,8 +80,8 @@ var beginSQL = SQL(`{{begin}}`)
 // begin begins a transaction. While the data is not where it was opened it is a *GoneError, and a *DamagedError once it is damaged:
 // nothing is written then, or a claim would be made and given to nobody.
 func (e *sqliteEngine) begin() error {
-	if e.gone || e.guard != nil && e.guard.damage.Load() != nil {
-		if err := e.guard.check(); err != nil {
+	if e.gone || e.guard.IsDamaged() {
+		if err := e.guard.Check(); err != nil {
 			return err
 		}
 		e.gone = false
@@ -106,7 +108,7 @@ func (e *sqliteEngine) committed() error {
 	if e.guard == nil {
 		return nil // while it is opened
 	}
-	err := e.guard.check()
+	err := e.guard.Check()
 	e.gone = err != nil
 	if err == nil {
 		e.checkpoint()
@@ -119,7 +121,7 @@ func (e *sqliteEngine) exec(s *Statement, args []driver.NamedValue) (changed int
 	e.changes++
 	res, err := e.stmts[s.number].exec.ExecContext(context.Background(), args)
 	if err != nil {
-		return 0, e.guard.saw(err)
+		return 0, e.guard.Saw(err)
 	}
 	return res.RowsAffected()
 }
@@ -127,19 +129,19 @@ func (e *sqliteEngine) exec(s *Statement, args []driver.NamedValue) (changed int
 func (e *sqliteEngine) put(s *Statement, args []driver.NamedValue) error {
 	e.changes++
 	_, err := e.stmts[s.number].exec.ExecContext(context.Background(), args)
-	return e.guard.saw(err)
+	return e.guard.Saw(err)
 }
 
 func (e *sqliteEngine) query(s *Statement, args []driver.NamedValue, each func(*Row) error) (err error) {
 	rows, err := e.stmts[s.number].query.QueryContext(context.Background(), args)
 	if err != nil {
-		return e.guard.saw(err)
+		return e.guard.Saw(err)
 	}
 	defer func() {
 		if closed := rows.Close(); err == nil {
 			err = closed
 		}
-		err = e.guard.saw(err)
+		err = e.guard.Saw(err)
 	}()
 	p := &e.stmts[s.number]
 	if p.columns == 0 {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Whatever is done to the files under the daemon, by which nothing that SQLite has in memory changes: nothing is taken and
@@ -85,7 +86,7 @@ func mustBeClosed(t *testing.T, s *Store, path string) {
 	t.Helper()
 	check := func(what string, err error) {
 		t.Helper()
-		if d, ok := errors.AsType[*DamagedError](err); !ok || d.Path != path || s.Hint(err) != damagedHint {
+		if d, ok := errors.AsType[*sqlite.DamagedError](err); !ok || d.Path != path || s.Hint(err) != sqlite.DamagedHint {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -112,7 +113,7 @@ func TestALogThatWasCutOffBetweenTwoLooksIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Truncate(path+"-wal", 100*testFrame); err != nil {
+	if err := os.Truncate(path+"-wal", 100*(24+sqlite.PageSize)); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(execOn(e.conn, "BEGIN IMMEDIATE"), execOn(e.conn, "UPDATE counts SET value = value + 1"), execOn(e.conn, "COMMIT")); err != nil {
@@ -140,7 +141,7 @@ func TestWhatSQLiteCallsMalformedClosesTheDoor(t *testing.T) {
 				t.Fatal(err)
 			}
 			besides(t, path, "PRAGMA writable_schema = 1", "INSERT INTO sqlite_schema VALUES ('table', 'x', 'x', 99999, 'CREATE TABLE y')", "PRAGMA schema_version = 4711")
-			if err := meet(s); !damaged(err) {
+			if err := meet(s); !sqlite.Damaged(err) {
 				t.Fatalf("it is met as %v", err)
 			}
 			mustBeClosed(t, s, path)

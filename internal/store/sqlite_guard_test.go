@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Whatever of the data is deleted, moved away or replaced under the daemon: nothing is taken and nothing is claimed, and
@@ -40,7 +41,7 @@ func TestNothingIsTakenWhileTheDataIsGone(t *testing.T) {
 				}
 				check := func(what string, err error) {
 					t.Helper()
-					if gone, ok := errors.AsType[*GoneError](err); !ok || gone.Path != path+side || gone.Replaced != (how == "replaced") {
+					if gone, ok := errors.AsType[*sqlite.GoneError](err); !ok || gone.Path != path+side || gone.Replaced != (how == "replaced") {
 						t.Errorf("%s: %v", what, err)
 					}
 				}

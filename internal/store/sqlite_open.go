@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/pgaddress"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Path is the file that dsn names, or, of a database on a server, what the names begin with of what a process notes for itself.
@@ -42,10 +43,10 @@ func Name(dsn string) string {
 // A sqliteFile is what a store has of the file that its data is.
 type sqliteFile struct {
 	path  string
-	lock  *dataLock
-	guard *guard
-	fault *logFault // that the daemon will find at its next start; nil when this is the daemon
-	more  connector // opens one more connection, for what cannot be done on those that are open
+	lock  *sqlite.Lock
+	guard *sqlite.Guard
+	fault *sqlite.Fault // that the daemon will find at its next start; nil when this is the daemon
+	more  connector     // opens one more connection, for what cannot be done on those that are open
 }
 
 // openFile opens the data of a file.
@@ -81,10 +82,10 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err := createFile(path); err != nil {
 		return err
 	}
-	if f.lock, err = lockData(path + ".lock"); err != nil {
+	if f.lock, err = sqlite.TakeLock(path + ".lock"); err != nil {
 		return err
 	}
-	fault, err := findFault(path, func() (bool, error) { return true, nil })
+	fault, err := sqlite.FindFault(path, func() (bool, error) { return true, nil })
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.writer = newWriter(&s.shared, e)
-	if f.guard, err = newGuard(path); err != nil {
+	if f.guard, err = sqlite.NewGuard(path); err != nil {
 		return err
 	}
 	e.guard = f.guard
@@ -131,7 +132,7 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("no data here yet; the daemon makes it when it first starts: %w", err)
 	}
-	if f.fault, err = faultBeside(f.path); err != nil {
+	if f.fault, err = sqlite.FaultBeside(f.path); err != nil {
 		return err
 	}
 	s.openReads(f.more)
@@ -158,14 +159,17 @@ func migrateOnce(ctx context.Context, c connector) error {
 	return errors.Join(migrate(ctx, db, sqliteDialect, steps), db.Close())
 }
 
+// Held is a *sqlite.LockedError while another process has the data behind dsn open for writing.
+func Held(dsn string) error { return sqlite.Held(Path(dsn) + ".lock") }
+
 // close gives the lock back. SQLite has closed the files before, or will not before the process ends, because they are damaged.
 func (f *sqliteFile) close() error {
 	var err error
-	if f.guard != nil && f.guard.damage.Load() == nil {
-		err = f.guard.close()
+	if f.guard != nil && !f.guard.IsDamaged() {
+		err = f.guard.Close()
 	}
 	if f.lock != nil {
-		err = errors.Join(err, f.lock.release())
+		err = errors.Join(err, f.lock.Release())
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // What is removed leaves free pages inside of the file, which later rows fill. Where there are many more of them than that,
@@ -49,16 +51,13 @@ func (s *Store) Space(ctx context.Context) (v Space, err error) {
 // written anew.
 const giveBack = "PRAGMA auto_vacuum = INCREMENTAL"
 
-const (
-	incrementalVacuum = 2
-	pageSize          = 4096
-)
+const incrementalVacuum = 2
 
 // GiveBack gives some free pages back, in one commit, and says how many bytes that were: 0 once few are left.
 func (s *Store) GiveBack(ctx context.Context) (freed int64, err error) {
 	v, err := s.Space(ctx)
-	pages := v.Free / pageSize
-	spare := max(sparePages, v.File/pageSize/spareShare)
+	pages := v.Free / sqlite.PageSize
+	spare := max(sparePages, v.File/sqlite.PageSize/spareShare)
 	if err != nil || !v.Gives || pages <= spare {
 		return 0, err
 	}
@@ -66,7 +65,7 @@ func (s *Store) GiveBack(ctx context.Context) (freed int64, err error) {
 	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		return stepThrough(t.engine.(*sqliteEngine).conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
 	})
-	return n * pageSize, Wrap(err, "give space back")
+	return n * sqlite.PageSize, Wrap(err, "give space back")
 }
 
 // stepThrough runs a statement to its end: one step of this pragma moves one page.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Settle decides what to do about a proposal, now that the facts are known. It runs inside the
@@ -103,7 +104,7 @@ type Store struct {
 	file    *sqliteFile           // nil where the data is no file
 	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
 	refused atomic.Pointer[refusal]
-	folder  *dataLock             // of what this process notes for itself, where the data is no file
+	folder  *sqlite.Lock          // of what this process notes for itself, where the data is no file
 	notices *notices              // of other nodes; nil where there are none
 	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
 	numbers numbers               // of all writers of the process, so that they grow with time
@@ -268,7 +269,7 @@ func (s *Store) Present() error {
 		}
 		return nil
 	}
-	return s.file.guard.check()
+	return s.file.guard.Check()
 }
 
 // pingEvery is how often a Ping writes at the most: anybody may ask the door whether it is ready.
@@ -336,7 +337,7 @@ func (s *Store) Close() error {
 			errs = append(errs, s.file.close())
 		}
 		if s.folder != nil {
-			errs = append(errs, s.folder.release())
+			errs = append(errs, s.folder.Release())
 		}
 		s.closed = errors.Join(errs...)
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 func TestDataMovesBetweenEngines(t *testing.T) {
@@ -116,7 +117,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 		newest = accept(s, n+1).EventID
 	}
 	claim(s, 5)
-	refused(file, server, new(*store.LockedError))
+	refused(file, server, new(*sqlite.LockedError))
 	end(s)
 	first := move(file, server)
 	if first.Rows() < 100 {

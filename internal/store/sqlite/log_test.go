@@ -1,58 +1,63 @@
-package store
+package sqlite
 
 import (
 	"bytes"
-	"database/sql/driver"
+	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// crashed copies the files of a store that is open, as a kill leaves them: some commits in the log, each of a few frames.
+// crashed copies the files of a database that is open, as a kill leaves them: some commits in the log, each of a few frames.
 func crashed(t *testing.T, commits int) (path string) {
 	t.Helper()
-	from := filepath.Join(t.TempDir(), "nudgewire.db")
-	s := openAt(t, from)
-	// Nothing is moved into the database: the log holds everything.
-	s.writer.engine.(*sqliteEngine).checkpoints.rest.Store(false)
-	for i := range commits {
-		p := testPlan(fmt.Sprint(i))
-		p.Event.ReceivedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
-		p.Event.Payload = []byte(strings.Repeat(fmt.Sprint(i, " "), 3000))
-		if _, err := s.Accept(t.Context(), []messaging.Plan{p}); err != nil {
+	from := filepath.Join(t.TempDir(), "a.db")
+	db := opened(t, from)
+	execute := func(statement string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	path = filepath.Join(t.TempDir(), "nudgewire.db")
+	for _, statement := range []string{
+		fmt.Sprint("PRAGMA page_size = ", PageSize), "PRAGMA journal_mode = WAL",
+		"PRAGMA wal_autocheckpoint = 0", // nothing is moved into the database: the log holds everything
+		"CREATE TABLE events (id INTEGER PRIMARY KEY, payload TEXT)",
+	} {
+		execute(statement)
+	}
+	for i := range commits {
+		execute("INSERT INTO events (payload) VALUES (?)", strings.Repeat(fmt.Sprint(i, " "), 5000))
+	}
+	path = filepath.Join(t.TempDir(), "a.db")
 	for _, side := range []string{"", "-wal", "-shm"} {
 		text, err := os.ReadFile(from + side)
+		if err == nil {
+			err = os.WriteFile(path+side, text, 0o600)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path+side, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Its own, or it would be a copy, which is reviewed first.
-	text, err := os.ReadFile(instanceFile(from))
-	if err == nil {
-		err = os.WriteFile(instanceFile(path), text[:bytes.LastIndexByte(text[:len(text)-1], '\n')+1], 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 	return path
 }
 
-const testFrame = frameHeader + defaultPage
+// opened is a database with one connection, by the driver alone.
+func opened(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+const testFrame = frameHeader + PageSize
 
 // frameEnds lists the offsets behind the commits of a log.
 func frameEnds(log []byte) (ends []int) {
@@ -145,7 +150,7 @@ func TestADamagedLogIsToldFromATornOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			changed := tt.change(bytes.Clone(log))
 			for order, text := range map[string][]byte{"as written": changed, "big-endian": tt.change(resummed(log))} {
-				lost, err := readLog(bytes.NewReader(text), &logIndex{})
+				lost, err := readLog(bytes.NewReader(text), &Index{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -193,26 +198,12 @@ func TestWhatIsLostIsWhatSQLiteDoesNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		drv, err := sqliteDriver()
-		if err != nil {
+		stored := 0 // there is no table where the whole log is dropped
+		db := opened(t, path)
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM events").Scan(&stored); err != nil && stored != 0 {
 			t.Fatal(err)
 		}
-		c := connector{driver: drv, uri: sqliteURI(path), setup: readerSetup}
-		conn, err := c.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored := 0
-		if stmt, err := conn.Prepare("SELECT count(*) FROM events"); err == nil { // there is no table where the whole log is dropped
-			rows, err := stmt.Query(nil) //nolint:staticcheck // the driver's own interface, without a context
-			dest := make([]driver.Value, 1)
-			if err == nil && !errors.Is(rows.Next(dest), io.EOF) {
-				stored = int(dest[0].(int64))
-			}
-			_ = rows.Close()
-			_ = stmt.Close()
-		}
-		if err := conn.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
 		// In the last write nobody can know; before it, whoever lacks an event is told.

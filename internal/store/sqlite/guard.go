@@ -1,4 +1,4 @@
-package store
+package sqlite
 
 import (
 	"encoding/binary"
@@ -45,21 +45,21 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Cause }
 
-const damagedHint = "stop the daemon, keep a copy of the data's folder, and start it anew: it says what is lost; where it cannot start, restore the last backup"
+const DamagedHint = "stop the daemon, keep a copy of the data's folder, and start it anew: it says what is lost; where it cannot start, restore the last backup"
 
-// damaged reports whether SQLite found the data malformed, or a look at its files did.
-func damaged(err error) bool {
+// Damaged reports whether SQLite found the data malformed, or a look at its files did.
+func Damaged(err error) bool {
 	if _, is := errors.AsType[*DamagedError](err); is {
 		return true
 	}
-	code, _ := sqliteCode(err)
-	return code == codeCorrupt || code == codeNotData
+	code, _ := Code(err)
+	return code == codeCorrupt || code == NotData
 }
 
-// A guard knows the files of the data as they were opened (the database, its log and index, and the lock, without which a
+// A Guard knows the files of the data as they were opened (the database, its log and index, and the lock, without which a
 // second daemon would start), and what the last commit left in them. SQLite does not look again at what it has in memory, so
 // it would go on for hours over a file that was cut off.
-type guard struct {
+type Guard struct {
 	files []guarded
 	// For reading, for as long as SQLite has the files open: whoever closes one ends the locks of the whole process on that file
 	// (https://sqlite.org/howtocorrupt.html, 2.2), and another program would take itself for the last user and end the log.
@@ -77,14 +77,14 @@ type guarded struct {
 
 // A look is how the files were at one moment.
 type look struct {
-	index   logIndex
+	index   Index
 	size    int64 // of the database
 	written time.Time
 }
 
-// newGuard looks at the files of a database that is open.
-func newGuard(path string) (g *guard, err error) {
-	g = &guard{}
+// NewGuard looks at the files of a database that is open.
+func NewGuard(path string) (g *Guard, err error) {
+	g = &Guard{}
 	for _, one := range []struct {
 		side string
 		file **os.File
@@ -101,8 +101,8 @@ func newGuard(path string) (g *guard, err error) {
 	return g, nil
 }
 
-// close gives the files back, once SQLite has closed them.
-func (g *guard) close() error {
+// Close gives the files back, once SQLite has closed them.
+func (g *Guard) Close() error {
 	if g == nil {
 		return nil
 	}
@@ -115,9 +115,9 @@ func (g *guard) close() error {
 	return errors.Join(errs...)
 }
 
-// check is a *GoneError when one of the files is not where it was, and a *DamagedError once one is not what it was. It
+// Check is a *GoneError when one of the files is not where it was, and a *DamagedError once one is not what it was. It
 // takes some microseconds.
-func (g *guard) check() error {
+func (g *Guard) Check() error {
 	if d := g.damage.Load(); d != nil {
 		return d
 	}
@@ -133,25 +133,28 @@ func (g *guard) check() error {
 	return g.look()
 }
 
-// saw passes an error of SQLite on, and remembers that it found the data malformed.
-func (g *guard) saw(err error) error {
-	if err == nil || g == nil || !damaged(err) {
+// Saw passes an error of SQLite on, and remembers that it found the data malformed.
+func (g *Guard) Saw(err error) error {
+	if err == nil || g == nil || !Damaged(err) {
 		return err
 	}
 	g.damage.CompareAndSwap(nil, &DamagedError{g.database.Name(), err})
 	return g.damage.Load()
 }
 
+// IsDamaged reports whether damage was found.
+func (g *Guard) IsDamaged() bool { return g != nil && g.damage.Load() != nil }
+
 // looks is how often a look is made again that met a commit or a checkpoint half-way.
 const looks = 8
 
 // look compares the files with what the index of the log says must be in them, and with the last look.
-func (g *guard) look() error {
+func (g *Guard) look() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for range looks {
 		before, err := indexFrom(g.index)
-		if err != nil || before == (logIndex{}) {
+		if err != nil || before == (Index{}) {
 			continue // SQLite itself makes an index anew that is not right
 		}
 		now := look{index: before}
@@ -170,7 +173,7 @@ func (g *guard) look() error {
 }
 
 // fault is the file that is not as it must be; nil for none. now has the index, and gets the rest.
-func (g *guard) fault(now *look) (*os.File, error) {
+func (g *Guard) fault(now *look) (*os.File, error) {
 	if good, err := g.databaseIsGood(now); err != nil || !good {
 		return g.database, err
 	}
@@ -182,7 +185,7 @@ func (g *guard) fault(now *look) (*os.File, error) {
 
 // databaseIsGood: only a checkpoint writes to the database, and it notes in the index how far it wants to come before it begins,
 // and how far it came at its end. What changed without that was written by somebody else.
-func (g *guard) databaseIsGood(now *look) (bool, error) {
+func (g *Guard) databaseIsGood(now *look) (bool, error) {
 	info, err := g.database.Stat()
 	if err != nil {
 		return false, err //nolint:wrapcheck // a look that failed says nothing
@@ -197,13 +200,13 @@ func (g *guard) databaseIsGood(now *look) (bool, error) {
 	}
 	x := &now.index
 	same := now.size == g.last.size && now.written.Equal(g.last.written)
-	whole := x.moved < x.frames || now.size >= int64(x.pages)*pageSize
+	whole := x.moved < x.frames || now.size >= int64(x.pages)*PageSize
 	return string(begins) == fileBegins && whole && (same || x.movedSince(&g.last.index)), nil
 }
 
 // logIsGood: while the log holds what is not in the database, its head must be there, the frame that ended the last commit, and the
 // one that ended the last commit of the look before. SQLite writes the next frames behind a log that was cut off without a look at it.
-func (g *guard) logIsGood(x *logIndex) (bool, error) {
+func (g *Guard) logIsGood(x *Index) (bool, error) {
 	if x.frames == x.moved {
 		return true, nil
 	}
@@ -215,11 +218,11 @@ func (g *guard) logIsGood(x *logIndex) (bool, error) {
 	if last.salts != x.salts || last.frames > x.frames {
 		last = x
 	}
-	for _, end := range []*logIndex{last, x} {
+	for _, end := range []*Index{last, x} {
 		if end.frames == 0 {
 			continue
 		}
-		f, err := readAt(g.log, logHeader+int64(end.frames-1)*(frameHeader+pageSize), frameHeader)
+		f, err := readAt(g.log, logHeader+int64(end.frames-1)*(frameHeader+PageSize), frameHeader)
 		if err != nil || frame(f).sums() != end.sums || string(frame(f).salts()) != string(end.salts[:]) {
 			return false, err
 		}

@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !aix
 
-package store
+package sqlite
 
 import (
 	"errors"

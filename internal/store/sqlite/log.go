@@ -1,4 +1,4 @@
-package store
+package sqlite
 
 import (
 	"bufio"
@@ -31,24 +31,24 @@ const (
 	logVersion    = 3007000
 	indexHeader   = 48
 	indexMoving   = 128  // nBackfillAttempted
-	defaultPage   = 4096 // that layOut sets
+	PageSize      = 4096 // that layOut sets
 	logReadBuffer = 1 << 20
 )
 
-// A logFault is damage of the log by which commits are lost.
-type logFault struct {
+// A Fault is damage of the log by which commits are lost.
+type Fault struct {
 	Commits int       `json:"commits"` // lost at the most
 	Until   time.Time `json:"until"`   // when the log was last written
 }
 
 // inspectLog reads the log beside the database at path; nil when everything that was committed can be read. It reads
 // as a stream, because a log may be larger than the memory. Nobody may have the database open.
-func inspectLog(path string) (*logFault, error) {
+func inspectLog(path string) (*Fault, error) {
 	index, err := readIndex(path + "-shm")
 	if err != nil {
 		return nil, err
 	}
-	fault := &logFault{}
+	fault := &Fault{}
 	f, err := os.Open(path + "-wal")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -106,7 +106,7 @@ func (f frame) after(order binary.ByteOrder, before sums) sums {
 }
 
 // readLog says how many commits at most are in the log and cannot be read; 0 when none is known to be.
-func readLog(r io.Reader, index *logIndex) (lost int, err error) {
+func readLog(r io.Reader, index *Index) (lost int, err error) {
 	head := make([]byte, logHeader)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return index.missing(), ended(err)
@@ -119,7 +119,7 @@ func readLog(r io.Reader, index *logIndex) (lost int, err error) {
 	last := sums{}.on(order, head[:24])
 	whole := magic&^1 == logMagic && binary.BigEndian.Uint32(head[4:]) == logVersion && last == sumsAt(head[24:])
 	if size < 512 || size > 1<<16 || size&(size-1) != 0 {
-		whole, size = false, defaultPage
+		whole, size = false, PageSize
 	}
 	salts := bytes.Clone(head[16:24])
 
@@ -180,10 +180,10 @@ func ended(err error) error {
 	return err
 }
 
-// A logIndex is what the index beside the log knows: the log by its salts, how many of its frames are committed and the sums
+// An Index is what the index beside the log knows: the log by its salts, how many of its frames are committed and the sums
 // of the last of them, how many pages the database has with them, how many frames are in the database, too, or
 // are being moved there, and a count of commits, which goes on from log to log. The zero value knows nothing.
-type logIndex struct {
+type Index struct {
 	salts                        [8]byte
 	sums                         sums
 	frames, pages, moved, moving int
@@ -191,7 +191,7 @@ type logIndex struct {
 }
 
 // beyond is how many frames are missing of those that were committed to the log with these salts.
-func (x *logIndex) beyond(salts []byte, readable int) int {
+func (x *Index) beyond(salts []byte, readable int) int {
 	if string(x.salts[:]) != string(salts) {
 		return 0
 	}
@@ -199,9 +199,9 @@ func (x *logIndex) beyond(salts []byte, readable int) int {
 }
 
 // movedSince reports whether frames may have been moved into the database since the index was last.
-func (x *logIndex) movedSince(last *logIndex) bool {
+func (x *Index) movedSince(last *Index) bool {
 	switch {
-	case *last == logIndex{}, last.moving > last.moved:
+	case *last == Index{}, last.moving > last.moved:
 		return true // nothing is known of it, or it was under way
 	case x.salts == last.salts:
 		return x.moving != last.moving || x.moved != last.moved
@@ -213,10 +213,10 @@ func (x *logIndex) movedSince(last *logIndex) bool {
 }
 
 // missing is how many frames are lost where there is no log at all.
-func (x *logIndex) missing() int { return max(0, x.frames-x.moved) }
+func (x *Index) missing() int { return max(0, x.frames-x.moved) }
 
 // readIndex reads the index at path, where nobody has the database open.
-func readIndex(path string) (x logIndex, err error) {
+func readIndex(path string) (x Index, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x, nil
@@ -225,19 +225,22 @@ func readIndex(path string) (x logIndex, err error) {
 		x, err = indexFrom(f)
 		err = errors.Join(err, f.Close())
 	}
-	return x, Wrap(err, "index of the log")
+	if err != nil {
+		return x, fmt.Errorf("index of the log: %w", err)
+	}
+	return x, nil
 }
 
 // indexFrom reads the header of the index, which is in the byte order of this machine and stands there twice. One that is not
 // right, as after a loss of power, says nothing.
-func indexFrom(f io.ReaderAt) (logIndex, error) {
+func indexFrom(f io.ReaderAt) (Index, error) {
 	b, err := readAt(f, 0, 2*indexHeader+4)
 	if err != nil {
-		return logIndex{}, err
+		return Index{}, err
 	}
 	moving, err := readAt(f, indexMoving, 4) // apart: the bytes between are locks, which on Windows nobody else may read
 	if err != nil {
-		return logIndex{}, err
+		return Index{}, err
 	}
 	order := binary.NativeEndian
 	check := sums{}
@@ -247,9 +250,9 @@ func indexFrom(f io.ReaderAt) (logIndex, error) {
 	}
 	pair := func(at int) sums { return sums{order.Uint32(b[at:]), order.Uint32(b[at+4:])} }
 	if !bytes.Equal(b[:indexHeader], b[indexHeader:2*indexHeader]) || order.Uint32(b) != logVersion || check != pair(40) {
-		return logIndex{}, nil
+		return Index{}, nil
 	}
-	return logIndex{
+	return Index{
 		commits: order.Uint32(b[8:]), salts: [8]byte(b[32:40]), sums: pair(24), frames: int(order.Uint32(b[16:])), pages: int(order.Uint32(b[20:])),
 		moved: int(order.Uint32(b[2*indexHeader:])), moving: int(order.Uint32(moving)),
 	}, nil

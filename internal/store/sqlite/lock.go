@@ -1,4 +1,4 @@
-package store
+package sqlite
 
 import (
 	"errors"
@@ -25,12 +25,12 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("another nudgewire already uses this data (process %d holds %s); stop it first, or give this one its own storage", e.PID, e.Path)
 }
 
-// A dataLock is the right to write to one set of data. The operating system gives it back when the
+// A Lock is the right to write to one set of data. The operating system gives it back when the
 // process dies, however it dies, so there is never a stale lock to remove by hand.
-type dataLock struct{ file *os.File }
+type Lock struct{ file *os.File }
 
-// lockData takes the lock at path and writes our process id into it.
-func lockData(path string) (*dataLock, error) {
+// TakeLock takes the lock at path and writes our process id into it.
+func TakeLock(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock file: %w", err)
@@ -48,12 +48,11 @@ func lockData(path string) (*dataLock, error) {
 		return nil, err
 	}
 	writePID(f)
-	return &dataLock{f}, nil
+	return &Lock{f}, nil
 }
 
-// Held is a *LockedError while another process has the data behind dsn open for writing.
-func Held(dsn string) error {
-	path := Path(dsn) + ".lock"
+// Held is a *LockedError while another process holds the lock at path.
+func Held(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil //nolint:nilerr // nobody holds what cannot be opened, or nobody can tell
@@ -65,8 +64,8 @@ func Held(dsn string) error {
 	return errors.Join(err, f.Close())
 }
 
-// unlocked reports whether nobody holds the lock at path, without taking it.
-func unlocked(path string) (bool, error) {
+// Unlocked reports whether nobody holds the lock at path, without taking it.
+func Unlocked(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
@@ -78,14 +77,14 @@ func unlocked(path string) (bool, error) {
 	return free, errors.Join(err, f.Close())
 }
 
-// isAt reports whether the file that is locked is the one at path.
-func (l *dataLock) isAt(path string) bool {
+// IsAt reports whether the file that is locked is the one at path.
+func (l *Lock) IsAt(path string) bool {
 	mine, err := l.file.Stat()
 	there, bad := os.Stat(path)
 	return err == nil && bad == nil && os.SameFile(mine, there)
 }
 
-func (l *dataLock) release() error {
+func (l *Lock) Release() error {
 	if err := l.file.Close(); err != nil {
 		return fmt.Errorf("lock file: %w", err)
 	}

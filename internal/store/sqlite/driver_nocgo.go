@@ -1,6 +1,6 @@
 //go:build !cgo
 
-package store
+package sqlite
 
 import (
 	"database/sql"
@@ -13,8 +13,8 @@ import (
 // so that nothing else differs between the two.
 func init() { sql.Register("sqlite3", &sqlite.Driver{}) }
 
-// sqliteCode is SQLite's primary code in err, 0 for none; this driver does not tell what the system said.
-func sqliteCode(err error) (code int, cause error) {
+// Code is SQLite's primary code in err, 0 for none; this driver does not tell what the system said.
+func Code(err error) (code int, cause error) {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff, nil
 	}

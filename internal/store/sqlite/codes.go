@@ -1,4 +1,4 @@
-package store
+package sqlite
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ const (
 	codeIO       = 10
 	codeCorrupt  = 11
 	codeFull     = 13
-	codeNotData  = 26
+	NotData      = 26
 )
 
 // DiskFull reports whether err came because a disk is full.
 func DiskFull(err error) bool {
-	code, cause := sqliteCode(err)
+	code, cause := Code(err)
 	return code == codeFull || isAny(err, cause, syscall.ENOSPC, syscall.EDQUOT)
 }
 
@@ -32,7 +32,7 @@ func isAny(err, cause error, known ...error) bool {
 // DiskTrouble says in a few words what ails the disk where that is why err came; "" where it is not. Such trouble may
 // end without a change of ours.
 func DiskTrouble(err error) string {
-	code, cause := sqliteCode(err)
+	code, cause := Code(err)
 	switch {
 	case DiskFull(err):
 		return "the disk is full"
