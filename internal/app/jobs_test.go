@@ -94,15 +94,14 @@ func (h *house) phonesOn(r server.RunView) (all []string) {
 	return all
 }
 
-// A list of 350,000 rows, one in twenty of them bad or twice there, becomes parts of at most
-// 10,000,000 bytes whose union is exactly the valid rows, once each; the service takes every
-// one, and the forecast, the run and the service count the same.
+// A long list, one row in twenty of it bad or twice there, becomes parts of at most max_size bytes whose union is exactly the valid rows,
+// once each; the service takes every one, and the forecast, the run and the service count the same.
 func TestALongListIsSentInParts(t *testing.T) {
 	t.Parallel()
-	const rows = 350_000
+	const rows = longList
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), rows)
-	h := open(t, options{folder: folder, config: jobConfig(folder, byCSV)})
+	h := open(t, options{folder: folder, config: jobConfig(folder, byCSV+fmt.Sprintf("    max_size: %d\n", longPart))})
 	f, err := h.ask.Forecast(t.Context(), "winback")
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +124,7 @@ func TestALongListIsSentInParts(t *testing.T) {
 	sent := 0
 	for i, u := range uploads {
 		p := r.Parts[i]
-		if u.Bytes > 10_000_000 || u.SHA256 != p.SHA256 || u.Bytes != p.Bytes || int64(u.Rows) != p.Rows || u.Repeat || u.TemplateID != 1042 || p.State != messaging.PartAccepted {
+		if u.Bytes > longPart || u.SHA256 != p.SHA256 || u.Bytes != p.Bytes || int64(u.Rows) != p.Rows || u.Repeat || u.TemplateID != 1042 || p.State != messaging.PartAccepted {
 			t.Errorf("upload %+v\npart %+v", u, p)
 		}
 		sent += u.Rows
