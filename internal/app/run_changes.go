@@ -70,6 +70,7 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 		}
 	}
 	slices.SortFunc(runs, func(x, y messaging.Run) int { return cmp.Compare(x.ID, y.ID) })
+	printedBy := a.printedJob()
 	for i := range runs {
 		r := &runs[i]
 		r.Job = store.NameNow(all, store.RenamedJob, r.Job, time.Now())
@@ -80,7 +81,7 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 			}
 			if _, there := after[r.Job]; !there {
 				c.Config = r.Config
-				c.Brakes = said(a.printedJob(ctx, r))
+				c.Brakes = said(printedBy(ctx, r))
 			}
 		} else if c.Change = "edited"; before[r.Job] != nil {
 			c.Brakes, c.Built = edits(before[r.Job], after[r.Job], r.State == messaging.RunPlanned || r.Waits == messaging.WaitSource)
@@ -103,13 +104,19 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 	return append(changes, renamedTriggers(a.rulesBefore(a.config(), printed), config.Rules(printed, a.opt.Env))...), nil
 }
 
-// printedJob is the job of a run as the config had it that the run began with; nil where that is not known.
-func (a *App) printedJob(ctx context.Context, r *messaging.Run) map[string]any {
-	text, err := a.configText(ctx, r.Config)
-	if err != nil {
-		return nil
+// printedJob gives the job of a run as the config had it that the run began with; nil where that is not known. It reads each config once.
+func (a *App) printedJob() func(context.Context, *messaging.Run) map[string]any {
+	read := map[string]map[string]map[string]any{}
+	return func(ctx context.Context, r *messaging.Run) map[string]any {
+		jobs, known := read[r.Config]
+		if !known {
+			if text, err := a.configText(ctx, r.Config); err == nil {
+				jobs = printedJobs(text)
+			}
+			read[r.Config] = jobs
+		}
+		return jobs[r.Job]
 	}
-	return printedJobs(text)[r.Job]
 }
 
 // waitWords say what a run waits for, and until when; "" for nothing.

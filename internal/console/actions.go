@@ -138,7 +138,6 @@ func (c *Console) act() http.Handler {
 			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(scopes[name])})
 			return
 		}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // a list may take long to read; a writer that knows no deadline has none to lift
 		if err := r.ParseForm(); err != nil {
 			c.refuse(w, r, &server.Error{Status: http.StatusBadRequest, Words: "the form cannot be read", Hint: "open the page again, and try again"})
 			return

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // assets are what pages load: all styles in one, each script by itself, and the icon. The names of style and scripts have a hash in
@@ -76,6 +78,7 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	server.Answering(w)
 	w.Header().Set("Content-Type", one.kind)
 	w.Header().Set("Cache-Control", one.keep)
 	_, _ = w.Write(one.content) // whoever asked is gone

@@ -209,6 +209,7 @@ func (c *Console) Handler() http.Handler {
 			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: "another site asked for this", Hint: "open the page here, and try again"})
 			return
 		}
+		server.Working(w)
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -357,6 +358,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p pa
 		http.Error(w, "the page could not be made; the daemon's log says why", http.StatusInternalServerError)
 		return
 	}
+	server.Answering(w)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

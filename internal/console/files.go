@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -21,7 +20,6 @@ func (c *Console) file(do func(r *http.Request, begin func(kind, name string) io
 			c.write(w, r, http.StatusUnauthorized, page{Name: "signin", Title: "Sign in", Data: signInPage{}})
 			return
 		}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // a long list takes as long as its reader does
 		begun := false
 		err := do(r, func(kind, name string) io.Writer {
 			begun = true

@@ -69,6 +69,7 @@ func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind st
 		a.Log.Error("admin answer", zap.Error(err))
 		status, kind, text = http.StatusInternalServerError, "application/problem+json", []byte(`{"status":500,"title":"Internal Server Error","detail":"the answer cannot be written"}`)
 	}
+	Answering(w)
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
 	if _, err := w.Write(append(text, '\n')); err != nil { //nolint:gosec // it is JSON and says so, which no browser takes for a page

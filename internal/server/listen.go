@@ -17,7 +17,7 @@ import (
 const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 15 * time.Second
-	writeTimeout  = 30 * time.Second
+	writeTimeout  = 30 * time.Second // of writing an answer, not of the work for it; see Working
 	idleTimeout   = 90 * time.Second
 	maxHeader     = 32 << 10
 )
@@ -111,4 +111,15 @@ func (l toldListener) Accept() (net.Conn, error) {
 		}
 	}
 	return c, err
+}
+
+// Working lifts the bound on writing an answer while it is worked on, which takes as long as it takes: the caller's patience is its bound. An
+// answer whose bound had passed in the work would never be written, and whoever asked would not know what became of it.
+func Working(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // a writer that knows no deadline has none to lift
+}
+
+// Answering bounds how long the caller takes to read what is written from now on.
+func Answering(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer that knows no deadline keeps to none
 }

@@ -154,9 +154,8 @@ func (l export[T]) all(w http.ResponseWriter, r *http.Request, q ListQuery, phon
 	if table {
 		err = out.Write(l.head)
 	}
-	limits := http.NewResponseController(w)
 	for err == nil && len(rows) > 0 {
-		_ = limits.SetWriteDeadline(time.Now().Add(writeTimeout)) // for each page anew; a writer that knows no deadline has none to lift
+		Answering(w) // each page anew
 		for i := 0; i < len(rows) && err == nil; i++ {
 			n++
 			err = l.write(r.Context(), &rows[i], table, buf, out)

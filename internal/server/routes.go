@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -145,10 +144,10 @@ func (a admin) routes() []Route {
 		does("/webhooks-out/test", Operate, ReceiverTested{}, "Posts a test to a receiver.", a.testReceiver),
 
 		reads("/jobs", Read, []JobView{}, "The jobs of the config.", a.jobs).ofJobs(),
-		lasting(a, Route{
+		{
 			Method: http.MethodPost, Path: "/jobs/{name}/forecast", Scope: Operate, In: bare{}, Out: ForecastView{},
 			Words: "Reads a job's list and says what a run would do.", do: a.forecast, needs: needsJobs,
-		}),
+		},
 		does("/jobs/{name}/run", Operate, RunView{}, "Runs a job now.", a.fire).ofJobs(),
 		reads("/runs", Read, []RunView{}, "Runs of jobs, the newest first; trigger names the job.", a.runs, "since", "limit", "before", "state", "trigger"),
 		reads("/runs/{id}", Read, RunView{}, "One run with its parts.", a.run),
@@ -297,6 +296,7 @@ func (a admin) guarded(rt Route) http.Handler {
 			a.refuse(w, r, err)
 			return
 		}
+		Working(w)
 		r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(rt.most, maxRequest))
 		do(w, r)
 	})
@@ -322,16 +322,6 @@ func (rt *Route) knows(query string) error {
 		return badField(name, hint, "%s has the name %q, which the route does not know", mask.Own(at), name)
 	}
 	return nil
-}
-
-// lasting is a route whose answer takes as long as it takes; the caller's patience is the bound.
-func lasting(a admin, rt Route) Route {
-	do := a.answer(rt.do)
-	rt.writes = func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // a writer that knows no deadline has none to lift
-		do(w, r)
-	}
-	return rt
 }
 
 // with reads a small JSON request strictly, and hands it on.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -535,5 +536,39 @@ func TestATokenMakesNoLinkToTheConsole(t *testing.T) {
 	all := w.token("all", time.Time{}, server.Scopes...)
 	if rec := with(all.Token, "POST", "/console/link", "{}", w.access); rec.Code != http.StatusConflict || !strings.Contains(rec.Body.String(), "a token makes no links") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+// What takes longer than an answer may take to be written is answered all the same, once it is done.
+func TestWorkMayTakeLongerThanItsAnswer(t *testing.T) {
+	for _, second := range []bool{false, true} {
+		t.Run(map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[second], func(t *testing.T) {
+			const bound = 20 * time.Millisecond
+			w := newTower(t)
+			w.slow, w.begun = make(chan struct{}), make(chan struct{})
+			boss := w.token("boss", time.Time{}, server.Manage)
+			s := httptest.NewUnstartedServer(w.access)
+			s.Config.WriteTimeout, s.EnableHTTP2 = bound, second
+			s.StartTLS()
+			defer s.Close()
+			go func() {
+				<-w.begun
+				time.Sleep(5 * bound)
+				close(w.slow)
+			}()
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+server.Base+"/reload", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+boss.Token)
+			res, err := s.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = res.Body.Close() }()
+			if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK || (res.ProtoMajor == 2) != second {
+				t.Errorf("%s: %d %s, %v", res.Proto, res.StatusCode, body, err)
+			}
+		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 )
 
-// What is lost must be known for as long as nobody has reviewed it, and the log that shows it is gone with the first
+// FaultFile is where the fault of the database at path stands. What is lost must be known for as long as nobody has reviewed it, and the log that shows it is gone with the first
 // checkpoint, even that of a connection that is closed. So it is written to a file of its own before the first
 // connection is opened, and stays there until the hold is in the database.
 func FaultFile(path string) string { return path + ".damaged" }
