@@ -115,9 +115,9 @@ func TestWhoWasToldOfAContactStaysInTheAudit(t *testing.T) {
 		log, err := os.ReadFile(path + "-wal")
 		failIf(t, err)
 		seen := map[int64]bool{}
-		ends := append([]int{len(log)}, frameEnds(log)...)
+		ends := append([]int{len(log)}, commitEnds(log)...)
 		for _, end := range ends {
-			for _, cut := range []int{end, end - testFrame/2, end - 1} {
+			for _, cut := range []int{end, end - frameSize/2, end - 1} {
 				copied := copyFiles(t, path, "", ".forgotten-key")
 				failIf(t, os.WriteFile(copied+"-wal", log[:max(cut, 0)], 0o600))
 				one, err := Open(t.Context(), Options{DSN: "sqlite:" + copied, Settle: planAll})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -221,4 +222,20 @@ func TestAKillAloneRaisesNoAlarm(t *testing.T) {
 			t.Errorf("alarm: %+v", h)
 		}
 	})
+}
+
+// frameSize is that of a page in the log with its head, and logHead what stands before the first.
+const (
+	frameSize = 24 + sqlite.PageSize
+	logHead   = 32
+)
+
+// commitEnds lists the offsets behind the commits of a log.
+func commitEnds(log []byte) (ends []int) {
+	for at := logHead; at+frameSize <= len(log); at += frameSize {
+		if binary.BigEndian.Uint32(log[at+4:]) != 0 {
+			ends = append(ends, at+frameSize)
+		}
+	}
+	return ends
 }

@@ -113,7 +113,7 @@ func TestALogThatWasCutOffBetweenTwoLooksIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Truncate(path+"-wal", 100*(24+sqlite.PageSize)); err != nil {
+	if err := os.Truncate(path+"-wal", 100*frameSize); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(execOn(e.conn, "BEGIN IMMEDIATE"), execOn(e.conn, "UPDATE counts SET value = value + 1"), execOn(e.conn, "COMMIT")); err != nil {
