@@ -14,6 +14,7 @@ import (
 // A Forecast says what a run would do, counted by the code that does it.
 type Forecast struct {
 	Job      string
+	Run      messaging.Run // that would be begun, before anything of it is read
 	Source   string
 	Tally    messaging.Tally
 	Awaiting []string // why it would wait for approval; nothing when it would go
@@ -63,6 +64,7 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	}
 	m := newMeter(messaging.Run{Job: job.Name, State: messaging.RunBuilding}, last, progress, s.Now)
 	r := job.addressed(messaging.Run{Job: job.Name, Config: job.Version, Account: job.account(), Deliver: job.Deliver, Category: job.category, DueAt: now})
+	f.Run = r
 	b := &building{job: job, now: now, mayGo: s.asked(r, job, foretold), later: &laterRows{}, prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil

@@ -140,6 +140,9 @@ func (c *cli) forecast(cmd *cobra.Command, name string) error {
 	if f.Nothing != "" {
 		c.say("  would send  nothing: %s\n", f.Nothing)
 	}
+	if f.Halted != "" {
+		c.say("  halted      %s\n", c.paint(c.out, "33", f.Halted))
+	}
 	for _, l := range f.Later {
 		c.say("  later       %s, the first %s (%s)\n", units.Count(l.Rows, "row"), c.clock(l.Until), l.Rule)
 	}

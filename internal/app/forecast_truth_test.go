@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -99,4 +101,91 @@ func TestAForecastIsTheTruth(t *testing.T) {
 	if met[0] == 0 || met[1] == 0 || met[2] == 0 {
 		t.Errorf("%v rows left, were left out, and waited", met)
 	}
+}
+
+// A forecast says what holds all that a run would send, and the run is held by it; one that is not held says nothing.
+func TestAForecastSaysWhatHoldsItsRun(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "list.csv"), []byte("phone\n+447700900700\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := func(name, how string) string {
+		return fmt.Sprintf("  %s: {source: {csv: %q}, columns: {phone: phone}, %s}\n", name, filepath.Join(folder, "list.csv"), how)
+	}
+	h := open(t, options{folder: folder, config: "defaults: {country: GB, language: en}\njobs:\n" + job("rows", byRow) + job("files", byFile)})
+	for _, tt := range []struct {
+		halt server.HaltRequest
+		held []string // jobs
+	}{
+		{server.HaltRequest{Scope: messaging.ScopeAll}, []string{"rows", "files"}},
+		{server.HaltRequest{Scope: messaging.ScopeJob, Name: "files"}, []string{"files"}},
+		{server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "winback"}, []string{"rows"}},
+		{server.HaltRequest{Scope: messaging.ScopeJob, Name: "rows"}, []string{"rows"}},
+	} {
+		if _, err := h.ask.Halt(t.Context(), tt.halt); err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range []string{"rows", "files"} {
+			f, err := h.ask.Forecast(t.Context(), job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, err := h.ask.RunJob(t.Context(), job, server.RunOrder{Approve: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := slices.Contains(tt.held, job)
+			var is server.RunView
+			h.eventually("the run is held, or over", func() bool {
+				is, err = h.ask.Run(t.Context(), run.ID)
+				return err == nil && (is.Halted != "" || is.State.Final())
+			})
+			if (f.Halted != "") != held || (is.Halted != "") != held || f.Halted != is.Halted {
+				t.Errorf("%v of %s: the forecast says %q, the run %q", tt.halt, job, f.Halted, is.Halted)
+			}
+			if !is.State.Final() {
+				if _, err := h.ask.OrderRun(t.Context(), run.ID, "cancel", server.RunOrder{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.ended(run.ID)
+			h.pass() // a run by hand is named by its second
+		}
+		if _, err := h.ask.Resume(t.Context(), tt.halt); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// It says, too, that the service refuses what it is asked.
+func TestAForecastSaysThatTheServiceRefuses(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "list.csv"), []byte("phone\n+447700900700\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := newCounter(t, apiKey)
+	h := open(t, options{folder: folder, api: service.api("${API_KEY}"), config: "defaults: {country: GB, language: en}\njobs:\n" +
+		fmt.Sprintf("  rows: {source: {csv: %q}, columns: {phone: phone}, %s}\n", filepath.Join(folder, "list.csv"), byRow)})
+	halted := func() string {
+		f, err := h.ask.Forecast(t.Context(), "rows")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Halted
+	}
+	if words := halted(); words != "" {
+		t.Errorf("before anything is refused: %q", words)
+	}
+	service.revoke(true)
+	if _, err := h.ask.Send(t.Context(), server.SendRequest{Phone: "+447700900701", Send: messaging.Send{Template: "one", Language: "en"}}); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("the key is refused", func() bool { return h.haltedBy("key") != nil })
+	if words := halted(); !strings.HasPrefix(words, "sending is halted since ") {
+		t.Errorf("while the key is refused: %q", words)
+	}
+	service.revoke(false)
+	h.eventually("the key is taken again", func() bool { return halted() == "" })
 }

@@ -153,3 +153,8 @@ type SendingHalt struct {
 	// OfEnvironment says of a key that is refused that it comes from the environment of the process, which only a restart changes.
 	OfEnvironment bool `json:"of_environment,omitempty"`
 }
+
+// Stops reports whether messages of a category to an account, as rows name it, wait for it.
+func (h *SendingHalt) Stops(account string, c Category) bool {
+	return h.Node == "" && (h.Account == "" || AccountKey(h.Account) == account) && (h.Lane == "" || h.Lane == c)
+}

@@ -47,8 +47,7 @@ func (h holdReasons) of(m *MessageView) string {
 		}
 	}
 	for _, a := range h.halts {
-		if !m.DueAt.After(h.now) && facts.Service == "" && a.Node == "" &&
-			(a.Account == "" || messaging.AccountKey(a.Account) == m.Account) && (a.Lane == "" || a.Lane == m.Category) {
+		if !m.DueAt.After(h.now) && facts.Service == "" && a.Stops(m.Account, m.Category) {
 			facts.Service = a.Words(h.now)
 		}
 	}

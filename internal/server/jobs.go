@@ -116,10 +116,32 @@ func (a admin) forecast(r *http.Request) (any, error) {
 		return nil, rejectf(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
 	}
 	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Awaiting: f.Awaiting, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Columns: f.Columns, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis, Later: f.Later}
+	if v.Halted, err = a.halted(r.Context(), &f.Run); err != nil {
+		return nil, err
+	}
 	for _, p := range f.Previews {
 		v.First = append(v.First, PreviewView{Phone: p.Phone, SentAs: p.SentAs, Variables: p.Variables})
 	}
 	return v, nil
+}
+
+// halted says what holds all that a run sends, in words; "" for nothing.
+func (a admin) halted(ctx context.Context, r *messaging.Run) (string, error) {
+	h, held, err := a.Store.RunHeld(ctx, r)
+	switch {
+	case err != nil:
+		return "", err
+	case held:
+		return h.Words(), nil
+	case a.Daemon == nil:
+		return "", nil
+	}
+	for _, h := range a.Daemon.View().Halts {
+		if h.Stops(r.Account, r.Category) {
+			return h.Words(a.Now()), nil
+		}
+	}
+	return "", nil
 }
 
 func (a admin) fire(r *http.Request, in RunOrder) (any, error) {

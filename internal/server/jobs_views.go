@@ -133,6 +133,7 @@ type ForecastView struct {
 	Repeats  messaging.RunID   `json:"repeats,omitempty"`                       // the run that sent the same list with the same template
 	Repeat   string            `json:"repeat,omitempty" kind:"ours"`            // that, in words
 	Nothing  string            `json:"nothing,omitempty" kind:"text"`           // why nothing would be sent
+	Halted   string            `json:"halted,omitempty" kind:"text"`            // what holds back all that would be sent, until it goes on
 	Priced   bool              `json:"priced"`
 	Seconds  float64           `json:"seconds"`                       // of sending, at the configured rate
 	Basis    string            `json:"basis,omitempty" kind:"ours"`   // what Seconds is reckoned from
