@@ -15,7 +15,7 @@ import (
 // commit removes whole things, and the next run finds what is left.
 //
 // Keys are not removed with their rows. A hash falls anywhere, so that would write one page for each of them; they
-// lead nowhere meanwhile, which is harmless, and a sweep removes many neighbours at once (retention_keys.go).
+// lead nowhere meanwhile, which is harmless, and a sweep removes many neighbours at once (single_sweep.go).
 
 // A Retention says how long each kind is kept, by age; 0 is for ever.
 type Retention struct {
