@@ -15,8 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
-// grace is how long after the answer to an order, a block or a halt a request may still
-// arrive that was on its way: on a machine that is busy with other things a request has taken
+// grace is the least of patience: on a machine that is busy with other things a request has taken
 // nearly a second from the last look before it to its arrival.
 const grace = 2 * time.Second
 
@@ -369,7 +368,7 @@ func (r *round) auditRuns(ctx context.Context) (err error) {
 	for _, c := range r.service.box.Campaigns() {
 		times[c.SHA256]++
 		r.report.Uploads++
-		if since, quiet := r.nights.quietFor(false, c.CreatedAt); quiet && since > grace && c.Name != ticks {
+		if since, quiet := r.nights.quietFor(false, c.CreatedAt); quiet && since > r.shop.patience() && c.Name != ticks {
 			r.violate("a file was taken %s after quiet hours had begun", since)
 		}
 	}

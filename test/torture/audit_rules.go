@@ -14,7 +14,7 @@ import (
 // against that. So is what ends a message, as an order does: a claim that began after the order was answered comes after its
 // commit, and must not find the message any more, not even a moment later. How long a message is under way from its claim to its arrival is the matter of
 // the rate and of the machine. What was claimed already is looked at once more before its call, by word from other nodes: that is held
-// against the times of arrival, with grace.
+// against the times of arrival, with patience.
 
 // auditRules holds the arrivals of one customer against what its phone may get.
 func (r *round) auditRules(c *customer, ledger map[call]*messaging.Message) {
@@ -43,7 +43,7 @@ func (r *round) auditRules(c *customer, ledger map[call]*messaging.Message) {
 		before := 0
 		for _, other := range all[:i] {
 			if apart := one.claimed.Sub(other.claimed); apart < limitWindow {
-				if before++; one.template == extra && apart < grace {
+				if before++; one.template == extra && apart < r.shop.patience() {
 					before-- // nodes commit in another order than they begin, and one claim takes several
 				}
 			}
@@ -83,7 +83,7 @@ func (r *round) auditEnd(what, ended string, s span, claimed, came time.Time) {
 	switch {
 	case s.holds(claimed) && s.holds(came):
 		r.violate("%s was claimed %s after %s", what, claimed.Sub(s.from), ended)
-	case s.within(came):
+	case s.holds(came) && came.Sub(s.from) > r.shop.patience():
 		r.violate("%s came %s after %s", what, came.Sub(s.from), ended)
 	}
 }
@@ -178,9 +178,10 @@ func (r *round) auditRate() {
 		all = append(all, r.service.accepted(call{c.phone(), offer})...)
 	}
 	slices.SortFunc(all, time.Time.Compare)
+	patience := r.shop.patience()
 	for i := range all {
 		for j := i; j < len(all); j++ {
-			windows := int((all[j].Sub(all[i])+grace)/rateWindow) + 2
+			windows := int((all[j].Sub(all[i])+patience)/rateWindow) + 2
 			if j-i+1 > rateMost*windows {
 				r.violate("%d offers came within %s", j-i+1, all[j].Sub(all[i]))
 				return
@@ -191,10 +192,10 @@ func (r *round) auditRate() {
 
 // auditPace: all daemons together ask no faster than the config says.
 func (r *round) auditPace() {
-	all := r.service.requests()
+	all, patience := r.service.requests(), r.shop.patience()
 	for i := range all {
 		for j := i + perSecond; j < len(all); j += perSecond {
-			most := int(float64(r.settings.Rate) * 1.01 * (all[j].Sub(all[i]) + grace).Seconds())
+			most := int(float64(r.settings.Rate) * 1.01 * (all[j].Sub(all[i]) + patience).Seconds())
 			if j-i+1 > most+1 {
 				r.violate("%d requests came within %s, and the rate is %d a second", j-i+1, all[j].Sub(all[i]), r.settings.Rate)
 				return

@@ -242,10 +242,10 @@ func (r *round) halt(ctx context.Context) error {
 		r.violate("halt: %v: %s", err, firstLine(out))
 		return nil
 	}
-	from := time.Now()
-	rest(ctx, grace+time.Second)
+	from, patience := time.Now(), r.shop.patience()
+	rest(ctx, patience+time.Second)
 	to := time.Now()
-	if n := r.service.between(from.Add(grace), to); n > 0 {
+	if n := r.service.between(from.Add(patience), to); n > 0 {
 		r.violate("%d requests arrived while everything was halted", n)
 	}
 	r.halts = append(r.halts, span{from, time.Now()})
@@ -280,11 +280,6 @@ type span struct{ from, to time.Time }
 
 // holds reports whether a time lies in the span.
 func (s span) holds(at time.Time) bool { return at.After(s.from) && (s.to.IsZero() || at.Before(s.to)) }
-
-// within reports whether a time lies in the span, and not at its very beginning.
-func (s span) within(at time.Time) bool {
-	return at.After(s.from.Add(grace)) && (s.to.IsZero() || at.Before(s.to))
-}
 
 // reload puts other rules into the config and has the daemon take them up.
 func (r *round) reload(ctx context.Context, rules ruleSet) error {

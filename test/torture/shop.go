@@ -100,6 +100,7 @@ type shop struct {
 	mu        sync.Mutex
 	customers []*customer
 	answered  map[string]bool // webhooks by dedupe key
+	slowest   time.Duration   // answer to a webhook, of whatever status
 }
 
 func newShop(hooks []string, secret string, seed uint64, rate float64, arrived func(string) <-chan struct{}) *shop {
@@ -234,7 +235,11 @@ func rest(ctx context.Context, while time.Duration) {
 func (s *shop) repeat(ctx context.Context, c *customer, p *posted, key, path string, body []byte, header map[string]string) {
 	p.begun = time.Now()
 	for try := rand.IntN(len(s.hooks)); ctx.Err() == nil; try++ { // as a load balancer does, which passes over who does not answer
+		asked := time.Now()
 		status, answer, err := s.once(ctx, s.hooks[try%len(s.hooks)], path, body, header)
+		if err == nil {
+			s.took(time.Since(asked))
+		}
 		if err == nil && status/100 == 2 {
 			p.answered = time.Now()
 			s.mu.Lock()
@@ -268,6 +273,20 @@ func (s *shop) once(ctx context.Context, base, path string, body []byte, header 
 	defer res.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(res.Body, 300))
 	return res.StatusCode, answer, err
+}
+
+func (s *shop) took(answer time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slowest = max(s.slowest, answer)
+}
+
+// patience is how long after the answer to an order, a block or a halt a request may still arrive that was on its way: grace, and more where
+// the machine has shown itself slow. An answer to a webhook is one commit; from the last look at a message to its arrival are as many steps.
+func (s *shop) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return grace + 3*s.slowest
 }
 
 // all is everybody who came.
