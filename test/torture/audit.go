@@ -87,10 +87,17 @@ func (r *round) unfinished(ctx context.Context) (what string, err error) {
 	return what, nil
 }
 
-// slots are the minutes at which the job ticks has to have fired: those between the first daemon's start and the end of all faults.
+// slots are the minutes at which the job ticks has to have fired: those between the first daemon's start and the end of all faults, but for
+// those at which no daemon ran. Such a one is skipped where the next has come by the time that one runs, which is the machine's matter.
 func (r *round) slots() (all []string) {
 	for at := r.ready.Truncate(time.Minute).Add(time.Minute); !at.After(r.mended); at = at.Add(time.Minute) {
-		all = append(all, at.UTC().Format("2006-01-02 15:04"))
+		nobody := len(r.daemons) > 0
+		for _, d := range r.daemons {
+			nobody = nobody && slices.ContainsFunc(d.away, func(s span) bool { return s.holds(at) })
+		}
+		if !nobody {
+			all = append(all, at.UTC().Format("2006-01-02 15:04"))
+		}
 	}
 	return all
 }

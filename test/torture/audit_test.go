@@ -124,6 +124,13 @@ func TestAuditsBite(t *testing.T) {
 			t.Errorf("slots: %v", got)
 		}
 	})
+	t.Run("none is asked for at which no daemon ran", func(t *testing.T) {
+		one, other := &daemon{away: []span{{at(50), at(130)}}}, &daemon{away: []span{{at(10), at(20)}, {at(110), at(125)}}}
+		r := &round{ready: at(1), mended: at(180), daemons: []*daemon{one, other}}
+		if got := r.slots(); !slices.Equal(got, []string{"2026-03-02 12:01", "2026-03-02 12:03"}) {
+			t.Errorf("slots: %v", got)
+		}
+	})
 	t.Run("while everything was halted", func(t *testing.T) {
 		for seconds, want := range map[float64]string{9.99: "", 10.01: "was claimed 10ms after everything was halted", 13.01: ""} {
 			r := madeUp(&customer{})

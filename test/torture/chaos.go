@@ -170,7 +170,9 @@ func (r *round) killOften(ctx context.Context) error {
 	d.kill()
 	r.report.Kills++
 	r.Say("SIGKILL of %s after %s", filepath.Base(d.folder), time.Since(d.began).Round(time.Millisecond))
-	return d.launch(ctx)
+	err := d.launch(ctx)
+	d.back() // as far as anybody looks
+	return err
 }
 
 // kill ends a daemon as a crash does, starts it again, and looks at what that put in doubt, where it is alone.

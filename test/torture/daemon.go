@@ -21,13 +21,14 @@ type daemon struct {
 	storage                  string // as the config has it
 
 	began time.Time // the last start
+	away  []span    // from the order to end, or a kill, until it was ready again; the last has no end while it is not
 	cmd   *exec.Cmd // nil while none runs
 	ended chan struct{}
 	end   error // of the process, once ended is closed
 }
 
 // startWithin bounds the time from the start of the process to its first ready answer.
-const startWithin = time.Minute
+const startWithin = 3 * time.Minute
 
 // start runs the program and waits until it takes webhooks.
 func (d *daemon) start(ctx context.Context) error {
@@ -71,6 +72,7 @@ func (d *daemon) awaitReady(ctx context.Context) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 		if d.ready(ctx) {
+			d.back()
 			return nil
 		}
 	}
@@ -94,19 +96,34 @@ func (d *daemon) kill() {
 	if d.cmd == nil {
 		return
 	}
+	d.leaves()
 	_ = d.cmd.Process.Kill() // it may have ended by itself, which is just as well
 	<-d.ended
 	d.cmd = nil
 }
 
+// leaves notes that it fires no job from now on, and back that it does again.
+func (d *daemon) leaves() {
+	if n := len(d.away); n == 0 || !d.away[n-1].to.IsZero() {
+		d.away = append(d.away, span{from: time.Now()})
+	}
+}
+
+func (d *daemon) back() {
+	if n := len(d.away); n > 0 {
+		d.away[n-1].to = time.Now()
+	}
+}
+
 // stopWithin is the daemon's own grace for calls under way, and room for a slow machine.
-const stopWithin = time.Minute
+const stopWithin = 3 * time.Minute
 
 // stop asks the process to end and returns how it did; when ctx is done it is not waited for.
 func (d *daemon) stop(ctx context.Context) error {
 	if d.cmd == nil {
 		return nil
 	}
+	d.leaves()
 	if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}
@@ -125,7 +142,7 @@ func (d *daemon) stop(ctx context.Context) error {
 
 // command runs the program beside the daemon, as a person does.
 func (d *daemon) command(ctx context.Context, args ...string) (out string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, d.program, append(args, "--yes", "--config", d.config())...) //nolint:gosec // as above
 	cmd.Env = d.env()
