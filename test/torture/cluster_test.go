@@ -16,7 +16,6 @@ import (
 // TestTortureOfThreeNodes is what TestTorture is, with three nodes over one database, whose server is started anew in the middle.
 // "go run ./test/torture -storage postgres://… -nodes 3 -for 1h" is more of it.
 func TestTortureOfThreeNodes(t *testing.T) {
-	t.Parallel() // it waits more than it works
 	report := tortureThreeNodes(t, Options{For: 15 * time.Second, Seed: 3, Rate: 15})
 	if report.Kills < 1 || report.Restarts < 1 || report.Reloads < 1 || report.Messages < 100 {
 		t.Errorf("too little happened to prove anything: %+v", report)
@@ -26,7 +25,6 @@ func TestTortureOfThreeNodes(t *testing.T) {
 // TestThreeNodesKilledEveryTwoSeconds kills one of three nodes every two seconds, ready or not, and starts the server of their database
 // anew in the middle. NUDGEWIRE_TORTURE_WEBHOOKS=20000 is the long round of docs/scale.md: it goes on until so many were answered.
 func TestThreeNodesKilledEveryTwoSeconds(t *testing.T) {
-	t.Parallel() // it waits more than it works
 	o := Options{For: 12 * time.Second, Seed: 4, Rate: 15, KillEvery: 2 * time.Second, Webhooks: 200}
 	if text := os.Getenv("NUDGEWIRE_TORTURE_WEBHOOKS"); text != "" {
 		var err error

@@ -40,7 +40,6 @@ func withProgram(tests func() int) (code int, err error) {
 // TestTorture is forty seconds of kills, stops, reloads and faults, audited when nothing waits but what a rule holds back.
 // "go run ./test/torture -for 1h" is more of it.
 func TestTorture(t *testing.T) {
-	t.Parallel() // it waits more than it works
 	report, err := Run(t.Context(), Options{Program: program, Folder: t.TempDir(), For: 40 * time.Second, Seed: 3, Say: t.Logf})
 	if err != nil {
 		t.Fatal(err)
