@@ -65,7 +65,7 @@ tracking: {poll: [1s]}
 		return out
 	}
 	daemon := c.start()
-	says(0, "jobs run winback --yes --wait", "run 1 of winback", "done")
+	says(0, "jobs run winback --yes --wait", "run 1 of winback") // done, or handed over and being sent
 	failed := func(run string) {
 		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			if _, out := c.command("jobs", "show", run); strings.Contains(out, "2 failed") {

@@ -158,9 +158,14 @@ func (d *daemon) env() []string {
 func (d *daemon) config() string { return filepath.Join(d.folder, "config.yaml") }
 func (d *daemon) log() string    { return filepath.Join(d.folder, "serve.log") }
 
-// ledger opens the database for reading, whether the daemon runs or not.
-func (d *daemon) ledger(ctx context.Context) (*store.Store, error) {
-	return store.Open(ctx, store.Options{DSN: d.storage, ReadOnly: true})
+// ledger opens the database for reading, whether the daemon runs or not. A busy machine may keep a server from answering in the store's own time.
+func (d *daemon) ledger(ctx context.Context) (s *store.Store, err error) {
+	for end := time.Now().Add(startWithin); ; rest(ctx, time.Second) {
+		s, err = store.Open(ctx, store.Options{DSN: d.storage, ReadOnly: true})
+		if err == nil || store.Away(err) == "" || ctx.Err() != nil || time.Now().After(end) {
+			return s, err
+		}
+	}
 }
 
 // messages reads every message in a state; all of them for no state.
