@@ -3,7 +3,21 @@
 // password is hashed, is said in package server.
 package auth
 
-import "github.com/nudgewire/nudgewire/internal/store"
+import (
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
 
 // Records are the users, sessions, links and tokens of a store.
 type Records struct{ *store.Store }
+
+// only is the one row that was asked for; messaging.ErrNotFound where there is none.
+func only[T any](all []T, err error) (one T, _ error) {
+	switch {
+	case err != nil:
+		return one, err
+	case len(all) == 0:
+		return one, messaging.ErrNotFound
+	}
+	return all[0], nil
+}

@@ -179,14 +179,8 @@ func (s Records) SetUp(ctx context.Context, setup [sha256.Size]byte, password st
 
 // UserOfSetup is whose setup link it is; messaging.ErrNotFound for nobody's.
 func (s Records) UserOfSetup(ctx context.Context, setup [sha256.Size]byte) (User, error) {
-	all, err := store.List(ctx, s.Store, `SELECT `+userColumns+` FROM users WHERE setup = ?1`, []any{hex.EncodeToString(setup[:])}, scanUser)
-	if err == nil && len(all) == 0 {
-		err = messaging.ErrNotFound
-	}
-	if err != nil {
-		return User{}, store.Wrap(err, "a setup link")
-	}
-	return all[0], nil
+	u, err := only(store.List(ctx, s.Store, `SELECT `+userColumns+` FROM users WHERE setup = ?1`, []any{hex.EncodeToString(setup[:])}, scanUser))
+	return u, store.Wrap(err, "a setup link")
 }
 
 var (

@@ -42,11 +42,10 @@ const accessColumns = `id, name, hash, scopes, created_at, created_by, expires_a
 
 func scanToken(r *store.Row) (Token, error) {
 	t := Token{ID: r.Text(), Name: r.Text()}
-	hash, err := hex.DecodeString(r.Text())
-	if err != nil || len(hash) != len(t.Hash) {
+	var err error
+	if t.Hash, err = unhex(r.Text()); err != nil {
 		return t, fmt.Errorf("token %s: its hash cannot be read", t.ID)
 	}
-	copy(t.Hash[:], hash)
 	t.Scopes, t.CreatedAt, t.CreatedBy = strings.Split(r.Text(), ","), r.Time(), r.Text()
 	t.ExpiresAt, t.RevokedAt, t.UsedAt = r.Time(), r.Time(), r.Time()
 	if t.Makers, err = namesOf(r.Text()); err != nil {
@@ -87,15 +86,8 @@ func (s Records) Tokens(ctx context.Context) ([]Token, error) {
 
 // Token is the token of an id; messaging.ErrNotFound for none.
 func (s Records) Token(ctx context.Context, id string) (Token, error) {
-	all, err := store.List(ctx, s.Store, `SELECT `+accessColumns+` FROM api_tokens WHERE id = ?1`, []any{id}, scanToken)
-	switch {
-	case err != nil:
-		return Token{}, store.Wrap(err, "token %s", id)
-	case len(all) == 0:
-		return Token{}, fmt.Errorf("token %s: %w", id, messaging.ErrNotFound)
-	default:
-		return all[0], nil
-	}
+	t, err := only(store.List(ctx, s.Store, `SELECT `+accessColumns+` FROM api_tokens WHERE id = ?1`, []any{id}, scanToken))
+	return t, store.Wrap(err, "token %s", id)
 }
 
 var revokeTokenSQL = store.SQL(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)

@@ -59,11 +59,9 @@ func scanUser(r *store.Row) (User, error) {
 	}
 	u.LetInAt = r.Time()
 	if setup != "" {
-		hash, err := hex.DecodeString(setup)
-		if err != nil || len(hash) != len(u.Setup) {
+		if u.Setup, err = unhex(setup); err != nil {
 			return u, fmt.Errorf("user %s: the hash of the setup link cannot be read", u.Name)
 		}
-		copy(u.Setup[:], hash)
 	}
 	return u, r.Err
 }
@@ -144,15 +142,8 @@ func (s Records) Users(ctx context.Context) ([]User, error) {
 
 // User is the user of a name; messaging.ErrNotFound for none.
 func (s Records) User(ctx context.Context, name string) (User, error) {
-	all, err := store.List(ctx, s.Store, `SELECT `+userColumns+` FROM users WHERE name = ?1`, []any{name}, scanUser)
-	switch {
-	case err != nil:
-		return User{}, store.Wrap(err, "user %s", name)
-	case len(all) == 0:
-		return User{}, fmt.Errorf("user %s: %w", name, messaging.ErrNotFound)
-	default:
-		return all[0], nil
-	}
+	u, err := only(store.List(ctx, s.Store, `SELECT `+userColumns+` FROM users WHERE name = ?1`, []any{name}, scanUser))
+	return u, store.Wrap(err, "user %s", name)
 }
 
 // A UserChange is what becomes of a user.

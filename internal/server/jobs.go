@@ -125,16 +125,20 @@ func (a admin) forecast(r *http.Request) (any, error) {
 	return v, nil
 }
 
-// halted says what holds all that a run sends, in words; "" for nothing.
-func (a admin) halted(ctx context.Context, r *messaging.Run) (string, error) {
+// runHeld is the hold that keeps a run back, in words; "" for none.
+func (a admin) runHeld(ctx context.Context, r *messaging.Run) (string, error) {
 	h, held, err := a.Store.RunHeld(ctx, r)
-	switch {
-	case err != nil:
+	if err != nil || !held {
 		return "", err
-	case held:
-		return h.Words(), nil
-	case a.Daemon == nil:
-		return "", nil
+	}
+	return h.Words(), nil
+}
+
+// halted says what holds all that a run would send, be it a hold or that the service is unwell; "" for nothing.
+func (a admin) halted(ctx context.Context, r *messaging.Run) (string, error) {
+	words, err := a.runHeld(ctx, r)
+	if err != nil || words != "" || a.Daemon == nil {
+		return words, err
 	}
 	for _, h := range a.Daemon.View().Halts {
 		if h.Stops(r.Account, r.Category) {
@@ -299,12 +303,8 @@ func (a admin) runOf(ctx context.Context, id messaging.RunID) (RunView, error) {
 		return v, err
 	}
 	if !run.State.Final() {
-		h, held, err := a.Store.RunHeld(ctx, &run)
-		if err != nil {
+		if v.Halted, err = a.runHeld(ctx, &run); err != nil {
 			return v, err
-		}
-		if held {
-			v.Halted = h.Words()
 		}
 	}
 	if run.State == messaging.RunPaused && a.Daemon != nil {
