@@ -114,6 +114,7 @@ func TestAForecastSaysWhatHoldsItsRun(t *testing.T) {
 		return fmt.Sprintf("  %s: {source: {csv: %q}, columns: {phone: phone}, %s}\n", name, filepath.Join(folder, "list.csv"), how)
 	}
 	h := open(t, options{folder: folder, config: "defaults: {country: GB, language: en}\njobs:\n" + job("rows", byRow) + job("files", byFile)})
+	sent := 0
 	for _, tt := range []struct {
 		halt server.HaltRequest
 		held []string // jobs
@@ -141,10 +142,18 @@ func TestAForecastSaysWhatHoldsItsRun(t *testing.T) {
 				is, err = h.ask.Run(t.Context(), run.ID)
 				return err == nil && (is.Halted != "" || is.State.Final())
 			})
-			if (f.Halted != "") != held || (is.Halted != "") != held || f.Halted != is.Halted {
+			switch {
+			case (f.Halted != "") != held:
+				t.Errorf("%v of %s: the forecast says %q", tt.halt, job, f.Halted)
+			case !held:
+				h.eventually("it leaves", func() bool { return h.service.Stats().Messages == sent+1 })
+				sent++
+			case is.State.Final() && is.Messages[string(messaging.StateWaiting)] != 1: // a row that was handed over is held as a message
+				t.Errorf("%v of %s: of the run, %v", tt.halt, job, is.Messages)
+			case !is.State.Final() && is.Halted != f.Halted:
 				t.Errorf("%v of %s: the forecast says %q, the run %q", tt.halt, job, f.Halted, is.Halted)
 			}
-			if !is.State.Final() {
+			if held {
 				if _, err := h.ask.OrderRun(t.Context(), run.ID, "cancel", server.RunOrder{}); err != nil {
 					t.Fatal(err)
 				}
@@ -155,6 +164,9 @@ func TestAForecastSaysWhatHoldsItsRun(t *testing.T) {
 		if _, err := h.ask.Resume(t.Context(), tt.halt); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if n := h.service.Stats().Messages; n != sent {
+		t.Errorf("%d messages left, and %d were to", n, sent)
 	}
 }
 

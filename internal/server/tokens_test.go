@@ -541,34 +541,74 @@ func TestATokenMakesNoLinkToTheConsole(t *testing.T) {
 
 // What takes longer than an answer may take to be written is answered all the same, once it is done.
 func TestWorkMayTakeLongerThanItsAnswer(t *testing.T) {
-	for _, second := range []bool{false, true} {
-		t.Run(map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[second], func(t *testing.T) {
-			const bound = 20 * time.Millisecond
-			w := newTower(t)
-			w.slow, w.begun = make(chan struct{}), make(chan struct{})
-			boss := w.token("boss", time.Time{}, server.Manage)
-			s := httptest.NewUnstartedServer(w.access)
-			s.Config.WriteTimeout, s.EnableHTTP2 = bound, second
-			s.StartTLS()
-			defer s.Close()
-			go func() {
-				<-w.begun
-				time.Sleep(5 * bound)
-				close(w.slow)
-			}()
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+server.Base+"/reload", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Authorization", "Bearer "+boss.Token)
-			res, err := s.Client().Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = res.Body.Close() }()
-			if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK || (res.ProtoMajor == 2) != second {
-				t.Errorf("%s: %d %s, %v", res.Proto, res.StatusCode, body, err)
-			}
-		})
+	const bound = 20 * time.Millisecond
+	w := newTower(t)
+	w.slow, w.begun = make(chan struct{}), make(chan struct{})
+	boss := w.token("boss", time.Time{}, server.Manage)
+	s := httptest.NewUnstartedServer(w.access)
+	s.Config.WriteTimeout = bound
+	s.Start()
+	defer s.Close()
+	go func() {
+		<-w.begun
+		time.Sleep(5 * bound)
+		close(w.slow)
+	}()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+server.Base+"/reload", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+boss.Token)
+	res, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK {
+		t.Errorf("%d %s, %v", res.StatusCode, body, err)
+	}
+}
+
+// bounded is an answer that notes its bounds, and how many of them came before the first byte.
+type bounded struct {
+	*httptest.ResponseRecorder
+	set    chan time.Time
+	before int
+}
+
+func (b *bounded) SetWriteDeadline(at time.Time) error { b.set <- at; return nil }
+
+func (b *bounded) WriteHeader(status int) {
+	b.before = len(b.set)
+	b.ResponseRecorder.WriteHeader(status)
+}
+
+// With HTTP/2 an answer whose bound passes during the work is reset at once, so the bound is lifted before the work begins. It is set
+// anew before the first byte.
+func TestTheBoundOfAnAnswerBeginsWithItsWriting(t *testing.T) {
+	w := newTower(t)
+	w.slow, w.begun = make(chan struct{}), make(chan struct{})
+	boss := w.token("boss", time.Time{}, server.Manage)
+	answer := &bounded{ResponseRecorder: httptest.NewRecorder(), set: make(chan time.Time, 10)}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, server.Base+"/reload", http.NoBody)
+	req.Header.Set("Authorization", "Bearer "+boss.Token)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.access.ServeHTTP(answer, req)
+	}()
+	<-w.begun
+	select {
+	case at := <-answer.set:
+		if !at.IsZero() {
+			t.Errorf("during the work the bound is %s", at)
+		}
+	default:
+		t.Error("the work begins under the bound of its answer")
+	}
+	close(w.slow)
+	<-done
+	if answer.Code != http.StatusOK || answer.before != 1 || (<-answer.set).IsZero() {
+		t.Errorf("status %d; %d bounds were set between the work and the first byte", answer.Code, answer.before)
 	}
 }
