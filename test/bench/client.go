@@ -21,14 +21,35 @@ type wire struct {
 	net.Conn
 	in   *bufio.Reader
 	hook *hook
+	used time.Time // when it was dialed, or brought an answer
 }
+
+// idle is how long a connection lasts surely that asks nothing: a server closes one that asked nothing yet after five seconds.
+const idle = 2 * time.Second
 
 func dial(ctx context.Context, o load, addr string) (*wire, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	return &wire{conn, bufio.NewReader(conn), newHook(time.Now())}, conn.SetDeadline(time.Now().Add(o.duration + patience))
+	return &wire{conn, bufio.NewReader(conn), newHook(time.Now()), time.Now()}, conn.SetDeadline(time.Now().Add(o.duration + patience))
+}
+
+// exchange is post, over another connection where the server may have closed this one for its idleness.
+func (w *wire) exchange(ctx context.Context, o load, serial int64) (status int, err error) {
+	asked := time.Now()
+	status, err = w.post(serial)
+	if err != nil && asked.Sub(w.used) > idle {
+		other, failed := dial(ctx, o, w.RemoteAddr().String())
+		if failed != nil {
+			return 0, errors.Join(err, failed)
+		}
+		_ = w.Close() // it failed
+		w.Conn, w.in = other.Conn, other.in
+		status, err = w.post(serial)
+	}
+	w.used = time.Now()
+	return status, err
 }
 
 // post posts one webhook, reads its whole answer and returns the status.
@@ -77,7 +98,7 @@ func (l *lab) post(ctx context.Context, o load) (tally, error) {
 		if err != nil {
 			return tally{}, err
 		}
-		defer w.Close()
+		defer func() { _ = w.Close() }() // the connection that it has then
 		wires[i] = w
 	}
 	posting, cancel := context.WithTimeout(ctx, o.duration)
@@ -91,7 +112,7 @@ func (l *lab) post(ctx context.Context, o load) (tally, error) {
 	tallies := make([]tally, o.conns)
 	errs := make([]error, o.conns)
 	for i, w := range wires {
-		all.Go(func() { tallies[i], errs[i] = l.postAlong(o, w, next) })
+		all.Go(func() { tallies[i], errs[i] = l.postAlong(ctx, o, w, next) })
 	}
 	all.Wait()
 	t := tally{elapsed: time.Since(began)}
@@ -107,7 +128,7 @@ func (l *lab) post(ctx context.Context, o load) (tally, error) {
 }
 
 // postAlong posts webhooks over one connection as long as next brings the moment of one.
-func (l *lab) postAlong(o load, w *wire, next func() (time.Time, bool)) (t tally, err error) {
+func (l *lab) postAlong(ctx context.Context, o load, w *wire, next func() (time.Time, bool)) (t tally, err error) {
 	for {
 		due, ok := next()
 		if !ok {
@@ -117,7 +138,7 @@ func (l *lab) postAlong(o load, w *wire, next func() (time.Time, bool)) (t tally
 		if o.sent != nil {
 			o.sent.Store(serial, due)
 		}
-		status, err := w.post(serial)
+		status, err := w.exchange(ctx, o, serial)
 		switch {
 		case err != nil:
 			return t, err

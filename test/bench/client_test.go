@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -54,5 +55,38 @@ func TestAClosedLoopEndsAtAnAnswerThatIsNot2xx(t *testing.T) {
 	})
 	if err == nil || err.Error() != "a webhook was answered 503" {
 		t.Errorf("a 503 brought %v", err)
+	}
+}
+
+// A server closes a connection that asked nothing for a while: the next webhook goes over another one. What ends a connection in use is an
+// error.
+func TestAnIdleConnectionIsDialedAnew(t *testing.T) {
+	for name, tt := range map[string]struct {
+		used time.Time
+		good bool
+	}{
+		"idle": {time.Now().Add(-2 * idle), true}, "in use, however slow the machine is": {time.Now().Add(time.Hour), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var met atomic.Int64
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+				if state == http.StateNew && met.Add(1) == 1 {
+					_ = c.Close()
+				}
+			}
+			s.Start()
+			defer s.Close()
+			o := load{duration: time.Second}
+			w, err := dial(t.Context(), o, s.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = w.Close() }()
+			w.used = tt.used
+			if status, err := w.exchange(t.Context(), o, 1); (err == nil && status == http.StatusOK) != tt.good {
+				t.Errorf("status %d, %v", status, err)
+			}
+		})
 	}
 }
