@@ -265,10 +265,12 @@ func (h *house) eventually(what string, ok func() bool) {
 // within is eventually with a limit of its own, for what takes minutes under the race detector.
 func (h *house) within(limit time.Duration, what string, ok func() bool) {
 	h.t.Helper()
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+		asked := time.Now()
 		if ok() {
 			return
 		}
+		time.Sleep(max(5*time.Millisecond, 4*time.Since(asked))) // a slow machine has better to do than to be asked
 	}
 	h.t.Fatalf("waited in vain: %s", what)
 }

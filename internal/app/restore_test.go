@@ -109,9 +109,10 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 		_, _ = io.Copy(io.Discard, res.Body)
 		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
 	}
+	var made atomic.Bool // the copy: carts and orders come until then
 	for range 4 {
 		busy.Go(func() {
-			for ctx.Err() == nil && posted.Load() < 900 {
+			for ctx.Err() == nil && (posted.Load() < 900 || !made.Load()) {
 				if n := int(posted.Add(1)); post(first, n) {
 					answered.Add(1)
 				}
@@ -119,7 +120,7 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 		})
 	}
 	first.eventually("some are sent", func() bool { return first.inState("soon", messaging.StateAccepted) > 0 })
-	// Whatever the four do meanwhile, some carts wait for their second when the copy is made, and some orders come after it.
+	// Whatever the four do meanwhile, some orders come after the copy is made.
 	some := func() {
 		for range 60 {
 			if post(first, int(posted.Add(1))) {
@@ -131,6 +132,7 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 	before := answered.Load()
 	path := first.backUp()
 	copied := time.Now()
+	made.Store(true)
 	some()
 	first.eventually("the lost machine goes on", func() bool { return time.Since(copied) > 1500*time.Millisecond })
 	stop()
@@ -153,8 +155,9 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 	if s.Counts["events"] < before {
 		t.Errorf("%d events are there, and %d were answered before the backup began", s.Counts["events"], before)
 	}
+	// On a slow machine a cart is due as soon as it is stored: it was being sent, or waited.
 	v, err := second.ask.Review(t.Context(), time.Time{})
-	if err != nil || len(v.Waiting) != 1 || v.Waiting[0].Trigger != "later" || len(v.Doubted) == 0 || v.Until.Before(v.CopiedAt) {
+	if err != nil || len(v.Waiting) != 1 || v.Waiting[0].Trigger != "later" || len(v.Doubted) == 0 && v.Claimed == 0 || v.Until.Before(v.CopiedAt) {
 		t.Errorf("the review: %+v (%v)", v, err)
 	}
 	// The shop posts again all that it posted: what the copy does not have, and the lost machine sent, is in doubt.
