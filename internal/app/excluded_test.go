@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -134,7 +135,7 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Retain(t.Context(), store.Retention{Lists: 7 * 24 * time.Hour}, time.Now().Add(8*24*time.Hour)); err != nil {
+	if _, err := (privacy.Records{Store: st}).Retain(t.Context(), privacy.Retention{Lists: 7 * 24 * time.Hour}, time.Now().Add(8*24*time.Hour)); err != nil {
 		t.Error(err)
 	}
 	if err := st.Close(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -30,7 +31,7 @@ func (a *App) watchForgetting(ctx context.Context) error {
 	log := a.log.Named("contacts")
 	var seen messaging.EventID
 	told := ""
-	var left []store.Erasure // orders that are carried out but for what Wipe does
+	var left []privacy.Erasure // orders that are carried out but for what Wipe does
 	for {
 		pause := forgetLook
 		done, waits, err := a.forget(ctx)
@@ -66,36 +67,37 @@ func (a *App) watchForgetting(ctx context.Context) error {
 
 // forget has the audit know of all orders, and carries out those that there are, but for what Wipe does, and says which. waits says what they wait for, "" when
 // nothing is left to do.
-func (a *App) forget(ctx context.Context) (done []store.Erasure, waits string, err error) {
-	if err := a.store.RecordRedactions(ctx); err != nil {
+func (a *App) forget(ctx context.Context) (done []privacy.Erasure, waits string, err error) {
+	records := privacy.Records{Store: a.store}
+	if err := records.RecordRedactions(ctx); err != nil {
 		return nil, "", err
 	}
-	all, err := a.store.Erasures(ctx)
+	all, err := records.Erasures(ctx)
 	if err != nil || len(all) == 0 {
 		return nil, "", err
 	}
-	if err := a.store.RecordErasures(ctx, all); err != nil {
+	if err := records.RecordErasures(ctx, all); err != nil {
 		return nil, "", err
 	}
-	waits, err = a.store.Erase(ctx, all)
+	waits, err = records.Erase(ctx, all)
 	if err == nil && waits == "" {
-		err = a.forgetRequests(ctx, all, store.Finder(all))
+		err = a.forgetRequests(ctx, all, privacy.Finder(all))
 	}
 	if err != nil || waits != "" {
 		if err == nil && all[0].Waits != waits {
-			err = a.store.ErasureWaits(ctx, all, waits)
+			err = records.ErasureWaits(ctx, all, waits)
 		}
 		return nil, waits, err
 	}
-	if err := a.store.Erased(ctx, all); err != nil {
+	if err := records.Erased(ctx, all); err != nil {
 		return nil, "", err
 	}
 	return all, "", nil
 }
 
 // wipe clears away what the orders left between the rows.
-func (a *App) wipe(ctx context.Context, log *zap.Logger, all []store.Erasure) error {
-	waits, err := a.store.Wipe(ctx, store.Finder(all))
+func (a *App) wipe(ctx context.Context, log *zap.Logger, all []privacy.Erasure) error {
+	waits, err := a.store.Wipe(ctx, privacy.Finder(all))
 	switch {
 	case err != nil:
 		return err
@@ -108,7 +110,7 @@ func (a *App) wipe(ctx context.Context, log *zap.Logger, all []store.Erasure) er
 }
 
 // forgetRequests removes those files that tell of somebody who is forgotten.
-func (a *App) forgetRequests(ctx context.Context, all []store.Erasure, find interface{ Blot([]byte) bool }) error {
+func (a *App) forgetRequests(ctx context.Context, all []privacy.Erasure, find interface{ Blot([]byte) bool }) error {
 	folder := server.RequestsFolder(store.Path(a.began.Storage))
 	files, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +136,7 @@ func (a *App) forgetRequests(ctx context.Context, all []store.Erasure, find inte
 }
 
 // ofConnector reports whether such a file was asked for by a connector all of which is forgotten.
-func ofConnector(text []byte, all []store.Erasure) bool {
+func ofConnector(text []byte, all []privacy.Erasure) bool {
 	var v server.RequestFile
 	if json.Unmarshal(text, &v) != nil {
 		return true // nobody can read it
@@ -150,7 +152,8 @@ func ofConnector(text []byte, all []store.Erasure) bool {
 // answerDataRequests writes a file for each event since seen that asks for what is stored about its contact, and tells a person.
 // It gives the newest event that it looked at.
 func (a *App) answerDataRequests(ctx context.Context, log *zap.Logger, seen messaging.EventID) (messaging.EventID, error) {
-	ids, newest, err := a.store.DataRequests(ctx, seen)
+	records := privacy.Records{Store: a.store}
+	ids, newest, err := records.DataRequests(ctx, seen)
 	if err != nil {
 		return seen, err
 	}
@@ -165,7 +168,7 @@ func (a *App) answerDataRequests(ctx context.Context, log *zap.Logger, seen mess
 		}
 		log.Warn("a contact asks for what is stored about it", zap.Int64("event", int64(id)), zap.String("phone", e.Contact.Phone.Masked()),
 			zap.String("file", path), zap.String("next", fmt.Sprintf("send it this file, then nudgewire contacts answered %d", id)))
-		if err := a.store.DataRequestAnswered(ctx, id); err != nil {
+		if err := records.DataRequestAnswered(ctx, id); err != nil {
 			return seen, err
 		}
 	}

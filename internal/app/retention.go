@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
@@ -40,7 +41,7 @@ func (a *App) watchRetention(ctx context.Context) error {
 			continue
 		}
 		last, by = time.Now(), cfg
-		run, err := a.store.Retain(ctx, retentionOf(cfg), a.opt.Now())
+		run, err := privacy.Records{Store: a.store}.Retain(ctx, retentionOf(cfg), a.opt.Now())
 		removed := zap.Any("removed", run.Removed)
 		switch {
 		case ctx.Err() != nil: // what is left goes after the next start
@@ -53,7 +54,7 @@ func (a *App) watchRetention(ctx context.Context) error {
 }
 
 // retentionOf is what a config keeps, with rests that leave the store to others.
-func retentionOf(cfg *config.Config) store.Retention {
+func retentionOf(cfg *config.Config) privacy.Retention {
 	age := func(l triggers.Lifetime) time.Duration {
 		if l.Off {
 			return 0
@@ -61,7 +62,7 @@ func retentionOf(cfg *config.Config) store.Retention {
 		return l.For
 	}
 	r := &cfg.Retention
-	return store.Retention{
+	return privacy.Retention{
 		Payloads: age(r.Payloads), Facts: age(r.Facts), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages), Phones: age(r.Phones),
 		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut), Runs: age(r.Runs), Lists: r.Lists.D(), Rows: longestBack(cfg),
 		Once: cfg.Triggers.Once, Ages: []func(*store.Tx, time.Time) error{auth.DropOldSessions}, Rest: restFor,

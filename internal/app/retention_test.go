@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
@@ -237,7 +238,7 @@ func TestFourHundredDaysAndMore(t *testing.T) {
 		y.now = y.now.Add(time.Hour)
 		y.send()
 		if i%5 == 4 {
-			_, err := y.Retain(t.Context(), withoutRest(y.cfg), y.now)
+			_, err := privacy.Records{Store: y.Store}.Retain(t.Context(), withoutRest(y.cfg), y.now)
 			y.must(err)
 		}
 		if i%25 == 24 {
@@ -274,7 +275,7 @@ func TestFourHundredDaysAndMore(t *testing.T) {
 			t.Errorf("message %d, which has not ended: %s, its event %+v", id, d.State, e)
 		}
 	}
-	v, err := y.RetentionState(t.Context())
+	v, err := privacy.Records{Store: y.Store}.RetentionState(t.Context())
 	y.must(err)
 	for kind, most := range map[string]int{"payloads": days + 1, "facts": days + 1, "decisions": days + 1, "rejected_requests": 40, "attempts": days + 1} {
 		if age := y.now.Sub(v.Oldest[kind]); age > time.Duration(most)*day {
@@ -337,7 +338,7 @@ func (y *years) masked(phone messaging.Phone) (stories []store.Story) {
 }
 
 // withoutRest is retention by a config, at once.
-func withoutRest(cfg *config.Config) store.Retention {
+func withoutRest(cfg *config.Config) privacy.Retention {
 	r := retentionOf(cfg)
 	r.Rest = nil
 	return r

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -62,8 +62,8 @@ func (c *Config) retention(k *checker) {
 		switch written := k.written(at); {
 		case written && !one.kept.Off && one.kept.For < leastKept:
 			bad(at, fmt.Sprintf("%s is shorter than %s", units.Duration(one.kept.For), units.Duration(leastKept)), "write days, such as 30d")
-		case written && one.key == "runs" && !one.kept.Off && one.kept.For < store.RowsKept:
-			bad(at, fmt.Sprintf("%s is shorter than %s: limits look back at whom lists reached", units.Duration(one.kept.For), units.Duration(store.RowsKept)), "write 100d or more, such as 730d")
+		case written && one.key == "runs" && !one.kept.Off && one.kept.For < privacy.RowsKept:
+			bad(at, fmt.Sprintf("%s is shorter than %s: limits look back at whom lists reached", units.Duration(one.kept.For), units.Duration(privacy.RowsKept)), "write 100d or more, such as 730d")
 		case written && !one.kept.Off && one.kept.For > mostKept:
 			bad(at, fmt.Sprintf("%s is longer than %s", units.Duration(one.kept.For), units.Duration(mostKept)), "write off to keep it for ever")
 		case written && longer(*one.kept, one.most) && !(one.kept.Off && one.key == "attempts"):

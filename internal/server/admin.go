@@ -24,6 +24,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -444,7 +445,7 @@ func (a admin) why(r *http.Request) (any, error) {
 	}
 	if len(stories)+len(rows)+len(left) == 0 && !blocked {
 		hint := `"nudgewire events rejected" shows requests that were not taken`
-		kept, err := a.Store.RetentionState(r.Context())
+		kept, err := privacy.Records{Store: a.Store}.RetentionState(r.Context())
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -143,8 +144,8 @@ func contactOf(ctx context.Context, st *store.Store, phone messaging.Phone) (v C
 		return v, err
 	}
 	v.ForgottenAt = optional(at)
-	orders, err := st.Erasures(ctx)
-	if i := slices.IndexFunc(orders, func(e store.Erasure) bool { return e.Phone == phone }); i >= 0 {
+	orders, err := privacy.Records{Store: st}.Erasures(ctx)
+	if i := slices.IndexFunc(orders, func(e privacy.Erasure) bool { return e.Phone == phone }); i >= 0 {
 		v.Forgetting = cmp.Or(orders[i].Waits, "its turn")
 	}
 	if err != nil || v.ForgottenAt == nil || v.Forgetting != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -58,7 +59,7 @@ func (a admin) decideRedaction(carryOut bool) func(*http.Request) (any, error) {
 		if carryOut {
 			order.Action = "forget"
 		}
-		done, err := a.Store.DecideRedaction(r.Context(), connector, carryOut, order)
+		done, err := privacy.Records{Store: a.Store}.DecideRedaction(r.Context(), connector, carryOut, order)
 		if errors.Is(err, messaging.ErrNotFound) {
 			return nil, rejectf(http.StatusNotFound, `"nudgewire contacts redactions" shows those that are open`, "no request to forget all that came by %q is open", connector)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -27,7 +28,7 @@ type RetentionView struct {
 
 // retention reads it.
 func retention(ctx context.Context, st *store.Store) (*RetentionView, error) {
-	s, err := st.RetentionState(ctx)
+	s, err := privacy.Records{Store: st}.RetentionState(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (v *RetentionView) Words(now time.Time) string {
 	}
 	words := fmt.Sprintf("last run %s ago, %s", ForText(now.Sub(*v.At)), time.Duration(v.TookMS*int64(time.Millisecond)).Round(time.Millisecond))
 	var removed []string
-	for _, kind := range store.Kinds {
+	for _, kind := range privacy.Kinds {
 		if n := v.Removed[kind]; n > 0 {
 			removed = append(removed, units.Count(n, kindWords[kind]))
 		}
@@ -66,7 +67,7 @@ func (v *RetentionView) Words(now time.Time) string {
 // OldestWords say how far back each kind goes that there is something of.
 func (v *RetentionView) OldestWords() string {
 	var oldest []string
-	for _, kind := range store.Kinds {
+	for _, kind := range privacy.Kinds {
 		if at := v.Oldest[kind]; !at.IsZero() {
 			oldest = append(oldest, kind+" "+at.UTC().Format(time.DateOnly))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 )
 
 // lookBack is how long ago what is worth a note may have happened.
@@ -62,7 +63,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	if v.Unused, err = a.unused(ctx, v.LastEvents, now); err != nil {
 		return err
 	}
-	orders, err := a.Store.Erasures(ctx)
+	orders, err := privacy.Records{Store: a.Store}.Erasures(ctx)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -470,11 +471,12 @@ func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 	if status, _ := send(crm.Token, "order-1", hello); status != http.StatusConflict {
 		t.Errorf("while it is blocked: %d", status)
 	}
-	orders, err := w.store.Erasures(t.Context())
+	records := privacy.Records{Store: w.store}
+	orders, err := records.Erasures(t.Context())
 	if err == nil {
-		_, err = w.store.Erase(t.Context(), orders)
+		_, err = records.Erase(t.Context(), orders)
 	}
-	if err = errors.Join(err, w.store.Erased(t.Context(), orders), w.store.Allow(t.Context(), shopper)); err != nil {
+	if err = errors.Join(err, records.Erased(t.Context(), orders), w.store.Allow(t.Context(), shopper)); err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]int{"order-1": http.StatusGone, "order-3": http.StatusGone, "order-9": http.StatusOK} {

@@ -39,14 +39,14 @@ var auditChain = KeyHash("end of the audit")
 
 // Audit adds an entry behind the last one, and gives its number. Of two processes one waits for the other's commit.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) error { t.audit(&e); return nil })
+	err = s.Write(ctx, LaneWork, func(t *Tx) error { t.Audit(&e); return nil })
 	return e.ID, Wrap(err, "record in the audit")
 }
 
 var addAuditSQL = SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 
-// audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
-func (t *Tx) audit(e *AuditEntry) { t.audited = append(t.audited, e) }
+// Audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
+func (t *Tx) Audit(e *AuditEntry) { t.audited = append(t.audited, e) }
 
 // writeAudit compares the end of the chain with what was written, and puts the entries behind it. What is not as it was gets an entry of its
 // own; a nil one is for that alone.
@@ -104,10 +104,10 @@ func (s *Store) AuditEntries(ctx context.Context, before int64, limit int) ([]Au
 // AuditContact is a contact as the audit names it: by as much of its mark as tells contacts apart. Without the key nobody can try phones until
 // one fits, so forgetting a contact leaves its entries as they are.
 func (s *Store) AuditContact(phone messaging.Phone) (string, error) {
-	if err := s.Marks.need(true); err != nil {
+	if err := s.marks.need(true); err != nil {
 		return "", err
 	}
-	return s.Marks.auditContact(phone), nil
+	return s.marks.auditContact(phone), nil
 }
 
 // auditContact is AuditContact where the key is there.
@@ -117,15 +117,15 @@ func (m *erasureHashes) auditContact(phone messaging.Phone) string {
 
 // AuditOf are the entries about a contact, as AuditEntries has them.
 func (s *Store) AuditOf(ctx context.Context, phone messaging.Phone, before int64, limit int) ([]AuditEntry, error) {
-	err := s.Marks.need(false)
-	if _, none := errors.AsType[*LostKeyError](err); none && !s.Marks.any.Load() {
+	err := s.marks.need(false)
+	if _, none := errors.AsType[*LostKeyError](err); none && !s.marks.any.Load() {
 		return nil, nil // no contact ever stood there
 	}
 	if err != nil {
 		return nil, err
 	}
 	all, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE (?1 = 0 OR id < ?1) AND subject = ?3 ORDER BY id DESC LIMIT ?2`,
-		[]any{before, int64(limit), s.Marks.auditContact(phone)}, scanAudit)
+		[]any{before, int64(limit), s.marks.auditContact(phone)}, scanAudit)
 	return all, Wrap(err, "the audit")
 }
 

@@ -120,7 +120,7 @@ func (s *Store) CheckAudit(ctx context.Context) (AuditState, error) {
 	if err != nil || state.Broken == "" || !state.Since.IsZero() {
 		return state, err
 	}
-	if err := s.Write(ctx, LaneWork, func(t *Tx) error { t.audit(nil); return nil }); err != nil {
+	if err := s.Write(ctx, LaneWork, func(t *Tx) error { t.Audit(nil); return nil }); err != nil {
 		return state, Wrap(err, "look at the end of the audit")
 	}
 	return s.AuditState(ctx)

@@ -60,27 +60,11 @@ func copyFiles(t *testing.T, from string, sides ...string) (to string) {
 
 // What becomes of the audit's end and of the entries that say who was told of whom:
 //
-//	forgetting the contact     both stay; the contact's other entries are found by its phone as before
 //	a backup that is put back  both are those of its moment: whole, and what came later is missing by a hash from before
 //	it, without the key        whole; nobody is found by a phone, and the contact gets another name
 //	kill -9 during the commit  an entry and the end are there together or not at all
 //	a full disk                the entry is refused, and so is what it is about; with room again the next stands behind the last
 func TestWhoWasToldOfAContactStaysInTheAudit(t *testing.T) {
-	t.Run("forgetting the contact", func(t *testing.T) {
-		s := openAt(t, filepath.Join(t.TempDir(), "n.db"))
-		failIf(t, tellOf(t, s, lookedAt))
-		failIf(t, tellOf(t, s, "447700900789"))
-		failIf(t, s.Forget(t.Context(), []messaging.Phone{lookedAt}, "event 7"))
-		orders, err := s.Erasures(t.Context())
-		failIf(t, err)
-		for i := range orders {
-			orders[i].Recorded = false // as a webhook's is
-		}
-		failIf(t, s.RecordErasures(t.Context(), orders))
-		auditStands(t, s, 2, 1)
-		failIf(t, tellOf(t, s, lookedAt))
-		auditStands(t, s, 3, 2)
-	})
 	t.Run("a backup that is put back", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "n.db")
 		s, err := Open(t.Context(), Options{DSN: "sqlite:" + path})

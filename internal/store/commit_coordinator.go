@@ -99,15 +99,10 @@ func tombstoneHash(correlation int64) int64 { return ^correlation }
 // allocate gives the next number.
 func (t *Tx) allocate(of sequence) (id int64, err error) { return t.peers.allocate(t, of, 1) }
 
-// Find is good until it is called again.
-func (t *Tx) Find(first, last, hash int64) (ids []int64, err error) {
+// find is good until it is called again.
+func (t *Tx) find(first, last, hash int64) (ids []int64, err error) {
 	t.found, err = t.peers.find(t, first, last, hash, t.found[:0])
 	return t.found, err
-}
-
-// EventsOf are the numbers of events that a phone's hash leads to. They are good until something is looked up again.
-func (t *Tx) EventsOf(phone int64) ([]int64, error) {
-	return t.Find(phonesOfEvents, phonesOfEvents, phone)
 }
 
 // lockPlans locks what the plans look for and what they add.

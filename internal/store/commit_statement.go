@@ -34,6 +34,9 @@ func SQL(sql string) *Statement {
 	return s
 }
 
+// String is its text, for those who ask it of no transaction.
+func (s *Statement) String() string { return s.sql }
+
 func (s *Statement) onPostgres(sql string) *Statement {
 	s.postgres = sql
 	return s

@@ -28,7 +28,7 @@ type writer struct {
 type shared struct {
 	lastBlock   atomic.Int64 // when a contact was blocked last by this process, microseconds
 	recent      recentOff
-	Marks       erasureHashes
+	marks       erasureHashes
 	calls       calls
 	beat        heartbeat
 	rejected    rejected

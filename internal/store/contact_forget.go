@@ -61,23 +61,36 @@ var markSQL = SQL(`INSERT INTO forgotten (mark, at, by_hand) VALUES (?1, ?2, ?3)
 
 // mark notes that a contact was forgotten, by a hash.
 func (t *Tx) mark(phone messaging.Phone, at, byHand int64) error {
-	if err := t.Marks.need(true); err != nil {
+	if err := t.marks.need(true); err != nil {
 		return err
 	}
-	t.Marks.any.Store(true)
-	err := t.Put(markSQL, t.Marks.of(phone), at, byHand)
+	t.marks.any.Store(true)
+	err := t.Put(markSQL, t.marks.of(phone), at, byHand)
 	return Wrap(err, "forget")
+}
+
+// MarkBlockOf replaces a block that this event brought by a mark that names nobody.
+func (t *Tx) MarkBlockOf(phone messaging.Phone, event int64) error {
+	brought := false
+	err := t.Query(blockOfSQL, func(r *Row) error { brought = r.Int() == event; return r.Err }, string(phone))
+	if err == nil && brought {
+		if err = t.mark(phone, t.At, 0); err == nil {
+			err = t.Put(allowSQL, string(phone))
+		}
+	}
+	return err
 }
 
 // ForgetConnector orders all that came by a connector to be forgotten.
 func (s *Store) ForgetConnector(ctx context.Context, connector, source string) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.forgetConnector(connector, source, t.At) })
+	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.ForgetConnector(connector, source, t.At) })
 	return Wrap(err, "forget what came by %s", connector)
 }
 
 var dropRedactionSQL = SQL(`DELETE FROM redactions WHERE connector = ?1 AND at <= ?2`)
 
-func (t *Tx) forgetConnector(connector, source string, at int64) error {
+// ForgetConnector is Store.ForgetConnector for what came up to a moment.
+func (t *Tx) ForgetConnector(connector, source string, at int64) error {
 	err := t.Put(forgetSQL, "", connector, source, at, int64(1))
 	if err == nil { // a request of its own has nothing left to ask
 		err = t.Put(dropRedactionSQL, connector, at)

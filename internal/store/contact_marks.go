@@ -134,13 +134,13 @@ func scanForgotten(r *Row) (at int64, byHand, allowed bool) {
 
 // everForgotten is forgotten also of a contact that was allowed again since.
 func (t *Tx) everForgotten(phone messaging.Phone) (at int64, byHand, allowed bool, err error) {
-	if !t.Marks.any.Load() || phone == "" {
+	if !t.marks.any.Load() || phone == "" {
 		return 0, false, false, nil
 	}
 	err = t.Query(forgottenSQL, func(r *Row) error {
 		at, byHand, allowed = scanForgotten(r)
 		return r.Err
-	}, t.Marks.of(phone))
+	}, t.marks.of(phone))
 	return at, byHand, allowed, Wrap(err, "who was forgotten")
 }
 
@@ -156,12 +156,12 @@ const usedKeys = messaging.ForgottenWords + ": "
 
 // isUsed reports whether a stored key stands for key.
 func (t *Tx) isUsed(stored, key string) bool {
-	return strings.HasPrefix(stored, usedKeys) && t.Marks.need(false) == nil && stored == t.Marks.usedKey(key)
+	return strings.HasPrefix(stored, usedKeys) && t.marks.need(false) == nil && stored == t.marks.usedKey(key)
 }
 
 // Forgotten is which of the phones are of contacts that were forgotten, and since when. It costs nothing while nobody was.
 func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]time.Time, error) {
-	if !s.Marks.any.Load() {
+	if !s.marks.any.Load() {
 		return nil, nil
 	}
 	out := map[messaging.Phone]time.Time{}
@@ -169,7 +169,7 @@ func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[me
 		by := make(map[string]messaging.Phone, len(some))
 		hashes := make([]string, len(some))
 		for i, p := range some {
-			hashes[i] = s.Marks.of(p)
+			hashes[i] = s.marks.of(p)
 			by[hashes[i]] = p
 		}
 		in, args := ListOf(hashes)
@@ -186,14 +186,14 @@ func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[me
 
 var eraseEventSQL = SQL(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', content = ?4 WHERE id = ?1`)
 
-// eraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
-func (t *Tx) eraseEvent(id int64) error {
-	if err := t.Marks.need(true); err != nil {
+// EraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
+func (t *Tx) EraseEvent(id int64) error {
+	if err := t.marks.need(true); err != nil {
 		return err
 	}
 	known, err := t.eventKey(id)
 	if err != nil {
 		return err
 	}
-	return t.Put(eraseEventSQL, id, messaging.ForgottenWords, t.Marks.usedKey(known.key), []byte{})
+	return t.Put(eraseEventSQL, id, messaging.ForgottenWords, t.marks.usedKey(known.key), []byte{})
 }

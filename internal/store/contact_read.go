@@ -17,7 +17,7 @@ import (
 // and connector, and to keys that lead from the words of an event (order, cart, e-mail) to it.
 //
 // What was read is added up for good: the row stays when payloads go. Forgetting takes the row, and has what came since read again
-// (see contact_unread.go). Whoever changes what stored events say of contacts, or what was read of them, locks knowing first.
+// (see internal/privacy/contacts.go). Whoever changes what stored events say of contacts, or what was read of them, locks knowing first.
 
 // perRead is how many events are read at a time. A webhook may wait for all of them: with 200, the p99 of answers at 1,000 a second was 7 ms for 4.
 const perRead = 25
@@ -39,7 +39,7 @@ type readEvent struct {
 // newReadEvent reads what an event says, but for one without a whole phone, which is nobody's.
 func (s *Store) newReadEvent(e *messaging.Event, content []byte) readEvent {
 	out := readEvent{Event: *e, content: content}
-	facts, _, err := unpackContent(content)
+	facts, _, err := UnpackContent(content)
 	if err == nil {
 		err = addFacts(facts, &out.Event)
 	}
@@ -95,11 +95,11 @@ func scanKnown(r *Row) (c messaging.KnownContact, err error) {
 	c = messaging.KnownContact{
 		Phone: r.Phone(), Connector: r.Text(), Name: r.Text(), Email: r.Text(), Language: r.Text(), Country: r.Text(), Timezone: r.Text(),
 	}
-	if c.Tags, err = decodeList[string](r.Text()); err != nil {
+	if c.Tags, err = DecodeList[string](r.Text()); err != nil {
 		return c, fmt.Errorf("tags of a contact: %w", err)
 	}
 	c.FirstAt, c.LastAt, c.Orders, c.OrderAt, c.OrderName = r.Time(), r.Time(), r.Int(), r.Time(), r.Text()
-	if c.Spent, err = decodeList[messaging.Sum](r.Text()); err != nil {
+	if c.Spent, err = DecodeList[messaging.Sum](r.Text()); err != nil {
 		return c, fmt.Errorf("sums of a contact: %w", err)
 	}
 	return c, r.Err
@@ -107,11 +107,11 @@ func scanKnown(r *Row) (c messaging.KnownContact, err error) {
 
 // know writes what is known of a contact.
 func (t *Tx) know(c *messaging.KnownContact) error {
-	tags, err := encodeList(c.Tags)
+	tags, err := EncodeList(c.Tags)
 	if err != nil {
 		return err
 	}
-	spent, err := encodeList(c.Spent)
+	spent, err := EncodeList(c.Spent)
 	if err != nil {
 		return err
 	}
@@ -169,6 +169,19 @@ func (s *Store) ReadContacts(ctx context.Context) (n int, err error) {
 // lockKnowing keeps others from what is known of contacts until the transaction ends. read are hashes that are going to be found.
 func (t *Tx) lockKnowing(hash func(...string) int64, read ...int64) error {
 	return t.peers.lock(t, []int64{hash("knowing")}, read)
+}
+
+// LockKnown is for who takes away what is known of contacts: until the transaction ends nobody else learns or reads events for it. The events of a
+// phone are those that its hash leads to; "" leads to none. They are good until something is looked up again.
+func (s *Store) LockKnown(t *Tx, phone string) (events []int64, err error) {
+	if phone == "" {
+		return nil, t.lockKnowing(s.hash)
+	}
+	hash := phoneHash(phone, s.hash)
+	if err := t.lockKnowing(s.hash, hash); err != nil {
+		return nil, err
+	}
+	return t.find(phonesOfEvents, phonesOfEvents, hash)
 }
 
 // readAll takes in events that are still as they were read. One that changed meanwhile stays unread, and says what it says now the next time.
@@ -245,7 +258,7 @@ func (t *Tx) learnAll(events []*readEvent) error {
 
 // isTold reports whether an order was told by an event that was read. A sender may tell of it twice, created and paid, and in any order.
 func (t *Tx) isTold(hash, event int64) (told bool, err error) {
-	ids, err := t.Find(wordsOfEvents, wordsOfEvents, hash)
+	ids, err := t.find(wordsOfEvents, wordsOfEvents, hash)
 	for _, id := range slices.Clone(ids) {
 		if err == nil && id != event && !told {
 			err = t.Query(isToldSQL, func(*Row) error { told = true; return nil }, id)

@@ -133,7 +133,7 @@ func (t *Tx) redacting(open map[string]int64, phone messaging.Phone, hash func(.
 	if len(open) == 0 || phone == "" {
 		return "", nil
 	}
-	ids, err := t.peers.find(t, phonesOfEvents, phonesOfEvents, PhoneHash(phone, hash), nil)
+	ids, err := t.peers.find(t, phonesOfEvents, phonesOfEvents, phoneHash(phone, hash), nil)
 	for some := range slices.Chunk(ids, RowsAtOnce) {
 		if err != nil {
 			break

@@ -16,13 +16,14 @@
 //  7. message_poll.go, message_transitions.go: what became of a message; message_retry.go: what is sent again.
 //  8. run.go, run_parts.go, run_enqueue.go: runs of lists, the files they upload and the rows they queue.
 //  9. hold.go and its kinds, contact_blocks.go: what keeps a message from being sent.
-//  10. retention.go, retention_*.go: what is removed by its age, and when keys and free pages go.
+//  10. contact_forget.go, contact_marks.go, contact_redaction.go: who is forgotten, or shall be; single_sweep.go, sqlite_space.go: when
+//     keys and free pages go.
 //  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt; backup_copy.go.
 //  12. read.go, read_*.go: what commands show. sqlite_*.go: what knows SQLite, sqlite_dialect.go first.
 //  13. postgres_engine.go: one connection, and what goes to the server together; postgres_sets.go: many executions of a statement
 //     as one; postgres_peers.go: what holds where others write, too; postgres_open.go.
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who may come
-// in, report the numbers that people look at, alerts and outbox what is told to people and systems outside. Their tables are in
-// schema.sql.
+// in, report the numbers that people look at, alerts and outbox what is told to people and systems outside, privacy
+// what is removed by its age, or because its contact is to be forgotten. Their tables are in schema.sql.
 package store

@@ -131,13 +131,13 @@ func (p *encodedPlan) prepare(plan *messaging.Plan, hash func(...string) int64) 
 		p.content = contentHash(e.Connector, e.ContentKey, hash)
 	}
 	if e.Contact.Phone != "" {
-		p.byPhone = PhoneHash(e.Contact.Phone, hash)
+		p.byPhone = phoneHash(e.Contact.Phone, hash)
 	}
 	facts, err := factsOf(e)
 	if err != nil {
 		return fmt.Errorf("event %s: %w", e.Ref(), err)
 	}
-	p.packed = packContent(facts, e.Payload)
+	p.packed = PackContent(facts, e.Payload)
 	p.proposals = make([]readyProposal, len(plan.Proposals))
 	if slices.ContainsFunc(plan.Proposals, func(w messaging.Proposal) bool { return wants(w.Decision.Outcome) }) {
 		p.wish = contactHash(e.Contact.Phone, hash)
@@ -151,7 +151,7 @@ func (p *encodedPlan) prepare(plan *messaging.Plan, hash func(...string) int64) 
 }
 
 func (r *readyProposal) prepare(w *messaging.Proposal, hash func(...string) int64) (err error) {
-	if r.clauses, err = encodeList(w.Decision.Clauses); err != nil {
+	if r.clauses, err = EncodeList(w.Decision.Clauses); err != nil {
 		return err
 	}
 	if !settles(w.Decision.Outcome) {

@@ -25,9 +25,9 @@ const (
 // maxUnpacked bounds what a damaged row can make us allocate.
 const maxUnpacked = 64 << 20
 
-// packContent is the content of an event as it is stored. Facts and payload have most texts in common, so together they take a third less:
+// PackContent is the content of an event as it is stored. Facts and payload have most texts in common, so together they take a third less:
 // two events of the usual size lie on a page. JSON of one line has no line feed.
-func packContent(facts string, payload []byte) []byte {
+func PackContent(facts string, payload []byte) []byte {
 	if facts == "" && len(payload) == 0 {
 		return []byte{}
 	}
@@ -35,8 +35,8 @@ func packContent(facts string, payload []byte) []byte {
 	return pack(append(append(append(b, facts...), '\n'), payload...))
 }
 
-// unpackContent undoes packContent.
-func unpackContent(b []byte) (facts string, payload []byte, err error) {
+// UnpackContent undoes PackContent.
+func UnpackContent(b []byte) (facts string, payload []byte, err error) {
 	b, err = unpack(b)
 	head, payload, _ := bytes.Cut(b, []byte{'\n'})
 	return string(head), payload, err
@@ -151,6 +151,3 @@ func encode(v any) (string, error) {
 	}
 	return strings.TrimSuffix(text, "\n"), nil
 }
-
-// hasContent is the condition on an event that something of its content is kept.
-const hasContent = `(cleared = '' OR cleared = 'payload')`

@@ -16,7 +16,7 @@ func FuzzPack(f *testing.F) {
 		if err != nil || !bytes.Equal(got, in) {
 			t.Errorf("%q came back as %q (%v)", in, got, err)
 		}
-		if facts, payload, err := unpackContent(packContent(`{"cart":{}}`, in)); err != nil || facts != `{"cart":{}}` || !bytes.Equal(payload, in) {
+		if facts, payload, err := UnpackContent(PackContent(`{"cart":{}}`, in)); err != nil || facts != `{"cart":{}}` || !bytes.Equal(payload, in) {
 			t.Errorf("%q came back as %q beside %s (%v)", in, payload, facts, err)
 		}
 		// Whatever a damaged row holds, reading it ends with bytes or with an error.

@@ -268,7 +268,7 @@ func (t *Tx) correlated(id int64) (d correlatedRow, there bool, err error) {
 // correlation calls each with the messages that have this hash, by number. gone says that there were others, which are
 // not kept any more, or nothing of whose key is.
 func (t *Tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
-	ids, err := t.Find(correlations, correlations, hash)
+	ids, err := t.find(correlations, correlations, hash)
 	for i := 0; err == nil && i < len(ids); i++ {
 		var d correlatedRow
 		var there bool
@@ -399,7 +399,7 @@ func (t *Tx) remembered(hash int64) (all []remembered, err error) {
 	if all, known := t.foreseen.ends[hash]; known {
 		return all, nil
 	}
-	ids, err := t.Find(tombstones, tombstones, tombstoneHash(hash))
+	ids, err := t.find(tombstones, tombstones, tombstoneHash(hash))
 	if err != nil || len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
 		return nil, err
 	}
@@ -460,5 +460,3 @@ func (t *Tx) rememberCancel(proposal *messaging.Proposal, m memory, id messaging
 	delete(t.foreseen.ends, m.hash)
 	return t.peers.remember(t, key{Part: tombstones, Hash: tombstoneHash(m.hash), ID: 0}, false)
 }
-
-var deleteTombstoneSQL = SQL(`DELETE FROM tombstones WHERE correlation = ?1 AND trigger_name = ?2 AND correlation_key = ?3 AND phone = ?4`)

@@ -17,9 +17,9 @@ var (
 	lastDecisionSQL = SQL(`SELECT number FROM decisions WHERE event_id = ?1 ORDER BY number DESC LIMIT 1`)
 )
 
-// insertDecision stores what a trigger said to an event, as that many-th. clauses are its own, as encodeList makes them.
+// insertDecision stores what a trigger said to an event, as that many-th. clauses are its own, as EncodeList makes them.
 func (t *Tx) insertDecision(number int64, d *messaging.Decision, clauses string) error {
-	later, err := encodeList(d.Later)
+	later, err := EncodeList(d.Later)
 	if err == nil {
 		err = t.Put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.MessageID), later, clauses, d.Config, Micro(d.At))
 	}
@@ -35,15 +35,16 @@ func (t *Tx) sayLater(d *messaging.Decision, clauses string) error {
 	return t.insertDecision(last+1, d, clauses)
 }
 
-// encodeList is a list as JSON; "" for none.
-func encodeList[T any](all []T) (string, error) {
+// EncodeList is a list as JSON; "" for none.
+func EncodeList[T any](all []T) (string, error) {
 	if len(all) == 0 {
 		return "", nil
 	}
 	return encode(all)
 }
 
-func decodeList[T any](text string) (all []T, err error) {
+// DecodeList undoes EncodeList.
+func DecodeList[T any](text string) (all []T, err error) {
 	if text != "" {
 		err = json.Unmarshal([]byte(text), &all)
 	}
@@ -62,10 +63,10 @@ func scanDecision(r *Row) (d messaging.Decision, kept bool, err error) {
 		d.Reason = "why is not kept any more (retention.decisions)"
 	}
 	if err = r.Err; err == nil {
-		d.Later, err = decodeList[messaging.MessageID](later)
+		d.Later, err = DecodeList[messaging.MessageID](later)
 	}
 	if err == nil {
-		d.Clauses, err = decodeList[messaging.Clause](clauses)
+		d.Clauses, err = DecodeList[messaging.Clause](clauses)
 	}
 	return d, kept, Wrap(err, "decision about event %d", d.EventID)
 }

@@ -25,8 +25,8 @@ func contentHash(connector, key string, hash func(...string) int64) int64 {
 	return cmp.Or(hash(connector, "content", key), 1)
 }
 
-// PhoneHash is the hash under which the events of a phone are found.
-func PhoneHash[P ~string](phone P, hash func(...string) int64) int64 {
+// phoneHash is the hash under which the events of a phone are found.
+func phoneHash[P ~string](phone P, hash func(...string) int64) int64 {
 	return cmp.Or(hash("phone", string(phone)), 1)
 }
 
@@ -43,7 +43,7 @@ func (t *Tx) repeats(p *encodedPlan) (first messaging.EventID, err error) {
 // midnight: the moment decides.
 func (t *Tx) duplicateOf(p *encodedPlan, hash int64) (first messaging.EventID, err error) {
 	e, since := &p.plan.Event, p.since()
-	ids, err := t.Find(max(since/dayMicros, firstDay), p.received/dayMicros+1, hash)
+	ids, err := t.find(max(since/dayMicros, firstDay), p.received/dayMicros+1, hash)
 	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
 		var known eventKey
 		if known, err = t.eventKey(ids[i]); err != nil {

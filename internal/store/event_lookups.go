@@ -230,7 +230,7 @@ func (t *Tx) cancelsByPerson(p *encodedPlan, i int, id messaging.EventID) (more 
 // completeForgotten ends the look-up of an event whose contact was forgotten since it came: what was found is not kept, and nothing is
 // planned, also where the contact was allowed again.
 func (t *Tx) completeForgotten(id messaging.EventID) (messaging.Receipt, error) {
-	if err := t.eraseEvent(int64(id)); err != nil {
+	if err := t.EraseEvent(int64(id)); err != nil {
 		return messaging.Receipt{}, fmt.Errorf("event: %w", err)
 	}
 	d := messaging.Decision{EventID: id, Trigger: messaging.Erasure, Outcome: messaging.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: Moment(t.At)}

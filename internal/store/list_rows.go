@@ -195,7 +195,7 @@ var (
 	// partsWith are the parts that have rows which one of the above finds, the oldest first.
 	partsWith = func(found string) string {
 		return `SELECT found.run_id, found.number, ` + columnsOf("p", partColumns) + ` FROM (` + found + `) found
-			JOIN parts p ON p.list_id = found.run_id JOIN part_rows x ON ` + hasRow("found.number") + ` ORDER BY p.run_id, p.number`
+			JOIN parts p ON p.list_id = found.run_id JOIN part_rows x ON ` + HasRow("found.number") + ` ORDER BY p.run_id, p.number`
 	}
 )
 
@@ -275,7 +275,7 @@ func (s *Store) FilesTo(ctx context.Context, phones []messaging.Phone, since tim
 		in, args := ListOf(some)
 		args = append(args, Micro(since))
 		err = s.Rows(ctx, `SELECT DISTINCT l.phone, p.run_id, r.job, r.category, p.claimed_at FROM list_rows l
-			JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+hasRow("l.number")+`
+			JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+HasRow("l.number")+`
 			WHERE l.phone <> '' AND l.number > 0 AND l.phone IN (`+in+`) AND p.claimed_at > 0 AND p.claimed_at >= ?`+strconv.Itoa(len(args))+` AND `+mayHaveArrived, args, func(r *Row) error {
 			out = append(out, messaging.Contacted{Phone: r.Phone(), Run: messaging.RunID(r.Int()), Trigger: r.Text(), Category: messaging.Category(r.Text()), At: r.Time()})
 			return r.Err
@@ -284,8 +284,8 @@ func (s *Store) FilesTo(ctx context.Context, phones []messaging.Phone, since tim
 	return out, Wrap(err, "files to phones")
 }
 
-// hasRow is the condition on the rows x of a part p that it has the row of its list with that number. Ranges of a part do not meet, so one is asked.
-func hasRow(number string) string {
+// HasRow is the condition on the rows x of a part p that it has the row of its list with that number. Ranges of a part do not meet, so one is asked.
+func HasRow(number string) string {
 	return `x.run_id = p.run_id AND x.part = p.number AND x.last_row >= ` + number + ` AND x.first_row =
 		(SELECT max(y.first_row) FROM part_rows y WHERE y.run_id = p.run_id AND y.part = p.number AND y.first_row <= ` + number + `)`
 }
@@ -294,7 +294,7 @@ func hasRow(number string) string {
 const mayHaveArrived = `(p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`
 
 var pastPartsSQL = SQL(`SELECT DISTINCT p.run_id, p.number, p.claimed_at, r.category, r.job FROM list_rows l
-		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON ` + hasRow("l.number") + `
+		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON ` + HasRow("l.number") + `
 		WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + mayHaveArrived)
 
 // pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been: once for a file, however

@@ -59,7 +59,7 @@ func (a *atDue) prepare(t *Tx, found []claimed) ([]claimed, error) {
 	if len(busy) > 0 {
 		found = slices.DeleteFunc(found, func(d claimed) bool { return busy[d.Phone] })
 	}
-	if a.rules == nil && !t.Marks.any.Load() {
+	if a.rules == nil && !t.marks.any.Load() {
 		return found, nil
 	}
 	if err := a.readForgotten(t, found); err != nil || a.rules == nil {
@@ -70,14 +70,14 @@ func (a *atDue) prepare(t *Tx, found []claimed) ([]claimed, error) {
 
 // readForgotten finds out whom nothing may be sent because he was forgotten.
 func (a *atDue) readForgotten(t *Tx, found []claimed) error {
-	if !t.Marks.any.Load() {
+	if !t.marks.any.Load() {
 		return nil
 	}
 	var asked []*claimed
 	var marks [][]any
 	for i := range found {
 		if d := &found[i]; d.Category.Blockable() && d.facts.Blocked == "" && d.Phone != "" {
-			asked, marks = append(asked, d), append(marks, []any{t.Marks.of(d.Phone)})
+			asked, marks = append(asked, d), append(marks, []any{t.marks.of(d.Phone)})
 		}
 	}
 	err := t.QueryMany(forgottenSQL, marks, func(i int, r *Row) error {
@@ -572,10 +572,10 @@ const deferredRows = `SELECT id FROM messages WHERE id > ?1 AND ` + onlyDeferred
 
 // wasSent is the condition on a message that it was sent since ?2, is being sent, or may have been, also where
 // it was let be or cancelled then: one that is known to have failed did not reach the phone.
-var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + wasLetBe("messages") + `) AND status <> 'failed'`
+var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + WasLetBe("messages") + `) AND status <> 'failed'`
 
-// wasLetBe is the condition on a message that nobody will send it any more although it may have reached the phone.
-func wasLetBe(message string) string {
+// WasLetBe is the condition on a message that nobody will send it any more although it may have reached the phone.
+func WasLetBe(message string) string {
 	return `((` + message + `.state = 'dropped' OR ` + message + `.state = 'cancelled') AND ` + hadDoubt(message) + `)`
 }
 

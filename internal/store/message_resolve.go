@@ -98,6 +98,20 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason str
 	return err == nil, err
 }
 
+// GiveUp ends a message that waits or is in doubt, so that nobody sends it any more. Others stay as they are.
+func (t *Tx) GiveUp(id int64, reason string) error {
+	var d messaging.Message
+	err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, id)
+	switch {
+	case err != nil:
+	case d.State == messaging.StateWaiting:
+		err = t.cancelOne(&d, reason)
+	case d.State == messaging.StateInDoubt:
+		_, err = t.resolveOne(&d, messaging.ResolveDrop, reason)
+	}
+	return err
+}
+
 // order carries out what a person decided about a message, if it is still in the state that needs it.
 func (s *Store) order(ctx context.Context, id messaging.MessageID, want messaging.State, do func(*Tx, *messaging.Message) error) error {
 	err := s.Write(ctx, LaneWork, func(t *Tx) error {

@@ -172,12 +172,13 @@ func TestDataOfANewerVersionIsLeftAlone(t *testing.T) {
 // rawExec changes data behind the store's back.
 func rawExec(t *testing.T, path, statement string, args ...any) {
 	t.Helper()
-	if err := tryExec(t, path, statement, args...); err != nil {
+	if err := TryExec(t, path, statement, args...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func tryExec(t *testing.T, path, statement string, args ...any) error {
+// TryExec runs a statement in a file beside its store.
+func TryExec(t *testing.T, path, statement string, args ...any) error {
 	t.Helper()
 	drv, err := sqliteDriver()
 	if err != nil {
@@ -228,7 +229,7 @@ func TestSchemaRefusesUnlawfulRows(t *testing.T) {
 		"an event without a dedupe key":       `UPDATE events SET dedupe_key = ''`,
 		"an attempt that ends in no such way": `INSERT INTO attempts VALUES (1, 1, 'sending', '', '', '', 0, 0, '', '')`,
 	} {
-		if err := tryExec(t, path, statement); err == nil || !strings.Contains(strings.ToLower(err.Error()), "constraint") {
+		if err := TryExec(t, path, statement); err == nil || !strings.Contains(strings.ToLower(err.Error()), "constraint") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -247,6 +248,16 @@ func testPlan(key string) messaging.Plan {
 			Correlation: messaging.Correlation{Trigger: "remind", Key: key, Phone: "447700900123"},
 			Message:     messaging.Message{Phone: "447700900123", Category: messaging.Marketing, DueAt: at, Send: messaging.Send{Text: "hello"}},
 		}},
+	}
+}
+
+func TestCompactNeedsAStoppedDaemon(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	openAt(t, path)
+	if _, _, err := Compact(t.Context(), "sqlite:"+path); err == nil {
+		t.Error("compacted under an open store")
+	} else if _, ok := errors.AsType[*sqlite.LockedError](err); !ok {
+		t.Error(err)
 	}
 }
 

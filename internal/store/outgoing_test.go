@@ -8,37 +8,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-var firstToldSQL = SQL(`UPDATE webhooks_out SET state = 'delivered', ended_at = ?1 WHERE id = (SELECT min(id) FROM webhooks_out)`)
-
-func TestForgettingRemovesWebhooksOut(t *testing.T) {
-	e := openErasing(t)
-	e.writer.tells = func(about, _ string) []string { return []string{"crm"} }
-	for _, phone := range []string{forgottenPhone, otherPhone} {
-		e.event(phone, phone)
-	}
-	for _, d := range e.claim(2) {
-		e.finish(&d, messaging.StateRejected)
-	}
-	e.must(e.Write(t.Context(), LaneWork, func(t *Tx) error { return t.Put(firstToldSQL, t.At) })) // the rest waits
-	e.must(e.Forget(e.Context(), []messaging.Phone{forgottenPhone}, "by hand"))
-	if waits := e.erase(); waits != "" {
-		t.Fatal(waits)
-	}
-	if found := e.holds(forgottenPhone); len(found) > 0 {
-		t.Errorf("the phone stands in %v", found)
-	}
-	left, err := List(t.Context(), e.Store, `SELECT phone FROM webhooks_out WHERE receiver = 'crm'`, nil, Text)
-	e.must(err)
-	if len(left) != 3 {
-		t.Errorf("left of the other contact: %v", left)
-	}
-	for _, phone := range left {
-		if phone != otherPhone {
-			t.Errorf("left of %s", phone)
-		}
-	}
-}
-
 // A message's life in the store, with nobody and with somebody to tell.
 func BenchmarkToldMessages(b *testing.B) {
 	for name, tells := range map[string]func(string, string) []string{

@@ -24,6 +24,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
@@ -100,7 +101,7 @@ func TestARoleThatMayDoLess(t *testing.T) {
 	must(err)
 	must(s.Hold(t.Context(), messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldHalt, Reason: "a test", At: now}))
 	must(s.EndHold(t.Context(), messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldHalt}))
-	_, err = s.Retain(t.Context(), store.Retention{Payloads: time.Hour, Events: time.Hour, Messages: time.Hour}, now.AddDate(1, 0, 0))
+	_, err = privacy.Records{Store: s}.Retain(t.Context(), privacy.Retention{Payloads: time.Hour, Events: time.Hour, Messages: time.Hour}, now.AddDate(1, 0, 0))
 	must(err)
 	must(s.Refused())
 	if _, err := conn.Exec(t.Context(), "SET ROLE runner; DROP TABLE blocks", pgx.QueryExecModeSimpleProtocol); err == nil {

@@ -196,7 +196,7 @@ func (n *notices) obey(ctx context.Context, fresh []notice) error {
 		case noticeBlocks:
 			// By the clock of this node, because that is what its claims are compared with.
 			n.s.writer.lastBlock.Store(Micro(time.Now()))
-			if err := n.s.Marks.load(ctx, n.s); err != nil {
+			if err := n.s.marks.load(ctx, n.s); err != nil {
 				return err
 			}
 		case noticeDue:

@@ -72,7 +72,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		if err := arrived(ctx, s.reads, whereIs(cfg)); err != nil {
 			return err
 		}
-		return s.Marks.loadAll(ctx, s)
+		return s.marks.loadAll(ctx, s)
 	}
 	if local == "" {
 		return errors.New("needs a folder for what this process notes, after a # behind the address")
@@ -114,7 +114,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if err := s.keepPredecessor(ctx); err != nil {
 		return err
 	}
-	if err := s.Marks.loadAll(ctx, s); err != nil {
+	if err := s.marks.loadAll(ctx, s); err != nil {
 		return err
 	}
 	s.notices = newNotices(s, cfg)

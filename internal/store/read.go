@@ -198,7 +198,7 @@ const perList = 500
 
 // eventsOf finds the newest events of a phone below a number (0 is no bound), newest first, at most limit of them.
 func (s *Store) eventsOf(ctx context.Context, phone messaging.Phone, below messaging.EventID, limit int) (found []messaging.EventID, err error) {
-	ids, err := s.keyed(ctx, phonesOfEvents, PhoneHash(phone, s.hash))
+	ids, err := s.keyed(ctx, phonesOfEvents, phoneHash(phone, s.hash))
 	if err == nil && s.commits == nil && s.file != nil { // what a process that ended in a crash had in memory stands in no table
 		var more []int64
 		more, err = List(ctx, s, `SELECT id FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1) AND phone = ?2 ORDER BY id`,

@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,37 +15,46 @@ import (
 
 // A forecast without a daemon asks data that nobody writes, also as a crash left it: it is told the same.
 func TestWhoWasMessagedIsKnownWithoutADaemon(t *testing.T) {
-	e := openErasing(t)
-	for _, phone := range []string{forgottenPhone, otherPhone, otherPhone} {
-		e.event(phone, phone)
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	s, err := Open(t.Context(), Options{DSN: "sqlite:" + path, Settle: planAll})
+	failIf(t, err)
+	phones, now := []messaging.Phone{"447700900123", "447700900999", "447700900555"}, time.Now()
+	for i, phone := range []messaging.Phone{phones[0], phones[1], phones[1], phones[0]} {
+		p := testPlan(fmt.Sprint(i))
+		p.Event.Contact.Phone, p.Proposals[0].Correlation.Phone, p.Proposals[0].Message.Phone = phone, phone, phone
+		if i == 3 {
+			p.Proposals = []messaging.Proposal{{Decision: messaging.Decision{Trigger: messaging.Erasure, Outcome: messaging.ForgettingAll}}}
+		}
+		_, err := s.Accept(t.Context(), []messaging.Plan{p})
+		failIf(t, err)
+		due, err := s.Claim(t.Context(), messaging.ClaimRequest{Owner: "me", Now: now, Lease: time.Hour, Marketing: 3})
+		failIf(t, err)
+		for _, d := range due {
+			failIf(t, s.Finish(t.Context(), messaging.Attempt{MessageID: d.ID, Owner: "me", Number: 1, State: messaging.StateAccepted, At: now, Message: &messaging.Message{
+				ServiceID: messaging.ServiceID(fmt.Sprint(d.ID)), Phone: d.Phone, Category: d.Category, Status: messaging.StatusAccepted, NextPollAt: now,
+			}}))
+		}
 	}
-	for _, d := range e.claim(3) {
-		e.finish(&d, messaging.StateAccepted)
-	}
-	e.event(forgottenPhone, "x", func(p *messaging.Plan) {
-		p.Proposals = []messaging.Proposal{{Decision: messaging.Decision{Trigger: messaging.Erasure, Outcome: messaging.ForgettingAll}}}
-	})
-	phones := []messaging.Phone{forgottenPhone, otherPhone, "447700900555"}
 	ask := func(s *Store) (sent []messaging.Contacted, redacting map[messaging.Phone]string) {
 		t.Helper()
-		sent, err := s.SentTo(t.Context(), phones, e.now.Add(-time.Hour))
-		e.must(err)
+		sent, err := s.SentTo(t.Context(), phones, now.Add(-time.Hour))
+		failIf(t, err)
 		slices.SortFunc(sent, func(a, b messaging.Contacted) int { return cmp.Compare(a.ID, b.ID) })
 		redacting, err = s.Redacting(t.Context(), phones)
-		e.must(err)
+		failIf(t, err)
 		return sent, redacting
 	}
-	sent, redacting := ask(e.Store)
+	sent, redacting := ask(s)
 	if len(sent) != 3 || len(redacting) != 2 {
 		t.Fatalf("%+v, %v", sent, redacting)
 	}
-	crashed := copyData(t, e.path)
-	e.must(e.Store.Close())
-	for _, path := range []string{e.path, crashed} {
+	crashed := copyData(t, path)
+	failIf(t, s.Close())
+	for _, path := range []string{path, crashed} {
 		s, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: true})
-		e.must(err)
+		failIf(t, err)
 		beside, asked := ask(s)
-		e.must(s.Close())
+		failIf(t, s.Close())
 		if diff := gocmp.Diff(sent, beside); diff != "" {
 			t.Errorf("sent (-by the writer +beside):\n%s", diff)
 		}

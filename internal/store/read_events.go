@@ -151,7 +151,7 @@ func (s *Store) addLoad(ctx context.Context, e *messaging.Event) error {
 	return s.Rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *Row) (err error) {
 		cleared := r.Text()
 		e.ContentType = r.Text()
-		facts, payload, err := unpackContent(r.Blob())
+		facts, payload, err := UnpackContent(r.Blob())
 		if err == nil {
 			e.Payload, err = payload, addFacts(facts, e)
 		}

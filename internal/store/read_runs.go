@@ -71,7 +71,7 @@ func (s *Store) OpenRuns(ctx context.Context, job string) ([]messaging.Run, erro
 func (s *Store) LastSent(ctx context.Context, job string) (r messaging.Run, ok bool, err error) {
 	var q Select
 	q.And("job = ?", s.jobNow(job))
-	q.And(wasSentRun("runs")) // what is sent again is no measure of the list
+	q.And(WasSentRun("runs")) // what is sent again is no measure of the list
 	found, err := s.listRuns(ctx, &q, "id DESC", 1)
 	if err != nil {
 		return r, false, fmt.Errorf("last run of %s: %w", job, err)
@@ -147,8 +147,8 @@ func (s *Store) Family(ctx context.Context, id messaging.RunID) (ids []messaging
 	return ids, Wrap(err, "retries of run %d", id)
 }
 
-// wasSentRun is the condition on a run that its list was sent, or some of it: what its job's next list is held against.
-func wasSentRun(r string) string {
+// WasSentRun is the condition on a run that its list was sent, or some of it: what its job's next list is held against.
+func WasSentRun(r string) string {
 	return r + `.kept > 0 AND ` + r + `.again_of = 0 AND (` + r + `.state = 'done' OR ` + r + `.state = 'partial' OR ` + r + `.state = 'cancelled')
 		AND (` + r + `.state <> 'cancelled' OR EXISTS (SELECT 1 FROM run_rows w WHERE w.run_id = ` + r + `.id)
 			OR EXISTS (SELECT 1 FROM parts p WHERE p.run_id = ` + r + `.id AND (p.state = 'accepted' OR p.state = 'uploading' OR p.state = 'in_doubt')))`

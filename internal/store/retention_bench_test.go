@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -27,12 +28,12 @@ func BenchmarkBesideRetention(b *testing.B) {
 			ctx := context.Background()
 			s := benchOpen(b)
 			fillOld(b, s, rows)
-			done := make(chan store.RetentionRun, 1)
+			done := make(chan privacy.RetentionRun, 1)
 			var commits []time.Duration
 			stop, cancel := context.WithCancel(ctx)
 			if beside == "retention" {
 				go func() {
-					run, _ := s.Retain(stop, store.Retention{
+					run, _ := privacy.Records{Store: s}.Retain(stop, privacy.Retention{
 						Payloads: 24 * time.Hour, Decisions: 24 * time.Hour, Events: 24 * time.Hour, Messages: 24 * time.Hour,
 						Rest: func(ctx context.Context, took time.Duration) error {
 							commits = append(commits, took)

@@ -100,6 +100,14 @@ func endedSend(s *messaging.Send) string {
 	return string(appendSend(nil, &ended))
 }
 
+// ForgottenSend is what stays of an encoded send of which nothing that tells of its contact may. Of what nobody can read that is nothing.
+func ForgottenSend(send string) string {
+	var d messaging.Message
+	_ = decodeSend(&d, send)
+	d.Send.Forget = true
+	return endedSend(&d.Send)
+}
+
 // forgets reports whether an encoded send says Forget, which appendSend writes last.
 func forgets(send string) bool { return strings.HasSuffix(send, `"forget":true}`) }
 

@@ -165,7 +165,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		p.Goes = c.Part.Goes
 		p.State, p.UpdatedAt, p.RetryAt = messaging.PartUploading, Moment(Micro(c.At)), time.Time{}
 		p.Attempt++
-		goes, err := encodeList(c.Part.Goes)
+		goes, err := EncodeList(c.Part.Goes)
 		if err != nil {
 			return err
 		}
@@ -318,7 +318,7 @@ func scanPart(r *Row) (p messaging.Part, err error) {
 	p.Attempt, p.RetryAt, p.CampaignID = int(r.Int()), r.Time(), r.Text()
 	ids := r.Text()
 	p.Answer, p.HTTPStatus, p.UpdatedAt, p.Resolved = r.Text(), int(r.Int()), r.Time(), r.Text()
-	p.Goes, err = decodeList[messaging.PartShare](r.Text())
+	p.Goes, err = DecodeList[messaging.PartShare](r.Text())
 	if err = errors.Join(err, r.Err); err != nil {
 		return p, err
 	}

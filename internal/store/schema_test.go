@@ -3,10 +3,16 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
 )
 
 // A file of version 1, with what it holds, comes to a version 2 that is made up here; and what knows version 1 alone leaves it alone then.
@@ -50,5 +56,38 @@ func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 	var left int
 	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM sqlite_master WHERE name = 'half'").Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d tables of a step that failed are there, %v", left, err)
+	}
+}
+
+// The page of tables says of every table of both engines when its rows leave, and of no other.
+func TestThePageOfTablesKnowsEveryTable(t *testing.T) {
+	tables := map[string]bool{goose.DefaultTablename: true}
+	for _, one := range steps {
+		for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(postgresDialect.schema(one.sql), -1) {
+			tables[m[1]] = true
+		}
+	}
+	page, err := os.ReadFile("../../docs/tables.md")
+	failIf(t, err)
+	var told, there []string
+	for _, line := range strings.Split(string(page), "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 {
+			continue
+		}
+		for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(cells[1], -1) {
+			told = append(told, name[1])
+		}
+	}
+	for name := range tables {
+		there = append(there, name)
+	}
+	slices.Sort(told)
+	slices.Sort(there)
+	if diff := cmp.Diff(there, told); diff != "" {
+		t.Errorf("tables (-there +told):\n%s", diff)
+	}
+	if len(there) < 50 {
+		t.Errorf("only %d tables were found", len(there))
 	}
 }

@@ -140,7 +140,7 @@ func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 				w.keys.Remember(key{Part: day, Hash: contentHash(connector, content, s.hash), ID: id})
 			}
 			if phone := r.Phone(); phone != "" && !phone.IsMasked() {
-				w.keys.Remember(key{Part: phonesOfEvents, Hash: PhoneHash(phone, s.hash), ID: id})
+				w.keys.Remember(key{Part: phonesOfEvents, Hash: phoneHash(phone, s.hash), ID: id})
 			}
 			return nil
 		})

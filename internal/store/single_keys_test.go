@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -222,7 +224,7 @@ func TestOldRowsGetTheirKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{`DELETE FROM keys`, `DELETE FROM counts WHERE name LIKE 'keyed/%'`} {
-		if err := tryExec(t, path, statement); err != nil {
+		if err := TryExec(t, path, statement); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -294,4 +296,109 @@ func TestAStoreMayCloseWhileItsBloomFilterIsFilled(t *testing.T) {
 		}
 		s = openAt(t, path)
 	}
+}
+
+var (
+	dropEventsTestSQL   = SQL(`DELETE FROM events WHERE id < ?1`)
+	dropMessagesTestSQL = SQL(`DELETE FROM messages WHERE id < ?1`)
+)
+
+// A sweep removes the keys that lead nowhere, those that come meanwhile are known after it, and so is every other.
+func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
+	single(s).keys.Limit = 100
+	const old, all = 700, 1400
+	accept := func(key string) messaging.Receipt {
+		t.Helper()
+		got, err := s.Accept(t.Context(), []messaging.Plan{testPlan(key)})
+		failIf(t, err)
+		return got[0]
+	}
+	plans := make([]messaging.Plan, all)
+	for i := range plans {
+		plans[i] = testPlan(fmt.Sprint(i + 1))
+	}
+	_, err := s.Accept(t.Context(), plans)
+	failIf(t, err)
+	failIf(t, s.Write(t.Context(), LaneWork, func(t *Tx) error {
+		t.CountNamed(DeadKeys, 4*old)
+		return errors.Join(t.Put(dropEventsTestSQL, int64(old+1)), t.Put(dropMessagesTestSQL, int64(old+1)), single(s).flushAll(t))
+	}))
+	kept := func() int64 {
+		t.Helper()
+		n, err := List(t.Context(), s, `SELECT count(*) FROM keys`, nil, Number[int64])
+		failIf(t, err)
+		return n[0]
+	}
+	before, during := kept(), 0
+	failIf(t, s.SweepKeys(t.Context(), func(ctx context.Context, run func(*Tx) error) error {
+		if err := s.Write(ctx, LaneWork, run); err != nil {
+			return err
+		}
+		if single(s).keys.Sweeping() && during < 50 { // the walk is under way
+			during++
+			accept(fmt.Sprint("during ", during))
+		}
+		return nil
+	}))
+	if during == 0 || single(s).keys.Sweeping() || !single(s).keys.Filled() {
+		t.Fatalf("no sweep was met: %d events during it", during)
+	}
+	failIf(t, s.Write(t.Context(), LaneWork, single(s).flushAll))
+	if after := kept(); after > before*2/3 {
+		t.Errorf("%d keys of %d are left", after, before)
+	}
+	for _, n := range []int{old + 1, 1000, all} {
+		if got := accept(fmt.Sprint(n)); !got.Duplicate || int(got.EventID) != n {
+			t.Errorf("event %d came again: %+v", n, got)
+		}
+	}
+	for i := range during {
+		if got := accept(fmt.Sprint("during ", i+1)); !got.Duplicate {
+			t.Errorf("event %d of the sweep came again: %+v", i, got)
+		}
+	}
+}
+
+var sentOnceTestSQL = SQL(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, 'accepted', ?3)`)
+
+// That a key was sent to once is known when the message is gone, also once the filter holds all keys.
+func TestAFullFilterKnowsWhatWasSentOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nudgewire.db")
+	var last *messaging.Sent
+	open := func() *Store {
+		t.Helper()
+		s, err := Open(t.Context(), Options{DSN: "sqlite:" + path, Settle: func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
+			last = f.Last
+			return messaging.Settlement{Outcome: messaging.Skipped}
+		}})
+		failIf(t, err)
+		return s
+	}
+	ask := func(s *Store, key string) *messaging.Sent {
+		t.Helper()
+		p := testPlan(key)
+		p.Event.DedupeKey, p.Proposals[0].Cooldown.Mode = rand.Text(), messaging.CooldownOnce
+		last = nil
+		_, err := s.Accept(t.Context(), []messaging.Plan{p})
+		failIf(t, err)
+		return last
+	}
+	s := open()
+	of := correlationHash(testPlan("sent").Proposals[0].Correlation, s.hash)
+	failIf(t, s.Write(t.Context(), LaneWork, func(t *Tx) error {
+		return errors.Join(t.Put(sentOnceTestSQL, of, int64(7), t.At), t.KeepCorrelation(of, 7))
+	}))
+	for range 2 {
+		failIf(t, s.Close())
+		s = open()
+		filled(t, s)
+		if got := ask(s, "sent"); got == nil || got.ID != 7 {
+			t.Errorf("the key that was sent to is %+v", got)
+		}
+		if got := ask(s, "other"); got != nil {
+			t.Errorf("another key is %+v", got)
+		}
+	}
+	failIf(t, s.Close())
 }

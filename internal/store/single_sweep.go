@@ -10,17 +10,17 @@ import (
 // was sent to once; to tombstones; to an event, or to one with its phone, by that or by its words.
 var keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM messages WHERE messages.id = keys.id AND messages.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
 	WHEN part = 1 THEN EXISTS (SELECT 1 FROM tombstones WHERE tombstones.correlation = -1 - keys.hash)
-	WHEN part = 2 OR part = 3 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + isMasked("events.phone") + `)
+	WHEN part = 2 OR part = 3 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + IsMasked("events.phone") + `)
 	ELSE EXISTS (SELECT 1 FROM events WHERE events.id = keys.id) END`
+
+// IsMasked is the condition on a column that a phone is gone or masked.
+func IsMasked(phone string) string { return `(` + phone + ` = '' OR ` + phone + ` LIKE '%*%')` }
 
 // A sweep is due once an eighth as many keys lead nowhere as there are others, but not for the sake of a few.
 const (
 	sweepShare = 8
 	sweepLeast = 1000
 )
-
-// keysOfPhone is how many keys lead nowhere, about, once an event has no phone any more: that of the phone, and those of words.
-const keysOfPhone = 3
 
 // Counters of keys that lead nowhere, about, and of what was removed by its age since the data began; the name of the kind follows.
 const (

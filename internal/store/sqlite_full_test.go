@@ -9,22 +9,23 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// A full disk is played by a bound on the database's pages.
+// BoundPages plays a full disk by a bound on the database's pages.
+func BoundPages(t *testing.T, s *Store, pages int64) {
+	t.Helper()
+	if err := execOn(s.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAFullDiskRefusesEventsAndHarmsNothing(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	bound := func(pages int) {
-		t.Helper()
-		if err := execOn(s.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
-			t.Fatal(err)
-		}
-	}
 	accept := func(i int) error {
 		p := testPlan(fmt.Sprint(i))
 		p.Event.Payload = []byte(strings.Repeat(fmt.Sprint(i, " "), 8000))
 		_, err := s.Accept(t.Context(), []messaging.Plan{p})
 		return err
 	}
-	bound(120)
+	BoundPages(t, s, 120)
 	stored := 0
 	for ; stored < 10_000; stored++ {
 		if err := accept(stored); err != nil {
@@ -37,7 +38,7 @@ func TestAFullDiskRefusesEventsAndHarmsNothing(t *testing.T) {
 	if stored < 5 || stored == 10_000 {
 		t.Fatalf("%d events fitted", stored)
 	}
-	bound(1 << 20)
+	BoundPages(t, s, 1<<20)
 	if err := accept(stored); err != nil {
 		t.Errorf("there is room again, and the event is refused: %v", err)
 	}

@@ -56,7 +56,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	defer func() { err = Wrap(err, "%s", path) }()
-	s.Marks.data, s.calls.path = path, path+".calls"
+	s.marks.data, s.calls.path = path, path+".calls"
 	s.tokens.path = path + ".tokens"
 	drv, err := sqliteDriver()
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.openReads(f.more)
-	if err := s.Marks.load(ctx, s); err != nil {
+	if err := s.marks.load(ctx, s); err != nil {
 		return err
 	}
 	if err := openSingleWriter(ctx, s); err != nil {
@@ -142,7 +142,7 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 	if err := s.copyBeside(ctx, f.path); err != nil {
 		return err
 	}
-	return s.Marks.load(ctx, s)
+	return s.marks.load(ctx, s)
 }
 
 func (s *Store) openReads(c connector) {

@@ -68,7 +68,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	db := sql.OpenDB(&s.file.more)
 	db.SetMaxOpenConns(1)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	path := s.Marks.data
+	path := s.marks.data
 	if err := emptyLog(ctx, db); err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -196,7 +197,7 @@ func TestNumbersAreNotGivenAgainAfterAMove(t *testing.T) {
 	for n := int64(2); n < 5; n++ {
 		s := open(file)
 		accept(s, n)
-		if _, err := s.Retain(t.Context(), store.Retention{Payloads: year, Decisions: year, Events: year}, benchNow.Add(3*year)); err != nil {
+		if _, err := (privacy.Records{Store: s}).Retain(t.Context(), privacy.Retention{Payloads: year, Decisions: year, Events: year}, benchNow.Add(3*year)); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := s.Events(t.Context(), store.EventFilter{Limit: 9}); err != nil || len(left) > 0 {

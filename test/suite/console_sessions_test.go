@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -158,12 +159,12 @@ func (s suite) sessionsThatAreOverLeave(t *testing.T) {
 	l.must(l.auth().BeginSession(l.ctx, sessionOfAnn("s4", noon.Add(auth.SessionIdle+2*time.Minute)), hashed1, manyOf))
 	l.hasNoSession("s2", "idle for too long")
 	l.hasSession("s3", "not idle for so long")
-	_, err := l.Retain(l.ctx, overSessions, noon.Add(auth.SessionIdle+5*time.Minute))
+	_, err := l.privacy().Retain(l.ctx, overSessions, noon.Add(auth.SessionIdle+5*time.Minute))
 	l.must(err)
 	l.hasNoSession("a", "after retention")
 	l.hasNoSession("s3", "after retention")
 	l.hasSession("s4", "after retention, one that lasts")
-	_, err = l.Retain(l.ctx, overSessions, noon.Add(auth.SessionLife+auth.SessionIdle))
+	_, err = l.privacy().Retain(l.ctx, overSessions, noon.Add(auth.SessionLife+auth.SessionIdle))
 	l.must(err)
 	l.hasNoSession("s4", "after a week")
 }
@@ -181,4 +182,4 @@ func (s suite) whoeverIsRemovedHasNoSession(t *testing.T) {
 }
 
 // overSessions keeps everything but sessions and links that are over.
-var overSessions = store.Retention{Ages: []func(*store.Tx, time.Time) error{auth.DropOldSessions}}
+var overSessions = privacy.Retention{Ages: []func(*store.Tx, time.Time) error{auth.DropOldSessions}}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 )
 
 // A purchase is what an event tells of its contact and its order.
@@ -342,12 +342,12 @@ func (s suite) totalsOutlivePayloads(t *testing.T) {
 	l.mustAccept(bought(purchase{"shop", "order.paid", "1", "2", "Ada", "ada@example.com", ada, noon, nil}))
 	l.mustAccept(bought(purchase{"shop", "order.paid", "2", "2", "Bob", "", bob, noon.Add(10 * day), nil}))
 	l.readAll()
-	keep := store.Retention{Payloads: day, Facts: 2 * day, Decisions: 2 * day, Events: 200 * day, Phones: 100 * day}
+	keep := privacy.Retention{Payloads: day, Facts: 2 * day, Decisions: 2 * day, Events: 200 * day, Phones: 100 * day}
 	retain := func(days int) {
 		t.Helper()
 		now := noon.Add(time.Duration(days) * day)
 		l.at(now)
-		_, err := l.Retain(l.ctx, keep, now)
+		_, err := l.privacy().Retain(l.ctx, keep, now)
 		l.must(err)
 	}
 	retain(50)

@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 )
 
 // erased carries out all orders to forget somebody.
 func (l *ledger) erased() {
 	l.t.Helper()
-	all, err := l.Erasures(l.ctx)
+	all, err := l.privacy().Erasures(l.ctx)
 	if err == nil {
-		_, err = l.Erase(l.ctx, all)
+		_, err = l.privacy().Erase(l.ctx, all)
 	}
 	if err == nil {
-		err = l.Erased(l.ctx, all)
+		err = l.privacy().Erased(l.ctx, all)
 	}
 	if err == nil {
-		_, err = l.Wipe(l.ctx, store.Finder(all))
+		_, err = l.Wipe(l.ctx, privacy.Finder(all))
 	}
 	if due, asked := l.WipeDue(l.ctx); err == nil && (due || asked != nil) {
 		l.t.Errorf("what forgetting left is still to be cleared away (%v)", asked)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/report"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // uploaded is how many rows of files are counted.
@@ -108,9 +108,9 @@ var uploads = map[string]struct {
 		l.endPart(p, messaging.PartAccepted)
 		l.endPart(more, messaging.PartAccepted)
 		l.must(l.Forget(l.ctx, []messaging.Phone{"447700900101"}, "by hand"))
-		orders, err := l.Erasures(l.ctx)
+		orders, err := l.privacy().Erasures(l.ctx)
 		l.must(err)
-		if waits, err := l.Erase(l.ctx, orders); err != nil || waits != "" {
+		if waits, err := l.privacy().Erase(l.ctx, orders); err != nil || waits != "" {
 			l.t.Fatalf("it waits for %q, %v", waits, err)
 		}
 	}, rowsOfPart + 1},
@@ -119,7 +119,7 @@ var uploads = map[string]struct {
 		l.mustSet(l.run(r.ID), messaging.RunCancelled)
 		l.ended("2", messaging.PartAccepted) // the newest stays
 		l.at(noon.Add(200 * day))
-		_, err := l.Retain(l.ctx, store.Retention{Lists: 30 * day, Runs: 110 * day, Phones: 105 * day}, noon.Add(200*day))
+		_, err := l.privacy().Retain(l.ctx, privacy.Retention{Lists: 30 * day, Runs: 110 * day, Phones: 105 * day}, noon.Add(200*day))
 		l.must(err)
 		if _, err := l.Run(l.ctx, r.ID); !errors.Is(err, messaging.ErrNotFound) {
 			l.t.Errorf("the run is there: %v", err)

@@ -200,7 +200,7 @@ func (s suite) countsLeaveAfter400Days(t *testing.T) {
 	l.retain(399)
 	same(t, "before", 6, len(l.counted(everything)))
 	l.at(noon.Add(400*day + time.Hour))
-	if _, err := l.Retain(l.ctx, kept, noon.Add(400*day+time.Hour)); err != nil {
+	if _, err := l.privacy().Retain(l.ctx, kept, noon.Add(400*day+time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "after", []string{"02 13:00 connector event shop/cart.updated// 1", "02 13:00 trigger decision remind/planned// 1", "02 13:00 trigger queued remind/reminder/GB/ 1"}, l.counted(everything))

@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/outbox"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -54,10 +55,11 @@ type ledger struct {
 	paused atomic.Int64 // calls of OnPause
 }
 
-func (l *ledger) alerts() alerts.Records { return alerts.Records{Store: l.Store} }
-func (l *ledger) outbox() outbox.Records { return outbox.Records{Store: l.Store} }
-func (l *ledger) auth() auth.Records     { return auth.Records{Store: l.Store} }
-func (l *ledger) report() report.Records { return report.Records{Store: l.Store} }
+func (l *ledger) alerts() alerts.Records   { return alerts.Records{Store: l.Store} }
+func (l *ledger) outbox() outbox.Records   { return outbox.Records{Store: l.Store} }
+func (l *ledger) auth() auth.Records       { return auth.Records{Store: l.Store} }
+func (l *ledger) report() report.Records   { return report.Records{Store: l.Store} }
+func (l *ledger) privacy() privacy.Records { return privacy.Records{Store: l.Store} }
 
 // insert is the settlement of a ledger that has no other: what is planned is stored, what
 // cancels is remembered.

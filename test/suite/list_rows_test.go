@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -223,12 +224,12 @@ func (s suite) rowsAge(t *testing.T) {
 	ended := l.run(r.ID)
 	ended.State, ended.Reason, ended.EndedAt, ended.Owner = messaging.RunPartial, "part 1 is in doubt", noon, ""
 	l.must(l.SetRun(l.ctx, "", ended, messaging.RunUploading))
-	keep := store.Retention{Lists: 30 * day, Phones: 180 * day}
+	keep := privacy.Retention{Lists: 30 * day, Phones: 180 * day}
 	retain := func(days int) (rows, cells int) {
 		t.Helper()
 		now := noon.Add(time.Duration(days) * day)
 		l.at(now)
-		if _, err := l.Retain(l.ctx, keep, now); err != nil {
+		if _, err := l.privacy().Retain(l.ctx, keep, now); err != nil {
 			t.Fatal(err)
 		}
 		err := l.ListRows(l.ctx, r.ID, messaging.RowRanges{{First: 1, Last: 9}}, func(row *messaging.ListRow) error {
@@ -271,14 +272,14 @@ func (s suite) rowsForgotten(t *testing.T) {
 	p, err := l.claim(r.ID, 1, noon)
 	l.must(err)
 	l.must(l.Forget(l.ctx, []messaging.Phone{gone}, "by hand"))
-	orders, err := l.Erasures(l.ctx)
+	orders, err := l.privacy().Erasures(l.ctx)
 	l.must(err)
-	waits, err := l.Erase(l.ctx, orders)
+	waits, err := l.privacy().Erase(l.ctx, orders)
 	if want := "a file of run 1 of winback, which is being sent"; err != nil || waits != want {
 		t.Fatalf("it waits for %q, %v", waits, err)
 	}
 	l.endPart(p, messaging.PartAccepted)
-	if waits, err := l.Erase(l.ctx, orders); err != nil || waits != "" {
+	if waits, err := l.privacy().Erase(l.ctx, orders); err != nil || waits != "" {
 		t.Fatalf("it waits for %q, %v", waits, err)
 	}
 	if found, err := l.ListRowsOf(l.ctx, gone, "", 50); err != nil || len(found) != 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -65,11 +66,11 @@ func (l *ledger) fillOld() {
 	l.enqueue("waits for years", phone(movedPhone(9)), due(noon.AddDate(2, 0, 0)))
 	l.sevenRows()
 	l.at(movedAt.Add(-day))
-	ages := store.Retention{
+	ages := privacy.Retention{
 		Payloads: 30 * day, Decisions: 90 * day, Events: 400 * day, Messages: 95 * day, Phones: 40 * day, Attempts: 30 * day,
 		Once: func(string, bool) bool { return true },
 	}
-	_, err := l.Retain(l.ctx, ages, movedAt.Add(-day))
+	_, err := l.privacy().Retain(l.ctx, ages, movedAt.Add(-day))
 	l.must(err)
 }
 

@@ -135,11 +135,11 @@ func (w tales) figures() {
 // rooms tells what the other rooms keep, and when each of them is to wake.
 func (w tales) rooms(phones []messaging.Phone) {
 	w.t.Helper()
-	erasures, err := w.Erasures(w.ctx)
+	erasures, err := w.privacy().Erasures(w.ctx)
 	w.tell("erasures", erasures, err)
 	token, err := w.RefreshToken(w.ctx, sha256.Sum256([]byte("crm")))
 	w.tell("refresh token", token, err)
-	retention, err := w.RetentionState(w.ctx)
+	retention, err := w.privacy().RetentionState(w.ctx)
 	w.tell("retention", retention, err)
 	tokens, err := w.auth().Tokens(w.ctx)
 	w.tell("tokens", tokens, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/outbox"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 )
 
 // tell has receivers want to know of kinds.
@@ -279,7 +279,7 @@ func (s suite) retentionRemovesWhatWasTold(t *testing.T) {
 		after time.Duration
 		want  int64
 	}{{6 * 24 * time.Hour, 0}, {8 * 24 * time.Hour, 1}, {31 * 24 * time.Hour, 1}} {
-		run, err := l.Retain(l.ctx, store.Retention{WebhooksOut: 7 * 24 * time.Hour}, at.Add(step.after))
+		run, err := l.privacy().Retain(l.ctx, privacy.Retention{WebhooksOut: 7 * 24 * time.Hour}, at.Add(step.after))
 		if err != nil || run.Removed["webhooks_out"] != step.want {
 			t.Errorf("after %v: %v, %v", step.after, run.Removed, err)
 		}

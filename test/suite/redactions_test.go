@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -75,7 +76,7 @@ func (s suite) contactsOfARequestGetNoMarketing(t *testing.T) {
 	if d := receipt.Decisions[0]; d.Outcome != messaging.ForgettingAll || !strings.Contains(d.Reason, "a person decides whether all that came by shop is forgotten") {
 		t.Errorf("decided %+v", d)
 	}
-	if orders, err := l.Erasures(l.ctx); err != nil || len(orders) > 0 {
+	if orders, err := l.privacy().Erasures(l.ctx); err != nil || len(orders) > 0 {
 		t.Errorf("it is carried out by nobody: %+v, %v", orders, err)
 	}
 	got := map[messaging.MessageID]bool{}
@@ -105,16 +106,16 @@ func (s suite) aRequestAskedAgainIsTheSame(t *testing.T) {
 	l := s.open(t)
 	l.enqueue("1")
 	first := l.redact("shop", "r1", noon)
-	same(t, "once", nil, l.RecordRedactions(l.ctx))
+	same(t, "once", nil, l.privacy().RecordRedactions(l.ctx))
 	l.enqueue("2", phone(ben), received(noon.Add(time.Minute)))
 	l.redact("shop", "r2", noon.Add(time.Minute))
 	l.close()
 	l = reopen(t, l.dsn)
-	same(t, "again", nil, l.RecordRedactions(l.ctx))
+	same(t, "again", nil, l.privacy().RecordRedactions(l.ctx))
 	same(t, "open", store.Redaction{
 		Connector: "shop", Event: first.EventID, Source: "shop.shop.redacted", At: noon, UpTo: noon.Add(time.Minute), Contacts: 1, Events: 2, Recorded: true,
 	}, l.openRedaction())
-	if n, e := l.audited("ask to forget"); n != 1 || e.Who != "shop.shop.redacted" || e.Via != store.ViaWebhook || e.Detail != "all that came by shop: 1 contacts, 2 events" {
+	if n, e := l.audited("ask to forget"); n != 1 || e.Who != "shop.shop.redacted" || e.Via != privacy.ViaWebhook || e.Detail != "all that came by shop: 1 contacts, 2 events" {
 		t.Errorf("%d in the audit, the last %+v", n, e)
 	}
 	if got := l.ids(at); len(got) > 0 {
@@ -131,7 +132,7 @@ func (s suite) aRequestThatIsRefusedForgetsNobody(t *testing.T) {
 		t.Fatalf("sent: %v", got)
 	}
 	l.at(at.Add(time.Minute))
-	done, err := l.DecideRedaction(l.ctx, "shop", false, byAda("refuse to forget"))
+	done, err := l.privacy().DecideRedaction(l.ctx, "shop", false, byAda("refuse to forget"))
 	same(t, "decided", []any{"shop", int64(1), int64(2), nil}, []any{done.Connector, done.Contacts, done.Events, err})
 	if _, err := l.ReviewDeferred(l.ctx); err != nil {
 		t.Fatal(err)
@@ -140,7 +141,7 @@ func (s suite) aRequestThatIsRefusedForgetsNobody(t *testing.T) {
 	if all, err := l.Redactions(l.ctx); len(all) > 0 || err != nil {
 		t.Errorf("open: %+v, %v", all, err)
 	}
-	if _, err := l.DecideRedaction(l.ctx, "shop", true, byAda("forget")); !errors.Is(err, messaging.ErrNotFound) {
+	if _, err := l.privacy().DecideRedaction(l.ctx, "shop", true, byAda("forget")); !errors.Is(err, messaging.ErrNotFound) {
 		t.Errorf("decided twice: %v", err)
 	}
 	n, e := l.audited("refuse to forget")
@@ -156,14 +157,14 @@ func (s suite) aRequestThatIsDoneForgetsWhatCameUntilIt(t *testing.T) {
 	l.redact("shop", "r1", noon)
 	l.at(noon.Add(time.Hour))
 	l.enqueue("2", phone(ben), received(noon.Add(time.Hour)))
-	if _, err := l.DecideRedaction(l.ctx, "shop", true, byAda("forget")); err != nil {
+	if _, err := l.privacy().DecideRedaction(l.ctx, "shop", true, byAda("forget")); err != nil {
 		t.Fatal(err)
 	}
-	orders, err := l.Erasures(l.ctx)
+	orders, err := l.privacy().Erasures(l.ctx)
 	if err != nil || len(orders) != 1 || orders[0].Connector != "shop" || orders[0].Source != "by hand: ada" {
 		t.Fatalf("orders: %+v, %v", orders, err)
 	}
-	if waits, err := l.Erase(l.ctx, orders); waits != "" || err != nil {
+	if waits, err := l.privacy().Erase(l.ctx, orders); waits != "" || err != nil {
 		t.Fatal(waits, err)
 	}
 	same(t, "those who get something", []messaging.Phone{ben}, phonesOf(l.mustClaim(noon.Add(2*time.Hour), 9)))
@@ -210,16 +211,16 @@ func (s suite) aContactThatAWebhookForgotIsAuditedOnce(t *testing.T) {
 	if err := l.Forget(l.ctx, []messaging.Phone{ben}, "by hand: ada"); err != nil { // who is in the audit by the order
 		t.Fatal(err)
 	}
-	orders, err := l.Erasures(l.ctx)
+	orders, err := l.privacy().Erasures(l.ctx)
 	for range 2 {
 		if err == nil {
-			err = l.RecordErasures(l.ctx, orders)
+			err = l.privacy().RecordErasures(l.ctx, orders)
 		}
 	}
 	if n, e := l.audited("forget"); err != nil || n != 1 || e.Who != "shop.contact.redacted" || !strings.HasPrefix(e.Subject, "contact ") || strings.Contains(e.Subject, "900123") {
 		t.Errorf("%d in the audit: %+v, %v", n, e, err)
 	}
-	asked := slices.IndexFunc(orders, func(e store.Erasure) bool { return !e.Recorded })
+	asked := slices.IndexFunc(orders, func(e privacy.Erasure) bool { return !e.Recorded })
 	about, err := l.AuditOf(l.ctx, orders[asked].Phone, 0, 10)
 	if other, otherErr := l.AuditOf(l.ctx, ben, 0, 10); err != nil || len(about) != 1 || otherErr != nil || len(other) != 0 {
 		t.Errorf("%+v are about the contact, %+v about another one: %v, %v", about, other, err, otherErr)
@@ -246,10 +247,10 @@ func (p pair) nodeRedactions(t *testing.T) {
 	var mu sync.Mutex
 	for _, l := range []*ledger{a, b} {
 		all.Go(func() {
-			if err := l.RecordRedactions(l.ctx); err != nil {
+			if err := l.privacy().RecordRedactions(l.ctx); err != nil {
 				t.Error(err)
 			}
-			_, err := l.DecideRedaction(l.ctx, "shop", false, byAda("refuse to forget"))
+			_, err := l.privacy().DecideRedaction(l.ctx, "shop", false, byAda("refuse to forget"))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {

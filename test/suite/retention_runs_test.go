@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // keptRuns is what the sample config keeps, with runs for a shorter time than messages.
-var keptRuns = store.Retention{Messages: 400 * day, Events: 400 * day, Phones: 180 * day, Runs: 200 * day}
+var keptRuns = privacy.Retention{Messages: 400 * day, Events: 400 * day, Phones: 180 * day, Runs: 200 * day}
 
 // runOf stores a run of a job that ended right after noon, as change has it.
 func (l *ledger) runOf(job, slot string, change func(*messaging.Run)) messaging.Run {
@@ -46,7 +47,7 @@ func (l *ledger) retainRuns(days int, jobs ...string) map[string]string {
 	l.t.Helper()
 	now := noon.Add(time.Duration(days) * day)
 	l.at(now)
-	if _, err := l.Retain(l.ctx, keptRuns, now); err != nil {
+	if _, err := l.privacy().Retain(l.ctx, keptRuns, now); err != nil {
 		l.t.Fatal(err)
 	}
 	left := map[string]string{}
@@ -167,7 +168,7 @@ func (s suite) aRunLeavesOnceNoneOfItsMessagesIsKept(t *testing.T) {
 		}
 		same(t, "messages", map[string]int64{}, l.runMessages(id))
 	}
-	if v, err := l.RetentionState(l.ctx); err != nil || v.Removed["runs"] != 2 {
+	if v, err := l.privacy().RetentionState(l.ctx); err != nil || v.Removed["runs"] != 2 {
 		t.Errorf("removed %v, %v", v.Removed, err)
 	}
 	if next := reopenAfter(t, l).mustStart(aRun("winback", "4")); next.ID <= rows.ID+1 {
@@ -220,7 +221,7 @@ func (s suite) aRunStaysWhileALimitMayAskForIt(t *testing.T) {
 	}{{99, 2, 1}, {101, 1, 0}} {
 		now := noon.Add(time.Duration(step.days) * day)
 		l.at(now)
-		if _, err := l.Retain(l.ctx, short, now); err != nil {
+		if _, err := l.privacy().Retain(l.ctx, short, now); err != nil {
 			t.Fatal(err)
 		}
 		runs, err := l.Runs(l.ctx, store.RunFilter{})
@@ -258,7 +259,7 @@ func (s suite) aRunOfManyPartsGoesSomeAtATime(t *testing.T) {
 	}
 	now := noon.Add(201 * day)
 	l.at(now)
-	if _, err := l.Retain(l.ctx, keep, now); !errors.Is(err, stop) || left != 250 {
+	if _, err := l.privacy().Retain(l.ctx, keep, now); !errors.Is(err, stop) || left != 250 {
 		t.Fatalf("%d parts are left, %v", left, err)
 	}
 	again := reopenAfter(t, l)
@@ -278,7 +279,7 @@ func (s suite) noRunGoesWhereNoAgeIsSet(t *testing.T) {
 		kept time.Duration
 		want int64
 	}{{0, 0}, {5001 * day, 0}, {4999 * day, 1}, {0, 0}} {
-		run, err := l.Retain(l.ctx, store.Retention{Runs: step.kept}, now)
+		run, err := l.privacy().Retain(l.ctx, privacy.Retention{Runs: step.kept}, now)
 		if err != nil || run.Removed["runs"] != step.want {
 			t.Errorf("kept %s: removed %v, %v", step.kept, run.Removed, err)
 		}

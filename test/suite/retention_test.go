@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 const day = 24 * time.Hour
 
 // kept is what the sample config keeps.
-var kept = store.Retention{
+var kept = privacy.Retention{
 	Payloads: 30 * day, Facts: 60 * day, Decisions: 90 * day, Events: 400 * day, Messages: 400 * day, Attempts: 90 * day, RejectedRequests: 30 * day,
 }
 
 // retain has days gone by since noon, and what is old then removed.
-func (l *ledger) retain(days int) store.RetentionRun {
+func (l *ledger) retain(days int) privacy.RetentionRun {
 	l.t.Helper()
 	now := noon.Add(time.Duration(days) * day)
 	l.at(now)
-	run, err := l.Retain(l.ctx, kept, now)
+	run, err := l.privacy().Retain(l.ctx, kept, now)
 	l.must(err)
 	return run
 }
@@ -129,12 +130,12 @@ func (s suite) phonesAreMaskedWhereTheyStand(t *testing.T) {
 		l.must(err)
 		return append(all, e.Contact.Phone)
 	}
-	mask := store.Retention{Payloads: 30 * day, Decisions: 90 * day, Attempts: 90 * day, Phones: 180 * day}
+	mask := privacy.Retention{Payloads: 30 * day, Decisions: 90 * day, Attempts: 90 * day, Phones: 180 * day}
 	before := phonesOf()
 	for _, days := range []int{179, 181, 182} {
 		now := noon.Add(time.Duration(days) * day)
 		l.at(now)
-		run, err := l.Retain(l.ctx, mask, now)
+		run, err := l.privacy().Retain(l.ctx, mask, now)
 		l.must(err)
 		want, n := before, int64(0)
 		if days > 180 { // the second of the upload is still asked about
@@ -211,9 +212,9 @@ func (s suite) aContactIsForgottenInWhatIsLeft(t *testing.T) {
 	l.enqueue("waits", func(p *messaging.Plan) { p.Proposals[0].Message.DueAt = noon.AddDate(9, 0, 0) })
 	l.retain(100)
 	l.must(l.Forget(l.ctx, []messaging.Phone{d.Phone}, "by hand"))
-	all, err := l.Erasures(l.ctx)
+	all, err := l.privacy().Erasures(l.ctx)
 	l.must(err)
-	if waits, err := l.Erase(l.ctx, all); waits != "" || err != nil {
+	if waits, err := l.privacy().Erase(l.ctx, all); waits != "" || err != nil {
 		t.Fatalf("waits for %q, %v", waits, err)
 	}
 	if story, err := l.Story(l.ctx, d.Phone, 10); err != nil || len(story) != 0 {
@@ -232,10 +233,10 @@ func (s suite) otherAgesHoldAtTheNextRun(t *testing.T) {
 	l.mustFinish(d, messaging.StateRejected)
 	l.at(noon.Add(20 * day))
 	for _, step := range []struct {
-		ages    store.Retention
+		ages    privacy.Retention
 		cleared bool
-	}{{store.Retention{}, false}, {kept, false}, {store.Retention{Payloads: 19 * day}, true}, {kept, true}} {
-		if _, err := l.Retain(l.ctx, step.ages, noon.Add(20*day)); err != nil {
+	}{{privacy.Retention{}, false}, {kept, false}, {privacy.Retention{Payloads: 19 * day}, true}, {kept, true}} {
+		if _, err := l.privacy().Retain(l.ctx, step.ages, noon.Add(20*day)); err != nil {
 			t.Fatal(err)
 		}
 		if e, err := l.Event(l.ctx, d.EventID); err != nil || e.Cleared != step.cleared {
@@ -266,9 +267,9 @@ func (s suite) factsOutliveThePayload(t *testing.T) {
 	look("after 31 days", mine, true, false, "c1")
 	same(t, "once more", 0, len(l.retain(32).Removed))
 	l.must(l.Forget(l.ctx, []messaging.Phone{customer}, "by hand"))
-	all, err := l.Erasures(l.ctx)
+	all, err := l.privacy().Erasures(l.ctx)
 	l.must(err)
-	if waits, err := l.Erase(l.ctx, all); waits != "" || err != nil {
+	if waits, err := l.privacy().Erase(l.ctx, all); waits != "" || err != nil {
 		t.Fatalf("waits for %q, %v", waits, err)
 	}
 	if e, err := l.Event(l.ctx, others); err != nil || strings.Contains(e.Cart.ID, string(customer)) || e.Cart.ID == "" || !e.Cleared || e.FactsCleared {

@@ -72,9 +72,9 @@ func (s suite) whatWasShadowedIsListed(t *testing.T) {
 
 	// Of a contact who is forgotten it stays that a trigger would have sent something, and not to whom or why.
 	l.must(l.Forget(l.ctx, []messaging.Phone{"447700900999"}, "by hand"))
-	orders, err := l.Erasures(l.ctx)
+	orders, err := l.privacy().Erasures(l.ctx)
 	l.must(err)
-	if waits, err := l.Erase(l.ctx, orders); err != nil || waits != "" {
+	if waits, err := l.privacy().Erase(l.ctx, orders); err != nil || waits != "" {
 		t.Fatalf("it waits for %q, %v", waits, err)
 	}
 	left, err := l.Shadows(l.ctx, store.MessageFilter{})

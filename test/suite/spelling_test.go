@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -103,16 +104,16 @@ func (s suite) aSpellingGoesWithThePhone(t *testing.T) {
 		"masked": func(l *ledger) error {
 			now := noon.Add(181 * day)
 			l.at(now)
-			_, err := l.Retain(l.ctx, store.Retention{Payloads: 30 * day, Facts: 90 * day, Decisions: 90 * day, Attempts: 90 * day, Phones: 180 * day}, now)
+			_, err := l.privacy().Retain(l.ctx, privacy.Retention{Payloads: 30 * day, Facts: 90 * day, Decisions: 90 * day, Attempts: 90 * day, Phones: 180 * day}, now)
 			return err
 		},
 		"forgotten": func(l *ledger) error {
 			if err := l.Forget(l.ctx, []messaging.Phone{mexico}, "by hand"); err != nil {
 				return err
 			}
-			all, err := l.Erasures(l.ctx)
+			all, err := l.privacy().Erasures(l.ctx)
 			if err == nil {
-				_, err = l.Erase(l.ctx, all)
+				_, err = l.privacy().Erase(l.ctx, all)
 			}
 			return err
 		},

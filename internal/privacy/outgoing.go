@@ -1,17 +1,18 @@
-package store
+package privacy
 
 import (
 	"context"
-	"slices"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // findUnwanted looks beside the commits: it walks through all that waits.
 const findUnwanted = `SELECT id FROM webhooks_out WHERE id > ?1 AND state = 'waiting' AND since < ?2 ORDER BY id`
 
 var (
-	oldOutgoingSQL      = SQL(`DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state <> 'waiting' AND ended_at < ?1 ORDER BY ended_at LIMIT 200)`)
-	unwantedOutgoingSQL = SQL(`DELETE FROM webhooks_out WHERE id IN (` + Placeholders(2) + `) AND state{{checked}} = 'waiting' AND since < ?1`)
+	oldOutgoingSQL      = store.SQL(`DELETE FROM webhooks_out WHERE id IN (SELECT id FROM webhooks_out WHERE state <> 'waiting' AND ended_at < ?1 ORDER BY ended_at LIMIT 200)`)
+	unwantedOutgoingSQL = store.SQL(`DELETE FROM webhooks_out WHERE id IN (` + store.Placeholders(2) + `) AND state{{checked}} = 'waiting' AND since < ?1`)
 )
 
 // outgoing removes what was told, and what waits for a receiver that nobody tells any more.
@@ -20,32 +21,25 @@ func (e *retainer) outgoing(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	if err := e.until(ctx, kindOutgoing, oldOutgoingSQL, Micro(before)); err != nil {
+	err := e.until(ctx, kindOutgoing, func(t *store.Tx) (int64, error) { return t.Exec(oldOutgoingSQL, store.Micro(before)) })
+	if err != nil {
 		return err
 	}
-	unwanted := Micro(e.now.Add(-mostUntold))
+	unwanted := store.Micro(e.now.Add(-mostUntold))
 	return e.ids(ctx, findUnwanted, []any{unwanted}, perRetention, func(ids []int64) error {
-		return e.commit(ctx, kindOutgoing, func(t *Tx) (n int64, err error) {
-			for some := range slices.Chunk(ids, RowsAtOnce) {
-				gone, err := t.Exec(unwantedOutgoingSQL, Padded([]any{unwanted}, some)...)
-				if n += gone; err != nil {
-					return n, err
-				}
-			}
-			return n, nil
-		})
+		return e.commit(ctx, kindOutgoing, func(t *store.Tx) (int64, error) { return execAll(t, unwantedOutgoingSQL, ids, unwanted) })
 	})
 }
 
 // mostUntold is how long a change waits at the most; a receiver that the config has gives up earlier.
 const mostUntold = 30 * 24 * time.Hour
 
-var dropOutgoingSQL = SQL(`DELETE FROM webhooks_out WHERE id = ?1`)
+var dropOutgoingSQL = store.SQL(`DELETE FROM webhooks_out WHERE id = ?1`)
 
 // outgoing removes what is to be told, or was, about those who are forgotten.
 func (e *eraser) outgoing(ctx context.Context) error {
 	var due []int64
-	err := e.walk(ctx, `SELECT id, phone, at, subject, event_id FROM webhooks_out WHERE id > ?1 ORDER BY id`, func(id int64, r *Row) error {
+	err := e.walk(ctx, `SELECT id, phone, at, subject, event_id FROM webhooks_out WHERE id > ?1 ORDER BY id`, func(id int64, r *store.Row) error {
 		owned := e.owns(r.Text(), "", r.Int())
 		if subject, event := r.Int(), r.Int(); owned || e.messages[subject] || e.events[event] {
 			due = append(due, id)

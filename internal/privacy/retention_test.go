@@ -1,12 +1,11 @@
-package store
+package privacy
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store/sqlite"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 const day = 24 * time.Hour
@@ -38,30 +37,50 @@ func (a aging) retain(r Retention) RetentionRun {
 	return run
 }
 
+// crash ends the store where it stands: what closing it writes is taken back.
+func (a aging) crash() {
+	a.Helper()
+	left := map[string][]byte{}
+	for _, end := range []string{"", "-wal"} {
+		text, err := os.ReadFile(a.path + end)
+		a.must(err)
+		left[a.path+end] = text
+	}
+	a.must(a.Store.Close())
+	for path, text := range left {
+		a.must(os.WriteFile(path, text, 0o600))
+	}
+	a.Store = nil
+	a.reopen()
+}
+
 // sweepKeys walks through all keys, however few lead nowhere.
 func (a aging) sweepKeys() {
 	a.Helper()
-	a.must(a.sweep(a.Context(), 0, func(ctx context.Context, run func(*Tx) error) error { return a.Write(ctx, LaneWork, run) }))
+	a.reopen() // what was in memory is in the table
+	commit := func(ctx context.Context, run func(*store.Tx) error) error { return a.Write(ctx, store.LaneWork, run) }
+	a.must(commit(a.Context(), func(t *store.Tx) error { t.CountNamed(store.DeadKeys, 1<<40); return nil }))
+	a.must(a.SweepKeys(a.Context(), commit))
 }
 
 // rows counts those of every table that has some.
 func (a aging) rows() map[string]int {
 	a.Helper()
-	tables, err := List(a.Context(), a.Store, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`, nil, Text)
+	count := func(from string) (n int) {
+		a.must(a.Rows(a.Context(), `SELECT count(*) FROM `+from, nil, func(r *store.Row) error { n = int(r.Int()); return r.Err }))
+		return n
+	}
+	tables, err := store.List(a.Context(), a.Store, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`, nil, store.Text)
 	a.must(err)
 	all := map[string]int{}
 	for _, table := range tables {
-		var n int
-		a.must(a.reads.QueryRowContext(a.Context(), `SELECT count(*) FROM "`+table+`"`).Scan(&n))
-		if n > 0 {
+		if n := count(`"` + table + `"`); n > 0 {
 			all[table] = n
 		}
 	}
 	// What leaves before its row does.
 	for name, where := range map[string]string{"payloads": "events WHERE cleared = ''", "facts": "events WHERE length(content) > 0", "reasons": "decisions WHERE kept = 1"} {
-		var n int
-		a.must(a.reads.QueryRowContext(a.Context(), `SELECT count(*) FROM `+where).Scan(&n))
-		if n > 0 {
+		if n := count(where); n > 0 {
 			all[name] = n
 		}
 	}
@@ -141,7 +160,6 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 		}
 	}
 	// What is left: who got a message of a trigger that sends once, and what is no row of a kind.
-	a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
 	a.sweepKeys()
 	left := a.rows()
 	if n := left["sent_once"]; n == 0 || n != left["keys"] {
@@ -247,15 +265,11 @@ func TestRetentionGoesOnAfterACrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		if stop > 0 {
-			path := copyData(t, a.path)
-			a.must(a.Store.Close())
-			a.Store, a.dsn = nil, "sqlite:"+path
-			a.reopen()
+			a.crash()
 		}
 		a.retain(keepUsual)
 		a.must(a.Check(t.Context()))
 		got := a.rows()
-		delete(got, "restorations") // the crash is played by a copy, which knows that it is one
 		if stop == 0 {
 			want = got
 		} else if diff := cmp.Diff(want, got); diff != "" {
@@ -307,16 +321,10 @@ func TestOnceIsKeptForEver(t *testing.T) {
 		a.now = sentAt.AddDate(years, 0, 0)
 		a.retain(keepUsual)
 		a.sweepKeys()
-		crashed := copyData(t, a.path)
-		a.must(a.Store.Close())
-		a.Store, a.path, a.dsn = nil, crashed, "sqlite:"+crashed
-		a.reopen()
+		a.crash()
 		a.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
 			met[w.Correlation.Key] = f.Last
 			return messaging.Settlement{Outcome: messaging.Skipped}
-		}
-		if years == 10 {
-			filled(t, a.Store)
 		}
 		if got := ask("cart", "sent", once); got == nil || got.ID != 1 || !got.At.Equal(sentAt) || got.State != messaging.StateAccepted {
 			t.Errorf("after %d years the key that was sent to is %+v", years, got)
@@ -335,59 +343,14 @@ func TestOnceIsKeptForEver(t *testing.T) {
 	}
 }
 
-// A sweep removes the keys that lead nowhere, those that come meanwhile are known after it, and so is every other.
-func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
-	a := openAging(t)
-	single(a.Store).keys.Limit = 100
-	a.live(700)
-	a.now = a.now.Add(300 * day)
-	a.live(700)
-	a.now = a.now.Add(150 * day)
-	a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
-	before, during := a.rows()["keys"], 0
-	r := keepUsual
-	r.Rest = func(context.Context, time.Duration) error {
-		if single(a.Store).keys.Sweeping() && during < 50 { // the walk is under way
-			during++
-			a.event(otherPhone, fmt.Sprintf("during-%d", during))
-		}
-		return nil
-	}
-	a.retain(r)
-	if during == 0 || single(a.Store).keys.Sweeping() || !single(a.Store).keys.Filled() {
-		t.Fatalf("no sweep was met: %d events during it", during)
-	}
-	a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
-	if after := a.rows()["keys"]; after > before*2/3 {
-		t.Errorf("%d keys of %d are left", after, before)
-	}
-	for _, n := range []int{701, 1000, 1400} { // of the life that is kept
-		again := a.n
-		a.n = n - 1
-		got := a.event("447700900000", "x", func(p *messaging.Plan) { p.Window = 400 * day })
-		a.n = again
-		if !got.Duplicate || int(got.EventID) != n {
-			t.Errorf("event %d came again: %+v", n, got)
-		}
-	}
-	again := a.n
-	for i := range during {
-		a.n = 1400 + i
-		if got := a.event(otherPhone, fmt.Sprintf("during-%d", i+1)); !got.Duplicate {
-			t.Errorf("event %d of the sweep came again: %+v", i, got)
-		}
-	}
-	a.n = again
-}
-
 // A payload leaves when its own event is old.
 func TestAPayloadLeavesByItsOwnAge(t *testing.T) {
 	a := openAging(t)
 	var plans []messaging.Plan
 	for i := range 40 {
-		p := testPlan(fmt.Sprint(i))
-		p.Event.ReceivedAt, p.Event.Payload = a.now.Add(time.Duration(i)*time.Hour), []byte("load")
-		p.Proposals[0].Decision.Outcome = messaging.Skipped
+		p := a.plan(otherPhone, "x")
+		p.Event.ReceivedAt = a.now.Add(time.Duration(i) * time.Hour)
+		p.Proposals[0].Decision.Outcome, p.Proposals[0].Message = messaging.Skipped, messaging.Message{}
 		plans = append(plans, p)
 	}
 	_, err := a.Accept(t.Context(), plans)
@@ -414,9 +377,7 @@ func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 	a := openAging(t)
 	var plans []messaging.Plan
 	for i := range 9 {
-		p := testPlan(fmt.Sprint(i))
-		p.Event.ReceivedAt, p.Event.Payload = a.now, []byte("load")
-		p.Proposals[0].Message.DueAt, p.Proposals[0].Message.CreatedAt = a.now, a.now
+		p := a.plan(otherPhone, "x")
 		if i == 4 {
 			p.Proposals[0].Message.DueAt = a.now.Add(3000 * day)
 		}
@@ -450,88 +411,13 @@ func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 	}
 }
 
-// Free pages go back to the disk while the store is open, and a file of an earlier version can do so once it was compacted.
-func TestTheFileGivesSpaceBack(t *testing.T) {
-	for _, old := range []bool{false, true} {
-		t.Run(fmt.Sprintf("laid out by an earlier version: %v", old), func(t *testing.T) {
-			a := openAging(t)
-			if old {
-				a.must(a.Store.Close())
-				a.must(tryExec(t, a.path, "PRAGMA auto_vacuum = NONE; VACUUM"))
-				a.Store = nil
-				a.reopen()
-			}
-			fill := func() {
-				for range 30 {
-					var plans []messaging.Plan
-					for range 40 {
-						a.n++
-						p := testPlan(fmt.Sprint("fill-", a.n))
-						p.Event.ReceivedAt, p.Event.Payload, p.Proposals = a.now, make([]byte, 28_000), nil
-						_, err := rand.Read(p.Event.Payload)
-						a.must(err)
-						plans = append(plans, p)
-					}
-					_, err := a.Accept(t.Context(), plans)
-					a.must(err)
-				}
-			}
-			fill()
-			full, err := a.Space(t.Context())
-			a.must(err)
-			if full.Gives == old || full.File < 30<<20 {
-				t.Fatalf("the test is weak: %+v", full)
-			}
-			a.now = a.now.Add(31 * day)
-			run := a.retain(keepUsual)
-			v, err := a.Space(t.Context())
-			a.must(err)
-			if old {
-				if run.Freed != 0 || v.Free < 20<<20 {
-					t.Errorf("freed %d, %+v", run.Freed, v)
-				}
-				a.must(a.Store.Close())
-				before, after, err := Compact(t.Context(), a.dsn)
-				if err != nil || before.File < 30<<20 || after.File > 5<<20 || !after.Gives {
-					t.Errorf("compacted from %+v to %+v (%v)", before, after, err)
-				}
-				a.Store = nil
-				a.reopen()
-				fill()
-				a.now = a.now.Add(31 * day)
-				a.retain(keepUsual)
-				if v, err = a.Space(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if v.Free > sparePages*sqlite.PageSize || v.File > 15<<20 {
-				t.Errorf("the file keeps %+v", v)
-			}
-			a.must(a.Check(t.Context()))
-			if e, err := a.Event(t.Context(), 7); err != nil || !e.Cleared {
-				t.Errorf("%+v %v", e, err)
-			}
-		})
-	}
-}
-
-func TestCompactNeedsAStoppedDaemon(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "nudgewire.db")
-	openAt(t, path)
-	if _, _, err := Compact(t.Context(), "sqlite:"+path); err == nil {
-		t.Error("compacted under an open store")
-	} else if _, ok := errors.AsType[*sqlite.LockedError](err); !ok {
-		t.Error(err)
-	}
-}
-
 // What cannot be read is cleared by the first age as everything is, and keeps no facts.
 func TestAContentThatCannotBeReadKeepsNothing(t *testing.T) {
 	a := openAging(t)
 	for i := range 3 {
 		a.event(fmt.Sprintf("44770090%04d", i), "x", func(p *messaging.Plan) { p.Proposals, p.Event.Cart.ID = nil, "c1" })
 	}
-	a.must(a.Write(t.Context(), LaneWork, func(t *Tx) error { return t.Put(damageContentSQL, int64(2), []byte{9, 9}) }))
+	a.must(a.Write(t.Context(), store.LaneWork, func(t *store.Tx) error { return t.Put(damageContentSQL, int64(2), []byte{9, 9}) }))
 	a.now = a.now.Add(31 * day)
 	if run := a.retain(keepUsual); run.Removed[kindPayloads] != 3 {
 		t.Errorf("removed %v", run.Removed)
@@ -545,13 +431,13 @@ func TestAContentThatCannotBeReadKeepsNothing(t *testing.T) {
 	}
 }
 
-var damageContentSQL = SQL(`UPDATE events SET content = ?2 WHERE id = ?1`)
+var damageContentSQL = store.SQL(`UPDATE events SET content = ?2 WHERE id = ?1`)
 
 // What cannot be read is cleared by its age as everything is.
 func TestADecisionThatCannotBeReadKeepsNothing(t *testing.T) {
 	a := openAging(t)
 	a.live(20)
-	a.must(a.Write(t.Context(), LaneWork, func(t *Tx) error {
+	a.must(a.Write(t.Context(), store.LaneWork, func(t *store.Tx) error {
 		return t.Put(eraseDecisionSQL, int64(3), int64(1), "reason", "damaged")
 	}))
 	if _, err := a.Decisions(t.Context(), 3); err == nil || !strings.Contains(err.Error(), "event 3") {

@@ -1,4 +1,4 @@
-package store
+package privacy
 
 import (
 	"context"
@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // ViaWebhook is how the audit knows who asked: the sender's own webhook.
 const ViaWebhook = "webhook"
 
 // Reach is how many contacts and events came by a connector up to a time. It reads all events.
-func (s *Store) Reach(ctx context.Context, connector string, upTo time.Time) (contacts, events int64, err error) {
+func (s Records) Reach(ctx context.Context, connector string, upTo time.Time) (contacts, events int64, err error) {
 	err = s.Rows(ctx, `SELECT count(DISTINCT CASE WHEN phone <> '' THEN phone END), count(*) FROM events WHERE connector = ?1 AND received_at <= ?2`,
-		[]any{connector, Micro(upTo)}, func(r *Row) error { contacts, events = r.Int(), r.Int(); return r.Err })
-	return contacts, events, Wrap(err, "count what came by %s", connector)
+		[]any{connector, store.Micro(upTo)}, func(r *store.Row) error { contacts, events = r.Int(), r.Int(); return r.Err })
+	return contacts, events, store.Wrap(err, "count what came by %s", connector)
 }
 
 // reachWords say how many a request is about.
@@ -24,11 +25,11 @@ func reachWords(connector string, contacts, events int64) string {
 	return fmt.Sprintf("all that came by %s: %d contacts, %d events", connector, contacts, events)
 }
 
-var recordRedactionSQL = SQL(`UPDATE redactions SET recorded = 1, contacts = ?3, events = ?4 WHERE connector = ?1 AND at = ?2 AND recorded = 0`)
+var recordRedactionSQL = store.SQL(`UPDATE redactions SET recorded = 1, contacts = ?3, events = ?4 WHERE connector = ?1 AND at = ?2 AND recorded = 0`)
 
 // RecordRedactions writes requests that the audit does not know yet into it, with how many they are about: each once, whichever node
 // does it and wherever it ended before.
-func (s *Store) RecordRedactions(ctx context.Context) error {
+func (s Records) RecordRedactions(ctx context.Context) error {
 	open, err := s.Redactions(ctx)
 	for i := 0; i < len(open) && err == nil; i++ {
 		o := &open[i]
@@ -38,78 +39,77 @@ func (s *Store) RecordRedactions(ctx context.Context) error {
 		if o.Contacts, o.Events, err = s.Reach(ctx, o.Connector, o.UpTo); err != nil {
 			return err
 		}
-		err = s.Write(ctx, LaneWork, func(t *Tx) error {
-			n, err := t.Exec(recordRedactionSQL, o.Connector, Micro(o.At), o.Contacts, o.Events)
+		err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+			n, err := t.Exec(recordRedactionSQL, o.Connector, store.Micro(o.At), o.Contacts, o.Events)
 			if err != nil || n == 0 {
 				return err
 			}
-			t.audit(&AuditEntry{
+			t.Audit(&store.AuditEntry{
 				At: o.At, Who: o.Source, Via: ViaWebhook, Action: "ask to forget", Subject: fmt.Sprintf("event %d", o.Event), Detail: reachWords(o.Connector, o.Contacts, o.Events),
 			})
 			return nil
 		})
 	}
-	return Wrap(err, "record requests to forget")
+	return store.Wrap(err, "record requests to forget")
 }
 
-var recordErasureSQL = SQL(`UPDATE forgetting SET recorded = 1 WHERE phone = ?1 AND connector = ?2 AND at = ?3 AND recorded = 0`)
+var recordErasureSQL = store.SQL(`UPDATE forgetting SET recorded = 1 WHERE phone = ?1 AND connector = ?2 AND at = ?3 AND recorded = 0`)
 
 // RecordErasures writes orders of webhooks to forget somebody into the audit, each once. A contact is known there by its mark, the
 // keyed hash that its block is kept by.
-func (s *Store) RecordErasures(ctx context.Context, all []Erasure) error {
+func (s Records) RecordErasures(ctx context.Context, all []Erasure) error {
 	for i := range all {
 		o := &all[i]
 		if o.Recorded {
 			continue
 		}
-		err := s.Write(ctx, LaneWork, func(t *Tx) error {
-			if err := t.Marks.need(true); err != nil {
+		subject, err := s.AuditContact(o.Phone)
+		if err == nil {
+			err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+				n, err := t.Exec(recordErasureSQL, string(o.Phone), o.Connector, store.Micro(o.At))
+				if err == nil && n > 0 {
+					t.Audit(&store.AuditEntry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: subject})
+				}
 				return err
-			}
-			n, err := t.Exec(recordErasureSQL, string(o.Phone), o.Connector, Micro(o.At))
-			if err != nil || n == 0 {
-				return err
-			}
-			t.audit(&AuditEntry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: t.Marks.auditContact(o.Phone)})
-			return nil
-		})
+			})
+		}
 		if err != nil {
-			return Wrap(err, "record an order to forget")
+			return store.Wrap(err, "record an order to forget")
 		}
 	}
 	return nil
 }
 
-var decideRedactionSQL = SQL(`DELETE FROM redactions WHERE connector = ?1 AND at = ?2`)
+var decideRedactionSQL = store.SQL(`DELETE FROM redactions WHERE connector = ?1 AND at = ?2`)
 
 // DecideRedaction carries out the open request of a connector, or refuses it, as a person says: order is the audit's entry of that, to which
 // this adds how many it is about. messaging.ErrNotFound means that none is open: of two people who decide one does.
-func (s *Store) DecideRedaction(ctx context.Context, connector string, carryOut bool, order AuditEntry) (done Redaction, err error) {
+func (s Records) DecideRedaction(ctx context.Context, connector string, carryOut bool, order store.AuditEntry) (done store.Redaction, err error) {
 	open, err := s.Redactions(ctx)
 	if err != nil {
 		return done, err
 	}
-	at := slices.IndexFunc(open, func(r Redaction) bool { return r.Connector == connector })
+	at := slices.IndexFunc(open, func(r store.Redaction) bool { return r.Connector == connector })
 	if at < 0 {
-		return done, Wrap(messaging.ErrNotFound, "decide about what came by %s", connector)
+		return done, store.Wrap(messaging.ErrNotFound, "decide about what came by %s", connector)
 	}
 	done = open[at]
 	if done.Contacts, done.Events, err = s.Reach(ctx, connector, done.UpTo); err != nil {
 		return done, err
 	}
 	order.Detail = reachWords(connector, done.Contacts, done.Events) + fmt.Sprintf(", asked for by event %d", done.Event)
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
-		n, err := t.Exec(decideRedactionSQL, connector, Micro(done.At))
+	err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		n, err := t.Exec(decideRedactionSQL, connector, store.Micro(done.At))
 		if err == nil && n == 0 {
-			return NoWrite{messaging.ErrNotFound}
+			return store.NoWrite{Err: messaging.ErrNotFound}
 		}
 		if err == nil {
-			t.audit(&order)
+			t.Audit(&order)
 		}
 		if err == nil && carryOut {
-			err = t.forgetConnector(connector, "by hand: "+order.Who, Micro(done.UpTo))
+			err = t.ForgetConnector(connector, "by hand: "+order.Who, store.Micro(done.UpTo))
 		}
 		return err
 	})
-	return done, Wrap(err, "decide about what came by %s", connector)
+	return done, store.Wrap(err, "decide about what came by %s", connector)
 }

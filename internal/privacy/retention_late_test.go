@@ -1,4 +1,4 @@
-package store
+package privacy
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A look-up may end long after its event came, when the daemon stood still in between: the event stays with the message that
@@ -53,7 +54,7 @@ func TestAnEventStaysWithAMessageOfALateLookup(t *testing.T) {
 	if !kept(late) || kept(empty) || kept(other) {
 		t.Errorf("kept: with a message %v, without one %v, without a look-up %v", kept(late), kept(empty), kept(other))
 	}
-	list, err := a.Messages(t.Context(), MessageFilter{Phone: otherPhone})
+	list, err := a.Messages(t.Context(), store.MessageFilter{Phone: otherPhone})
 	a.must(err)
 	if len(list) != 1 {
 		t.Errorf("%d messages are found by the phone", len(list))
@@ -70,10 +71,8 @@ func TestForgettingLeavesDecisionsThatAreNotKept(t *testing.T) {
 	a := openAging(t)
 	var plans []messaging.Plan
 	for i, due := range []time.Time{a.now, a.now.Add(3000 * day)} {
-		p := testPlan(string(rune('a' + i)))
-		p.Event.ReceivedAt, p.Event.Payload = a.now, []byte("load")
-		p.Event.Contact.Phone = []messaging.Phone{forgottenPhone, otherPhone}[i]
-		p.Proposals[0].Message.DueAt, p.Proposals[0].Message.CreatedAt = due, a.now
+		p := a.plan([]string{forgottenPhone, otherPhone}[i], "x")
+		p.Proposals[0].Message.DueAt = due
 		plans = append(plans, p)
 	}
 	_, err := a.Accept(t.Context(), plans)

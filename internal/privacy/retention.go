@@ -1,4 +1,4 @@
-package store
+package privacy
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // What is older than its kind is kept for is removed in small commits beside the daemon's work. What has not ended keeps
@@ -36,7 +38,7 @@ type Retention struct {
 	// a few bytes are kept for ever. keyed is whether the matter has a key, or is the phone. nil is none.
 	Once func(trigger string, keyed bool) bool
 	// Ages are what features remove of their own, each in a commit.
-	Ages []func(t *Tx, now time.Time) error
+	Ages []func(t *store.Tx, now time.Time) error
 	// Rest is called between commits with how long the last one took, so that others get their turn. nil goes on at once.
 	Rest func(ctx context.Context, took time.Duration) error
 }
@@ -83,7 +85,7 @@ type rowsOfRun struct{ first, count int64 }
 
 // A retainer is one run.
 type retainer struct {
-	*Store
+	Records
 	keep    Retention
 	now     time.Time
 	removed map[string]int64
@@ -94,9 +96,9 @@ type retainer struct {
 
 // Retain removes what is older at now than r keeps, and gives the file's free space back. What was removed before an error
 // stays removed.
-func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (RetentionRun, error) {
+func (s Records) Retain(ctx context.Context, r Retention, now time.Time) (RetentionRun, error) {
 	began := time.Now()
-	e := &retainer{Store: s, keep: r, now: now, removed: map[string]int64{}}
+	e := &retainer{Records: s, keep: r, now: now, removed: map[string]int64{}}
 	var failed []error
 	does := func(steps ...func(context.Context) error) (well bool) {
 		well = true
@@ -121,12 +123,12 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time) (Retenti
 	if err == nil {
 		err = s.noteRetention(ctx, &run)
 	}
-	return run, Wrap(err, "remove what is not kept any more")
+	return run, store.Wrap(err, "remove what is not kept any more")
 }
 
-func (s *Store) noteRetention(ctx context.Context, run *RetentionRun) error {
-	return s.Write(ctx, LaneWork, func(t *Tx) error {
-		set := func(name string, value int64) error { return t.Put(SetCountSQL, name, value) }
+func (s Records) noteRetention(ctx context.Context, run *RetentionRun) error {
+	return s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		set := func(name string, value int64) error { return t.Put(store.SetCountSQL, name, value) }
 		if err := set(retentionTook, run.Took.Microseconds()); err != nil {
 			return err
 		}
@@ -138,7 +140,7 @@ func (s *Store) noteRetention(ctx context.Context, run *RetentionRun) error {
 				return err
 			}
 		}
-		return set(retentionAt, Micro(run.At))
+		return set(retentionAt, store.Micro(run.At))
 	})
 }
 
@@ -159,12 +161,12 @@ func (e *retainer) ofEvents(kept time.Duration) time.Duration {
 }
 
 // commit removes some rows of a kind, and rests.
-func (e *retainer) commit(ctx context.Context, kind string, remove func(*Tx) (n int64, err error)) error {
+func (e *retainer) commit(ctx context.Context, kind string, remove func(*store.Tx) (n int64, err error)) error {
 	var n int64
 	began := time.Now()
-	err := e.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err := e.Write(ctx, store.LaneWork, func(t *store.Tx) (err error) {
 		if n, err = remove(t); err == nil && kind != "" && n > 0 {
-			t.CountNamed(RemovedByAge+kind, n)
+			t.CountNamed(store.RemovedByAge+kind, n)
 		}
 		return err
 	})
@@ -179,8 +181,8 @@ func (e *retainer) commit(ctx context.Context, kind string, remove func(*Tx) (n 
 
 // keys removes the keys that lead nowhere.
 func (e *retainer) keys(ctx context.Context) error {
-	return e.SweepKeys(ctx, func(ctx context.Context, run func(*Tx) error) error {
-		return e.commit(ctx, "", func(t *Tx) (int64, error) { return 0, run(t) })
+	return e.SweepKeys(ctx, func(ctx context.Context, run func(*store.Tx) error) error {
+		return e.commit(ctx, "", func(t *store.Tx) (int64, error) { return 0, run(t) })
 	})
 }
 
@@ -188,7 +190,7 @@ func (e *retainer) keys(ctx context.Context) error {
 func (e *retainer) features(ctx context.Context) (err error) {
 	for _, remove := range e.keep.Ages {
 		if err == nil {
-			err = e.commit(ctx, "", func(t *Tx) (int64, error) { return 0, remove(t, e.now) })
+			err = e.commit(ctx, "", func(t *store.Tx) (int64, error) { return 0, remove(t, e.now) })
 		}
 	}
 	return err
@@ -222,7 +224,7 @@ func (e *retainer) reclaim(ctx context.Context) (freed int64, err error) {
 func (e *retainer) ids(ctx context.Context, query string, args []any, page int, each func([]int64) error) error {
 	var after int64
 	for {
-		some, err := List(ctx, e.Store, fmt.Sprintf(query+" LIMIT %d", page), append([]any{after}, args...), Number[int64])
+		some, err := store.List(ctx, e.Store, fmt.Sprintf(query+" LIMIT %d", page), append([]any{after}, args...), store.Number[int64])
 		if err == nil && len(some) > 0 {
 			after = some[len(some)-1]
 			err = each(some)
@@ -233,7 +235,7 @@ func (e *retainer) ids(ctx context.Context, query string, args []any, page int, 
 	}
 }
 
-var oldRejectionsSQL = SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`)
+var oldRejectionsSQL = store.SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`)
 
 // requests removes the traces of old rejected requests.
 func (e *retainer) requests(ctx context.Context) error {
@@ -241,55 +243,37 @@ func (e *retainer) requests(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	return e.until(ctx, kindRejected, oldRejectionsSQL, Micro(before))
+	return e.until(ctx, kindRejected, func(t *store.Tx) (int64, error) { return t.Exec(oldRejectionsSQL, store.Micro(before)) })
 }
 
-var oldHoursSQL = SQL(`DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`)
+var oldHoursSQL = store.SQL(`DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`)
 
 // hours removes old counts, an hour in each commit.
 func (e *retainer) hours(ctx context.Context) error {
-	return e.until(ctx, "", oldHoursSQL, FirstHour(e.now.Add(-HoursKept)))
+	return e.until(ctx, "", func(t *store.Tx) (int64, error) {
+		return t.Exec(oldHoursSQL, store.FirstHour(e.now.Add(-store.HoursKept)))
+	})
 }
 
-var allExpiredSQL = SQL(`SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200`)
+var expiredTombstonesSQL = store.SQL(`DELETE FROM tombstones WHERE (correlation, trigger_name, correlation_key, phone) IN
+	(SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200)`)
 
 // tombstones removes those that have expired.
 func (e *retainer) tombstones(ctx context.Context) error {
-	for n := 1; n > 0; {
-		err := e.commit(ctx, "", func(t *Tx) (int64, error) {
-			n = 0
-			var all []tombstoneKey
-			err := t.Query(allExpiredSQL, func(r *Row) error {
-				all = append(all, tombstoneKey{r.Int(), r.Text(), r.Text(), r.Text()})
-				return r.Err
-			}, t.At)
-			for _, one := range all {
-				if err == nil {
-					err = t.Put(deleteTombstoneSQL, one.correlation, one.trigger, one.key, one.phone)
-				}
-			}
-			if n = len(all); n > 0 && err == nil {
-				t.CountNamed(DeadKeys, int64(n))
-			}
-			return 0, err
-		})
-		if err != nil {
-			return err
+	return e.until(ctx, "", func(t *store.Tx) (int64, error) {
+		n, err := t.Exec(expiredTombstonesSQL, t.At)
+		if n > 0 {
+			t.CountNamed(store.DeadKeys, n)
 		}
-	}
-	return nil
+		return n, err
+	})
 }
 
-type tombstoneKey struct {
-	correlation         int64
-	trigger, key, phone string
-}
-
-// until runs a statement that removes some rows until it finds none.
-func (e *retainer) until(ctx context.Context, kind string, s *Statement, args ...any) error {
+// until removes some rows in each commit until there are none.
+func (e *retainer) until(ctx context.Context, kind string, remove func(*store.Tx) (int64, error)) error {
 	for n := int64(1); n > 0; {
-		err := e.commit(ctx, kind, func(t *Tx) (_ int64, err error) {
-			n, err = t.Exec(s, args...)
+		err := e.commit(ctx, kind, func(t *store.Tx) (_ int64, err error) {
+			n, err = remove(t)
 			return n, err
 		})
 		if err != nil {
@@ -299,15 +283,26 @@ func (e *retainer) until(ctx context.Context, kind string, s *Statement, args ..
 	return nil
 }
 
+// execAll runs a statement that ends in a list of ids as often as it takes, and says how many rows it changed.
+func execAll(t *store.Tx, s *store.Statement, ids []int64, args ...any) (n int64, err error) {
+	for some := range slices.Chunk(ids, store.RowsAtOnce) {
+		changed, err := t.Exec(s, store.Padded(slices.Clone(args), some)...)
+		if n += changed; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
 // collect finds the events that something needs which has not ended, and the runs that have not.
 func (e *retainer) collect(ctx context.Context) error {
 	const live = `SELECT event_id FROM messages WHERE event_id > 0 AND state = `
-	err := e.Rows(ctx, live+`'waiting' UNION `+live+`'sending' UNION `+live+`'in_doubt' UNION SELECT event_id FROM lookups ORDER BY 1`, nil, func(r *Row) error {
+	err := e.Rows(ctx, live+`'waiting' UNION `+live+`'sending' UNION `+live+`'in_doubt' UNION SELECT event_id FROM lookups ORDER BY 1`, nil, func(r *store.Row) error {
 		e.alive = append(e.alive, r.Int())
 		return r.Err
 	})
 	if err == nil {
-		e.open, err = List(ctx, e.Store, `SELECT w.message, w.row_count FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, func(r *Row) (rowsOfRun, error) {
+		e.open, err = store.List(ctx, e.Store, `SELECT w.message, w.row_count FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, func(r *store.Row) (rowsOfRun, error) {
 			return rowsOfRun{r.Int(), r.Int()}, r.Err
 		})
 	}
@@ -328,14 +323,14 @@ type RetentionState struct {
 }
 
 // RetentionState reads what status and doctor show. It costs a few looks into tables at their beginning.
-func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error) {
+func (s Records) RetentionState(ctx context.Context) (v RetentionState, err error) {
 	v.Removed, v.Oldest = map[string]int64{}, map[string]time.Time{}
 	last := RetentionRun{Removed: map[string]int64{}}
-	err = s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= 'retention/' AND name < 'retention0'`, nil, func(r *Row) error {
+	err = s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= 'retention/' AND name < 'retention0'`, nil, func(r *store.Row) error {
 		name, value := r.Text(), r.Int()
 		switch name {
 		case retentionAt:
-			last.At = Moment(value)
+			last.At = store.Moment(value)
 		case retentionTook:
 			last.Took = time.Duration(value) * time.Microsecond
 		case retentionFreed:
@@ -343,7 +338,7 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 		default:
 			if kind, ok := strings.CutPrefix(name, retentionLast); ok {
 				last.Removed[kind] = value
-			} else if kind, ok := strings.CutPrefix(name, RemovedByAge); ok {
+			} else if kind, ok := strings.CutPrefix(name, store.RemovedByAge); ok {
 				v.Removed[kind] = value
 			}
 		}
@@ -373,5 +368,5 @@ func (s *Store) RetentionState(ctx context.Context) (v RetentionState, err error
 			v.Oldest[kind] = at
 		}
 	}
-	return v, Wrap(err, "what retention did")
+	return v, store.Wrap(err, "what retention did")
 }

@@ -1,4 +1,4 @@
-package store
+package privacy
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // The phones of messages and events that ended long ago are masked: some digits stay, for people who read a list, and nothing
@@ -32,9 +33,6 @@ const (
 // maskedWords stand in the place of a text that is not kept longer than the phone.
 const maskedWords = "not kept any more (retention.phones)"
 
-// isMasked is the condition on a column that a phone is gone or masked.
-func isMasked(phone string) string { return `(` + phone + ` = '' OR ` + phone + ` LIKE '%*%')` }
-
 // endedLong is the condition on a message d that we did nothing for it since ?1, and will not. (+ 0 keeps SQLite from walking all that is asked about.)
 const endedLong = `d.state <> 'waiting' AND d.state <> 'sending' AND d.state <> 'in_doubt' AND d.next_poll_at + 0 = 0 AND d.updated_at < ?1`
 
@@ -45,23 +43,26 @@ func (e *retainer) masks(ctx context.Context) error {
 		return nil
 	}
 	for _, step := range []func(context.Context, int64) error{e.maskMessages, e.maskEvents} {
-		if err := step(ctx, Micro(before)); err != nil {
-			return Wrap(err, "phones")
+		if err := step(ctx, store.Micro(before)); err != nil {
+			return store.Wrap(err, "phones")
 		}
 	}
 	return nil
 }
 
+// keysOfPhone is how many keys lead nowhere, about, once an event has no phone any more: that of the phone, and those of words.
+const keysOfPhone = 3
+
 // walkedTo is how far a walk came.
 func (e *retainer) walkedTo(ctx context.Context, name string) (id int64, err error) {
-	err = e.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{name}, func(r *Row) error { id = r.Int(); return r.Err })
+	err = e.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{name}, func(r *store.Row) error { id = r.Int(); return r.Err })
 	return id, err
 }
 
-var unmaskedSQL = SQL(`UPDATE messages SET unmasked = 1 WHERE id = ?1`)
+var unmaskedSQL = store.SQL(`UPDATE messages SET unmasked = 1 WHERE id = ?1`)
 
 func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
-	end, err := e.FirstSince(ctx, "messages", "created_at", Moment(cut))
+	end, err := e.FirstSince(ctx, "messages", "created_at", store.Moment(cut))
 	if err != nil {
 		return err
 	}
@@ -74,9 +75,9 @@ func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 		if err != nil {
 			return err
 		}
-		return e.commit(ctx, kindPhones, func(t *Tx) (int64, error) {
+		return e.commit(ctx, kindPhones, func(t *store.Tx) (int64, error) {
 			ready := slices.DeleteFunc(slices.Clone(ids), e.isOpen)
-			masked, err := t.maskMessages(ready, cut, eventsTo, e.keep.Once)
+			masked, err := maskMessages(t, ready, cut, eventsTo, e.keep.Once)
 			for i := range texts {
 				if id, _ := texts[i].args[2].(int64); err == nil && masked[id] {
 					err = t.Put(texts[i].by, texts[i].args...)
@@ -88,7 +89,7 @@ func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 				}
 			}
 			if err == nil && walk {
-				err = t.Put(SetCountSQL, maskedMessages, ids[len(ids)-1])
+				err = t.Put(store.SetCountSQL, maskedMessages, ids[len(ids)-1])
 			}
 			return int64(len(masked)), err
 		})
@@ -106,7 +107,7 @@ func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 	}
 	for n, all := perMask, 0; err == nil && n == perMask && all < maxMasks; all += n {
 		var ids []int64
-		ids, err = List(ctx, e.Store, `SELECT id FROM messages WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, Number[int64])
+		ids, err = store.List(ctx, e.Store, `SELECT id FROM messages WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, store.Number[int64])
 		if n = len(ids); err == nil && n > 0 {
 			from = ids[n-1]
 			err = page(ids, true)
@@ -122,7 +123,7 @@ func (e *retainer) isOpen(id int64) bool {
 
 // textsOfMessages finds where their phones stand in the texts of messages that may be masked.
 func (e *retainer) textsOfMessages(ctx context.Context, ids []int64) (due []textChange, err error) {
-	all, err := List(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+In(ids)+` AND NOT `+isMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, Text)
+	all, err := store.List(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+store.In(ids)+` AND NOT `+store.IsMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, store.Text)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 		if !which(x) {
 			continue
 		}
-		err = e.Rows(ctx, fmt.Sprintf(`SELECT %s, %s FROM %s WHERE %s IN %s`, x.column, strings.Join(x.keys, ", "), x.table, x.keys[0], In(ids)), nil, func(r *Row) error {
+		err = e.Rows(ctx, fmt.Sprintf(`SELECT %s, %s FROM %s WHERE %s IN %s`, x.column, strings.Join(x.keys, ", "), x.table, x.keys[0], store.In(ids)), nil, func(r *store.Row) error {
 			old := r.Text()
 			now, found := find.BlotString(old)
 			if !found {
@@ -163,28 +164,26 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 }
 
 var (
-	endedLongSQL   = SQL(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + Placeholders(2) + `) AND ` + endedLong)
-	maskMessageSQL = SQL(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
+	endedLongSQL   = store.SQL(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + store.Placeholders(2) + `) AND ` + endedLong)
+	maskMessageSQL = store.SQL(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
 		WHERE id = ?1`)
 )
 
 // maskMessages masks those of the messages that ended before cut, with their messages, and the events up to a number
 // that no other message is left of.
-func (t *Tx) maskMessages(ids []int64, cut, eventsTo int64, once func(string, bool) bool) (masked map[int64]bool, err error) {
+func maskMessages(t *store.Tx, ids []int64, cut, eventsTo int64, once func(string, bool) bool) (masked map[int64]bool, err error) {
 	type ended struct {
 		oldOne
 		phone messaging.Phone
 		send  string
 	}
 	var due []ended
-	for some := range slices.Chunk(ids, RowsAtOnce) {
-		err := t.Query(endedLongSQL, func(r *Row) error {
-			due = append(due, ended{scanOld(r), r.Phone(), r.Text()})
-			return r.Err
-		}, Padded([]any{cut}, some)...)
-		if err != nil {
-			return nil, err
-		}
+	err = queryAll(t.Query, endedLongSQL, ids, func(r *store.Row) error {
+		due = append(due, ended{scanOld(r), r.Phone(), r.Text()})
+		return r.Err
+	}, cut)
+	if err != nil {
+		return nil, err
 	}
 	masked = map[int64]bool{}
 	var events []int64
@@ -198,32 +197,29 @@ func (t *Tx) maskMessages(ids []int64, cut, eventsTo int64, once func(string, bo
 			continue // forgotten
 		}
 		if d.event != 0 {
-			if err := t.leaveKeys(&d.oldOne, once); err != nil {
+			if err := leaveKeys(t, &d.oldOne, once); err != nil {
 				return nil, err
 			}
 			if d.event <= eventsTo {
 				events = append(events, d.event)
 			}
 		}
-		var what messaging.Message
-		_ = decodeSend(&what, d.send) // what nobody can read goes all the same
-		what.Send.Forget = true
-		if err := t.Put(maskMessageSQL, d.id, d.phone.Masked(), endedSend(&what.Send)); err != nil {
+		if err := t.Put(maskMessageSQL, d.id, d.phone.Masked(), store.ForgottenSend(d.send)); err != nil {
 			return nil, err
 		}
 	}
-	_, err = t.maskEvents(events)
+	_, err = maskEvents(t, events)
 	return masked, err
 }
 
 var (
-	maskableSQL   = SQL(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + Placeholders(1) + `)`)
-	wholePhoneSQL = SQL(`SELECT event_id FROM messages WHERE id IN (` + Placeholders(1) + `) AND NOT ` + isMasked("phone"))
-	maskEventSQL  = SQL(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
+	maskableSQL   = store.SQL(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + store.Placeholders(1) + `)`)
+	wholePhoneSQL = store.SQL(`SELECT event_id FROM messages WHERE id IN (` + store.Placeholders(1) + `) AND NOT ` + store.IsMasked("phone"))
+	maskEventSQL  = store.SQL(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
 )
 
 // maskEvents masks what tells of the contact in those of the events that no message with a phone is left of.
-func (t *Tx) maskEvents(ids []int64) (n int64, err error) {
+func maskEvents(t *store.Tx, ids []int64) (n int64, err error) {
 	type one struct {
 		id             int64
 		phone          messaging.Phone
@@ -234,15 +230,13 @@ func (t *Tx) maskEvents(ids []int64) (n int64, err error) {
 		return 0, err
 	}
 	due := map[int64]one{}
-	for some := range slices.Chunk(ids, RowsAtOnce) {
-		err := t.Query(maskableSQL, func(r *Row) error {
-			e := one{r.Int(), r.Phone(), r.Text(), r.Text()}
-			due[e.id] = e
-			return r.Err
-		}, Padded(nil, some)...)
-		if err != nil {
-			return 0, err
-		}
+	err = queryAll(t.Query, maskableSQL, ids, func(r *store.Row) error {
+		e := one{r.Int(), r.Phone(), r.Text(), r.Text()}
+		due[e.id] = e
+		return r.Err
+	})
+	if err != nil {
+		return 0, err
 	}
 	for _, e := range due {
 		if e.phone.IsMasked() || e.phone == "" && e.problem == "" {
@@ -261,16 +255,16 @@ func (t *Tx) maskEvents(ids []int64) (n int64, err error) {
 		}
 		n++
 	}
-	t.CountNamed(DeadKeys, keysOfPhone*n)
+	t.CountNamed(store.DeadKeys, keysOfPhone*n)
 	return n, nil
 }
 
 // maskEvents walks through the events, up to the first that waits for a look-up. One that a message with a phone is left of
 // is masked with the last of these.
 func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
-	end, err := e.FirstSince(ctx, "events", "received_at", Moment(cut))
+	end, err := e.FirstSince(ctx, "events", "received_at", store.Moment(cut))
 	if err == nil {
-		err = e.Rows(ctx, `SELECT coalesce(min(event_id), ?1) FROM lookups`, []any{end}, func(r *Row) error { end = min(end, r.Int()); return r.Err })
+		err = e.Rows(ctx, `SELECT coalesce(min(event_id), ?1) FROM lookups`, []any{end}, func(r *store.Row) error { end = min(end, r.Int()); return r.Err })
 	}
 	from := int64(0)
 	if err == nil {
@@ -278,16 +272,16 @@ func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
 	}
 	for n, all := perRetention, 0; err == nil && n == perRetention && all < maxMasks; all += n {
 		var ids []int64
-		ids, err = List(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perRetention)}, Number[int64])
+		ids, err = store.List(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perRetention)}, store.Number[int64])
 		if n = len(ids); err != nil || n == 0 {
 			break
 		}
 		from = ids[n-1]
 		ids = slices.DeleteFunc(ids, func(id int64) bool { return e.needs(id, id+1) })
-		err = e.commit(ctx, kindPhones, func(t *Tx) (int64, error) {
-			masked, err := t.maskEvents(ids)
+		err = e.commit(ctx, kindPhones, func(t *store.Tx) (int64, error) {
+			masked, err := maskEvents(t, ids)
 			if err == nil {
-				err = t.Put(SetCountSQL, maskedEvents, from)
+				err = t.Put(store.SetCountSQL, maskedEvents, from)
 			}
 			return masked, err
 		})

@@ -1,10 +1,11 @@
-package store
+package privacy
 
 import (
 	"context"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // An Erasure is an order to forget a contact, or all that came by a connector, that is not carried out yet.
@@ -18,18 +19,18 @@ type Erasure struct {
 }
 
 // Erasures lists what is ordered to be forgotten and is not yet, the oldest order first.
-func (s *Store) Erasures(ctx context.Context) ([]Erasure, error) {
-	out, err := List(ctx, s, `SELECT phone, connector, source, at, waits, recorded FROM forgetting ORDER BY at, phone, connector`, nil, func(r *Row) (Erasure, error) {
+func (s Records) Erasures(ctx context.Context) ([]Erasure, error) {
+	out, err := store.List(ctx, s.Store, `SELECT phone, connector, source, at, waits, recorded FROM forgetting ORDER BY at, phone, connector`, nil, func(r *store.Row) (Erasure, error) {
 		return Erasure{r.Phone(), r.Text(), r.Text(), r.Time(), r.Text(), r.Int() == 1}, r.Err
 	})
-	return out, Wrap(err, "list what is to be forgotten")
+	return out, store.Wrap(err, "list what is to be forgotten")
 }
 
-var forgetMoreSQL = SQL(`UPDATE forgetting SET waits = ?3 WHERE phone = ?1 AND connector = ?2`)
+var forgetMoreSQL = store.SQL(`UPDATE forgetting SET waits = ?3 WHERE phone = ?1 AND connector = ?2`)
 
 // ErasureWaits notes what orders wait for.
-func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+func (s Records) ErasureWaits(ctx context.Context, all []Erasure, why string) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
 		for _, e := range all {
 			if err := t.Put(forgetMoreSQL, string(e.Phone), e.Connector, why); err != nil {
 				return err
@@ -37,23 +38,23 @@ func (s *Store) ErasureWaits(ctx context.Context, all []Erasure, why string) err
 		}
 		return nil
 	})
-	return Wrap(err, "note what forgetting waits for")
+	return store.Wrap(err, "note what forgetting waits for")
 }
 
-var erasedSQL = SQL(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
+var erasedSQL = store.SQL(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
 
 // Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
-func (s *Store) Erased(ctx context.Context, all []Erasure) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+func (s Records) Erased(ctx context.Context, all []Erasure) error {
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
 		if err := s.RewriteLater(t); err != nil {
 			return err
 		}
 		for _, e := range all {
-			if err := t.Put(erasedSQL, string(e.Phone), e.Connector, Micro(e.At)); err != nil {
+			if err := t.Put(erasedSQL, string(e.Phone), e.Connector, store.Micro(e.At)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return Wrap(err, "note what is forgotten")
+	return store.Wrap(err, "note what is forgotten")
 }

@@ -1,8 +1,7 @@
-package store
+package privacy
 
 import (
 	"bytes"
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 const forgottenPhone, otherPhone = "447700900123", "447700900999"
@@ -20,10 +20,12 @@ const forgottenPhone, otherPhone = "447700900123", "447700900999"
 // erasing is a store with a life in it: events of two contacts, messages in every state, words, traces.
 type erasing struct {
 	*testing.T
-	*Store
+	Records
 	dsn, path string
 	now       time.Time
 	n         int
+	settle    store.Settle // nil has what is planned stored, and what cancels remembered
+	tells     func(about, word string) []string
 }
 
 func openErasing(t *testing.T) *erasing {
@@ -43,7 +45,10 @@ func (e *erasing) reopen() {
 		}
 	}
 	var err error
-	e.Store, err = Open(e.Context(), Options{DSN: e.dsn, Now: func() time.Time { return e.now }, Settle: func(p messaging.Proposal, _ messaging.Facts) messaging.Settlement {
+	e.Store, err = store.Open(e.Context(), store.Options{DSN: e.dsn, Tells: e.tells, Now: func() time.Time { return e.now }, Settle: func(p messaging.Proposal, f messaging.Facts) messaging.Settlement {
+		if e.settle != nil {
+			return e.settle(p, f)
+		}
 		return messaging.Settlement{Outcome: p.Decision.Outcome, Insert: p.Decision.Outcome == messaging.Planned, RecordTombstone: p.Decision.Outcome == messaging.Cancelling}
 	}})
 	if err != nil {
@@ -118,7 +123,7 @@ func (e *erasing) erase() (waits string) {
 	e.Helper()
 	all, err := e.Erasures(e.Context())
 	e.must(err)
-	if waits, err = e.Store.Erase(e.Context(), all); err != nil || waits != "" {
+	if waits, err = e.Erase(e.Context(), all); err != nil || waits != "" {
 		e.must(err)
 		return waits
 	}
@@ -132,33 +137,25 @@ func (e *erasing) erase() (waits string) {
 func (e *erasing) holds(phone string) (found []string) {
 	e.Helper()
 	national := regexp.MustCompile(strings.Join(strings.Split(phone[2:], ""), `[ ()/.-]*`))
-	tables, err := List(e.Context(), e.Store, `SELECT name FROM sqlite_master WHERE type = 'table'`, nil, Text)
+	tables, err := store.List(e.Context(), e.Store, `SELECT name FROM sqlite_master WHERE type = 'table'`, nil, store.Text)
 	e.must(err)
 	for _, table := range tables {
-		rows, err := e.reads.QueryContext(e.Context(), `SELECT * FROM "`+table+`"`)
+		columns, err := store.List(e.Context(), e.Store, `SELECT name FROM pragma_table_info('`+table+`')`, nil, store.Text)
 		e.must(err)
-		columns, err := rows.Columns()
-		e.must(err)
-		for rows.Next() {
-			values := make([]sql.RawBytes, len(columns))
-			into := make([]any, len(columns))
-			for i := range values {
-				into[i] = &values[i]
-			}
-			e.must(rows.Scan(into...))
-			for i, v := range values {
-				if table == "events" && columns[i] == "content" {
-					plain, err := unpack(v)
+		e.must(e.Rows(e.Context(), `SELECT "`+strings.Join(columns, `", "`)+`" FROM "`+table+`"`, nil, func(r *store.Row) error {
+			for _, column := range columns {
+				text := fmt.Sprintf("%s", r.Value())
+				if table == "events" && column == "content" {
+					facts, payload, err := store.UnpackContent([]byte(text))
 					e.must(err)
-					v = plain
+					text = facts + string(payload)
 				}
-				if national.Match(v) {
-					found = append(found, table+"."+columns[i])
+				if national.MatchString(text) {
+					found = append(found, table+"."+column)
 				}
 			}
-		}
-		e.must(rows.Err())
-		e.must(rows.Close())
+			return r.Err
+		}))
 	}
 	files, err := filepath.Glob(filepath.Dir(e.path) + "/*")
 	e.must(err)
@@ -207,7 +204,7 @@ func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
 		}
 	}
 	e.must(e.SaveConsents(e.Context(), []messaging.ConsentRecord{{Phone: otherPhone, Consent: messaging.ConsentGiven, At: e.now.Add(time.Second), Source: "friend " + forgottenPhone, Proof: forgottenPhone}}))
-	_, err := e.Block(e.Context(), []Block{{Phone: forgottenPhone, Reason: "asked"}, {Phone: otherPhone, Reason: "friend of " + forgottenPhone}})
+	_, err := e.Block(e.Context(), []store.Block{{Phone: forgottenPhone, Reason: "asked"}, {Phone: otherPhone, Reason: "friend of " + forgottenPhone}})
 	e.must(err)
 	e.must(e.RejectRequest(e.Context(), messaging.RejectedRequest{Connector: "shop", Status: 400, Stage: "map", Reason: "no", Sample: "phone=%2B44+7700+900123", At: e.now}))
 	e.must(e.SaveConfig(e.Context(), "v1", "test: +"+forgottenPhone, e.now))
@@ -224,7 +221,7 @@ func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
 	if found := e.holds(forgottenPhone); len(found) > 0 {
 		t.Errorf("it stands in %s", found)
 	}
-	events, err := e.Events(e.Context(), EventFilter{Phone: otherPhone, Limit: 2000})
+	events, err := e.Events(e.Context(), store.EventFilter{Phone: otherPhone, Limit: 2000})
 	e.must(err)
 	if len(events) != 900 {
 		t.Errorf("%d events of the other", len(events))
@@ -289,18 +286,13 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		known[other] = true
 	}
 	e := openErasing(t)
-	rows, err := e.reads.QueryContext(t.Context(), `SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
-		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'goose_%' AND c.type IN ('TEXT', 'BLOB')`)
-	e.must(err)
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var table, column string
-		e.must(rows.Scan(&table, &column))
-		if !known[table+"."+column] {
-			t.Errorf("%s.%s: may a phone stand in it? Add it to erasedTexts, or to this test", table, column)
+	e.must(e.Rows(t.Context(), `SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'goose_%' AND c.type IN ('TEXT', 'BLOB')`, nil, func(r *store.Row) error {
+		if column := r.Text() + "." + r.Text(); !known[column] {
+			t.Errorf("%s: may a phone stand in it? Add it to erasedTexts, or to this test", column)
 		}
-	}
-	e.must(rows.Err())
+		return r.Err
+	}))
 }
 
 // What is being sent ends first; what waits, or is in doubt, ends at once.
@@ -426,13 +418,13 @@ func TestTheBlockOfAForgottenContact(t *testing.T) {
 		{"an opt-out of later", func(e *erasing) { e.now = e.now.Add(time.Hour); says(e, messaging.Blocked, e.now) }, true},
 		{"a person allows", func(e *erasing) { e.must(e.Allow(t.Context(), forgottenPhone)) }, false},
 		{"a person blocks", func(e *erasing) {
-			n, err := e.Block(t.Context(), []Block{{Phone: forgottenPhone}})
+			n, err := e.Block(t.Context(), []store.Block{{Phone: forgottenPhone}})
 			if e.must(err); n != 0 {
 				t.Errorf("%d newly blocked", n)
 			}
 		}, true},
 		{"a person blocks, then an opt-in of later", func(e *erasing) {
-			_, err := e.Block(t.Context(), []Block{{Phone: forgottenPhone}})
+			_, err := e.Block(t.Context(), []store.Block{{Phone: forgottenPhone}})
 			e.must(err)
 			e.now = e.now.Add(time.Hour)
 			if got := says(e, messaging.Allowed, e.now); !strings.Contains(got, "only a person ends it") {
@@ -445,7 +437,7 @@ func TestTheBlockOfAForgottenContact(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, blocked by a person before: %v", c.name, byHand), func(t *testing.T) {
 				e := openErasing(t)
 				if byHand {
-					_, err := e.Block(t.Context(), []Block{{Phone: forgottenPhone}})
+					_, err := e.Block(t.Context(), []store.Block{{Phone: forgottenPhone}})
 					e.must(err)
 				}
 				e.must(e.Forget(t.Context(), []messaging.Phone{forgottenPhone}, "by hand"))
@@ -501,10 +493,77 @@ func TestALostKeyIsToldBeforeAnythingIsSent(t *testing.T) {
 	}
 	e.must(e.Store.Close())
 	e.must(os.Rename(key, key+".away"))
-	if _, err := Open(t.Context(), Options{DSN: e.dsn}); err == nil || !strings.Contains(err.Error(), "restore it from the backup") {
+	if _, err := store.Open(t.Context(), store.Options{DSN: e.dsn}); err == nil || !strings.Contains(err.Error(), "restore it from the backup") {
 		t.Errorf("%v", err)
 	}
 	e.must(os.Rename(key+".away", key))
 	e.Store = nil
 	e.reopen()
+}
+
+var firstToldSQL = store.SQL(`UPDATE webhooks_out SET state = 'delivered', ended_at = ?1 WHERE id = (SELECT min(id) FROM webhooks_out)`)
+
+func TestForgettingRemovesWebhooksOut(t *testing.T) {
+	e := openErasing(t)
+	e.tells = func(_, _ string) []string { return []string{"crm"} }
+	e.reopen()
+	for _, phone := range []string{forgottenPhone, otherPhone} {
+		e.event(phone, phone)
+	}
+	for _, d := range e.claim(2) {
+		e.finish(&d, messaging.StateRejected)
+	}
+	e.must(e.Write(t.Context(), store.LaneWork, func(t *store.Tx) error { return t.Put(firstToldSQL, t.At) })) // the rest waits
+	e.must(e.Forget(e.Context(), []messaging.Phone{forgottenPhone}, "by hand"))
+	if waits := e.erase(); waits != "" {
+		t.Fatal(waits)
+	}
+	if found := e.holds(forgottenPhone); len(found) > 0 {
+		t.Errorf("the phone stands in %v", found)
+	}
+	left, err := store.List(t.Context(), e.Store, `SELECT phone FROM webhooks_out WHERE receiver = 'crm'`, nil, store.Text)
+	e.must(err)
+	if len(left) != 3 {
+		t.Errorf("left of the other contact: %v", left)
+	}
+	for _, phone := range left {
+		if phone != otherPhone {
+			t.Errorf("left of %s", phone)
+		}
+	}
+}
+
+// Who was told of a contact stays in the audit when the contact is forgotten, and is found by its phone as before.
+func TestForgettingLeavesTheAudit(t *testing.T) {
+	e := openErasing(t)
+	tell := func(phone messaging.Phone) {
+		t.Helper()
+		subject, err := e.AuditContact(phone)
+		e.must(err)
+		_, err = e.Audit(t.Context(), store.AuditEntry{At: e.now, Who: "ann", Via: "session", Action: "GET /why", Subject: subject})
+		e.must(err)
+	}
+	tell(forgottenPhone)
+	tell(otherPhone)
+	e.must(e.Forget(t.Context(), []messaging.Phone{forgottenPhone}, "event 7"))
+	orders, err := e.Erasures(t.Context())
+	e.must(err)
+	for i := range orders {
+		orders[i].Recorded = false // as a webhook's is
+	}
+	e.must(e.RecordErasures(t.Context(), orders)) // by hand: it is recorded already
+	if waits := e.erase(); waits != "" {
+		t.Fatal(waits)
+	}
+	tell(forgottenPhone)
+	n, _, err := e.VerifyAudit(t.Context(), 0, "")
+	e.must(err)
+	of, err := e.AuditOf(t.Context(), forgottenPhone, 0, 100)
+	e.must(err)
+	if n != 3 || len(of) != 2 {
+		t.Errorf("%d entries, %d of them about the contact", n, len(of))
+	}
+	if found := e.holds(forgottenPhone); len(found) > 0 {
+		t.Errorf("the phone stands in %v", found)
+	}
 }

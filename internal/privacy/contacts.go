@@ -1,17 +1,19 @@
-package store
+package privacy
 
 import (
 	"context"
+
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // What is known of contacts leaves with their order to be forgotten, and with their age.
 
 var (
-	unlearnSQL = SQL(`DELETE FROM contacts WHERE phone = ?1 AND (?2 = '' OR connector = ?2)`)
+	unlearnSQL = store.SQL(`DELETE FROM contacts WHERE phone = ?1 AND (?2 = '' OR connector = ?2)`)
 	// One that still waits for its look-up is read after that.
-	readAgainSQL = SQL(`INSERT INTO unread_events (event_id) SELECT id FROM events WHERE id = ?1 AND phone = ?2 AND (?3 = '' OR connector = ?3)
+	readAgainSQL = store.SQL(`INSERT INTO unread_events (event_id) SELECT id FROM events WHERE id = ?1 AND phone = ?2 AND (?3 = '' OR connector = ?3)
 		AND NOT EXISTS (SELECT 1 FROM lookups WHERE lookups.event_id = events.id) ON CONFLICT DO NOTHING`)
-	unlearnOldSQL = SQL(`DELETE FROM contacts WHERE phone = ?1 AND connector = ?2 AND last_at < ?3`)
+	unlearnOldSQL = store.SQL(`DELETE FROM contacts WHERE phone = ?1 AND connector = ?2 AND last_at < ?3`)
 )
 
 // known forgets what events said of contacts, after the events themselves.
@@ -23,8 +25,8 @@ func (e *eraser) known(ctx context.Context) error {
 	}
 	for connector, upTo := range e.connectors {
 		for n, last := perErase, ""; n == perErase; {
-			all, err := List(ctx, e.Store, `SELECT phone FROM contacts WHERE phone > ?1 AND connector = ?2 AND first_at <= ?3 ORDER BY phone LIMIT ?4`,
-				[]any{last, connector, upTo, int64(perErase)}, Text)
+			all, err := store.List(ctx, e.Store, `SELECT phone FROM contacts WHERE phone > ?1 AND connector = ?2 AND first_at <= ?3 ORDER BY phone LIMIT ?4`,
+				[]any{last, connector, upTo, int64(perErase)}, store.Text)
 			if err != nil {
 				return err
 			}
@@ -42,16 +44,11 @@ func (e *eraser) known(ctx context.Context) error {
 
 // unlearn forgets what a connector said of a contact, or with "" what all said. What is left of its events came later, and is read again.
 func (e *eraser) unlearn(ctx context.Context, phone, connector string) error {
-	hash := PhoneHash(phone, e.hash)
-	return e.Write(ctx, LaneWork, func(t *Tx) error {
-		err := t.lockKnowing(e.hash, hash)
+	return e.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		ids, err := e.LockKnown(t, phone)
 		if err == nil {
 			err = t.Put(unlearnSQL, phone, connector)
 		}
-		if err != nil {
-			return err
-		}
-		ids, err := t.EventsOf(hash)
 		for _, id := range ids {
 			if err == nil {
 				err = t.Put(readAgainSQL, id, phone, connector)
@@ -63,13 +60,13 @@ func (e *eraser) unlearn(ctx context.Context, phone, connector string) error {
 
 // known removes what is known of contacts of whom nothing came for as long as phones are kept.
 func (e *retainer) known(ctx context.Context) error {
-	before := Micro(e.before(e.keep.Phones))
+	before := store.Micro(e.before(e.keep.Phones))
 	last := [2]string{}
 	for n := perRetention; n == perRetention && before > 0; {
 		n = 0
 		var due [][2]string
 		err := e.Rows(ctx, `SELECT phone, connector, last_at FROM contacts WHERE (phone, connector) > (?1, ?2) ORDER BY phone, connector LIMIT ?3`,
-			[]any{last[0], last[1], int64(perRetention)}, func(r *Row) error {
+			[]any{last[0], last[1], int64(perRetention)}, func(r *store.Row) error {
 				n++
 				if last = [2]string{r.Text(), r.Text()}; r.Int() < before {
 					due = append(due, last)
@@ -77,7 +74,7 @@ func (e *retainer) known(ctx context.Context) error {
 				return r.Err
 			})
 		if err == nil && len(due) > 0 {
-			err = e.commit(ctx, "", func(t *Tx) (int64, error) {
+			err = e.commit(ctx, "", func(t *store.Tx) (int64, error) {
 				for _, of := range due {
 					if err := t.Put(unlearnOldSQL, of[0], of[1], before); err != nil {
 						return 0, err
@@ -87,7 +84,7 @@ func (e *retainer) known(ctx context.Context) error {
 			})
 		}
 		if err != nil {
-			return Wrap(err, "contacts")
+			return store.Wrap(err, "contacts")
 		}
 	}
 	return nil

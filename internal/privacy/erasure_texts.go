@@ -1,10 +1,12 @@
-package store
+package privacy
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // Texts in which a phone may stand although their row is about something else: the service's words, a reason, a key that a
@@ -83,9 +85,9 @@ func (x *erasedText) sql() string {
 }
 
 // eraseTextSQL are the changes of erasedTexts, in their order.
-var eraseTextSQL = func() (all []*Statement) {
+var eraseTextSQL = func() (all []*store.Statement) {
 	for i := range erasedTexts {
-		all = append(all, SQL(erasedTexts[i].sql()))
+		all = append(all, store.SQL(erasedTexts[i].sql()))
 	}
 	return all
 }()
@@ -107,7 +109,7 @@ func (e *eraser) texts(ctx context.Context) error {
 
 // A textChange is one text to be changed in one row.
 type textChange struct {
-	by   *Statement
+	by   *store.Statement
 	args []any
 }
 
@@ -121,13 +123,13 @@ func (e *eraser) textsOf(ctx context.Context, from, to int) error {
 	columns := strings.Join(names, ", ")
 	var last []any // the keys of the row that was read last
 	for {
-		var q Select
+		var q store.Select
 		if last != nil {
 			after(&q, x.keys, last)
 		}
 		var due []textChange
 		n := 0
-		err := e.Rows(ctx, q.SQL(columns, x.table, order, perErase), q.Args, func(r *Row) error {
+		err := e.Rows(ctx, q.SQL(columns, x.table, order, perErase), q.Args, func(r *store.Row) error {
 			n++
 			last = nil
 			for range x.keys {
@@ -156,29 +158,15 @@ func (e *eraser) textsOf(ctx context.Context, from, to int) error {
 }
 
 // after adds the condition that a row comes behind those keys.
-func after(q *Select, keys []string, last []any) {
+func after(q *store.Select, keys []string, last []any) {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(keys)), ", ")
 	q.And("("+strings.Join(keys, ", ")+") > ("+marks+")", last...)
 }
 
 func (e *eraser) changeTexts(ctx context.Context, due []textChange) error {
-	for some := range slices.Chunk(due, perErase) {
-		missed := false
-		err := e.Write(ctx, LaneWork, func(t *Tx) error {
-			missed = false
-			for _, c := range some {
-				n, err := t.Exec(c.by, c.args...)
-				if err != nil {
-					return err
-				}
-				missed = missed || n == 0
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		e.missed = e.missed || missed
-	}
-	return nil
+	return inCommits(ctx, e, due, func(t *store.Tx, c textChange) error {
+		n, err := t.Exec(c.by, c.args...)
+		e.missed = e.missed || err == nil && n == 0
+		return err
+	})
 }

@@ -1,8 +1,10 @@
-package store
+package privacy
 
 import (
 	"context"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A run leaves once nothing asks about it any more: its messages and files are gone, and others of its job say what its clock, a
@@ -17,7 +19,7 @@ import (
 var oldRun = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM list_rows l WHERE l.run_id = r.id)
 	AND EXISTS (SELECT 1 FROM runs n WHERE n.job = r.job AND n.id > r.id)
 	AND (r.cause = 'hand' OR EXISTS (SELECT 1 FROM runs n WHERE n.job = r.job AND n.cause <> 'hand' AND n.due_at >= r.due_at AND (n.due_at > r.due_at OR n.id > r.id)))
-	AND (NOT (` + wasSentRun("r") + `) OR EXISTS (SELECT 1 FROM runs n WHERE n.job = r.job AND n.id > r.id AND ` + wasSentRun("n") + `))
+	AND (NOT (` + store.WasSentRun("r") + `) OR EXISTS (SELECT 1 FROM runs n WHERE n.job = r.job AND n.id > r.id AND ` + store.WasSentRun("n") + `))
 	AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.again_of = r.id AND n.again_of > 0)
 	AND (r.again_of = 0 OR NOT EXISTS (SELECT 1 FROM runs n WHERE n.again_of = r.again_of AND n.again_of > 0 AND n.id > r.id))
 	AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.run_id = r.id AND (p.state = 'waiting' OR p.state = 'uploading' OR p.state = 'in_doubt' OR p.message_ids <> ''))
@@ -26,18 +28,18 @@ var oldRun = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM l
 	AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.scope = 'run' AND h.name = CAST(r.id AS TEXT) AND h.ended_at = 0)`
 
 var (
-	dropSomeRowsSQL = SQL(`DELETE FROM run_rows WHERE run_id = ?1
+	dropSomeRowsSQL = store.SQL(`DELETE FROM run_rows WHERE run_id = ?1
 		AND first_row IN (SELECT first_row FROM run_rows WHERE run_id = ?1 ORDER BY first_row LIMIT 200)`)
-	dropSomeFollowedSQL = SQL(`DELETE FROM run_messages WHERE run_id = ?1
+	dropSomeFollowedSQL = store.SQL(`DELETE FROM run_messages WHERE run_id = ?1
 		AND message IN (SELECT message FROM run_messages WHERE run_id = ?1 ORDER BY part, first_id LIMIT 200)`)
-	dropSomePartRowsSQL = SQL(`DELETE FROM part_rows WHERE run_id = ?1
+	dropSomePartRowsSQL = store.SQL(`DELETE FROM part_rows WHERE run_id = ?1
 		AND (part, first_row) IN (SELECT part, first_row FROM part_rows WHERE run_id = ?1 ORDER BY part, first_row LIMIT 200)`)
-	dropSomePartsSQL = SQL(`DELETE FROM parts WHERE run_id = ?1
+	dropSomePartsSQL = store.SQL(`DELETE FROM parts WHERE run_id = ?1
 		AND number IN (SELECT number FROM parts WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
 )
 
 // runRows are what belongs to a run and goes before it.
-var runRows = []*Statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartRowsSQL, dropSomePartsSQL}
+var runRows = []*store.Statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartRowsSQL, dropSomePartsSQL}
 
 // RowsKept is how long the phones of rows and their parts are kept at the least: a limit looks back no more than 90 days.
 const RowsKept = 100 * 24 * time.Hour
@@ -48,11 +50,11 @@ const settledList = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1
 		AND (p.state = 'waiting' OR p.state = 'uploading' OR p.state = 'in_doubt' OR EXISTS (SELECT 1 FROM runs o WHERE o.id = p.run_id AND (o.ended_at = 0 OR o.ended_at >= ?1))))`
 
 var (
-	oldExcludedSQL = SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number < 0 ORDER BY number LIMIT 200)`)
-	blankRowsSQL   = SQL(`UPDATE list_rows SET given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END
+	oldExcludedSQL = store.SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number < 0 ORDER BY number LIMIT 200)`)
+	blankRowsSQL   = store.SQL(`UPDATE list_rows SET given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END
 		WHERE run_id = ?1 AND number > ?3 AND number <= ?4`)
-	blankedSQL = SQL(`UPDATE runs SET blanked_at = ?2 WHERE id = ?1`)
-	oldRowsSQL = SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
+	blankedSQL = store.SQL(`UPDATE runs SET blanked_at = ?2 WHERE id = ?1`)
+	oldRowsSQL = store.SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
 )
 
 // agedWords stand in the place of the reason of a row once its values are not kept any more.
@@ -62,66 +64,51 @@ const agedWords = "not kept any more (retention.lists)"
 // no limit looks back at it.
 func (e *retainer) lists(ctx context.Context) error {
 	if before := e.before(e.keep.Lists); !before.IsZero() {
-		old, err := List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.blanked_at = 0 AND r.again_of = 0 AND `+settledList+` ORDER BY r.ended_at`, []any{Micro(before)}, Number[int64])
+		old, err := store.List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.blanked_at = 0 AND r.again_of = 0 AND `+settledList+` ORDER BY r.ended_at`, []any{store.Micro(before)}, store.Number[int64])
 		for _, id := range old {
 			if err == nil {
 				err = e.blank(ctx, id)
 			}
 		}
 		if err != nil {
-			return Wrap(err, "rows of lists")
+			return store.Wrap(err, "rows of lists")
 		}
 	}
 	kept := max(RowsKept, e.keep.Rows, e.keep.Lists)
 	if e.keep.Phones > 0 {
 		kept = min(kept, e.keep.Phones)
 	}
-	old, err := List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.again_of = 0 AND `+settledList+` AND EXISTS (SELECT 1 FROM list_rows l WHERE l.run_id = r.id) ORDER BY r.ended_at`,
-		[]any{Micro(e.before(kept))}, Number[int64])
+	old, err := store.List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.again_of = 0 AND `+settledList+` AND EXISTS (SELECT 1 FROM list_rows l WHERE l.run_id = r.id) ORDER BY r.ended_at`,
+		[]any{store.Micro(e.before(kept))}, store.Number[int64])
 	for _, id := range old {
 		if err == nil {
-			err = e.dropAll(ctx, oldRowsSQL, id)
+			err = e.until(ctx, kindLists, func(t *store.Tx) (int64, error) { return t.Exec(oldRowsSQL, id) })
 		}
 	}
-	return Wrap(err, "rows of lists")
-}
-
-// dropAll removes rows of a run some at a time.
-func (e *retainer) dropAll(ctx context.Context, some *Statement, id int64) error {
-	for left := true; left && !e.stopped; {
-		err := e.commit(ctx, kindLists, func(t *Tx) (n int64, err error) {
-			n, err = t.Exec(some, id)
-			left = n > 0
-			return n, err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return store.Wrap(err, "rows of lists")
 }
 
 func (e *retainer) blank(ctx context.Context, id int64) error {
-	err := e.dropAll(ctx, oldExcludedSQL, id)
+	err := e.until(ctx, kindLists, func(t *store.Tx) (int64, error) { return t.Exec(oldExcludedSQL, id) })
 	last := int64(0)
 	if err == nil {
-		err = e.Rows(ctx, `SELECT coalesce(max(number), 0) FROM list_rows WHERE run_id = ?1`, []any{id}, func(r *Row) error { last = r.Int(); return r.Err })
+		err = e.Rows(ctx, `SELECT coalesce(max(number), 0) FROM list_rows WHERE run_id = ?1`, []any{id}, func(r *store.Row) error { last = r.Int(); return r.Err })
 	}
 	for from := int64(0); err == nil && from < last; from += perRetention {
-		err = e.commit(ctx, kindLists, func(t *Tx) (int64, error) {
+		err = e.commit(ctx, kindLists, func(t *store.Tx) (int64, error) {
 			return t.Exec(blankRowsSQL, id, agedWords, from, from+perRetention)
 		})
 	}
 	if err != nil {
 		return err
 	}
-	again, err := List(ctx, e.Store, `SELECT DISTINCT run_id FROM parts WHERE list_id = ?1`, []any{id}, Number[int64]) // and those that send them again
+	again, err := store.List(ctx, e.Store, `SELECT DISTINCT run_id FROM parts WHERE list_id = ?1`, []any{id}, store.Number[int64]) // and those that send them again
 	if err != nil {
 		return err
 	}
-	return e.commit(ctx, "", func(t *Tx) (int64, error) {
+	return e.commit(ctx, "", func(t *store.Tx) (int64, error) {
 		for _, run := range append(again, id) {
-			if err := t.Put(blankedSQL, run, Micro(e.now)); err != nil {
+			if err := t.Put(blankedSQL, run, store.Micro(e.now)); err != nil {
 				return 0, err
 			}
 		}
@@ -135,16 +122,16 @@ func (e *retainer) runs(ctx context.Context) error {
 		return nil
 	}
 	before := e.before(max(e.keep.Runs, RowsKept))
-	cut := Micro(before)
+	cut := store.Micro(before)
 	end, err := e.FirstSince(ctx, "runs", "created_at", before)
 	if err != nil || end == 0 {
-		return Wrap(err, "runs")
+		return store.Wrap(err, "runs")
 	}
 	find := `SELECT r.id FROM runs r WHERE r.id > ?1 AND r.id < ?2 AND ` + renumbered(oldRun) + ` ORDER BY r.id`
-	err = e.ids(ctx, find, []any{end, cut}, RowsAtOnce, func(ids []int64) error {
+	err = e.ids(ctx, find, []any{end, cut}, store.RowsAtOnce, func(ids []int64) error {
 		for left := true; left; {
-			err := e.commit(ctx, kindRuns, func(t *Tx) (n int64, err error) {
-				n, left, err = t.dropRuns(ids, cut)
+			err := e.commit(ctx, kindRuns, func(t *store.Tx) (n int64, err error) {
+				n, left, err = dropRuns(t, ids, cut)
 				return n, err
 			})
 			if err != nil {
@@ -153,19 +140,19 @@ func (e *retainer) runs(ctx context.Context) error {
 		}
 		return nil
 	})
-	return Wrap(err, "runs")
+	return store.Wrap(err, "runs")
 }
 
 var (
-	stillOldRunsSQL = SQL(`SELECT r.id FROM runs r WHERE r.id IN (` + Placeholders(2) + `) AND ` + oldRun + ` ORDER BY r.id`)
-	dropRunSQL      = SQL(`DELETE FROM runs WHERE id = ?1`)
+	stillOldRunsSQL = store.SQL(`SELECT r.id FROM runs r WHERE r.id IN (` + store.Placeholders(2) + `) AND ` + oldRun + ` ORDER BY r.id`)
+	dropRunSQL      = store.SQL(`DELETE FROM runs WHERE id = ?1`)
 )
 
 // dropRuns removes those of the runs that are still old: n of them, until it has removed enough rows for one commit. A run of
 // which rows are left is still there, and old.
-func (t *Tx) dropRuns(ids []int64, cut int64) (n int64, left bool, err error) {
+func dropRuns(t *store.Tx, ids []int64, cut int64) (n int64, left bool, err error) {
 	var due []int64
-	err = t.Query(stillOldRunsSQL, func(r *Row) error { due = append(due, r.Int()); return r.Err }, Padded([]any{cut}, ids)...)
+	err = t.Query(stillOldRunsSQL, func(r *store.Row) error { due = append(due, r.Int()); return r.Err }, store.Padded([]any{cut}, ids)...)
 	if err != nil {
 		return 0, false, err
 	}

@@ -1,4 +1,4 @@
-package store
+package privacy
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // oldMessage is the condition on a message d that it ended before ?1, for us and for the service, and that nothing stands on it: the
@@ -20,7 +21,7 @@ const oldAttempt = `NOT EXISTS (SELECT 1 FROM messages d WHERE d.id = a.message 
 
 // oldColumns are what decides what is remembered of a message d.
 var oldColumns = `d.id, d.event_id, d.part, d.trigger_name, d.correlation, d.state, d.claimed_at, CASE WHEN d.correlation_key = '' THEN 0 ELSE 1 END,
-	CASE WHEN ` + wasLetBe("d") + ` THEN 1 ELSE 0 END`
+	CASE WHEN ` + store.WasLetBe("d") + ` THEN 1 ELSE 0 END`
 
 // An oldOne is a message that nothing leads to from now on.
 type oldOne struct {
@@ -31,28 +32,28 @@ type oldOne struct {
 }
 
 // scanOld reads oldColumns.
-func scanOld(r *Row) oldOne {
+func scanOld(r *store.Row) oldOne {
 	return oldOne{id: r.Int(), event: r.Int(), part: r.Int(), trigger: r.Text(), correlation: r.Int(), state: messaging.State(r.Text()), claimed: r.Int(), keyed: r.Int() == 1, letBe: r.Int() == 1}
 }
 
 var (
-	dropMessagesSQL    = SQL(`DELETE FROM messages WHERE id IN (` + Placeholders(1) + `)`)
-	dropAttemptsSQL    = SQL(`DELETE FROM attempts WHERE message IN (` + Placeholders(1) + `)`)
-	dropVerdictsSQL    = SQL(`DELETE FROM verdicts WHERE message IN (` + Placeholders(1) + `)`)
-	dropResolutionsSQL = SQL(`DELETE FROM resolutions WHERE message IN (` + Placeholders(1) + `)`)
-	dropStepsSQL       = SQL(`DELETE FROM steps WHERE message IN (` + Placeholders(1) + `)`)
+	dropMessagesSQL    = store.SQL(`DELETE FROM messages WHERE id IN (` + store.Placeholders(1) + `)`)
+	dropAttemptsSQL    = store.SQL(`DELETE FROM attempts WHERE message IN (` + store.Placeholders(1) + `)`)
+	dropVerdictsSQL    = store.SQL(`DELETE FROM verdicts WHERE message IN (` + store.Placeholders(1) + `)`)
+	dropResolutionsSQL = store.SQL(`DELETE FROM resolutions WHERE message IN (` + store.Placeholders(1) + `)`)
+	dropStepsSQL       = store.SQL(`DELETE FROM steps WHERE message IN (` + store.Placeholders(1) + `)`)
 )
 
 // messageRows are what belongs to a message and goes with it.
-var messageRows = []*Statement{dropMessagesSQL, dropAttemptsSQL, dropVerdictsSQL, dropResolutionsSQL, dropStepsSQL}
+var messageRows = []*store.Statement{dropMessagesSQL, dropAttemptsSQL, dropVerdictsSQL, dropResolutionsSQL, dropStepsSQL}
 
 // perMessages is how many messages go in a commit, with some rows each and as many pages of their own.
 const perMessages = 48
 
 var (
 	// That a message may have arrived is kept as long as it is: it is never sent again.
-	oldAttemptsSQL = SQL(`DELETE FROM attempts AS a WHERE message IN (` + Placeholders(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt)
-	oldVerdictsSQL = SQL(`DELETE FROM verdicts AS a WHERE message IN (` + Placeholders(2) + `) AND last_at < ?1 AND ` + oldAttempt)
+	oldAttemptsSQL = store.SQL(`DELETE FROM attempts AS a WHERE message IN (` + store.Placeholders(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt)
+	oldVerdictsSQL = store.SQL(`DELETE FROM verdicts AS a WHERE message IN (` + store.Placeholders(2) + `) AND last_at < ?1 AND ` + oldAttempt)
 )
 
 // attempts removes how attempts ended that are told by their message's end, too.
@@ -63,7 +64,7 @@ func (e *retainer) attempts(ctx context.Context) error {
 	}
 	end, err := e.FirstSince(ctx, "messages", "created_at", before)
 	for _, one := range []struct {
-		remove *Statement
+		remove *store.Statement
 		find   string
 	}{
 		{oldAttemptsSQL, `SELECT DISTINCT message FROM attempts a WHERE message > ?1 AND message < ?2 AND at < ?3 AND state <> 'in_doubt' AND ` + oldAttempt + ` ORDER BY message`},
@@ -72,19 +73,11 @@ func (e *retainer) attempts(ctx context.Context) error {
 		if err != nil || end == 0 {
 			break
 		}
-		err = e.ids(ctx, one.find, []any{end, Micro(before)}, perRetention/2, func(ids []int64) error {
-			return e.commit(ctx, kindAttempts, func(t *Tx) (n int64, err error) {
-				for some := range slices.Chunk(ids, RowsAtOnce) {
-					gone, err := t.Exec(one.remove, Padded([]any{Micro(before)}, some)...)
-					if n += gone; err != nil {
-						return n, err
-					}
-				}
-				return n, nil
-			})
+		err = e.ids(ctx, one.find, []any{end, store.Micro(before)}, perRetention/2, func(ids []int64) error {
+			return e.commit(ctx, kindAttempts, func(t *store.Tx) (int64, error) { return execAll(t, one.remove, ids, store.Micro(before)) })
 		})
 	}
-	return Wrap(err, "attempts")
+	return store.Wrap(err, "attempts")
 }
 
 // messages removes messages that ended long ago, with all that belongs to them.
@@ -93,10 +86,10 @@ func (e *retainer) messages(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	cut := Micro(before)
+	cut := store.Micro(before)
 	end, err := e.FirstSince(ctx, "messages", "created_at", before)
 	if err != nil || end == 0 {
-		return Wrap(err, "messages")
+		return store.Wrap(err, "messages")
 	}
 	find := `SELECT d.id FROM messages d WHERE d.id > ?1 AND d.id < ?2 AND ` + renumbered(oldMessage) + ` ORDER BY d.id`
 	err = e.ids(ctx, find, []any{end, cut}, perMessages, func(ids []int64) error {
@@ -104,26 +97,24 @@ func (e *retainer) messages(ctx context.Context) error {
 		if len(due) == 0 {
 			return nil
 		}
-		return e.commit(ctx, kindMessages, func(t *Tx) (int64, error) { return t.dropMessages(due, cut, e.keep.Once) })
+		return e.commit(ctx, kindMessages, func(t *store.Tx) (int64, error) { return dropMessages(t, due, cut, e.keep.Once) })
 	})
-	return Wrap(err, "messages")
+	return store.Wrap(err, "messages")
 }
 
 var (
-	stillOldSQL  = SQL(`SELECT ` + oldColumns + ` FROM messages d WHERE d.id IN (` + Placeholders(2) + `) AND ` + oldMessage)
-	replacedSQL  = SQL(`SELECT ` + oldColumns + ` FROM messages n JOIN messages d ON d.id = n.replaces WHERE n.id = ?1 AND n.replaces > 0`)
-	rowGoneSQL   = SQL(`UPDATE run_rows SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_rows WHERE message <= ?1) AND message + row_count > ?1`)
-	namedGoneSQL = SQL(`UPDATE run_messages SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_messages WHERE message <= ?1) AND message + id_count > ?1`)
+	stillOldSQL  = store.SQL(`SELECT ` + oldColumns + ` FROM messages d WHERE d.id IN (` + store.Placeholders(2) + `) AND ` + oldMessage)
+	replacedSQL  = store.SQL(`SELECT ` + oldColumns + ` FROM messages n JOIN messages d ON d.id = n.replaces WHERE n.id = ?1 AND n.replaces > 0`)
+	rowGoneSQL   = store.SQL(`UPDATE run_rows SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_rows WHERE message <= ?1) AND message + row_count > ?1`)
+	namedGoneSQL = store.SQL(`UPDATE run_messages SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_messages WHERE message <= ?1) AND message + id_count > ?1`)
 )
 
 // dropMessages removes those of the messages that are still old.
-func (t *Tx) dropMessages(ids []int64, cut int64, once func(string, bool) bool) (int64, error) {
+func dropMessages(t *store.Tx, ids []int64, cut int64, once func(string, bool) bool) (int64, error) {
 	var due []oldOne
-	for some := range slices.Chunk(ids, RowsAtOnce) {
-		err := t.Query(stillOldSQL, func(r *Row) error { due = append(due, scanOld(r)); return r.Err }, Padded([]any{cut}, some)...)
-		if err != nil {
-			return 0, err
-		}
+	err := queryAll(t.Query, stillOldSQL, ids, func(r *store.Row) error { due = append(due, scanOld(r)); return r.Err }, cut)
+	if err != nil {
+		return 0, err
 	}
 	var gone []int64
 	for i := 0; i < len(due); i++ {
@@ -133,7 +124,7 @@ func (t *Tx) dropMessages(ids []int64, cut int64, once func(string, bool) bool) 
 		}
 		gone = append(gone, d.id)
 		// What it took the place of goes with it: without it that one could be sent again.
-		err := t.Query(replacedSQL, func(r *Row) error { due = append(due, scanOld(r)); return r.Err }, d.id)
+		err := t.Query(replacedSQL, func(r *store.Row) error { due = append(due, scanOld(r)); return r.Err }, d.id)
 		switch {
 		case err != nil:
 		case d.part > 0:
@@ -141,7 +132,7 @@ func (t *Tx) dropMessages(ids []int64, cut int64, once func(string, bool) bool) 
 		case d.event == 0:
 			err = t.Put(rowGoneSQL, d.id)
 		case d.correlation != 0: // it was not masked before
-			err = t.leaveKeys(&d, once)
+			err = leaveKeys(t, &d, once)
 		}
 		if err != nil {
 			return 0, err
@@ -158,13 +149,13 @@ func (t *Tx) dropMessages(ids []int64, cut int64, once func(string, bool) bool) 
 	return int64(len(gone)), nil
 }
 
-var sentOnceSQL = SQL(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, ?3, ?4)
+var sentOnceSQL = store.SQL(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (correlation) DO UPDATE SET message = excluded.message, state = excluded.state, at = excluded.at WHERE excluded.at > sent_once.at`)
 
 // leaveKeys leaves the keys of a message that an event led to behind, which lead nowhere from now on. Of a message of a
 // trigger that sends once it is remembered that it was sent.
-func (t *Tx) leaveKeys(d *oldOne, once func(string, bool) bool) error {
-	t.CountNamed(DeadKeys, 2) // its key and its phone's
+func leaveKeys(t *store.Tx, d *oldOne, once func(string, bool) bool) error {
+	t.CountNamed(store.DeadKeys, 2) // its key and its phone's
 	letBe := d.letBe && d.claimed > 0
 	if (d.state != messaging.StateAccepted && !letBe) || once == nil || !once(d.trigger, d.keyed) {
 		return nil

@@ -1,14 +1,13 @@
-package store
+package privacy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store/sqlite"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // keepPhones masks phones and removes nothing but what phones stand in.
@@ -61,7 +60,7 @@ func TestPhonesAreMaskedAfterTheirTime(t *testing.T) {
 	a.now = began.Add(179 * day)
 	a.retain(keepPhones)
 	young := a.one(otherPhone, "young", messaging.StateAccepted, a.now)
-	if found, err := a.Messages(t.Context(), MessageFilter{Phone: forgottenPhone}); err != nil || len(found) != 4 {
+	if found, err := a.Messages(t.Context(), store.MessageFilter{Phone: forgottenPhone}); err != nil || len(found) != 4 {
 		t.Fatalf("after 179 days %d are found (%v)", len(found), err)
 	}
 	a.now = began.Add(181 * day)
@@ -83,8 +82,8 @@ func TestPhonesAreMaskedAfterTheirTime(t *testing.T) {
 		t.Errorf("%+v (%v)", e, err)
 	}
 	for phone, want := range map[messaging.Phone]int{forgottenPhone: 0, otherPhone: 1} {
-		found, err := a.Messages(t.Context(), MessageFilter{Phone: phone})
-		events, bad := a.Events(t.Context(), EventFilter{Phone: phone})
+		found, err := a.Messages(t.Context(), store.MessageFilter{Phone: phone})
+		events, bad := a.Events(t.Context(), store.EventFilter{Phone: phone})
 		if err != nil || bad != nil || len(found) != want || len(events) != want {
 			t.Errorf("by its phone %d messages and %d events are found, not %d (%v, %v)", len(found), len(events), want, err, bad)
 		}
@@ -94,7 +93,7 @@ func TestPhonesAreMaskedAfterTheirTime(t *testing.T) {
 	}
 
 	// It is not sent again, and says why.
-	went, stayed, err := a.Retry(t.Context(), Retry{Filter: MessageFilter{State: messaging.StateRejected}, Now: a.now})
+	went, stayed, err := a.Retry(t.Context(), store.Retry{Filter: store.MessageFilter{State: messaging.StateRejected}, Now: a.now})
 	a.must(err)
 	if len(went) > 0 || len(stayed) != 1 || !strings.Contains(stayed[0].Words, "retention.phones") {
 		t.Errorf("went %v, stayed %v", went, stayed)
@@ -180,7 +179,6 @@ func TestOnceOutlivesThePhone(t *testing.T) {
 			keep.Messages, keep.Events = 400*day, 400*day
 		}
 		a.retain(keep)
-		a.must(a.Write(t.Context(), LaneWork, single(a.Store).flushAll))
 		a.sweepKeys()
 		a.reopen()
 		a.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
@@ -198,47 +196,9 @@ func TestOnceOutlivesThePhone(t *testing.T) {
 	}
 }
 
-// A disk that fills up while phones are masked leaves them whole or masked, and the next run goes on.
-func TestAFullDiskWhilePhonesAreMasked(t *testing.T) {
-	a := openAging(t)
-	const waiting = 3000
-	for begin := range waiting / 100 {
-		var some []messaging.Plan
-		for i := range 100 {
-			phone := fmt.Sprintf("4477009%05d", 100*begin+i)
-			some = append(some, a.plan(phone, phone, func(p *messaging.Plan) {
-				p.Proposals[0].Correlation.Key, p.Proposals[0].Message.DueAt = "w", a.now.Add(300*day)
-			}))
-		}
-		_, err := a.Accept(t.Context(), some)
-		a.must(err)
-	}
-	a.one(forgottenPhone, "sent", messaging.StateAccepted, a.now)
-	a.now = a.now.Add(181 * day)
-	v, err := a.Space(t.Context())
-	a.must(err)
-	bound := func(pages int64) {
-		a.must(execOn(a.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)))
-	}
-	bound((v.File - v.Free) / sqlite.PageSize)
-	only := Retention{Phones: 180 * day}
-	if _, err := a.Retain(t.Context(), only, a.now); err == nil || !strings.Contains(err.Error(), "full") {
-		t.Errorf("error %v", err)
-	}
-	bound(1 << 20)
-	a.retain(only)
-	if left := a.unmasked(); left != waiting {
-		t.Errorf("%d are looked at again", left)
-	}
-	if d, err := a.Message(t.Context(), waiting+1); err != nil || !d.Phone.IsMasked() {
-		t.Errorf("%+v (%v)", d, err)
-	}
-	a.must(a.Check(t.Context()))
-}
-
 // unmasked is how many messages the masking of phones looks at again.
 func (a aging) unmasked() (n int) {
 	a.Helper()
-	a.must(a.Store.Rows(a.Context(), `SELECT count(*) FROM messages WHERE unmasked = 1`, nil, func(r *Row) error { n = int(r.Int()); return r.Err }))
+	a.must(a.Store.Rows(a.Context(), `SELECT count(*) FROM messages WHERE unmasked = 1`, nil, func(r *store.Row) error { n = int(r.Int()); return r.Err }))
 	return n
 }
