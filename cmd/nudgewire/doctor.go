@@ -438,7 +438,7 @@ func (d *doctor) database(ctx context.Context) {
 		d.found(wellBad, "database", "put it back, or start the daemon anew to begin with an empty one", "%s was moved away or deleted while the daemon runs", path)
 		return
 	}
-	if err := store.CopyCutOff(d.cfg.Storage); err != nil {
+	if err := store.CopyCutOff(path); err != nil {
 		d.found(wellBad, "database", "", "%v", err)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
+	"github.com/nudgewire/nudgewire/internal/transfer"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -20,7 +21,7 @@ func (c *cli) storeCommand() *cobra.Command {
 }
 
 func (c *cli) storeCopy() *cobra.Command {
-	var o store.TransferOptions
+	var o transfer.Options
 	cmd := &cobra.Command{
 		Use: "copy --from PLACE --to PLACE", Short: "Copy the data of stopped daemons from SQLite to PostgreSQL, or back", Args: cobra.NoArgs,
 		Long: `copy moves all that is stored to another engine, while no daemon runs. One place is sqlite: and a path, the other
@@ -47,7 +48,7 @@ A copy that was cut off has changed nothing: give the same command again. See do
 				}
 			}
 			began := time.Now()
-			done, err := store.Transfer(cmd.Context(), o)
+			done, err := transfer.Run(cmd.Context(), o)
 			if o.Progress != nil {
 				c.warn("\r\x1b[K")
 			}
@@ -75,12 +76,12 @@ func failTransfer(err error) error {
 	return err
 }
 
-func (c *cli) tellTransferred(done *store.Transferred, took time.Duration) error {
+func (c *cli) tellTransferred(done *transfer.Result, took time.Duration) error {
 	if c.json {
 		return c.print(struct {
-			Tables  []store.TransferredTable `json:"tables"`
-			Cleaned int64                    `json:"cleaned"`
-			TookMS  int64                    `json:"took_ms"`
+			Tables  []transfer.Table `json:"tables"`
+			Cleaned int64            `json:"cleaned"`
+			TookMS  int64            `json:"took_ms"`
 		}{done.Tables, done.Cleaned, took.Milliseconds()})
 	}
 	for _, t := range done.Tables {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
@@ -135,7 +135,7 @@ func (a *App) closeData() error {
 	var errs []error
 	if a.admin != nil {
 		// It goes while this daemon has the lock of the store: afterwards another daemon's may be there.
-		if err := os.Remove(SocketPath(a.began.Storage)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := disk.Remove(SocketPath(a.began.Storage)); err != nil {
 			errs = append(errs, err)
 		}
 		errs = append(errs, closeListener(a.admin))

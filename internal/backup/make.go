@@ -107,7 +107,7 @@ func ownFile(dsn, path string) bool {
 // write makes the archive in the folder.
 func (o *Options) write(ctx context.Context, work string) (r Report, err error) {
 	copied := filepath.Join(work, entryDatabase)
-	if err := os.Remove(copied); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Remove(copied); err != nil {
 		return r, err
 	}
 	m := Manifest{Format: format, At: time.Now().UTC(), Version: o.Version}

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -20,4 +21,12 @@ func WriteFile(path string, text []byte) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return SyncFolder(filepath.Dir(path))
+}
+
+// Remove removes a file, if it is there.
+func Remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

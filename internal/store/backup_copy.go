@@ -42,7 +42,7 @@ var copySetup = []string{"PRAGMA busy_timeout = 10000", "PRAGMA cache_size = -40
 // CopyTo writes the data behind dsn, as it is at one moment, into a new database at path, beside a daemon or without one.
 // It is not synced. Errors: fs.ErrNotExist where there is no data; DiskTrouble knows those of the disk.
 func CopyTo(ctx context.Context, dsn, path string) (err error) {
-	from, err := sqlitePath(dsn)
+	from, err := FilePath(dsn)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func InspectCopy(ctx context.Context, path string) (c Copied, err error) {
 
 // Hold keeps everybody else from writing to the data behind dsn until release. Errors: a *LockedError.
 func Hold(dsn string) (release func() error, err error) {
-	path, err := sqlitePath(dsn)
+	path, err := FilePath(dsn)
 	if err != nil {
 		return nil, err
 	}

@@ -25,5 +25,6 @@
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who may come
 // in, report the numbers that people look at, alerts and outbox what is told to people and systems outside, privacy
-// what is removed by its age, or because its contact is to be forgotten. Their tables are in schema.sql.
+// what is removed by its age, or because its contact is to be forgotten. Their tables are in schema.sql. Package transfer copies
+// all of it to another engine; moves.go and moves_server.go open both places for that.
 package store

@@ -85,4 +85,4 @@ func (t *Tx) eventKey(id int64) (k eventKey, err error) {
 
 // sameKey reports whether a stored key is that of an event. Not every engine keeps a text to the byte (see clean), and the hash
 // under which it was found is that of the text as it came.
-func sameKey(stored, own string) bool { return clean(stored) == clean(own) }
+func sameKey(stored, own string) bool { return PostgresText(stored) == PostgresText(own) }

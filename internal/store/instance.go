@@ -124,7 +124,7 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 			UNION ALL SELECT attempt FROM messages WHERE id = ?1`, []any{int64(one.id), one.attempt, counterNames[countMessages], counterNames[countFollowed]}
 		if s.file == nil { // numbers come in blocks of a sequence there
 			query, args = fmt.Sprintf(`SELECT CASE WHEN last_value + %d > ?1 THEN CAST(?2 AS BIGINT) ELSE 0 END FROM message_numbers UNION ALL SELECT attempt FROM messages WHERE id = ?1`,
-				blockSizes[messageIDs]), []any{int64(one.id), one.attempt}
+				sequences[messageIDs].block), []any{int64(one.id), one.attempt}
 		}
 		if run, part, is := one.upload(); is {
 			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.attempt, part}

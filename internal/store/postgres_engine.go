@@ -357,7 +357,7 @@ func values(args []driver.NamedValue) []any {
 	for i, a := range args {
 		switch v := a.Value.(type) {
 		case string:
-			out[i] = clean(v)
+			out[i] = PostgresText(v)
 		case int:
 			out[i] = int64(v)
 		case []byte:
@@ -369,8 +369,8 @@ func values(args []driver.NamedValue) []any {
 	return out
 }
 
-// clean is a text as PostgreSQL keeps it.
-func clean(text string) string {
+// PostgresText is a text as PostgreSQL keeps it.
+func PostgresText(text string) string {
 	if strings.IndexByte(text, 0) >= 0 {
 		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	}

@@ -91,7 +91,7 @@ func (n *numbers) fill(of sequence, first int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if first >= n.blocks[of].next {
-		n.blocks[of] = block{next: first, end: first + blockSizes[of], taken: time.Now()}
+		n.blocks[of] = block{next: first, end: first + sequences[of].block, taken: time.Now()}
 	}
 }
 
@@ -120,16 +120,12 @@ func (n *numbers) low(of sequence) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	b := &n.blocks[of]
-	if blockSizes[of] == 1 || !b.used || b.end-b.next >= blockSizes[of]/2 && time.Since(b.taken) <= blockFor {
+	if sequences[of].block == 1 || !b.used || b.end-b.next >= sequences[of].block/2 && time.Since(b.taken) <= blockFor {
 		return false
 	}
 	b.used = false // one asks, and the others go on
 	return true
 }
-
-// blockSizes are how many numbers a sequence gives at once; the schema says the same. People see the numbers of runs, so these
-// have no gaps.
-var blockSizes = [sequenceCount]int64{eventIDs: 4096, messageIDs: 4096, rejectedIDs: 1024, runIDs: 1, outgoingIDs: 4096}
 
 // blockFor is how long numbers of a block are given out, so that numbers grow with time.
 const blockFor = time.Second
@@ -170,8 +166,8 @@ func (m *manyWriters) settle(t *Tx, err error) error {
 }
 
 func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err error) {
-	if n > blockSizes[of] {
-		return 0, fmt.Errorf("%d numbers at once; at most %d can be had", n, blockSizes[of])
+	if n > sequences[of].block {
+		return 0, fmt.Errorf("%d numbers at once; at most %d can be had", n, sequences[of].block)
 	}
 	for {
 		first, ok := m.numbers.take(of, n)

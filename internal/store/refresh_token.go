@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -87,7 +88,10 @@ func (s *Store) notedTokens() (all []notedToken, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &all)
 	}
-	return all, ignoreMissing(err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return all, err
 }
 
 // noteToken writes a token into the note, in place of an older one of its source, or takes it out.
@@ -103,7 +107,7 @@ func (s *Store) noteToken(one notedToken, add bool) error {
 		all = append(all, one)
 	}
 	if len(all) == 0 {
-		return ignoreMissing(os.Remove(s.tokens.path))
+		return disk.Remove(s.tokens.path)
 	}
 	text, err := json.Marshal(all)
 	if err == nil {

@@ -2,12 +2,11 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -103,7 +102,7 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 	if err := s.sign(ctx, path); err != nil {
 		return err
 	}
-	if err := os.Remove(noteFile(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := disk.Remove(noteFile(path)); err != nil {
 		return fmt.Errorf("note that the data was restored: %w", err)
 	}
 	return s.loadRestoration(ctx)

@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -47,7 +45,7 @@ func (s *Store) holdAll(ctx context.Context, path string, fault *sqlite.Fault) e
 	if err != nil {
 		return fmt.Errorf("hold what may have been sent: %w", err)
 	}
-	if err := os.Remove(sqlite.FaultFile(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Remove(sqlite.FaultFile(path)); err != nil {
 		return fmt.Errorf("hold what may have been sent: %w", err)
 	}
 	return nil

@@ -11,9 +11,9 @@ import (
 // sqliteScheme starts the DSN of a file.
 const sqliteScheme = "sqlite:"
 
-// sqlitePath reads the file's path out of "sqlite:./data/nudgewire.db". An error never repeats more of the
+// FilePath reads the file's path out of "sqlite:./data/nudgewire.db". An error never repeats more of the
 // DSN than its scheme: others may hold passwords.
-func sqlitePath(dsn string) (string, error) {
+func FilePath(dsn string) (string, error) {
 	path, ok := strings.CutPrefix(dsn, sqliteScheme)
 	if !ok {
 		scheme, _, found := strings.Cut(dsn, ":")

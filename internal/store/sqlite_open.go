@@ -20,7 +20,7 @@ func Path(dsn string) string {
 		_, local, _ := strings.Cut(dsn, "#")
 		return filepath.Join(local, "nudgewire")
 	}
-	path, err := sqlitePath(dsn)
+	path, err := FilePath(dsn)
 	if err != nil {
 		return dsn
 	}
@@ -51,7 +51,7 @@ type sqliteFile struct {
 
 // openFile opens the data of a file.
 func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
-	path, err := sqlitePath(o.DSN)
+	path, err := FilePath(o.DSN)
 	if err != nil {
 		return err
 	}
@@ -67,13 +67,13 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err := cutOff(path); err != nil {
 		return err
 	}
-	if err := unfinished(path); err != nil {
+	if err := CopyCutOff(path); err != nil {
 		return err
 	}
 	if err := emptied(path); err != nil {
 		return err
 	}
-	if err := movedAway(path, o.movingTo); err != nil {
+	if err := MovedAway(path, o.movingTo); err != nil {
 		return err
 	}
 	if o.ReadOnly {
@@ -89,11 +89,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := layOut(drv, f.more.uri, path); err != nil {
-		return err
-	}
-	f.more.setup = writerSetup
-	if err := migrateOnce(ctx, f.more); err != nil {
+	if err := f.more.prepare(ctx, path); err != nil {
 		return err
 	}
 	if err := rewriteIfDue(ctx, f.more); err != nil {
@@ -152,9 +148,13 @@ func (s *Store) openReads(c connector) {
 	s.reads.SetMaxIdleConns(mostReaders)
 }
 
-// migrateOnce brings the schema up to date on a connection of its own.
-func migrateOnce(ctx context.Context, c connector) error {
-	db := sql.OpenDB(&c)
+// prepare brings the schema up to date on a connection of its own.
+func (c *connector) prepare(ctx context.Context, path string) error {
+	if err := layOut(c.driver, c.uri, path); err != nil {
+		return err
+	}
+	c.setup = writerSetup
+	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(1)
 	return errors.Join(migrate(ctx, db, sqliteDialect, steps), db.Close())
 }

@@ -78,7 +78,7 @@ type Options struct {
 	Writers    int              // connections that write at the same time to PostgreSQL; default 4
 	MaxWaiting int              // events and rejected requests that may wait for a batch; default 4096
 
-	movingTo string // where the data is moved to, perhaps once more (see transfer.go)
+	movingTo string // where the data is moved to, perhaps once more (see moves.go)
 }
 
 // A Store is open data. Its methods may be called from any goroutine.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/transfer"
 )
 
 // A place is where daemons under test keep their data.
@@ -72,7 +73,7 @@ func (l *lab) place(ctx context.Context, dir string, nodes int, f fixture) (at p
 	return place{dir: dir, storage: l.server.DSN(name), nodes: nodes}, nil
 }
 
-// template is a database that those of a fixture are copies of, made at its first use: what SQLite has, moved by store.Transfer.
+// template is a database that those of a fixture are copies of, made at its first use: what SQLite has, moved by package transfer.
 func (l *lab) template(ctx context.Context, f fixture) (name string, err error) {
 	name = "template_" + f.name
 	if l.templates[name] {
@@ -105,7 +106,7 @@ func (l *lab) template(ctx context.Context, f fixture) (name string, err error) 
 		if err := errors.Join(err, os.Mkdir(local, 0o700)); err != nil {
 			return "", err
 		}
-		if _, err := store.Transfer(ctx, store.TransferOptions{From: sqliteIn(dir), To: to}); err != nil {
+		if _, err := transfer.Run(ctx, transfer.Options{From: sqliteIn(dir), To: to}); err != nil {
 			return "", err
 		}
 	}

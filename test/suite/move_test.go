@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/transfer"
 )
 
 // A move is a way between engines, for runMove.
@@ -35,7 +35,7 @@ func runMove(t *testing.T, m move) {
 		var before, now runtime.MemStats
 		runtime.ReadMemStats(&before)
 		began, most := time.Now(), before.HeapInuse
-		done, err := store.Transfer(t.Context(), store.TransferOptions{From: old.dsn, To: to, Progress: func(string, int64) {
+		done, err := transfer.Run(t.Context(), transfer.Options{From: old.dsn, To: to, Progress: func(string, int64) {
 			runtime.ReadMemStats(&now)
 			most = max(most, now.HeapInuse)
 		}})

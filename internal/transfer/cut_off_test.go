@@ -1,6 +1,6 @@
 //go:build unix
 
-package store_test
+package transfer_test
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/transfer"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -25,7 +26,7 @@ const copyingChild = "NUDGEWIRE_COPYING_CHILD"
 // copyUntilKilled says so when it has copied a table, and does no more.
 func copyUntilKilled(places string) {
 	from, to, _ := strings.Cut(places, " ")
-	_, err := store.Transfer(context.Background(), store.TransferOptions{From: from, To: to, Progress: func(doing string, _ int64) {
+	_, err := transfer.Run(context.Background(), transfer.Options{From: from, To: to, Progress: func(doing string, _ int64) {
 		if doing == "copy decisions" {
 			fmt.Println("copying")
 			select {}
@@ -52,12 +53,12 @@ func TestACopyThatIsCutOff(t *testing.T) {
 		"its context ends": func(t *testing.T, _ *testserver.Wire, from, to string) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if _, err := store.Transfer(ctx, store.TransferOptions{From: from, To: to, Progress: halfway(cancel)}); !errors.Is(err, context.Canceled) {
+			if _, err := transfer.Run(ctx, transfer.Options{From: from, To: to, Progress: halfway(cancel)}); !errors.Is(err, context.Canceled) {
 				t.Errorf("the copy: %v", err)
 			}
 		},
 		"the database goes": func(t *testing.T, w *testserver.Wire, from, to string) {
-			if _, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to, Progress: halfway(w.Cut)}); err == nil {
+			if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Progress: halfway(w.Cut)}); err == nil {
 				t.Error("the copy ended without its database")
 			}
 		},
@@ -114,7 +115,7 @@ func TestACopyThatIsCutOff(t *testing.T) {
 		from := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 		acceptEvents(t, from, 1, 50)
 		lost := func() { w.Lose(testserver.NeverArrives, false) }
-		if _, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to, Progress: halfway(lost)}); err == nil {
+		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Progress: halfway(lost)}); err == nil {
 			t.Error("the copy ended without its commit")
 		}
 		refusesToServe(t, to)
@@ -129,7 +130,7 @@ func TestACopyThatIsCutOff(t *testing.T) {
 		from := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 		acceptEvents(t, from, 1, 50)
 		lost := func() { w.Lose(testserver.AnswerLost, false) }
-		if _, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to, Progress: halfway(lost)}); err == nil {
+		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Progress: halfway(lost)}); err == nil {
 			t.Error("the copy ended without an answer")
 		}
 		if _, err := whenFree(t, from, to); !errors.As(err, new(*store.MovedError)) {
@@ -147,7 +148,7 @@ func acceptEvents(t *testing.T, dsn string, from, to int64) {
 		t.Fatal(err)
 	}
 	for n := int64(1); n <= to; n++ {
-		got, err := s.Accept(t.Context(), []messaging.Plan{benchPlan(n, benchNow)})
+		got, err := s.Accept(t.Context(), []messaging.Plan{plan(n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,10 +182,10 @@ func refusesToServe(t *testing.T, dsn string) {
 }
 
 // whenFree gives the command again, until the server has seen that whoever gave it before is gone.
-func whenFree(t *testing.T, from, to string) (done store.Transferred, err error) {
+func whenFree(t *testing.T, from, to string) (done transfer.Result, err error) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		done, err = store.Transfer(t.Context(), store.TransferOptions{From: from, To: to})
+		done, err = transfer.Run(t.Context(), transfer.Options{From: from, To: to})
 		if bad, held := errors.AsType[*store.TransferError](err); !held || bad.Words != "a nudgewire uses this database" {
 			break
 		}

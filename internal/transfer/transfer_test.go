@@ -1,6 +1,6 @@
 //go:build unix
 
-package store_test
+package transfer_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
+	"github.com/nudgewire/nudgewire/internal/transfer"
 )
 
 func TestDataMovesBetweenEngines(t *testing.T) {
@@ -28,7 +29,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	}
 	accept := func(s *store.Store, n int64) messaging.Receipt {
 		t.Helper()
-		got, err := s.Accept(t.Context(), []messaging.Plan{benchPlan(n, benchNow)})
+		got, err := s.Accept(t.Context(), []messaging.Plan{plan(n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,9 +41,9 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	move := func(from, to string) store.Transferred {
+	move := func(from, to string) transfer.Result {
 		t.Helper()
-		done, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to})
+		done, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,14 +51,14 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	}
 	refused := func(from, to string, as any) {
 		t.Helper()
-		if _, err := store.Transfer(t.Context(), store.TransferOptions{From: from, To: to}); err == nil || !errors.As(err, as) {
+		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to}); err == nil || !errors.As(err, as) {
 			t.Errorf("%v", err)
 		}
 	}
 	ids := map[messaging.MessageID]bool{}
 	claim := func(s *store.Store, want int) {
 		t.Helper()
-		got, err := s.Claim(t.Context(), messaging.ClaimRequest{Owner: "one", Now: benchNow.Add(240 * time.Hour), Lease: time.Minute, Authentication: want, Utility: want, Marketing: want})
+		got, err := s.Claim(t.Context(), messaging.ClaimRequest{Owner: "one", Now: noon.Add(240 * time.Hour), Lease: time.Minute, Authentication: want, Utility: want, Marketing: want})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	}
 	// Users move, and whoever was signed in signs in anew.
 	now := time.Now()
-	ann := auth.User{Name: "ann", Role: "admin", Password: "kept", CreatedAt: benchNow, CreatedBy: "root (0)"}
+	ann := auth.User{Name: "ann", Role: "admin", Password: "kept", CreatedAt: noon, CreatedBy: "root (0)"}
 	people := auth.Records{Store: s}
 	if err := people.AddUser(t.Context(), ann, 9); err != nil {
 		t.Fatal(err)
@@ -174,7 +175,7 @@ func TestNumbersAreNotGivenAgainAfterAMove(t *testing.T) {
 	var newest messaging.EventID
 	accept := func(s *store.Store, n int64) {
 		t.Helper()
-		p := benchPlan(n, benchNow)
+		p := plan(n)
 		p.Proposals = nil // nothing keeps the event
 		got, err := s.Accept(t.Context(), []messaging.Plan{p})
 		if err != nil {
@@ -190,14 +191,14 @@ func TestNumbersAreNotGivenAgainAfterAMove(t *testing.T) {
 		accept(s, n)
 		end(s)
 	}
-	if _, err := store.Transfer(t.Context(), store.TransferOptions{From: server, To: file}); err != nil {
+	if _, err := transfer.Run(t.Context(), transfer.Options{From: server, To: file}); err != nil {
 		t.Fatal(err)
 	}
 	const year = 365 * 24 * time.Hour
 	for n := int64(2); n < 5; n++ {
 		s := open(file)
 		accept(s, n)
-		if _, err := (privacy.Records{Store: s}).Retain(t.Context(), privacy.Retention{Payloads: year, Decisions: year, Events: year}, benchNow.Add(3*year)); err != nil {
+		if _, err := (privacy.Records{Store: s}).Retain(t.Context(), privacy.Retention{Payloads: year, Decisions: year, Events: year}, noon.Add(3*year)); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := s.Events(t.Context(), store.EventFilter{Limit: 9}); err != nil || len(left) > 0 {
