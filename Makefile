@@ -50,7 +50,7 @@ lint: part
 # A test that was skipped did not hold, so each is named at the end.
 # The rooms that take longest are named first, so that none of them is left alone at the end, and what waits waits together.
 test: part
-	$(PART) $(NOSKIP) -log $(LOGS)/test.log test go test -vet=off -race -json -timeout 60m -parallel 4 \
+	$(PART) $(NOSKIP) -memory -log $(LOGS)/test.log test go test -vet=off -race -json -timeout 60m -parallel 4 \
 		./internal/store ./test/suite ./internal/app ./cmd/nudgewire ./test/browser ./test/torture ./...
 
 # Without cgo the pure-Go SQLite stands in under the same driver name. Who stands on the store does not see which it is, so beside
@@ -58,8 +58,8 @@ test: part
 # is C: both engines were tested above.
 nocgo: part
 	$(PART) "build without C" env CGO_ENABLED=0 go build ./...
-	$(PART) -log $(LOGS)/nocgo.log "test without C" env CGO_ENABLED=0 NUDGEWIRE_POSTGRES=off go test -vet=off -json -parallel 8 ./internal/store/... ./test/suite ./internal/backup
-	$(PART) -log $(LOGS)/nocgo-app.log "test a daemon without C" env CGO_ENABLED=0 go test -vet=off -json -run 'Disk|Damaged|MovedAway|CutOff|Restore|Restart' ./internal/app
+	$(PART) -memory -log $(LOGS)/nocgo.log "test without C" env CGO_ENABLED=0 NUDGEWIRE_POSTGRES=off go test -vet=off -json -parallel 8 ./internal/store/... ./test/suite ./internal/backup
+	$(PART) -memory -log $(LOGS)/nocgo-app.log "test a daemon without C" env CGO_ENABLED=0 go test -vet=off -json -run 'Disk|Damaged|MovedAway|CutOff|Restore|Restart' ./internal/app
 
 # Documents made from the code must be what the code makes now.
 generated:

@@ -2,7 +2,7 @@
 // time; what still runs, where nothing else was said for a while; and at the end what failed, what was skipped, and how
 // long the part took.
 //
-//	go run ./test/check [-noskip] [-log FILE] NAME COMMAND [ARG …]
+//	go run ./test/check [-noskip] [-memory] [-log FILE] NAME COMMAND [ARG …]
 //
 // What "go test -json" writes is read; every other line of COMMAND is passed on.
 package main
@@ -37,6 +37,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (good bool, err error) {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	noSkip := flags.Bool("noskip", false, "a test that is skipped fails the part")
+	memory := flags.Bool("memory", false, "the command's temporary files are kept in memory, where the machine has room")
 	logFile := flags.String("log", "", "write all that tests say into this `file`")
 	if err := flags.Parse(args); err != nil {
 		return false, err
@@ -59,6 +60,13 @@ func run(ctx context.Context, args []string, out io.Writer) (good bool, err erro
 	cmd := exec.CommandContext(ctx, flags.Arg(1), flags.Args()[2:]...) //nolint:gosec // what the Makefile names
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
+	if *memory {
+		folder, remove := inMemory()
+		defer func() { err = errors.Join(err, remove()) }()
+		if folder != "" { // what the compiler writes stays where it was
+			cmd.Env = append(cmd.Environ(), "GOTMPDIR="+os.TempDir(), "TMPDIR="+folder)
+		}
+	}
 	lines, failed := p.start(cmd)
 	beat := time.NewTicker(time.Second)
 	defer beat.Stop()

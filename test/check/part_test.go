@@ -143,3 +143,24 @@ func TestACommandIsRun(t *testing.T) {
 		t.Error("a name without a command is run")
 	}
 }
+
+// What a command writes into a temporary folder is gone afterwards; where no memory can be had, the folder is the usual one.
+func TestTemporaryFilesMayBeInMemory(t *testing.T) {
+	var out strings.Builder
+	good, err := run(t.Context(), []string{"-memory", "where", "sh", "-c", `mktemp > /dev/null && echo "at:$TMPDIR"`}, &out)
+	_, at, _ := strings.Cut(out.String(), "at:")
+	at, _, _ = strings.Cut(at, "\n")
+	if !good || err != nil {
+		t.Fatalf("%v, %v: %s", good, err, out.String())
+	}
+	folder, remove := inMemory()
+	if err := remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(at); folder != "" && (!strings.HasPrefix(at, filepath.Dir(folder)) || !errors.Is(err, os.ErrNotExist)) {
+		t.Errorf("the folder was %q (%v), and another is %q", at, err, folder)
+	}
+	if _, err := os.Stat(folder); folder != "" && !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", folder, err)
+	}
+}
