@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -50,57 +49,34 @@ func (t *Tx) askRedaction(e *messaging.Event, id messaging.EventID, at int64) (r
 // Redacting is which of the phones came by a connector all of which is asked to be forgotten, and by which. It costs one look
 // while nothing is asked.
 func (s *Store) Redacting(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]string, error) {
-	open, err := s.Redactions(ctx)
-	if err != nil || len(open) == 0 {
+	all, err := s.Redactions(ctx)
+	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	out := map[messaging.Phone]string{}
-	if s.commits == nil {
-		return out, s.redactingBeside(ctx, phones, open, out)
+	open, out := map[string]int64{}, map[messaging.Phone]string{}
+	for i := range all {
+		open[all[i].Connector] = Micro(all[i].UpTo)
 	}
 	for some := range slices.Chunk(phones, perList) {
-		err := s.Write(ctx, LaneWork, func(t *Tx) error {
-			open, err := t.openRedactions()
-			for _, phone := range some {
-				connector := ""
-				if err == nil {
-					connector, err = t.redacting(open, phone, s.hash)
-				}
-				if connector != "" {
-					out[phone] = connector
-				}
+		ids, err := s.keyedEvents(ctx, some)
+		for few := range slices.Chunk(ids, perList) {
+			if err == nil {
+				err = s.Rows(ctx, `SELECT phone, connector, received_at FROM events WHERE id IN `+In(few), nil, func(r *Row) error {
+					phone := r.Phone()
+					connector := out[phone]
+					err := cameBy(r, open, &connector)
+					if connector != "" && slices.Contains(some, phone) {
+						out[phone] = connector
+					}
+					return err
+				})
 			}
-			return err
-		})
+		}
 		if err != nil {
 			return nil, fmt.Errorf("ask who is to be forgotten: %w", err)
 		}
 	}
 	return out, nil
-}
-
-// redactingBeside is Redacting where nobody writes.
-func (s *Store) redactingBeside(ctx context.Context, phones []messaging.Phone, all []Redaction, out map[messaging.Phone]string) error {
-	open := map[string]int64{}
-	for i := range all {
-		open[all[i].Connector] = Micro(all[i].UpTo)
-	}
-	for _, phone := range phones {
-		ids, err := s.eventsOf(ctx, phone, 0, math.MaxInt32)
-		for some := range slices.Chunk(ids, perList) {
-			if err == nil {
-				connector := out[phone]
-				err = s.Rows(ctx, `SELECT connector, received_at FROM events WHERE id IN `+In(some), nil, func(r *Row) error { return cameBy(r, open, &connector) })
-				if connector != "" {
-					out[phone] = connector
-				}
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("ask who is to be forgotten: %w", err)
-		}
-	}
-	return nil
 }
 
 // cameBy reads an event's connector and when it came. first is the first of the open connectors, by name, by which something came in time.

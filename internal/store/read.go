@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -198,15 +199,7 @@ const perList = 500
 
 // eventsOf finds the newest events of a phone below a number (0 is no bound), newest first, at most limit of them.
 func (s *Store) eventsOf(ctx context.Context, phone messaging.Phone, below messaging.EventID, limit int) (found []messaging.EventID, err error) {
-	ids, err := s.keyed(ctx, phonesOfEvents, phoneHash(phone, s.hash))
-	if err == nil && s.commits == nil && s.file != nil { // what a process that ended in a crash had in memory stands in no table
-		var more []int64
-		more, err = List(ctx, s, `SELECT id FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1) AND phone = ?2 ORDER BY id`,
-			[]any{eventsKeyed, string(phone)}, Number[int64])
-		ids = append(ids, more...)
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-	}
+	ids, err := s.keyedEvents(ctx, []messaging.Phone{phone})
 	if err != nil {
 		return nil, err
 	}
@@ -224,14 +217,36 @@ func (s *Store) eventsOf(ctx context.Context, phone messaging.Phone, below messa
 	return found, nil
 }
 
-// keyed are the numbers of rows that a hash leads to, ascending. Another text may have the same hash: the caller compares the rows.
-func (s *Store) keyed(ctx context.Context, part, hash int64) (ids []int64, err error) {
-	if s.commits != nil {
+// keyedEvents are the numbers of events that phones lead to, ascending. As with keyed, the caller compares the rows.
+func (s *Store) keyedEvents(ctx context.Context, phones []messaging.Phone) (ids []int64, err error) {
+	hashes := make([]int64, len(phones))
+	for i, phone := range phones {
+		hashes[i] = phoneHash(phone, s.hash)
+	}
+	ids, err = s.keyed(ctx, phonesOfEvents, hashes...)
+	if err == nil && s.commits == nil && s.file != nil { // what a process that ended in a crash had in memory stands in no table
+		list, args := ListOf(phones)
+		var more []int64
+		more, err = List(ctx, s, `SELECT id FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '`+eventsKeyed+`') AND phone IN (`+list+`)`, args, Number[int64])
+		ids = append(ids, more...)
+		slices.Sort(ids)
+	}
+	return slices.Compact(ids), err
+}
+
+// keyed are the numbers of rows that hashes lead to, ascending. Another text may have the same hash: the caller compares the rows.
+func (s *Store) keyed(ctx context.Context, part int64, hashes ...int64) (ids []int64, err error) {
+	if s.commits == nil {
+		ids, err = List(ctx, s, fmt.Sprintf(`SELECT id FROM keys WHERE part = %d AND hash IN %s`, part, In(hashes)), nil, Number[int64])
+	} else {
 		err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
-			ids, err = t.peers.find(t, part, part, hash, ids[:0])
+			ids = ids[:0]
+			for i := 0; i < len(hashes) && err == nil; i++ {
+				ids, err = t.peers.find(t, part, part, hashes[i], ids)
+			}
 			return err
 		})
-		return ids, err
 	}
-	return List(ctx, s, findKeySQL.sql+` ORDER BY id`, []any{part, hash}, Number[int64])
+	slices.Sort(ids)
+	return slices.Compact(ids), err
 }

@@ -78,7 +78,7 @@ func (s *Store) sentToBeside(ctx context.Context, phones []messaging.Phone, sinc
 		for _, phone := range some {
 			if hashes := hashesTo(phone, triggers, s.hash); err == nil && len(hashes) > 0 {
 				var found []int64
-				found, err = List(ctx, s, fmt.Sprintf(`SELECT id FROM keys WHERE part = %d AND hash IN %s`, correlations, In(hashes)), nil, Number[int64])
+				found, err = s.keyed(ctx, correlations, hashes...)
 				ids = append(ids, found...)
 			}
 		}
