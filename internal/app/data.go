@@ -45,7 +45,12 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
+	tokens := &enricher.Tokens{Store: a.store, Path: store.Path(cfg.Storage) + ".tokens"}
+	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: tokens})
 	a.build(cfg)
+	if err := tokens.KeepNoted(ctx); err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
 	return a.recover(ctx, cfg, a.owner)
 }
 
@@ -77,7 +82,6 @@ func (a *App) build(cfg *config.Config) {
 		a.furnish(acc, cfg)
 	}
 	a.built.Store(true)
-	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: a.store})
 	a.enricher = enricher.New(enricher.Options{
 		Store: a.store, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
 		Rules: func() enricher.Rules {

@@ -23,8 +23,9 @@
 //  13. postgres_engine.go: one connection, and what goes to the server together; postgres_sets.go: many executions of a statement
 //     as one; postgres_peers.go: what holds where others write, too; postgres_open.go.
 //
-// What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who may come
-// in, report the numbers that people look at, alerts and outbox what is told to people and systems outside, privacy
-// what is removed by its age, or because its contact is to be forgotten. Their tables are in schema.sql. Package transfer copies
-// all of it to another engine; moves.go and moves_server.go open both places for that.
+// What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who
+// may come in, report the numbers that people look at, alerts and outbox what is told to people and systems outside,
+// privacy what is removed by its age, or because its contact is to be forgotten, delivery/enricher the refresh tokens of
+// look-ups. Their tables are in schema.sql. Package transfer copies all of it to another engine; moves.go and
+// moves_server.go open both places for that.
 package store

@@ -6,6 +6,7 @@ import (
 
 	_ "github.com/nudgewire/nudgewire/internal/alerts"
 	_ "github.com/nudgewire/nudgewire/internal/auth"
+	_ "github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	_ "github.com/nudgewire/nudgewire/internal/outbox"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"

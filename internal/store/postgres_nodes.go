@@ -290,3 +290,31 @@ func (s *Store) buryPredecessor(ctx context.Context) error {
 	_, err := s.reads.ExecContext(ctx, `DELETE FROM nodes WHERE owner = $1`, was)
 	return Wrap(err, "the process of before")
 }
+
+// Turn waits until no other process has the turn of one of what should be done by one process at a time, and has it until end is called.
+// Who has a file has it alone, and its turn is always there. On PostgreSQL it is a lock of a connection of its own: it ends with the
+// process, and is lost with the connection.
+func (s *Store) Turn(ctx context.Context, what, which string) (end func(), err error) {
+	if s.file != nil {
+		return func() {}, nil
+	}
+	if s.notices == nil {
+		return nil, ErrReadOnly
+	}
+	conn, err := s.notices.connect(ctx)
+	if err != nil {
+		return nil, Wrap(err, "the turn of a %s", what)
+	}
+	end = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), quickFor)
+		defer cancel()
+		// Unlocked with a word of its own: the server may see the end of a connection later.
+		_, _ = conn.Exec(ctx, `SELECT pg_advisory_unlock(hashtext('nudgewire ' || $1), hashtext($2))`, what, which)
+		_ = conn.Close(ctx)
+	}
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext('nudgewire ' || $1), hashtext($2))`, what, which); err != nil {
+		end()
+		return nil, Wrap(err, "the turn of a %s", what)
+	}
+	return end, nil
+}

@@ -83,7 +83,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if s.folder, err = sqlite.TakeLock(Path(o.DSN) + ".lock"); err != nil {
 		return err
 	}
-	s.calls.path, s.tokens.path = Path(o.DSN)+".calls", Path(o.DSN)+".tokens"
+	s.calls.path = Path(o.DSN) + ".calls"
 	if checkSchema(ctx, s.reads) != nil { // mostly another process has brought it up to date
 		if err := migratePostgres(ctx, cfg); err != nil {
 			return unreachable(err)

@@ -194,7 +194,7 @@ func (s *Store) reviewTurn(ctx context.Context) (end func(), err error) {
 	if _, review := s.InReview(); !review {
 		return func() {}, nil
 	}
-	if end, err = s.turn(ctx, "review", ""); err != nil {
+	if end, err = s.Turn(ctx, "review", ""); err != nil {
 		return nil, err
 	}
 	if err := s.loadRestoration(ctx); err != nil { // perhaps somebody else has prepared it

@@ -57,7 +57,6 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	}
 	defer func() { err = Wrap(err, "%s", path) }()
 	s.marks.data, s.calls.path = path, path+".calls"
-	s.tokens.path = path + ".tokens"
 	drv, err := sqliteDriver()
 	if err != nil {
 		return err

@@ -109,11 +109,6 @@ type Store struct {
 	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
 	numbers numbers               // of all writers of the process, so that they grow with time
 
-	tokens struct {
-		sync.Mutex
-		path string // where refresh tokens are noted that may not be kept yet
-	}
-
 	holding sync.Mutex                       // one change of holds at a time, with its reading back
 	holds   atomic.Pointer[[]messaging.Hold] // that have not ended; nil when read-only
 
@@ -194,9 +189,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.commits = newGroupCommit(o.MaxWaiting, most, runners...)
 	if s.notices != nil {
 		s.notices.begin()
-	}
-	if err := s.keepNoted(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/auth"
+	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/outbox"
 	"github.com/nudgewire/nudgewire/internal/privacy"
@@ -53,6 +54,7 @@ type ledger struct {
 	out    []string // receivers that OnOutgoing named
 	facts  []messaging.Facts
 	paused atomic.Int64 // calls of OnPause
+	tokens *enricher.Tokens
 }
 
 func (l *ledger) alerts() alerts.Records   { return alerts.Records{Store: l.Store} }
@@ -162,6 +164,8 @@ func openWith(t testing.TB, dsn string, writers int) *ledger {
 		t.Fatalf("open: %v", err)
 	}
 	t.Cleanup(l.close)
+	l.tokens = &enricher.Tokens{Store: l.Store, Path: store.Path(dsn) + ".tokens"}
+	l.must(l.tokens.KeepNoted(l.ctx))
 	return l
 }
 

@@ -182,7 +182,7 @@ func (l *ledger) fillKeepers() {
 	l.mustHalt(messaging.Hold{Scope: messaging.ScopeTrigger, Kind: messaging.HoldHalt, Name: "halted", Reason: "wrong text", At: beforeMove})
 	l.mustHalt(messaging.Hold{Scope: messaging.ScopeJob, Kind: messaging.HoldHalt, Name: "newsletter", At: beforeMove})
 	l.must(l.PauseTriggers(l.ctx, map[string]string{"paused": "is off"}, beforeMove))
-	l.must(l.KeepRefreshToken(l.ctx, sha256.Sum256([]byte("crm")), "r-1", "r-2"))
+	l.must(l.tokens.KeepRefreshToken(l.ctx, sha256.Sum256([]byte("crm")), "r-1", "r-2"))
 	l.must(l.alerts().KeepAlerts(l.ctx, someAlerts(beforeMove)))
 	same(l.t, "paused", true, l.swap(l.Account("", 0).Pause(store.HeldSends, "one"), pace.Halted{}, refused(beforeMove, 2)))
 	l.must(l.auth().AddToken(l.ctx, auth.Token{ID: "t1", Name: "till", Hash: sha256.Sum256([]byte("secret")), Scopes: []string{"read", "send"}, CreatedAt: beforeMove, CreatedBy: "by hand"}))

@@ -137,7 +137,7 @@ func (w tales) rooms(phones []messaging.Phone) {
 	w.t.Helper()
 	erasures, err := w.privacy().Erasures(w.ctx)
 	w.tell("erasures", erasures, err)
-	token, err := w.RefreshToken(w.ctx, sha256.Sum256([]byte("crm")))
+	token, err := w.tokens.RefreshToken(w.ctx, sha256.Sum256([]byte("crm")))
 	w.tell("refresh token", token, err)
 	retention, err := w.privacy().RetentionState(w.ctx)
 	w.tell("retention", retention, err)

@@ -11,7 +11,7 @@ func (s suite) refreshTokens(t *testing.T) {
 	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))
 	kept := func(l *ledger, source [sha256.Size]byte) string {
 		t.Helper()
-		token, err := l.RefreshToken(l.ctx, source)
+		token, err := l.tokens.RefreshToken(l.ctx, source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,7 +21,7 @@ func (s suite) refreshTokens(t *testing.T) {
 		if got := kept(l, b); got != "" {
 			t.Errorf("nothing was kept for b, but %q", got)
 		}
-		l.must(l.KeepRefreshToken(l.ctx, a, "", token))
+		l.must(l.tokens.KeepRefreshToken(l.ctx, a, "", token))
 		if got := kept(l, a); got != token {
 			t.Errorf("kept %q, want %q", got, token)
 		}
@@ -32,10 +32,10 @@ func (s suite) refreshTokens(t *testing.T) {
 		t.Errorf("after a restart %q", got)
 	}
 	again.close()
-	if _, err := l.RefreshToken(l.ctx, a); err == nil {
+	if _, err := l.tokens.RefreshToken(l.ctx, a); err == nil {
 		t.Error("a closed ledger answers")
 	}
-	if err := l.KeepRefreshToken(l.ctx, a, "a-2", "a-3"); err == nil {
+	if err := l.tokens.KeepRefreshToken(l.ctx, a, "a-2", "a-3"); err == nil {
 		t.Error("a closed ledger keeps")
 	}
 	// The provider takes no other any more, so what could not be kept is noted, and kept by the next start.
@@ -44,7 +44,7 @@ func (s suite) refreshTokens(t *testing.T) {
 		t.Errorf("after a restart that followed a failure %q", got)
 	}
 	again.close()
-	if err := again.KeepRefreshToken(l.ctx, a, "a-2", "late"); err == nil {
+	if err := again.tokens.KeepRefreshToken(l.ctx, a, "a-2", "late"); err == nil {
 		t.Error("a closed ledger keeps")
 	}
 	if got := kept(reopen(t, l.dsn), a); got != "a-3" {

@@ -17,42 +17,42 @@ func (p pair) nodeTokens(t *testing.T) {
 		together(6, func(i int) {
 			l := []*ledger{a, b}[i%2]
 			for range each {
-				end, err := l.RefreshTurn(l.ctx, source)
+				end, err := l.tokens.RefreshTurn(l.ctx, source)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				token, err := l.RefreshToken(l.ctx, source)
+				token, err := l.tokens.RefreshToken(l.ctx, source)
 				n, _ := strconv.Atoi(token) // "" is none yet
-				if err := errors.Join(err, l.KeepRefreshToken(l.ctx, source, token, strconv.Itoa(n+1))); err != nil {
+				if err := errors.Join(err, l.tokens.KeepRefreshToken(l.ctx, source, token, strconv.Itoa(n+1))); err != nil {
 					t.Error(err)
 				}
 				end()
 			}
 		})
-		token, err := a.RefreshToken(a.ctx, source)
+		token, err := a.tokens.RefreshToken(a.ctx, source)
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "renewed", strconv.Itoa(6*each), token)
 	})
 	t.Run("each token has a turn of its own, and a wait ends with its request", func(t *testing.T) {
-		end, err := a.RefreshTurn(a.ctx, source)
+		end, err := a.tokens.RefreshTurn(a.ctx, source)
 		if err != nil {
 			t.Fatal(err)
 		}
-		free, err := b.RefreshTurn(b.ctx, other)
+		free, err := b.tokens.RefreshTurn(b.ctx, other)
 		if err != nil {
 			t.Fatal(err)
 		}
 		free()
 		ctx, cancel := context.WithCancel(b.ctx)
 		cancel()
-		if _, err := b.RefreshTurn(ctx, source); !errors.Is(err, context.Canceled) {
+		if _, err := b.tokens.RefreshTurn(ctx, source); !errors.Is(err, context.Canceled) {
 			t.Errorf("a wait that was ended: %v", err)
 		}
 		end()
-		if end, err = b.RefreshTurn(b.ctx, source); err != nil {
+		if end, err = b.tokens.RefreshTurn(b.ctx, source); err != nil {
 			t.Fatal(err)
 		}
 		end()
