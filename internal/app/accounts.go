@@ -124,7 +124,7 @@ func (a *App) furnish(acc *account, cfg *config.Config) {
 		OwnExpiry:     a.ownExpiry,
 		Probes:        func(d *messaging.Message) bool { return a.store.Probes(d.ID) },
 		Classify:      a.classify,
-		MayGo:         a.mayGo,
+		MayGo:         a.lastLook().MayGo,
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
-	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/delivery/sender"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -113,26 +113,11 @@ func (a *App) dueRules() messaging.DueRules {
 	return nil
 }
 
-// mayGo is the look just before the call of a claim. A step of a sequence is asked about where all else lets it go, because that reads what was stored
-// of it and of the steps before.
-func (a *App) mayGo(ctx context.Context, d *messaging.Message, service string, now time.Time) (v messaging.StepVerdict, err error) {
-	facts, err := a.store.FactsOf(ctx, d)
-	if err != nil {
-		return v, err
-	}
-	facts.Service = service
-	rules := a.dueRules()
-	v.Verdict = duerules.MayGo(rules, d, &facts, now)
-	if v.Action != messaging.AllowSend || d.Step == 0 {
-		return v, nil
-	}
-	of, err := a.store.StepFacts(ctx, d)
-	if err != nil {
-		return v, err
-	}
-	step := a.rules.Load().Triggers.Step(d, &of, now)
-	facts.Step = &step.Verdict
-	return messaging.StepVerdict{Verdict: duerules.MayGo(rules, d, &facts, now), Decision: step.Decision}, nil
+// lastLook is what claims are asked just before their calls.
+func (a *App) lastLook() *sender.LastLook {
+	return &sender.LastLook{Store: a.store, Rules: a.dueRules, Step: func(d *messaging.Message, f *messaging.StepFacts, now time.Time) messaging.StepVerdict {
+		return a.rules.Load().Triggers.Step(d, f, now)
+	}}
 }
 
 // classify gives the service's words the class that the present config says.

@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -22,9 +24,21 @@ func (a *App) trial(edited string) (server.Trial, yamlpos.Problems) {
 	return t, problems
 }
 
-// TrialOf is what of a config something can be tried against. A contact whose zone is a guess is not counted for it.
+// TrialOf is what of a config something can be tried against.
 func TrialOf(cfg *config.Config) server.Trial {
+	return server.Trial{Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), PublicURL: strings.TrimSuffix(cfg.Server.PublicURL, "/")}
+}
+
+// SimulationOf is what of a config can be played.
+func SimulationOf(cfg *config.Config) simulation.Rules {
+	return simulation.Rules{
+		Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Errors: cfg.Errors, Plan: planOf(cfg), Accounts: cfg.AccountNames(),
+	}
+}
+
+// uncounted are the rules of the due moment by which a contact whose zone is a guess is not counted.
+func uncounted(cfg *config.Config) *duerules.Rules {
 	due := *cfg.Due
 	due.Guessed = nil
-	return server.Trial{Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: &due, PublicURL: strings.TrimSuffix(cfg.Server.PublicURL, "/")}
+	return &due
 }

@@ -393,7 +393,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	if len(got.Events) == 0 {
 		return withReceipts(got, nil), nil
 	}
-	plans := plansOf(to, c.rules, got.Events, c.id, in.Now)
+	plans := enricher.Plans(to, c.rules.Triggers, got.Events, c.id, in.Now)
 	// The sender may hang up while the commit is under way. What it sent is welcome all the
 	// same: dropping it now would make its retry the first one we know of.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), acceptFor)
@@ -428,17 +428,6 @@ func withReceipts(got connectors.Received, receipts []messaging.Receipt) connect
 // acceptFor is how long an event may take to be stored, and a trace of what was rejected. The least patient senders give up after five
 // seconds, and count that as their own trouble; one that is told to come again does, and what was stored all the same is known then.
 const acceptFor = 4 * time.Second
-
-// plansOf are the plans of the events that a request brought.
-func plansOf(to *connectors.Connector, rules *Rules, events []messaging.Event, request string, now time.Time) []messaging.Plan {
-	plans := make([]messaging.Plan, len(events))
-	for i := range events {
-		events[i].Request = request
-		plans[i] = enricher.First(to, rules.Triggers, &events[i], now)
-		plans[i].Window = to.DedupeWindow()
-	}
-	return plans
-}
 
 // tell writes a line for each event that was taken and for each decision about it, for who looks closely.
 func (h *Hooks) tell(c *call, plans []messaging.Plan, receipts []messaging.Receipt) {

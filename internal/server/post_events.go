@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -59,7 +60,7 @@ func (a admin) postEvents(r *http.Request) (any, error) {
 	id := requestID(r, nil)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), acceptFor) // as with a webhook
 	defer cancel()
-	plans := plansOf(to, rules, got.Events, id, a.Now())
+	plans := enricher.Plans(to, rules.Triggers, got.Events, id, a.Now())
 	receipts, err := a.Store.Accept(ctx, plans)
 	if err != nil {
 		return nil, err

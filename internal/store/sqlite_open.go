@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/pgaddress"
@@ -94,6 +95,9 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err := rewriteIfDue(ctx, f.more); err != nil {
 		return err
 	}
+	if o.Scratch {
+		f.more.setup = append(slices.Clone(f.more.setup), "PRAGMA synchronous = OFF")
+	}
 	e, err := openSQLiteEngine(&f.more)
 	if err != nil {
 		return err
@@ -107,10 +111,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.openReads(f.more)
-	if err := s.marks.load(ctx, s); err != nil {
-		return err
-	}
-	if err := openSingleWriter(ctx, s); err != nil {
+	if err := s.resumeFile(ctx); err != nil {
 		return err
 	}
 	if err := s.holdAll(ctx, path, fault); err != nil {
@@ -120,6 +121,14 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	return nil
+}
+
+// resumeFile reads what the only process that writes goes on with.
+func (s *Store) resumeFile(ctx context.Context) error {
+	if err := s.marks.load(ctx, s); err != nil {
+		return err
+	}
+	return openSingleWriter(ctx, s)
 }
 
 // readFile opens the data of a file beside a daemon that writes, or without one.

@@ -22,6 +22,7 @@ type Options struct {
 	// DSN is "sqlite:" and a path, or "postgres://…#" and the folder in which this process keeps what it notes for itself.
 	DSN      string
 	ReadOnly bool // beside a daemon that writes: no lock, no migration, no change
+	Scratch  bool // data that nobody keeps: nothing is forced to disk, and Anew may empty it
 	Settle   func(messaging.Proposal, messaging.Facts) messaging.Settlement
 
 	// OnDue, OnPoll and OnLookup are called after a commit that left a message or
@@ -108,6 +109,7 @@ type Store struct {
 	notices *notices              // of other nodes; nil where there are none
 	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
 	numbers numbers               // of all writers of the process, so that they grow with time
+	nobodys bool                  // Options.Scratch
 
 	holding sync.Mutex                       // one change of holds at a time, with its reading back
 	holds   atomic.Pointer[[]messaging.Hold] // that have not ended; nil when read-only
@@ -131,7 +133,27 @@ const (
 // for their owner alone. Errors: a *LockedError when another process writes to it, a
 // *NewerSchemaError when another version does.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	var err error
+	s := newStore(&o)
+	open := s.openFile
+	if OnServer(o.DSN) {
+		open = s.openPostgres
+	}
+	err := open(ctx, &o)
+	if err == nil && !o.ReadOnly {
+		err = s.load(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if o.ReadOnly {
+		return s, nil
+	}
+	s.begin(&o)
+	return s, nil
+}
+
+// newStore is a store without its data.
+func newStore(o *Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -148,31 +170,30 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		o.OnDoubt = func(*messaging.Message) messaging.OnDoubt { return "" }
 	}
 	s := &Store{
-		settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: KeyHash, ring: rejectedRing, observer: o.Observer,
+		nobodys: o.Scratch, settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: KeyHash, ring: rejectedRing, observer: o.Observer,
 		shared: shared{
 			onDoubt: o.OnDoubt, now: o.Now, tells: o.Tells,
 			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
 		},
 	}
 	s.openSets()
-	open := s.openFile
-	if OnServer(o.DSN) {
-		open = s.openPostgres
+	return s
+}
+
+// load reads what a process that writes has in memory of the data.
+func (s *Store) load(ctx context.Context) error {
+	err := s.loadHolds(ctx)
+	if err == nil {
+		err = s.loadRenames(ctx)
 	}
-	if err = open(ctx, &o); err == nil && !o.ReadOnly {
-		if err = s.loadHolds(ctx); err == nil {
-			err = s.loadRenames(ctx)
-		}
-		if err == nil {
-			_, err = s.Unused(ctx, s.writer.now())
-		}
+	if err == nil {
+		_, err = s.Unused(ctx, s.writer.now())
 	}
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	if o.ReadOnly {
-		return s, nil
-	}
+	return err
+}
+
+// begin lets operations be handed over.
+func (s *Store) begin(o *Options) {
 	most := maxBatch
 	if s.file == nil {
 		most = maxPostgresBatch
@@ -190,7 +211,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.notices != nil {
 		s.notices.begin()
 	}
-	return s, nil
 }
 
 // Write hands an operation to the group commit.

@@ -15,8 +15,8 @@ import (
 var floors = map[string]int{
 	"cmd/nudgewire": 7, "test/torture": 7, "test/bench": 7, "test/check": 7, "test/browser": 7,
 	"internal/app":    6,
-	"internal/config": 5, "internal/metrics": 5, "internal/console": 5,
-	"internal/server":          4,
+	"internal/config": 5, "internal/metrics": 5, "internal/console": 5, "internal/ruletest": 5,
+	"internal/server": 4, "internal/simulation": 4,
 	"internal/delivery/sender": 3, "internal/delivery/tracker": 3, "internal/delivery/enricher": 3, "scheduler": 3, "internal/alerts": 3, "internal/outbox": 3, "internal/sandbox": 3, "internal/backup": 3, "internal/report": 3, "internal/auth": 3, "internal/privacy": 3, "internal/transfer": 3,
 	"internal/triggers": 2, "internal/store": 2, "connectors": 2,
 	"internal/expressions": 1, "internal/duerules": 1, "internal/store/keyindex": 1, "internal/store/sqlite": 1,

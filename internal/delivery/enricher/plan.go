@@ -10,6 +10,17 @@ import (
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
+// Plans are those of the events that a request brought.
+func Plans(c *connectors.Connector, set *triggers.Set, events []messaging.Event, request string, now time.Time) []messaging.Plan {
+	plans := make([]messaging.Plan, len(events))
+	for i := range events {
+		events[i].Request = request
+		plans[i] = First(c, set, &events[i], now)
+		plans[i].Window = c.DedupeWindow()
+	}
+	return plans
+}
+
 // First is the plan of an event that has just arrived. Where something must be looked up
 // before the triggers can speak, it is a plan for Later, with those proposals only that need
 // not wait: a cancellation by key, which would be worthless if it came late.

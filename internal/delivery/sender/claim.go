@@ -18,7 +18,7 @@ type claim struct {
 
 // claim takes messages from the store.
 func (s *Sender) claim(ctx context.Context, n claims.Lanes) ([]claim, error) {
-	now := time.Now()
+	now := s.Now()
 	rows, err := s.Store.Claim(ctx, messaging.ClaimRequest{
 		Owner: s.Owner, Now: now, Lease: s.Lease, Authentication: n[0], Utility: n[1], Marketing: n[2],
 	})
@@ -27,7 +27,7 @@ func (s *Sender) claim(ctx context.Context, n claims.Lanes) ([]claim, error) {
 
 // claimProbe takes one message of those lanes, which shows whether the service is well again.
 func (s *Sender) claimProbe(ctx context.Context, of [claims.MaxLanes]bool) ([]claim, error) {
-	now, h := time.Now(), &s.health
+	now, h := s.Now(), &s.health
 	var lanes []messaging.Category
 	scope := everything
 	for lane, is := range of {

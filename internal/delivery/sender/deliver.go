@@ -32,11 +32,11 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		if broken := recover(); broken != nil {
 			s.Log.Error("a panic while sending", s.about(&c.Message,
 				zap.Any("panic", broken), zap.ByteString("stack", debug.Stack()))...)
-			a = c.attempt(time.Now(), messaging.StateInDoubt, "may have been taken: the sender broke while sending, and its log says how")
+			a = c.attempt(s.Now(), messaging.StateInDoubt, "may have been taken: the sender broke while sending, and its log says how")
 		}
 	}()
 	place := s.slots.take(ctx, lane, s.health.strikes(lane))
-	now := time.Now()
+	now := s.Now()
 	if halted, _, is := s.health.holds(lane); place == nil && is && ctx.Err() == nil {
 		return s.giveBack(c, c.DueAt, "not sent: "+halted.Why)
 	} else if place == nil {
@@ -55,7 +55,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		}
 		return s.giveBack(c, again, why)
 	} else if err != nil {
-		return s.giveBack(c, time.Now(), "stopping before it was sent")
+		return s.giveBack(c, s.Now(), "stopping before it was sent")
 	}
 	seat.Left()
 	decided, a, goes := s.mayGo(calling, c)
@@ -70,7 +70,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 			}
 		}()
 	}
-	now = time.Now()
+	now = s.Now()
 	if now.Add(s.Timeout).After(c.ends) {
 		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
 	}
@@ -89,7 +89,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		defer func() { a.Reason = redact(&c.Send, a.Reason) }()
 	}
 	told := s.learn(calling, now, c, answer, err, means)
-	ended := time.Now()
+	ended := s.Now()
 	a = s.judge(c, ended, answer, err, means, told)
 	if s.Called != nil {
 		s.Called(&c.Message, now, ended, &a)
@@ -99,7 +99,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 
 // mayGo is the last look before the call: what keeps the claim back by now. decided is what was decided of a step that goes.
 func (s *Sender) mayGo(ctx context.Context, c *claim) (decided *messaging.Decision, a messaging.Attempt, goes bool) {
-	now, service := time.Now(), ""
+	now, service := s.Now(), ""
 	if halted, scope, is := s.health.holds(c.Category.Lane()); is && (!c.probe || !s.health.halts[scope].Turn(now)) {
 		service = halted.Why
 	}

@@ -225,7 +225,7 @@ func (s *Sender) refuses(began time.Time, c *claim, call *apiclient.CallError) v
 	halted, is := h.halts[lane].State()
 	is = is && halted.Cause == string(TroubleRejections)
 	h.mu.Lock()
-	found, contents := h.refused.add(&c.Message, alike(call, &c.Message), began, time.Now())
+	found, contents := h.refused.add(&c.Message, alike(call, &c.Message), began, s.Now())
 	for _, one := range contents {
 		h.failed[lane].add("", one)
 	}
@@ -333,12 +333,12 @@ func (s *Sender) taken(began time.Time, c *claim, answer apiclient.Answer) {
 	}
 	now, halted := h.halts[everything].State()
 	if !halted {
-		h.well.Store(time.Now().UnixNano())
+		h.well.Store(s.Now().UnixNano())
 		return
 	}
 	// An acceptance says nothing of points where only a status told that there are none.
 	if now.Cause == string(apiclient.TroublePoints) && now.ByStatus && answer.MessageID != "" {
-		h.halts[everything].Hold(time.Now().Add(tellsBy))
+		h.halts[everything].Hold(s.Now().Add(tellsBy))
 		s.loop.Ring()
 		return
 	}
@@ -375,7 +375,7 @@ func (h *health) wasSpent(id messaging.MessageID) bool {
 
 // strike halts, or goes on halting, for what a message for that phone and with that content met. Claims in hand go back at once.
 func (s *Sender) strike(scope int, began time.Time, trouble apiclient.Trouble, byStatus bool, said string, phone messaging.Phone, content messaging.Send) {
-	h, r, now := &s.health, remedies[trouble], time.Now()
+	h, r, now := &s.health, remedies[trouble], s.Now()
 	why := words(trouble) + ": " + said
 	first, counted := h.halts[scope].Strike(began, now, pace.Cause{
 		Name: string(trouble), First: r.first, Max: r.most, Marks: pace.Marks{ByStatus: byStatus},
@@ -440,9 +440,9 @@ func (s *Sender) heard(scope int, was, is pace.Halted) {
 	of, none := apiclient.Trouble(is.Cause), pace.Halted{}
 	switch {
 	case is == none:
-		s.health.well.Store(time.Now().UnixNano())
+		s.health.well.Store(s.Now().UnixNano())
 		s.health.forget(scope)
-		s.Log.Info("sending goes on, as another process found", zap.String("lane", laneName(scope)), zap.String("cause", was.Cause), zap.Duration("lasted", time.Since(was.Since)))
+		s.Log.Info("sending goes on, as another process found", zap.String("lane", laneName(scope)), zap.String("cause", was.Cause), zap.Duration("lasted", s.Now().Sub(was.Since)))
 		s.loop.Wake(time.Time{})
 	case was == none:
 		s.giveAllBack(scope, true)
@@ -458,24 +458,24 @@ func (s *Sender) heard(scope int, was, is pace.Halted) {
 // Look takes up what other processes told of the service's health.
 func (s *Sender) Look() {
 	for scope := range s.health.halts {
-		s.health.halts[scope].Look(time.Now())
+		s.health.halts[scope].Look(s.Now())
 	}
 }
 
 // lift ends a halt for a request begun at began that went well.
 func (s *Sender) lift(scope int, began time.Time) {
-	was, lifted := s.health.halts[scope].Lift(began, time.Now())
+	was, lifted := s.health.halts[scope].Lift(began, s.Now())
 	if !lifted {
 		return
 	}
-	s.health.well.Store(time.Now().UnixNano())
+	s.health.well.Store(s.Now().UnixNano())
 	s.health.mu.Lock()
 	before := s.health.before[scope]
 	s.health.mu.Unlock()
 	s.health.forget(scope)
 	after := s.counts.burned()
 	s.Log.Info("sending goes on: it was halted because "+words(apiclient.Trouble(was.Cause)), zap.String("lane", laneName(scope)),
-		zap.String("cause", was.Cause), zap.Duration("lasted", time.Since(was.Since)),
+		zap.String("cause", was.Cause), zap.Duration("lasted", s.Now().Sub(was.Since)),
 		zap.Uint64("put_back", after[0]-before[0]), zap.Uint64("rejected", after[1]-before[1]),
 		zap.Uint64("in_doubt", after[2]-before[2]), zap.Uint64("dropped", after[3]-before[3]))
 	s.loop.Wake(time.Time{})
@@ -555,7 +555,7 @@ func (s *Sender) ask(ctx context.Context, scope int) {
 	if s.Budget.Wait(ctx, pace.MostUrgent, time.Time{}) != nil {
 		return
 	}
-	began, api := time.Now(), s.api.Load()
+	began, api := s.Now(), s.api.Load()
 	_, err := (*api).MessageStatus(ctx, nobody)
 	if ctx.Err() != nil || s.api.Load() != api {
 		return

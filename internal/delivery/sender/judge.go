@@ -118,7 +118,7 @@ func (s *Sender) doubt(c *claim, now time.Time, err error) messaging.Attempt {
 // what it gives back has the due time that it had.
 func (s *Sender) giveBack(c *claim, at time.Time, why string) messaging.Attempt {
 	s.counts.givenBack.Add(1)
-	a := c.attempt(time.Now(), messaging.StateWaiting, why)
+	a := c.attempt(s.Now(), messaging.StateWaiting, why)
 	a.RetryAt = at
 	return a
 }

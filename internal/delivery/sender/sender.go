@@ -106,6 +106,8 @@ type Options struct {
 	Ahead func() time.Duration
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
+	// Now is the clock; nil is time.Now. Another one is for Turn: Run waits by that of the machine.
+	Now func() time.Time
 }
 
 const (
@@ -189,15 +191,14 @@ func New(o Options) *Sender {
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
 	reserved, codes := reserve(o.Concurrency, o.UrgentShare)
 	s := &Sender{Options: o, keepers: o.Pauses, slots: newSlots(o.Concurrency, reserved, codes)}
-	seats := claims.Lanes{ahead * o.Concurrency, ahead * (o.Concurrency - codes), ahead * (o.Concurrency - reserved)}
-	if o.Concurrency == 1 {
-		seats[2] = 1
-	}
 	s.loop = claims.New(claims.Options[claim]{
 		Claim: s.claim, Probe: s.claimProbe,
 		Next: func(ctx context.Context, of [claims.MaxLanes]bool) (time.Time, bool, error) {
@@ -212,16 +213,26 @@ func New(o Options) *Sender {
 		Lane:   func(c *claim) int { return c.Category.Lane() },
 		Room:   func() (int, time.Time) { return o.Budget.Room(pace.Send, window) },
 		Halted: s.keepsBack, Ask: s.probe,
-		Seats: seats, Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "messages",
+		Seats: s.seats(), Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "messages",
 	})
 	s.api.Store(&o.API)
 	for scope := range s.health.halts {
 		halt := &s.health.halts[scope]
 		halt.Heard = func(was, is pace.Halted) { s.heard(scope, was, is) }
-		halt.Share(o.Pauses.of(scope), time.Now())
-		halt.Retry(time.Now()) // as after a reload
+		halt.Share(o.Pauses.of(scope), o.Now())
+		halt.Retry(o.Now()) // as after a reload
 	}
 	return s
+}
+
+// seats are how many messages of each lane may be in hand.
+func (s *Sender) seats() claims.Lanes {
+	reserved, codes := reserve(s.Concurrency, s.UrgentShare)
+	seats := claims.Lanes{ahead * s.Concurrency, ahead * (s.Concurrency - codes), ahead * (s.Concurrency - reserved)}
+	if s.Concurrency == 1 {
+		seats[2] = 1
+	}
+	return seats
 }
 
 // keepsBack is what keeps claims back: trouble of the account or a lane, or whoever holds marketing.
@@ -230,7 +241,7 @@ func (s *Sender) keepsBack() []claims.Halt {
 	if s.HoldMarketing != nil {
 		marketing = s.HoldMarketing()
 	}
-	return s.health.keepsBack(time.Now(), marketing)
+	return s.health.keepsBack(s.Now(), marketing)
 }
 
 // ErrRunning refuses a second Run of one Sender.
@@ -282,9 +293,9 @@ func (s *Sender) Reconfigure(api API, pauses Pauses) {
 			s.Log.Info("sending is tried again after a reload", zap.String("lane", laneName(scope)), zap.String("cause", was.Cause), zap.Time("halted_since", was.Since))
 		}
 		if other {
-			h.halts[scope].Reset(pauses.of(scope), time.Now())
+			h.halts[scope].Reset(pauses.of(scope), s.Now())
 		}
-		h.halts[scope].Retry(time.Now())
+		h.halts[scope].Retry(s.Now())
 		h.forget(scope)
 	}
 	h.mu.Lock()
@@ -312,7 +323,7 @@ func (s *Sender) abandon(ctx, recording context.Context) {
 
 // rescue ends the claims that nobody will finish.
 func (s *Sender) rescue(ctx context.Context) {
-	n, err := s.Store.RescueClaims(ctx, time.Now(), s.Owner)
+	n, err := s.Store.RescueClaims(ctx, s.Now(), s.Owner)
 	switch {
 	case err != nil:
 		s.Log.Error("looking for claims of dead senders", zap.Error(err))

@@ -40,15 +40,15 @@ func (t *Tracker) ask(ctx, working context.Context, m *messaging.Message, seat *
 	case <-ctx.Done():
 		return messaging.Poll{}, false
 	}
-	if t.Budget.Wait(ctx, pace.Poll, time.Now().Add(holdMost)) != nil {
+	if t.Budget.Wait(ctx, pace.Poll, t.Now().Add(holdMost)) != nil {
 		return messaging.Poll{}, false
 	}
 	seat.Left()
-	began := time.Now()
+	began := t.Now()
 	if t.Asked != nil {
 		defer func() {
 			if asked {
-				t.Asked(m, began, time.Now(), &poll)
+				t.Asked(m, began, t.Now(), &poll)
 			}
 		}()
 	}
@@ -90,7 +90,7 @@ func (t *Tracker) learn(began time.Time, err error) {
 	case err != nil && call == nil: // not of the service
 	case trouble == apiclient.TroubleKey:
 		t.Budget.Took(pace.Poll)
-		if first, _ := t.halt.Strike(began, time.Now(), keyRefused, trouble.Words()+": "+err.Error()); first {
+		if first, _ := t.halt.Strike(began, t.Now(), keyRefused, trouble.Words()+": "+err.Error()); first {
 			halted, _ := t.halt.State()
 			t.Log.Warn("the service refuses the API key; nothing is asked until it takes it",
 				zap.Int("http_status", call.HTTPStatus), zap.String("words", call.Words), zap.Time("next_probe", halted.Until))
@@ -105,7 +105,7 @@ func (t *Tracker) learn(began time.Time, err error) {
 		if t.Budget.Took(pace.Poll) && t.slowed.Swap(false) {
 			t.Log.Info("status questions are at their full rate again")
 		}
-		if _, lifted := t.halt.Lift(began, time.Now()); lifted {
+		if _, lifted := t.halt.Lift(began, t.Now()); lifted {
 			t.Log.Info("the service takes the API key again")
 			t.loop.Ring()
 		}

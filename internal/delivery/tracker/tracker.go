@@ -80,6 +80,8 @@ type Options struct {
 	Pauses pace.Keeper
 	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
+	// Now is the clock; nil is time.Now. Another one is for Turn: Run waits by that of the machine.
+	Now func() time.Time
 }
 
 const (
@@ -144,6 +146,9 @@ func New(o Options) *Tracker {
 	if o.Ahead == nil {
 		o.Ahead = func() time.Duration { return 0 }
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
@@ -154,7 +159,7 @@ func New(o Options) *Tracker {
 		early:   make(chan messaging.Message, maxEarly),
 	}
 	claim := func(ctx context.Context, n int) ([]messaging.Message, error) {
-		now := time.Now()
+		now := t.Now()
 		if may, err := t.mayClaim(ctx, now); err != nil || !may {
 			return nil, err
 		}
@@ -183,8 +188,8 @@ func New(o Options) *Tracker {
 	t.api.Store(&o.API)
 	t.plan.Store(&plan)
 	t.halt.Heard = t.heard
-	t.halt.Share(o.Pauses, time.Now())
-	t.halt.Retry(time.Now()) // as after a reload
+	t.halt.Share(o.Pauses, o.Now())
+	t.halt.Retry(o.Now()) // as after a reload
 	return t
 }
 
@@ -217,7 +222,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 }
 
 // now is the time by which the store has the times of messages.
-func (t *Tracker) now() time.Time { return time.Now().Add(-t.Ahead()) }
+func (t *Tracker) now() time.Time { return t.Now().Add(-t.Ahead()) }
 
 // Wake tells that a message is to be asked about at the given time, as the store has it. It never blocks.
 func (t *Tracker) Wake(at time.Time) { t.loop.Wake(at.Add(t.Ahead())) }
@@ -230,9 +235,9 @@ func (t *Tracker) Reconfigure(api API, plan Plan, pauses pace.Keeper) {
 	t.plan.Store(&plan)
 	if pauses == nil || pauses != t.keeper {
 		t.keeper = pauses
-		t.halt.Reset(pauses, time.Now())
+		t.halt.Reset(pauses, t.Now())
 	}
-	t.halt.Retry(time.Now())
+	t.halt.Retry(t.Now())
 	t.loop.Wake(time.Time{})
 }
 
@@ -273,7 +278,7 @@ func (t *Tracker) heard(was, is pace.Halted) {
 }
 
 // Look takes up what other processes told of the key.
-func (t *Tracker) Look() { t.halt.Look(time.Now()) }
+func (t *Tracker) Look() { t.halt.Look(t.Now()) }
 
 // First is when a message accepted at the given time is asked about first. It is for the
 // sender, who stores the message.

@@ -1,0 +1,271 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
+	"github.com/nudgewire/nudgewire/internal/delivery/sender"
+	"github.com/nudgewire/nudgewire/internal/delivery/tracker"
+	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/triggers"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// Rules are those of one config.
+type Rules struct {
+	Receivers map[string]*connectors.Connector
+	Triggers  *triggers.Set
+	Due       *duerules.Rules
+	Errors    *messaging.ErrorRules // of the service's words
+	Plan      tracker.Plan
+	Accounts  []string // of the service, beside that of the section api
+}
+
+var (
+	// ErrLooksUp is an event that the daemon would look something up for at another system first.
+	ErrLooksUp = errors.New("the daemon would first look up at another system what the webhook leaves out")
+
+	// ErrHalts is a service that refuses so much that the daemon would pause, and go on by probes.
+	ErrHalts = errors.New("the service refuses so much that the daemon would pause and try again by and by, which is not played")
+)
+
+// A Desk is where worlds are played, one after the other.
+type Desk struct {
+	folder string
+	data   *store.Store // of the last world; nil before the first, and after an error
+	opened int
+}
+
+// NewDesk makes a desk in a folder of its own for what is thrown away. Close it.
+func NewDesk() (*Desk, error) {
+	folder, err := os.MkdirTemp("", "nudgewire-simulation-")
+	return &Desk{folder: folder}, err
+}
+
+// Close throws everything away.
+func (d *Desk) Close() error {
+	var err error
+	if d.data != nil {
+		err = d.data.Close()
+	}
+	return errors.Join(err, os.RemoveAll(d.folder))
+}
+
+// owner signs all claims.
+const owner = "simulation"
+
+// A World is what happens under one config to one list of events, from its begin on. One goroutine uses it.
+type World struct {
+	Store *store.Store // for reading
+
+	// Called is told of each call to the service, with what was filled in; nil is nobody.
+	Called func(m *messaging.Message, at time.Time, a *messaging.Attempt)
+
+	rules    Rules
+	now      time.Time
+	service  played
+	accounts []account
+}
+
+// An account is one of the service's, with its rooms.
+type account struct {
+	store.Account
+	sender  *sender.Sender
+	tracker *tracker.Tracker
+}
+
+// Begin makes a world without a past, in which it is start. The one before it on the desk ends.
+func (d *Desk) Begin(ctx context.Context, r Rules, service Service, start time.Time) (*World, error) {
+	w := &World{rules: r, now: start}
+	w.service = played{now: w.Now, fate: service}
+	o := w.options()
+	var err error
+	if before := d.data; before != nil {
+		d.data = nil
+		w.Store, err = before.Anew(ctx, o)
+	} else {
+		d.opened++
+		o.DSN = "sqlite:" + filepath.Join(d.folder, fmt.Sprint(d.opened, ".db"))
+		w.Store, err = store.Open(ctx, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scratch data: %w", err)
+	}
+	d.data = w.Store
+	if _, err := w.Store.RescueClaims(ctx, start, owner); err != nil { // which makes the owner known
+		return nil, fmt.Errorf("scratch data: %w", err)
+	}
+	first := 0
+	for _, name := range append([]string{""}, r.Accounts...) {
+		w.accounts = append(w.accounts, w.account(name, first))
+		first += sender.Slots(sender.DefaultConcurrency)
+	}
+	return w, nil
+}
+
+// options are those of the daemon's store, without who is woken.
+func (w *World) options() store.Options {
+	set := w.rules.Triggers
+	return store.Options{
+		Scratch: true, Now: w.Now, Settle: triggers.Settle, Due: w.due,
+		Sends:     func(trigger string) bool { return set.ModeOf(trigger) == triggers.Live },
+		OnDoubt:   w.onDoubt,
+		OwnExpiry: w.ownExpiry,
+		FirstPoll: func(_ string, accepted time.Time, _ int64) time.Time { return w.accounts[0].tracker.First(accepted) },
+	}
+}
+
+func (w *World) account(name string, slot int) account {
+	a := account{Account: w.Store.Account(name, slot)}
+	a.tracker = tracker.New(tracker.Options{
+		Store: a.Account, API: &w.service, Budget: pace.NewBudget(0), Plan: w.rules.Plan, Now: w.Now, Jitter: noJitter, Classify: w.rules.Errors.Class,
+		Reported: func(m *messaging.Message, p *messaging.Poll) { a.sender.StatusReported(m, p) },
+	})
+	look := sender.LastLook{Store: w.Store, Rules: w.due, Step: w.rules.Triggers.Step}
+	a.sender = sender.New(sender.Options{
+		Store: a.Account, API: &w.service, Budget: pace.NewBudget(0), Owner: owner, Now: w.Now, Jitter: noJitter,
+		FirstPoll: a.tracker.First, MayGo: look.MayGo, Classify: w.rules.Errors.Class, OnDoubt: w.onDoubt, OwnExpiry: w.ownExpiry,
+		Probes: func(d *messaging.Message) bool { return w.Store.Probes(d.ID) },
+		Called: func(m *messaging.Message, began, _ time.Time, attempt *messaging.Attempt) {
+			if w.Called != nil {
+				w.Called(m, began, attempt)
+			}
+		},
+	})
+	return a
+}
+
+// noJitter is the middle: what is spread comes at its time.
+func noJitter() float64 { return 0.5 }
+
+// Now is the time of the world.
+func (w *World) Now() time.Time { return w.now }
+
+func (w *World) due() messaging.DueRules {
+	if w.rules.Due.Any() {
+		return w.rules.Due
+	}
+	return nil
+}
+
+func (w *World) onDoubt(d *messaging.Message) messaging.OnDoubt {
+	return w.rules.Triggers.OnDoubt(d.Trigger)
+}
+
+func (w *World) ownExpiry(d *messaging.Message) bool { return w.rules.Triggers.OwnExpiry(d.Trigger) }
+
+// Taken is what became of a webhook.
+type Taken struct {
+	Received connectors.Received
+	Rejected *connectors.Rejected // why it was not taken; then there is nothing else
+	Receipts []messaging.Receipt  // of its events, in their order
+}
+
+// Take takes a webhook now. It is taken as one whose sender has proven who they are; its time is the world's.
+func (w *World) Take(ctx context.Context, c *connectors.Connector, r connectors.Request) (Taken, error) {
+	r.Now, r.Proven = w.now, true
+	got, err := c.Receive(r)
+	if no, is := errors.AsType[*connectors.Rejected](err); is {
+		return Taken{Rejected: no}, nil
+	} else if err != nil || len(got.Events) == 0 {
+		return Taken{Received: got}, err
+	}
+	plans := enricher.Plans(c, w.rules.Triggers, got.Events, "", w.now)
+	for i := range plans {
+		if plans[i].Later {
+			return Taken{Received: got}, ErrLooksUp
+		}
+	}
+	receipts, err := w.Store.Accept(ctx, plans)
+	return Taken{Received: got, Receipts: receipts}, err
+}
+
+// RunUntil carries out all that falls due until a time, which it then is.
+func (w *World) RunUntil(ctx context.Context, end time.Time) error {
+	_, err := w.RunToEnd(ctx, end)
+	w.now = later(w.now, end)
+	return err
+}
+
+// mostIdle is how many turns in which nothing moves show that what is due is taken by nobody. A turn without a call may have put off or
+// dropped what was due.
+const mostIdle = 1000
+
+// RunToEnd carries out all that waits, until a time at the latest, and reports whether anything waits still. The world's time is that of the
+// last thing that it did.
+func (w *World) RunToEnd(ctx context.Context, latest time.Time) (waits bool, err error) {
+	for idle := 0; ; {
+		at, waits, err := w.next(ctx)
+		if err != nil || !waits || at.After(latest) {
+			return waits, err
+		}
+		if at.After(w.now) {
+			w.now, idle = at, 0
+		}
+		if idle++; idle > mostIdle {
+			return true, fmt.Errorf("what is due at %s is taken by nobody", units.Stamp(at))
+		}
+		if err := w.turn(ctx); err != nil {
+			return true, err
+		}
+	}
+}
+
+// next is when something falls due next.
+func (w *World) next(ctx context.Context) (at time.Time, waits bool, err error) {
+	for i := range w.accounts {
+		a := &w.accounts[i]
+		for _, ask := range []func() (time.Time, bool, error){
+			func() (time.Time, bool, error) { return a.NextDue(ctx) }, func() (time.Time, bool, error) { return a.NextPoll(ctx) },
+		} {
+			one, is, err := ask()
+			if err != nil {
+				return at, false, err
+			}
+			if is && (!waits || one.Before(at)) {
+				at, waits = one, true
+			}
+		}
+	}
+	return at, waits, nil
+}
+
+// turn does what is due now: first what the service told is heard, and then messages go.
+func (w *World) turn(ctx context.Context) error {
+	for i := range w.accounts {
+		a := &w.accounts[i]
+		if w.service.doubts > 0 { // which slowed its calls; how long they wait for the rate is not played
+			w.service.doubts = 0
+			a.sender.Budget = pace.NewBudget(0)
+		}
+		_, err := a.tracker.Turn(ctx)
+		if err == nil {
+			_, err = a.sender.Turn(ctx)
+		}
+		if errors.Is(err, tracker.ErrHalted) || errors.Is(err, sender.ErrHalted) || err == nil && len(w.Store.HoldsOf(anyHold)) > 0 {
+			err = ErrHalts
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func anyHold(messaging.Hold) bool { return true }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pressly/goose/v3"
+)
+
+// Who tries many things one after the other, each on data of its own, would spend its time on making files and preparing statements. So
+// scratch data (Options.Scratch) is emptied, and a new store made over the same connections: what a process keeps in memory of its data is
+// made anew by the code that Open runs, and nothing of it has to be known here.
+
+// keptTables have rows that the schema itself makes.
+var keptTables = map[string]bool{goose.DefaultTablename: true, "forgotten_key": true}
+
+// Anew is a store with other options over the same file, of which all rows are gone. s must be scratch data and may not be used any more,
+// nor closed where err is nil. o.DSN is not looked at.
+func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
+	if s.file == nil || !s.nobodys {
+		return nil, errors.New("only scratch data can be emptied")
+	}
+	s.commits.close()
+	s.writer.peers.close()
+	if err := errors.Join(s.calls.close(), s.empty(ctx)); err != nil {
+		return nil, fmt.Errorf("empty the data: %w", err)
+	}
+	n := newStore(&o)
+	n.file, n.reads, n.nobodys = s.file, s.reads, true
+	n.marks.data, n.calls.path = s.file.path, s.calls.path
+	n.writer = newWriter(&n.shared, s.writer.engine)
+	err := n.resumeFile(ctx)
+	if err == nil {
+		err = n.load(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.begin(&o)
+	return n, nil
+}
+
+// empty removes all rows.
+func (s *Store) empty(ctx context.Context) error {
+	names, err := List(ctx, s, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`, nil,
+		func(r *Row) (string, error) { return r.Text(), r.Err })
+	if err != nil {
+		return err
+	}
+	e, is := s.writer.engine.(*sqliteEngine)
+	if !is {
+		return errors.New("the data is no file")
+	}
+	if err := execOn(e.conn, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !keptTables[name] {
+			if err := execOn(e.conn, `DELETE FROM "`+name+`"`); err != nil {
+				return errors.Join(err, execOn(e.conn, "ROLLBACK"))
+			}
+		}
+	}
+	return execOn(e.conn, "COMMIT")
+}
