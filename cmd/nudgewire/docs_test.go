@@ -106,6 +106,8 @@ func TestConfigOnPagesIsGood(t *testing.T) {
 			case b.kind != "yaml" && aSection.MatchString(b.text):
 				t.Errorf("%s: this is config and is not checked: put it between ```yaml and ```", place)
 			case b.kind != "yaml":
+			case strings.HasPrefix(b.text, "- test:"):
+				t.Run(place, func(t *testing.T) { playBlock(t, place, b.text) })
 			case !aSection.MatchString(b.text):
 				t.Errorf("%s: this block does not begin with a section of the config, such as triggers:", place)
 			default:
@@ -116,6 +118,20 @@ func TestConfigOnPagesIsGood(t *testing.T) {
 	}
 	if blocks < 60 {
 		t.Errorf("only %d blocks of YAML were found: does this test still read the pages?", blocks)
+	}
+}
+
+// playBlock plays tests of rules on a page by the config that init writes.
+func playBlock(t *testing.T, place, text string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	said(t, "init")
+	if err := os.WriteFile("page.yaml", []byte(strings.ReplaceAll(text, "\n  start:", "\n  mode: live\n  start:")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, words bytes.Buffer
+	if code := execute(t.Context(), streams{in: strings.NewReader(""), out: &out, err: &words}, []string{"test", "page.yaml"}); code != 0 {
+		t.Errorf("%s: %s%s", place, out.String(), words.String())
 	}
 }
 

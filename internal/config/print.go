@@ -163,6 +163,16 @@ func SameRule(a, b triggers.Rule) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// SourceAt is the first of some paths that the config has, with secrets starred out; none where it has none of them.
+func (c *Config) SourceAt(paths ...string) yamlpos.Source {
+	for _, path := range paths {
+		if c.doc.Node(path) != nil {
+			return c.doc.Source(path)
+		}
+	}
+	return yamlpos.Source{}
+}
+
 // Source is where a trigger stands in its file, with secrets starred out.
 func (c *Config) Source(trigger string) yamlpos.Source {
 	return c.doc.Source(yamlpos.Join("triggers", trigger))

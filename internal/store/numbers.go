@@ -32,6 +32,9 @@ func (w *singleWriter) resume(ctx context.Context, s *Store) error {
 		}
 	}
 	w.keys = keyindex.New(firstDay, first, last)
+	if s.nobodys {
+		w.keys = w.keys.Small()
+	}
 	var err error
 	w.ids, err = NewestNumbers(ctx, s.reads)
 	return err

@@ -265,3 +265,18 @@ func (s *Set) Templates() (names []string) {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// AsLive is the set in which triggers in mode shadow send: to try what they would do.
+func (s *Set) AsLive() *Set {
+	with := *s
+	with.rules = make([]*rule, len(s.rules))
+	for i, r := range s.rules {
+		live := *r
+		if live.Mode == Shadow {
+			live.Mode = Live
+		}
+		with.rules[i] = &live
+	}
+	with.index()
+	return &with
+}

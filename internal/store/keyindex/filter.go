@@ -21,12 +21,15 @@ type filter struct {
 // 41 % beside thirty million.
 const filterWords = 1 << 20
 
-func newFilter() *filter { return &filter{words: make([]atomic.Uint64, filterWords)} }
+// smallWords are for data that nobody keeps, which is made anew many times a second.
+const smallWords = 1 << 14
+
+func newFilter(words int) *filter { return &filter{words: make([]atomic.Uint64, words)} }
 
 // bits are where a hash is noted. Segments go by its first bits, this by those behind them.
 func (f *filter) bits(hash int64) (word *atomic.Uint64, bits uint64) {
 	h := uint64(hash)
-	return &f.words[h>>20%filterWords], 1<<(h%64) | 1<<(h>>6%64) | 1<<(h>>12%64)
+	return &f.words[h>>20%uint64(len(f.words))], 1<<(h%64) | 1<<(h>>6%64) | 1<<(h>>12%64)
 }
 
 func (f *filter) add(hash int64) {
@@ -79,7 +82,7 @@ func (x *Index) Filled() bool { return x.known.full.Load() }
 // Sweep begins another filter, which knows what is in memory and what comes: the caller walks through the table and calls kept
 // with the hash of each key that stays, from any goroutine. One that is left by a walk that was cut off is forgotten.
 func (x *Index) Sweep() (kept func(hash int64)) {
-	fresh := newFilter()
+	fresh := newFilter(len(x.known.words))
 	for i := range x.segments {
 		for _, k := range x.segments[i] {
 			fresh.add(k.Hash)

@@ -71,7 +71,13 @@ type Index struct {
 
 // New makes an index. Parts from ranges on are days, of which the table has those from first to last (0 for none).
 func New(ranges, first, last int64) *Index {
-	return &Index{Limit: DefaultLimit, ranges: ranges, first: first, last: last, known: newFilter()}
+	return &Index{Limit: DefaultLimit, ranges: ranges, first: first, last: last, known: newFilter(filterWords)}
+}
+
+// Small is the index, not used yet, with a filter for few keys.
+func (x *Index) Small() *Index {
+	x.known = newFilter(smallWords)
+	return x
 }
 
 // Held is how many keys are in memory.

@@ -143,7 +143,7 @@ func TestFindGivesWhatWasRemembered(t *testing.T) {
 }
 
 func TestAFilterSaysNothingUntilItHoldsEverything(t *testing.T) {
-	f := newFilter()
+	f := newFilter(filterWords)
 	f.add(7)
 	if !f.mayContain(7) || !f.mayContain(8) {
 		t.Error("a filter that may lack keys of the table spoke")
@@ -189,7 +189,7 @@ func TestAFilterHoldsTheWholeTable(t *testing.T) {
 
 // The promise: what is new is known to be new without a look, whatever the data holds.
 func BenchmarkMayContain(b *testing.B) {
-	f := newFilter()
+	f := newFilter(filterWords)
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range 3_000_000 {
 		f.add(int64(dice.Uint64()))
