@@ -2,6 +2,7 @@
 # make check   everything that must hold before a commit; what CI runs
 # make test    the tests alone, with the race detector
 # make bench   throughput and latency against bare net/http, in one run (BIG=1: beside much stored data, too)
+# make score   how many edits of the rules of each example its tests notice; a test of the check holds it to all
 # make demo    the main job with nothing to configure
 # make screenshots              a picture of every page of the console, in .check/screenshots; those in docs/images are made anew
 # make release VERSION=v1.2.3   archives, packages, lists of parts and checksums, in dist/
@@ -21,7 +22,7 @@ NOSKIP = $(if $(CI)$(wildcard $(or $(NUDGEWIRE_PAYLOADS),../shared/payloads)),-n
 RAPID_SEED ?= 1
 export RAPID_SEED
 
-.PHONY: check part setup lint test nocgo generated bench fuzz demo screenshots build release vulnerabilities
+.PHONY: check part setup lint test nocgo generated bench fuzz score demo screenshots build release vulnerabilities
 check: part
 	$(PART) setup $(MAKE) -s setup
 	@$(MAKE) -s lint
@@ -82,6 +83,9 @@ fuzz:
 	RAPID_SEED=0 RAPID_CHECKS=100 go test -count=1 $$(git grep -l 'rapid[.]Check' -- '*.go' | xargs -n1 dirname | sed 's,^,./,' | sort -u)
 	@for p in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p; done; done
+
+score:
+	@go test -count=1 -v -run NoticeEdits ./internal/ruletest | grep 'edits are\|no test notices'
 
 demo:
 	go run ./cmd/nudgewire demo

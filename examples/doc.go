@@ -1,7 +1,8 @@
 // Package examples holds recipes: whole configs for what shops and CRMs ask for most, each with the bodies of webhooks
 // or lists to try it with. "nudgewire init --recipe" writes them out.
 //
-// A recipe is a folder: config.yaml, which begins with what it does and the commands that try it, and payloads/.
+// A recipe is a folder: config.yaml, which begins with what it does and the commands that try it, payloads/, and tests/
+// of its rules; a recipe that has lists alone has no rule to test.
 // A comment "# trigger: outcome …" behind such a command says what comes of it, and a test holds it to that.
 package examples
 
@@ -11,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed */config.yaml */payloads
+//go:embed */config.yaml */payloads */tests
 var files embed.FS
 
 // A Recipe is one folder.

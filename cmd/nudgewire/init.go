@@ -19,8 +19,8 @@ func (c *cli) initCommand() *cobra.Command {
 	var recipe string
 	cmd := &cobra.Command{
 		Use: "init [FILE]", Short: "Write a config to begin with, and the schema for your editor", Args: cobra.MaximumNArgs(1),
-		Long: `init writes a small config to begin with. --recipe writes one of the whole configs for what shops and CRMs
-ask for most, with bodies of webhooks to try it with; --recipes lists them.`,
+		Long: `init writes a small config to begin with, and tests of its rule. --recipe writes one of the whole configs for what shops and CRMs
+ask for most, with bodies of webhooks to try it with, and tests; --recipes lists them.`,
 		Example: "  nudgewire init\n  nudgewire init --recipes\n  nudgewire init --recipe cart-in-three-steps",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if recipes {
@@ -77,7 +77,8 @@ func (f *firstFile) write() error {
 func toBegin(recipe, path string) ([]firstFile, error) {
 	schema := firstFile{filepath.Join(filepath.Dir(path), "config.schema.json"), config.Schema(), 0o644, true}
 	if recipe == "" {
-		return []firstFile{{path, []byte(config.Starter()), 0o600, false}, schema}, nil
+		tests := filepath.Join(filepath.Dir(path), testsFolder, "cart.yaml")
+		return []firstFile{{path, []byte(config.Starter()), 0o600, false}, {tests, []byte(config.StarterTests()), 0o600, false}, schema}, nil
 	}
 	found, err := recipeOf(recipe)
 	if err != nil {
@@ -137,9 +138,9 @@ func (c *cli) listRecipes() error {
 
 // A begun is what init wrote.
 type begun struct {
-	Config   string   `json:"config"`
-	Schema   string   `json:"schema"`
-	Payloads []string `json:"payloads,omitempty"` // of a recipe
+	Config string   `json:"config"`
+	Schema string   `json:"schema"`
+	Others []string `json:"others,omitempty"` // tests, and what a recipe has to try it on
 }
 
 // began says what was written and what comes next.
@@ -152,7 +153,7 @@ func (c *cli) began(path, recipe string, files []firstFile) error {
 		return c.print(begun{path, files[len(files)-1].path, others})
 	}
 	if recipe == "" {
-		c.say("wrote %s and %s\n", path, files[len(files)-1].path)
+		c.say("wrote %s, %s and %s\n", path, files[1].path, files[len(files)-1].path)
 	} else {
 		for _, f := range files {
 			c.say("wrote %s\n", f.path)
@@ -163,6 +164,6 @@ func (c *cli) began(path, recipe string, files []firstFile) error {
 	if path != "config.yaml" {
 		with = " --config " + path
 	}
-	c.note("next: set the secrets it names, then \"nudgewire check%s\" and \"nudgewire serve%s\"", with, with)
+	c.note("next: set the secrets it names, then \"nudgewire check%s\", \"nudgewire test%s\" and \"nudgewire serve%s\"", with, with, with)
 	return nil
 }
