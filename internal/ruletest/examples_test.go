@@ -37,7 +37,9 @@ var nextUnit = map[string]string{"m": "h", "h": "m", "d": "h", "per day": "per w
 var flips = []flip{
 	{regexp.MustCompile(`>=|<=|==|!=| or | and `), func(was string) string { return swapped[was] }},
 	// A number: of a window of hours it is an hour later, else twice as many.
-	{regexp.MustCompile(`\b\d{2}:00`), func(was string) string { return map[string]string{"20:00": "21:00", "21:00": "22:00", "09:00": "10:00", "10:00": "11:00"}[was] }},
+	{regexp.MustCompile(`\b\d{2}:00`), func(was string) string {
+		return map[string]string{"20:00": "21:00", "21:00": "22:00", "09:00": "10:00", "10:00": "11:00"}[was]
+	}},
 	{regexp.MustCompile(`\b\d+\b`), twice},
 	{regexp.MustCompile(`\b\d+[mhd]\b`), func(was string) string { return twice(was[:len(was)-1]) + was[len(was)-1:] }},
 	{regexp.MustCompile(`\b\d+[mhd]\b`), func(was string) string { return was[:len(was)-1] + nextUnit[was[len(was)-1:]] }},
