@@ -40,13 +40,13 @@ With --verify nothing is written: the file is read whole, every byte against its
 
 // A backupView is a backup for programs.
 type backupView struct {
-	Path    string       `json:"path"`
-	Bytes   int64        `json:"bytes"`
-	At      time.Time    `json:"at"`      // the moment that it shows
-	Checked time.Time    `json:"checked"` // when all of it was read
-	Version string       `json:"version"`
-	Files   int          `json:"files"`
-	Data    store.Copied `json:"data"`
+	Path    string        `json:"path"`
+	Bytes   int64         `json:"bytes"`
+	At      time.Time     `json:"at"`      // the moment that it shows
+	Checked time.Time     `json:"checked"` // when all of it was read
+	Version string        `json:"version"`
+	Files   int           `json:"files"`
+	Data    backup.Copied `json:"data"`
 }
 
 func (c *cli) makeBackup(ctx context.Context, path string) error {

@@ -17,7 +17,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/nudgewire/nudgewire/internal/regular"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -34,11 +33,11 @@ const format = 1
 
 // A Manifest says what is in a backup.
 type Manifest struct {
-	Format  int          `json:"format"`
-	At      time.Time    `json:"at"`      // the moment that the copy shows, or shortly before
-	Version string       `json:"version"` // of the program that made it
-	Data    store.Copied `json:"data"`
-	Files   []Entry      `json:"files"`
+	Format  int       `json:"format"`
+	At      time.Time `json:"at"`      // the moment that the copy shows, or shortly before
+	Version string    `json:"version"` // of the program that made it
+	Data    Copied    `json:"data"`
+	Files   []Entry   `json:"files"`
 }
 
 // An Entry is a file of an archive.

@@ -196,7 +196,7 @@ func TestABackupThatWasKilledIsClearedAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "b.tar.zst")
 	write(t, path+unfinished+"/nudgewire.db", "half a copy")
 	write(t, path+unfinished+"/archive", "half an archive")
-	release, err := store.HoldFile(path + unfinished + "/lock")
+	release, err := sqlite.Hold(path + unfinished + "/lock")
 	if err != nil {
 		t.Fatal(err)
 	}

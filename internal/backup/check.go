@@ -46,7 +46,7 @@ func Check(ctx context.Context, path string, progress func(doing string, done, a
 
 // holds checks an unpacked database, and that this program can use it.
 func holds(ctx context.Context, path, copied string, m Manifest) error {
-	c, err := store.InspectCopy(ctx, copied)
+	c, err := inspect(ctx, copied)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

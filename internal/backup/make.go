@@ -114,7 +114,7 @@ func (o *Options) write(ctx context.Context, work string) (r Report, err error) 
 	if err := o.copyDatabase(ctx, copied); err != nil {
 		return r, err
 	}
-	if m.Data, err = store.InspectCopy(ctx, copied); err != nil {
+	if m.Data, err = inspect(ctx, copied); err != nil {
 		return r, err
 	}
 	list, all := o.list(copied)

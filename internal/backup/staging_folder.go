@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // A stagingFolder is the folder in which one backup is written. A lock in it says that somebody is at work. What is in it is
@@ -40,7 +40,7 @@ func enter(path string) (*stagingFolder, error) {
 
 // enterThere is enter for a folder that is there.
 func enterThere(path string) (*stagingFolder, error) {
-	release, err := store.HoldFile(filepath.Join(path, lockName))
+	release, err := sqlite.Hold(filepath.Join(path, lockName))
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@
 //  9. hold.go and its kinds, contact_blocks.go: what keeps a message from being sent.
 //  10. contact_forget.go, contact_marks.go, contact_redaction.go: who is forgotten, or shall be; single_sweep.go, sqlite_space.go: when
 //     keys and free pages go.
-//  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt; backup_copy.go.
+//  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt.
 //  12. read.go, read_*.go: what commands show. sqlite_*.go: what knows SQLite, sqlite_dialect.go first.
 //  13. postgres_engine.go: one connection, and what goes to the server together; postgres_sets.go: many executions of a statement
 //     as one; postgres_peers.go: what holds where others write, too; postgres_open.go.

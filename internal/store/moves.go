@@ -134,7 +134,7 @@ func NewFile(ctx context.Context, path string) (*sql.DB, error) {
 	if err := c.prepare(ctx, path); err != nil {
 		return nil, err
 	}
-	return openFile(path, []string{"PRAGMA synchronous = OFF", "PRAGMA journal_mode = OFF", "PRAGMA cache_size = -65536", "PRAGMA temp_store = MEMORY"})
+	return OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA journal_mode = OFF", "PRAGMA cache_size = -65536", "PRAGMA temp_store = MEMORY")
 }
 
 // A Querier is a side that rows are read from.

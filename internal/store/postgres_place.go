@@ -122,7 +122,7 @@ func noteRestoration(ctx context.Context, tx pgx.Tx, how string) error {
 		return err
 	}
 	newest, config := int64(0), ""
-	if err := tx.QueryRow(ctx, newestKnown).Scan(&newest); err != nil {
+	if err := tx.QueryRow(ctx, NewestKnown).Scan(&newest); err != nil {
 		return err
 	}
 	err := tx.QueryRow(ctx, `SELECT version FROM configs ORDER BY at DESC LIMIT 1`).Scan(&config)

@@ -77,7 +77,7 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 	// One that was found a moment ago, by a start that did not get further, is this one.
 	if how != "" && (last == nil || !last.ReviewedAt.IsZero() || !last.Until.IsZero()) {
 		newest := int64(0)
-		if err := s.Rows(ctx, newestKnown, nil, func(r *Row) error { newest = r.Int(); return nil }); err != nil {
+		if err := s.Rows(ctx, NewestKnown, nil, func(r *Row) error { newest = r.Int(); return nil }); err != nil {
 			return err
 		}
 		config := ""

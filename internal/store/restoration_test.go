@@ -660,7 +660,7 @@ func TestACopyIsKnown(t *testing.T) {
 // unsigned takes away what an older nudgewire did not write.
 func (c *copying) unsigned() {
 	c.Helper()
-	db, err := openFile(c.path(), nil)
+	db, err := OpenFile(c.path())
 	c.must(err)
 	_, err = db.ExecContext(context.Background(), "DELETE FROM counts WHERE name LIKE 'instance/%'")
 	c.must(errors.Join(err, db.Close()))
@@ -688,7 +688,7 @@ func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
 		"in the database": func(c *copying) {
 			c.must(os.Remove(instanceFile(c.path())))
 			change := func(sql string) {
-				db, err := openFile(c.path(), nil)
+				db, err := OpenFile(c.path())
 				c.must(err)
 				_, err = db.ExecContext(context.Background(), sql)
 				c.must(errors.Join(err, db.Close()))

@@ -11,15 +11,15 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// newestKnown is when the newest thing happened that the data still knows of.
-const newestKnown = `SELECT coalesce(max(at), 0) FROM (
+// NewestKnown is when the newest thing happened that the data still knows of.
+const NewestKnown = `SELECT coalesce(max(at), 0) FROM (
 	SELECT max(at) AS at FROM (SELECT received_at AS at FROM events ORDER BY id DESC LIMIT 1) AS newest_event
 	UNION ALL SELECT max(at) FROM (SELECT accepted_at AS at FROM messages ORDER BY accepted_at DESC LIMIT 1) AS newest_message) AS newest`
 
 // holdAfter is what holds everything after commits were lost.
 func (s *Store) holdAfter(ctx context.Context, f *sqlite.Fault, found time.Time) (messaging.Hold, error) {
 	var newest time.Time
-	err := s.Rows(ctx, newestKnown, nil, func(r *Row) error { newest = r.Time(); return nil })
+	err := s.Rows(ctx, NewestKnown, nil, func(r *Row) error { newest = r.Time(); return nil })
 	if err != nil {
 		return messaging.Hold{}, fmt.Errorf("what the data still knows: %w", err)
 	}

@@ -248,7 +248,7 @@ func TestAsAnotherProgram(t *testing.T) {
 	if i+1 >= len(os.Args) {
 		return
 	}
-	db, err := openFile(os.Args[i+1], nil)
+	db, err := OpenFile(os.Args[i+1])
 	if err != nil {
 		t.Fatal(err)
 	}

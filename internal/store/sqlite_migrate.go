@@ -22,6 +22,9 @@ var firstSchema string
 // after that is a step behind it, and a released step is never edited again.
 var steps = []step{{1, firstSchema}}
 
+// Schema is the version of the data that this program writes.
+func Schema() int64 { return schemaVersion(steps) }
+
 // schemaVersion is the last of the steps.
 func schemaVersion(steps []step) int64 { return steps[len(steps)-1].version }
 

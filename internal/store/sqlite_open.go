@@ -181,3 +181,63 @@ func (f *sqliteFile) close() error {
 	}
 	return err
 }
+
+// A copy of the data is made by SQLite's own VACUUM INTO: one moment of it, while others write, without what was
+// deleted, in the words that both drivers know. A read of that length keeps the log from being moved into the database, so the log
+// grows meanwhile; nobody waits. What the flusher still has in memory is the same as after a crash: each new key repeats
+// what its row says, and a start reads those rows again.
+
+// CopyTo writes the data behind dsn, as it is at one moment, into a new database at path, beside a daemon or without one.
+// It is not synced. Errors: fs.ErrNotExist where there is no data; DiskTrouble knows those of the disk.
+func CopyTo(ctx context.Context, dsn, path string) (err error) {
+	from, err := FilePath(dsn)
+	if err != nil {
+		return err
+	}
+	if err := cutOff(from); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: no data here yet: %w", from, err)
+	}
+	if err := emptied(from); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	// The last connection that is closed ends the log, and with it what shows that the log is damaged.
+	if _, err := sqlite.FaultBeside(from); err != nil {
+		return err
+	}
+	db, err := OpenFile(from, "PRAGMA busy_timeout = 10000", "PRAGMA cache_size = -4096", "PRAGMA temp_store = MEMORY")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, `VACUUM INTO ?1`, path)
+	if code, _ := sqlite.Code(err); code == sqlite.NotData { // not by a look at the file: it may be a daemon's own (see guard)
+		return fmt.Errorf("%s: %w", from, sqlite.ErrNotData)
+	}
+	if err != nil {
+		return fmt.Errorf("copy the database: %w", errors.Join(ctx.Err(), err))
+	}
+	return nil
+}
+
+// OpenFile opens a database by one connection, which is set up by the statements.
+func OpenFile(path string, setup ...string) (*sql.DB, error) {
+	drv, err := sqliteDriver()
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(&connector{driver: drv, uri: sqliteURI(path), setup: setup})
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// Hold keeps everybody else from writing to the data behind dsn until release. Errors: a *LockedError.
+func Hold(dsn string) (release func() error, err error) {
+	path, err := FilePath(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.Hold(path + ".lock")
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Options say what moves where. One of From and To names a file, the other a PostgreSQL database, both as Options.DSN does.
@@ -133,7 +134,7 @@ func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	release, err := store.HoldFile(path + ".lock")
+	release, err := sqlite.Hold(path + ".lock")
 	if err != nil {
 		return err
 	}

@@ -109,3 +109,20 @@ func writePID(f *os.File) {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 }
+
+// Hold keeps everybody else from a lock file until release. Whoever holds it may remove it, and whoever dies lets go. Errors: a *LockedError.
+func Hold(path string) (release func() error, err error) {
+	for {
+		l, err := TakeLock(path)
+		if err != nil {
+			return nil, err
+		}
+		if l.IsAt(path) {
+			return l.Release, nil
+		}
+		// It was removed after it was opened: another one may hold the one that is there now.
+		if err := l.Release(); err != nil {
+			return nil, err
+		}
+	}
+}
