@@ -13,15 +13,16 @@ func (c *cli) audit() *cobra.Command {
 	var limit int
 	var before int64
 	var phone string
+	var configs bool
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Who ordered what, the newest first", Args: cobra.NoArgs,
 		Long: `audit shows what people and programs ordered, which config was taken up, and who was told of which contact. An order is written before
 it is carried out; one that was refused has a second entry that says so. Phones are masked, and contacts are named by a keyed hash:
 --phone shows who looked at that one.`,
-		Example: "  nudgewire audit --limit 20\n  nudgewire audit --phone +447700900123\n  nudgewire audit verify",
+		Example: "  nudgewire audit --limit 20\n  nudgewire audit --phone +447700900123\n  nudgewire audit --configs\n  nudgewire audit verify",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.asking(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.AuditOf(cmd.Context(), phone, before, limit)
+				rows, err := ask.Audit(cmd.Context(), server.AuditQuery{Before: before, Limit: limit, Phone: phone, Configs: configs})
 				if err != nil {
 					return err
 				}
@@ -38,6 +39,8 @@ it is carried out; one that was refused has a second entry that says so. Phones 
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many")
 	cmd.Flags().Int64Var(&before, "before", 0, "only entries before this one")
 	cmd.Flags().StringVar(&phone, "phone", "", "only what is about this contact: who was told of it, and which webhook had it forgotten")
+	cmd.Flags().BoolVar(&configs, "configs", false, "only which config was taken up, and who ordered a reload")
+	cmd.MarkFlagsMutuallyExclusive("configs", "phone")
 	cmd.AddCommand(c.auditVerify(), c.auditAccept())
 	return cmd
 }

@@ -144,7 +144,7 @@ func TestActionsOfPages(t *testing.T) {
 	b.isTold(b.press("/jobs/news", "run-job"), "of news has begun")
 
 	b.isTold(b.send(http.MethodPost, "/audit", nil, nil), "entries are as they were written")
-	entries, err := h.ask.Audit(t.Context(), 0, 50)
+	entries, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

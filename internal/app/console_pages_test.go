@@ -545,7 +545,7 @@ func TestASessionDoesWhatItsScopesSay(t *testing.T) {
 	if res := b.send(http.MethodPost, server.Base+"/console/link", nil, map[string]string{"Content-Type": "application/json"}); res.StatusCode == http.StatusOK {
 		t.Errorf("a session made a link: %s", res.body)
 	}
-	entries, err := h.ask.Audit(t.Context(), 0, 20)
+	entries, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	if _, err := far.Status(t.Context()); !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
 		t.Errorf("a revoked token: %v", err)
 	}
-	all, err := h.ask.Audit(t.Context(), 0, 100)
+	all, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestUsersAreRuledByAPage(t *testing.T) {
 	if res := ann.send(http.MethodPost, "/system/users/ann/disable", nil, nil); res.StatusCode != http.StatusConflict || !strings.Contains(res.body, "last admin") {
 		t.Errorf("the last admin: %d %s", res.StatusCode, res.body)
 	}
-	all, err := h.ask.Audit(t.Context(), 0, 100)
+	all, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

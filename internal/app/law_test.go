@@ -143,7 +143,7 @@ func (h *house) waitsForAPerson() {
 	if at < 0 || s.Troubles[at].Severity != messaging.Note || !strings.Contains(s.Troubles[at].Hint, `"nudgewire contacts redactions do shopify"`) || len(s.Forgetting) > 0 {
 		h.t.Errorf("troubles: %+v; forgetting %+v", s.Troubles, s.Forgetting)
 	}
-	entries, err := h.ask.Audit(h.t.Context(), 0, 100)
+	entries, err := h.ask.Audit(h.t.Context(), server.AuditQuery{Limit: 100})
 	n := 0
 	for _, e := range entries {
 		if e.Action == "ask to forget" && e.Who == "shopify.shop.redacted" && strings.HasPrefix(e.Detail, "all that came by shopify: 3 contacts, ") {

@@ -92,7 +92,7 @@ func TestAReplayQueuesNothingTwice(t *testing.T) {
 	if len(by) != 3 || by[messaging.Phone(strings.TrimPrefix(phone(1), "+"))] != 1 || by[messaging.Phone(strings.TrimPrefix(phone(2), "+"))] != 1 || by[messaging.Phone(strings.TrimPrefix(phone(3), "+"))] != 1 {
 		t.Errorf("messages by phone: %v", by)
 	}
-	entries, err := h.ask.Audit(t.Context(), 0, 5)
+	entries, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 5})
 	if err != nil || entries[0].Action != "POST /replay" {
 		t.Errorf("the audit: %v %+v", err, entries)
 	}

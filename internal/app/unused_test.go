@@ -109,7 +109,7 @@ func TestWhatComesToNothingIsTold(t *testing.T) {
 	if _, err = h.ask.EndUnused(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing of any connector came to nothing") {
 		t.Errorf("a word on nothing: %v", err)
 	}
-	audit, err := h.ask.Audit(t.Context(), 0, 10)
+	audit, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 10})
 	if err != nil || !slices.ContainsFunc(audit, func(v server.AuditView) bool { return strings.Contains(v.Action, "unused") }) {
 		t.Errorf("the audit: %+v, %v", audit, err)
 	}

@@ -19,7 +19,7 @@ func (c *Console) audit(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	rows, err := c.Ask.Audit(r.Context(), q.Before, q.Limit)
+	rows, err := c.Ask.Audit(r.Context(), server.AuditQuery{Before: q.Before, Limit: q.Limit})
 	rows = cut(&l, r, rows, func(e *server.AuditView) int64 { return e.ID })
 	return page{Name: "audit", Title: "Audit", Here: "/system", Data: auditPage{list: l, Rows: rows}}, err
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
-// lookedAtOrders is how many of the newest entries of the audit are searched for configs.
-const lookedAtOrders = 5000
-
 type configPage struct {
 	server.ConfigView
 	Files     []fileShown // that were read
@@ -59,16 +56,9 @@ func (c *Console) config(r *http.Request) (page, error) {
 	}
 	who, _ := server.WhoOf(r.Context())
 	if who.May(server.Manage) {
-		entries, err := c.Ask.Audit(r.Context(), 0, lookedAtOrders)
-		if err != nil {
+		if v.History, err = c.Ask.Audit(r.Context(), server.AuditQuery{Limit: perPage, Configs: true}); err != nil {
 			return page{}, err
 		}
-		for _, e := range entries {
-			if strings.HasPrefix(e.Subject, "config ") || e.Action == "POST /reload" {
-				v.History = append(v.History, e)
-			}
-		}
-		v.History = v.History[:min(len(v.History), perPage)]
 	}
 	return page{Name: "config", Title: "Config", Here: "/config", Data: v}, nil
 }

@@ -69,7 +69,7 @@ type Operations interface {
 	DecideRedaction(ctx context.Context, connector string, carryOut bool) (server.RedactionView, error)
 	ContactData(ctx context.Context, phone string) (server.DataView, error)
 
-	Audit(ctx context.Context, before int64, limit int) ([]server.AuditView, error)
+	Audit(ctx context.Context, q server.AuditQuery) ([]server.AuditView, error)
 	VerifyAudit(ctx context.Context, known string) (server.ChainView, error)
 
 	Users(ctx context.Context) ([]server.UserView, error)

@@ -558,7 +558,7 @@ func TestForgettingLeavesTheAudit(t *testing.T) {
 	tell(forgottenPhone)
 	n, _, err := e.VerifyAudit(t.Context(), 0, "")
 	e.must(err)
-	of, err := e.AuditOf(t.Context(), forgottenPhone, 0, 100)
+	of, err := e.AuditEntries(t.Context(), store.AuditSearch{Contact: forgottenPhone, Limit: 100})
 	e.must(err)
 	if n != 3 || len(of) != 2 {
 		t.Errorf("%d entries, %d of them about the contact", n, len(of))

@@ -172,12 +172,11 @@ func (a admin) audit(r *http.Request) (any, error) {
 			return nil, badField("before", "", "before %q: want the number of an entry", text)
 		}
 	}
-	var all []store.AuditEntry
-	if phone == "" {
-		all, err = a.Store.AuditEntries(r.Context(), before, q.Limit)
-	} else {
-		all, err = a.Store.AuditOf(r.Context(), phone, before, q.Limit)
+	configs := r.URL.Query().Get("configs")
+	if configs != "" && configs != "true" || configs != "" && phone != "" {
+		return nil, badField("configs", "", "configs %q: want true, and no phone with it", configs)
 	}
+	all, err := a.Store.AuditEntries(r.Context(), store.AuditSearch{Before: before, Limit: q.Limit, Contact: phone, Configs: configs != ""})
 	out := make([]AuditView, len(all))
 	for i, e := range all {
 		out[i] = AuditView{e.ID, e.At.UTC(), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash}
@@ -223,18 +222,21 @@ func (c *Client) AcceptAudit(ctx context.Context) (ChainView, error) {
 	return post[ChainView](ctx, c, "/audit/accept", nil)
 }
 
-// Audit lists entries of the audit before a number (0 is all), the newest first.
-func (c *Client) Audit(ctx context.Context, before int64, limit int) ([]AuditView, error) {
-	q := ListQuery{Limit: limit}.Values()
-	if before != 0 {
-		q.Set("before", strconv.FormatInt(before, 10))
-	}
-	return get[[]AuditView](ctx, c, "/audit", q)
+// An AuditQuery says which entries of the audit are asked for.
+type AuditQuery struct {
+	Before  int64  // only entries before this number; 0 begins with the newest
+	Limit   int    // at most so many
+	Phone   string // only those about this contact: who was told of it, and which webhook had it forgotten
+	Configs bool   // only those that say which config was taken up, and who ordered a reload; not with Phone
 }
 
-// AuditOf lists entries about a contact: who was told of it, and which webhook had it forgotten.
-func (c *Client) AuditOf(ctx context.Context, phone string, before int64, limit int) ([]AuditView, error) {
-	return get[[]AuditView](ctx, c, "/audit", ListQuery{Phone: phone, Before: before, Limit: limit}.Values())
+// Audit lists entries of the audit, the newest first.
+func (c *Client) Audit(ctx context.Context, q AuditQuery) ([]AuditView, error) {
+	values := ListQuery{Phone: q.Phone, Before: q.Before, Limit: q.Limit}.Values()
+	if q.Configs {
+		values.Set("configs", "true")
+	}
+	return get[[]AuditView](ctx, c, "/audit", values)
 }
 
 // VerifyAudit reads the whole chain. known is an entry that is known from before, as "41:HASH"; "" for none.

@@ -97,3 +97,17 @@ func TestWhoIsToldOfAContactIsInTheAudit(t *testing.T) {
 		t.Errorf("who may see no phones asks whose hash is whose: %d", status)
 	}
 }
+
+// A search that cannot be read is no search for everything.
+func TestASearchOfTheAuditIsReadOrRefused(t *testing.T) {
+	h := lively(t)
+	for query, status := range map[string]int{
+		"configs=true": http.StatusOK, "configs=yes": http.StatusBadRequest, "configs=true&phone=%2B447700900123": http.StatusBadRequest, "before=x": http.StatusBadRequest,
+	} {
+		ann := server.Process("ann")
+		res := call(h, &ann, http.MethodGet, server.Base+"/audit?"+query, "")
+		if err := res.Body.Close(); err != nil || res.StatusCode != status {
+			t.Errorf("%s: %d (%v), want %d", query, res.StatusCode, err, status)
+		}
+	}
+}

@@ -189,7 +189,7 @@ func (a admin) routes() []Route {
 			Method: http.MethodDelete, Path: "/users/{user}", Scope: Manage, Out: UserView{}, Words: "Removes a user, and ends the sessions of that user.",
 			do: a.removeUser, needs: needsDaemon, Changes: true,
 		},
-		reads("/audit", Manage, []AuditView{}, "Who ordered what and who was told of whom, the newest first, before the entry of the number in before; with phone what is about that contact.", a.audit, "before", "limit", "phone"),
+		reads("/audit", Manage, []AuditView{}, "Who ordered what and who was told of whom, the newest first, before the entry of the number in before; with phone what is about that contact, with configs=true which config was taken up and who ordered a reload.", a.audit, "before", "configs", "limit", "phone"),
 		reads("/audit/verify", Manage, ChainView{}, "Whether the audit is as it was written; known is an entry and its hash from before.", a.verifyAudit, "known"),
 		does("/audit/accept", Manage, ChainView{}, "Says that a person has looked into what is missing of the audit, which ends the trouble and mends nothing.", bodiless(a.acceptAudit)),
 

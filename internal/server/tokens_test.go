@@ -228,7 +228,7 @@ func TestOrdersAreInTheAuditWithWhoGaveThem(t *testing.T) {
 			t.Fatalf("order %d is answered %d", i, got)
 		}
 	}
-	all, err := w.ask.Audit(t.Context(), 0, 50)
+	all, err := w.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -497,7 +497,7 @@ func TestALongOrderLeavesNoPhoneInTheAudit(t *testing.T) {
 	if got := with(ops.Token, "POST", "/halt", body, w.access).Code; got != http.StatusBadRequest {
 		t.Fatalf("a field that there is none of is answered %d", got)
 	}
-	all, err := w.ask.Audit(t.Context(), 0, 50)
+	all, err := w.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

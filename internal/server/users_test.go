@@ -136,7 +136,7 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].SetupURL != "" || all[0].SignedInAt == nil || all[0].State != "good" {
 		t.Errorf("listed: %+v, %v", all, err)
 	}
-	entries, err := w.ask.Audit(t.Context(), 0, 50)
+	entries, err := w.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,9 +95,31 @@ func scanAudit(r *Row) (AuditEntry, error) {
 	}, r.Err
 }
 
-// AuditEntries are at most limit entries before a number, the newest first; 0 begins with the newest.
-func (s *Store) AuditEntries(ctx context.Context, before int64, limit int) ([]AuditEntry, error) {
-	all, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2`, []any{before, int64(limit)}, scanAudit)
+// An AuditSearch says which entries of the audit are asked for.
+type AuditSearch struct {
+	Before  int64           // only entries before this number; 0 begins with the newest
+	Limit   int             // at most so many
+	Contact messaging.Phone // only those about this contact; "" for all
+	Configs bool            // only those that say which config was taken up, and who ordered a reload
+}
+
+// AuditEntries are the entries that a search asks for, the newest first.
+func (s *Store) AuditEntries(ctx context.Context, q AuditSearch) ([]AuditEntry, error) {
+	which, args := "", []any{q.Before, int64(q.Limit)}
+	if q.Configs {
+		which = ` AND (subject BETWEEN 'config ' AND 'config z' OR subject = '/reload')`
+	}
+	if q.Contact != "" {
+		err := s.marks.need(false)
+		if _, none := errors.AsType[*LostKeyError](err); none && !s.marks.any.Load() {
+			return nil, nil // no contact ever stood there
+		}
+		if err != nil {
+			return nil, err
+		}
+		which, args = ` AND subject = ?3`, append(args, s.marks.auditContact(q.Contact))
+	}
+	all, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE (?1 = 0 OR id < ?1)`+which+` ORDER BY id DESC LIMIT ?2`, args, scanAudit)
 	return all, Wrap(err, "the audit")
 }
 
@@ -113,20 +135,6 @@ func (s *Store) AuditContact(phone messaging.Phone) (string, error) {
 // auditContact is AuditContact where the key is there.
 func (m *erasureHashes) auditContact(phone messaging.Phone) string {
 	return "contact " + m.of(phone)[:16]
-}
-
-// AuditOf are the entries about a contact, as AuditEntries has them.
-func (s *Store) AuditOf(ctx context.Context, phone messaging.Phone, before int64, limit int) ([]AuditEntry, error) {
-	err := s.marks.need(false)
-	if _, none := errors.AsType[*LostKeyError](err); none && !s.marks.any.Load() {
-		return nil, nil // no contact ever stood there
-	}
-	if err != nil {
-		return nil, err
-	}
-	all, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE (?1 = 0 OR id < ?1) AND subject = ?3 ORDER BY id DESC LIMIT ?2`,
-		[]any{before, int64(limit), s.marks.auditContact(phone)}, scanAudit)
-	return all, Wrap(err, "the audit")
 }
 
 // An AuditError says where the chain is broken.

@@ -32,12 +32,12 @@ func auditStands(t *testing.T, s *Store, entries, about int) {
 	if err != nil || state.Broken != "" || int(n) != entries {
 		t.Errorf("%d entries, want %d; %q, %v", n, entries, state.Broken, err)
 	}
-	of, err := s.AuditOf(t.Context(), lookedAt, 0, 100)
+	of, err := s.AuditEntries(t.Context(), AuditSearch{Contact: lookedAt, Limit: 100})
 	failIf(t, err)
 	if len(of) != about {
 		t.Errorf("%d entries are about the contact, want %d", len(of), about)
 	}
-	all, err := s.AuditEntries(t.Context(), 0, 1000)
+	all, err := s.AuditEntries(t.Context(), AuditSearch{Limit: 1000})
 	failIf(t, err)
 	if text := fmt.Sprint(all); strings.Contains(text, string(lookedAt)) || strings.Contains(text, "7700900456") {
 		t.Errorf("the audit has a phone: %s", text)

@@ -137,7 +137,7 @@ func TestAnEndThatWasCutOffIsToldAndStaysAHole(t *testing.T) {
 					t.Errorf("accepted: %+v, %v", state, err)
 				}
 				verified("once it is accepted")
-				found, err := s.AuditEntries(t.Context(), 0, 100)
+				found, err := s.AuditEntries(t.Context(), AuditSearch{Limit: 100})
 				failIf(t, err)
 				said := 0
 				for _, e := range found {

@@ -823,6 +823,7 @@ CREATE TABLE audit (
 	outcome TEXT   NOT NULL,
 	hash    TEXT   NOT NULL CHECK (hash <> '')
 ) {{clustered}};
+CREATE INDEX audit_subjects ON audit (subject, id);
 
 -- The last entry of the audit as it was written, in the same commit: entries that are taken off the end are missing by this. broken says what was
 -- found so, and since when, until a person accepts it.

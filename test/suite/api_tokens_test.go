@@ -91,11 +91,11 @@ func chain(t *testing.T, a, b *ledger) {
 	if n != each*at || len(last) != 64 || err != nil {
 		t.Fatalf("the chain: %d entries, %q, %v", n, last, err)
 	}
-	entries, err := a.AuditEntries(a.ctx, 0, 3)
+	entries, err := a.AuditEntries(a.ctx, store.AuditSearch{Limit: 3})
 	if err != nil || len(entries) != 3 || entries[0].ID != n || entries[0].Hash != last || entries[2].ID != n-2 {
 		t.Errorf("the newest: %+v, %v", entries, err)
 	}
-	if more, err := a.AuditEntries(a.ctx, 3, 50); err != nil || len(more) != 2 || more[0].ID != 2 {
+	if more, err := a.AuditEntries(a.ctx, store.AuditSearch{Before: 3, Limit: 50}); err != nil || len(more) != 2 || more[0].ID != 2 {
 		t.Errorf("those before the third: %+v, %v", more, err)
 	}
 	if _, _, err := a.VerifyAudit(a.ctx, n, last); err != nil {
@@ -108,5 +108,17 @@ func chain(t *testing.T, a, b *ledger) {
 	wrong, is = errors.AsType[*store.AuditError](func() error { _, _, err := a.VerifyAudit(a.ctx, n-1, last); return err }())
 	if !is || wrong.ID != n-1 {
 		t.Errorf("another hash than is known: %v", wrong)
+	}
+	for _, subject := range []string{"config 3f2a", "/reload", "configs", "/config", "config"} {
+		if _, err := a.Audit(a.ctx, store.AuditEntry{At: noon, Who: "ann", Via: "process", Action: "start", Subject: subject}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configs, err := b.AuditEntries(b.ctx, store.AuditSearch{Configs: true, Limit: 10})
+	if err != nil || len(configs) != 2 || configs[0].Subject != "/reload" || configs[1].Subject != "config 3f2a" {
+		t.Errorf("the configs: %+v, %v", configs, err)
+	}
+	if older, err := b.AuditEntries(b.ctx, store.AuditSearch{Configs: true, Before: configs[0].ID, Limit: 10}); err != nil || len(older) != 1 {
+		t.Errorf("older configs: %+v, %v", older, err)
 	}
 }

@@ -39,7 +39,7 @@ func (l *ledger) openRedaction() store.Redaction {
 // audited says how often the audit has an action.
 func (l *ledger) audited(action string) (n int, last store.AuditEntry) {
 	l.t.Helper()
-	all, err := l.AuditEntries(l.ctx, 0, 1000)
+	all, err := l.AuditEntries(l.ctx, store.AuditSearch{Limit: 1000})
 	l.must(err)
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Action == action {
@@ -221,8 +221,8 @@ func (s suite) aContactThatAWebhookForgotIsAuditedOnce(t *testing.T) {
 		t.Errorf("%d in the audit: %+v, %v", n, e, err)
 	}
 	asked := slices.IndexFunc(orders, func(e privacy.Erasure) bool { return !e.Recorded })
-	about, err := l.AuditOf(l.ctx, orders[asked].Phone, 0, 10)
-	if other, otherErr := l.AuditOf(l.ctx, ben, 0, 10); err != nil || len(about) != 1 || otherErr != nil || len(other) != 0 {
+	about, err := l.AuditEntries(l.ctx, store.AuditSearch{Contact: orders[asked].Phone, Limit: 10})
+	if other, otherErr := l.AuditEntries(l.ctx, store.AuditSearch{Contact: ben, Limit: 10}); err != nil || len(about) != 1 || otherErr != nil || len(other) != 0 {
 		t.Errorf("%+v are about the contact, %+v about another one: %v, %v", about, other, err, otherErr)
 	}
 }
