@@ -49,7 +49,7 @@ func (c *cli) events() *cobra.Command {
 		Use: "events", Short: "What arrived: events, and requests that were rejected",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.eventsList(), c.eventsShow(), c.eventsReplay(), c.eventsRejected(), c.eventsUnused(), c.eventsSeen(), c.eventsExport())
+	cmd.AddCommand(c.eventsList(), c.eventsShow(), c.eventsReplay(), c.eventsRejected(), c.eventsUnused(), c.eventsSeen(), c.eventsExport(), c.eventsSaveAsTest())
 	return cmd
 }
 

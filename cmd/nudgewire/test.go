@@ -83,7 +83,7 @@ func (c *cli) testFiles(args []string) (files []string, err error) {
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
-		return nil, fail(exitNothing, "docs/testing.md says how to write one", "no tests in %s", strings.Join(named, ", "))
+		return nil, fail(exitNothing, `"nudgewire events save-as-test ID" makes one of what happened; docs/testing.md says how to write one`, "no tests in %s", strings.Join(named, ", "))
 	}
 	return files, nil
 }
