@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// room is how much memory a machine must have to spare, in bytes, before files are kept in it. All tests at once keep less than 1 GiB.
+// room is how much a folder in memory must be able to take, in bytes, before files are kept in it. All tests at once keep less than 1 GiB.
 const room = 8 << 30
 
 // inMemory makes a folder whose files are kept in memory, where this machine has one with room and lets programs run in it: most tests
@@ -26,7 +26,8 @@ func inMemory() (folder string, remove func() error) {
 		return "", none
 	}
 	remove = func() error { return os.RemoveAll(folder) }
-	if runs(filepath.Join(folder, "runs")) {
+	// As in any place for temporary files, others may write there, too: a database server runs as a user of its own.
+	if os.Chmod(folder, os.ModeSticky|0o777) == nil && runs(filepath.Join(folder, "runs")) {
 		return folder, remove
 	}
 	return "", remove
