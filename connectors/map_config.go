@@ -3,7 +3,7 @@ package connectors
 import "github.com/nudgewire/nudgewire/internal/yamlpos"
 
 // A Mapping says for each target field where its value is. Targets are the names that
-// triggers use ("customer.first_name", "cart.total"); short forms are in targets.go.
+// triggers use ("customer.first_name", "cart.total"); short forms are in map_targets.go.
 type Mapping = yamlpos.Ordered[Source]
 
 // A Source is where one target's value is: paths of which the first that yields

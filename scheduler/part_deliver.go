@@ -411,9 +411,9 @@ func verdict(parts []messaging.Part) (messaging.RunState, string) {
 	}
 }
 
-// Unfollowed says what is not known of who was reached by a run that uploads files and is done; ""
+// Untracked says what is not known of who was reached by a run that uploads files and is done; ""
 // where every message is followed.
-func Unfollowed(r *messaging.Run, parts []messaging.Part) string {
+func Untracked(r *messaging.Run, parts []messaging.Part) string {
 	var rows, followed int64
 	for i := range parts {
 		if p := &parts[i]; p.State == messaging.PartAccepted {

@@ -23,7 +23,7 @@ func TestARunSaysWhetherItsMessagesAreFollowed(t *testing.T) {
 		"an answer names more than it": {messaging.DeliverCSV, []messaging.Part{part(5, 6)}, ""},
 	} {
 		state, reason := verdict(tt.parts)
-		if note := Unfollowed(&messaging.Run{State: state, Deliver: tt.deliver}, tt.parts); state != messaging.RunDone || reason != "" || note != tt.want {
+		if note := Untracked(&messaging.Run{State: state, Deliver: tt.deliver}, tt.parts); state != messaging.RunDone || reason != "" || note != tt.want {
 			t.Errorf("%s: %s %q %q, want %q", name, state, reason, note, tt.want)
 		}
 	}

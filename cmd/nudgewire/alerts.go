@@ -17,7 +17,7 @@ func (c *cli) alerts() *cobra.Command {
 		Long: `alerts lists what was told to the receivers under alerts: in the config and lasts, what ended within a week,
 and how each receiver was reached last. docs/alert-names.md says of each alert what to do.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				v, err := ask.Alerts(cmd.Context())
 				if err != nil {
 					return err
@@ -42,7 +42,7 @@ func (c *cli) alertsTest() *cobra.Command {
 			if len(args) > 0 {
 				name = args[0]
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				tested, err := ask.TestAlerts(cmd.Context(), name)
 				if err != nil {
 					return err

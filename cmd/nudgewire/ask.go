@@ -6,8 +6,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
-// telling does something through the running daemon; without one it is an error.
-func (c *cli) telling(do func(*server.Client) error) error {
+// withDaemon does something through the running daemon; without one it is an error.
+func (c *cli) withDaemon(do func(*server.Client) error) error {
 	ask, done, err := c.daemon()
 	if err != nil {
 		return err
@@ -16,8 +16,8 @@ func (c *cli) telling(do func(*server.Client) error) error {
 	return do(ask)
 }
 
-// asking reads through the running daemon, or from its database when none runs.
-func (c *cli) asking(ctx context.Context, do func(*server.Client) error) error {
+// withReader reads through the running daemon, or from its database when none runs.
+func (c *cli) withReader(ctx context.Context, do func(*server.Client) error) error {
 	ask, done, err := c.reader(ctx)
 	if err != nil {
 		return err

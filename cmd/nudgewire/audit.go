@@ -21,7 +21,7 @@ it is carried out; one that was refused has a second entry that says so. Phones 
 --phone shows who looked at that one.`,
 		Example: "  nudgewire audit --limit 20\n  nudgewire audit --phone +447700900123\n  nudgewire audit --configs\n  nudgewire audit verify",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.Audit(cmd.Context(), server.AuditQuery{Before: before, Limit: limit, Phone: phone, Configs: configs})
 				if err != nil {
 					return err
@@ -51,7 +51,7 @@ func (c *cli) auditAccept() *cobra.Command {
 		Long: `accept ends the trouble "audit" once somebody has looked into it. It mends nothing: verify goes on to name what is missing, and the
 audit says who accepted it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				v, err := ask.AcceptAudit(cmd.Context())
 				if err == nil && c.json {
 					return c.print(v)
@@ -74,7 +74,7 @@ breaks the chain there, and the data notes what the last one was. Who changed th
 its hash as --known, as verify, the daemon's log (once a day) and each backup name them.`,
 		Example: "  nudgewire audit verify\n  nudgewire audit verify --known 41:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				v, err := ask.VerifyAudit(cmd.Context(), known)
 				if err != nil {
 					return err

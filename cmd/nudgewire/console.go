@@ -22,7 +22,7 @@ everything. For people who come often: nudgewire user add.`,
 					return err
 				}
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				made, err := ask.SignInLink(cmd.Context(), r)
 				if err != nil {
 					return err

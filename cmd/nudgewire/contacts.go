@@ -26,7 +26,7 @@ func (c *cli) contactsBlock() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "block PHONE...", Short: "Send contacts nothing from now on, but for the codes of their own log-ins", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: args, Reason: reason})
 				if err != nil {
 					return err
@@ -66,7 +66,7 @@ func (c *cli) contactsAllow() *cobra.Command {
 	return &cobra.Command{
 		Use: "allow PHONE", Short: "End a contact's block", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				b, err := ask.Allow(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -90,7 +90,7 @@ func (c *cli) contactsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.Blocks(cmd.Context(), q)
 				if err != nil {
 					return err
@@ -139,7 +139,7 @@ same; one that is there twice counts as blocked already the second time.`,
 			if len(phones) == 0 {
 				return fail(exitNothing, "", "no phones in %s", source)
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				var all server.BlockAnswer
 				for at := 0; at < len(phones); at += importBatch {
 					some := phones[at:min(at+importBatch, len(phones))]

@@ -30,7 +30,7 @@ with the text in their name or address, by when they came last. Small and capita
 Who wrote a moment ago is found some seconds later. Phones are whole in --json.`,
 		Example: "  nudgewire contacts find river\n  nudgewire contacts find '#1001' --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.FindContacts(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -66,7 +66,7 @@ func (c *cli) contactsShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show PHONE", Short: "What is known of a contact: who it is, a block, what it agreed to, whether it is forgotten", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				v, err := ask.Contact(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -110,7 +110,7 @@ func (c *cli) contactsConsent() *cobra.Command {
 				return fail(exitUsage, "", "consent is given or withdrawn, not %q", args[1])
 			}
 			row.Phone, row.Consent, row.Channel, row.Category = args[0], messaging.Consent(args[1]), messaging.Channel(channel), messaging.Category(category)
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: []server.ConsentRow{row}})
 				if err != nil {
 					return err
@@ -218,7 +218,7 @@ func (c *cli) importConsents(cmd *cobra.Command, name string) error {
 		places = append(places, i+1)
 		rows = append(rows, server.ConsentRow{Phone: l.Phone, Consent: messaging.Consent(l.Consent), Channel: messaging.Channel(l.Channel), Category: messaging.Category(l.Category), At: at, Source: l.Source, Proof: l.Proof})
 	}
-	return c.telling(func(ask *server.Client) error {
+	return c.withDaemon(func(ask *server.Client) error {
 		for from := 0; from < len(rows); from += importBatch {
 			a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: rows[from:min(from+importBatch, len(rows))], Source: source})
 			if err != nil {
@@ -256,7 +256,7 @@ func (c *cli) contactsExport() *cobra.Command {
 	return &cobra.Command{
 		Use: "export [PHONE]", Short: "All consents as CSV, or all that is stored about one contact as JSON", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				if len(args) == 1 {
 					v, err := ask.ContactData(cmd.Context(), args[0])
 					if err != nil {
@@ -304,7 +304,7 @@ func (c *cli) contactsForget() *cobra.Command {
 	return &cobra.Command{
 		Use: "forget PHONE...", Short: "Forget contacts: nothing stored tells of them, and they stay blocked", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				if err := c.confirm(fmt.Sprintf("Forget %s for good: nothing stored tells of them, and they stay blocked?", units.Count(len(args), "contact"))); err != nil {
 					return err
 				}

@@ -22,7 +22,7 @@ that was uninstalled (shop/redact). Nobody carries that out but a person:
 
 Until then its contacts get no marketing. Utility and codes go on.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.Redactions(cmd.Context())
 				if err != nil {
 					return err
@@ -44,7 +44,7 @@ func (c *cli) decideRedaction(name, short string, carryOut bool) *cobra.Command 
 	return &cobra.Command{
 		Use: name + " CONNECTOR", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				open, err := ask.Redactions(cmd.Context())
 				if err != nil {
 					return err

@@ -13,7 +13,7 @@ func (c *cli) contactsRequests() *cobra.Command {
 	return &cobra.Command{
 		Use: "requests", Short: "Contacts who asked for what is stored about them, with the file to send", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.DataRequests(cmd.Context())
 				if err != nil {
 					return err
@@ -38,7 +38,7 @@ func (c *cli) contactsAnswered() *cobra.Command {
 			if err != nil || id < 1 {
 				return fail(exitUsage, `"nudgewire contacts requests" shows them`, "%q is not the number of an event", args[0])
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				v, err := ask.CloseDataRequest(cmd.Context(), messaging.EventID(id))
 				if err != nil {
 					return err

@@ -94,10 +94,10 @@ func (c *cli) runDemo(ctx context.Context, keep, browse bool) error {
 		c.note("to see why somebody got no reminder, look for +447700900102 at People\n")
 	}
 	shop := &shop{base: "http://" + s.app.Addr().String(), secret: s.secret, told: told, far: s.far}
-	watching, hush := context.WithCancel(ctx)
+	watching, silence := context.WithCancel(ctx)
 	g.Go(func() error { told.watch(watching, ask); return nil })
 	openErr := shop.open(ctx)
-	hush()
+	silence()
 	summaryErr := c.demoSummary(context.WithoutCancel(ctx), ask, told, s.service)
 	stop()
 	s.service.Close()
@@ -164,7 +164,7 @@ func (c *cli) demoSummary(ctx context.Context, ask *server.Client, told *narrato
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}
-	told.hush()
+	told.silence()
 	c.say("\n%s\n", c.paint(c.out, "1", "In all"))
 	blocks, err := ask.Blocks(ctx, server.ListQuery{})
 	if err != nil {

@@ -76,7 +76,7 @@ func (n *narrator) ran(r messaging.Run) {
 		}
 	default:
 		text := fmt.Sprintf("  %s %s", r.Job, r.State.Words())
-		n.say("nudgewire", "35", "%s", withReason(text, cmp.Or(r.Reason, scheduler.Unfollowed(&r, n.parts[r.ID]))))
+		n.say("nudgewire", "35", "%s", withReason(text, cmp.Or(r.Reason, scheduler.Untracked(&r, n.parts[r.ID]))))
 	}
 }
 

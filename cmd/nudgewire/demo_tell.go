@@ -50,7 +50,7 @@ func (n *narrator) say(who, color, format string, args ...any) {
 		n.c.paint(n.c.out, color, fmt.Sprintf("%-9s", who)), fmt.Sprintf(format, args...))
 }
 
-func (n *narrator) hush() {
+func (n *narrator) silence() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.quiet = true

@@ -40,7 +40,7 @@ it, and write a rule for it under errors: in the config. The newest 1,000 texts 
 				return err
 			}
 			q.Class = class
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.ErrorTexts(cmd.Context(), q)
 				if err != nil {
 					return err

@@ -39,7 +39,7 @@ days after a cart cancels nothing any more once remember_cancel is over. At most
 			if len(args) == 0 && since == "" {
 				return fail(exitUsage, `"nudgewire events list" shows the numbers`, "name events by their numbers, or from when on with --since")
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				dry := in
 				dry.DryRun = true
 				found, err := ask.ReplayEvents(cmd.Context(), dry)

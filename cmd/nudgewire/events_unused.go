@@ -42,7 +42,7 @@ func (c *cli) eventsSeen() *cobra.Command {
 			if len(args) > 0 {
 				connector = args[0]
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				ended, err := ask.EndUnused(cmd.Context(), connector)
 				if err != nil {
 					return err

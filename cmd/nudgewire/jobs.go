@@ -52,7 +52,7 @@ func (c *cli) jobsList() *cobra.Command {
 					next = clockIn(*j.NextAt, zoneOf(j.Timezone))
 				}
 				if j.Last != nil {
-					last = fmt.Sprintf("run %d %s", j.Last.ID, j.Last.Standing())
+					last = fmt.Sprintf("run %d %s", j.Last.ID, j.Last.StatusText())
 				}
 				return []string{j.Name, orDash(j.Cron), j.Timezone, next, string(j.Deliver), j.Source, last}
 			})
@@ -69,7 +69,7 @@ func (c *cli) jobsRun() *cobra.Command {
 			if dry {
 				return c.forecast(cmd, args[0])
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				repeats, err := c.askToRun(cmd, ask, args[0])
 				if err != nil {
 					return err
@@ -243,7 +243,7 @@ func (c *cli) jobsHistory() *cobra.Command {
 				q.Trigger = args[0]
 			}
 			q.State = state
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				runs, err := ask.Runs(cmd.Context(), q)
 				if err != nil {
 					return err
@@ -251,7 +251,7 @@ func (c *cli) jobsHistory() *cobra.Command {
 				head := "RUN | JOB | FOR | STATE | ROWS | EXCLUDED | PARTS | MESSAGES | WHY"
 				return list(c, runs, fail(exitNothing, "", "no runs"), head, func(r server.RunView) []string {
 					return []string{
-						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.Standing(), units.Number(r.Tally.Kept), units.Number(r.Tally.ExcludedRows()),
+						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.StatusText(), units.Number(r.Tally.Kept), units.Number(r.Tally.ExcludedRows()),
 						strconv.Itoa(r.Tally.Parts), orDash(byStatus(r.Messages)), orDash(cmp.Or(oneLine(r.Reason), c.waitWords(r))),
 					}
 				})
@@ -276,7 +276,7 @@ func (c *cli) jobsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				r, err := ask.Run(cmd.Context(), id)
 				if err != nil {
 					return err
@@ -297,7 +297,7 @@ func (c *cli) ran(r server.RunView) error {
 	if c.json {
 		return c.print(r)
 	}
-	c.say("run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.Standing())
+	c.say("run %d of %s for %s: %s\n", r.ID, c.paint(c.out, "1", r.Job), r.Slot, r.StatusText())
 	if r.Reason != "" {
 		label := "because"
 		if r.State == messaging.RunDone { // nothing is wrong with it
@@ -469,7 +469,7 @@ func (c *cli) jobsOrder(word, short string, asks bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				r, err := ask.Run(cmd.Context(), id)
 				if err != nil {
 					return err

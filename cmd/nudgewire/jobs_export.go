@@ -34,7 +34,7 @@ that is gone or was changed is named, the others are written, and the command en
 			if err != nil {
 				return err
 			}
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				to, err := c.openExport(file)
 				if err != nil {
 					return err

@@ -35,7 +35,7 @@ Your name and your word are kept with the part.`,
 			if how != messaging.ResolveAccepted && how != messaging.ResolveResend {
 				return fail(exitUsage, "", "--as %q: want accepted or resend", as)
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				r, err := ask.Run(cmd.Context(), id)
 				if err != nil {
 					return err

@@ -55,7 +55,7 @@ new run.`,
 			if order.Deadline, err = parseDeadline(deadline, c.now()); err != nil {
 				return err
 			}
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				f, err := ask.ForecastRetry(cmd.Context(), id, order)
 				if err != nil {
 					return err
@@ -66,7 +66,7 @@ new run.`,
 				if err := c.confirm(retryQuestion(f, order)); err != nil {
 					return err
 				}
-				return c.telling(func(ask *server.Client) error {
+				return c.withDaemon(func(ask *server.Client) error {
 					r, err := ask.OrderRun(cmd.Context(), id, "retry", order)
 					if err != nil {
 						return err

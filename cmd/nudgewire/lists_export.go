@@ -37,7 +37,7 @@ func (c *cli) exportList(cmd *cobra.Command, f *exportFlags, what string, all fu
 	if q.Until, err = parseSince(f.until, c.now()); err != nil {
 		return fail(exitUsage, "", "--until %q: want a duration such as 2h or 3d, or a date such as 2026-11-20", f.until)
 	}
-	return c.asking(cmd.Context(), func(ask *server.Client) error {
+	return c.withReader(cmd.Context(), func(ask *server.Client) error {
 		to, err := c.openExport(f.file)
 		if err != nil {
 			return err

@@ -34,7 +34,7 @@ func (c *cli) messagesList() *cobra.Command {
 				return err
 			}
 			q.State, q.Trigger, q.Account, q.Phone = state, trigger, account, phone
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.Messages(cmd.Context(), q)
 				if err != nil {
 					return err
@@ -92,7 +92,7 @@ func (c *cli) messagesShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "One message with its attempts; ID is the message's number or the service's message_id", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				m, err := ask.Message(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -181,7 +181,7 @@ and ends them. What is being sent at that moment is not ended.`,
 			if err != nil {
 				return err
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				m, err := ask.Cancel(cmd.Context(), id, reason)
 				return c.acted(m, err)
 			})
@@ -236,7 +236,7 @@ Without a number it is about all in doubt that match the flags: it counts them b
 			default:
 				return fail(exitUsage, "", "--as %q: want accepted, resend or drop", as)
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				m, err := ask.Resolve(cmd.Context(), id, how, reason)
 				return c.acted(m, err)
 			})

@@ -64,7 +64,7 @@ func parseDueBefore(text string, now time.Time) (time.Time, error) {
 func (c *cli) many(cmd *cobra.Command, r server.BulkRequest, dryRun bool, question func(n int64) string, done string,
 	do func(*server.Client, context.Context, server.BulkRequest) (server.BulkView, error),
 ) error {
-	return c.telling(func(ask *server.Client) error {
+	return c.withDaemon(func(ask *server.Client) error {
 		r.DryRun = true
 		found, err := do(ask, cmd.Context(), r)
 		if err != nil {

@@ -38,7 +38,7 @@ the same time a week before.`,
 			if q.Group == "day" {
 				q.Group = ""
 			}
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				v, err := ask.Report(cmd.Context(), q)
 				switch {
 				case err != nil:

@@ -83,7 +83,7 @@ have sent it, what is sent after the review, which runs are paused, and what nob
 			if err != nil {
 				return err
 			}
-			return c.asking(cmd.Context(), func(ask *server.Client) error { return c.showReview(cmd.Context(), ask, lost) })
+			return c.withReader(cmd.Context(), func(ask *server.Client) error { return c.showReview(cmd.Context(), ask, lost) })
 		},
 	}
 	cmd.Flags().StringVar(&lostAt, "lost-at", "", lostAtHelp)

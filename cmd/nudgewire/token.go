@@ -44,7 +44,7 @@ The name says in the audit who did something.`,
 			if in.ExpiresAt, err = parseExpires(expires, time.Now()); err != nil {
 				return err
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				v, err := ask.CreateToken(cmd.Context(), in)
 				if err != nil {
 					return err
@@ -91,7 +91,7 @@ func (c *cli) tokenList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Each token: what it lets do, until when, when it was used", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.Tokens(cmd.Context())
 				if err != nil {
 					return err
@@ -110,7 +110,7 @@ func (c *cli) tokenRevoke() *cobra.Command {
 		Long: `revoke ends a token on every node: the next request with it is answered 401. A request that is under way is
 carried out.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				v, err := ask.RevokeToken(cmd.Context(), args[0])
 				if err != nil {
 					return err

@@ -45,7 +45,7 @@ once. It is kept nowhere: user reset makes another one.`,
 			if err := server.CheckRole(in.Role); err != nil {
 				return err
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				v, err := ask.AddUser(cmd.Context(), in)
 				if err != nil {
 					return err
@@ -62,7 +62,7 @@ func (c *cli) userReset() *cobra.Command {
 	return &cobra.Command{
 		Use: "reset NAME", Short: "Take a password away, end the sessions, and print a new link", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				v, err := ask.ResetUser(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -77,7 +77,7 @@ func (c *cli) userList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Each user: role, state, when they signed in last", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.Users(cmd.Context())
 				if err != nil {
 					return err
@@ -113,7 +113,7 @@ func (c *cli) userChange(use, short, said string, change func(*server.Client, co
 }
 
 func (c *cli) changesUser(said string, change func(*server.Client) (server.UserView, error)) error {
-	return c.telling(func(ask *server.Client) error {
+	return c.withDaemon(func(ask *server.Client) error {
 		v, err := change(ask)
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ func (c *cli) webhooksList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Each receiver: what waits, what failed, what was given up", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.asking(cmd.Context(), func(ask *server.Client) error {
+			return c.withReader(cmd.Context(), func(ask *server.Client) error {
 				rows, err := ask.WebhookReceivers(cmd.Context())
 				if err != nil {
 					return err
@@ -67,7 +67,7 @@ They are kept as long as retention.webhooks_out says.`,
 			if in.Since, err = parseSince(since, time.Now()); err != nil {
 				return err
 			}
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				found, err := ask.ReplayWebhooks(cmd.Context(), in)
 				if err != nil {
 					return err
@@ -108,7 +108,7 @@ func (c *cli) webhooksTest() *cobra.Command {
 	return &cobra.Command{
 		Use: "test RECEIVER", Short: "Post a signed test to a receiver", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.telling(func(ask *server.Client) error {
+			return c.withDaemon(func(ask *server.Client) error {
 				tested, err := ask.TestWebhooks(cmd.Context(), args[0])
 				switch {
 				case err != nil:

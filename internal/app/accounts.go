@@ -87,8 +87,8 @@ func (a *App) newAccount(name string, cfg *config.Config, api *apiclient.Client)
 	return acc
 }
 
-// furnish makes the rooms of an account. They do nothing before they join a worker group.
-func (a *App) furnish(acc *account, cfg *config.Config) {
+// addAccountWorkers makes the rooms of an account. They do nothing before they join a worker group.
+func (a *App) addAccountWorkers(acc *account, cfg *config.Config) {
 	api, log := acc.api.Load(), a.log
 	if len(cfg.Accounts) > 0 {
 		log = log.With(zap.String("account", messaging.AccountName(acc.name)))
@@ -227,7 +227,7 @@ func (a *App) adoptAccounts(cfg *config.Config, clients map[string]*apiclient.Cl
 			continue
 		}
 		acc := a.newAccount(name, cfg, api)
-		a.furnish(acc, cfg)
+		a.addAccountWorkers(acc, cfg)
 		more := accountMap{name: acc}
 		for other, one := range *a.accounts.Load() {
 			more[other] = one

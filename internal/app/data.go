@@ -79,7 +79,7 @@ func (a *App) build(cfg *config.Config) {
 		acc.slots = 0 // of an earlier try
 	}
 	for _, acc := range *a.accounts.Load() {
-		a.furnish(acc, cfg)
+		a.addAccountWorkers(acc, cfg)
 	}
 	a.built.Store(true)
 	a.enricher = enricher.New(enricher.Options{
@@ -165,7 +165,7 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 		a.log.Error("webhooks are taken and nothing is sent: this data is a copy: "+restored.How,
 			zap.Time("copied_at", restored.CopiedAt), zap.String("review", "nudgewire review"), zap.String("then", "nudgewire resume --reviewed"))
 	}
-	if _, err := a.store.DoubtRestored(ctx, time.Now(), false); err != nil {
+	if _, err := a.store.MarkRestoredInDoubt(ctx, time.Now(), false); err != nil {
 		return err
 	}
 	if err := a.store.FreeRuns(ctx, owner); err != nil {

@@ -6,7 +6,7 @@
 // (connectors.Config, triggers.Rule), and describes itself by its tags: key, sentence,
 // default, bounds. Decoding, the JSON Schema for editors and the reference for people are all
 // made from these. What tags cannot say is in check.go, what is allowed but likely not meant in
-// lint.go, what a later version will know in later.go.
+// lint.go, what a later version will know in unknown_keys.go.
 //
 // It opens no network connection and no database, and it never prints a secret.
 //

@@ -10,14 +10,14 @@ import (
 
 // What can be done about events.
 var eventActions = map[string]action{
-	"replay": {"POST /replay", (*Console).sureReplay, (*Console).replay},
+	"replay": {"POST /replay", (*Console).confirmReplay, (*Console).replay},
 }
 
 func (f form) replayed() server.ReplayEventsRequest {
 	return server.ReplayEventsRequest{Events: []messaging.EventID{messaging.EventID(f.number("id"))}, Again: f.Get("again") != ""}
 }
 
-func (c *Console) sureReplay(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmReplay(ctx context.Context, f form) (confirmPage, error) {
 	in := f.replayed()
 	in.DryRun = true
 	found, err := c.Ask.ReplayEvents(ctx, in)

@@ -12,9 +12,9 @@ import (
 
 // What stops things, lets them go on, and reads the config again.
 var haltActions = map[string]action{
-	"halt":   {"POST /halt", (*Console).sureHalt, (*Console).halt},
-	"resume": {"POST /resume", (*Console).sureResume, (*Console).resume},
-	"reload": {"POST /reload", (*Console).sureReload, (*Console).reload},
+	"halt":   {"POST /halt", (*Console).confirmHalt, (*Console).halt},
+	"resume": {"POST /resume", (*Console).confirmResume, (*Console).resume},
+	"reload": {"POST /reload", (*Console).confirmReload, (*Console).reload},
 }
 
 func (f form) halted() server.HaltRequest {
@@ -25,7 +25,7 @@ func haltOf(in server.HaltRequest) string {
 	return messaging.Hold{Scope: in.Scope, Name: in.Name}.What()
 }
 
-func (c *Console) sureHalt(_ context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmHalt(_ context.Context, f form) (confirmPage, error) {
 	what := haltOf(f.halted())
 	return confirmPage{
 		Title: "Halt " + what + "?", Words: []string{"Within a second nothing of it is sent any more, until somebody lets it go on. What arrives is stored, and what falls due waits."},
@@ -38,7 +38,7 @@ func (c *Console) halt(ctx context.Context, f form) (did, error) {
 	return did{words: capital(haltOf(f.halted())) + " is halted"}, err
 }
 
-func (c *Console) sureResume(_ context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmResume(_ context.Context, f form) (confirmPage, error) {
 	what := haltOf(f.halted())
 	return confirmPage{
 		Title: "Let " + what + " go on?", Words: []string{"What waited and is past its time is sent at once, at the configured rate. What is too late by its own rule is dropped."},
@@ -51,7 +51,7 @@ func (c *Console) resume(ctx context.Context, f form) (did, error) {
 	return did{words: capital(haltOf(f.halted())) + " goes on"}, err
 }
 
-func (c *Console) sureReload(ctx context.Context, _ form) (confirmPage, error) {
+func (c *Console) confirmReload(ctx context.Context, _ form) (confirmPage, error) {
 	changes, err := c.Ask.Changes(ctx, "")
 	p := confirmPage{Title: "Read the config again?", Words: []string{"The file as it is now is checked first. Where it has a mistake, the daemon goes on with the rules that it has."}, Yes: "Read the config"}
 	for _, one := range changes {

@@ -13,21 +13,21 @@ import (
 
 // What can be done about jobs, their runs, and the parts of these.
 var jobActions = map[string]action{
-	"run-job":      {"POST /jobs/{name}/run", (*Console).sureRunJob, (*Console).runJob},
-	"approve":      {"POST /runs/{id}/approve", (*Console).sureApprove, (*Console).approve},
+	"run-job":      {"POST /jobs/{name}/run", (*Console).confirmRunJob, (*Console).runJob},
+	"approve":      {"POST /runs/{id}/approve", (*Console).confirmApprove, (*Console).approve},
 	"pause":        {"POST /runs/{id}/pause", nil, order("pause", "is paused")},
-	"go-on":        {"POST /runs/{id}/resume", (*Console).sureGoOn, order("resume", "goes on")},
-	"cancel-run":   {"POST /runs/{id}/cancel", (*Console).sureCancelRun, order("cancel", "was cancelled")},
-	"retry-run":    {"POST /runs/{id}/retry", (*Console).sureRetryRun, (*Console).retryRun},
-	"resolve-part": {"POST /runs/{id}/parts/{number}/resolve", (*Console).surePart, (*Console).resolvePart},
+	"go-on":        {"POST /runs/{id}/resume", (*Console).confirmGoOn, order("resume", "goes on")},
+	"cancel-run":   {"POST /runs/{id}/cancel", (*Console).confirmCancelRun, order("cancel", "was cancelled")},
+	"retry-run":    {"POST /runs/{id}/retry", (*Console).confirmRetryRun, (*Console).retryRun},
+	"resolve-part": {"POST /runs/{id}/parts/{number}/resolve", (*Console).confirmPart, (*Console).resolvePart},
 }
 
 func (f form) run() messaging.RunID { return messaging.RunID(f.number("run")) }
 
 func runPath(id messaging.RunID) string { return fmt.Sprintf("/runs/%d", id) }
 
-// sureRunJob reads the list first: what would be sent is said before it is.
-func (c *Console) sureRunJob(ctx context.Context, f form) (confirmPage, error) {
+// confirmRunJob reads the list first: what would be sent is said before it is.
+func (c *Console) confirmRunJob(ctx context.Context, f form) (confirmPage, error) {
 	job := f.Get("job")
 	v, err := c.Ask.Forecast(ctx, job)
 	p := confirmPage{
@@ -59,8 +59,8 @@ func order(word, done string) func(*Console, context.Context, form) (did, error)
 	}
 }
 
-// sureGoOn says how many more get it, and of a run that its canary stopped what the canary found.
-func (c *Console) sureGoOn(ctx context.Context, f form) (confirmPage, error) {
+// confirmGoOn says how many more get it, and of a run that its canary stopped what the canary found.
+func (c *Console) confirmGoOn(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.Ask.Run(ctx, f.run())
 	more := units.Count(v.Unsent(), "more phone")
 	p := confirmPage{
@@ -78,7 +78,7 @@ func (c *Console) sureGoOn(ctx context.Context, f form) (confirmPage, error) {
 	return p, err
 }
 
-func (c *Console) sureApprove(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmApprove(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.Ask.Run(ctx, f.run())
 	p := confirmPage{
 		Title: fmt.Sprintf("Approve run %d of %s?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes out at once, to " + units.Count(v.Tally.Kept, "phone") + "."},
@@ -106,7 +106,7 @@ func (c *Console) approve(ctx context.Context, f form) (did, error) {
 	return did{words: fmt.Sprintf("Run %d of %s was approved, and goes out now", v.ID, v.Job)}, err
 }
 
-func (c *Console) sureCancelRun(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmCancelRun(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.Ask.Run(ctx, f.run())
 	p := confirmPage{
 		Title: fmt.Sprintf("Cancel run %d of %s?", f.run(), v.Job), Words: []string{"What was not sent yet is sent to nobody. What went out stays, and is followed to its end. That is not taken back."},
@@ -118,7 +118,7 @@ func (c *Console) sureCancelRun(ctx context.Context, f form) (confirmPage, error
 	return p, err
 }
 
-func (c *Console) sureRetryRun(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmRetryRun(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.Ask.ForecastRetry(ctx, f.run(), server.RunOrder{})
 	p := confirmPage{
 		Title: fmt.Sprintf("Send what run %d of %s could not?", f.run(), v.Job), Words: []string{"A new run sends once more what surely did not arrive. What may have arrived stays as it is."},
@@ -139,7 +139,7 @@ func (c *Console) retryRun(ctx context.Context, f form) (did, error) {
 	return did{fmt.Sprintf("Run %d sends once more what run %d could not", v.ID, f.run()), runPath(v.ID)}, err
 }
 
-func (c *Console) surePart(_ context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmPart(_ context.Context, f form) (confirmPage, error) {
 	return confirmPage{
 		Title:  fmt.Sprintf("What became of part %d of run %d?", f.number("part"), f.run()),
 		Words:  []string{"The service may have taken the file: its answer got lost. Look in the service's own list of campaigns. Sent again, everybody in it may get it twice."},

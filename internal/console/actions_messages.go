@@ -12,10 +12,10 @@ import (
 
 // What can be done about messages: to one, which its form names, or to all that match the filters of the list.
 var messageActions = map[string]action{
-	"cancel":      {"POST /messages/cancel", (*Console).sureCancel, (*Console).cancel},
-	"retry":       {"POST /messages/retry", (*Console).sureRetry, (*Console).retry},
-	"resolve":     {"POST /messages/{id}/resolve", (*Console).sureResolve, (*Console).resolve},
-	"resolve-all": {"POST /messages/resolve", (*Console).sureResolveAll, (*Console).resolveAll},
+	"cancel":      {"POST /messages/cancel", (*Console).confirmCancel, (*Console).cancel},
+	"retry":       {"POST /messages/retry", (*Console).confirmRetry, (*Console).retry},
+	"resolve":     {"POST /messages/{id}/resolve", (*Console).confirmResolve, (*Console).resolve},
+	"resolve-all": {"POST /messages/resolve", (*Console).confirmResolveAll, (*Console).resolveAll},
 }
 
 // asked is what a form asks for.
@@ -66,7 +66,7 @@ func table(caption, what string, rows []server.GroupView) []countsTable {
 	return []countsTable{{caption, what, groups(rows)}}
 }
 
-func (c *Console) sureCancel(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmCancel(ctx context.Context, f form) (confirmPage, error) {
 	in := f.asked()
 	if in.Message != 0 {
 		return confirmPage{
@@ -106,7 +106,7 @@ func (f form) retried() server.BulkRequest {
 	return in
 }
 
-func (c *Console) sureRetry(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmRetry(ctx context.Context, f form) (confirmPage, error) {
 	in := f.retried()
 	in.DryRun = true
 	v, err := c.Ask.RetryMany(ctx, in)
@@ -137,7 +137,7 @@ func resolution(label string, options [][2]string) []field {
 	return []field{{Name: "as", Label: label, Options: options, Required: true}, why("How you know")}
 }
 
-func (c *Console) sureResolve(_ context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmResolve(_ context.Context, f form) (confirmPage, error) {
 	return confirmPage{
 		Title:  fmt.Sprintf("What became of message %d?", f.number("id")),
 		Words:  []string{"The service may have taken it: its answer got lost. Look in the service's own list. Sent again, the person may get it twice."},
@@ -151,7 +151,7 @@ func (c *Console) resolve(ctx context.Context, f form) (did, error) {
 	return did{words: fmt.Sprintf("Message %d was resolved, and is %s now", in.Message, strings.ReplaceAll(string(m.State), "_", " "))}, err
 }
 
-func (c *Console) sureResolveAll(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmResolveAll(ctx context.Context, f form) (confirmPage, error) {
 	in := f.asked()
 	in.DryRun, in.As = true, messaging.ResolveDrop // which is counted is the same for each
 	v, err := c.Ask.ResolveMany(ctx, in)

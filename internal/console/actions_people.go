@@ -12,13 +12,13 @@ import (
 
 // What can be done about a person, whom the form names by the phone.
 var peopleActions = map[string]action{
-	"block":   {"POST /blocks", (*Console).sureBlock, (*Console).block},
-	"allow":   {"DELETE /blocks/{phone}", (*Console).sureAllow, (*Console).allow},
-	"consent": {"POST /consents", (*Console).sureConsent, (*Console).consent},
-	"forget":  {"POST /contacts/forget", (*Console).sureForget, (*Console).forget},
+	"block":   {"POST /blocks", (*Console).confirmBlock, (*Console).block},
+	"allow":   {"DELETE /blocks/{phone}", (*Console).confirmAllow, (*Console).allow},
+	"consent": {"POST /consents", (*Console).confirmConsent, (*Console).consent},
+	"forget":  {"POST /contacts/forget", (*Console).confirmForget, (*Console).forget},
 }
 
-func (c *Console) sureBlock(_ context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmBlock(_ context.Context, f form) (confirmPage, error) {
 	return confirmPage{
 		Title: "Block " + f.Get("phone") + "?", Words: []string{"Nothing but codes for signing in is sent to this phone from now on. What waits for it is dropped when it falls due."},
 		Fields: []field{why("Why")}, Yes: "Block this phone", Danger: true,
@@ -44,7 +44,7 @@ func (c *Console) block(ctx context.Context, f form) (did, error) {
 	return did{words: "This phone is blocked"}, err
 }
 
-func (c *Console) sureAllow(_ context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmAllow(_ context.Context, f form) (confirmPage, error) {
 	return confirmPage{
 		Title: "End the block of " + f.Get("phone") + "?", Words: []string{"Messages may be sent to this phone again. Where the person said that they want none, record that as consent, too."}, Yes: "End the block",
 	}, nil
@@ -55,7 +55,7 @@ func (c *Console) allow(ctx context.Context, f form) (did, error) {
 	return did{words: "This phone is not blocked any more"}, err
 }
 
-func (c *Console) sureConsent(_ context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmConsent(_ context.Context, f form) (confirmPage, error) {
 	return confirmPage{
 		Title: "What did " + f.Get("phone") + " agree to?", Words: []string{"It counts from now on for every trigger and job that asks for consent, and stays in the record with who wrote it."},
 		Fields: []field{
@@ -77,8 +77,8 @@ func (c *Console) consent(ctx context.Context, f form) (did, error) {
 	return did{words: "What the person agreed to was recorded"}, err
 }
 
-// sureForget says what is removed, with numbers.
-func (c *Console) sureForget(ctx context.Context, f form) (confirmPage, error) {
+// confirmForget says what is removed, with numbers.
+func (c *Console) confirmForget(ctx context.Context, f form) (confirmPage, error) {
 	phone := f.Get("phone")
 	contact, err := c.Ask.Contact(ctx, phone)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 // What a person decides about a sender's request that all that came by it is forgotten. The form names the connector.
 var redactionActions = map[string]action{
-	"redact":           {"POST /redactions/{connector}/do", (*Console).sureRedact, (*Console).redact},
-	"refuse-redaction": {"POST /redactions/{connector}/refuse", (*Console).sureRefuseRedaction, (*Console).refuseRedaction},
+	"redact":           {"POST /redactions/{connector}/do", (*Console).confirmRedact, (*Console).redact},
+	"refuse-redaction": {"POST /redactions/{connector}/refuse", (*Console).confirmRefuseRedaction, (*Console).refuseRedaction},
 }
 
 // openRedaction is the request that a form is about.
@@ -27,7 +27,7 @@ func (c *Console) openRedaction(ctx context.Context, f form) (server.RedactionVi
 	return server.RedactionView{}, &server.Error{Status: http.StatusNotFound, Words: "no request to forget all of " + f.Get("connector") + " is open any more"}
 }
 
-func (c *Console) sureRedact(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmRedact(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.openRedaction(ctx, f)
 	return confirmPage{
 		Title: "Forget all that came by " + v.Connector + "?",
@@ -48,7 +48,7 @@ func (c *Console) redact(ctx context.Context, f form) (did, error) {
 	return did{words: "All that came by " + v.Connector + " is being forgotten"}, err
 }
 
-func (c *Console) sureRefuseRedaction(ctx context.Context, f form) (confirmPage, error) {
+func (c *Console) confirmRefuseRedaction(ctx context.Context, f form) (confirmPage, error) {
 	v, err := c.openRedaction(ctx, f)
 	return confirmPage{
 		Title: "Keep what came by " + v.Connector + "?",

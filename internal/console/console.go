@@ -1,5 +1,9 @@
 package console
 
+// To add a page, write its method in a file of its own (audit.go is a short example), its template templates/NAME.html, which is found by
+// itself, a line in Handler below, and a line in test/browser/pages.mjs. Data that no page shows yet needs a route in
+// internal/server/routes.go, a method of server.Client beside its handler, and that method in Operations.
+
 import (
 	"bytes"
 	"context"
@@ -173,7 +177,7 @@ func (c *Console) Handler() http.Handler {
 
 		"POST " + usersPath + "/{user}/reset": c.resetUser,
 		"GET /account":                        c.account,
-		"/":                                   c.nowhere,
+		"/":                                   c.notFound,
 	} {
 		mux.Handle(pattern, c.signedIn(do))
 	}
@@ -288,8 +292,8 @@ func (c *Console) told(r *http.Request) *http.Request {
 	return r
 }
 
-// nowhere answers what no page is at.
-func (c *Console) nowhere(*http.Request) (page, error) {
+// notFound answers what no page is at.
+func (c *Console) notFound(*http.Request) (page, error) {
 	return page{}, &server.Error{Status: http.StatusNotFound, Words: "there is no such page", Hint: "the navigation names those that there are"}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
-// A stretch is a time that numbers are shown for, as the address has it.
-type stretch struct {
+// A timeRange is a time that numbers are shown for, as the address has it.
+type timeRange struct {
 	Key, Words string
 	by         string
 	since      func(now time.Time) time.Time
@@ -29,17 +29,17 @@ func daysBack(n int) func(time.Time) time.Time {
 	}
 }
 
-// stretches are those to choose from. The first is taken where none is chosen.
-var stretches = []stretch{
+// timeRanges are those to choose from. The first is taken where none is chosen.
+var timeRanges = []timeRange{
 	{"7d", "7 days", "day", daysBack(7)},
 	{"24h", "24 hours", "hour", func(now time.Time) time.Time { return now.Add(-23 * time.Hour).Truncate(time.Hour) }},
 	{"30d", "30 days", "day", daysBack(30)},
 }
 
-func stretchOf(r *http.Request) stretch {
+func timeRangeOf(r *http.Request) timeRange {
 	key := r.URL.Query().Get("range")
-	i := slices.IndexFunc(stretches, func(s stretch) bool { return s.Key == key })
-	return stretches[max(i, 0)]
+	i := slices.IndexFunc(timeRanges, func(s timeRange) bool { return s.Key == key })
+	return timeRanges[max(i, 0)]
 }
 
 // A plot is series of numbers over time: a picture that a script draws, and a table that says the same.
@@ -74,7 +74,7 @@ func (p *plot) Any() bool {
 const colors = 5
 
 // moments are the times that the rows of a report fall on, with words for each.
-func (c *Console) moments(s *stretch, now time.Time) (at []time.Time, labels []string) {
+func (c *Console) moments(s *timeRange, now time.Time) (at []time.Time, labels []string) {
 	for t := s.since(now); t.Before(now); {
 		at = append(at, t)
 		if s.by == "hour" {
@@ -130,10 +130,10 @@ func seriesOf(at []time.Time, number func(*server.Stages) int64, reports ...*ser
 	return out
 }
 
-// numbers is what Overview shows of a stretch of time.
+// numbers is what Overview shows of a timeRange of time.
 type numbers struct {
-	Stretches []stretch
-	Stretch   stretch
+	Stretches []timeRange
+	Stretch   timeRange
 	Report    server.ReportView
 	Funnel    []stage
 	Plots     []plot
@@ -168,7 +168,7 @@ func widths(all []bar) []bar {
 }
 
 // csvOf is the address of a report as a file.
-func csvOf(s *stretch, group string) string {
+func csvOf(s *timeRange, group string) string {
 	return "/report.csv?" + url.Values{"range": {s.Key}, "group": {group}}.Encode()
 }
 
@@ -176,7 +176,7 @@ func csvOf(s *stretch, group string) string {
 func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	ctx := r.Context()
 	now := c.Now().In(c.Zone())
-	v.Stretches, v.Stretch = stretches, stretchOf(r)
+	v.Stretches, v.Stretch = timeRanges, timeRangeOf(r)
 	since := v.Stretch.since(now)
 	if v.Report, err = c.Ask.Report(ctx, server.ReportQuery{Since: since}); err != nil {
 		return v, err
@@ -374,7 +374,7 @@ func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
 // reportFile is a report as a file.
 func (c *Console) reportFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	zone := c.Zone()
-	s := stretchOf(r)
+	s := timeRangeOf(r)
 	q := server.ReportQuery{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger"), OnlyRows: true}
 	v, err := c.Ask.Report(r.Context(), q)
 	if err != nil {

@@ -56,13 +56,13 @@ const lookedAt = 100
 
 type triggerPage struct {
 	ruleRow
-	Stretches []stretch
-	Stretch   stretch
-	Base, At  string    // see stretches in plots.html
+	Stretches []timeRange
+	Stretch   timeRange
+	Base, At  string    // see timeRanges in plots.html
 	Began     time.Time // since when there are counts; zero for never
-	Short     bool      // that is later than the stretch begins
-	Messages  []counted // what happened to them in the stretch
-	Outcomes  []counted // what it said in the stretch
+	Short     bool      // that is later than the timeRange begins
+	Messages  []counted // what happened to them in the timeRange
+	Outcomes  []counted // what it said in the timeRange
 	Arrived   string    // how long they took to arrive
 	Life      *plot
 	OfEvents  int
@@ -111,10 +111,10 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 	return page{Name: "trigger", Title: "Trigger " + name, Here: "/triggers", Data: v}, nil
 }
 
-// lifeOf fills in what a trigger did in a stretch of time.
+// lifeOf fills in what a trigger did in a timeRange of time.
 func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
 	now := c.Now().In(c.Zone())
-	v.Stretches, v.Stretch = stretches, stretchOf(r)
+	v.Stretches, v.Stretch = timeRanges, timeRangeOf(r)
 	since := v.Stretch.since(now)
 	report, err := c.Ask.Report(r.Context(), server.ReportQuery{Since: since, By: v.Stretch.by, Trigger: name})
 	if err != nil {

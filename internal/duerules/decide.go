@@ -20,9 +20,9 @@ type question struct {
 
 // Decide implements messaging.DueRules, for MayGo. The rules are asked in the order of the design, and the first that
 // holds the message back answers: consent, quiet hours, limits, the account's limit, the
-// trigger's rate, which only what the others let go uses. Of two policies that hold for it the stricter answers. What is
-// put off is asked about again when it falls due, by the rules of then. What is claimed already has only quiet hours to meet, and a row of
-// a file all but these.
+// trigger's rate, which only a message uses up that nothing else holds back. Of two policies that hold for it the stricter answers. What is
+// put off is asked about again when it falls due, by the rules of then. A message that is claimed already is asked
+// about quiet hours only; a row of a file about everything but quiet hours, the account's limit and the rate.
 func (r *Rules) Decide(d *messaging.Message, f *messaging.DueFacts, now time.Time) messaging.Verdict {
 	b := r.of(d)
 	if b.unknown != "" {

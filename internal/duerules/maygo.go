@@ -12,7 +12,7 @@ import (
 // and their rows, and for previews. The first reason that keeps it back answers, in the order of messaging.DueReasons. It is pure, and
 // changes nothing. rules are those of the config; nil for none.
 //
-// Who knows less asks with less: what a claim has not read yet, or what nobody knows beforehand, stands empty in the facts and holds nothing.
+// A caller may leave facts empty that it does not know yet. An empty fact never holds a message back.
 func MayGo(rules messaging.DueRules, d *messaging.Message, f *messaging.DueFacts, now time.Time) messaging.Verdict {
 	if v := mayGo(d, f, now); v.Action != messaging.AllowSend {
 		return v

@@ -6,6 +6,6 @@
 // with the list.
 //
 // Read in this order: source.go (Source and Rows), origin.go (the keys in YAML), check.go (what is
-// wrong with them), files.go (where files are found and what they are), csv.go and charset.go,
+// wrong with them), files.go and pattern.go (where files are found and what they are), s3.go, sftp.go, sheet.go, csv.go and charset.go,
 // xlsx.go and workbook.go, sql.go and postgres.go, http.go with paging.go and json.go.
 package lists

@@ -1,5 +1,8 @@
 package lists
 
+// To add a source: its keys in Origin (origin.go), a line in ways and its checks in check.go, and a case in newSource below. A place with files
+// needs a finder only (s3.go, sftp.go). People read of all sources in check.go, origin.go and scheduler/job.go.
+
 import (
 	"context"
 	"errors"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// DueRules are what the config says of a message at its due moment: a part of duerules.MayGo, which is what is asked. The store does so
-// inside the commit of a claim, so both methods are pure and quick; the rules are those of the config that is loaded then.
+// DueRules are the rules of the config for a message that is due. Do not ask them alone: duerules.MayGo asks them, and everything else
+// that may hold a message back. The store does so inside the commit of a claim, so both methods are pure and quick; the rules are those of the config that is loaded then.
 type DueRules interface {
 	// Needs says which facts Decide looks at. The zero value costs the claim nothing.
 	Needs(d *Message) DueNeeds
@@ -120,10 +120,11 @@ type DueReason struct {
 	Later     bool // it may wait by it until a time
 	Held      bool // it waits by it until somebody or something ends that
 	Kept      bool // what it said stays with the message (docs/internals/states.md)
-	OfContact bool // it is said of the contact, and not of the moment: a list is read without the others
+	OfContact bool // it is about the contact, so it is asked already when a list is read; reasons about the moment are asked when a file is cut
 }
 
-// DueReasons lists all reasons, in the order in which they are asked.
+// DueReasons lists all reasons, in the order in which they are asked. To add one: a Rule constant, its place here, its fact in DueFacts, its
+// case in duerules.MayGo, and who fills the fact in: store/message_due.go, scheduler/contact_facts.go and store/preview.go.
 var DueReasons = []DueReason{
 	{Rule: RuleExpires, Never: true},
 	{Rule: RuleCancelled, Held: true}, // it goes back to wait, and is cancelled on the way

@@ -12,7 +12,7 @@ type RunRow struct {
 	Number    int64      // among the rows that the run kept, from 1
 	Message   Message    // Send is left empty in lists
 	Doubted   []int      // attempts whose answer was lost, by number
-	Words     string     // what the service said of its newest attempt, or of its message
+	Words     string     // what the service said of its newest attempt, or with its status
 	Class     ErrorClass // that the rules of that day gave them
 	Blocked   bool       // its phone gets nothing
 	RetriedAs MessageID

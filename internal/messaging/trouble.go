@@ -1,5 +1,9 @@
 package messaging
 
+// To add an alert: a code below, its place in TroubleCodes, the rule that finds it in internal/server/troubles.go, a row in
+// docs/alert-names.md, and its name in docs/alerts.md (a test misses both). A pause before it is told is in internal/alerts/condition.go, and
+// where to look at it in internal/console/overview.go.
+
 import (
 	"cmp"
 	"slices"

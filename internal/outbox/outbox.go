@@ -30,8 +30,8 @@ const Concurrency = 8
 // lease outlasts a delivery and the commit of its end.
 const lease = timeout + time.Minute
 
-// lastWords is how long after Grace the end of a delivery may take to be stored.
-const lastWords = 5 * time.Second
+// flushTimeout is how long after Grace the end of a delivery may take to be stored.
+const flushTimeout = 5 * time.Second
 
 // pauses are those after each failure; the last one comes again and again.
 var pauses = []time.Duration{5 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
@@ -84,7 +84,7 @@ func (b *Outbox) Run(ctx context.Context) error {
 	defer leave()
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(b.Grace, cut)
-		time.AfterFunc(b.Grace+lastWords, leave)
+		time.AfterFunc(b.Grace+flushTimeout, leave)
 	})()
 	b.loop.Run(ctx, recording, func(o *messaging.Outgoing, _ *claims.Seat) { b.deliver(posting, recording, o) })
 	b.guarded.CloseIdleConnections()

@@ -25,7 +25,7 @@ type Retention struct {
 	Facts            time.Duration // what was mapped from it; never shorter than Payloads
 	Decisions        time.Duration // why a trigger said what it said
 	Events           time.Duration // what payloads and decisions are about; the others are kept no longer
-	Messages         time.Duration // messages with their messages, since they ended
+	Messages         time.Duration // messages, since they ended
 	Phones           time.Duration // whole phones of what has ended, with what else tells of the contact; then they are masked
 	Attempts         time.Duration // how the attempts at a message ended, and what rules said when it was due
 	RejectedRequests time.Duration

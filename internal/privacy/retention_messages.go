@@ -21,19 +21,19 @@ const oldAttempt = `NOT EXISTS (SELECT 1 FROM messages d WHERE d.id = a.message 
 
 // oldColumns are what decides what is remembered of a message d.
 var oldColumns = `d.id, d.event_id, d.part, d.trigger_name, d.correlation, d.state, d.claimed_at, CASE WHEN d.correlation_key = '' THEN 0 ELSE 1 END,
-	CASE WHEN ` + store.WasLetBe("d") + ` THEN 1 ELSE 0 END`
+	CASE WHEN ` + store.WasDroppedInDoubt("d") + ` THEN 1 ELSE 0 END`
 
 // An oldOne is a message that nothing leads to from now on.
 type oldOne struct {
 	id, event, part, correlation, claimed int64
 	trigger                               string
 	state                                 messaging.State
-	keyed, letBe                          bool
+	keyed, droppedInDoubt                 bool
 }
 
 // scanOld reads oldColumns.
 func scanOld(r *store.Row) oldOne {
-	return oldOne{id: r.Int(), event: r.Int(), part: r.Int(), trigger: r.Text(), correlation: r.Int(), state: messaging.State(r.Text()), claimed: r.Int(), keyed: r.Int() == 1, letBe: r.Int() == 1}
+	return oldOne{id: r.Int(), event: r.Int(), part: r.Int(), trigger: r.Text(), correlation: r.Int(), state: messaging.State(r.Text()), claimed: r.Int(), keyed: r.Int() == 1, droppedInDoubt: r.Int() == 1}
 }
 
 var (
@@ -156,12 +156,12 @@ var sentOnceSQL = store.SQL(`INSERT INTO sent_once (correlation, message, state,
 // trigger that sends once it is remembered that it was sent.
 func leaveKeys(t *store.Tx, d *oldOne, once func(string, bool) bool) error {
 	t.CountNamed(store.DeadKeys, 2) // its key and its phone's
-	letBe := d.letBe && d.claimed > 0
-	if (d.state != messaging.StateAccepted && !letBe) || once == nil || !once(d.trigger, d.keyed) {
+	droppedInDoubt := d.droppedInDoubt && d.claimed > 0
+	if (d.state != messaging.StateAccepted && !droppedInDoubt) || once == nil || !once(d.trigger, d.keyed) {
 		return nil
 	}
 	state := messaging.StateAccepted
-	if letBe {
+	if droppedInDoubt {
 		state = messaging.StateDropped
 	}
 	if err := t.Put(sentOnceSQL, d.correlation, d.id, string(state), d.claimed); err != nil {

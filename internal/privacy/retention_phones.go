@@ -169,7 +169,7 @@ var (
 		WHERE id = ?1`)
 )
 
-// maskMessages masks those of the messages that ended before cut, with their messages, and the events up to a number
+// maskMessages masks those of the messages that ended before cut, and the events up to a number
 // that no other message is left of.
 func maskMessages(t *store.Tx, ids []int64, cut, eventsTo int64, once func(string, bool) bool) (masked map[int64]bool, err error) {
 	type ended struct {

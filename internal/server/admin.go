@@ -235,7 +235,7 @@ func (a admin) event(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v := storyView(&s)
-	held, err := a.holders(r.Context())
+	held, err := a.readHoldReasons(r.Context())
 	held.tell(v.Messages)
 	return v, err
 }
@@ -325,7 +325,7 @@ func (a admin) messagesOf(ctx context.Context, q ListQuery, phone messaging.Phon
 	for i := range rows {
 		out[i] = messageView(&rows[i])
 	}
-	held, err := a.holders(ctx)
+	held, err := a.readHoldReasons(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +351,7 @@ func (a admin) message(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := a.holders(r.Context())
+	held, err := a.readHoldReasons(r.Context())
 	one := []MessageView{v}
 	held.tell(one)
 	return one[0], err
@@ -470,7 +470,7 @@ func (a admin) why(r *http.Request) (any, error) {
 		}
 		out = append(out, rowStoryView(&rows[i], at))
 	}
-	held, err := a.holders(r.Context())
+	held, err := a.readHoldReasons(r.Context())
 	if err != nil {
 		return nil, err
 	}

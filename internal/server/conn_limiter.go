@@ -161,8 +161,8 @@ func (l *connLimiter) standing(c net.Conn, who netip.Addr) standing {
 	return stranger
 }
 
-// proven keeps the place of a connection that brought a verified webhook, and knows its sender from now on.
-func (l *connLimiter) proven(c net.Conn, who netip.Addr) {
+// noteProven keeps the place of a connection that brought a verified webhook, and knows its sender from now on.
+func (l *connLimiter) noteProven(c net.Conn, who netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if v := l.visits[c]; v != nil && v.ofAll != nil { // a proxy has no place
@@ -207,5 +207,5 @@ func (l *connLimiter) leave(c net.Conn) {
 	}
 }
 
-// crowded reports that connections run short, so that none should be kept for later.
-func (l *connLimiter) crowded() bool { return l.most > 0 && int(l.open.Load()) > l.most/4*3 }
+// overLimit reports that connections run short, so that none should be kept for later.
+func (l *connLimiter) overLimit() bool { return l.most > 0 && int(l.open.Load()) > l.most/4*3 }

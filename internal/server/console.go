@@ -62,7 +62,7 @@ type console struct {
 func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Content-Type-Options"] = nosniff
 	a := admin{AdminOptions: AdminOptions{Log: c.Log}}
-	if c.ConnLimiter.crowded() {
+	if c.ConnLimiter.overLimit() {
 		w.Header().Set("Connection", "close")
 	}
 	from := "address " + Neighbourhood(r, c.Proxies())

@@ -54,7 +54,7 @@ func (l *ConsoleConnLimiter) known(r *http.Request) {
 	if l == nil {
 		return
 	}
-	l.proven(connection(r.Context()), addressBlock(peer(r)))
+	l.noteProven(connection(r.Context()), addressBlock(peer(r)))
 }
 
-func (l *ConsoleConnLimiter) crowded() bool { return l != nil && l.connLimiter.crowded() }
+func (l *ConsoleConnLimiter) overLimit() bool { return l != nil && l.connLimiter.overLimit() }

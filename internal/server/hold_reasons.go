@@ -15,7 +15,7 @@ type holdReasons struct {
 	now   time.Time
 }
 
-func (a admin) holders(ctx context.Context) (h holdReasons, err error) {
+func (a admin) readHoldReasons(ctx context.Context) (h holdReasons, err error) {
 	h.now = a.Now()
 	h.holds, err = a.Store.Holds(ctx)
 	if a.Daemon != nil {

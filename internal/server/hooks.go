@@ -133,7 +133,7 @@ var nosniff = []string{"nosniff"}
 func (h *Hooks) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["X-Content-Type-Options"] = nosniff
-		if h.connLimiter.crowded() {
+		if h.connLimiter.overLimit() {
 			w.Header().Set("Connection", "close")
 		}
 		switch path := r.URL.Path; {
@@ -375,7 +375,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		return reply, err
 	}
 	if to.Verifies() && got.Handshake == "" { // a handshake may be anybody's
-		h.connLimiter.proven(at, who)
+		h.connLimiter.noteProven(at, who)
 	}
 	if to.Verifies() && len(got.Events) > 0 {
 		if err := h.measure(to); err != nil {

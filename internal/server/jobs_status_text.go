@@ -10,9 +10,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// Standing is the run's state for people: what of its messages still waits, and, where at least half of
+// StatusText is the run's state for people: what of its messages still waits, and, where at least half of
 // those that ended failed, how many. It needs Messages.
-func (v *RunView) Standing() string {
+func (v *RunView) StatusText() string {
 	words := v.State.Words()
 	if waiting := v.waiting(); v.State == messaging.RunDone && waiting > 0 {
 		words = "handed over, " + units.Number(waiting) + " waiting"

@@ -234,7 +234,7 @@ func runView(r *messaging.Run, parts []messaging.Part) RunView {
 	for i := range parts {
 		v.Parts = append(v.Parts, partView(&parts[i]))
 	}
-	v.Note = scheduler.Unfollowed(r, parts)
+	v.Note = scheduler.Untracked(r, parts)
 	if r.Expires > 0 {
 		v.Expires = units.Duration(r.Expires).String()
 	}

@@ -76,14 +76,14 @@ func (rt Route) ofJobs() Route { rt.needs |= needsJobs; return rt }
 // upTo lets a body be longer than others, in bytes.
 func (rt Route) upTo(most int64) Route { rt.most = most; return rt }
 
-// told says that what a route does is told elsewhere with who asked for it, and often: it is not in the audit.
-func (rt Route) told() Route { rt.Changes = false; return rt }
+// unaudited says that what a route does is told elsewhere with who asked for it, and often: it is not in the audit.
+func (rt Route) unaudited() Route { rt.Changes = false; return rt }
 
-// like gives an example of the body.
-func (rt Route) like(in any) Route { rt.asked = in; return rt }
+// withExample gives an example of the body.
+func (rt Route) withExample(in any) Route { rt.asked = in; return rt }
 
-// looks says that a route changes nothing, though it is posted to.
-func (rt Route) looks() Route { rt.Changes = false; return rt }
+// readOnly says that a route changes nothing, though it is posted to.
+func (rt Route) readOnly() Route { rt.Changes = false; return rt }
 
 // routes is the table: every route of the API, and nothing else answers below Base.
 func (a admin) routes() []Route {
@@ -92,7 +92,7 @@ func (a admin) routes() []Route {
 		reads("/openapi.json", "", Document{}, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", a.openAPI, "version"),
 		reads("/status", Read, StatusView{}, "How the daemon is, what waits, and what needs a person.", a.status),
 		does("/reload", Manage, DaemonView{}, "Reads the config file again.", bodiless(a.reload)),
-		does("/reload/changes", Manage, []RuleChange{}, "Says what a reload would do to what waits, and changes nothing.", a.changes).looks().upTo(maxPrinted),
+		does("/reload/changes", Manage, []RuleChange{}, "Says what a reload would do to what waits, and changes nothing.", a.changes).readOnly().upTo(maxPrinted),
 
 		{Method: http.MethodGet, Path: "/config", Scope: Read, Out: ConfigView{}, Words: "The config in use as it was written, without secrets, and what a reload would read.", do: a.config, needs: needsDaemon},
 
@@ -108,7 +108,7 @@ func (a admin) routes() []Route {
 			Method: http.MethodPost, Path: "/events/{connector}", Scope: Sending, In: json.RawMessage{}, Out: PostedView{}, needs: needsDaemon,
 			Words: "Takes events as the sender of a connector would post them.", do: a.postEvents,
 		},
-		does("/try", Read, TryView{}, "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", a.try).looks().upTo(maxTryBody),
+		does("/try", Read, TryView{}, "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", a.try).readOnly().upTo(maxTryBody),
 		does("/replay", Operate, ReplayedEvents{}, "Decides about stored events again, by the rules of now, or says what would be; no trigger queues a second message for one.", a.replayEvents),
 		{Method: http.MethodGet, Path: "/connectors", Scope: Read, Out: []ConnectorView{}, Words: "The connectors of the config, with their samples.", do: a.connectors, needs: needsDaemon},
 		reads("/requests/rejected", Read, []RejectedRequestView{}, "Requests to hooks that were not taken, the newest first.", a.rejectedRequests, "since", "limit", "before", "connector"),
@@ -122,12 +122,12 @@ func (a admin) routes() []Route {
 			Words: "All messages that match, one a line, the newest first; the last line says that it is whole.", writes: a.exportMessages, discloses: ofAll,
 		},
 		reads("/messages/{id}", Read, MessageView{}, "One message with its attempts, by its number or the service's message_id.", a.message),
-		does("/messages", Sending, MessageView{}, "Sends one message.", a.send).told(),
+		does("/messages", Sending, MessageView{}, "Sends one message.", a.send).unaudited(),
 		does("/messages/{id}/cancel", Operate, MessageView{}, "Ends a message that waits.", a.cancel),
 		does("/messages/{id}/resolve", Operate, MessageView{}, "Says what became of a message in doubt.", a.resolve),
 		does("/messages/cancel", Operate, BulkView{}, "Ends all messages that wait and match, or counts them.", a.cancelMany),
-		does("/messages/retry", Operate, BulkView{}, "Sends what surely did not reach the phone once more, or counts it.", a.retryMany).like(BulkRequest{State: "rejected", Class: "retry", DryRun: true}),
-		does("/messages/resolve", Operate, BulkView{}, "Says what became of all messages in doubt that match, or counts them.", a.resolveMany).like(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}),
+		does("/messages/retry", Operate, BulkView{}, "Sends what surely did not reach the phone once more, or counts it.", a.retryMany).withExample(BulkRequest{State: "rejected", Class: "retry", DryRun: true}),
+		does("/messages/resolve", Operate, BulkView{}, "Says what became of all messages in doubt that match, or counts them.", a.resolveMany).withExample(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}),
 		reads("/why", Read, []StoryView{}, "The whole story of a phone, the oldest event first.", a.why, "phone", "limit").ofPeople(ofOne),
 		reads("/report", Read, ReportView{}, "What happened in a time, by hour or day, and by trigger, job, template, country or connector.", a.report, "since", "until", "by", "group", "trigger", "job", "only"),
 		reads("/calendar", Read, []DueDayView{}, "How many messages wait for each of the next 14 days.", a.calendar),
@@ -217,11 +217,11 @@ func Admin(o AdminOptions) http.Handler {
 	mux := http.NewServeMux()
 	for _, rt := range a.routes() {
 		if rt.needs&^has == 0 {
-			mux.Handle(rt.Method+" "+Base+rt.Path, a.guarded(rt))
+			mux.Handle(rt.Method+" "+Base+rt.Path, a.authorize(rt))
 		}
 	}
 	const rest = "/"
-	mux.Handle(rest, a.proven(func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle(rest, a.authenticate(func(w http.ResponseWriter, r *http.Request) {
 		var others []string
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 			if _, pattern := mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host}); pattern != rest {
@@ -235,11 +235,11 @@ func Admin(o AdminOptions) http.Handler {
 		}
 		a.refuse(w, r, &Error{Status: http.StatusNotFound, Words: "there is no such path", Hint: Base + "/openapi.json lists those that there are"})
 	}))
-	return a.steady(mux)
+	return a.recoverPanics(mux)
 }
 
-// steady answers for a handler that panics: it is a fault of ours, and one request's alone.
-func (a admin) steady(do http.Handler) http.Handler {
+// recoverPanics answers for a handler that panics: it is a fault of ours, and one request's alone.
+func (a admin) recoverPanics(do http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen := &statusWriter{ResponseWriter: w}
 		defer func() {
@@ -263,8 +263,8 @@ func (a admin) steady(do http.Handler) http.Handler {
 	})
 }
 
-// proven lets nobody in who proved nothing.
-func (a admin) proven(do http.HandlerFunc) http.Handler {
+// authenticate lets nobody in who proved nothing.
+func (a admin) authenticate(do http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, known := WhoOf(r.Context()); !known {
 			a.refuse(w, r, &Error{Status: http.StatusUnauthorized, Words: "nobody is known by that", Hint: "send the header Authorization: Bearer with a token of \"nudgewire token create\""})
@@ -274,8 +274,8 @@ func (a admin) proven(do http.HandlerFunc) http.Handler {
 	})
 }
 
-// guarded is a route behind what holds for all of them: who asks, whether they may, and how long a body may be.
-func (a admin) guarded(rt Route) http.Handler {
+// authorize is a route behind what holds for all of them: who asks, whether they may, and how long a body may be.
+func (a admin) authorize(rt Route) http.Handler {
 	do := rt.writes
 	if do == nil {
 		do = a.answer(rt.do)
@@ -286,7 +286,7 @@ func (a admin) guarded(rt Route) http.Handler {
 	case rt.discloses != 0 && a.Daemon != nil:
 		do = a.recordRead(&rt, do)
 	}
-	return a.proven(func(w http.ResponseWriter, r *http.Request) {
+	return a.authenticate(func(w http.ResponseWriter, r *http.Request) {
 		who, _ := WhoOf(r.Context())
 		if rt.Scope != "" && !who.May(rt.Scope) {
 			a.refuse(w, r, &Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(rt.Scope)})

@@ -38,7 +38,7 @@ func TestTheStandingOfARun(t *testing.T) {
 		},
 	} {
 		tc.run.judge()
-		if got := tc.run.Standing(); got != tc.words || tc.run.State != tc.state {
+		if got := tc.run.StatusText(); got != tc.words || tc.run.State != tc.state {
 			t.Errorf("%s: %q and %s, want %q and %s", name, got, tc.run.State, tc.words, tc.state)
 		}
 	}

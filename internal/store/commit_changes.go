@@ -89,7 +89,7 @@ func (t *Tx) messageQueued(id messaging.MessageID, p *eventLabels, due int64, re
 	t.counts[countMessages]++
 	t.countMessage(p, hourQueued, "")
 	t.Note(messaging.AboutMessage, string(messaging.StateWaiting), messaging.Change{Message: id, State: string(messaging.StateWaiting), Reason: reason}, false)
-	t.leavesDue(p.account, due)
+	t.wakeSender(p.account, due)
 }
 
 // messageNamed says that the answer to an upload named a message, which is new.
@@ -158,7 +158,7 @@ func (t *Tx) messageStatus(m *messaging.Message, before messaging.Status, n news
 	if n != (news{}) {
 		t.countNews(n, p, m, at)
 	}
-	t.leavesPoll(m.Account, Micro(m.NextPollAt))
+	t.wakeTracker(m.Account, Micro(m.NextPollAt))
 	if m.Status == before {
 		return
 	}
@@ -208,21 +208,21 @@ func (t *Tx) partState(r *messaging.Run, p *messaging.Part, state messaging.Part
 	}
 }
 
-// leavesDue says that a message of an account now waits for at.
-func (t *Tx) leavesDue(account string, at int64) {
+// wakeSender says that a message of an account now waits for at.
+func (t *Tx) wakeSender(account string, at int64) {
 	t.dues.note(account, at, t.At)
 	t.peers.lowWater().lower(account, at)
 }
 
-// leavesPoll says that a message of an account now waits to be asked about; 0 is that it does not.
-func (t *Tx) leavesPoll(account string, at int64) {
+// wakeTracker says that a message of an account now waits to be asked about; 0 is that it does not.
+func (t *Tx) wakeTracker(account string, at int64) {
 	if at != 0 {
 		t.polls.note(account, at, t.At)
 	}
 }
 
-// leavesLookup says that a look-up now waits for at.
-func (t *Tx) leavesLookup(at int64) {
+// wakeEnricher says that a look-up now waits for at.
+func (t *Tx) wakeEnricher(at int64) {
 	if t.lookup == 0 || at < t.lookup {
 		t.lookup = at
 	}

@@ -57,21 +57,21 @@ func labelsOf(event int64, trigger, template string, phone messaging.Phone) even
 	return p
 }
 
-func partyOfMessage(d *messaging.Message) eventLabels {
+func labelsOfMessage(d *messaging.Message) eventLabels {
 	p := labelsOf(int64(d.EventID), d.Trigger, templateOf(&d.Send), d.Phone)
 	p.account = d.Account
 	return p
 }
 
-// scanParty reads partyColumns.
-func scanParty(r *Row) eventLabels {
+// scanLabels reads labelColumns.
+func scanLabels(r *Row) eventLabels {
 	event, trigger, phone, account, send := r.Int(), r.Text(), r.Phone(), r.Text(), r.Text()
 	p := labelsOf(event, trigger, sendsTemplate(send), phone)
 	p.account = account
 	return p
 }
 
-const partyColumns = `event_id, trigger_name, phone, account, send`
+const labelColumns = `event_id, trigger_name, phone, account, send`
 
 // templateOf is what counts call a send.
 func templateOf(s *messaging.Send) string { return cmp.Or(s.Template, s.Campaign) }

@@ -98,9 +98,9 @@ func (t *Tx) ForgetConnector(connector, source string, at int64) error {
 	return Wrap(err, "forget")
 }
 
-// obey carries out an event that asks for its contact to be forgotten, and has a person decide where it asks for all of its sender. It
+// applyErasure carries out an event that asks for its contact to be forgotten, and has a person decide where it asks for all of its sender. It
 // says what comes of it.
-func (t *Tx) obey(e *messaging.Event, id messaging.EventID, of messaging.Outcome) (reason string, err error) {
+func (t *Tx) applyErasure(e *messaging.Event, id messaging.EventID, of messaging.Outcome) (reason string, err error) {
 	at := max(t.At, Micro(e.ReceivedAt)) // the event itself goes, too
 	if of == messaging.ForgettingAll {
 		return t.askRedaction(e, id, at)

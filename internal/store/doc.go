@@ -8,11 +8,12 @@
 //
 //  1. store.go: what is opened, in which order, and closed.
 //  2. commit_group.go: callers hand over an operation and wait; one flusher runs all that wait as one transaction.
-//  3. commit_writer.go: that transaction, from its begin to what is called after the commit.
+//  3. commit_writer.go: that transaction, from its begin to what is called after the commit; commit_changes.go: what it changed.
 //  4. commit_coordinator.go: what a transaction asks because others may write too; single_*.go answer for one process, with keyindex.
 //  5. event_accept.go, with event_dedupe.go and event_correlation.go: a webhook becomes an event, decisions, messages.
 //  6. message_claim.go, message_calls.go, message_finish.go: a message is claimed, called for and ended;
-//     message_rescue.go: or left by a crash.
+//     message_due.go: what the rules say in that commit; message_rescue.go: or left by a crash; message_back.go: the one way back to
+//     waiting.
 //  7. message_poll.go, message_transitions.go: what became of a message; message_retry.go: what is sent again.
 //  8. run.go, run_parts.go, run_enqueue.go: runs of lists, the files they upload and the rows they queue.
 //  9. hold.go and its kinds, contact_blocks.go: what keeps a message from being sent.

@@ -123,8 +123,8 @@ func (s *Store) ErrorTexts(ctx context.Context, since time.Time, limit int) ([]E
 	return out, Wrap(err, "list what the service said")
 }
 
-// heedAttempt does what the service's words about a claimed message to a phone mean beyond that message.
-func (t *Tx) heedAttempt(a *messaging.Attempt, phone messaging.Phone) error {
+// applyErrorText does what the service's words about a claimed message to a phone mean beyond that message.
+func (t *Tx) applyErrorText(a *messaging.Attempt, phone messaging.Phone) error {
 	t.hear(a.Words, a.MessageID, false, false) // the sender took out what was sent
 	if a.Class != messaging.ErrorOptOut {
 		return nil
@@ -150,7 +150,7 @@ func (t *Tx) heedFailure(m *messaging.Message, at time.Time, s *Store) error {
 	}
 	// What was accepted before the data was restored may have failed before, too, and have gone again then.
 	if _, again := m.ErrorClass.GoesAgain(); again && !t.mayHaveGone(m.AcceptedAt) {
-		return t.succeed(m.ID, m.ErrorClass, at, s)
+		return t.enqueueRetry(m.ID, m.ErrorClass, at, s)
 	}
 	return nil
 }

@@ -221,7 +221,7 @@ func (t *Tx) accept(p *encodedPlan, settle Settle) (messaging.Receipt, error) {
 			return messaging.Receipt{}, fmt.Errorf("trigger %s: %w", p.plan.Proposals[i].Decision.Trigger, err)
 		}
 	}
-	return receipt, t.doubtPlanned(e, receipt.EventID, receipt.Decisions)
+	return receipt, t.markPlannedInDoubt(e, receipt.EventID, receipt.Decisions)
 }
 
 var insertEventSQL = SQL(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, content)
@@ -284,7 +284,7 @@ func (t *Tx) decide(p *encodedPlan, i int, id messaging.EventID, settle Settle) 
 	}
 	if d.Outcome == messaging.Forgetting || d.Outcome == messaging.ForgettingAll {
 		var err error
-		if d.Reason, err = t.obey(&p.plan.Event, id, d.Outcome); err != nil {
+		if d.Reason, err = t.applyErasure(&p.plan.Event, id, d.Outcome); err != nil {
 			return d, err
 		}
 	}
@@ -430,7 +430,7 @@ func (t *Tx) restart(proposal *messaging.Proposal, ready *readyProposal, what en
 	if !expires.IsZero() {
 		expires = expires.Add(due.Sub(enqueue.DueAt))
 	}
-	t.leavesDue(enqueue.Account, Micro(due))
+	t.wakeSender(enqueue.Account, Micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
 		if err := t.peers.remember(t, key{Part: correlations, Hash: ready.byPhone, ID: int64(id)}, false); err != nil {
 			return err

@@ -245,14 +245,14 @@ type correlatedRow struct {
 	claimed      time.Time
 }
 
-var correlatedSQL = SQL(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + partyColumns + `
+var correlatedSQL = SQL(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + labelColumns + `
 		FROM messages WHERE id = ?1 {{for update}}`)
 
 func scanCorrelated(r *Row) (d correlatedRow) {
 	d.ID, d.state = messaging.MessageID(r.Int()), messaging.State(r.Text())
 	d.trigger, d.key, d.others = r.Text(), r.Text(), r.Text()
 	d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.Time(), r.Time(), r.Time(), r.Time(), int(r.Int())
-	d.Step, d.eventLabels = int(r.Int()), scanParty(r)
+	d.Step, d.eventLabels = int(r.Int()), scanLabels(r)
 	return d
 }
 

@@ -19,7 +19,7 @@ func (t *Tx) await(id int64, e *messaging.Event, received int64) error {
 	if err := t.Put(insertLookupSQL, id, e.Connector, received); err != nil {
 		return fmt.Errorf("look-up: %w", err)
 	}
-	t.leavesLookup(received)
+	t.wakeEnricher(received)
 	return nil
 }
 
@@ -35,7 +35,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 	if lease <= 0 {
 		return nil, errors.New("claim look-ups: needs a lease")
 	}
-	if _, review := s.InReview(); n <= 0 || review { // what comes of one may have been sent: see doubtPlanned
+	if _, review := s.InReview(); n <= 0 || review { // what comes of one may have been sent: see markPlannedInDoubt
 		return nil, nil
 	}
 	var got []messaging.PendingLookup
@@ -104,7 +104,7 @@ func (s *Store) RetryLookup(ctx context.Context, r messaging.LookupRetry) error 
 		if err != nil {
 			return err
 		}
-		t.leavesLookup(at)
+		t.wakeEnricher(at)
 		return nil
 	})
 	return Wrap(err, "put off the look-up of event %d", r.EventID)
@@ -135,7 +135,7 @@ func (s *Store) Complete(ctx context.Context, l messaging.PendingLookup, plan me
 		}
 		receipt, err = t.complete(&l, &ready, s.settle)
 		if err == nil {
-			err = t.doubtPlanned(&plan.Event, l.EventID, receipt.Decisions)
+			err = t.markPlannedInDoubt(&plan.Event, l.EventID, receipt.Decisions)
 		}
 		return err
 	})

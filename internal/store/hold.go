@@ -106,7 +106,7 @@ func (t *Tx) goesOn(h *messaging.Hold) {
 		account = h.Account
 	}
 	t.peers.lowWater().lower(account, 0)
-	t.leavesDue(account, t.At)
+	t.wakeSender(account, t.At)
 }
 
 // Hold stops what h names by a person's word. When it returns, no claim takes it any more. A second one of the same changes the reason and

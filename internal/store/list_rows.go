@@ -206,8 +206,8 @@ type ListRowStory struct {
 	Part messaging.Part // without its rows; Number is 0 where none has it
 }
 
-// ListRowsOf tells of the rows of lists with a phone, the newest run first and of each the last row, at most limit; where phone is "" of those whose phone cannot be
-// read and stands there as text.
+// ListRowsOf returns at most limit rows of lists that have this phone, newest run first and last row first. With an empty phone it returns the
+// rows whose phone could not be read and is exactly text.
 func (s *Store) ListRowsOf(ctx context.Context, phone messaging.Phone, text string, limit int) (out []ListRowStory, err error) {
 	query, arg := rowsByPhone, string(phone)
 	if phone == "" {

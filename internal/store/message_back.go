@@ -9,9 +9,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// A message that is being sent, or is in doubt, cannot be cancelled: its message may be on its way.
+// A message that is being sent, or is in doubt, cannot be cancelled: it may be on its way to the phone.
 // What a cancelling event says about it is kept in its row (called_off), and every way back to waiting leads
-// through putBack, which looks there first: in the same commit, so that the event came before and is
+// through requeueMessage, which looks there first: in the same commit, so that the event came before and is
 // met, or comes after and finds a message that waits.
 
 // A requeue is what a message would wait with again.
@@ -28,7 +28,7 @@ type requeue struct {
 
 // meanwhile is what a message becomes instead of waiting for what happened since it waited last:
 // cancelled when an event called it off, dropped when its contact is blocked. Both ways back ask it:
-// putBack, and a successor's (mayGoAgain).
+// requeueMessage, and a successor's (mayGoAgain).
 func (t *Tx) meanwhile(d *messaging.Message) (state messaging.State, why string, err error) {
 	var f messaging.DueFacts
 	if f.CalledOff, err = t.calledOff(d.ID); err == nil {
@@ -54,10 +54,10 @@ var putBackSQL = SQL(`UPDATE messages SET state = ?2, reason = ?3, due_at = ?4, 
 			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END, tries = tries + ?11
 		WHERE id = ?1 AND state{{checked}} = ?8 AND attempt = ?9`)
 
-// putBack makes a message wait again and says what it is from then on: waiting; cancelled when an
+// requeueMessage makes a message wait again and says what it is from then on: waiting; cancelled when an
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
-func (t *Tx) putBack(d *messaging.Message, c requeue) (messaging.State, error) {
+func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, error) {
 	reason := c.reason
 	state, why, err := t.meanwhile(d)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *Tx) putBack(d *messaging.Message, c requeue) (messaging.State, error) {
 	keepOwner := int64(0)
 	switch {
 	case state == messaging.StateWaiting:
-		if t.leavesDue(d.Account, c.due); c.keepOwner {
+		if t.wakeSender(d.Account, c.due); c.keepOwner {
 			keepOwner = 1
 		}
 	case c.doubtful:
@@ -85,7 +85,7 @@ func (t *Tx) putBack(d *messaging.Message, c requeue) (messaging.State, error) {
 		err = fmt.Errorf("message %d: %w", d.ID, messaging.ErrClaimLost)
 	}
 	d.State, d.Reason = state, reason
-	p := partyOfMessage(d)
+	p := labelsOfMessage(d)
 	if c.doubtful {
 		t.mayHaveArrived(&p, c.at)
 	}

@@ -253,7 +253,7 @@ var dropSQL = SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_a
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 func (t *Tx) drop(d *claimed, reason string, now time.Time) error {
-	p := partyOfMessage(&d.Message)
+	p := labelsOfMessage(&d.Message)
 	t.messageState(d.ID, &p, messaging.StateDropped, reason, "")
 	return t.Put(dropSQL, int64(d.ID), reason, Micro(now))
 }

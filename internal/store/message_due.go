@@ -355,7 +355,7 @@ func (t *Tx) deferUntil(d *claimed, v *messaging.Verdict, now time.Time) error {
 	if err := t.Put(deferSQL, int64(d.ID), v.Reason, Micro(v.Until), Micro(expires), Micro(now)); err != nil {
 		return err
 	}
-	t.leavesDue(d.Account, Micro(v.Until))
+	t.wakeSender(d.Account, Micro(v.Until))
 	return t.recordVerdict(d.ID, v, Micro(now))
 }
 
@@ -559,7 +559,7 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 				}
 				moved += changed
 			}
-			t.leavesDue(EveryAccount, t.At)
+			t.wakeSender(EveryAccount, t.At)
 			return nil
 		})
 		if n += moved; err != nil {
@@ -570,12 +570,12 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 
 const deferredRows = `SELECT id FROM messages WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
 
-// wasSent is the condition on a message that it was sent since ?2, is being sent, or may have been, also where
-// it was let be or cancelled then: one that is known to have failed did not reach the phone.
-var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + WasLetBe("messages") + `) AND status <> 'failed'`
+// wasSent holds for a message whose send began at ?2 or later and may have reached the phone: sending, accepted or in doubt, or dropped or
+// cancelled after a doubt. A message that failed does not count.
+var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + WasDroppedInDoubt("messages") + `) AND status <> 'failed'`
 
-// WasLetBe is the condition on a message that nobody will send it any more although it may have reached the phone.
-func WasLetBe(message string) string {
+// WasDroppedInDoubt is the condition on a message that nobody will send it any more although it may have reached the phone.
+func WasDroppedInDoubt(message string) string {
 	return `((` + message + `.state = 'dropped' OR ` + message + `.state = 'cancelled') AND ` + hadDoubt(message) + `)`
 }
 
@@ -584,9 +584,9 @@ func hadDoubt(message string) string {
 	return `EXISTS (SELECT 1 FROM attempts a WHERE a.message = ` + message + `.id AND a.state = 'in_doubt')`
 }
 
-// letBe are columns of the messages d that nobody will send any more although they may have reached the phone, so far as
-// and says: each state by itself, because only so the index of what was not sent leads there.
-func letBe(columns, and string) string {
+// droppedInDoubt selects columns of messages d that were dropped or cancelled and may have arrived. and is a further condition. It is a union
+// of one query for each state, because SQLite uses the index messages_unsent only then.
+func droppedInDoubt(columns, and string) string {
 	of := func(state string) string {
 		return `SELECT ` + columns + ` FROM messages d WHERE d.state = '` + state + `' AND ` + and + ` AND ` + hadDoubt("d")
 	}

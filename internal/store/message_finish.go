@@ -18,7 +18,7 @@ const maxAnswer = 4 << 10
 // only while the attempt's owner and number still hold the claim; else nothing is changed
 // and the error is ErrClaimLost.
 //
-// One exception: a claim that lapsed meanwhile (its message is in doubt, or waits to be sent
+// One exception: a claim that lapsed meanwhile (the message is in doubt, or waits to be sent
 // again) is still settled by a definite late answer of the same attempt, accepted or
 // rejected, because knowing is better than doubt and keeps a second send from leaving. So does one
 // in doubt wait again where the same attempt was surely not taken.
@@ -75,9 +75,9 @@ const endCall = `UPDATE messages SET state = ?4, reason = ?5, updated_at = ?6, l
 var (
 	// An owner stays on a message in doubt, so that the late answer of the same attempt is known.
 	finishSQL = SQL(endCall + `
-		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
+		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + labelColumns)
 	finishLateSQL = SQL(endCall + `
-		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + partyColumns)
+		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + labelColumns)
 )
 
 // finishAll ends claims. lost says of each that its attempt does not hold it any more.
@@ -102,7 +102,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 			args[n] = append([]any{int64(a.MessageID), a.Owner, int64(a.Number), string(a.State), a.Reason, Micro(a.At)}, serviceArgs(&messages[i])...)
 		}
 		return t.QueryMany(s, args, func(n int, r *Row) error {
-			p := scanParty(r)
+			p := scanLabels(r)
 			of[some[n]] = &p
 			return r.Err
 		})
@@ -139,7 +139,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 		case !held:
 			lost[i] = NoWrite{messaging.ErrClaimLost}
 		case a.Words != "" || a.Class != messaging.ErrorUnknown:
-			err = t.heedAttempt(a, phone)
+			err = t.applyErrorText(a, phone)
 		}
 	}
 	return lost, err
@@ -160,7 +160,7 @@ func (t *Tx) finished(a *messaging.Attempt, p *eventLabels, m *messaging.Message
 		}
 	}
 	if a.Decision != nil {
-		if err := t.sayOfStep(a.Decision); err != nil {
+		if err := t.addStepDecision(a.Decision); err != nil {
 			return err
 		}
 	}
@@ -191,7 +191,7 @@ func (t *Tx) finishWaiting(a *messaging.Attempt, d *messaging.Message) (held boo
 	if a.PutOff && !expires.IsZero() {
 		expires = expires.Add(Moment(due).Sub(d.DueAt))
 	}
-	state, err := t.putBack(d, requeue{reason: a.Reason, due: due, expires: Micro(expires), at: Micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
+	state, err := t.requeueMessage(d, requeue{reason: a.Reason, due: due, expires: Micro(expires), at: Micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
 	if err != nil {
 		return false, err
 	}

@@ -54,7 +54,7 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 
 var (
 	polledSQL     = SQL(`SELECT ` + followedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
-	partySQL      = SQL(`SELECT ` + partyColumns + ` FROM messages WHERE id = ?1`)
+	labelsSQL     = SQL(`SELECT ` + labelColumns + ` FROM messages WHERE id = ?1`)
 	finishPollSQL = SQL(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
 		WHERE id = ?1`)
@@ -103,7 +103,7 @@ func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 		}
 	}
 	if err == nil {
-		err = t.QueryMany(partySQL, told, func(n int, r *Row) error { looks[places[n]].of = scanParty(r); return r.Err })
+		err = t.QueryMany(labelsSQL, told, func(n int, r *Row) error { looks[places[n]].of = scanLabels(r); return r.Err })
 	}
 	for i, p := range all {
 		if err == nil && looks[i].before == "" {

@@ -118,7 +118,7 @@ func (t *Tx) replan(c *replan, n *Replans) error {
 	}
 	n.Anew++
 	to := &c.to.Anew.Message
-	t.leavesDue(to.Account, Micro(to.DueAt))
+	t.wakeSender(to.Account, Micro(to.DueAt))
 	what := c.ready.encodedSend
 	if len(c.ready.steps) > 0 {
 		step, rule := &c.ready.steps[0], &c.to.Anew.Steps[0].Rule

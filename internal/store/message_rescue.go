@@ -58,7 +58,7 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 func (t *Tx) freeLookups(now time.Time, owner string) error {
 	n, err := t.peers.freeLookups(t, owner, Micro(now))
 	if n > 0 {
-		t.leavesLookup(Micro(now))
+		t.wakeEnricher(Micro(now))
 	}
 	return Wrap(err, "look-ups of dead owners")
 }
@@ -146,14 +146,14 @@ func (t *Tx) lapse(d *messaging.Message, now time.Time, owner string, known bool
 		if d.InDoubt(rule) == messaging.DoubtDrop {
 			state, reason = messaging.StateDropped, reason+"; it is let be, as on_doubt says"
 		}
-		p := partyOfMessage(d)
+		p := labelsOfMessage(d)
 		if state == messaging.StateDropped {
 			t.mayHaveArrived(&p, Micro(now))
 		}
 		t.messageState(d.ID, &p, state, reason, "")
 		return t.Put(lapseSQL, int64(d.ID), reason, Micro(now), string(state))
 	}
-	_, err := t.putBack(d, requeue{
+	_, err := t.requeueMessage(d, requeue{
 		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: Micro(now), expires: Micro(d.ExpiresAt), at: Micro(now),
 		doubtful: true, keepOwner: true,
 	})

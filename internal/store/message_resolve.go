@@ -23,7 +23,7 @@ var cancelSQL = SQL(`UPDATE messages SET state = 'cancelled', reason = ?2, updat
 func (t *Tx) cancelOne(d *messaging.Message, reason string) error {
 	n, err := t.Exec(cancelSQL, int64(d.ID), reason, t.At)
 	if n > 0 {
-		p := partyOfMessage(d)
+		p := labelsOfMessage(d)
 		t.messageState(d.ID, &p, messaging.StateCancelled, reason, "")
 	}
 	return err
@@ -76,14 +76,14 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason str
 	if err := t.Put(resolutionSQL, int64(d.ID), t.At, string(r), reason); err != nil {
 		return false, err
 	}
-	p := partyOfMessage(d)
+	p := labelsOfMessage(d)
 	switch r {
 	case messaging.ResolveResend:
 		expires := d.ExpiresAt
 		if !expires.IsZero() {
 			expires = Moment(t.At).Add(d.ExpiresAt.Sub(d.DueAt))
 		}
-		_, err = t.putBack(d, requeue{reason: reason, due: t.At, expires: Micro(expires), at: t.At, anew: true, keepOwner: true})
+		_, err = t.requeueMessage(d, requeue{reason: reason, due: t.At, expires: Micro(expires), at: t.At, anew: true, keepOwner: true})
 	case messaging.ResolveAccepted:
 		t.messageState(d.ID, &p, messaging.StateAccepted, reason, "")
 		m := messaging.Message{ID: d.ID, Reason: reason}

@@ -20,8 +20,8 @@ var pointsRest = rest{time.Minute, time.Hour}
 // pointsChances is how many times a message fails for points before it rests.
 const pointsChances = 3
 
-// succeed queues a message once more that failed at at with words of that class, if nothing is against it.
-func (t *Tx) succeed(id messaging.MessageID, class messaging.ErrorClass, at time.Time, s *Store) error {
+// enqueueRetry queues a message once more that failed at at with words of that class, if nothing is against it.
+func (t *Tx) enqueueRetry(id messaging.MessageID, class messaging.ErrorClass, at time.Time, s *Store) error {
 	d, send, _, err := t.mayGoAgain(id)
 	if err != nil || d == nil {
 		return err

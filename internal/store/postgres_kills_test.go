@@ -138,7 +138,7 @@ func TestAReviewDoubtsAllThatAKilledNodeHeld(t *testing.T) {
 	if _, review := a.InReview(); !review {
 		t.Fatal("it is in no review")
 	}
-	if n, err := a.DoubtRestored(t.Context(), time.Now(), false); err != nil || n != 2 {
+	if n, err := a.MarkRestoredInDoubt(t.Context(), time.Now(), false); err != nil || n != 2 {
 		t.Errorf("%d are in doubt, %v", n, err)
 	}
 	k.rescues(a, "a:9:z", messaging.Rescued{})

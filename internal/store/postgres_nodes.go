@@ -291,8 +291,8 @@ func (s *Store) buryPredecessor(ctx context.Context) error {
 	return Wrap(err, "the process of before")
 }
 
-// Turn waits until no other process has the turn of one of what should be done by one process at a time, and has it until end is called.
-// Who has a file has it alone, and its turn is always there. On PostgreSQL it is a lock of a connection of its own: it ends with the
+// Turn takes a lock on a task that only one process may do at a time, waits for it, and keeps it until end is called. With SQLite there is
+// only one process, so it returns at once. On PostgreSQL it is a lock of a connection of its own: it ends with the
 // process, and is lost with the connection.
 func (s *Store) Turn(ctx context.Context, what, which string) (end func(), err error) {
 	if s.file != nil {

@@ -162,14 +162,16 @@ func (n *notices) look(ctx context.Context) error {
 	})
 	if err == nil && all {
 		off, err = List(ctx, n.s, `SELECT id, called_off FROM messages WHERE state = 'sending' AND called_off <> ''`, nil,
-			func(r *Row) (calledOff, error) { return calledOff{messaging.MessageID(r.Int()), r.Text()}, r.Err })
+			func(r *Row) (calledOff, error) {
+				return calledOff{messaging.MessageID(r.Int()), r.Text()}, r.Err
+			})
 		fresh = []notice{{kind: noticeBlocks}, {kind: noticeHolds}}
 	}
 	if err != nil {
 		return fmt.Errorf("notices: %w", err)
 	}
 	n.s.recent.add(off)
-	if err := n.obey(ctx, fresh); err != nil {
+	if err := n.apply(ctx, fresh); err != nil {
 		return err
 	}
 	n.since, n.seen, n.looked = since, seen, began
@@ -186,8 +188,8 @@ const changesSince = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text, coal
 	LEFT JOIN notices n ON n.xid >= CASE WHEN ?1 = '' THEN pg_snapshot_xmin(pg_current_snapshot())::text ELSE ?1 END::xid8
 	LEFT JOIN messages m ON n.kind = 'off' AND m.id = n.id`
 
-// obey renews what this process remembers.
-func (n *notices) obey(ctx context.Context, fresh []notice) error {
+// apply renews what this process remembers.
+func (n *notices) apply(ctx context.Context, fresh []notice) error {
 	holds, due := false, int64(0)
 	for _, one := range fresh {
 		switch one.kind {

@@ -132,7 +132,7 @@ func TestADumpThatIsRestoredIsInReview(t *testing.T) {
 	if rows, err := s.Claim(t.Context(), messaging.ClaimRequest{Owner: "web:3:C", Now: time.Now(), Lease: time.Minute, Marketing: 1, Authentication: 1, Utility: 1}); err != nil || len(rows) != 0 {
 		t.Errorf("in review %d are claimed, %v", len(rows), err)
 	}
-	if n, err := s.DoubtRestored(t.Context(), time.Now(), false); err != nil || n != 1 {
+	if n, err := s.MarkRestoredInDoubt(t.Context(), time.Now(), false); err != nil || n != 1 {
 		t.Errorf("%d are in doubt, %v", n, err)
 	}
 	if got, err := s.Message(t.Context(), id); err != nil || got.State != messaging.StateInDoubt {

@@ -141,13 +141,13 @@ func (s *Store) Event(ctx context.Context, id messaging.EventID) (e messaging.Ev
 		err = messaging.ErrNotFound
 	}
 	if err == nil {
-		err = s.addLoad(ctx, &e)
+		err = s.addPayload(ctx, &e)
 	}
 	return e, Wrap(err, "event %d", id)
 }
 
-// addLoad adds what the event carried, and what was mapped from it. What is not kept any more is left out.
-func (s *Store) addLoad(ctx context.Context, e *messaging.Event) error {
+// addPayload adds what the event carried, and what was mapped from it. What is not kept any more is left out.
+func (s *Store) addPayload(ctx context.Context, e *messaging.Event) error {
 	return s.Rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *Row) (err error) {
 		cleared := r.Text()
 		e.ContentType = r.Text()
@@ -181,6 +181,6 @@ func (s *Store) RequestOf(ctx context.Context, id messaging.MessageID) (string, 
 
 func (s *Store) requestOf(ctx context.Context, id messaging.EventID) (string, error) {
 	e := messaging.Event{ID: id}
-	err := s.addLoad(ctx, &e)
+	err := s.addPayload(ctx, &e)
 	return e.Request, Wrap(err, "request of event %d", id)
 }

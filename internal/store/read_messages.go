@@ -16,7 +16,7 @@ type MessageFilter struct {
 	Until   time.Time           // created before
 	Limit   int                 // default 50
 	State   messaging.State
-	Status  messaging.Status // of its message
+	Status  messaging.Status // what the service said last
 	Trigger string
 	Account string // as people name it: api is that of the section; "" is all
 	Phone   messaging.Phone
@@ -174,7 +174,7 @@ const (
 	atItsEnd = `SELECT id FROM messages WHERE state = 'accepted' AND next_poll_at = 0 AND status = ?`
 )
 
-// What the service said about a message is of a class: of an attempt, or of its message. Of no class is what ended by words that no rule knew.
+// What the service said about a message is of a class: of its attempt, or of its status. Of no class is what ended by words that no rule knew.
 const (
 	ofClass   = `(error_class = ? OR EXISTS (SELECT 1 FROM attempts a WHERE a.message = messages.id AND a.error_class = ?))`
 	ofNoClass = `(state = 'rejected' AND EXISTS (SELECT 1 FROM attempts a WHERE a.message = messages.id AND a.state = 'rejected' AND a.error_class = '')

@@ -75,7 +75,7 @@ func (s *Store) Rename(ctx context.Context, all []Rename) error {
 			}
 		}
 		t.peers.lowWater().lower(EveryAccount, 0)
-		t.leavesDue(EveryAccount, t.At)
+		t.wakeSender(EveryAccount, t.At)
 		return nil
 	})
 	if err == nil {

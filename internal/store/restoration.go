@@ -157,8 +157,8 @@ func (s *Store) InReview() (Restoration, bool) {
 	return Restoration{}, false
 }
 
-// MaybeGone is up to when what was due, or accepted, may have been gone on with by whoever had the data before it was restored. Zero
-// where it never was.
+// MaybeGone is the end of the time in which another process may have sent from the data of which this is a restored copy: what was due
+// before it may have been sent already. Zero where it never was restored.
 func (s *Store) MaybeGone() time.Time {
 	r := s.restored.Load()
 	if r == nil {
@@ -204,19 +204,19 @@ func (s *Store) reviewTurn(ctx context.Context) (end func(), err error) {
 	return end, nil
 }
 
-// DoubtRestored puts in doubt what the data, as long as its review has not been prepared, may not know to be sent: what was
+// MarkRestoredInDoubt puts in doubt what the data, as long as its review has not been prepared, may not know to be sent: what was
 // being sent when the copy was made, and what was due until now. deferred says that the rules of the due moment may have changed since
 // the copy: then also what they had put off. It says how many.
-func (s *Store) DoubtRestored(ctx context.Context, now time.Time, deferred bool) (n int64, err error) {
+func (s *Store) MarkRestoredInDoubt(ctx context.Context, now time.Time, deferred bool) (n int64, err error) {
 	end, err := s.reviewTurn(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer end()
-	return s.doubtRestored(ctx, now, deferred)
+	return s.markRestoredInDoubt(ctx, now, deferred)
 }
 
-func (s *Store) doubtRestored(ctx context.Context, now time.Time, deferred bool) (n int64, err error) {
+func (s *Store) markRestoredInDoubt(ctx context.Context, now time.Time, deferred bool) (n int64, err error) {
 	r, review := s.InReview()
 	if !review || !r.Until.IsZero() {
 		return 0, nil
@@ -234,7 +234,7 @@ const (
 
 var countDoubtsSQL = SQL(`UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`)
 
-// doubt is DoubtRestored of what was due until a time.
+// doubt is MarkRestoredInDoubt of what was due until a time.
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
 	query, args := doubtClaimed, []any{Micro(until)}
 	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
@@ -255,7 +255,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 		err := s.Write(ctx, LaneWork, func(t *Tx) error {
 			claimed, waited = 0, 0 // a batch that is undone runs again
 			for _, id := range some {
-				was, err := t.doubtRestored(id, r)
+				was, err := t.markRestoredInDoubt(id, r)
 				if err != nil {
 					return fmt.Errorf("message %d: %w", id, err)
 				}
@@ -284,8 +284,8 @@ var doubtRestoredSQL = SQL(`UPDATE messages SET state = 'in_doubt', reason = ?2,
 			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
 		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
 
-// doubtRestored puts a message in doubt, and says what state it was in.
-func (t *Tx) doubtRestored(id int64, r *Restoration) (was messaging.State, err error) {
+// markRestoredInDoubt puts a message in doubt, and says what state it was in.
+func (t *Tx) markRestoredInDoubt(id int64, r *Restoration) (was messaging.State, err error) {
 	var d messaging.Message
 	if err := t.Query(MessageSQL, func(row *Row) error { d, _ = ScanMessage(row); return row.Err }, id); err != nil {
 		return "", err
@@ -306,7 +306,7 @@ func (t *Tx) doubtRestored(id int64, r *Restoration) (was messaging.State, err e
 	if err := t.insertAttempt(&a); err != nil {
 		return "", err
 	}
-	p := partyOfMessage(&d)
+	p := labelsOfMessage(&d)
 	t.messageState(d.ID, &p, messaging.StateInDoubt, a.Reason, "")
 	err = t.Put(doubtRestoredSQL, id, a.Reason, t.At, int64(a.Number), a.Owner)
 	return d.State, err
@@ -327,7 +327,7 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 	if !review || !r.Until.IsZero() {
 		return nil
 	}
-	if _, err := s.doubtRestored(ctx, now, deferred); err != nil {
+	if _, err := s.markRestoredInDoubt(ctx, now, deferred); err != nil {
 		return err
 	}
 	open, err := s.OpenRuns(ctx, "")
@@ -415,7 +415,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 			if err != nil || !was {
 				return err
 			}
-			t.leavesLookup(t.At)
+			t.wakeEnricher(t.At)
 			return t.Put(reviewedSQL, r.ID, Micro(until), waited)
 		})
 	}
@@ -444,7 +444,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 					}
 					continue
 				}
-				state, err := t.putBack(&d, requeue{
+				state, err := t.requeueMessage(&d, requeue{
 					reason: "not sent: whoever had the data was lost at " + lost.UTC().Format(time.DateTime) + " UTC, before it was due",
 					due:    Micro(d.DueAt), expires: Micro(d.ExpiresAt), at: t.At,
 				})
@@ -488,17 +488,17 @@ func (w *writer) mayHaveGone(at time.Time) bool {
 	return r != nil && !at.After(r.until())
 }
 
-// doubtPlanned puts in doubt what is planned because of an event that whoever had the data may have planned on, too, and sent what
+// markPlannedInDoubt puts in doubt what is planned because of an event that whoever had the data may have planned on, too, and sent what
 // came of it: one of the copy that waited for a look-up there, or one that happened before the copy was found and is posted again
 // in its review.
-func (t *Tx) doubtPlanned(e *messaging.Event, id messaging.EventID, decisions []messaging.Decision) error {
+func (t *Tx) markPlannedInDoubt(e *messaging.Event, id messaging.EventID, decisions []messaging.Decision) error {
 	r := t.restored.Load()
 	if r == nil || id > r.LastEvent && !r.postedAgain(e) {
 		return nil
 	}
 	for i := range decisions {
 		for _, one := range append(slices.Clone(decisions[i].Later), decisions[i].MessageID) {
-			if err := t.doubtOne(e, id, one, r); err != nil {
+			if err := t.markOneInDoubt(e, id, one, r); err != nil {
 				return fmt.Errorf("message %d: %w", one, err)
 			}
 		}
@@ -515,8 +515,8 @@ func (r *Restoration) postedAgain(e *messaging.Event) bool {
 
 var dueWithEventSQL = SQL(`UPDATE messages SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-// doubtOne is doubtPlanned of one message.
-func (t *Tx) doubtOne(e *messaging.Event, event messaging.EventID, id messaging.MessageID, r *Restoration) error {
+// markOneInDoubt is markPlannedInDoubt of one message.
+func (t *Tx) markOneInDoubt(e *messaging.Event, event messaging.EventID, id messaging.MessageID, r *Restoration) error {
 	var d messaging.Message
 	err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, int64(id))
 	if err != nil || d.State != messaging.StateWaiting {
@@ -525,7 +525,7 @@ func (t *Tx) doubtOne(e *messaging.Event, event messaging.EventID, id messaging.
 	if event <= r.LastEvent {
 		late := Moment(t.At).Sub(e.ReceivedAt) // a wait may have been counted from now
 		if t.mayHaveGone(d.DueAt.Add(-late)) {
-			_, err = t.doubtRestored(int64(id), r)
+			_, err = t.markRestoredInDoubt(int64(id), r)
 		}
 		return err
 	}
@@ -536,6 +536,6 @@ func (t *Tx) doubtOne(e *messaging.Event, event messaging.EventID, id messaging.
 	if err := t.Put(dueWithEventSQL, int64(id), Micro(e.Time())); err != nil {
 		return err
 	}
-	_, err = t.doubtRestored(int64(id), r)
+	_, err = t.markRestoredInDoubt(int64(id), r)
 	return err
 }

@@ -114,7 +114,7 @@ func (c *copying) restore() Restoration {
 // begin is what the daemon does first.
 func (c *copying) begin() Restoration {
 	c.Helper()
-	_, err := c.DoubtRestored(c.Context(), c.now, false)
+	_, err := c.MarkRestoredInDoubt(c.Context(), c.now, false)
 	c.must(err)
 	_, err = c.RescueClaims(c.Context(), c.now, "me")
 	c.must(err)

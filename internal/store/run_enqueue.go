@@ -140,7 +140,7 @@ func (t *Tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Mess
 	return nil
 }
 
-// enqueueRow stores a message without an event, which takes the place of another one where replaces is not 0. It has no correlation key: nobody looks for it by one.
+// enqueueRow stores a message without an event, which takes the place of another one where replaces is not 0. It has no hash of a correlation key: no event looks for it.
 func (t *Tx) enqueueRow(id int64, d *messaging.Message, send string, replaces messaging.MessageID) error {
 	due, created := Micro(d.DueAt), Micro(d.CreatedAt)
 	if created == 0 {
@@ -237,7 +237,7 @@ func (s *Store) Backlog(ctx context.Context, run messaging.RunID) (waiting int64
 }
 
 var cancelRowsSQL = SQL(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + endSend + `
-		WHERE id >= ?1 AND id < ?2 AND state = 'waiting' RETURNING id, ` + partyColumns)
+		WHERE id >= ?1 AND id < ?2 AND state = 'waiting' RETURNING id, ` + labelColumns)
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
 // get their turn, and says how many there were. Doing it again does no harm. A run that is cancelled
@@ -259,7 +259,7 @@ func (s *Store) CancelRows(ctx context.Context, run messaging.RunID, reason stri
 		err = s.Write(ctx, LaneWork, func(t *Tx) error {
 			ended = 0
 			return t.Query(cancelRowsSQL, func(r *Row) error {
-				id, p := messaging.MessageID(r.Int()), scanParty(r)
+				id, p := messaging.MessageID(r.Int()), scanLabels(r)
 				t.messageState(id, &p, messaging.StateCancelled, reason, "")
 				ended++
 				return r.Err

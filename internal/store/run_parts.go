@@ -233,8 +233,8 @@ var (
 	deferPartSQL = SQL(`UPDATE parts SET reason = ?3, row_count = ?4, retry_at = ?5, updated_at = ?6 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
 )
 
-// ReplacePart stores a part that waits, of which nobody may go now: without those who may never, until when the others wait, or as excluded where
-// nobody is left. With it comes the tally of r, its run, while that is uploading and owner's. ErrMoved otherwise, and nothing has changed.
+// ReplacePart stores a waiting part of which no row may go now. Rows that may never go are taken out; the part waits until the first of the
+// others may go; with no row left its state is excluded. With it comes the tally of r, its run, while that is uploading and owner's. ErrMoved otherwise, and nothing has changed.
 func (s *Store) ReplacePart(ctx context.Context, owner string, r messaging.Run, p messaging.Part) error {
 	return s.changeRun(ctx, owner, r, []messaging.RunState{messaging.RunUploading}, func(t *Tx) (err error) {
 		var n int64

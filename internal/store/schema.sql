@@ -143,6 +143,10 @@ CREATE TABLE unused (
 --
 -- The answer to an upload may name messages of its part (part > 0): those begin as accepted, with the phone that the answer says, else
 -- with none.
+--
+-- To add a column: here and in v_messages; messaging.Message; messageColumns and ScanMessage (row_scan.go); the statements that insert or
+-- renew a row (event_accept.go, message_retry.go, message_follow.go, message_replan.go). What people see is server.MessageView and
+-- lists_export.go in internal/server; what tells of a person is erased in internal/privacy. Copies to another engine follow by themselves.
 CREATE TABLE messages (
 	id              {{id}},
 	event_id        BIGINT NOT NULL DEFAULT 0,
@@ -169,7 +173,7 @@ CREATE TABLE messages (
 	lease_ends      BIGINT NOT NULL DEFAULT 0,
 	config          TEXT   NOT NULL,
 	-- The contact's own time zone where the event names one (IANA), which step of its trigger the message is,
-	-- from 0, and the account of the service that it is sent by, '' where there is only one.
+	-- from 1, 0 for a trigger without steps, and the account of the service that it is sent by, '' where there is only one.
 	zone            TEXT   NOT NULL DEFAULT '',
 	step            BIGINT NOT NULL DEFAULT 0,
 	account         TEXT   NOT NULL DEFAULT '',

@@ -114,8 +114,8 @@ func (t *Tx) withoutSequence(d *messaging.Message, f *messaging.Facts) error {
 
 var passStepSQL = SQL(`UPDATE steps SET passed = 1 WHERE message = ?1`)
 
-// sayOfStep adds what was decided of a step at its due moment to what is said about its event.
-func (t *Tx) sayOfStep(d *messaging.Decision) error {
+// addStepDecision adds what was decided of a step at its due moment to what is said about its event.
+func (t *Tx) addStepDecision(d *messaging.Decision) error {
 	clauses, err := EncodeList(d.Clauses)
 	if err == nil {
 		err = t.sayLater(d, clauses)

@@ -104,13 +104,13 @@ func (w *singleWriter) filesCount(yes bool) {
 	}
 }
 
-// longestWait is how long before a message was accepted its message may have been stored, for its contact to be known
+// longestWait is how long before a message was accepted it may have been stored, for its contact to be known
 // after a start: a walk of all that was ever sent would hold up everybody, for the sake of a few contacts.
 const longestWait = 8 * 24 * int64(time.Hour/time.Microsecond)
 
 var (
-	accountMessagesSQL = SQL(`SELECT phone, accepted_at FROM messages WHERE id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
-	accountLetBeSQL    = SQL(letBe("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2"))
+	accountMessagesSQL       = SQL(`SELECT phone, accepted_at FROM messages WHERE id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
+	accountDroppedInDoubtSQL = SQL(droppedInDoubt("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2"))
 )
 
 // readMessages reads the whole window.
@@ -119,7 +119,7 @@ func (t *Tx) readMessages(c *contactSet, account string) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range [...]*Statement{accountMessagesSQL, accountLetBeSQL} {
+	for _, s := range [...]*Statement{accountMessagesSQL, accountDroppedInDoubtSQL} {
 		if err != nil {
 			return err
 		}

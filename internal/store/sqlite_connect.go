@@ -112,7 +112,7 @@ func layOut(drv driver.Driver, uri, path string) error {
 	}
 	c := &connector{driver: drv, uri: uri, setup: []string{
 		"PRAGMA page_size = 4096",
-		giveBack,
+		setIncrementalVacuum,
 		"PRAGMA journal_mode = WAL",
 	}}
 	conn, err := c.Connect(context.Background())

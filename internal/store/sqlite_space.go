@@ -47,9 +47,9 @@ func (s *Store) Space(ctx context.Context) (v Space, err error) {
 	return Space{File: size * pages, Free: size * free, Gives: mode == incrementalVacuum}, nil
 }
 
-// giveBack lays a file out so that it can give space back. It takes effect before the first page is written, or when all are
+// setIncrementalVacuum lays a file out so that it can give space back. It takes effect before the first page is written, or when all are
 // written anew.
-const giveBack = "PRAGMA auto_vacuum = INCREMENTAL"
+const setIncrementalVacuum = "PRAGMA auto_vacuum = INCREMENTAL"
 
 const incrementalVacuum = 2
 

@@ -91,7 +91,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 
 // rewriteFile has SQLite write the whole file anew, while nothing else is written.
 func rewriteFile(ctx context.Context, db *sql.DB) error {
-	for _, statement := range []string{"PRAGMA temp_store = FILE", giveBack, "VACUUM"} {
+	for _, statement := range []string{"PRAGMA temp_store = FILE", setIncrementalVacuum, "VACUUM"} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("write the database anew: %w", err)
 		}

@@ -97,8 +97,8 @@ func (b *builder) stepCondition(r *rule, path, text string, later bool) {
 	}
 }
 
-// wordsOfPrevious are all words that a member of previous may be: the states of a message, and the status of
-// its message once the service took it; the classes of its words.
+// wordsOfPrevious are all words that a member of previous may be: the states of a message, its status once the service took it, and the
+// classes of its words.
 var wordsOfPrevious = func() map[string][]string {
 	all := map[string][]string{}
 	for _, s := range messaging.States {

@@ -72,8 +72,8 @@ const (
 	// maxSteps bounds how many look-ups one event can ask for.
 	maxSteps = 10
 
-	// lastWords is how long after Grace what was found may take to be stored.
-	lastWords = 5 * time.Second
+	// flushTimeout is how long after Grace what was found may take to be stored.
+	flushTimeout = 5 * time.Second
 )
 
 // An Enricher looks up what is pending. Make it with New.
@@ -141,7 +141,7 @@ func (n *Enricher) Run(ctx context.Context) error {
 	defer leave()
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(n.Grace, cut)
-		time.AfterFunc(n.Grace+lastWords, leave)
+		time.AfterFunc(n.Grace+flushTimeout, leave)
 	})()
 
 	n.loop.Run(ctx, recording, func(l *messaging.PendingLookup, _ *claims.Seat) { n.lookUp(ctx, asking, recording, *l) })

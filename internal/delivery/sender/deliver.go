@@ -38,9 +38,9 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	place := s.slots.take(ctx, lane, s.health.strikes(lane))
 	now := s.Now()
 	if halted, _, is := s.health.holds(lane); place == nil && is && ctx.Err() == nil {
-		return s.giveBack(c, c.DueAt, "not sent: "+halted.Why)
+		return s.releaseClaim(c, c.DueAt, "not sent: "+halted.Why)
 	} else if place == nil {
-		return s.giveBack(c, now, "stopping before it was sent")
+		return s.releaseClaim(c, now, "stopping before it was sent")
 	}
 	defer func() { <-place }()
 	by := now.Add(holdMost)
@@ -53,9 +53,9 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 		if halted, _, is := s.health.holds(lane); is {
 			again, why = c.DueAt, "not sent: "+halted.Why
 		}
-		return s.giveBack(c, again, why)
+		return s.releaseClaim(c, again, why)
 	} else if err != nil {
-		return s.giveBack(c, s.Now(), "stopping before it was sent")
+		return s.releaseClaim(c, s.Now(), "stopping before it was sent")
 	}
 	seat.Left()
 	decided, a, goes := s.mayGo(calling, c)
@@ -72,11 +72,11 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	}
 	now = s.Now()
 	if now.Add(s.Timeout).After(c.ends) {
-		return s.giveBack(c, now, "not sent: the claim would have ended before the call")
+		return s.releaseClaim(c, now, "not sent: the claim would have ended before the call")
 	}
 	// Without the note a crash would take the call for one that had not begun.
 	if err := s.Store.BeginCall(seat.Number, c.ID, c.Attempt); err != nil {
-		return s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error())
+		return s.releaseClaim(c, now.Add(time.Second), "not sent: "+err.Error())
 	}
 	answer, err := s.call(calling, &c.Message)
 	means := s.meaningOf(err) // of the whole words: what is taken out below may be part of what a rule looks for
@@ -106,7 +106,7 @@ func (s *Sender) mayGo(ctx context.Context, c *claim) (decided *messaging.Decisi
 	v, err := s.MayGo(ctx, &c.Message, service, now)
 	switch {
 	case err != nil: // not to know is no leave to send: the claim goes back and is looked at again
-		return nil, s.giveBack(c, now.Add(time.Second), "not sent: "+err.Error()), false
+		return nil, s.releaseClaim(c, now.Add(time.Second), "not sent: "+err.Error()), false
 	case v.Action == messaging.AllowSend:
 		return v.Decision, a, true
 	case v.Action == messaging.DropSend:
@@ -114,12 +114,12 @@ func (s *Sender) mayGo(ctx context.Context, c *claim) (decided *messaging.Decisi
 		a.Decision = v.Decision
 		return nil, a, false
 	case v.Action == messaging.DeferSend && v.Rule == messaging.RuleStep:
-		a = s.giveBack(c, v.Until, v.Reason)
+		a = s.releaseClaim(c, v.Until, v.Reason)
 		a.PutOff = true
 		return nil, a, false
 	}
 	// With the due time that it had: a hold delays and puts nothing in another order, and what a rule says now it says to the next claim.
-	return nil, s.giveBack(c, c.DueAt, "not sent: "+v.Reason), false
+	return nil, s.releaseClaim(c, c.DueAt, "not sent: "+v.Reason), false
 }
 
 // call asks the service for what the message says.

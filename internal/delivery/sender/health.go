@@ -386,7 +386,7 @@ func (s *Sender) strike(scope int, began time.Time, trouble apiclient.Trouble, b
 	h.mu.Lock()
 	h.failed[scope].add(phone, content)
 	h.mu.Unlock()
-	s.giveAllBack(scope, first)
+	s.releaseAllClaims(scope, first)
 	if first {
 		until, _ := h.halts[scope].State()
 		s.Log.Warn("sending is halted: "+words(trouble), zap.String("lane", laneName(scope)), zap.String("cause", string(trouble)), zap.String("words", mask.Text(said)),
@@ -413,8 +413,8 @@ func inScope(scope int) (lanes [len(messaging.Lanes)]bool) {
 // classes are the kinds of request by lane.
 var classes = [len(messaging.Lanes)]pace.Class{pace.MostUrgent, pace.Urgent, pace.Send}
 
-// giveAllBack ends the waiting of claims in hand.
-func (s *Sender) giveAllBack(scope int, first bool) {
+// releaseAllClaims ends the waiting of claims in hand.
+func (s *Sender) releaseAllClaims(scope int, first bool) {
 	h := &s.health
 	h.mu.Lock()
 	for lane, is := range inScope(scope) {
@@ -435,8 +435,8 @@ func (s *Sender) giveAllBack(scope int, first bool) {
 	s.loop.Ring()
 }
 
-// heard takes in that another process halts, goes on halting, or lets go on.
-func (s *Sender) heard(scope int, was, is pace.Halted) {
+// haltElsewhere takes in that another process halts, goes on halting, or lets go on.
+func (s *Sender) haltElsewhere(scope int, was, is pace.Halted) {
 	of, none := apiclient.Trouble(is.Cause), pace.Halted{}
 	switch {
 	case is == none:
@@ -445,11 +445,11 @@ func (s *Sender) heard(scope int, was, is pace.Halted) {
 		s.Log.Info("sending goes on, as another process found", zap.String("lane", laneName(scope)), zap.String("cause", was.Cause), zap.Duration("lasted", s.Now().Sub(was.Since)))
 		s.loop.Wake(time.Time{})
 	case was == none:
-		s.giveAllBack(scope, true)
+		s.releaseAllClaims(scope, true)
 		s.Log.Warn("sending is halted already, as another process or an earlier one found: "+words(of), zap.String("lane", laneName(scope)), zap.String("cause", is.Cause),
 			zap.String("words", mask.Text(is.Why)), zap.Time("next_probe", is.Until))
 	case is.Strikes != was.Strikes || is.Cause != was.Cause:
-		s.giveAllBack(scope, false)
+		s.releaseAllClaims(scope, false)
 	default:
 		s.loop.Ring()
 	}

@@ -114,9 +114,9 @@ func (s *Sender) doubt(c *claim, now time.Time, err error) messaging.Attempt {
 	return a
 }
 
-// giveBack returns a claim that was surely not sent to the waiting ones, due at at. A halt delays, and puts nothing in another order, so
+// releaseClaim returns a claim that was surely not sent to the waiting ones, due at at. A halt delays, and puts nothing in another order, so
 // what it gives back has the due time that it had.
-func (s *Sender) giveBack(c *claim, at time.Time, why string) messaging.Attempt {
+func (s *Sender) releaseClaim(c *claim, at time.Time, why string) messaging.Attempt {
 	s.counts.givenBack.Add(1)
 	a := c.attempt(s.Now(), messaging.StateWaiting, why)
 	a.RetryAt = at

@@ -375,7 +375,7 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 				store.finish = func(messaging.Attempt) error { tries++; return tt.finish(tries) }
 				r := start(t, store, &service{}, func(o *Options) { o.Lease = 2 * time.Hour })
 				pass(tt.stop)
-				if took := r.stop(); took > DefaultGrace+lastWords {
+				if took := r.stop(); took > DefaultGrace+flushTimeout {
 					t.Errorf("the stop took %v", took)
 				}
 				if got := store.row(1).State; got != tt.state {

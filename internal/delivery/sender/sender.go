@@ -127,8 +127,8 @@ const (
 	// longer than window, so only after the budget shrank with the claim already made.
 	holdMost = 5 * time.Second
 
-	// lastWords is how long after Grace the outcomes of calls cut then may take to be stored.
-	lastWords = 5 * time.Second
+	// flushTimeout is how long after Grace the outcomes of calls cut then may take to be stored.
+	flushTimeout = 5 * time.Second
 )
 
 // Slots is how many slots a Sender of that concurrency uses: those that BeginCall gets are below.
@@ -218,7 +218,7 @@ func New(o Options) *Sender {
 	s.api.Store(&o.API)
 	for scope := range s.health.halts {
 		halt := &s.health.halts[scope]
-		halt.Heard = func(was, is pace.Halted) { s.heard(scope, was, is) }
+		halt.Heard = func(was, is pace.Halted) { s.haltElsewhere(scope, was, is) }
 		halt.Share(o.Pauses.of(scope), o.Now())
 		halt.Retry(o.Now()) // as after a reload
 	}
@@ -271,7 +271,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	rooms.Go(func() { s.abandon(ctx, recording) })
 	<-ctx.Done()
 	defer time.AfterFunc(s.Grace, cut).Stop()
-	defer time.AfterFunc(s.Grace+lastWords, leave).Stop()
+	defer time.AfterFunc(s.Grace+flushTimeout, leave).Stop()
 	rooms.Wait()
 	return nil
 }

@@ -187,7 +187,7 @@ func New(o Options) *Tracker {
 	plan := o.Plan.withDefaults()
 	t.api.Store(&o.API)
 	t.plan.Store(&plan)
-	t.halt.Heard = t.heard
+	t.halt.Heard = t.haltElsewhere
 	t.halt.Share(o.Pauses, o.Now())
 	t.halt.Retry(o.Now()) // as after a reload
 	return t
@@ -264,8 +264,8 @@ func (t *Tracker) mayClaim(ctx context.Context, now time.Time) (bool, error) {
 	return t.halt.Try(ctx, now, t.Timeout+holdMost)
 }
 
-// heard takes in what another process found.
-func (t *Tracker) heard(was, is pace.Halted) {
+// haltElsewhere takes in what another process found.
+func (t *Tracker) haltElsewhere(was, is pace.Halted) {
 	switch none := (pace.Halted{}); {
 	case is == none:
 		t.Log.Info("the service takes the API key again, as another process found")
