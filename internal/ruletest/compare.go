@@ -1,6 +1,7 @@
 package ruletest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,14 +38,11 @@ func skippedWords(all []connectors.Skip) string {
 	return ": skipped, " + all[0].Reason
 }
 
-// compare holds what was sent against what was to be: one by one, in the order of the times.
+// compare holds what was sent against what was to be, one by one. An entry that says more chooses first: one that says less takes what is left.
 func (r *Result) compare() {
 	want := slices.Clone(r.Test.Expect)
 	slices.SortStableFunc(want, func(a, b Expected) int {
-		if a.At.IsZero() || b.At.IsZero() {
-			return 0
-		}
-		return a.At.Compare(b.At)
+		return cmp.Or(cmp.Compare(b.says(), a.says()), a.At.Compare(b.At))
 	})
 	left := make([]*Sent, len(r.Sent))
 	for i := range r.Sent {
@@ -110,6 +108,15 @@ func (e *Expected) differs(s *Sent) (keys []string) {
 		}
 	}
 	return keys
+}
+
+// says is how much an entry says; a time says more than any other key.
+func (e *Expected) says() int {
+	n := len(e.differs(&Sent{Status: "none"}))
+	if !e.At.IsZero() {
+		n += 100
+	}
+	return n
 }
 
 // ended is how far it came; what nobody knows is in doubt.

@@ -22,7 +22,6 @@ type Result struct {
 	Failed []Failure // what was not as expected; none where the test holds
 	Sent   []Sent    // in the order of their times
 	Story  []Line    // what happened, in its order
-	Waits  bool      // something waits still, a year after the last event
 }
 
 // OK reports whether the test holds.
@@ -116,8 +115,10 @@ func (r *Result) play(ctx context.Context, w *simulation.World) error {
 	if n := len(t.Events); n > 0 {
 		last = t.Events[n-1].At
 	}
-	var err error
-	r.Waits, err = w.RunToEnd(ctx, last.UTC().Add(lasts))
+	waits, err := w.RunToEnd(ctx, last.UTC().Add(lasts))
+	if err == nil && waits {
+		r.Broken = "something waits still, a year after the last event, and no test goes on for longer"
+	}
 	return err
 }
 
@@ -160,7 +161,7 @@ func (r *Result) ends(ctx context.Context, w *simulation.World) error {
 		}
 		switch m.State {
 		case messaging.StateAccepted:
-			r.Story = append(r.Story, Line{At: m.AcceptedAt.In(zone), Trigger: m.Trigger, Step: m.Step, What: "sent", Reason: strings.TrimSpace(m.Send.What() + " " + failedWords(&m.Message))})
+			r.Story = append(r.Story, Line{At: m.AcceptedAt.In(zone), Trigger: m.Trigger, Step: m.Step, What: sentOrFailed(m.Status), Reason: strings.TrimSpace(m.Send.What() + " " + failedWords(&m.Message))})
 		case messaging.StateWaiting:
 			r.Story = append(r.Story, Line{At: m.DueAt.In(zone), Trigger: m.Trigger, Step: m.Step, What: string(m.State), Reason: m.Send.What() + " " + m.Reason})
 		default:
@@ -209,16 +210,29 @@ func (r *Result) judge(env Env) {
 	}
 }
 
-// says reports whether a line is of a word, or has it in its reason.
+// says reports whether a line about what did not leave, or failed, is of a word, or has it in its reason.
 func (l *Line) says(word string) bool {
-	return l.What == word || strings.Contains(strings.ToLower(l.Reason), strings.ToLower(word))
+	return l.heldBack() && (l.What == word || strings.Contains(strings.ToLower(l.Reason), strings.ToLower(word)))
+}
+
+// sentOrFailed is what became of a message that the service took: one that failed reached nobody.
+func sentOrFailed(status messaging.Status) string {
+	if status == messaging.StatusFailed {
+		return string(status)
+	}
+	return "sent"
+}
+
+// heldBack reports whether a line is about something that did not leave then, or reached nobody.
+func (l *Line) heldBack() bool {
+	return l.What != "sent" && l.What != string(messaging.Planned) && l.What != string(messaging.Confirmed)
 }
 
 // reasons are why what was not sent was not.
 func (r *Result) reasons() string {
 	var out []string
 	for i := range r.Story {
-		if l := &r.Story[i]; l.What != "sent" && l.What != string(messaging.Planned) && l.What != string(messaging.Confirmed) {
+		if l := &r.Story[i]; l.heldBack() {
 			if text := l.What + ": " + l.Reason; !slices.Contains(out, text) {
 				out = append(out, text)
 			}

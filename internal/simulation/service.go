@@ -38,10 +38,9 @@ const (
 
 // A played is the service as the sender and the tracker call it.
 type played struct {
-	now    func() time.Time
-	fate   Service
-	taken  []takenCall // the message's id is its place, from 1
-	doubts int
+	now   func() time.Time
+	fate  Service
+	taken []takenCall // the message's id is its place, from 1
 }
 
 type takenCall struct {
@@ -70,7 +69,6 @@ func (p *played) take(name string, c Call) (apiclient.Answer, error) {
 	case f.Rejected:
 		return apiclient.Answer{}, &apiclient.CallError{Call: name, Outcome: apiclient.Rejected, HTTPStatus: http.StatusUnprocessableEntity, Words: mask.Text(f.Error)}
 	case f.Doubtful:
-		p.doubts++
 		return apiclient.Answer{}, &apiclient.CallError{Call: name, Outcome: apiclient.InDoubt, Err: errNoAnswer}
 	}
 	p.taken = append(p.taken, takenCall{f, p.now()})

@@ -136,6 +136,9 @@ func (w *World) account(name string, slot int) account {
 		FirstPoll: a.tracker.First, MayGo: look.MayGo, Classify: w.rules.Errors.Class, OnDoubt: w.onDoubt, OwnExpiry: w.ownExpiry,
 		Probes: func(d *messaging.Message) bool { return w.Store.Probes(d.ID) },
 		Called: func(m *messaging.Message, began, _ time.Time, attempt *messaging.Attempt) {
+			if attempt.State == messaging.StateInDoubt || attempt.Doubtful {
+				a.sender.Budget = pace.NewBudget(0) // it slowed its calls by the clock of the machine, which is not played
+			}
 			if w.Called != nil {
 				w.Called(m, began, attempt)
 			}
@@ -243,10 +246,6 @@ func (w *World) next(ctx context.Context) (at time.Time, waits bool, err error) 
 func (w *World) turn(ctx context.Context) error {
 	for i := range w.accounts {
 		a := &w.accounts[i]
-		if w.service.doubts > 0 { // which slowed its calls; how long they wait for the rate is not played
-			w.service.doubts = 0
-			a.sender.Budget = pace.NewBudget(0)
-		}
 		_, err := a.tracker.Turn(ctx)
 		if err == nil {
 			_, err = a.sender.Turn(ctx)
