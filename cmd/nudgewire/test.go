@@ -282,11 +282,11 @@ func (t *testReport) end(took time.Duration) error {
 	return nil
 }
 
-// annotate prints a failure as GitHub Actions reads it: on the line of the rule, or of the test.
+// annotate prints a failure as GitHub Actions reads it, on the line of the test.
 func (t *testReport) annotate(v *testView) {
 	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	_, _ = io.WriteString(t.err, fmt.Sprintf("::error file=%s,line=%d,title=%s::%s\n", property.Replace(v.File), v.Line, property.Replace(plain.Text(v.Test)), escape.Replace(cleanLines(v.words()))))
+	_, _ = io.WriteString(t.err, fmt.Sprintf("::error file=%s,line=%d,title=%s::%s\n", property.Replace(v.File), v.Line, property.Replace(plain.Text(v.Test)), escape.Replace(plain.Lines(v.words()))))
 }
 
 // words are what is wrong, in lines.
@@ -303,15 +303,6 @@ func (v *testView) words() string {
 		out = append(out, text)
 	}
 	return strings.Join(append(out, v.Story...), "\n")
-}
-
-// cleanLines is a text of strangers, line by line.
-func cleanLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = plain.Text(lines[i])
-	}
-	return strings.Join(lines, "\n")
 }
 
 type junitSuites struct {
@@ -347,7 +338,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 func junitOf(v *testView, took time.Duration) junitCase {
 	one := junitCase{Name: plain.Text(v.Test), Class: strings.TrimSuffix(filepath.Base(v.File), filepath.Ext(v.File)), File: v.File, Line: v.Line, Time: seconds(took)}
 	if !v.OK {
-		text := cleanLines(v.words())
+		text := plain.Lines(v.words())
 		message, _, _ := strings.Cut(text, "\n")
 		one.Failure = &junitFailure{message, text}
 	}

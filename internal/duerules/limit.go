@@ -126,7 +126,7 @@ func (l *limit) began(now time.Time, z *hours.Zone) time.Time {
 	if l.Calendar == "" {
 		return now.Add(-l.Per)
 	}
-	return l.unit(now, z, 0).Add(-time.Nanosecond)
+	return UnitBegins(l.Limit, now, z, 0).Add(-time.Nanosecond)
 }
 
 // next is when the next window of the calendar begins; for one that rolls, when it will have rolled over.
@@ -134,11 +134,11 @@ func (l *limit) next(now time.Time, z *hours.Zone) time.Time {
 	if l.Calendar == "" {
 		return now.Add(l.Per)
 	}
-	return l.unit(now, z, 1)
+	return UnitBegins(l.Limit, now, z, 1)
 }
 
-// unit is when the unit of the calendar that now is in begins, or one that comes after it.
-func (l *limit) unit(now time.Time, z *hours.Zone, after int) time.Time {
+// UnitBegins is when the unit of a limit's calendar that now is in begins, by the clock of a zone, or one that comes after it.
+func UnitBegins(l units.Limit, now time.Time, z *hours.Zone, after int) time.Time {
 	local := now.In(z.Location())
 	y, m, d := local.Date()
 	switch l.Calendar {

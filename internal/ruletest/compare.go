@@ -60,7 +60,7 @@ func (r *Result) compare() {
 		e := &want[i]
 		at := slices.IndexFunc(left, func(s *Sent) bool { return e.Trigger == "" || e.Trigger == s.Trigger })
 		if at < 0 {
-			r.Failed = append(r.Failed, Failure{Expected: r.expectedWords(e), Happened: r.whyNot(e), Paths: r.pathsOfSilence(e.Trigger)})
+			r.Failed = append(r.Failed, Failure{Expected: r.expectedWords(e), Happened: strings.Join(append([]string{"nothing"}, r.reasons(e.Trigger)...), "\n"), Paths: r.pathsOfSilence(e.Trigger)})
 			continue
 		}
 		s := left[at]
@@ -151,20 +151,6 @@ func (r *Result) putOff(s *Sent) (last *Line) {
 		}
 	}
 	return last
-}
-
-// whyNot is why a trigger sent nothing more.
-func (r *Result) whyNot(e *Expected) string {
-	var out []string
-	for i := range r.Story {
-		if l := &r.Story[i]; (e.Trigger == "" || l.Trigger == e.Trigger || l.Trigger == "") && l.What != "sent" && l.What != string(messaging.Planned) {
-			out = append(out, l.What+": "+l.Reason)
-		}
-	}
-	if len(out) == 0 {
-		return "nothing"
-	}
-	return "nothing\n" + strings.Join(slices.Compact(out), "\n")
 }
 
 // silent is the first trigger that was asked; "" for none.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/simulation"
@@ -201,12 +202,13 @@ func (r *Result) judge(env Env) {
 	}
 	for _, word := range t.Because {
 		if !slices.ContainsFunc(r.Story, func(l Line) bool { return l.says(word) }) {
-			r.Failed = append(r.Failed, Failure{Expected: "because: " + word, Happened: r.reasons(), Paths: r.pathsOfSilence(r.silent())})
+			happened := cmp.Or(strings.Join(r.reasons(""), "\n"), "nothing was held back")
+			r.Failed = append(r.Failed, Failure{Expected: "because: " + word, Happened: happened, Paths: r.pathsOfSilence(r.silent())})
 		}
 	}
 	zones := hours.NewZones(env.Home)
 	for i := range t.Never {
-		r.never(&t.Never[i], zones, env.Home)
+		r.never(&t.Never[i], zones, hours.In(env.Home))
 	}
 }
 
@@ -228,24 +230,19 @@ func (l *Line) heldBack() bool {
 	return l.What != "sent" && l.What != string(messaging.Planned) && l.What != string(messaging.Confirmed)
 }
 
-// reasons are why what was not sent was not.
-func (r *Result) reasons() string {
-	var out []string
+// reasons are why what was not sent was not, by one trigger or, with "", by any.
+func (r *Result) reasons(trigger string) (all []string) {
 	for i := range r.Story {
-		if l := &r.Story[i]; l.heldBack() {
-			if text := l.What + ": " + l.Reason; !slices.Contains(out, text) {
-				out = append(out, text)
-			}
+		l := &r.Story[i]
+		if text := l.What + ": " + l.Reason; l.heldBack() && (trigger == "" || l.Trigger == "" || l.Trigger == trigger) && !slices.Contains(all, text) {
+			all = append(all, text)
 		}
 	}
-	if len(out) == 0 {
-		return "nothing was held back"
-	}
-	return strings.Join(out, "\n")
+	return all
 }
 
 // never holds all that was sent against what no message may do.
-func (r *Result) never(n *Never, zones *hours.Zones, home *time.Location) {
+func (r *Result) never(n *Never, zones *hours.Zones, home *hours.Zone) {
 	for i := range r.Sent {
 		s := &r.Sent[i]
 		if n.Hours != nil {
@@ -276,19 +273,9 @@ func (r *Result) never(n *Never, zones *hours.Zones, home *time.Location) {
 }
 
 // alike reports whether two times, the first of which is not later, are in one window of a limit.
-func alike(l units.Limit, a, b time.Time, home *time.Location) bool {
+func alike(l units.Limit, a, b time.Time, home *hours.Zone) bool {
 	if l.Calendar == "" {
 		return b.Sub(a) < l.Per
 	}
-	a, b = a.In(home), b.In(home)
-	switch l.Calendar {
-	case units.Day:
-		return a.YearDay() == b.YearDay() && a.Year() == b.Year()
-	case units.Week:
-		y1, w1 := a.ISOWeek()
-		y2, w2 := b.ISOWeek()
-		return y1 == y2 && w1 == w2
-	default:
-		return a.Month() == b.Month() && a.Year() == b.Year()
-	}
+	return duerules.UnitBegins(l, a, home, 0).Equal(duerules.UnitBegins(l, b, home, 0))
 }

@@ -204,7 +204,7 @@ var zoned = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:0
 
 func (r *reader) readStart(n *yamlpos.Node) bool {
 	text, zone := strings.TrimSpace(n.Text()), r.env.Home
-	if at := strings.LastIndexByte(text, ' '); at > 0 && !strings.Contains("0123456789", text[at+1:at+2]) {
+	if at := strings.LastIndexByte(text, ' '); at > 0 && (text[at+1] < '0' || text[at+1] > '9') {
 		loaded, err := time.LoadLocation(text[at+1:])
 		if err != nil || text[at+1:] == "Local" {
 			n.Report(fmt.Sprintf("%q is not a time zone", text[at+1:]), "write an IANA name, such as Europe/London or America/New_York")

@@ -55,6 +55,8 @@ var (
 	bornWords   = setOf("birth birthday birthdate dob born anniversary wedding")
 	personWords = setOf("id ids by no number code user name first last middle given family surname phone mobile email mail contact person owner customer lead " +
 		"street address city zip postcode note notes comment message tag key token secret ref reference account candidate")
+	currencyWords, languageWords, countryWords, zoneWords = setOf("currency"), setOf("locale language lang"), setOf("country"), setOf("timezone tz")
+
 	privateWords = setOf("first last middle given family surname full city street address email note notes comment message phone mobile")
 	plainWords   = setOf("status state type topic event kind action object gateway level")
 )
@@ -90,13 +92,13 @@ func isTrade(text string) bool {
 // isPlain reports whether a text is a value that its key can have about nobody: a currency, a language, a country, a time zone, a status.
 func isPlain(key, text string) bool {
 	switch {
-	case has(setOf("currency"), key):
+	case has(currencyWords, key):
 		return len(text) == 3 && letters.MatchString(text)
-	case has(setOf("locale language lang"), key):
+	case has(languageWords, key):
 		return localeText.MatchString(text)
-	case has(setOf("country"), key):
+	case has(countryWords, key):
 		return len(text) == 2 && letters.MatchString(text)
-	case has(setOf("timezone tz"), key):
+	case has(zoneWords, key):
 		_, err := time.LoadLocation(text)
 		return err == nil
 	}

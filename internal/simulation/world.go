@@ -195,7 +195,9 @@ func (w *World) Take(ctx context.Context, c *connectors.Connector, r connectors.
 // RunUntil carries out all that falls due until a time, which it then is.
 func (w *World) RunUntil(ctx context.Context, end time.Time) error {
 	_, err := w.RunToEnd(ctx, end)
-	w.now = later(w.now, end)
+	if end.After(w.now) {
+		w.now = end
+	}
 	return err
 }
 
@@ -261,10 +263,3 @@ func (w *World) turn(ctx context.Context) error {
 }
 
 func anyHold(messaging.Hold) bool { return true }
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}

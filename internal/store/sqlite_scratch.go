@@ -15,27 +15,30 @@ import (
 // keptTables have rows that the schema itself makes.
 var keptTables = map[string]bool{goose.DefaultTablename: true, "forgotten_key": true}
 
-// Anew is a store with other options over the same file, of which all rows are gone. s must be scratch data and may not be used any more,
-// nor closed where err is nil. o.DSN is not looked at.
+// Anew is a store with other options over the same file, of which all rows are gone. s must be scratch data, and is at its end whatever comes
+// of it. o.DSN is not looked at.
 func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
 	if s.file == nil || !s.nobodys {
 		return nil, errors.New("only scratch data can be emptied")
 	}
 	s.commits.close()
 	s.writer.peers.close()
-	if err := errors.Join(s.calls.close(), s.empty(ctx)); err != nil {
-		return nil, fmt.Errorf("empty the data: %w", err)
-	}
+	err := s.calls.close()
 	n := newStore(&o)
 	n.file, n.reads, n.nobodys = s.file, s.reads, true
 	n.marks.data, n.calls.path = s.file.path, s.calls.path
 	n.writer = newWriter(&n.shared, s.writer.engine)
-	err := n.resumeFile(ctx)
+	if err == nil {
+		err = n.empty(ctx)
+	}
+	if err == nil {
+		err = n.resumeFile(ctx)
+	}
 	if err == nil {
 		err = n.load(ctx)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("begin anew: %w", errors.Join(err, n.Close()))
 	}
 	n.begin(&o)
 	return n, nil
