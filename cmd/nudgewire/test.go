@@ -108,16 +108,16 @@ func (c *cli) playTests(ctx context.Context, cfg *config.Config, files []string,
 	if len(tests) == 0 {
 		return fail(exitNothing, "", "no test has %q in its name", f.only)
 	}
-	desk, err := simulation.NewDesk()
+	sim, err := simulation.NewSimulator()
 	if err != nil {
 		return fmt.Errorf("a folder for what is thrown away: %w", err)
 	}
-	defer desk.Close()
+	defer sim.Close()
 	report := testReport{cli: c, cfg: cfg, flags: f}
 	began := time.Now()
 	for i := range tests {
 		began := time.Now()
-		r, err := ruletest.Play(ctx, desk, env, &tests[i])
+		r, err := ruletest.Play(ctx, sim, env, &tests[i])
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", tests[i].File, tests[i].Line, err)
 		}

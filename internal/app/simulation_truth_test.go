@@ -56,11 +56,11 @@ const drawnSequence = `
 // What is played of random webhooks under random rules is what the rooms of a daemon do with them as their own loops run: the same decisions
 // with the same reasons, and each message goes, or ends, at the same time for the same reason.
 func TestASimulationIsTheTruth(t *testing.T) {
-	desk, err := simulation.NewDesk()
+	sim, err := simulation.NewSimulator()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer desk.Close()
+	defer sim.Close()
 	met, n := map[string]int{}, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		text := drawnRules(rt)
@@ -88,7 +88,7 @@ func TestASimulationIsTheTruth(t *testing.T) {
 		n++
 		var did played
 		synctest.Test(t, func(t *testing.T) { did = loops(t, cfg, hooks, fate, filepath.Join(t.TempDir(), fmt.Sprint(n, ".db"))) })
-		said := plays(rt.Context(), rt, desk, cfg, hooks, fate)
+		said := plays(rt.Context(), rt, sim, cfg, hooks, fate)
 		if diff := gocmp.Diff(did, said); diff != "" {
 			rt.Errorf("-did +said:\n%s", diff)
 		}
@@ -117,9 +117,9 @@ type fataler interface {
 }
 
 // plays is what the simulation says.
-func plays(ctx context.Context, t fataler, desk *simulation.Desk, cfg *config.Config, hooks []laterHook, fate simulation.Service) (out played) {
+func plays(ctx context.Context, t fataler, sim *simulation.Simulator, cfg *config.Config, hooks []laterHook, fate simulation.Service) (out played) {
 	t.Helper()
-	w, err := desk.Begin(ctx, SimulationOf(cfg), fate, begin)
+	w, err := sim.Begin(ctx, SimulationOf(cfg), fate, begin)
 	must(t, err)
 	for _, h := range hooks {
 		must(t, w.RunUntil(ctx, begin.Add(h.after)))

@@ -18,16 +18,16 @@ func bench(b *testing.B, text string) {
 		b.Fatal(problems)
 	}
 	for b.Loop() {
-		desk, err := simulation.NewDesk()
+		sim, err := simulation.NewSimulator()
 		if err != nil {
 			b.Fatal(err)
 		}
 		for i := range tests {
-			if r, err := ruletest.Play(b.Context(), desk, env, &tests[i]); err != nil || !r.OK() {
+			if r, err := ruletest.Play(b.Context(), sim, env, &tests[i]); err != nil || !r.OK() {
 				b.Fatalf("%v: %+v", err, r)
 			}
 		}
-		if err := desk.Close(); err != nil {
+		if err := sim.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}

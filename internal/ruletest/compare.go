@@ -42,7 +42,7 @@ func skippedWords(all []connectors.Skip) string {
 func (r *Result) compare() {
 	want := slices.Clone(r.Test.Expect)
 	slices.SortStableFunc(want, func(a, b Expected) int {
-		return cmp.Or(cmp.Compare(b.says(), a.says()), a.At.Compare(b.At))
+		return cmp.Or(cmp.Compare(b.keysTold(), a.keysTold()), a.At.Compare(b.At))
 	})
 	left := make([]*Sent, len(r.Sent))
 	for i := range r.Sent {
@@ -110,8 +110,8 @@ func (e *Expected) differs(s *Sent) (keys []string) {
 	return keys
 }
 
-// says is how much an entry says; a time says more than any other key.
-func (e *Expected) says() int {
+// keysTold is how many keys an entry has; its time counts for more than all others.
+func (e *Expected) keysTold() int {
 	n := len(e.differs(&Sent{Status: "none"}))
 	if !e.At.IsZero() {
 		n += 100

@@ -107,7 +107,7 @@ const (
 )
 
 // holds reports whether all tests in a folder hold under a config; one that cannot be used holds nothing.
-func holds(t *testing.T, desk *simulation.Desk, folder, text string) bool {
+func holds(t *testing.T, sim *simulation.Simulator, folder, text string) bool {
 	t.Helper()
 	cfg, problems := config.ParseWithoutSecrets(filepath.Join(folder, "config.yaml"), []byte(text), func(string) (string, bool) { return "", false })
 	if cfg == nil || problems.Errors() > 0 {
@@ -129,7 +129,7 @@ func holds(t *testing.T, desk *simulation.Desk, folder, text string) bool {
 			t.Fatal(problems)
 		}
 		for i := range tests {
-			r, err := ruletest.Play(t.Context(), desk, env, &tests[i])
+			r, err := ruletest.Play(t.Context(), sim, env, &tests[i])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,14 +169,14 @@ func TestTestsOfExamplesNoticeEdits(t *testing.T) {
 			configs[r.Name] = string(text)
 		}
 	}
-	desk, err := simulation.NewDesk()
+	sim, err := simulation.NewSimulator()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer desk.Close()
+	defer sim.Close()
 	for name, text := range configs {
 		at := filepath.Join(folder, name)
-		if !holds(t, desk, at, text) {
+		if !holds(t, sim, at, text) {
 			t.Errorf("%s: its tests do not hold", name)
 			continue
 		}
@@ -184,7 +184,7 @@ func TestTestsOfExamplesNoticeEdits(t *testing.T) {
 		noticed, excused := 0, 0
 		for _, e := range edits {
 			switch {
-			case !holds(t, desk, at, e.text):
+			case !holds(t, sim, at, e.text):
 				noticed++
 			case unseen[name+": "+e.now] != "":
 				excused++

@@ -56,14 +56,14 @@ type Failure struct {
 // lasts is how long is played after the last event: longer than any wait that is usual.
 const lasts = 366 * 24 * time.Hour
 
-// Play plays a test on a desk.
-func Play(ctx context.Context, desk *simulation.Desk, env Env, t *Test) (Result, error) {
+// Play plays a test on a simulator.
+func Play(ctx context.Context, sim *simulation.Simulator, env Env, t *Test) (Result, error) {
 	r := Result{Test: t}
 	rules := env.Rules
 	if t.Live {
 		rules.Triggers = rules.Triggers.AsLive()
 	}
-	w, err := desk.Begin(ctx, rules, t.fate, t.Start.UTC())
+	w, err := sim.Begin(ctx, rules, t.fate, t.Start.UTC())
 	if err != nil {
 		return r, err
 	}
@@ -74,7 +74,7 @@ func Play(ctx context.Context, desk *simulation.Desk, env Env, t *Test) (Result,
 	}
 	err = r.play(ctx, w)
 	if err == nil {
-		err = r.ends(ctx, w)
+		err = r.readMessages(ctx, w)
 	}
 	switch {
 	case isRefusal(err):
@@ -109,7 +109,7 @@ func (r *Result) play(ctx context.Context, w *simulation.World) error {
 			return nil
 		}
 		for j := range got.Receipts {
-			r.took(e, &got.Received.Events[j], &got.Receipts[j])
+			r.noteEvent(e, &got.Received.Events[j], &got.Receipts[j])
 		}
 	}
 	last := t.Start
@@ -123,8 +123,8 @@ func (r *Result) play(ctx context.Context, w *simulation.World) error {
 	return err
 }
 
-// took notes what was decided about an event at once.
-func (r *Result) took(e *Event, of *messaging.Event, got *messaging.Receipt) {
+// noteEvent notes what was decided about an event at once.
+func (r *Result) noteEvent(e *Event, of *messaging.Event, got *messaging.Receipt) {
 	name := of.Ref()
 	if got.Duplicate {
 		r.Story = append(r.Story, Line{At: e.At, Event: name, What: "repeated", Reason: fmt.Sprintf("the same dedupe key as event %d: nothing of it is stored", got.EventID)})
@@ -140,8 +140,8 @@ func (r *Result) took(e *Event, of *messaging.Event, got *messaging.Receipt) {
 	}
 }
 
-// ends reads what became of all messages.
-func (r *Result) ends(ctx context.Context, w *simulation.World) error {
+// readMessages reads what became of all messages.
+func (r *Result) readMessages(ctx context.Context, w *simulation.World) error {
 	const mostMessages = 100_000
 	all, err := w.Store.Messages(ctx, store.MessageFilter{Limit: mostMessages})
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *Result) judge(env Env) {
 		r.compare()
 	}
 	for _, word := range t.Because {
-		if !slices.ContainsFunc(r.Story, func(l Line) bool { return l.says(word) }) {
+		if !slices.ContainsFunc(r.Story, func(l Line) bool { return l.hasReason(word) }) {
 			happened := cmp.Or(strings.Join(r.reasons(""), "\n"), "nothing was held back")
 			r.Failed = append(r.Failed, Failure{Expected: "because: " + word, Happened: happened, Paths: r.pathsOfSilence(r.silent())})
 		}
@@ -212,8 +212,8 @@ func (r *Result) judge(env Env) {
 	}
 }
 
-// says reports whether a line about what did not leave, or failed, is of a word, or has it in its reason.
-func (l *Line) says(word string) bool {
+// hasReason reports whether a line about what did not leave, or failed, is a test's word, or has it in its reason.
+func (l *Line) hasReason(word string) bool {
 	return l.heldBack() && (l.What == word || strings.Contains(strings.ToLower(l.Reason), strings.ToLower(word)))
 }
 
@@ -258,7 +258,7 @@ func (r *Result) never(n *Never, zones *hours.Zones, home *hours.Zone) {
 		}
 		var within []string
 		for j := range r.Sent[i:] {
-			if o := &r.Sent[i+j]; o.Phone == s.Phone && alike(n.Most, s.At, o.At, home) {
+			if o := &r.Sent[i+j]; o.Phone == s.Phone && sameWindow(n.Most, s.At, o.At, home) {
 				within = append(within, r.sentWords(o))
 			}
 		}
@@ -272,8 +272,8 @@ func (r *Result) never(n *Never, zones *hours.Zones, home *hours.Zone) {
 	}
 }
 
-// alike reports whether two times, the first of which is not later, are in one window of a limit.
-func alike(l units.Limit, a, b time.Time, home *hours.Zone) bool {
+// sameWindow reports whether two times, the first of which is not later, are in one window of a limit.
+func sameWindow(l units.Limit, a, b time.Time, home *hours.Zone) bool {
 	if l.Calendar == "" {
 		return b.Sub(a) < l.Per
 	}

@@ -104,14 +104,14 @@ func play(t testing.TB, env ruletest.Env, text string) []ruletest.Result {
 	if problems.Errors() > 0 {
 		t.Fatal(problems)
 	}
-	desk, err := simulation.NewDesk()
+	sim, err := simulation.NewSimulator()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer desk.Close()
+	defer sim.Close()
 	var all []ruletest.Result
 	for i := range tests {
-		r, err := ruletest.Play(t.Context(), desk, env, &tests[i])
+		r, err := ruletest.Play(t.Context(), sim, env, &tests[i])
 		if err != nil {
 			t.Fatal(err)
 		}

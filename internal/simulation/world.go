@@ -38,26 +38,26 @@ var (
 	ErrHalts = errors.New("the service refuses so much that the daemon would pause and try again by and by, which is not played")
 )
 
-// A Desk is where worlds are played, one after the other.
-type Desk struct {
+// A Simulator plays worlds, one after the other, over one file.
+type Simulator struct {
 	folder string
 	data   *store.Store // of the last world; nil before the first, and after an error
 	opened int
 }
 
-// NewDesk makes a desk in a folder of its own for what is thrown away. Close it.
-func NewDesk() (*Desk, error) {
+// NewSimulator makes one in a folder of its own for what is thrown away. Close it.
+func NewSimulator() (*Simulator, error) {
 	folder, err := os.MkdirTemp("", "nudgewire-simulation-")
-	return &Desk{folder: folder}, err
+	return &Simulator{folder: folder}, err
 }
 
 // Close throws everything away.
-func (d *Desk) Close() error {
+func (s *Simulator) Close() error {
 	var err error
-	if d.data != nil {
-		err = d.data.Close()
+	if s.data != nil {
+		err = s.data.Close()
 	}
-	return errors.Join(err, os.RemoveAll(d.folder))
+	return errors.Join(err, os.RemoveAll(s.folder))
 }
 
 // owner signs all claims.
@@ -83,24 +83,24 @@ type account struct {
 	tracker *tracker.Tracker
 }
 
-// Begin makes a world without a past, in which it is start. The one before it on the desk ends.
-func (d *Desk) Begin(ctx context.Context, r Rules, service Service, start time.Time) (*World, error) {
+// Begin makes a world without a past, in which it is start. The one before it ends.
+func (s *Simulator) Begin(ctx context.Context, r Rules, service Service, start time.Time) (*World, error) {
 	w := &World{rules: r, now: start}
 	w.service = played{now: w.Now, fate: service}
 	o := w.options()
 	var err error
-	if before := d.data; before != nil {
-		d.data = nil
+	if before := s.data; before != nil {
+		s.data = nil
 		w.Store, err = before.Anew(ctx, o)
 	} else {
-		d.opened++
-		o.DSN = "sqlite:" + filepath.Join(d.folder, fmt.Sprint(d.opened, ".db"))
+		s.opened++
+		o.DSN = "sqlite:" + filepath.Join(s.folder, fmt.Sprint(s.opened, ".db"))
 		w.Store, err = store.Open(ctx, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("scratch data: %w", err)
 	}
-	d.data = w.Store
+	s.data = w.Store
 	if _, err := w.Store.RescueClaims(ctx, start, owner); err != nil { // which makes the owner known
 		return nil, fmt.Errorf("scratch data: %w", err)
 	}

@@ -43,7 +43,7 @@ func (s *Store) newReadEvent(e *messaging.Event, content []byte) readEvent {
 	if err == nil {
 		err = addFacts(facts, &out.Event)
 	}
-	if err != nil || out.nobodys() { // what nobody can read is passed by, as everywhere
+	if err != nil || out.scratch() { // what nobody can read is passed by, as everywhere
 		return out
 	}
 	for _, word := range slices.Sorted(maps.Keys(wordsOf(&out.Event))) {
@@ -58,8 +58,8 @@ func (s *Store) newReadEvent(e *messaging.Event, content []byte) readEvent {
 	return out
 }
 
-// nobodys reports whether it names no contact, or one that is not kept any more.
-func (e *readEvent) nobodys() bool { return e.Contact.Phone == "" || e.Contact.Phone.IsMasked() }
+// scratch reports whether it names no contact, or one that is not kept any more.
+func (e *readEvent) scratch() bool { return e.Contact.Phone == "" || e.Contact.Phone.IsMasked() }
 
 // wordsOf are what people search an event by, and what of it each is.
 func wordsOf(e *messaging.Event) map[string]string {
@@ -201,7 +201,7 @@ func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 	err := t.QueryMany(stillUnreadSQL, asked, func(i int, r *Row) error {
 		if e := &events[i]; r.Phone() != e.Contact.Phone || !bytes.Equal(r.Blob(), e.content) {
 			changed[int64(e.ID)] = true
-		} else if !e.nobodys() {
+		} else if !e.scratch() {
 			same = append(same, e)
 		}
 		return r.Err

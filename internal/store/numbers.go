@@ -32,7 +32,7 @@ func (w *singleWriter) resume(ctx context.Context, s *Store) error {
 		}
 	}
 	w.keys = keyindex.New(firstDay, first, last)
-	if s.nobodys {
+	if s.scratch {
 		w.keys = w.keys.Small()
 	}
 	var err error

@@ -18,14 +18,14 @@ var keptTables = map[string]bool{goose.DefaultTablename: true, "forgotten_key": 
 // Anew is a store with other options over the same file, of which all rows are gone. s must be scratch data, and is at its end whatever comes
 // of it. o.DSN is not looked at.
 func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
-	if s.file == nil || !s.nobodys {
+	if s.file == nil || !s.scratch {
 		return nil, errors.New("only scratch data can be emptied")
 	}
 	s.commits.close()
 	s.writer.peers.close()
 	err := s.calls.close()
 	n := newStore(&o)
-	n.file, n.reads, n.nobodys = s.file, s.reads, true
+	n.file, n.reads, n.scratch = s.file, s.reads, true
 	n.marks.data, n.calls.path = s.file.path, s.calls.path
 	n.writer = newWriter(&n.shared, s.writer.engine)
 	if err == nil {

@@ -109,7 +109,7 @@ type Store struct {
 	notices *notices              // of other nodes; nil where there are none
 	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
 	numbers numbers               // of all writers of the process, so that they grow with time
-	nobodys bool                  // Options.Scratch
+	scratch bool                  // Options.Scratch
 
 	holding sync.Mutex                       // one change of holds at a time, with its reading back
 	holds   atomic.Pointer[[]messaging.Hold] // that have not ended; nil when read-only
@@ -170,7 +170,7 @@ func newStore(o *Options) *Store {
 		o.OnDoubt = func(*messaging.Message) messaging.OnDoubt { return "" }
 	}
 	s := &Store{
-		nobodys: o.Scratch, settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: KeyHash, ring: rejectedRing, observer: o.Observer,
+		scratch: o.Scratch, settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: KeyHash, ring: rejectedRing, observer: o.Observer,
 		shared: shared{
 			onDoubt: o.OnDoubt, now: o.Now, tells: o.Tells,
 			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
