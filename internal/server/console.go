@@ -71,6 +71,7 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		if e, is := errors.AsType[*Error](err); is && e.wait > 0 {
 			w.Header().Set("Retry-After", seconds(e.wait))
+			w.Header().Set("Connection", "close")
 		}
 		a.refuse(w, r, err)
 		return
@@ -100,23 +101,23 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// who finds out who asks, by a token or a session. A wrong token counts against its address.
+// who finds out who asks, by a token or a session. A wrong token counts against its address, and is looked at all the same: else whoever
+// sends wrong ones would lock out the good ones of programs on the same machine. What bounds guessing is the size of a secret; an address
+// that sends too many wrong ones is told to wait, and begins a new connection for each.
 func (c *console) who(r *http.Request, from string) (w Who, known bool, err error) {
 	if given := r.Header.Get("Authorization"); given != "" {
-		if wait := c.wrong.full(from, c.Now()); wait > 0 {
-			return w, false, tooOften(wait)
-		}
 		kind, token, _ := strings.Cut(given, " ")
-		if !strings.EqualFold(kind, "Bearer") || c.Token == nil {
-			err = ErrUnknownToken
-		} else {
+		err = ErrUnknownToken
+		if strings.EqualFold(kind, "Bearer") && c.Token != nil {
 			w, err = c.Token(r.Context(), strings.TrimSpace(token))
 		}
-		if errors.Is(err, ErrUnknownToken) {
-			c.wrong.take(from, c.Now())
-			return w, false, &Error{Status: http.StatusUnauthorized, Words: mask.Text(err.Error()), Hint: "nudgewire token list shows those that there are"}
+		if !errors.Is(err, ErrUnknownToken) {
+			return w, err == nil, c.unsaid(err)
 		}
-		return w, err == nil, c.unsaid(err)
+		if wait := c.wrong.take(from, c.Now()); wait > 0 {
+			return w, false, tooOften(wait)
+		}
+		return w, false, &Error{Status: http.StatusUnauthorized, Words: mask.Text(err.Error()), Hint: "nudgewire token list shows those that there are"}
 	}
 	if c.Session == nil {
 		return w, false, nil
@@ -156,14 +157,6 @@ func (l *limits) take(key string, now time.Time) (wait time.Duration) {
 	if wait = r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
 	}
-	return wait
-}
-
-// full is how long key has to wait, and counts nothing.
-func (l *limits) full(key string, now time.Time) (wait time.Duration) {
-	r := l.of(key, now).ReserveN(now, 1)
-	wait = r.DelayFrom(now)
-	r.CancelAt(now)
 	return wait
 }
 
