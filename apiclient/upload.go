@@ -15,7 +15,7 @@ import (
 // MaxFile is the most bytes that the service takes as one CSV file. It is not enforced here:
 // the service's own refusal says more.
 //
-// Source: Messaging Automation Service API v1, section 8, "10 MB maximum".
+// Source: Messaging Automation Service API v1, section 8, "10 MB maximum", read as the smaller of its two meanings.
 const MaxFile = 10_000_000
 
 const (

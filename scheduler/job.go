@@ -24,7 +24,7 @@ type Job struct {
 	Cron     string `yaml:"cron" doc:"When it runs: minute, hour, day, month, weekday. Without it the job only runs by hand." example:"0 10 * * MON"`
 	Timezone string `yaml:"timezone" validate:"timezone" doc:"Zone that cron is read in. Default: defaults.timezone." example:"Europe/London"`
 
-	Source   lists.Origin            `yaml:"source" validate:"required" doc:"Where the rows come from: exactly one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp." example:"{csv: ./lists/customers.csv}, or one of xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp in place of csv"`
+	Source   lists.Origin            `yaml:"source" validate:"required" doc:"Where the rows come from: exactly one source, which is the first of its keys below." example:"{csv: ./lists/customers.csv}, or another source such as postgres or s3"`
 	Columns  yamlpos.Ordered[string] `yaml:"columns" doc:"What each row needs: phone (the column named phone unless said), and var_1, var_2 and so on. A value is a column's name, or text with {{ column }} in it." example:"{phone: phone, var_1: '{{ first_name | default: \"there\" }}'}"`
 	Country  string                  `yaml:"country" doc:"Two-letter country that numbers without a country code belong to. Default: defaults.country." example:"GB"`
 	Phones   phones.Spelling         `yaml:"phones" validate:"oneof=national international" doc:"How the list writes numbers that have no plus sign: national as they are dialled inside the country, international with their country code. Without it a number that could be of the country and is one of another country is excluded." example:"international"`
@@ -33,7 +33,7 @@ type Job struct {
 	Campaign *Campaign               `yaml:"campaign" doc:"For deliver: csv, the campaign to create."`
 	Send     *Message                `yaml:"send" doc:"For deliver: per_message, what each row is sent as: a template, a campaign or a text."`
 	Deliver  messaging.Deliver       `yaml:"deliver" validate:"oneof=csv per_message" default:"csv" doc:"csv uploads files, one for each part: fast, and tracked only as far as the answer allows. per_message sends each row by itself: slower, tracked one by one."`
-	MaxSize  units.Size              `yaml:"max_size" validate:"min=1kB,max=10MB" default:"10MB" doc:"Largest part, in bytes of the file. The service takes no more than 10MB."`
+	MaxSize  units.Size              `yaml:"max_size" validate:"min=1kB" doc:"Largest part, in bytes of the file; unless said as much as the service takes, which is the most."`
 
 	Rate duerules.Rate `yaml:"rate" doc:"For deliver: per_message, most rows that leave in a window: all of them may go at once, and then none until it ends. A day, week or month is that of the job's timezone." example:"5000 per day"`
 

@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -325,7 +326,7 @@ func (b *builder) deliver(c *Compiled) {
 		}
 	}
 	if n := j.MaxSize.Bytes(); n < 0 || n > apiclient.MaxFile {
-		b.bad("max_size", "write 10MB or less", "%s is more than the service takes", j.MaxSize)
+		b.bad("max_size", "write "+units.Size(apiclient.MaxFile).String()+" or less", "%s is more than the service takes", j.MaxSize)
 	}
 }
 

@@ -90,7 +90,7 @@ jobs:
     on_missed: run_onc
     overlap: never
     guard: {max_change: 300}
-    max_size: 11MB
+    max_size: 11
     canary: {first: 0%, stop_if: bounced > 10%}
   b:
     campaign: {name: x}
@@ -102,10 +102,10 @@ jobs:
 		`config.yaml:7:16: jobs.a.on_missed: "run_onc" is not known here; did you mean "run_once"?`,
 		`config.yaml:8:14: jobs.a.overlap: "never" is not known here; write one of skip, queue, cancel_previous`,
 		`config.yaml:9:25: jobs.a.guard.max_change: "300" is not a percentage; write it as 300%`,
-		`config.yaml:10:15: jobs.a.max_size: "11MB" is more than 10MB; it is between 1kB and 10MB`,
+		`config.yaml:10:15: jobs.a.max_size: "11" is less than 1kB; it is at least 1kB`,
 		`config.yaml:11:21: jobs.a.canary.first: "0%" is no share of the rows; write more than 0% and at most 100%`,
 		`config.yaml:11:34: jobs.a.canary.stop_if: "bounced > 10%" is no condition of a canary; write "failed > 10%", "read < 20%", or "failed > 10% or read < 20%"`,
-		`config.yaml:12:3: jobs.b.source: is missing; add source: {csv: ./lists/customers.csv}, or one of xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp in place of csv`,
+		`config.yaml:12:3: jobs.b.source: is missing; add source: {csv: ./lists/customers.csv}, or another source such as postgres or s3`,
 		`config.yaml:13:5: jobs.b.campaign.template_id: is missing; add template_id: 1042`,
 		`config.yaml:14:17: jobs.b.on_missed.younger: unknown key; known here: if_younger_than`,
 	}

@@ -6,6 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
 // A Problem is one thing wrong with an Origin. Path is that of its key within the job:
@@ -40,23 +42,22 @@ func (c *checker) warn(path, hint, format string, args ...any) {
 }
 
 func (c *checker) source(o *Origin, folder string) Source {
-	ways := o.ways()
+	named := o.kindsNamed()
 	switch {
-	case len(ways) == 0:
-		c.bad("source", "name one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp", "does not say where the rows come from")
+	case len(named) == 0:
+		c.bad("source", "name one of "+keysOf(kinds), "does not say where the rows come from")
 		return nil
-	case len(ways) > 1:
-		c.bad("source."+ways[1], "keep one of them; write a job for each", "%s cannot be read together", strings.Join(ways, " and "))
+	case len(named) > 1:
+		c.bad("source."+named[1].key, "keep one of them; write a job for each", "%s cannot be read together", keysOf(named))
 		return nil
 	}
-	way := ways[0]
-	database := way == "postgres" || way == "mysql" || way == "sqlite"
+	kind := named[0]
 	switch {
-	case database && strings.TrimSpace(o.Query) == "":
+	case kind.database && strings.TrimSpace(o.Query) == "":
 		c.bad("source.query", "write what to select: select phone, first_name from customers", "is missing: a database needs a query")
-	case !database && o.Query != "":
-		c.bad("source.query", "remove it", "only a database has a query, and this is %s", way)
-	case database && writes.MatchString(o.Query):
+	case !kind.database && o.Query != "":
+		c.bad("source.query", "remove it", "only a database has a query, and this is %s", kind.key)
+	case kind.database && writes.MatchString(o.Query):
 		c.warn("source.query", "the session is read-only, so it will fail: begin with select or with", "does not look like a question")
 	}
 	if _, known := canonical(o.Encoding); !known {
@@ -65,33 +66,44 @@ func (c *checker) source(o *Origin, folder string) Source {
 	if d := o.Delimiter; d != "" && (len(d) != 1 && d != "tab" && d != `\t` || strings.ContainsAny(d, "\"\r\n")) {
 		c.bad("source.delimiter", "write one character, or tab", "%q is not a delimiter", d)
 	}
-	switch {
-	case o.HTTP != nil:
-		c.web(o.HTTP)
-	case o.S3 != nil:
-		c.bucket(o.S3)
-	case o.SFTP != nil:
-		c.server(o.SFTP)
-	case way == "csv" || way == "xlsx":
-		if _, err := path.Match(o.CSV+o.XLSX, ""); err != nil {
-			c.bad("source."+way, "close the bracket, or put a \\ in front of it", "%q is not a pattern", o.CSV+o.XLSX)
-		}
+	if kind.check != nil {
+		kind.check(c, o)
 	}
-	s, err := newSource(*o, folder)
+	s, err := kind.open(*o, folder)
 	if err != nil {
 		msg, hint := words(err)
-		c.bad("source."+way, hint, "%s", msg)
+		c.bad("source."+kind.key, hint, "%s", msg)
 		return nil
-	}
-	if host, hint := untrusted(o); host != "" {
-		c.warn("source."+way, hint, "the way to %s is not surely encrypted, or its certificate is not checked: somebody in between could read and change the list", host)
 	}
 	return s
 }
 
+// pattern checks a name of files with * in it.
+func (c *checker) pattern(key, p string) {
+	if _, err := path.Match(p, ""); err != nil {
+		c.bad(key, "close the bracket, or put a \\ in front of it", "%q is not a pattern", p)
+	}
+}
+
+func (c *checker) files(o *Origin) {
+	c.pattern("source.csv", o.CSV)
+	c.pattern("source.xlsx", o.XLSX)
+}
+
+func (c *checker) postgres(o *Origin) { c.proves("postgres", UntrustedPostgres, o.Postgres) }
+func (c *checker) mysql(o *Origin)    { c.proves("mysql", untrustedMySQL, o.MySQL) }
+
+// proves warns of a database elsewhere that need not prove itself.
+func (c *checker) proves(key string, untrusted func(address string) (host, hint string), address secret.Secret) {
+	if host, hint := untrusted(address.Reveal()); host != "" {
+		c.warn("source."+key, hint, "the way to %s is not surely encrypted, or its certificate is not checked: somebody in between could read and change the list", host)
+	}
+}
+
 var writes = regexp.MustCompile(`(?is)^\s*(insert|update|delete|merge|drop|alter|create|truncate|grant|copy|replace)\b`)
 
-func (c *checker) web(h *HTTP) {
+func (c *checker) web(o *Origin) {
+	h := o.HTTP
 	u, err := url.Parse(h.URL)
 	switch {
 	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "":
@@ -120,47 +132,21 @@ func (c *checker) web(h *HTTP) {
 	}
 }
 
-func (c *checker) bucket(s *S3) {
+func (c *checker) bucket(o *Origin) {
+	s := o.S3
 	if s.AccessKey.IsZero() != s.SecretKey.IsZero() {
 		c.bad("source.s3", "set both access_key and secret_key, or none for a public bucket", "has one key of the two")
 	}
 	if u, err := url.Parse(s.Endpoint); s.Endpoint != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "") {
 		c.bad("source.s3.endpoint", "write it like https://s3.eu-central-1.amazonaws.com", "is not a web address")
 	}
-	if _, err := path.Match(s.Key, ""); err != nil {
-		c.bad("source.s3.key", "close the bracket, or put a \\ in front of it", "%q is not a pattern", s.Key)
-	}
+	c.pattern("source.s3.key", s.Key)
 }
 
-func (c *checker) server(s *SFTP) {
+func (c *checker) server(o *Origin) {
+	s := o.SFTP
 	if s.Password.IsZero() && s.Key.IsZero() {
 		c.bad("source.sftp", "set key: ${file:/path/to/key}, or password", "has neither key nor password")
 	}
-	if _, err := path.Match(s.Path, ""); err != nil {
-		c.bad("source.sftp.path", "close the bracket, or put a \\ in front of it", "%q is not a pattern", s.Path)
-	}
-}
-
-// ways lists the keys of an Origin that name a source and are set.
-func (o *Origin) ways() []string {
-	var set []string
-	for _, w := range []struct {
-		key string
-		is  bool
-	}{
-		{"csv", o.CSV != ""},
-		{"xlsx", o.XLSX != ""},
-		{"sheet", o.Sheet != ""},
-		{"postgres", !o.Postgres.IsZero()},
-		{"mysql", !o.MySQL.IsZero()},
-		{"sqlite", o.SQLite != ""},
-		{"http", o.HTTP != nil},
-		{"s3", o.S3 != nil},
-		{"sftp", o.SFTP != nil},
-	} {
-		if w.is {
-			set = append(set, w.key)
-		}
-	}
-	return set
+	c.pattern("source.sftp.path", s.Path)
 }

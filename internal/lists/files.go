@@ -267,6 +267,14 @@ func (l *limited) Read(p []byte) (int, error) {
 // pattern is what whoever wrote the config means, wherever it leads.
 type localFiles struct{ folder, pattern string }
 
+func openCSV(o Origin, folder string) (Source, error) {
+	return &fileSource{kind: "csv", where: o.CSV, finder: localFiles{folder, o.CSV}, origin: o}, nil
+}
+
+func openXLSX(o Origin, folder string) (Source, error) {
+	return &fileSource{kind: "xlsx", where: o.XLSX, finder: localFiles{folder, o.XLSX}, origin: o}, nil
+}
+
 func (l localFiles) find(ctx context.Context) ([]file, func() error, error) {
 	found, err := regular.Do(ctx, l.look)
 	if err != nil {

@@ -37,7 +37,11 @@ func TestRelativeSourcesStartAtTheFolderOfTheConfig(t *testing.T) {
 		}
 	}
 	o := Origin{SFTP: &SFTP{KnownHosts: "known"}}
-	if got := o.below(folder).SFTP.KnownHosts; got != filepath.Join(folder, "known") || o.SFTP.KnownHosts != "known" {
+	s, err := newSource(o, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.(*fileSource).finder.(sftpFiles).KnownHosts; got != filepath.Join(folder, "known") || o.SFTP.KnownHosts != "known" {
 		t.Errorf("known_hosts is at %q", got)
 	}
 }

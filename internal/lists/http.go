@@ -27,7 +27,7 @@ type webSource struct {
 	publish string                                     // what an HTML page in place of the list means
 }
 
-func newHTTP(o Origin) (Source, error) {
+func openHTTP(o Origin, _ string) (Source, error) {
 	u, err := url.Parse(o.HTTP.URL)
 	if err != nil {
 		return nil, &wordError{"is not a web address", "write it like https://crm.example.com/api/contacts"}

@@ -22,14 +22,14 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pgaddress"
 )
 
-// openPostgres makes s a source over the PostgreSQL database at address.
-func (s *sqlSource) openPostgres(address string) error {
-	config, err := pgaddress.Parse(address)
+func openPostgres(o Origin, _ string) (Source, error) {
+	s := newSQL(o)
+	config, err := pgaddress.Parse(o.Postgres.Reveal())
 	if no, ok := errors.AsType[*pgaddress.FileError](err); ok {
-		return &wordError{"names a file that cannot be used: " + no.Error(), "name a regular file that this user may read"}
+		return nil, &wordError{"names a file that cannot be used: " + no.Error(), "name a regular file that this user may read"}
 	}
 	if err != nil {
-		return &wordError{"is not the address of a PostgreSQL database", "write postgres://user:password@host:5432/name"} // the text may hold a password
+		return nil, &wordError{"is not the address of a PostgreSQL database", "write postgres://user:password@host:5432/name"} // the text may hold a password
 	}
 	if config.RuntimeParams == nil {
 		config.RuntimeParams = map[string]string{}
@@ -67,7 +67,7 @@ func (s *sqlSource) openPostgres(address string) error {
 	}
 	s.ask = askPostgres
 	s.words = func(err error) error { return postgresWords(err, "") }
-	return nil
+	return s, nil
 }
 
 // askPostgres begins the query past package stdlib, which would have the values in the types of

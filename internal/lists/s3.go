@@ -17,6 +17,10 @@ import (
 // objects are those of S3 that a pattern names.
 type objects struct{ S3 }
 
+func openS3(o Origin, _ string) (Source, error) {
+	return &fileSource{kind: "s3", where: o.S3.Bucket + "/" + o.S3.Key, finder: objects{*o.S3}, origin: o}, nil
+}
+
 // maxObjects bounds the listing: a pattern that matches more is a mistake.
 const maxObjects = 10_000
 

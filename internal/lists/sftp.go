@@ -23,6 +23,12 @@ import (
 // known_hosts names: a list read from an impostor would be sent all the same.
 type sftpFiles struct{ SFTP }
 
+func openSFTP(o Origin, folder string) (Source, error) {
+	s := *o.SFTP
+	s.KnownHosts = inFolder(folder, s.KnownHosts)
+	return &fileSource{kind: "sftp", where: s.Host + ":" + s.Path, finder: sftpFiles{s}, origin: o}, nil
+}
+
 func (s sftpFiles) find(ctx context.Context) (_ []file, done func() error, err error) {
 	config, err := s.config()
 	if err != nil {

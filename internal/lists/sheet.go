@@ -38,7 +38,7 @@ func exportURL(link string) (string, error) {
 	return "https://docs.google.com/spreadsheets/d/" + m[1] + "/export?" + q.Encode(), nil
 }
 
-func newSheet(o Origin) (Source, error) {
+func openSheet(o Origin, _ string) (Source, error) {
 	address, err := exportURL(o.Sheet)
 	if err != nil {
 		return nil, err

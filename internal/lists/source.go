@@ -1,11 +1,7 @@
 package lists
 
-// To add a source: its keys in Origin (origin.go), a line in ways and its checks in check.go, and a case in newSource below. A place with files
-// needs a finder only (s3.go, sftp.go). People read of all sources in check.go, origin.go and scheduler/job.go.
-
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,41 +94,6 @@ func (w *textWays) String() string {
 // trailing empty cells out.
 type Row []string
 
-// newSource makes the source that o describes, relative paths below folder; check has looked at it.
-func newSource(o Origin, folder string) (Source, error) {
-	o = o.below(folder)
-	switch {
-	case o.CSV != "":
-		return newLocal("csv", folder, o.CSV, o), nil
-	case o.XLSX != "":
-		return newLocal("xlsx", folder, o.XLSX, o), nil
-	case o.Sheet != "":
-		return newSheet(o)
-	case !o.Postgres.IsZero(), !o.MySQL.IsZero(), o.SQLite != "":
-		return newSQL(o)
-	case o.HTTP != nil:
-		return newHTTP(o)
-	case o.S3 != nil:
-		return &fileSource{kind: "s3", where: o.S3.Bucket + "/" + o.S3.Key, finder: objects{*o.S3}, origin: o}, nil
-	case o.SFTP != nil:
-		return &fileSource{kind: "sftp", where: o.SFTP.Host + ":" + o.SFTP.Path, finder: sftpFiles{*o.SFTP}, origin: o}, nil
-	default:
-		return nil, errors.New("no source is named")
-	}
-}
-
-// below puts the files of o that a source opens by name below folder; localFiles keeps it for itself, because its path is
-// a pattern and the folder is none.
-func (o Origin) below(folder string) Origin {
-	o.SQLite = inFolder(folder, o.SQLite)
-	if o.SFTP != nil {
-		s := *o.SFTP
-		s.KnownHosts = inFolder(folder, s.KnownHosts)
-		o.SFTP = &s
-	}
-	return o
-}
-
 // inFolder is path, and below folder where it is relative.
 func inFolder(folder, path string) string {
 	if path == "" || folder == "" || filepath.IsAbs(path) {
@@ -150,7 +111,3 @@ func literal(folder string) string {
 }
 
 var patternCharacters = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
-
-func newLocal(kind, folder, pattern string, o Origin) Source {
-	return &fileSource{kind: kind, where: pattern, finder: localFiles{folder, pattern}, origin: o}
-}

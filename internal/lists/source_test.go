@@ -35,6 +35,9 @@ type list struct {
 	Notes  []string // of a whole list
 }
 
+// newSource makes the source that o names, unchecked.
+func newSource(o Origin, folder string) (Source, error) { return o.kindsNamed()[0].open(o, folder) }
+
 func readAll(t testing.TB, o Origin) (l list) {
 	t.Helper()
 	s, err := newSource(o, "")

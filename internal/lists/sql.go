@@ -31,62 +31,65 @@ type sqlSource struct {
 	words   func(error) error                                                     // what a driver says, for people
 }
 
-func newSQL(o Origin) (Source, error) {
+// newSQL is what all databases have in common.
+func newSQL(o Origin) *sqlSource {
 	s := &sqlSource{query: o.Query, timeout: o.Timeout.D(), ask: askDriver, words: func(err error) error { return err }}
 	if s.timeout <= 0 {
 		s.timeout = 15 * time.Minute
 	}
-	switch {
-	case !o.Postgres.IsZero():
-		if err := s.openPostgres(o.Postgres.Reveal()); err != nil {
+	return s
+}
+
+func openMySQL(o Origin, _ string) (Source, error) {
+	s := newSQL(o)
+	config, err := mysql.ParseDSN(o.MySQL.Reveal())
+	if err != nil {
+		return nil, &wordError{"is not the address of a MySQL database", "write user:password@tcp(host:3306)/name"}
+	}
+	config.MultiStatements = false
+	config.AllowAllFiles = false
+	config.InterpolateParams = false
+	if config.TLSConfig == "" && config.TLS == nil {
+		config.TLSConfig = "preferred"
+	}
+	if config.TLS != nil && config.TLS.MinVersion == 0 {
+		config.TLS.MinVersion = tls.VersionTLS12
+	}
+	if config.Timeout == 0 {
+		config.Timeout = 30 * time.Second
+	}
+	s.kind = "mysql " + config.DBName + " on " + config.Addr
+	s.connect = func() (*sql.DB, error) {
+		connector, err := mysql.NewConnector(config)
+		if err != nil {
 			return nil, err
 		}
-	case !o.MySQL.IsZero():
-		config, err := mysql.ParseDSN(o.MySQL.Reveal())
+		return sql.OpenDB(connector), nil
+	}
+	s.prepare = prepareMySQL
+	return s, nil
+}
+
+func openSQLite(o Origin, folder string) (Source, error) {
+	s := newSQL(o)
+	path := inFolder(folder, o.SQLite)
+	s.kind = "sqlite " + filepath.Base(path)
+	s.connect = func() (*sql.DB, error) {
+		info, err := os.Stat(path)
 		if err != nil {
-			return nil, &wordError{"is not the address of a MySQL database", "write user:password@tcp(host:3306)/name"}
+			return nil, err // SQLite's own words are "unable to open database file"
 		}
-		config.MultiStatements = false
-		config.AllowAllFiles = false
-		config.InterpolateParams = false
-		if config.TLSConfig == "" && config.TLS == nil {
-			config.TLSConfig = "preferred"
+		if !info.Mode().IsRegular() { // it would wait for a pipe
+			return nil, &wordError{"is no file", "name the file of the database"}
 		}
-		if config.TLS != nil && config.TLS.MinVersion == 0 {
-			config.TLS.MinVersion = tls.VersionTLS12
-		}
-		if config.Timeout == 0 {
-			config.Timeout = 30 * time.Second
-		}
-		s.kind = "mysql " + config.DBName + " on " + config.Addr
-		s.connect = func() (*sql.DB, error) {
-			connector, err := mysql.NewConnector(config)
-			if err != nil {
-				return nil, err
-			}
-			return sql.OpenDB(connector), nil
-		}
-		s.prepare = prepareMySQL
-	default:
-		path := o.SQLite
-		s.kind = "sqlite " + filepath.Base(path)
-		s.connect = func() (*sql.DB, error) {
-			info, err := os.Stat(path)
-			if err != nil {
-				return nil, err // SQLite's own words are "unable to open database file"
-			}
-			if !info.Mode().IsRegular() { // it would wait for a pipe
-				return nil, &wordError{"is no file", "name the file of the database"}
-			}
-			return sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_query_only=true&_pragma=query_only(1)")
-		}
-		s.prepare = func(ctx context.Context, c *sql.Conn, _ time.Duration) error {
-			if err := c.Raw(limitSQLite); err != nil {
-				return err
-			}
-			_, err := c.ExecContext(ctx, "BEGIN")
+		return sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_query_only=true&_pragma=query_only(1)")
+	}
+	s.prepare = func(ctx context.Context, c *sql.Conn, _ time.Duration) error {
+		if err := c.Raw(limitSQLite); err != nil {
 			return err
 		}
+		_, err := c.ExecContext(ctx, "BEGIN")
+		return err
 	}
 	return s, nil
 }

@@ -11,36 +11,31 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pgaddress"
 )
 
-// untrusted names the host of a database elsewhere whose address does not ask for TLS with a certificate that is
-// checked, and what to add to it; "" for all other sources. Drivers encrypt only where the server offers it, and check
+// untrustedMySQL names the host of a database elsewhere whose address does not ask for TLS with a certificate that is
+// checked, and what to add to it; "" for all others. Drivers encrypt only where the server offers it, and check
 // nothing, unless they are asked to.
-func untrusted(o *Origin) (host, hint string) {
-	switch {
-	case !o.Postgres.IsZero():
-		return UntrustedPostgres(o.Postgres.Reveal())
-	case !o.MySQL.IsZero():
-		config, err := mysql.ParseDSN(o.MySQL.Reveal())
-		if err != nil || config.Net != "tcp" {
-			return "", ""
-		}
-		name, _, err := net.SplitHostPort(config.Addr)
-		if err != nil || local(name) {
-			return "", ""
-		}
-		switch config.TLSConfig {
-		case "", "false", "preferred", "skip-verify":
-			return name, "add tls=true to the address"
-		}
+func untrustedMySQL(address string) (host, hint string) {
+	config, err := mysql.ParseDSN(address)
+	if err != nil || config.Net != "tcp" {
+		return "", "" // whoever opens it says why
+	}
+	name, _, err := net.SplitHostPort(config.Addr)
+	if err != nil || local(name) {
+		return "", ""
+	}
+	switch config.TLSConfig {
+	case "", "false", "preferred", "skip-verify":
+		return name, "add tls=true to the address"
 	}
 	return "", ""
 }
 
-// UntrustedPostgres is untrusted for an address of PostgreSQL, whoever uses it. Of several hosts it is the first that is elsewhere
+// UntrustedPostgres is untrustedMySQL for an address of PostgreSQL, whoever uses it. Of several hosts it is the first that is elsewhere
 // and need not prove itself; what the environment says (PGHOST, PGSSLMODE) counts as it does for the driver.
 func UntrustedPostgres(address string) (host, hint string) {
 	config, err := pgaddress.Parse(address)
 	if err != nil {
-		return "", "" // whoever opens it says why
+		return "", ""
 	}
 	ways := []*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}
 	for _, way := range append(ways, config.Fallbacks...) {

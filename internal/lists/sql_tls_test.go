@@ -2,8 +2,6 @@ package lists
 
 import (
 	"testing"
-
-	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
 func TestDatabasesElsewhereAreToProveThemselves(t *testing.T) {
@@ -20,7 +18,7 @@ func TestDatabasesElsewhereAreToProveThemselves(t *testing.T) {
 		"postgres://u:p@localhost,db.example.com/crm":                "db.example.com", // it is asked where the first does not answer
 		"postgres://u:p@a.example,b.example/crm?sslmode=verify-full": "",
 	} {
-		if got, _ := untrusted(&Origin{Postgres: secret.New(address)}); got != want {
+		if got, _ := UntrustedPostgres(address); got != want {
 			t.Errorf("%s: %q", address, got)
 		}
 	}
@@ -33,7 +31,7 @@ func TestDatabasesElsewhereAreToProveThemselves(t *testing.T) {
 		"u:p@tcp([::1]:3306)/crm":                          "",
 		"u:p@unix(/run/mysqld.sock)/crm":                   "",
 	} {
-		if got, _ := untrusted(&Origin{MySQL: secret.New(address)}); got != want {
+		if got, _ := untrustedMySQL(address); got != want {
 			t.Errorf("%s: %q", address, got)
 		}
 	}

@@ -15,11 +15,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/gocarina/gocsv"
+	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
-
-// MaxFile is the most bytes of an uploaded CSV file: "10 MB", read as the smaller of its two
-// meanings.
-const MaxFile = 10_000_000
 
 // maxForm is what the rest of an upload's form may add.
 const maxForm = 64 << 10
@@ -114,14 +112,14 @@ type upload struct {
 
 var uploadParts = []string{"name", "template_id", "file"}
 
-const tooLarge = "file is larger than 10 MB (10,000,000 bytes)"
+var tooLarge = "file is larger than " + units.Size(apiclient.MaxFile).String()
 
 // readUpload reads the form as it streams in.
 func (s *Sandbox) readUpload(ask *request) (*upload, error) {
-	if ask.http.ContentLength > MaxFile+maxForm {
+	if ask.http.ContentLength > apiclient.MaxFile+maxForm {
 		return nil, &refusal{http.StatusRequestEntityTooLarge, tooLarge}
 	}
-	ask.http.Body = http.MaxBytesReader(ask.writer, ask.http.Body, MaxFile+maxForm)
+	ask.http.Body = http.MaxBytesReader(ask.writer, ask.http.Body, apiclient.MaxFile+maxForm)
 	form, err := ask.http.MultipartReader()
 	if err != nil {
 		return nil, &refusal{http.StatusUnsupportedMediaType, "Content-Type must be multipart/form-data with a boundary"}
@@ -201,7 +199,7 @@ type metered struct {
 
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
-	if m.read += int64(n); m.read > MaxFile {
+	if m.read += int64(n); m.read > apiclient.MaxFile {
 		return 0, &refusal{http.StatusRequestEntityTooLarge, tooLarge}
 	}
 	return n, err

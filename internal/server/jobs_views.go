@@ -91,7 +91,7 @@ func (v *RunView) Waiting() string {
 	if len(words) == 1 {
 		return "waits for a place: run " + words[0] + " is reading (server.lists_at_once)"
 	}
-	return "waits for a place: runs " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " are reading (server.lists_at_once)"
+	return "waits for a place: runs " + units.Enumerate(words) + " are reading (server.lists_at_once)"
 }
 
 // A PartView is one file of a run.
