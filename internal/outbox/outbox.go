@@ -30,9 +30,6 @@ const Concurrency = 8
 // lease outlasts a delivery and the commit of its end.
 const lease = timeout + time.Minute
 
-// flushTimeout is how long after Grace the end of a delivery may take to be stored.
-const flushTimeout = 5 * time.Second
-
 // pauses are those after each failure; the last one comes again and again.
 var pauses = []time.Duration{5 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
@@ -42,6 +39,7 @@ type Outbox struct {
 	receiver      atomic.Pointer[Receiver]
 	guarded, open *http.Client
 	loop          *claims.Loop[messaging.Outgoing]
+	service       claims.Service
 }
 
 // New makes an Outbox. Options.Store must be set.
@@ -78,18 +76,12 @@ func (b *Outbox) Wake(at time.Time) { b.loop.Wake(at) }
 // Run delivers what falls due until ctx is done. Then it claims nothing more and waits for deliveries under way for
 // Options.Grace; what is cut off then is tried again. A stop is no error.
 func (b *Outbox) Run(ctx context.Context) error {
-	posting, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
-	recording, leave := context.WithCancel(context.WithoutCancel(ctx))
-	defer leave()
-	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(b.Grace, cut)
-		time.AfterFunc(b.Grace+flushTimeout, leave)
-	})()
-	b.loop.Run(ctx, recording, func(o *messaging.Outgoing, _ *claims.Seat) { b.deliver(posting, recording, o) })
+	err := b.service.Run(ctx, b.Grace, func(posting, recording context.Context) {
+		b.loop.Run(ctx, recording, func(o *messaging.Outgoing, _ *claims.Seat) { b.deliver(posting, recording, o) })
+	})
 	b.guarded.CloseIdleConnections()
 	b.open.CloseIdleConnections()
-	return nil
+	return err
 }
 
 func (b *Outbox) client(r *Receiver) *http.Client {

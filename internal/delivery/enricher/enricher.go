@@ -2,8 +2,6 @@ package enricher
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -71,9 +69,6 @@ const (
 
 	// maxSteps bounds how many look-ups one event can ask for.
 	maxSteps = 10
-
-	// flushTimeout is how long after Grace what was found may take to be stored.
-	flushTimeout = 5 * time.Second
 )
 
 // An Enricher looks up what is pending. Make it with New.
@@ -81,7 +76,7 @@ type Enricher struct {
 	Options
 
 	loop    *claims.Loop[messaging.PendingLookup]
-	running atomic.Bool
+	service claims.Service
 }
 
 // New makes an Enricher. Options.Store, Fetcher and Rules must be set.
@@ -124,26 +119,11 @@ func New(o Options) *Enricher {
 // Wake tells that a look-up is due at the given time. It never blocks.
 func (n *Enricher) Wake(at time.Time) { n.loop.Wake(at) }
 
-// ErrRunning refuses a second Run of one Enricher.
-var ErrRunning = errors.New("the enricher is running already")
-
 // Run looks up what falls due until ctx is done. Then it claims nothing more, waits for
 // look-ups under way for Options.Grace, and gives back those that are left. A stop is no
 // error; trouble with the store is logged and waited out.
 func (n *Enricher) Run(ctx context.Context) error {
-	if !n.running.CompareAndSwap(false, true) {
-		return ErrRunning
-	}
-	defer n.running.Store(false)
-	asking, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
-	recording, leave := context.WithCancel(context.WithoutCancel(ctx))
-	defer leave()
-	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(n.Grace, cut)
-		time.AfterFunc(n.Grace+flushTimeout, leave)
-	})()
-
-	n.loop.Run(ctx, recording, func(l *messaging.PendingLookup, _ *claims.Seat) { n.lookUp(ctx, asking, recording, *l) })
-	return nil
+	return n.service.Run(ctx, n.Grace, func(calling, recording context.Context) {
+		n.loop.Run(ctx, recording, func(l *messaging.PendingLookup, _ *claims.Seat) { n.lookUp(ctx, calling, recording, *l) })
+	})
 }

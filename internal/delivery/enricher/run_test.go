@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -515,7 +516,7 @@ func TestAnEnricherRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := run(t, newMemory(), &fetcher{})
 		synctest.Wait()
-		if err := h.Run(t.Context()); !errors.Is(err, ErrRunning) {
+		if err := h.Run(t.Context()); !errors.Is(err, claims.ErrRunning) {
 			t.Errorf("a second Run: %v", err)
 		}
 		h.stop()

@@ -333,8 +333,8 @@ func TestRunTwiceAtATimeIsRefusedAndAfterAStopIsFine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(many(5, messaging.Utility)...), &service{}, nil)
 		synctest.Wait()
-		if err := r.Run(t.Context()); !errors.Is(err, ErrRunning) {
-			t.Errorf("second Run = %v, want %v", err, ErrRunning)
+		if err := r.Run(t.Context()); !errors.Is(err, claims.ErrRunning) {
+			t.Errorf("second Run = %v, want %v", err, claims.ErrRunning)
 		}
 		r.stop()
 		r.store.add(queued(messaging.Utility))
@@ -375,7 +375,7 @@ func TestAnOutcomeThatCannotBeStored(t *testing.T) {
 				store.finish = func(messaging.Attempt) error { tries++; return tt.finish(tries) }
 				r := start(t, store, &service{}, func(o *Options) { o.Lease = 2 * time.Hour })
 				pass(tt.stop)
-				if took := r.stop(); took > DefaultGrace+flushTimeout {
+				if took := r.stop(); took > DefaultGrace+claims.FlushTimeout {
 					t.Errorf("the stop took %v", took)
 				}
 				if got := store.row(1).State; got != tt.state {

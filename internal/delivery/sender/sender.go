@@ -2,8 +2,6 @@ package sender
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -126,9 +124,6 @@ const (
 	// holdMost is how long a claimed message waits for the rate budget before it goes back:
 	// longer than window, so only after the budget shrank with the claim already made.
 	holdMost = 5 * time.Second
-
-	// flushTimeout is how long after Grace the outcomes of calls cut then may take to be stored.
-	flushTimeout = 5 * time.Second
 )
 
 // Slots is how many slots a Sender of that concurrency uses: those that BeginCall gets are below.
@@ -147,7 +142,7 @@ type Sender struct {
 	keepers       Pauses       // as last configured
 	untrackedTold atomic.Int64 // when the log last said so, nanoseconds
 
-	running atomic.Bool
+	service claims.Service
 }
 
 // New makes a Sender. Options.Store, API and Budget must be set.
@@ -244,36 +239,15 @@ func (s *Sender) keepsBack() []claims.Halt {
 	return s.health.keepsBack(s.Now(), marketing)
 }
 
-// ErrRunning refuses a second Run of one Sender.
-var ErrRunning = errors.New("the sender is running already")
-
 // Run delivers what falls due until ctx is done. Then it claims nothing more, gives back what
 // it holds and has not sent, waits for calls under way for Options.Grace, cuts those that are
 // left and records them as in doubt. It returns at most five seconds after the grace. A stop
 // is no error; trouble with the store is logged and waited out.
 func (s *Sender) Run(ctx context.Context) error {
-	if !s.running.CompareAndSwap(false, true) {
-		return ErrRunning
-	}
-	defer s.running.Store(false)
-	// Neither calls nor commits end with ctx: a call cut half-way may have reached the phone,
-	// and a claim whose commit nobody waited for would end in doubt without a call.
-	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
-	recording, leave := context.WithCancel(context.WithoutCancel(ctx))
-	defer leave()
-
-	var rooms sync.WaitGroup
-	rooms.Go(func() {
+	return s.service.Run(ctx, s.Grace, func(calling, recording context.Context) {
 		s.rescue(recording) // before the first claim, which the store counts on
 		s.loop.Run(ctx, recording, func(c *claim, seat *claims.Seat) { s.work(ctx, calling, recording, c, seat) })
-	})
-	rooms.Go(func() { s.abandon(ctx, recording) })
-	<-ctx.Done()
-	defer time.AfterFunc(s.Grace, cut).Stop()
-	defer time.AfterFunc(s.Grace+flushTimeout, leave).Stop()
-	rooms.Wait()
-	return nil
+	}, func(_, recording context.Context) { s.abandon(ctx, recording) })
 }
 
 // Wake tells that a message falls due at the given time. It never blocks; a time that has

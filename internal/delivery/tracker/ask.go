@@ -16,16 +16,16 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 )
 
-// work asks about a message. ctx done means begin nothing; working bounds calls and commits.
-func (t *Tracker) work(ctx, working context.Context, m *messaging.Message, seat *claims.Seat) {
-	if poll, asked := t.ask(ctx, working, m, seat); asked {
-		t.record(working, m, poll)
+// work asks about a message. ctx done means begin nothing; calling bounds calls, and recording commits.
+func (t *Tracker) work(ctx, calling, recording context.Context, m *messaging.Message, seat *claims.Seat) {
+	if poll, asked := t.ask(ctx, calling, m, seat); asked {
+		t.record(recording, m, poll)
 	}
 }
 
 // ask makes the one look at m; asked is false when there was none, and then m is due again
 // when its lease ends. A panic on the way is a look that brought nothing.
-func (t *Tracker) ask(ctx, working context.Context, m *messaging.Message, seat *claims.Seat) (poll messaging.Poll, asked bool) {
+func (t *Tracker) ask(ctx, calling context.Context, m *messaging.Message, seat *claims.Seat) (poll messaging.Poll, asked bool) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			t.counts.unreadable.Add(1)
@@ -56,12 +56,12 @@ func (t *Tracker) ask(ctx, working context.Context, m *messaging.Message, seat *
 		return messaging.Poll{}, false
 	}
 	t.counts.polls.Add(1)
-	status, err := (*t.api.Load()).MessageStatus(working, string(m.ServiceID))
+	status, err := (*t.api.Load()).MessageStatus(calling, string(m.ServiceID))
 	if err == nil {
 		t.learn(began, nil)
 		return t.next(m, &status), true
 	}
-	if working.Err() != nil { // cut by us, which says nothing
+	if calling.Err() != nil { // cut by us, which says nothing
 		return messaging.Poll{}, false
 	}
 	t.learn(began, err)
@@ -114,21 +114,21 @@ func (t *Tracker) learn(began time.Time, err error) {
 
 // record stores what a look brought. A store in trouble is offered it a few times, then the
 // look is left to its lease.
-func (t *Tracker) record(working context.Context, m *messaging.Message, poll messaging.Poll) (stored bool) {
+func (t *Tracker) record(recording context.Context, m *messaging.Message, poll messaging.Poll) (stored bool) {
 	if t.Reported != nil {
 		t.Reported(m, &poll)
 	}
 	for try := 1; ; try++ {
-		err := t.Store.FinishPoll(working, poll)
+		err := t.Store.FinishPoll(recording, poll)
 		if err == nil {
 			break
 		}
-		if try == recordTries || working.Err() != nil {
+		if try == recordTries || recording.Err() != nil {
 			t.counts.lost.Add(1)
 			t.Log.Error("storing what a look at a message brought; it is looked at again", t.about(m, zap.Error(err))...)
 			return false
 		}
-		backoff.Sleep(working, backoff.Next(try, 50*time.Millisecond, time.Second, t.Jitter()))
+		backoff.Sleep(recording, backoff.Next(try, 50*time.Millisecond, time.Second, t.Jitter()))
 	}
 	t.note(m, &poll)
 	return true

@@ -47,7 +47,7 @@ func (t *Tracker) CheckEarly(m *messaging.Message) {
 }
 
 // checkAllEarly makes early checks until ctx is done.
-func (t *Tracker) checkAllEarly(ctx, working context.Context) {
+func (t *Tracker) checkAllEarly(ctx, calling, recording context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
 	places := make(chan struct{}, maxEarly)
@@ -60,7 +60,7 @@ func (t *Tracker) checkAllEarly(ctx, working context.Context) {
 			case places <- struct{}{}:
 				under.Go(func() {
 					defer func() { <-places }()
-					t.checkEarly(ctx, working, &m)
+					t.checkEarly(ctx, calling, recording, &m)
 				})
 			case <-ctx.Done():
 				return
@@ -70,7 +70,7 @@ func (t *Tracker) checkAllEarly(ctx, working context.Context) {
 }
 
 // checkEarly looks at one message until its schedule begins.
-func (t *Tracker) checkEarly(ctx, working context.Context, m *messaging.Message) {
+func (t *Tracker) checkEarly(ctx, calling, recording context.Context, m *messaging.Message) {
 	age := firstAge
 	for range earlyLooks {
 		if age >= t.plan.Load().Schedule[0] {
@@ -80,12 +80,12 @@ func (t *Tracker) checkEarly(ctx, working context.Context, m *messaging.Message)
 			return
 		}
 		age *= 2
-		poll, asked := t.ask(ctx, working, m, &claims.Seat{})
+		poll, asked := t.ask(ctx, calling, m, &claims.Seat{})
 		switch {
 		case !asked:
 			return
 		case poll.Final:
-			t.record(working, m, poll)
+			t.record(recording, m, poll)
 			return
 		case t.Reported != nil:
 			t.Reported(m, &poll)

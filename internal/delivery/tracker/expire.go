@@ -21,17 +21,17 @@ const (
 
 // expire ends messages whose time has run out by the clock, whether the service answers questions or not: while it does not, their turn to be
 // asked about once more may never come. A message that nobody has asked about yet waits for its turn, unless nobody can ask. ctx ends it.
-func (t *Tracker) expire(ctx, working context.Context) {
+func (t *Tracker) expire(ctx, recording context.Context) {
 	for ctx.Err() == nil {
 		every := min(max(t.plan.Load().GiveUp/10, time.Second), time.Minute)
 		backoff.Sleep(ctx, every)
-		for ctx.Err() == nil && t.expireSome(ctx, working) {
+		for ctx.Err() == nil && t.expireSome(ctx, recording) {
 		}
 	}
 }
 
 // expireSome ends some messages, and reports whether there may be more.
-func (t *Tracker) expireSome(ctx, working context.Context) (more bool) {
+func (t *Tracker) expireSome(ctx, recording context.Context) (more bool) {
 	now := t.now()
 	late, err := t.Store.OverduePolls(ctx, now, now.Add(-t.plan.Load().GiveUp), expireAtOnce)
 	if err != nil {
@@ -48,7 +48,7 @@ func (t *Tracker) expireSome(ctx, working context.Context) (more bool) {
 		places <- struct{}{}
 		hands.Go(func() {
 			defer func() { <-places }()
-			if !t.expireOne(working, &late[i], now) {
+			if !t.expireOne(recording, &late[i], now) {
 				mu.Lock()
 				ended = false
 				mu.Unlock()
@@ -59,7 +59,7 @@ func (t *Tracker) expireSome(ctx, working context.Context) (more bool) {
 	return ended && len(late) == expireAtOnce
 }
 
-func (t *Tracker) expireOne(working context.Context, m *messaging.Message, now time.Time) (ended bool) {
+func (t *Tracker) expireOne(recording context.Context, m *messaging.Message, now time.Time) (ended bool) {
 	poll := t.plan.Load().Next(m, now, nil, t.Jitter())
 	if poll.Unasked = true; !poll.Final { // a reload has just made the time longer
 		return false
@@ -67,5 +67,5 @@ func (t *Tracker) expireOne(working context.Context, m *messaging.Message, now t
 	if m.Polls == 0 {
 		poll.Status, poll.Error = messaging.StatusUntracked, "its account left the config before anybody asked about it"
 	}
-	return t.record(working, m, poll)
+	return t.record(recording, m, poll)
 }

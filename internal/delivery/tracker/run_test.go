@@ -257,8 +257,8 @@ func TestRunTwiceAtATimeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newMemory(0), &service{}, nil)
 		synctest.Wait()
-		if err := r.Run(t.Context()); !errors.Is(err, ErrRunning) {
-			t.Errorf("second Run = %v, want %v", err, ErrRunning)
+		if err := r.Run(t.Context()); !errors.Is(err, claims.ErrRunning) {
+			t.Errorf("second Run = %v, want %v", err, claims.ErrRunning)
 		}
 	})
 }

@@ -2,8 +2,6 @@ package tracker
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -116,7 +114,7 @@ type Tracker struct {
 	early   chan messaging.Message
 	earlyAt atomic.Int64 // when the last of them was accepted, unix nanoseconds
 	counts  counts
-	running atomic.Bool
+	service claims.Service
 }
 
 // New makes a Tracker. Options.Store, API and Budget must be set.
@@ -193,32 +191,21 @@ func New(o Options) *Tracker {
 	return t
 }
 
-// ErrRunning refuses a second Run of one Tracker.
-var ErrRunning = errors.New("the tracker is running already")
-
 // Run asks about messages as they fall due until ctx is done. Then it claims nothing more,
 // waits for calls under way for Options.Grace, and cuts those that are left; what it did not
 // ask about is due again when its lease ends. A stop is no error; trouble with the store is
 // logged and waited out.
 func (t *Tracker) Run(ctx context.Context) error {
-	if !t.running.CompareAndSwap(false, true) {
-		return ErrRunning
+	parts := []func(calling, recording context.Context){
+		func(calling, recording context.Context) {
+			t.loop.Run(ctx, recording, func(m *messaging.Message, seat *claims.Seat) { t.work(ctx, calling, recording, m, seat) })
+		},
+		func(calling, recording context.Context) { t.checkAllEarly(ctx, calling, recording) },
 	}
-	defer t.running.Store(false)
-	working, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
-	var rooms sync.WaitGroup
-	rooms.Go(func() {
-		t.loop.Run(ctx, working, func(m *messaging.Message, seat *claims.Seat) { t.work(ctx, working, m, seat) })
-	})
 	if !t.AsksOnly {
-		rooms.Go(func() { t.expire(ctx, working) })
+		parts = append(parts, func(_, recording context.Context) { t.expire(ctx, recording) })
 	}
-	rooms.Go(func() { t.checkAllEarly(ctx, working) })
-	<-ctx.Done()
-	defer time.AfterFunc(t.Grace, cut).Stop()
-	rooms.Wait()
-	return nil
+	return t.service.Run(ctx, t.Grace, parts...)
 }
 
 // now is the time by which the store has the times of messages.

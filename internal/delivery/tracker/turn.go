@@ -22,7 +22,7 @@ func (t *Tracker) Turn(ctx context.Context) (asked int, err error) {
 			return asked, err
 		}
 		for i := range got {
-			t.work(ctx, ctx, &got[i], &claims.Seat{})
+			t.work(ctx, ctx, ctx, &got[i], &claims.Seat{})
 		}
 		asked += len(got)
 	}
