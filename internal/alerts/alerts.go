@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/receiver"
 )
 
 // A Store keeps what was told. Records are one.
@@ -367,8 +368,8 @@ func (a *Alerts) told(ctx context.Context, s *standing, batch []messaging.AlertN
 		if n := &a.notices[i]; n.ID == batch[0].ID {
 			n.Attempts++
 			pause := backoff.Next(n.Attempts, firstRetry, lastRetry, backoff.Jitter())
-			if asked, ok := errors.AsType[*laterError](err); ok {
-				pause = min(max(pause, asked.after), lastRetry)
+			if asked, ok := errors.AsType[*receiver.RefusedError](err); ok {
+				pause = min(max(pause, asked.After), lastRetry)
 			}
 			n.NextAt = time.Now().Add(pause)
 		}

@@ -11,6 +11,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"github.com/nudgewire/nudgewire/internal/netguard"
+	"github.com/nudgewire/nudgewire/internal/receiver"
 )
 
 // mail sends a message by the server of the config. Subject and body hold words of strangers: go-mail encodes what is no
@@ -46,7 +47,7 @@ func (n *network) mail(ctx context.Context, r *Receiver, m *Mail, message Messag
 	}
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, RootCAs: n.roots}
 	o = append(o, gomail.WithTLSConfig(config), gomail.WithDialContextFunc(func(dialing context.Context, network, address string) (net.Conn, error) {
-		conn, err := netguard.Dialer(dialTimeout, m.AllowPrivate).DialContext(dialing, network, address)
+		conn, err := netguard.Dialer(receiver.DialTimeout, m.AllowPrivate).DialContext(dialing, network, address)
 		if err != nil {
 			return nil, err
 		}

@@ -27,6 +27,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/receiver"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -131,8 +132,8 @@ func TestWhatGoesWrongIsToldWithoutTheAddress(t *testing.T) {
 		case err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "token"):
 			t.Errorf("%q: %v, want %q and no token", address, err, want)
 		}
-		if later, ok := errors.AsType[*laterError](err); ok != (want == "it answers 429") || ok && later.after != 2*time.Minute {
-			t.Errorf("%q: %v", address, later)
+		if no, ok := errors.AsType[*receiver.RefusedError](err); ok && (no.After == 2*time.Minute) != (want == "it answers 429") {
+			t.Errorf("%q: to come after %s", address, no.After)
 		}
 	}
 	guarded := &Receiver{Kind: Webhook, URL: secret.New(s.URL + "/token/ok")}

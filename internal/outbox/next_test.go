@@ -1,11 +1,13 @@
 package outbox
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/receiver"
 )
 
 // A receiver is down for longer than give_up: how often it is asked, and when that ends.
@@ -15,7 +17,7 @@ func TestAReceiverThatIsDownIsAskedForDays(t *testing.T) {
 	var asked []time.Duration
 	for attempt := 1; ; attempt++ {
 		asked = append(asked, now.Sub(since))
-		state, again := next(&messaging.Outgoing{Since: since, Attempt: attempt}, 48*time.Hour, &failure{words: "down"}, now, 0)
+		state, again := next(&messaging.Outgoing{Since: since, Attempt: attempt}, 48*time.Hour, errors.New("down"), now, 0)
 		if state == messaging.OutgoingGivenUp {
 			break
 		}
@@ -35,13 +37,13 @@ func TestAReceiverThatIsDownIsAskedForDays(t *testing.T) {
 func TestNextHeedsWhatTheReceiverSays(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	o := &messaging.Outgoing{Since: now, Attempt: 1}
-	if state, _ := next(o, time.Hour, &failure{final: true}, now, 0); state != messaging.OutgoingGivenUp {
+	if state, _ := next(o, time.Hour, &receiver.RefusedError{Final: true}, now, 0); state != messaging.OutgoingGivenUp {
 		t.Errorf("410: %s", state)
 	}
-	if _, at := next(o, time.Hour, &failure{after: 10 * time.Minute}, now, 0); !at.Equal(now.Add(10 * time.Minute)) {
+	if _, at := next(o, time.Hour, &receiver.RefusedError{After: 10 * time.Minute}, now, 0); !at.Equal(now.Add(10 * time.Minute)) {
 		t.Errorf("Retry-After: %v", at)
 	}
-	if _, at := next(o, time.Hour, &failure{}, now, 0.999); at.Before(now.Add(3 * time.Second)) {
+	if _, at := next(o, time.Hour, &receiver.RefusedError{}, now, 0.999); at.Before(now.Add(3 * time.Second)) {
 		t.Errorf("jitter: %v", at)
 	}
 }

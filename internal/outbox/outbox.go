@@ -3,8 +3,6 @@ package outbox
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/claims"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/receiver"
 )
 
 // Options say what an Outbox works with.
@@ -28,7 +27,7 @@ type Options struct {
 const Concurrency = 8
 
 // lease outlasts a delivery and the commit of its end.
-const lease = timeout + time.Minute
+const lease = receiver.Timeout + time.Minute
 
 // pauses are those after each failure; the last one comes again and again.
 var pauses = []time.Duration{5 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
@@ -36,10 +35,10 @@ var pauses = []time.Duration{5 * time.Second, time.Minute, 10 * time.Minute, tim
 // An Outbox delivers to one receiver, so that one which hangs holds up nothing but its own. Make it with New.
 type Outbox struct {
 	Options
-	receiver      atomic.Pointer[Receiver]
-	guarded, open *http.Client
-	loop          *claims.Loop[messaging.Outgoing]
-	service       claims.Service
+	receiver atomic.Pointer[Receiver]
+	client   *receiver.Client
+	loop     *claims.Loop[messaging.Outgoing]
+	service  claims.Service
 }
 
 // New makes an Outbox. Options.Store must be set.
@@ -50,7 +49,7 @@ func New(o Options, r Receiver) *Outbox {
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter
 	}
-	b := &Outbox{Options: o, guarded: newClient(false), open: newClient(true)}
+	b := &Outbox{Options: o, client: receiver.NewClient(o.Agent, Concurrency)}
 	b.receiver.Store(&r)
 	name := r.Name
 	b.loop = claims.New(claims.Options[messaging.Outgoing]{
@@ -79,16 +78,8 @@ func (b *Outbox) Run(ctx context.Context) error {
 	err := b.service.Run(ctx, b.Grace, func(posting, recording context.Context) {
 		b.loop.Run(ctx, recording, func(o *messaging.Outgoing, _ *claims.Seat) { b.deliver(posting, recording, o) })
 	})
-	b.guarded.CloseIdleConnections()
-	b.open.CloseIdleConnections()
+	b.client.Close()
 	return err
-}
-
-func (b *Outbox) client(r *Receiver) *http.Client {
-	if r.AllowPrivate {
-		return b.open
-	}
-	return b.guarded
 }
 
 // deliver makes one attempt and records its end.
@@ -99,7 +90,7 @@ func (b *Outbox) deliver(posting, recording context.Context, o *messaging.Outgoi
 		// What is not kept any more, or cannot be read now, is left out: the change matters more.
 		body.Data.Request, _ = b.Store.RequestOf(posting, o.Change.Message)
 	}
-	failed := post(posting, b.client(r), b.Agent, r, body.ID, &body, time.Now())
+	failed := b.post(posting, r, &body, time.Now())
 	now := time.Now()
 	end := messaging.OutgoingEnd{ID: o.ID, Attempt: o.Attempt, State: messaging.OutgoingDelivered, At: now}
 	switch {
@@ -107,7 +98,7 @@ func (b *Outbox) deliver(posting, recording context.Context, o *messaging.Outgoi
 	case posting.Err() != nil: // cut off by a stop: nobody's fault
 		end.State, end.RetryAt = messaging.OutgoingWaiting, now
 	default:
-		end.Error = failed.words
+		end.Error = failed.Error()
 		end.State, end.RetryAt = next(o, r.GiveUp, failed, now, b.Jitter())
 	}
 	log := b.Log.With(zap.String("receiver", r.Name), zap.String("kind", o.Kind), zap.String("id", body.ID), zap.Int("attempt", o.Attempt))
@@ -124,12 +115,16 @@ func (b *Outbox) deliver(posting, recording context.Context, o *messaging.Outgoi
 
 // next says what becomes of a change that was not taken: it waits until RetryAt, or is given up. jitter, from 0 up to but not
 // including 1, takes up to a quarter of the pause away.
-func next(o *messaging.Outgoing, giveUp time.Duration, f *failure, now time.Time, jitter float64) (messaging.OutgoingState, time.Time) {
-	if f.final || !now.Before(o.Since.Add(giveUp)) {
+func next(o *messaging.Outgoing, giveUp time.Duration, failed error, now time.Time, jitter float64) (messaging.OutgoingState, time.Time) {
+	var asks receiver.RefusedError
+	if refused, is := errors.AsType[*receiver.RefusedError](failed); is {
+		asks = *refused
+	}
+	if asks.Final || !now.Before(o.Since.Add(giveUp)) {
 		return messaging.OutgoingGivenUp, time.Time{}
 	}
 	pause := pauses[min(o.Attempt, len(pauses))-1]
-	pause = max(pause-time.Duration(jitter*float64(pause)/4), f.after)
+	pause = max(pause-time.Duration(jitter*float64(pause)/4), asks.After)
 	at := now.Add(pause)
 	if last := o.Since.Add(giveUp); at.After(last) {
 		at = last // one more time before it is given up
@@ -146,8 +141,5 @@ func (b *Outbox) Test(ctx context.Context) error {
 	now := time.Now()
 	o := messaging.Outgoing{At: now}
 	body := Body{Type: TestKind, ID: idOf(&o), At: now.UTC()}
-	if failed := post(ctx, b.client(r), b.Agent, r, body.ID, &body, now); failed != nil {
-		return fmt.Errorf("%s", failed.words)
-	}
-	return nil
+	return b.post(ctx, r, &body, now)
 }

@@ -1,4 +1,4 @@
-package outbox
+package receiver
 
 import (
 	"context"
@@ -33,9 +33,10 @@ func (e endless) Read(p []byte) (int, error) {
 func TestAnAnswerThatDripsHoldsNothingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		r := &Receiver{URL: secret.New("https://crm.example.com/hook")}
-		if f := post(t.Context(), &http.Client{Transport: dripping{}, Timeout: timeout}, "test", r, "nw_1", &Body{Type: "message.delivered"}, began); f != nil {
-			t.Errorf("%+v", f)
+		c := NewClient("test", 1)
+		c.guarded.Transport = dripping{}
+		if err := c.Post(t.Context(), Address{URL: secret.New("https://crm.example.com/hook")}, nil, []byte("{}")); err != nil {
+			t.Error(err)
 		}
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("it took %s", took)
