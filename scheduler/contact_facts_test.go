@@ -1,8 +1,11 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -171,4 +174,93 @@ func TestAsManyFitOnAPartAsAClaimLetsGo(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An interruption has something happen once the contacts of a part were asked about, and before the part is claimed.
+type interruption struct {
+	*History
+	happens []func()
+	asked   int
+}
+
+func (b *interruption) About(ctx context.Context, phones []messaging.Phone, q Question) ([]Known, error) {
+	known, err := b.History.About(ctx, phones, q)
+	if q.Rows {
+		b.asked += len(phones)
+		for _, happens := range b.happens {
+			happens()
+		}
+		b.happens = nil
+	}
+	return known, err
+}
+
+// What changes of a contact while its part is cut is heeded before the part leaves, and what lets it go all the same has no part cut anew.
+func TestWhatChangesWhileAPartIsCut(t *testing.T) {
+	const rows = 4
+	on := contact(1)
+	for name, one := range map[string]struct {
+		happens func(*met)
+		goes    bool // all the same
+		asked   int
+	}{
+		"nothing": {func(*met) {}, true, rows},
+		"its consent is withdrawn": {func(m *met) {
+			m.must(m.store.SaveConsents(m.t.Context(), []messaging.ConsentRecord{{Phone: on, Consent: messaging.ConsentWithdrawn, At: m.at.Add(time.Minute)}}))
+		}, false, rows + 1 + rows},
+		"it is blocked": {func(m *met) {
+			_, err := m.store.Block(m.t.Context(), []store.Block{{Phone: on}})
+			m.must(err)
+		}, false, rows + 1 + rows},
+		"it is forgotten":                                   {func(m *met) { m.must(m.store.Forget(m.t.Context(), []messaging.Phone{on}, "a test")) }, false, 2 * rows},
+		"a message uses up a limit":                         {func(m *met) { m.queue(on, "cart", messaging.Marketing); m.claim() }, false, rows + 1 + rows},
+		"a message uses up none":                            {func(m *met) { m.queue(on, "paid", messaging.Utility); m.claim() }, true, rows + 1},
+		"another gets a message":                            {func(m *met) { m.queue(contact(99), "cart", messaging.Marketing); m.claim() }, true, rows},
+		"all that came by its connector is to be forgotten": {func(m *met) { m.redact() }, false, 2 * rows},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := duerules.New(time.UTC, duerules.Account{})
+			rules.Job("winback", duerules.Keys{Consent: duerules.ConsentRequired, Limit: duerules.Limits{All: []duerules.Limit{{Count: units.Limit{Most: 1, Per: 24 * time.Hour}, OnHit: duerules.Drop}}}}, hours.Holidays{})
+			m := meeting(t, nil)
+			for i := range rows {
+				m.must(m.store.SaveConsents(t.Context(), []messaging.ConsentRecord{{Phone: contact(i), Consent: messaging.ConsentGiven, At: m.at}}))
+			}
+			m.queue(on, "seen", messaging.Utility) // by the connector shop
+			m.claim()
+			facts := &interruption{History: NewHistory(m.store)}
+			uploads := &service{}
+			s := New(Options{
+				Store: m.store, Owner: "test", Facts: facts, Rules: func() *duerules.Rules { return rules }, Now: func() time.Time { return m.at },
+				Line:  func(string) Line { return Line{Uploader: uploads} },
+				Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+			})
+			job := jobOf(t, people(rows), Job{})
+			s.Use([]*Compiled{job})
+			_, err := s.RunNow(t.Context(), job, m.at, HandOrder{})
+			m.must(err)
+			facts.happens = []func(){func() { one.happens(m) }}
+			var runs sync.WaitGroup
+			m.must(s.start(t.Context(), &runs))
+			runs.Wait()
+			if sent := slices.Contains(uploads.phones(t), string(on)); sent != one.goes || facts.asked != one.asked {
+				t.Errorf("it goes: %v, and contacts were asked about %d times, want %d", sent, facts.asked, one.asked)
+			}
+			if sent := len(uploads.phones(t)); sent < rows-1 && name[:3] != "all" {
+				t.Errorf("%d of the others go", sent)
+			}
+		})
+	}
+}
+
+// redact has all that came by the connector shop asked to be forgotten.
+func (m *met) redact() {
+	m.t.Helper()
+	_, err := m.store.Accept(m.t.Context(), []messaging.Plan{{
+		Event: messaging.Event{Connector: "shop", Kind: "shop.redacted", DedupeKey: "redact", ReceivedAt: m.at},
+		Proposals: []messaging.Proposal{{
+			Decision: messaging.Decision{Trigger: messaging.Erasure, Outcome: messaging.ForgettingAll, At: m.at}, EventAt: m.at,
+			Correlation: messaging.Correlation{Trigger: messaging.Erasure},
+		}},
+	}})
+	m.must(err)
 }

@@ -324,13 +324,18 @@ func (b *book) PartsOfList(_ context.Context, list messaging.RunID) (out []messa
 	return out, nil
 }
 
-func (b *book) Point(context.Context) (p messaging.Point, _ error) {
+func (b *book) Point(context.Context, messaging.RunID) (p messaging.Point, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.crashed {
 		return p, errCrash
 	}
 	return p, b.after("Point")
+}
+
+// ChangedContacts knows of no contact: each change is of something else.
+func (b *book) ChangedContacts(context.Context, messaging.RunID, messaging.Point, []messaging.Phone) ([]messaging.Phone, bool, error) {
+	return nil, false, nil
 }
 
 func (b *book) ClaimPart(_ context.Context, c messaging.PartClaim) (messaging.Part, bool, error) {

@@ -19,7 +19,7 @@ import (
 // Between the building of a run and the moment at which its rows leave lie a guard, a pause, a halt,
 // the rate, the parts before, a restart, a day of tries: time in which a contact may be blocked, or
 // another campaign may reach it. So a part is cut when its turn comes, of the rows that may go then, and the
-// store claims it only if nothing of that has changed since. From the question until the store knows that they get it no other run of this
+// store claims it only if nothing of that has changed since (internal/store/run_cuts.go). From the question until the store knows that they get it no other run of this
 // process asks (Scheduler.leaving): of two runs with one list the first has them, and the other leaves them out.
 
 // forgottenPhone stands in a message of a row whose contact was forgotten.
@@ -236,7 +236,7 @@ var errChanged = errors.New("who may get the part has changed")
 func (w *working) claim(ctx context.Context, p messaging.Part, parts []messaging.Part, first int64) (_ messaging.Part, file *cutting, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
-	point, err := w.Store.Point(ctx)
+	point, err := w.Store.Point(ctx, w.run.ID)
 	if err != nil {
 		return p, nil, err
 	}
@@ -271,7 +271,7 @@ func (w *working) claim(ctx context.Context, p messaging.Part, parts []messaging
 	p.Goes = shares(c.phones, w.run.Category, w.prices(w.run.Account))
 	w.count(&tally, parts, &p, c)
 	claim := messaging.PartClaim{
-		Owner: w.Owner, At: w.Now().UTC(), Point: point, Part: p, Left: c.left, Tally: tally,
+		Owner: w.Owner, At: w.Now().UTC(), Point: point, Part: p, Phones: c.phones, Left: c.left, Tally: tally,
 		Still: func() bool {
 			return w.brakes() == job && w.rules() == rules && (w.Halted == nil || !w.Halted(&w.run))
 		},
@@ -280,15 +280,39 @@ func (w *working) claim(ctx context.Context, p messaging.Part, parts []messaging
 		q := roomFor(reach, w.run.Account, c.phones, claim.At)
 		claim.Room = &q
 	}
-	now, claimed, err := w.Store.ClaimPart(ctx, claim)
-	if err == nil && !claimed {
-		err = errChanged
-	}
+	now, err := w.claimAsCut(ctx, claim)
 	if err != nil {
 		return p, nil, err
 	}
 	w.run.Tally = tally
 	return now, c, nil
+}
+
+// claimAsCut claims a part as it was cut. Of whom something changed meanwhile is asked about once more, and it goes as it is while all of them may
+// get it: else a list whose contacts get single messages all the time would never go. Error: errChanged.
+func (w *working) claimAsCut(ctx context.Context, c messaging.PartClaim) (messaging.Part, error) {
+	for {
+		p, claimed, err := w.Store.ClaimPart(ctx, c)
+		if err != nil || claimed {
+			return p, err
+		}
+		changed, same, err := w.Store.ChangedContacts(ctx, w.run.ID, c.Point, c.Phones)
+		if err != nil {
+			return p, err
+		}
+		if !same || len(changed) == 0 {
+			return p, errChanged
+		}
+		for some := range slices.Chunk(changed, batchRows) {
+			answers, err := w.ask(ctx, some)
+			if err != nil {
+				return p, err
+			}
+			if slices.ContainsFunc(answers, func(a answer) bool { return a.Action != messaging.AllowSend }) {
+				return p, errChanged
+			}
+		}
+	}
 }
 
 // shares are how many of a file's phones each country has, and what they cost by a table; nil is none.

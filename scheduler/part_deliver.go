@@ -25,6 +25,8 @@ const (
 	firstRetry = 5 * time.Second  // after an upload that was surely not taken
 	lastRetry  = 10 * time.Minute // and never later than this
 	giveUp     = 24 * time.Hour   // of trying, after which a part is not tried again
+	firstFall  = time.Second      // after a part that changed the second time while it was cut
+	lastFall   = time.Minute      // and never later than this
 	maxDoubts  = 2                // uploads in a row without a readable answer: then a person should look
 
 	finishTries = 12 // of storing an outcome once we are being stopped, half a minute in all
@@ -117,7 +119,7 @@ func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging
 	}
 	budget := w.Line(w.run.Account).Budget
 	admitted := budget == nil
-	for {
+	for falls := 0; ; {
 		if p.Attempt > 0 {
 			err = w.await(ctx, p.RetryAt)
 		} else {
@@ -136,7 +138,7 @@ func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging
 			admitted = true
 			continue
 		}
-		now, file, err := w.claim(ctx, *p, parts, w.aheadOfCanary(parts))
+		now, file, err := w.claim(ctx, *p, parts, fewer(w.aheadOfCanary(parts), p.Rows, falls))
 		if no, full := errors.AsType[*noRoomError](err); full {
 			if err := w.awaitRoom(ctx, no); err != nil {
 				return false, stop{}, err
@@ -144,7 +146,14 @@ func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging
 			continue
 		}
 		if errors.Is(err, errChanged) {
-			continue
+			if falls++; falls > 1 { // the same may be in its way at once again
+				err = w.await(ctx, w.Now().Add(backoff.Next(falls-1, firstFall, lastFall, w.Jitter())))
+			} else {
+				err = nil
+			}
+			if err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			return false, stop{}, err
@@ -161,6 +170,18 @@ func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging
 		halt, err = w.upload(ctx, p, file)
 		return true, halt, err
 	}
+}
+
+// fewer is how many rows a part has at the most that was cut so often and not claimed, because something had changed: half as many each time after
+// the first. most is how many it may have at first, of rows; 0 for as many as fit.
+func fewer(most, rows int64, falls int) int64 {
+	if falls < 2 {
+		return most
+	}
+	if most == 0 || most > rows {
+		most = rows
+	}
+	return max(1, most>>(falls-1))
 }
 
 // pause stops the run for now, and says why.

@@ -615,3 +615,19 @@ func TestPointsAreDecimals(t *testing.T) {
 		t.Errorf("%v points, held by %q, %v", f.Tally.Points, f.Awaiting, err)
 	}
 }
+
+// A part that changes again and again while it is cut waits longer each time, and is cut smaller: it neither spins nor starves.
+func TestAPartThatChangesAgainWaitsAndGetsSmaller(t *testing.T) {
+	d := begin(t, jobOf(t, people(64), Job{Cron: "0 10 * * *"}))
+	d.changes = 5
+	began := d.now()
+	fireDue(t, d)
+	r := d.the(t)
+	first := d.parts[1][0]
+	if waited := d.now().Sub(began); r.State != messaging.RunDone || first.Rows != 4 || waited < 15*time.Second {
+		t.Errorf("%s: its first part has %d rows, after %s", r.State, first.Rows, waited)
+	}
+	if phones := d.service.phones(t); len(phones) != 64 || len(d.parts[1]) != 2 {
+		t.Errorf("%d were sent to, in %d parts", len(phones), len(d.parts[1]))
+	}
+}

@@ -55,12 +55,16 @@ type RunStore interface {
 	// Parts are the parts of a run by number.
 	Parts(ctx context.Context, id messaging.RunID) ([]messaging.Part, error)
 
-	// Point is this moment, for ClaimPart.
-	Point(ctx context.Context) (messaging.Point, error)
+	// Point is this moment, from which on a part of the run is cut, for ClaimPart.
+	Point(ctx context.Context, run messaging.RunID) (messaging.Point, error)
+
+	// ChangedContacts are those of the phones of which something changed since that point, or since they were asked for last. same is
+	// false where something else changed.
+	ChangedContacts(ctx context.Context, run messaging.RunID, since messaging.Point, phones []messaging.Phone) (changed []messaging.Phone, same bool, err error)
 
 	// ClaimPart is the durable intent to upload a part as it was cut: it makes one that waits uploading, counts the attempt and
 	// leaves the rows that found no place as a part of their own, while its run is uploading and the owner's; ErrMoved otherwise. claimed
-	// is false, and nothing has changed, where what the part was cut by has changed since its point: then it is cut anew.
+	// is false, and nothing has changed, where what the part was cut by has changed since its point: then ChangedContacts says of whom.
 	ClaimPart(ctx context.Context, c messaging.PartClaim) (p messaging.Part, claimed bool, err error)
 
 	// ReplacePart stores a part that waits, of which nobody may go now, and the tally of r, its run, while that is uploading

@@ -109,8 +109,8 @@ type RowNote struct {
 	Until  time.Time // when it may go
 }
 
-// A Point is what the store knew at a moment about all that keeps a file back: whose phone was forgotten, what is halted, which files
-// left. Two are equal in Seen where nothing of that changed between them.
+// A Point is a moment from which on a part is cut, with what the store knew then that is not about one contact: who was forgotten or is asked
+// to be, what is halted, which files left. Two are equal in Seen where nothing of that changed between them.
 type Point struct {
 	At   time.Time
 	Seen string
@@ -121,9 +121,11 @@ type PartClaim struct {
 	Owner string
 	At    time.Time
 	Point Point
-	Part  Part          // with the rows, bytes and hash of this attempt
-	Left  RowRanges     // rows of it that found no place, for a part of their own
-	Tally Tally         // of the run
-	Room  *RoomQuestion // that has to be answered with all of its phones; nil for none
-	Still func() bool   // whether the caller still wants it, asked inside the commit
+	Part  Part // with the rows, bytes and hash of this attempt
+	// Phones are those on the file: what is known of none of them may have changed since Point.
+	Phones []Phone
+	Left   RowRanges     // rows of it that found no place, for a part of their own
+	Tally  Tally         // of the run
+	Room   *RoomQuestion // that has to be answered with all of its phones; nil for none
+	Still  func() bool   // whether the caller still wants it, asked inside the commit
 }

@@ -434,6 +434,7 @@ func (e *eraser) words(ctx context.Context) error {
 		}
 	}
 	return inCommits(ctx, e, due, func(t *store.Tx, w word) error {
+		t.NoteConsent(w.phone)
 		err := t.MarkBlockOf(w.phone, w.event)
 		for _, drop := range []*store.Statement{dropConsentsOfSQL, dropOptOutOfSQL} {
 			if err == nil {

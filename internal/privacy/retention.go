@@ -112,7 +112,7 @@ func (s Records) Retain(ctx context.Context, r Retention, now time.Time) (Retent
 		return well
 	}
 	// One that fails keeps the others from nothing but what they need of it: an event leaves after all that is about it.
-	does(e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.lists, e.features)
+	does(e.ForgetCuts, e.requests, e.outgoing, e.hours, e.tombstones, e.attempts, e.lists, e.features)
 	if does(e.collect) && does(e.facts, e.payloads, e.decisions, e.messages) {
 		does(e.events, e.masks, e.known)
 	}

@@ -18,7 +18,7 @@ import (
 
 // atEnd are those who write what was noted, in this order. The audit is last: who holds the end of its chain waits for nobody any more.
 var atEnd = [...]func(*Tx) error{
-	(*Tx).writeNoted, (*Tx).writeCounts, (*Tx).writeHours, (*Tx).writeUnused, (*Tx).writeLastSeen, (*Tx).trimRejections, (*Tx).writeErrorTexts, (*Tx).writeAudit,
+	(*Tx).writeNoted, (*Tx).writeCounts, (*Tx).writeHours, (*Tx).writeUnused, (*Tx).writeLastSeen, (*Tx).trimRejections, (*Tx).writeErrorTexts, (*Tx).writeChanged, (*Tx).writeAudit,
 }
 
 // tell tells, after a commit, what it left to do.
@@ -90,6 +90,9 @@ func (t *Tx) messageQueued(id messaging.MessageID, p *eventLabels, due int64, re
 	t.countMessage(p, hourQueued, "")
 	t.Note(messaging.AboutMessage, string(messaging.StateWaiting), messaging.Change{Message: id, State: string(messaging.StateWaiting), Reason: reason}, false)
 	t.wakeSender(p.account, due)
+	if p.about == aboutJob || p.name == messaging.ByHand { // it counts while it waits; what an event caused does once it is claimed
+		t.noteContact(p.phone, factSend)
+	}
 }
 
 // messageNamed says that the answer to an upload named a message, which is new.
@@ -98,8 +101,11 @@ func (t *Tx) messageNamed(p *eventLabels) {
 	t.countMessage(p, string(messaging.StateAccepted), "")
 }
 
-// messageClaimed says that a message is on its way to a call.
-func (t *Tx) messageClaimed() { t.counts[countAttempts]++ }
+// messageClaimed says that a message to that phone is on its way to a call.
+func (t *Tx) messageClaimed(phone messaging.Phone) {
+	t.counts[countAttempts]++
+	t.noteContact(phone, factSend)
+}
 
 // heldBack says what a rule said to a message that it did not let go.
 func (t *Tx) heldBack(v *messaging.Verdict) {
@@ -112,6 +118,7 @@ func (t *Tx) messageState(id messaging.MessageID, p *eventLabels, state messagin
 	what := string(state)
 	if state == messaging.StateWaiting {
 		what = hourAgain
+		t.noteContact(p.phone, factSend)
 	}
 	t.countMessage(p, what, string(class))
 	if state == messaging.StateRejected {

@@ -103,6 +103,7 @@ type batch struct {
 	trimRejected bool                     // see message_rejected.go
 	heard        map[string]errorTextSeen // see error_texts.go
 	audited      []*AuditEntry
+	changed      []contactChange // see run_cuts.go
 	auditEnd     auditEnd
 
 	dues, polls waits
@@ -113,7 +114,7 @@ type batch struct {
 func (b *batch) begin(at int64) {
 	clear(b.hours)
 	clear(b.unused)
-	*b = batch{At: at, hours: b.hours, unused: b.unused, dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
+	*b = batch{At: at, hours: b.hours, unused: b.unused, changed: b.changed[:0], dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
 }
 
 func newWriter(s *shared, e engine) *writer {

@@ -55,6 +55,7 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 				if at == 0 {
 					at = t.At
 				}
+				t.noteContact(b.Phone, factBlock)
 				if err := t.Put(blockSQL, string(b.Phone), b.Reason, b.Source, at); err != nil {
 					return err
 				}

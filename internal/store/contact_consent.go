@@ -26,6 +26,9 @@ var saveConsentSQL = SQL(`INSERT INTO consents (phone, channel, category, consen
 func (t *Tx) saveConsent(c *messaging.ConsentRecord) error {
 	err := t.Put(saveConsentSQL, string(c.Phone), string(cmp.Or(c.Channel, messaging.ChannelPhone)), string(cmp.Or(c.Category, messaging.Marketing)),
 		string(c.Consent), Micro(c.At), c.Source, c.Proof, int64(c.Event))
+	if c.Consent != messaging.ConsentGiven {
+		t.NoteConsent(c.Phone)
+	}
 	return Wrap(err, "consent")
 }
 

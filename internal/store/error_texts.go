@@ -167,6 +167,7 @@ func (t *Tx) blockByService(phone messaging.Phone, words string) error {
 		return nil
 	}
 	t.lastBlock.Store(Micro(time.Now()))
+	t.noteContact(phone, factBlock)
 	if err := t.Put(serviceBlockSQL, string(phone), cut(words, maxErrorText), byService, t.At); err != nil {
 		return fmt.Errorf("block by the service's word: %w", err)
 	}

@@ -72,6 +72,7 @@ func (t *Tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.Even
 	}
 	if out {
 		t.lastBlock.Store(Micro(time.Now()))
+		t.noteContact(w.Correlation.Phone, factBlock)
 		n, err := t.Exec(optOutSQL, phone, fmt.Sprintf("opted out (event %d)", id), e.Ref(), t.At, int64(id))
 		if err == nil && n == 0 {
 			return "the contact is blocked by a person already", nil

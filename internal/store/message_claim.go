@@ -30,6 +30,9 @@ func (s *Store) Claim(ctx context.Context, q messaging.ClaimRequest) ([]messagin
 	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
 		got = got[:0]
+		if err := t.Put(beforeNotesSQL); err != nil {
+			return err
+		}
 		for i, n := range []int{q.Authentication, q.Utility, q.Marketing} {
 			if got, err = t.claim(&q, messaging.Lanes[i], n, nil, got, &rules); err != nil {
 				return err
@@ -54,6 +57,9 @@ func (s *Store) ClaimProbe(ctx context.Context, p messaging.ProbeRequest) ([]mes
 	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
 		got = got[:0]
+		if err := t.Put(beforeNotesSQL); err != nil {
+			return err
+		}
 		for _, other := range othersThan(&p) {
 			for i, lane := range messaging.Lanes {
 				if !p.Lanes[i] {
@@ -206,7 +212,7 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 			d.State, d.Reason, d.Owner = messaging.StateSending, "", q.Owner
 			d.Attempt++
 			d.LeaseEnds, d.UpdatedAt = Moment(leaseEnds), Moment(now)
-			t.messageClaimed()
+			t.messageClaimed(d.Phone)
 			t.claimed = append(t.claimed, int64(d.ID))
 			got = append(got, *d)
 		}

@@ -486,7 +486,7 @@ func TestRowsUploadedAroundACopyAreCountedOnce(t *testing.T) {
 	run.ID, _, err = c.StartRunOf(c.Context(), run, parts)
 	c.must(err)
 	for i := range parts {
-		point, err := c.Point(c.Context())
+		point, err := c.Point(c.Context(), 1)
 		c.must(err)
 		one := parts[i]
 		one.RunID, one.List, one.Bytes, one.SHA256 = run.ID, run.ID, 1, "x"
@@ -593,7 +593,7 @@ func TestACopyIsKnown(t *testing.T) {
 			c.must(err)
 			old := filepath.Join(c.TempDir(), "old")
 			c.must(CopyTo(c.Context(), "sqlite:"+c.path(), old))
-			point, err := c.Point(c.Context())
+			point, err := c.Point(c.Context(), 1)
 			c.must(err)
 			part := messaging.Part{RunID: 1, Number: 1, List: 1, Ranges: messaging.RowRanges{{First: 1, Last: 1}}, Bytes: 1, SHA256: "x"}
 			_, _, err = c.ClaimPart(c.Context(), messaging.PartClaim{Owner: "me", At: c.now, Point: point, Part: part})

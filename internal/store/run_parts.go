@@ -96,6 +96,7 @@ func (t *Tx) part(run messaging.RunID, number int) (p messaging.Part, err error)
 
 var (
 	holdsSeenSQL     = SQL(`SELECT count(*), coalesce(max(at), 0) FROM holds WHERE ended_at = 0`)
+	requestsSeenSQL  = SQL(`SELECT count(*), coalesce(max(up_to), 0) FROM redactions`)
 	forgottenSeenSQL = SQL(`SELECT count(*), coalesce(max(at), 0) FROM forgotten WHERE at >= ?1`)
 	claimsSeenSQL    = SQL(`SELECT CAST(coalesce(sum(attempt), 0) AS BIGINT), coalesce(max(claimed_at), 0) FROM parts WHERE claimed_at >= ?1 AND claimed_at > 0`)
 )
@@ -103,12 +104,13 @@ var (
 // late is how long before it is on disk a change may be dated: by another node's clock, or by a transaction that took its time.
 const late = int64(time.Hour / time.Microsecond)
 
-// pointSeen is what Point.Seen is made of: it differs from that of the point at a time once a hold begins or ends, a contact is forgotten, or a file leaves.
+// pointSeen is what Point.Seen is made of: it differs from that of the point at a time once a hold begins or ends, all that came
+// by a connector is asked to be forgotten, a contact is forgotten, or a file leaves.
 func (t *Tx) pointSeen(at int64) (string, error) {
 	var text []byte
-	for _, s := range [...]*Statement{holdsSeenSQL, forgottenSeenSQL, claimsSeenSQL} {
+	for _, s := range [...]*Statement{holdsSeenSQL, requestsSeenSQL, forgottenSeenSQL, claimsSeenSQL} {
 		since := []any{at - late}
-		if s == holdsSeenSQL { // they are few
+		if s == holdsSeenSQL || s == requestsSeenSQL { // they are few
 			since = nil
 		}
 		err := t.Query(s, func(r *Row) error { text = fmt.Appendf(text, "%d %d;", r.Int(), r.Int()); return r.Err }, since...)
@@ -119,19 +121,8 @@ func (t *Tx) pointSeen(at int64) (string, error) {
 	return string(text), nil
 }
 
-// Point is this moment. Whoever then asks who may get a file is told by ClaimPart whether that has changed since.
-func (s *Store) Point(ctx context.Context) (p messaging.Point, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
-		p.At = Moment(t.At)
-		p.Seen, err = t.pointSeen(t.At)
-		return err
-	})
-	return p, Wrap(err, "note a point")
-}
-
 var (
-	blockedSinceSQL = SQL(`SELECT l.number FROM blocks b JOIN list_rows l ON l.phone = b.phone AND l.phone <> '' AND l.run_id = ?2 WHERE b.at >= ?1`)
-	claimPartSQL    = SQL(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, goes = ?8, retry_at = 0
+	claimPartSQL = SQL(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, goes = ?8, retry_at = 0
 		WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
 	newestPartSQL = SQL(`SELECT coalesce(max(number), 0) FROM parts WHERE run_id = ?1`)
 )
@@ -141,6 +132,7 @@ var (
 // claimed is false, nothing has changed, and p has no rows, where somebody on it may not get it any more, or not all have room, or something else changed since its
 // point: then it is cut anew.
 func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messaging.Part, claimed bool, err error) {
+	contacts := contactHashes(c.Phones, KeyHash) // there may be a third of a million, so before the commit
 	var asked *roomAsked
 	if c.Room != nil {
 		asked = s.askRoom(*c.Room)
@@ -157,7 +149,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		if r.State != messaging.RunUploading || r.Owner != c.Owner || p.State != messaging.PartWaiting || p.Attempt != c.Part.Attempt {
 			return NoWrite{messaging.ErrMoved}
 		}
-		if same, err := t.asAt(&c, asked); err != nil || !same {
+		if same, err := t.asAt(&c, r.Category, contacts, asked); err != nil || !same {
 			return err
 		}
 		claimed = true
@@ -178,6 +170,9 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		if err == nil {
 			err = t.leave(&p, c.Left)
 		}
+		if err == nil {
+			err = t.forgetCuts(p.RunID)
+		}
 		if err != nil {
 			return err
 		}
@@ -197,18 +192,17 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 }
 
 // asAt reports whether a part may go as it was cut. Claims go one after the other, and each sees those before it.
-func (t *Tx) asAt(c *messaging.PartClaim, room *roomAsked) (bool, error) {
+func (t *Tx) asAt(c *messaging.PartClaim, category messaging.Category, contacts []int64, room *roomAsked) (bool, error) {
 	if err := t.peers.lock(t, []int64{KeyHash("parts")}, nil); err != nil {
 		return false, err
 	}
-	seen, err := t.pointSeen(Micro(c.Point.At))
-	if err != nil || seen != c.Point.Seen || c.Still != nil && !c.Still() {
+	same, err := t.cutSince(c.Part.RunID, c.Point)
+	if err != nil || !same || c.Still != nil && !c.Still() {
 		return false, err
 	}
-	falls := false
-	err = t.Query(blockedSinceSQL, func(r *Row) error { falls = falls || c.Part.Ranges.Has(r.Int()); return r.Err }, Micro(c.Point.At)-late, int64(c.Part.List))
-	if err != nil || falls || room == nil {
-		return !falls, err
+	changed, err := t.anyChanged(c.Part.RunID, category, contacts)
+	if err != nil || changed || room == nil {
+		return !changed, err
 	}
 	answer, err := t.room(room)
 	return answer.Fits >= len(room.contacts), err

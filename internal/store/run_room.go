@@ -11,6 +11,14 @@ func contactHash(phone messaging.Phone, hash func(...string) int64) int64 {
 	return hash("contact", string(phone))
 }
 
+func contactHashes(phones []messaging.Phone, hash func(...string) int64) []int64 {
+	all := make([]int64, len(phones))
+	for i, phone := range phones {
+		all[i] = contactHash(phone, hash)
+	}
+	return all
+}
+
 // A roomAsked is a question with the hashes of its phones, which may be a third of a million: they are made before the commit.
 type roomAsked struct {
 	messaging.RoomQuestion
@@ -19,11 +27,7 @@ type roomAsked struct {
 }
 
 func (s *Store) askRoom(q messaging.RoomQuestion) *roomAsked {
-	a := &roomAsked{q, make([]int64, len(q.Phones)), s.hash}
-	for i, phone := range q.Phones {
-		a.contacts[i] = contactHash(phone, s.hash)
-	}
-	return a
+	return &roomAsked{q, contactHashes(q.Phones, s.hash), s.hash}
 }
 
 // Room says how many of the phones still have room in the window of their account's limit.

@@ -469,6 +469,20 @@ CREATE TABLE part_rows (
 	PRIMARY KEY (run_id, part, first_row)
 ) {{clustered}};
 
+-- Runs of which a part is being cut, since when: whoever changes a fact that it is cut by notes that in cut_changes. See run_cuts.go.
+CREATE TABLE cuts (
+	run_id BIGINT NOT NULL PRIMARY KEY,
+	at     BIGINT NOT NULL CHECK (at > 0)
+) {{clustered}};
+
+-- Contacts, by a hash, of whom a fact has changed since a part of that run began to be cut.
+CREATE TABLE cut_changes (
+	run_id  BIGINT NOT NULL,
+	contact BIGINT NOT NULL,
+	fact    TEXT   NOT NULL CHECK (fact = 'block' OR fact = 'consent' OR fact = 'send'),
+	PRIMARY KEY (run_id, contact, fact)
+) {{clustered}};
+
 -- Rows of a run that are queued as messages: row first_row + n is the message with the number message + n.
 -- One commit hands out its numbers without a gap, so a range stands for hundreds of rows.
 CREATE TABLE run_rows (

@@ -1,6 +1,9 @@
 package suite
 
 import (
+	"errors"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,50 +62,174 @@ func (s suite) rowsStored(t *testing.T) {
 	}
 }
 
+// A meeting is what happens between the cut of a part and its claim.
+type meeting struct {
+	meets   func(l *ledger) error
+	claimed bool // all the same
+}
+
+const onPart, onNone = messaging.Phone("447700900101"), messaging.Phone("447700900999")
+
+// says has a contact say something of messages of marketing.
+func says(phone messaging.Phone, word messaging.Consent) func(*ledger) error {
+	return func(l *ledger) error {
+		return l.SaveConsents(l.ctx, []messaging.ConsentRecord{{Phone: phone, Consent: word}})
+	}
+}
+
+func blocks(phone messaging.Phone) func(*ledger) error {
+	return func(l *ledger) error {
+		_, err := l.Block(l.ctx, []store.Block{{Phone: phone, Source: "by hand"}})
+		return err
+	}
+}
+
+// partFacts has, for each field of messaging.DueFacts, what changes it of a contact on a part. One without meetings is no fact of a row of a
+// file, or does not change while a part is cut: duerules.MayGo and scheduler.History say so.
+var partFacts = map[string]map[string]meeting{
+	"CalledOff": nil, "Claimed": nil, "File": nil, "Begun": nil, "Service": nil, "Step": nil, "Within": nil, "Window": nil, "FirstDue": nil,
+	"Contacts": nil, "New": nil, // the claim asks for room
+	"Held": {
+		"a hold begins": {func(l *ledger) error {
+			return l.Hold(l.ctx, messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldHalt, Reason: "a test"})
+		}, false},
+	},
+	"Blocked": {
+		"somebody on it is blocked":   {blocks(onPart), false},
+		"somebody on it opts out":     {func(l *ledger) error { l.optOut(onPart, "1"); return nil }, false},
+		"somebody else is blocked":    {blocks(onNone), true},
+		"somebody on it is allowed":   {func(l *ledger) error { return errors.Join(blocks(onNone)(l), l.Allow(l.ctx, onNone)) }, true},
+		"somebody on it is forgotten": {func(l *ledger) error { return l.Forget(l.ctx, []messaging.Phone{onPart}, "by hand") }, false},
+	},
+	"Forgetting": {
+		"all that came by a connector is to be forgotten": {func(l *ledger) error { l.redact("shop", "r1", noon); return nil }, false},
+	},
+	"Consent": {
+		"somebody on it withdraws its consent": {says(onPart, messaging.ConsentWithdrawn), false},
+		"an event withdraws it": {func(l *ledger) error {
+			l.mustAccept(cart("1", phone(onPart), consentFlag(false)))
+			return nil
+		}, false},
+		"somebody else withdraws it": {says(onNone, messaging.ConsentWithdrawn), true},
+		"somebody on it agrees":      {says(onPart, messaging.ConsentGiven), true},
+	},
+	"Sends": {
+		"somebody on it is sent a message":     {func(l *ledger) error { l.claimed("1", phone(onPart)); return nil }, false},
+		"somebody else is sent a message":      {func(l *ledger) error { l.claimed("1", phone(onNone)); return nil }, true},
+		"a message to somebody on it waits":    {func(l *ledger) error { l.enqueue("1", phone(onPart)); return nil }, true},
+		"another run's file leaves":            {func(l *ledger) error { return l.fileTo("2", onPart) }, false},
+		"another run's file to others, either": {func(l *ledger) error { return l.fileTo("2", onNone) }, false},
+	},
+	"Messaged": {
+		"a row of another run to somebody on it is handed over": {func(l *ledger) error { return l.rowTo("2", onPart) }, false},
+		"a row of another run to somebody else is handed over":  {func(l *ledger) error { return l.rowTo("2", onNone) }, true},
+	},
+}
+
+// fileTo has a file of another run leave.
+func (l *ledger) fileTo(slot string, phone messaging.Phone) error {
+	_, err := l.claim(l.listed(slot, []messaging.Phone{phone}).ID, 1, time.Now())
+	return err
+}
+
+// rowTo has a run hand over a row as a message.
+func (l *ledger) rowTo(slot string, phone messaging.Phone) error {
+	r := l.mustSet(l.mustSet(l.mustStart(aRun("news", slot)), messaging.RunBuilding), messaging.RunUploading)
+	row := rowsOf(r.ID, 1, 1)
+	row[0].Phone = phone
+	return l.Enqueue(l.ctx, r.ID, 1, row)
+}
+
+func (l *ledger) optOut(phone messaging.Phone, key string) {
+	l.t.Helper()
+	l.mustAccept(messaging.Plan{
+		Event: messaging.Event{Connector: "shop", Kind: "contact.opted_out", DedupeKey: "out " + key, ReceivedAt: noon, Contact: messaging.Contact{Phone: phone}},
+		Proposals: []messaging.Proposal{{
+			Decision: messaging.Decision{Trigger: messaging.OptOut, Outcome: messaging.Blocked, Config: "v1", At: noon}, EventAt: noon,
+			Correlation: messaging.Correlation{Trigger: messaging.OptOut, Phone: phone},
+		}},
+	})
+}
+
+// A part is claimed only if no fact has changed that its rows were asked by: each field of DueFacts is here.
 func (s suite) cutAnew(t *testing.T) {
-	const on, off = messaging.Phone("447700900101"), messaging.Phone("447700900999")
-	for name, one := range map[string]struct {
-		meets   func(l *ledger) error
-		claimed bool
-	}{
-		"nothing": {func(*ledger) error { return nil }, true},
-		"somebody on it is blocked": {func(l *ledger) error {
-			_, err := l.Block(l.ctx, []store.Block{{Phone: on, Source: "by hand"}})
-			return err
-		}, false},
-		"somebody else is blocked": {func(l *ledger) error {
-			_, err := l.Block(l.ctx, []store.Block{{Phone: off, Source: "by hand"}})
-			return err
-		}, true},
-		"somebody is forgotten": {func(l *ledger) error { return l.Forget(l.ctx, []messaging.Phone{on}, "by hand") }, false},
-		"another run's file leaves": {func(l *ledger) error {
-			_, err := l.claim(l.listed("2", []messaging.Phone{on}).ID, 1, time.Now())
-			return err
-		}, false},
-		"the account has room for nobody": {nil, false},
-		"its caller wants it no more":     {nil, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := s.open(t)
-			r := l.listed("1", []messaging.Phone{on, "447700900102"})
-			c := l.cut(r.ID, 1, noon)
-			switch {
-			case one.meets != nil:
-				if err := one.meets(l); err != nil {
-					t.Fatal(err)
-				}
-			case name == "its caller wants it no more":
-				c.Still = func() bool { return false }
-			default:
-				c.Room = &messaging.RoomQuestion{Now: noon, Per: time.Hour, Most: 1, Least: 1, Phones: []messaging.Phone{on, "447700900102"}}
-			}
-			p, claimed, err := l.ClaimPart(l.ctx, c)
-			if err != nil || claimed != one.claimed || claimed != (p.State == messaging.PartUploading) {
-				t.Fatalf("claimed %v: %+v, %v", claimed, p, err)
-			}
-			p.Ranges = c.Part.Ranges // of one that was not claimed they are as they were
-			same(t, "part", p, l.part(r.ID, 1))
-		})
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[messaging.DueFacts]()) {
+		meetings, known := partFacts[f.Name]
+		if !known {
+			t.Errorf("a part is not asked again about DueFacts.%s: note its changes (internal/store/run_cuts.go) and have it change here", f.Name)
+		}
+		for name, one := range meetings {
+			t.Run(f.Name+"/"+name, func(t *testing.T) { s.meetsCut(t, one) })
+		}
+	}
+	t.Run("the account has room for nobody", func(t *testing.T) {
+		s.claimsCut(t, func(_ *ledger, c *messaging.PartClaim) {
+			c.Room = &messaging.RoomQuestion{Now: noon, Per: time.Hour, Most: 1, Least: 1, Phones: c.Phones}
+		}, false)
+	})
+	t.Run("its caller wants it no more", func(t *testing.T) {
+		s.claimsCut(t, func(_ *ledger, c *messaging.PartClaim) { c.Still = func() bool { return false } }, false)
+	})
+	t.Run("another cut of its run began since", func(t *testing.T) {
+		s.claimsCut(t, func(l *ledger, c *messaging.PartClaim) { l.at(noon.Add(time.Second)); l.cut(c.Part.RunID, 1, noon) }, false)
+	})
+	t.Run("it was cut for too long", func(t *testing.T) {
+		s.claimsCut(t, func(l *ledger, _ *messaging.PartClaim) { l.at(noon.Add(11 * time.Minute)) }, false)
+	})
+	t.Run("a block before its point, and one of a code", s.blocksThatDoNotMeet)
+}
+
+// meetsCut asks also once the change is known: it is not told again, and what is cut then goes.
+func (s suite) meetsCut(t *testing.T, one meeting) {
+	c, l := s.claimsCut(t, func(l *ledger, _ *messaging.PartClaim) { l.must(one.meets(l)) }, one.claimed)
+	if one.claimed {
+		return
+	}
+	changed, same, err := l.ChangedContacts(l.ctx, c.Part.RunID, c.Point, c.Phones)
+	l.must(err)
+	if same && !slices.Equal(changed, []messaging.Phone{onPart}) {
+		t.Errorf("changed %q", changed)
+	}
+	if !same {
+		c = l.cut(c.Part.RunID, 1, noon)
+	}
+	if _, claimed, err := l.ClaimPart(l.ctx, c); err != nil || !claimed {
+		t.Errorf("asked once more: claimed %v, %v", claimed, err)
+	}
+}
+
+// claimsCut cuts a part of two rows, has something happen, and claims it.
+func (s suite) claimsCut(t *testing.T, happens func(*ledger, *messaging.PartClaim), want bool) (messaging.PartClaim, *ledger) {
+	t.Helper()
+	l := s.open(t)
+	l.at(noon)
+	r := l.listed("1", []messaging.Phone{onPart, "447700900102"})
+	c := l.cut(r.ID, 1, noon)
+	happens(l, &c)
+	p, claimed, err := l.ClaimPart(l.ctx, c)
+	if err != nil || claimed != want || claimed != (p.State == messaging.PartUploading) {
+		t.Fatalf("claimed %v: %+v, %v", claimed, p, err)
+	}
+	p.Ranges = c.Part.Ranges // of one that was not claimed they are as they were
+	same(t, "part", p, l.part(r.ID, 1))
+	return c, l
+}
+
+// What was known at the point is no change, however new it is; and a block keeps no code back.
+func (s suite) blocksThatDoNotMeet(t *testing.T) {
+	l := s.open(t)
+	r := l.listed("1", []messaging.Phone{onPart}, []messaging.Phone{onPart})
+	l.must(blocks(onPart)(l))
+	if _, err := l.claim(r.ID, 1, noon); err != nil {
+		t.Error(err)
+	}
+	codes := aRun("codes", "1")
+	codes.Category = messaging.Authentication
+	r = l.listedOf(codes, []messaging.Phone{"447700900102"})
+	c := l.cut(r.ID, 1, noon)
+	l.must(blocks("447700900102")(l))
+	if _, claimed, err := l.ClaimPart(l.ctx, c); err != nil || !claimed {
+		t.Errorf("a file of codes: claimed %v, %v", claimed, err)
 	}
 }
 

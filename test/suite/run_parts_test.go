@@ -21,7 +21,12 @@ func parts(run messaging.RunID, n int) (out []messaging.Part) {
 // listed is a run whose list has rows with these phones, each group of them a part that goes out. It is owner's.
 func (l *ledger) listed(slot string, groups ...[]messaging.Phone) messaging.Run {
 	l.t.Helper()
-	r := l.mustStart(aRun("winback", slot))
+	return l.listedOf(aRun("winback", slot), groups...)
+}
+
+func (l *ledger) listedOf(r messaging.Run, groups ...[]messaging.Phone) messaging.Run {
+	l.t.Helper()
+	r = l.mustStart(r)
 	r.Owner, r.LeaseEnd, r.State = owner, noon.Add(time.Hour), messaging.RunBuilding
 	l.must(l.SetRun(l.ctx, "", r, messaging.RunPlanned))
 	var rows []messaging.ListRow
@@ -46,11 +51,13 @@ func (l *ledger) listed(slot string, groups ...[]messaging.Phone) messaging.Run 
 // cut is the claim of a part with all of its rows, as of now.
 func (l *ledger) cut(id messaging.RunID, number int, at time.Time) messaging.PartClaim {
 	l.t.Helper()
-	point, err := l.Point(l.ctx)
+	point, err := l.Point(l.ctx, id)
 	l.must(err)
 	p := l.part(id, number)
 	p.Bytes, p.SHA256 = 400, "abc"
-	return messaging.PartClaim{Owner: owner, At: at, Point: point, Part: p, Tally: l.run(id).Tally}
+	c := messaging.PartClaim{Owner: owner, At: at, Point: point, Part: p, Tally: l.run(id).Tally}
+	l.must(l.ListRows(l.ctx, p.List, p.Ranges, func(row *messaging.ListRow) error { c.Phones = append(c.Phones, row.Phone); return nil }))
+	return c
 }
 
 // claim claims a part with all of its rows.

@@ -17,6 +17,7 @@ func (p pair) nodeMeets(t *testing.T) {
 	t.Run("a run that is open at one node is open at the other", p.overlapMeets)
 	t.Run("what one node put off for the night the other leaves alone", p.nightMeets)
 	t.Run("parts of two nodes share the room for contacts", p.roomMeets)
+	t.Run("of a file and a message to one contact at two nodes only one goes", p.fileMeetsMessage)
 }
 
 func (p pair) cancelMeets(t *testing.T) {
@@ -191,6 +192,34 @@ func (p pair) roomMeets(t *testing.T) {
 		got, err := l.Room(l.ctx, questions[1-i])
 		if err != nil || got.Contacts != 6 {
 			t.Errorf("node %d counts %+v, %v", i, got, err)
+		}
+	}
+}
+
+func (p pair) fileMeetsMessage(t *testing.T) {
+	a, b := p.two(t)
+	b.ruleBy(atMost{n: 1, within: 24 * time.Hour})
+	for i := range 20 {
+		to := messaging.Phone(fmt.Sprintf("447911%06d", i))
+		r := a.listed(fmt.Sprint(i), []messaging.Phone{to})
+		c := a.cut(r.ID, 1, noon)
+		b.enqueue(fmt.Sprint(i), phone(to))
+		file, single := false, 0
+		together(2, func(i int) {
+			var err error
+			if i == 0 {
+				_, file, err = a.ClaimPart(a.ctx, c)
+			} else {
+				var got []messaging.Message
+				got, err = b.Claim(b.ctx, messaging.ClaimRequest{Owner: owner, Now: noon.Add(time.Hour), Lease: time.Minute, Marketing: 9})
+				single = len(got)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		if file == (single > 0) {
+			t.Errorf("the file goes: %v, and %d messages", file, single)
 		}
 	}
 }
