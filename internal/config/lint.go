@@ -50,6 +50,20 @@ func (c *Config) lint(k *checker) {
 	c.lintAlerts(k)
 }
 
+// lintFiles warns of lists on this machine that are not there: a name is soon mistyped, and the first run would be the one to say it.
+func (c *Config) lintFiles() {
+	if c.StandIns() > 0 {
+		return // this is not the machine of the daemon
+	}
+	k := checker{doc: c.doc, known: c.doc.Problems().Faults()}
+	for i := range c.in.Jobs {
+		e := &c.in.Jobs[i]
+		if key := e.Value.Source.NoFile(c.folder); key != "" {
+			k.lint(yamlpos.Join("jobs", e.Key)+".source."+key, "no file has such a name now", "a relative name begins at the folder of the config; all is well where the file comes later")
+		}
+	}
+}
+
 // lint warns at the value at path, unless a fault is known there.
 func (k *checker) lint(path, msg, hint string) {
 	k.found(yamlpos.Problem{Path: path, Msg: msg, Hint: hint, Warning: true}, 0)
@@ -324,8 +338,8 @@ func (c *Config) anySends(kind string) bool {
 	return false
 }
 
-// lintVariables warns of triggers and jobs that give one template different numbers of variables: the
-// service answers one of them with an error, for every message.
+// lintVariables warns of triggers and jobs that give one template different numbers of variables, or name one that cannot be: the
+// service answers with an error, for every message.
 func (c *Config) lintVariables(k *checker) {
 	type use struct {
 		by    string
@@ -334,6 +348,9 @@ func (c *Config) lintVariables(k *checker) {
 	first := map[string]use{}
 	look := func(at, by, template string, count int) {
 		u, known := first[template]
+		if strings.ContainsAny(template, " \t\u00a0") && !strings.Contains(template, "{{") {
+			k.lint(at+".template", fmt.Sprintf("%q has a space, and names of templates have none", template), "copy the name as the messaging service shows it")
+		}
 		switch {
 		case template == "":
 		case !known:

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,5 +197,61 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 				t.Error("warnings kept the config from running")
 			}
 		})
+	}
+}
+
+func TestALintOfAListThatIsNotThere(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "config.yaml")
+	jobs := "jobs:\n"
+	for name, source := range map[string]string{"there": "{csv: there*.csv}", "gone": "{csv: gone*.csv}", "crm": "{sqlite: crm.db, query: select 1}"} {
+		jobs += "  " + name + ": {source: " + source + ", columns: {phone: phone}, campaign: {template_id: 1}}\n"
+	}
+	for name, text := range map[string]string{file: base + jobs, filepath.Join(folder, "there-1.csv"): "phone\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, problems := Load(file, environ)
+	var got []string
+	for _, p := range problems {
+		got = append(got, p.Path+": "+p.Msg)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"jobs.crm.source.sqlite: no file has such a name now", "jobs.gone.source.csv: no file has such a name now"}, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if _, problems := LoadWithoutSecrets(file, func(string) (string, bool) { return "", false }); len(problems) > 0 {
+		t.Errorf("away from the daemon's machine: %v", problems)
+	}
+}
+
+// One closing quote or bracket less, anywhere in the sample config: the problem is told where it is missing.
+func TestWhatIsNotClosedIsToldOnItsLine(t *testing.T) {
+	whole, err := os.ReadFile("../../config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, tried := strings.Split(string(whole), "\n"), 0
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") || strings.Contains(line, "${") || strings.Contains(line, "interval '") {
+			continue // what is in a reference or a query is no sign of YAML
+		}
+		code, _, _ := strings.Cut(line, " #")
+		code = strings.TrimRight(code, " ")
+		last := len(code) - 1
+		if last < 0 || !strings.ContainsRune(`]}'"`, rune(code[last])) {
+			continue
+		}
+		tried++
+		broken := slices.Clone(lines)
+		broken[i] = code[:last] + line[len(code):]
+		_, problems := Parse("config.yaml", []byte(strings.Join(broken, "\n")), environ)
+		if problems.Errors() == 0 || problems.Faults()[0].Line != i+1 {
+			t.Errorf("line %d without its last sign, %s: %v", i+1, broken[i], problems)
+		}
+	}
+	if tried < 20 {
+		t.Errorf("%d lines were tried", tried)
 	}
 }

@@ -44,7 +44,12 @@ func load(path string, env secret.Lookup, placeholder string) (*Config, yamlpos.
 	if err != nil {
 		return nil, yamlpos.Problems{*err}
 	}
-	return parse(path, src, env, placeholder)
+	c, problems := parse(path, src, env, placeholder)
+	if c.doc != nil && c.doc.Root() != nil {
+		c.lintFiles()
+		problems = c.doc.Problems()
+	}
+	return c, problems
 }
 
 // read is the file's bytes, one more than are allowed at the most: Parse refuses those.

@@ -10,6 +10,7 @@ import (
 )
 
 func TestEachFaultHasItsWords(t *testing.T) {
+	rule := strings.SplitAfter(base, "triggers:\n")[1]
 	tests := map[string]struct {
 		old, new string // a change of base
 		want     []string
@@ -45,6 +46,34 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		"a day and a time": {
 			"wait: 45m", `wait: {until: "MON 09:00"}`,
 			[]string{`10:19: triggers.remind.wait.until: "MON 09:00" is no time of day: one is written "09:00"; write hours and minutes, from "00:00" to "23:59"; days of the week are not known here`},
+		},
+		"a zone in another case":     {"language: en", "language: en, timezone: new york", []string{`4:49: defaults.timezone: "new york" is not a time zone; did you mean "America/New_York"?`}},
+		"a shift in place of a zone": {"language: en", "language: en, timezone: GMT+1", []string{`4:49: defaults.timezone: "GMT+1" is not a time zone; a zone is a place, because of its summer time: write an IANA name, such as Europe/London or America/New_York`}},
+		"a key of the rule among those of send": {
+			"    cancel_on: shopify.order.created\n    send: {template: cart_reminder}\n", "    send:\n      template: cart_reminder\n      cancel_on: shopify.order.created\n",
+			[]string{
+				"13:7: triggers.remind.send.cancel_on: unknown key; it belongs to triggers.remind: write it with as many spaces as the keys there",
+			},
+		},
+		"a section among the keys of another": {
+			"  key: ${API_KEY}\n", "  key: ${API_KEY}\n  limits: {unique_contacts: 100 per 24h}\n",
+			[]string{"4:3: api.limits: unknown key; it belongs to the top of the file: write it without spaces before it"},
+		},
+		"keys of send that are not indented": {
+			"    send: {template: cart_reminder}\n", "    send:\n    template: cart_reminder\n    language: en\n",
+			[]string{"13:5: triggers.remind.send: has nothing below it, and template belongs there; indent this line, and those that belong to it, by two spaces more"},
+		},
+		"a rule that is not indented": {
+			rule, strings.ReplaceAll(rule, "\n  ", "\n")[2:],
+			[]string{"8:1: triggers: has nothing below it, and remind belongs there; indent this line, and those that belong to it, by two spaces more"},
+		},
+		"a name with a space": {
+			"template: cart_reminder", "template: cart reminder",
+			[]string{`12:22: warning: triggers.remind.send.template: "cart reminder" has a space, and names of templates have none; copy the name as the messaging service shows it`},
+		},
+		"typographic quotes": {
+			"on: shopify.cart.updated", "on: “shopify.cart.updated”",
+			[]string{`9:9: triggers.remind.on: a typographic quote is no quote in YAML: it would be part of the value; type plain quotes, ' or ", in its place; if the text shall have it, put plain ones around it`},
 		},
 		"one secret that is not set is one error": {
 			`{secret: "${SHOP_SECRET}"}`, `{verify: {kind: signed, algorithm: hmac-sha256, signature: {header: X-S, encoding: hex}, parts: [body], secret: "${NO_SECRET}"}}`,
@@ -108,7 +137,7 @@ func TestEachFaultHasItsWords(t *testing.T) {
 		"a country that is none":          {"country: GB", "country: Britain", []string{`4:21: defaults.country: "Britain" is not a country; write the two letters of ISO 3166, such as GB`}},
 		"a zone that is none": {
 			"language: en", "language: en, timezone: London",
-			[]string{`4:49: defaults.timezone: "London" is not a time zone; write an IANA name, such as Europe/London or America/New_York`},
+			[]string{`4:49: defaults.timezone: "London" is not a time zone; did you mean "Europe/London"?`},
 		},
 		"an address with a password that is none": {
 			"base_url: https://api.example.com/api/v1", "base_url: ftp://me:hush@api.example.com",

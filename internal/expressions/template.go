@@ -175,7 +175,7 @@ func foreign(text string) *Fault {
 		}
 		name = word
 	}
-	hint := "only default: may follow |"
+	hint := "after | comes default: or a function with its brackets, such as | lower()"
 	if name == "default" {
 		hint = `write a colon: | default: "there"`
 	} else if form := filters[name]; form != "" {
@@ -186,6 +186,7 @@ func foreign(text string) *Fault {
 
 // filters are what other template languages write behind |, and how it is said here.
 var filters = map[string]string{
+	"capitalize": "upper(x) or lower(x)", "title": "upper(x) or lower(x)", "titlecase": "upper(x) or lower(x)",
 	"upcase": "upper(x)", "upper": "upper(x)", "downcase": "lower(x)", "lower": "lower(x)", "strip": "trim(x)", "trim": "trim(x)",
 	"size": "len(x)", "length": "len(x)", "money": "money(x)", "round": "round(x, 2)", "date": `date(x, "D MMM YYYY")`,
 	"join": `join(x, ", ")`, "replace": `replace(x, "old", "new")`, "split": `split(x, ",")`,

@@ -275,6 +275,27 @@ func openXLSX(o Origin, folder string) (Source, error) {
 	return &fileSource{kind: "xlsx", where: o.XLSX, finder: localFiles{folder, o.XLSX}, origin: o}, nil
 }
 
+// NoFile is the key of a file of this machine that is not there now; "" where it is there, and for every other source.
+func (o *Origin) NoFile(folder string) (key string) {
+	key, name := "csv", o.CSV
+	switch {
+	case o.XLSX != "":
+		key, name = "xlsx", o.XLSX
+	case o.SQLite != "":
+		key, name = "sqlite", o.SQLite
+	}
+	if name == "" {
+		return ""
+	}
+	ctx, done := regular.Bounded()
+	defer done()
+	found, err := regular.Do(ctx, localFiles{folder, name}.look)
+	if err != nil || len(found) > 0 {
+		return "" // what cannot be looked at, the run tells in its own words
+	}
+	return key
+}
+
 func (l localFiles) find(ctx context.Context) ([]file, func() error, error) {
 	found, err := regular.Do(ctx, l.look)
 	if err != nil {

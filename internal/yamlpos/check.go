@@ -101,6 +101,8 @@ func (n *Node) check(v reflect.Value, f field) {
 					words.hint = "write it like " + f.example
 				case r.name == "country" && strings.EqualFold(n.text, "UK"):
 					words.hint = `did you mean "GB"?`
+				case r.name == "timezone":
+					words.hint = zoneHint(n.text, words.hint)
 				}
 				n.Report(n.quoted()+words.msg, words.hint)
 				return
@@ -108,6 +110,32 @@ func (n *Node) check(v reflect.Value, f field) {
 		}
 	}
 }
+
+// zoneHint names the zone of a place that was written alone or in another case; a shift from UTC has no summer time, so it is no zone.
+func zoneHint(text, otherwise string) string {
+	if shiftFromUTC.MatchString(text) {
+		return "a zone is a place, because of its summer time: " + otherwise
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '_' })
+	for i, word := range words {
+		parts := strings.Split(strings.ToLower(word), "/")
+		for j, part := range parts {
+			if part != "" {
+				parts[j] = strings.ToUpper(part[:1]) + part[1:]
+			}
+		}
+		words[i] = strings.Join(parts, "/")
+	}
+	place := strings.Join(words, "_")
+	for _, area := range []string{"", "Europe/", "America/", "Asia/", "Africa/", "Australia/", "Pacific/", "Atlantic/", "Indian/"} {
+		if place != "" && !broken(area+place, "timezone") {
+			return fmt.Sprintf("did you mean %q?", area+place)
+		}
+	}
+	return otherwise
+}
+
+var shiftFromUTC = regexp.MustCompile(`^(?i:utc|gmt)?[+-]\d`)
 
 // quoted begins a sentence with the text, unless it may be an address with a password in it.
 func (n *Node) quoted() string {

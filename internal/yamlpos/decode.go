@@ -211,20 +211,69 @@ func (n *Node) intoStruct(v reflect.Value) {
 	for _, f := range fields {
 		known[f.name] = f
 	}
+	n.doc.around = append(n.doc.around, section{n.path, fields})
+	defer func() { n.doc.around = n.doc.around[:len(n.doc.around)-1] }()
 	given := map[string]bool{}
-	for _, at := range n.fields {
+	for i := 0; i < len(n.fields); i++ {
+		at := n.fields[i]
 		f, ok := known[at.Key]
 		if !ok {
 			n.doc.unknownKey(at, names(fields))
 			continue
 		}
 		given[f.name] = true
+		if below := n.notIndented(i, f, known); below > 0 {
+			line, col := n.fields[i+1].KeyNode.Pos()
+			n.doc.report(Problem{
+				Line: line, Col: col, Path: at.KeyNode.path,
+				Msg: fmt.Sprintf("has nothing below it, and %s belongs there", n.fields[i+1].Key), Hint: "indent this line, and those that belong to it, by two spaces more",
+			})
+			i += below
+			continue
+		}
 		at.Value.into(v.FieldByIndex(f.index), f)
 	}
 	for _, f := range fields {
 		if f.required && !given[f.name] {
 			n.missing(f)
 		}
+	}
+}
+
+// A section is a struct that is being decoded.
+type section struct {
+	path   string
+	fields []field
+}
+
+// notIndented counts the keys behind an empty section that belong into it: those that only it knows, or that have keys of their own and
+// follow a section of names, such as rules behind "triggers:".
+func (n *Node) notIndented(i int, f field, known map[string]field) (count int) {
+	if n.fields[i].Value.kind != Null {
+		return 0
+	}
+	for _, at := range n.fields[i+1:] {
+		if _, here := known[at.Key]; here || !f.takes(at) {
+			break
+		}
+		count++
+	}
+	return count
+}
+
+// takes reports whether a key may stand in the section f.
+func (f field) takes(at Field) bool {
+	t := f.typ
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(textType):
+		return slices.Contains(names(fieldsOf(t)), at.Key)
+	case t.Kind() == reflect.Map, t.Kind() == reflect.Slice && reflect.PointerTo(t).Implements(decoderType): // as ordered sections are
+		return at.Value.kind == Mapping || at.Value.kind == Null
+	default:
+		return false
 	}
 }
 
@@ -245,13 +294,27 @@ func (d *Doc) unknownKey(at Field, known []string) {
 			return
 		}
 	}
-	hint := ""
-	if near := nearest.Of(at.Key, known); near != "" {
+	hint := d.otherSection(at.Key)
+	if hint != "" {
+	} else if near := nearest.Of(at.Key, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	} else if len(known) > 0 {
 		hint = "known here: " + strings.Join(known, ", ")
 	}
 	at.KeyNode.Report("unknown key", hint)
+}
+
+// otherSection names the section around this one that has such a key; "" where none has.
+func (d *Doc) otherSection(key string) string {
+	for i := len(d.around) - 2; i >= 0; i-- {
+		if one := d.around[i]; slices.Contains(names(one.fields), key) {
+			if one.path == "" {
+				return "it belongs to the top of the file: write it without spaces before it"
+			}
+			return "it belongs to " + one.path + ": write it with as many spaces as the keys there"
+		}
+	}
+	return ""
 }
 
 // UnknownKeys reports every key of the mapping n that is not in known, for types that decode

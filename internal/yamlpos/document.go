@@ -20,6 +20,7 @@ type Doc struct {
 	hidden              map[int][]span  // by line: columns that hold a secret
 	standIns            map[string]bool // by path: values that are not the real ones
 	parts               []*Doc          // documents that were included
+	around              []section       // those that are being decoded, the innermost last
 }
 
 // A span is a stretch of one line in columns, 1-based, end exclusive.

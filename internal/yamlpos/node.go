@@ -217,6 +217,10 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 	case n.tag == "!!null":
 		n.kind, n.text, n.raw = Null, "", ""
 		return
+	case n.style == plainStyle && isCurly(n.text):
+		n.Report(typographic+": it would be part of the value", plainQuotes)
+		n.failed = true
+		return
 	}
 	if b.doc.opts.Expand == nil {
 		return

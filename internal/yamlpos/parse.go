@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -79,6 +80,10 @@ func (d *Doc) readable(src []byte) bool {
 	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
 		return fail(1, 1, "the file is UTF-16", "save it as UTF-8")
 	}
+	if at := slices.IndexFunc(d.lines, isMergeMark); at >= 0 {
+		d.report(mergeProblem(at + 1))
+		return false
+	}
 	line, col, begin := 1, 1, 0 // begin is the byte at which the line begins
 	for i := 0; i < len(src); {
 		r, size := utf8.DecodeRune(src[i:])
@@ -143,8 +148,16 @@ func (d *Doc) syntax(err error) {
 			p.Line, p.Col = le.ContextMark.Line, le.ContextMark.Column // noticed only after the line
 		}
 		d.onto(&p, le.ContextMark)
+		if slip, found := d.slip(p.Line); found && !exact(le.Message) {
+			p = slip
+		}
 	}
 	d.report(p)
+}
+
+// exact reports the parser's messages whose place is that of the slip.
+func exact(message string) bool {
+	return slices.ContainsFunc([]string{"cannot start any token", "escape character", "anchor"}, func(part string) bool { return strings.Contains(message, part) })
 }
 
 // onto moves a problem at the end of the file, where there is nothing to see, to where the
