@@ -20,6 +20,7 @@ import (
 // A met is a store in which messages are queued and claimed at one moment.
 type met struct {
 	t      *testing.T
+	dsn    string
 	store  *store.Store
 	at     time.Time
 	queued int
@@ -29,7 +30,8 @@ func meeting(t *testing.T, due func() messaging.DueRules) *met {
 	t.Helper()
 	m := &met{t: t, at: time.Now().UTC().Truncate(time.Second)}
 	var err error
-	m.store, err = store.Open(t.Context(), store.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db"), Settle: triggers.Settle, Due: due})
+	m.dsn = "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db")
+	m.store, err = store.Open(t.Context(), store.Options{DSN: m.dsn, Settle: triggers.Settle, Due: due})
 	m.must(err)
 	t.Cleanup(func() { m.must(m.store.Close()) })
 	return m

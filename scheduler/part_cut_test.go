@@ -2,9 +2,11 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -248,5 +252,75 @@ func TestAFileSaysWhereItGoes(t *testing.T) {
 	}
 	if got := shares(file[:1], messaging.Marketing, nil); len(got) != 1 || got[0].Points != 0 {
 		t.Errorf("without prices %+v", got)
+	}
+}
+
+// madeAgain are the bytes of a part, made of the rows that are stored for it and of nothing else.
+func madeAgain(t *testing.T, st *store.Store, id messaging.RunID, number int) (*cutting, messaging.Part) {
+	t.Helper()
+	r, err := st.Run(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := st.Parts(t.Context(), id)
+	if err != nil || len(parts) < number {
+		t.Fatal(len(parts), err)
+	}
+	c := &cutting{ask: sieve(), columns: r.Columns, most: 1 << 40}
+	if err := c.cut(t.Context(), st, &parts[number-1]); err != nil {
+		t.Fatal(err)
+	}
+	return c, parts[number-1]
+}
+
+// Until it is known what became of a file the same bytes can be made again: while it leaves, in doubt, with another config, after what the next
+// cut would leave out, and after a crash.
+func TestAFileCanBeMadeAgain(t *testing.T) {
+	list := listSource{header: []string{"phone", "name"}, rows: [][]string{
+		{"07911 100001", `say "hi"`}, {"+447911100002", ""}, {"447911100003", "two\nlines"}, {"+447911100004", "Zoë\u2028, 'x'"},
+		{"+447911100005", " spaces "}, {"+44 (0)7911 100006", "=1+1"}, {"+447911100007", `\N`}, {"+447911100008", "日本"},
+	}}
+	m := meeting(t, nil)
+	uploads := &service{}
+	s := New(Options{
+		Store: m.store, Owner: "test", Facts: NewHistory(m.store), Now: func() time.Time { return m.at },
+		Line:  func(string) Line { return Line{Uploader: uploads} },
+		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	})
+	job := jobOf(t, list, Job{MaxSize: 100})
+	s.Use([]*Compiled{job})
+	id, err := s.RunNow(t.Context(), job, m.at, HandOrder{})
+	m.must(err)
+	equal := func(when string, state messaging.PartState, number int) {
+		t.Helper()
+		c, p := madeAgain(t, m.store, id, number)
+		if sent := uploads.uploads()[number-1].body; p.State != state || c.sha256() != p.SHA256 || c.file.String() != sent || int64(len(sent)) != p.Bytes {
+			t.Errorf("%s: part %d, which is %s, is made again as\n%s\nand was\n%s", when, number, p.State, c.file.String(), sent)
+		}
+	}
+	uploads.answer = func(n int) error {
+		equal("while it leaves", messaging.PartUploading, n)
+		if n == 1 {
+			_, err := m.store.Block(t.Context(), []store.Block{{Phone: "447911100001"}})
+			m.must(err)
+			s.Use([]*Compiled{jobOf(t, list, Job{MaxSize: 90, Columns: columns("phone", "phone", "var_1", "phone", "var_2", "name")})})
+		}
+		return &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.InDoubt, Err: errors.New("connection reset")}
+	}
+	var runs sync.WaitGroup
+	m.must(s.start(t.Context(), &runs))
+	runs.Wait()
+	sent := len(uploads.uploads())
+	if sent != maxDoubts {
+		t.Fatalf("%d files", sent)
+	}
+	for n := range sent {
+		equal("in doubt, after a reload", messaging.PartInDoubt, n+1)
+	}
+	m.must(m.store.Close())
+	m.store, err = store.Open(t.Context(), store.Options{DSN: m.dsn, Settle: triggers.Settle})
+	m.must(err)
+	for n := range sent {
+		equal("after a restart", messaging.PartInDoubt, n+1)
 	}
 }
