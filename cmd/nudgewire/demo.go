@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -81,7 +82,9 @@ func (c *cli) runDemo(ctx context.Context, keep, browse bool) error {
 	defer stop()
 	g, running := errgroup.WithContext(running)
 	g.Go(func() error { return s.app.Run(running) })
-	g.Go(func() error { return server.Serve(running, s.at, s.service.Handler(), nil, time.Second, zap.NewNop()) })
+	g.Go(func() error {
+		return listeners.Serve(running, s.at, s.service.Handler(), nil, time.Second, zap.NewNop())
+	})
 	ask := server.Dial(app.SocketPath("sqlite:" + filepath.Join(s.folder, "nudgewire.db")))
 	defer ask.Close()
 	if link, err := ask.SignInLink(ctx, server.LinkRequest{}); err == nil { // a demo without it is one, too

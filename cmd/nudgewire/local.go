@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/config"
-	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // localClient calls the daemon of cfg by localURL. A certificate is for the name that senders know and not for this machine's
@@ -35,9 +35,9 @@ func localClient(cfg *config.Config, timeout time.Duration) *http.Client {
 
 // ownCertificate is the door's, nil where there is none yet.
 func ownCertificate(cfg *config.Config) *x509.Certificate {
-	pair, err := server.ReadPair(cfg.Server.TLS.Cert, cfg.Server.TLS.Key)
+	pair, err := certificates.ReadPair(cfg.Server.TLS.Cert, cfg.Server.TLS.Key)
 	if acme := cfg.Server.TLS.ACME; acme != nil && len(acme.Domains) > 0 {
-		pair, err = server.CachedCertificate(app.ACMEFolder(cfg.Storage), acme.Domains[0])
+		pair, err = certificates.CachedCertificate(app.ACMEFolder(cfg.Storage), acme.Domains[0])
 	}
 	if err != nil {
 		return nil

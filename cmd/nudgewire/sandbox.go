@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
-	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -89,7 +89,7 @@ func (c *cli) runSandbox(ctx context.Context, listen string, o sandbox.Options) 
 	c.note("  api.base_url: http://%s/api/v1", l.Addr())
 	// Handlers that hang by a fault end when the sandbox is closed, or the stop would wait for them.
 	defer context.AfterFunc(ctx, s.Close)()
-	err = server.Serve(ctx, l, s.Handler(), nil, time.Second, zap.NewNop())
+	err = listeners.Serve(ctx, l, s.Handler(), nil, time.Second, zap.NewNop())
 	stats := s.Stats()
 	c.note("accepted %s, %d of them twice", units.Count(stats.Messages, "message"), stats.Duplicates)
 	return err

@@ -20,10 +20,12 @@ import (
 	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/backup"
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/metrics"
 	"github.com/nudgewire/nudgewire/internal/outbox"
@@ -95,15 +97,15 @@ type App struct {
 	metrics      *metrics.Metrics // nil where metrics.listen is not set
 	figures      net.Listener     // of them; nil where it is not set
 	hooks        net.Listener
-	commands     http.Handler               // the admin API
-	local        *server.Client             // of it, in this process
-	console      net.Listener               // of the API, for people and programs; nil where it is not set
-	consoleTLS   *server.Certificates       // nil where that speaks no TLS
-	connLimiter  *server.ConsoleConnLimiter // of console; nil where that is
-	people       *server.SessionDoor        // who signs in, and who is
-	pages        *console.Console           // for browsers; nil where console is
+	commands     http.Handler                  // the admin API
+	local        *server.Client                // of it, in this process
+	console      net.Listener                  // of the API, for people and programs; nil where it is not set
+	consoleTLS   *certificates.Set             // nil where that speaks no TLS
+	connLimiter  *listeners.ConsoleConnLimiter // of console; nil where that is
+	people       *server.SessionDoor           // who signs in, and who is
+	pages        *console.Console              // for browsers; nil where console is
 	door         *server.Hooks
-	certificates *server.Certificates // nil where the door speaks no TLS
+	certificates *certificates.Set // nil where the door speaks no TLS
 	backups      *backup.Keeper
 	admin        net.Listener
 	due          atomic.Pointer[duerules.Rules]
@@ -249,13 +251,13 @@ func (a *App) Run(ctx context.Context) error {
 		{"forgetting", a.watchForgetting},
 		{"contacts", a.led(a.readContacts)},
 		{"admin", func(ctx context.Context) error {
-			return server.Serve(ctx, a.admin, a.commands, nil, grace, a.log.Named("admin"))
+			return listeners.Serve(ctx, a.admin, server.BySocket(a.commands), nil, grace, a.log.Named("admin"))
 		}},
 		{"console certificates", a.watchConsoleCertificates},
 		{"console", a.serveConsole},
 		{"door", hooks.Run},
 		{"hooks", func(ctx context.Context) error {
-			return server.Serve(ctx, a.secured(a.hooks), a.asking(hooks.Handler()), hooks, grace, a.log.Named("hooks"))
+			return listeners.Serve(ctx, a.secured(a.hooks), a.asking(hooks.Handler()), hooks, grace, a.log.Named("hooks"))
 		}},
 	}, func(ended string, err error) {
 		stopped = time.Now()

@@ -6,8 +6,8 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/config"
-	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -19,7 +19,7 @@ func (a *App) readCertificates(cfg *config.Config) (err error) {
 	if cfg.Server.TLS == nil {
 		return nil
 	}
-	a.certificates, err = server.NewCertificates(*cfg.Server.TLS, len(cfg.Callers) > 0, ACMEFolder(cfg.Storage), a.opt.Now, a.log.Named("hooks"))
+	a.certificates, err = certificates.New(*cfg.Server.TLS, len(cfg.Callers) > 0, ACMEFolder(cfg.Storage), a.opt.Now, a.log.Named("hooks"))
 	if err != nil {
 		return fmt.Errorf("server.tls: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // A file that could not be used at the next start is told, once it is put back no more, and reload has the last word.
@@ -55,7 +55,7 @@ func TestNothingInTheConfigsPlaceHoldsTheDaemon(t *testing.T) {
 		"a device": func(path string) error { return os.Symlink("/dev/zero", path) },
 		"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
 		"a socket": func(path string) error {
-			return server.AtSocket(path, func(short string) error {
+			return listeners.AtSocket(path, func(short string) error {
 				l, err := net.Listen("unix", short)
 				if err == nil {
 					l.(*net.UnixListener).SetUnlinkOnClose(false)

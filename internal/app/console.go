@@ -11,7 +11,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/auth"
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -22,7 +24,7 @@ func (a *App) listenForConsole(ctx context.Context, cfg *config.Config) (err err
 		return nil
 	}
 	if t := cfg.Console.TLS; t != nil {
-		if a.consoleTLS, err = server.NewCertificates(*t, false, ACMEFolder(cfg.Storage), a.opt.Now, a.log.Named("console")); err != nil {
+		if a.consoleTLS, err = certificates.New(*t, false, ACMEFolder(cfg.Storage), a.opt.Now, a.log.Named("console")); err != nil {
 			return fmt.Errorf("console.tls: %w", err)
 		}
 	}
@@ -30,7 +32,7 @@ func (a *App) listenForConsole(ctx context.Context, cfg *config.Config) (err err
 	if a.console, err = lc.Listen(ctx, "tcp", cfg.Console.Listen); err != nil {
 		return &PortError{Key: "console.listen", Address: cfg.Console.Listen, Err: err}
 	}
-	a.connLimiter = server.NewConsoleConnLimiter(0, a.consoleProxies, a.log.Named("console"))
+	a.connLimiter = listeners.NewConsoleConnLimiter(0, a.consoleProxies, a.log.Named("console"))
 	return nil
 }
 
@@ -39,7 +41,7 @@ func (a *App) serveAtConsole(ctx context.Context, l net.Listener, h http.Handler
 	if a.consoleTLS != nil {
 		l, h = a.consoleTLS.Listener(l), a.consoleTLS.Handler(h)
 	}
-	return server.Serve(ctx, l, h, a.connLimiter, grace, a.log.Named("console"))
+	return listeners.Serve(ctx, l, h, a.connLimiter, grace, a.log.Named("console"))
 }
 
 // ConsoleAddr is where the API is served beside the socket, nil where console.listen is not set.

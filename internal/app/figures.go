@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/metrics"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -41,7 +42,7 @@ func (a *App) showFigures(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	return server.Serve(ctx, a.figures, a.metrics.Handler(), nil, time.Second, a.log.Named("metrics"))
+	return listeners.Serve(ctx, a.figures, a.metrics.Handler(), nil, time.Second, a.log.Named("metrics"))
 }
 
 // readFigures is what a scrape asks for. Most of it is what status shows.

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -33,7 +33,7 @@ func listenBeside(ctx context.Context, path string) (l net.Listener, err error) 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	var lc net.ListenConfig
-	err = server.AtSocket(filepath.Join(folder, "s"), func(short string) error {
+	err = listeners.AtSocket(filepath.Join(folder, "s"), func(short string) error {
 		l, err = lc.Listen(ctx, "unix", short)
 		return err
 	})

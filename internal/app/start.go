@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
@@ -83,7 +84,7 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	now := func() server.Readiness { return *reason.Load() }
 	served := make(chan error, 2)
 	go func() {
-		served <- server.Serve(serving, a.secured(lent{l}), server.Starting(now), nil, time.Second, a.log.Named("hooks"))
+		served <- listeners.Serve(serving, a.secured(lent{l}), server.Starting(now), nil, time.Second, a.log.Named("hooks"))
 	}()
 	go func() { served <- a.consoleStarting(serving, now) }()
 	for why != "" && ctx.Err() == nil {

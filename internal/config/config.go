@@ -5,12 +5,12 @@ import (
 
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/alerts"
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/outbox"
 	"github.com/nudgewire/nudgewire/internal/secret"
-	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -137,7 +137,7 @@ type Server struct {
 	Samples        bool       `yaml:"samples" default:"false" doc:"Keep the first 512 bytes of a verified webhook that cannot be read, long numbers starred. They hold what the sender knows of a customer, so only while a connector is being set up."`
 	TrustedProxies Networks   `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks whose X-Forwarded-For and X-Request-Id are believed. Needs public_url."`
 
-	TLS *server.TLS `yaml:"tls" doc:"Speak https, where no proxy does it. See docs/door.md."`
+	TLS *certificates.TLS `yaml:"tls" doc:"Speak https, where no proxy does it. See docs/door.md."`
 }
 
 // Node is what one of several machines has for itself.

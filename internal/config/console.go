@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -17,7 +18,7 @@ type Console struct {
 	OIDC          *server.OIDC          `yaml:"oidc" doc:"A provider of identities (OpenID Connect) that signs people in, too. Its address for the way back is /sign-in/oidc/callback below public_url. See docs/sign-in.md."`
 	TrustedHeader *server.TrustedHeader `yaml:"trusted_header" doc:"A proxy under trusted_proxies that signs people in and says in a header who they are."`
 
-	TLS *server.TLS `yaml:"tls" doc:"Speak https, where no proxy does it. See docs/door.md."`
+	TLS *certificates.TLS `yaml:"tls" doc:"Speak https, where no proxy does it. See docs/door.md."`
 }
 
 // console checks the listener for people and programs.

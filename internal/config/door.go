@@ -13,7 +13,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -22,13 +22,13 @@ const pemHint = "name a file with certificates between lines of -----BEGIN CERTI
 
 // A tlsDoor is a listener that may speak TLS.
 type tlsDoor struct {
-	at        string      // of the config: "server", "console"
-	tls       *server.TLS // nil for one that does not
+	at        string            // of the config: "server", "console"
+	tls       *certificates.TLS // nil for one that does not
 	publicURL string
 }
 
 // tls checks the TLS of a door, reads its files, and gives it with their paths absolute.
-func (c *Config) tls(k *checker, d tlsDoor) *server.TLS {
+func (c *Config) tls(k *checker, d tlsDoor) *certificates.TLS {
 	if d.tls == nil {
 		return nil
 	}
@@ -56,15 +56,15 @@ func (c *Config) tls(k *checker, d tlsDoor) *server.TLS {
 }
 
 // pair checks a certificate of one's own.
-func (c *Config) pair(k *checker, d tlsDoor, t *server.TLS) {
+func (c *Config) pair(k *checker, d tlsDoor, t *certificates.TLS) {
 	at := d.at + ".tls.cert"
 	t.Cert, t.Key = c.path(t.Cert), c.path(t.Key)
-	pair, err := server.ReadPair(t.Cert, t.Key)
+	pair, err := certificates.ReadPair(t.Cert, t.Key)
 	if err != nil {
 		k.bad(at, err.Error(), "name two files in PEM, cert with the certificate first and then those between it and the authority, key with the private key that belongs to it")
 		return
 	}
-	v := server.CertificateOf(pair, t.Cert)
+	v := certificates.CertificateOf(pair, t.Cert)
 	if words := v.Words(time.Now()); words != "" {
 		k.lint(at, words, "renew it; the daemon reads the files again when they change")
 	}
@@ -80,7 +80,7 @@ func (c *Config) pair(k *checker, d tlsDoor, t *server.TLS) {
 var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])$`)
 
 // acme checks how certificates are got.
-func (c *Config) acme(k *checker, d tlsDoor, a *server.ACME) {
+func (c *Config) acme(k *checker, d tlsDoor, a *certificates.ACME) {
 	at := d.at + ".tls.acme"
 	for i, name := range a.Domains {
 		if !domain.MatchString(name) {
@@ -121,7 +121,7 @@ func hostOf(address string) string {
 // authorities reads a file of certificates and makes its path absolute; nil where it cannot be read.
 func (c *Config) authorities(k *checker, at string, file *string) *x509.CertPool {
 	*file = c.path(*file)
-	pool, err := server.ReadAuthorities(*file)
+	pool, err := certificates.ReadAuthorities(*file)
 	if err != nil {
 		k.bad(at, err.Error(), pemHint)
 		return nil

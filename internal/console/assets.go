@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 )
 
 // assets are what pages load: all styles in one, each script by itself, and the icon. The names of style and scripts have a hash in
@@ -78,7 +78,7 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	server.Answering(w)
+	listeners.Answering(w)
 	w.Header().Set("Content-Type", one.kind)
 	w.Header().Set("Cache-Control", one.keep)
 	_, _ = w.Write(one.content) // whoever asked is gone

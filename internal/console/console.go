@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -213,7 +214,7 @@ func (c *Console) Handler() http.Handler {
 			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: "another site asked for this", Hint: "open the page here, and try again"})
 			return
 		}
-		server.Working(w)
+		listeners.Working(w)
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -362,7 +363,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p pa
 		http.Error(w, "the page could not be made; the daemon's log says why", http.StatusInternalServerError)
 		return
 	}
-	server.Answering(w)
+	listeners.Answering(w)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

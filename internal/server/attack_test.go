@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
@@ -127,15 +128,15 @@ func TestAttacksKeepFewWebhooksOut(t *testing.T) {
 				l := newPipes()
 				ctx, stop := context.WithCancel(t.Context())
 				served := make(chan error, 1)
-				go func() { served <- Serve(ctx, l, h.Handler(), h, time.Second, zap.NewNop()) }()
+				go func() { served <- listeners.Serve(ctx, l, h.Handler(), h, time.Second, zap.NewNop()) }()
 				meetAttack(t, one, shop, l.dial, 6*time.Second)
 				stop()
 				if err := <-served; err != nil {
 					t.Error(err)
 				}
 				synctest.Wait() // a connection is counted until its own goroutine has seen its end
-				if h.memory.held != 0 || h.connLimiter.open.Load() != 0 {
-					t.Errorf("%d bytes are held and %d connections counted afterwards", h.memory.held, h.connLimiter.open.Load())
+				if n, _, _ := h.connLimiter.Counts(); h.memory.held != 0 || n != 0 {
+					t.Errorf("%d bytes are held and %d connections counted afterwards", h.memory.held, n)
 				}
 			})
 		})

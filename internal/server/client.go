@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
@@ -40,7 +41,10 @@ func Dial(paths ...string) *Client {
 	return &Client{http: http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			for _, path := range paths {
-				c, err := dialSocket(ctx, path)
+				c, err := listeners.DialSocket(ctx, path)
+				if e, is := errors.AsType[*listeners.StrangerError](err); is {
+					return nil, &Error{Status: http.StatusForbidden, Words: string(mask.Own(e.Error() + ": nothing was asked")), Hint: "find out what that program is, end it, and start the daemon anew"}
+				}
 				if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
 					return c, err
 				}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
@@ -28,8 +29,8 @@ type ConsoleOptions struct {
 	Token func(ctx context.Context, token string) (Who, error)
 	// Session says who signed in, by the request's cookie; nil knows nobody.
 	Session     func(r *http.Request) (w Who, known bool, err error)
-	Proxies     func() []netip.Prefix // whose X-Forwarded-For is believed
-	ConnLimiter *ConsoleConnLimiter   // learns whose connections are known; nil for none
+	Proxies     func() []netip.Prefix         // whose X-Forwarded-For is believed
+	ConnLimiter *listeners.ConsoleConnLimiter // learns whose connections are known; nil for none
 	Now         func() time.Time
 	Log         *zap.Logger
 }
@@ -60,9 +61,9 @@ type console struct {
 }
 
 func (c *console) serve(w http.ResponseWriter, r *http.Request) {
-	w.Header()["X-Content-Type-Options"] = nosniff
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	a := admin{AdminOptions: AdminOptions{Log: c.Log}}
-	if c.ConnLimiter.overLimit() {
+	if c.ConnLimiter.OverLimit() {
 		w.Header().Set("Connection", "close")
 	}
 	from := "address " + Neighbourhood(r, c.Proxies())
@@ -76,7 +77,7 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, err)
 		return
 	case known:
-		c.ConnLimiter.known(r)
+		c.ConnLimiter.Known(r)
 		r = r.WithContext(WithWho(r.Context(), who))
 		if wait := c.known.take(string(who.From)+" "+who.Name, c.Now()); wait > 0 {
 			w.Header().Set("Retry-After", seconds(wait))

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestSlowStrangersDoNotFillTheConsole(t *testing.T) {
 	const most = 16
 	none := func() []netip.Prefix { return nil }
-	connLimiter := server.NewConsoleConnLimiter(most, none, zap.NewNop())
+	connLimiter := listeners.NewConsoleConnLimiter(most, none, zap.NewNop())
 	h := server.Console(server.ConsoleOptions{
 		API: lively(t), ConnLimiter: connLimiter, Log: zap.NewNop(), Now: time.Now, Proxies: none,
 		Token: func(context.Context, string) (server.Who, error) {
@@ -34,7 +35,7 @@ func TestSlowStrangersDoNotFillTheConsole(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, l, h, connLimiter, time.Second, zap.NewNop()) }()
+	go func() { served <- listeners.Serve(ctx, l, h, connLimiter, time.Second, zap.NewNop()) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {

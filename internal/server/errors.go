@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -54,7 +55,7 @@ func (a admin) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := *publicError(err)
 	e.Title = http.StatusText(e.Status)
 	if e.Status >= http.StatusInternalServerError {
-		a.Log.Error("admin request", zap.String("path", shownPath(r.URL)), zap.Error(err))
+		a.Log.Error("admin request", zap.String("path", listeners.ShownPath(r.URL)), zap.Error(err))
 	}
 	if e.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -69,7 +70,7 @@ func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind st
 		a.Log.Error("admin answer", zap.Error(err))
 		status, kind, text = http.StatusInternalServerError, "application/problem+json", []byte(`{"status":500,"title":"Internal Server Error","detail":"the answer cannot be written"}`)
 	}
-	Answering(w)
+	listeners.Answering(w)
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
 	if _, err := w.Write(append(text, '\n')); err != nil { //nolint:gosec // it is JSON and says so, which no browser takes for a page

@@ -18,8 +18,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -89,13 +91,13 @@ type AnsweredHook struct {
 type Hooks struct {
 	HooksOptions
 	memory      budget
-	connLimiter *connLimiter
+	connLimiter *listeners.Connections
 	turned      tally
 	traces      traces
 	rates       rates
 	repeats     repeats
 	refusing    storeFailures
-	lines       struct{ notStored, notKept, notReady, turned logLimiter }
+	lines       struct{ notStored, notKept, notReady, turned listeners.LogLimiter }
 }
 
 // NewHooks returns the public door.
@@ -111,11 +113,18 @@ func NewHooks(o HooksOptions) *Hooks {
 	}
 	h := &Hooks{HooksOptions: o}
 	h.memory = budget{most: o.Memory, by: map[netip.Addr]*tenant{}}
-	h.connLimiter = newConnLimiter(o.Connections, min(mostConnections, max(1, o.Connections/2)), mostWaiting)
+	h.connLimiter = listeners.NewConnections(o.Connections, min(mostConnections, max(1, o.Connections/2)), mostWaiting)
 	h.traces = traces{kinds: map[traceKey]*rate.Limiter{}, strange: map[strangeKey]*rate.Limiter{}}
 	h.rates.by = map[string]*rate.Limiter{}
 	return h
 }
+
+const (
+	// mostConnections is how many connections one address may have open.
+	mostConnections = 1000
+	// mostWaiting is how many connections without a verified webhook are held: net/http needs some 40 kB for each.
+	mostWaiting = 1200
+)
 
 // mostOpen leaves a quarter of the files that may be open to the data and to calls.
 func mostOpen(files int) int {
@@ -133,7 +142,7 @@ var nosniff = []string{"nosniff"}
 func (h *Hooks) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["X-Content-Type-Options"] = nosniff
-		if h.connLimiter.overLimit() {
+		if h.connLimiter.OverLimit() {
 			w.Header().Set("Connection", "close")
 		}
 		switch path := r.URL.Path; {
@@ -142,9 +151,9 @@ func (h *Hooks) Handler() http.Handler {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
 			h.away(w)
-			say(w, http.StatusMethodNotAllowed, "only GET is answered here")
+			listeners.WriteWords(w, http.StatusMethodNotAllowed, "only GET is answered here")
 		case path == "/healthz":
-			say(w, http.StatusOK, "ok")
+			listeners.WriteWords(w, http.StatusOK, "ok")
 		default:
 			h.ready(w, r)
 		}
@@ -154,7 +163,7 @@ func (h *Hooks) Handler() http.Handler {
 // Opened and Closed keep count of the connections of the listener. A connection that is one too
 // many is turned away.
 func (h *Hooks) Opened(c net.Conn) (welcome bool) {
-	turned, welcome := h.connLimiter.opened(c, h.Rules.Load().Proxies)
+	turned, welcome := h.connLimiter.Opened(c, h.Rules.Load().Proxies)
 	if turned.IsValid() {
 		h.turn(shedConnections, turned)
 	}
@@ -162,15 +171,7 @@ func (h *Hooks) Opened(c net.Conn) (welcome bool) {
 }
 
 // Closed is told of every connection that Opened was asked about.
-func (h *Hooks) Closed(c net.Conn) { h.connLimiter.leave(c) }
-
-func addrPort(c net.Conn) netip.AddrPort {
-	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
-		at := tcp.AddrPort()
-		return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
-	}
-	return netip.AddrPort{}
-}
+func (h *Hooks) Closed(c net.Conn) { h.connLimiter.Closed(c) }
 
 func (h *Hooks) turn(why shedReason, from netip.Addr) { h.turned.add(why, from, h.Now()) }
 
@@ -206,7 +207,7 @@ func (h *Hooks) count(ctx context.Context) {
 	}
 	if err := h.Store.CountRejectedRequests(ctx, n); err != nil {
 		h.traces.counted.Add(n)
-		if _, ok := h.lines.notKept.line(h.Now()); ok {
+		if _, ok := h.lines.notKept.Line(h.Now()); ok {
 			h.Log.Warn("rejected requests not counted", zap.Error(err))
 		}
 	}
@@ -224,7 +225,7 @@ func (h *Hooks) tellTurned(told map[string]int64) {
 	if len(news) == 0 {
 		return
 	}
-	if _, ok := h.lines.turned.line(h.Now()); !ok {
+	if _, ok := h.lines.turned.Line(h.Now()); !ok {
 		return
 	}
 	for _, v := range news {
@@ -236,8 +237,8 @@ func (h *Hooks) tellTurned(told map[string]int64) {
 
 func (h *Hooks) tellRest() {
 	now := h.Now()
-	for what, q := range map[string]*logLimiter{"webhook not stored": &h.lines.notStored, "rejected request not stored": &h.lines.notKept, "not ready": &h.lines.notReady} {
-		if n := q.rest(now); n > 0 {
+	for what, q := range map[string]*listeners.LogLimiter{"webhook not stored": &h.lines.notStored, "rejected request not stored": &h.lines.notKept, "not ready": &h.lines.notReady} {
+		if n := q.Rest(now); n > 0 {
 			h.Log.Warn(what, zap.Int64("more_within_a_minute", n))
 		}
 	}
@@ -250,7 +251,7 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		// Anybody may ask, so all that is known goes to the log, and to them what kind of trouble it is.
-		if others, ok := h.lines.notReady.line(h.Now()); ok {
+		if others, ok := h.lines.notReady.Line(h.Now()); ok {
 			h.Log.Warn("not ready", zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
 		Readiness{Why: store.Unready(err), Hint: store.Hint(err)}.write(w)
@@ -288,8 +289,8 @@ type call struct {
 // hook serves one webhook. The senders' own shapes of answer come from the connector.
 func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
 	rules := h.Rules.Load()
-	c := call{Request: r, id: requestID(r, rules.Proxies), rules: rules, name: unknown, from: remote(r, rules.Proxies)}
-	w.Header().Set(requestHeader, c.id)
+	c := call{Request: r, id: listeners.RequestID(r, rules.Proxies), rules: rules, name: unknown, from: listeners.Remote(r, rules.Proxies)}
+	w.Header().Set(listeners.RequestHeader, c.id)
 	if h.Answered != nil {
 		defer func(began time.Time) {
 			h.Answered(&AnsweredHook{
@@ -328,8 +329,8 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		}
 	}
 	if by := c.rules.Callers[name]; by != nil {
-		if err := verifyClient(c.TLS, by, h.Now()); err != nil {
-			return reply, &connectors.Rejected{Status: http.StatusUnauthorized, Stage: stageCertificate, Public: needsCertificate, Reason: err.Error()}
+		if err := certificates.VerifyClient(c.TLS, by, h.Now()); err != nil {
+			return reply, &connectors.Rejected{Status: http.StatusUnauthorized, Stage: stageCertificate, Public: certificates.NeedsCertificate, Reason: err.Error()}
 		}
 	}
 	if !to.Verifies() {
@@ -350,8 +351,8 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		return reply, no
 	}
 	conn := http.NewResponseController(w)
-	at, who := connection(c.Context()), addressBlock(c.from)
-	hold := holding{of: &h.memory, who: who, standing: h.connLimiter.standing(at, who), biggest: to.MaxBody()}
+	at, who := listeners.Connection(c.Context()), listeners.AddressBlock(c.from)
+	hold := holding{of: &h.memory, who: who, standing: standingOf(h.connLimiter.Proven(at, who)), biggest: to.MaxBody()}
 	hold.cut = func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) } // as in bodyReader.some
 	if why, ok := hold.more(requestCharge); !ok {
 		return reply, shedError{why}
@@ -375,7 +376,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 		return reply, err
 	}
 	if to.Verifies() && got.Handshake == "" { // a handshake may be anybody's
-		h.connLimiter.noteProven(at, who)
+		h.connLimiter.NoteProven(at, who)
 	}
 	if to.Verifies() && len(got.Events) > 0 {
 		if err := h.measure(to); err != nil {
@@ -448,10 +449,10 @@ func (h *Hooks) tell(c *call, plans []messaging.Plan, receipts []messaging.Recei
 func (h *Hooks) nobody(c *call, isHook bool) error {
 	no := &connectors.Rejected{
 		Status: http.StatusNotFound, Stage: stageConnector, Public: "no such connector",
-		Reason: "no connector of this name in the config: " + shownPath(c.URL),
+		Reason: "no connector of this name in the config: " + listeners.ShownPath(c.URL),
 	}
 	if !isHook {
-		no.Public, no.Reason = "webhooks go to /hooks/NAME", "webhooks go to /hooks/NAME, and this went to "+shownPath(c.URL)
+		no.Public, no.Reason = "webhooks go to /hooks/NAME", "webhooks go to /hooks/NAME, and this went to "+listeners.ShownPath(c.URL)
 	}
 	return no
 }
@@ -523,7 +524,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 		if store.Away(err) != "" {
 			h.refusing.now(h.Now(), err)
 		}
-		if others, ok := h.lines.notStored.line(h.Now()); ok {
+		if others, ok := h.lines.notStored.Line(h.Now()); ok {
 			h.Log.Error("webhook not stored", zap.String("request", c.id), zap.String("connector", c.name), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
 		no = &connectors.Rejected{Status: http.StatusServiceUnavailable, Stage: stageStore, Public: "not stored, try again"}
@@ -541,7 +542,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 	if no.Stage != stageOverload && no.Stage != stageStore {
 		h.keep(c, no)
 	}
-	say(w, no.Status, no.Public)
+	listeners.WriteWords(w, no.Status, no.Public)
 }
 
 // away ends a connection with its answer: what is left of the body is not worth a wait, and a
@@ -579,7 +580,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), acceptFor)
 	defer cancel()
 	if err := h.Store.RejectRequest(ctx, f); err != nil {
-		if others, ok := h.lines.notKept.line(h.Now()); ok {
+		if others, ok := h.lines.notKept.Line(h.Now()); ok {
 			h.Log.Warn("rejected request not stored", zap.String("request", c.id), zap.String("connector", f.Connector), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
 	}
@@ -606,55 +607,4 @@ func calledURL(r *http.Request, rules *Rules) string {
 		return "https://" + r.Host + r.URL.RequestURI()
 	}
 	return "http://" + r.Host + r.URL.RequestURI()
-}
-
-// peer is the address at the other end of the connection.
-func peer(r *http.Request) netip.Addr {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return addr.Unmap()
-}
-
-// remote is the sender's address: the last one in X-Forwarded-For that a trusted proxy did
-// not add itself, else the peer's. Earlier entries are the sender's own claim.
-func remote(r *http.Request, proxies []netip.Prefix) netip.Addr {
-	at := peer(r)
-	if !trusted(at, proxies) {
-		return at
-	}
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0 && trusted(at, proxies); i-- {
-		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
-		}
-		at = next.Unmap()
-	}
-	return at
-}
-
-func trusted(addr netip.Addr, proxies []netip.Prefix) bool {
-	for _, p := range proxies {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
-}
-
-// say answers in one small JSON shape, so that a person with curl can read it.
-func say(w http.ResponseWriter, status int, words string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	key := "status"
-	if status >= http.StatusBadRequest {
-		key = "error"
-	}
-	w.Write([]byte(`{"` + key + `":` + strconv.Quote(words) + "}\n"))
 }

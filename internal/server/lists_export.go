@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
@@ -155,7 +156,7 @@ func (l export[T]) all(w http.ResponseWriter, r *http.Request, q ListQuery, phon
 		err = out.Write(l.head)
 	}
 	for err == nil && len(rows) > 0 {
-		Answering(w) // each page anew
+		listeners.Answering(w) // each page anew
 		for i := 0; i < len(rows) && err == nil; i++ {
 			n++
 			err = l.write(r.Context(), &rows[i], table, buf, out)

@@ -32,6 +32,18 @@ const (
 	standings
 )
 
+// standingOf is by what the connection proved itself, and what its sender proved lately by any.
+func standingOf(itself, lately bool) standing {
+	switch {
+	case itself:
+		return partner
+	case lately:
+		return neighbour
+	default:
+		return stranger
+	}
+}
+
 // A budget is the memory of the door.
 type budget struct {
 	most    int64

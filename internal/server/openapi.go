@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -256,14 +257,17 @@ func (s schemas) of(t reflect.Type) map[string]any {
 	}
 }
 
-// name is a type's, with its package where that is not this one: two packages may have one of a name.
+// unnamed are the packages whose types have one name with those of this one: they are parts of one daemon's status.
+var unnamed = []string{"server", "certificates", "webhooks", "nudgewire"}
+
+// name is a type's, with its package where that is none of ours: two packages may have one of a name.
 func (s schemas) name(t reflect.Type) string {
 	of := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if t == reflect.TypeFor[Error]() {
 		return "Problem"
 	}
-	if of == "server" || of == "nudgewire" {
+	if slices.Contains(unnamed, of) {
 		return name
 	}
 	return strings.ToUpper(of[:1]) + of[1:] + name

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -57,7 +58,7 @@ func (a admin) postEvents(r *http.Request) (any, error) {
 	if len(got.Events) == 0 {
 		return v, nil
 	}
-	id := requestID(r, nil)
+	id := listeners.RequestID(r, nil)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), acceptFor) // as with a webhook
 	defer cancel()
 	plans := enricher.Plans(to, rules.Triggers, got.Events, id, a.Now())

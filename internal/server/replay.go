@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -207,7 +208,7 @@ func (a admin) replayPlan(r *http.Request, s *store.Story, queued map[string]str
 	e := s.Event
 	e.OccurredAt = e.Time() // what came since is newer
 	e.DedupeKey, e.ContentKey = replayKey+strconv.FormatInt(int64(e.ID), 10), ""
-	e.ID, e.ReceivedAt, e.Request = 0, now, requestID(r, nil)
+	e.ID, e.ReceivedAt, e.Request = 0, now, listeners.RequestID(r, nil)
 	plan := rules.Triggers.Match(&e, now)
 	plan.Window = replayable
 	for i := range plan.Proposals {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/alerts"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
@@ -250,7 +251,7 @@ func (a admin) recoverPanics(do http.Handler) http.Handler {
 			if v == http.ErrAbortHandler { //nolint:errorlint // it is compared as net/http does
 				panic(v) // said on purpose, and told where it was said
 			}
-			a.Log.Error("a request ended in a fault of this program", zap.String("path", shownPath(r.URL)), zap.Any("fault", v), zap.StackSkip("stack", 1))
+			a.Log.Error("a request ended in a fault of this program", zap.String("path", listeners.ShownPath(r.URL)), zap.Any("fault", v), zap.StackSkip("stack", 1))
 			if seen.status != 0 {
 				panic(http.ErrAbortHandler) // half an answer must not look whole
 			}
@@ -296,7 +297,7 @@ func (a admin) authorize(rt Route) http.Handler {
 			a.refuse(w, r, err)
 			return
 		}
-		Working(w)
+		listeners.Working(w)
 		r.Body = http.MaxBytesReader(w, r.Body, cmp.Or(rt.most, maxRequest))
 		do(w, r)
 	})

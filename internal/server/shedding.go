@@ -103,16 +103,3 @@ func (t shedError) rejected() *connectors.Rejected {
 	}
 	return no
 }
-
-// addressBlock is who shares a share with an address: of IPv6 the whole /64, which any one machine
-// may have to itself.
-func addressBlock(a netip.Addr) netip.Addr {
-	if !a.Is6() {
-		return a
-	}
-	p, err := a.WithZone("").Prefix(64)
-	if err != nil {
-		return a
-	}
-	return p.Addr()
-}

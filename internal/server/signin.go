@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/listeners"
 )
 
 // A LinkRequest asks for a link to the pages of the console.
@@ -61,5 +63,5 @@ func (a admin) signInLink(r *http.Request, in LinkRequest) (any, error) {
 // Neighbourhood names where a request comes from, for limits: its address behind the proxies, and of IPv6 the whole network of one
 // machine.
 func Neighbourhood(r *http.Request, proxies []netip.Prefix) string {
-	return addressBlock(remote(r, proxies)).String()
+	return listeners.AddressBlock(listeners.Remote(r, proxies)).String()
 }

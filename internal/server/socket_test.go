@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/listeners"
 )
 
 func TestARecordNamesTheUserOfTheSocket(t *testing.T) {
@@ -31,13 +33,13 @@ func TestARecordNamesTheUserOfTheSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	var l net.Listener
-	if err := AtSocket(path, func(short string) (err error) { l, err = net.Listen("unix", short); return err }); err != nil {
+	if err := listeners.AtSocket(path, func(short string) (err error) { l, err = net.Listen("unix", short); return err }); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(ctx, l, Admin(AdminOptions{Log: zap.NewNop()}), nil, time.Second, zap.NewNop())
+		served <- listeners.Serve(ctx, l, BySocket(Admin(AdminOptions{Log: zap.NewNop()})), nil, time.Second, zap.NewNop())
 	}()
 	ask := Dial(path)
 	if _, err := get[WhoView](t.Context(), ask, "/whoami", map[string][]string{"who": {"the CEO"}}); err == nil {

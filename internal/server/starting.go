@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
@@ -37,7 +38,7 @@ func ConsoleStarting(now func() Readiness, log *zap.Logger) http.Handler {
 	const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Not ready · nudgewire</title>` +
 		`<h1>Not ready yet</h1><p>The daemon runs and waits before it can open its data: %s.</p><p>What to do: %s. Then load this page again.</p>`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["X-Content-Type-Options"] = nosniff
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Retry-After", "5")
 		w.Header().Set("Connection", "close")
@@ -57,9 +58,9 @@ func ConsoleStarting(now func() Readiness, log *zap.Logger) http.Handler {
 // what now says names no folder.
 func Starting(now func() Readiness) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["X-Content-Type-Options"] = nosniff
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if r.URL.Path == "/healthz" {
-			say(w, http.StatusOK, "ok")
+			listeners.WriteWords(w, http.StatusOK, "ok")
 			return
 		}
 		w.Header().Set("Retry-After", "5")

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/listeners"
 )
 
 // Stages of the door itself, beside those of package connectors.
@@ -60,7 +61,7 @@ func (t *traces) keeps(connector string, verified bool, from netip.Addr) bool {
 		if len(t.strange) >= mostStrange {
 			clear(t.strange)
 		}
-		if !limiterOf(t.strange, strangeKey{connector, addressBlock(from)}, strangeRate, strangeBurst).Allow() {
+		if !limiterOf(t.strange, strangeKey{connector, listeners.AddressBlock(from)}, strangeRate, strangeBurst).Allow() {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/delivery/sender"
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -262,7 +263,7 @@ func (t *found) backup(v *StatusView) {
 }
 
 // certificate is one of the door that senders do not take, or will not for long.
-func (t *found) certificate(v *CertificateView) {
+func (t *found) certificate(v *certificates.CertificateView) {
 	words := v.Words(t.now)
 	if words == "" {
 		return

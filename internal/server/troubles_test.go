@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 )
@@ -180,5 +181,31 @@ func TestAHintNamesTheKeysOfItsAccount(t *testing.T) {
 	all := troubles(&v, time.Now())
 	if len(all) != 1 || !strings.Contains(all[0].Hint, "what accounts.b.key names") || !strings.HasPrefix(all[0].Words, "account b: sending is halted since ") {
 		t.Errorf("%+v", all)
+	}
+}
+
+func TestACertificateThatExpiresIsATrouble(t *testing.T) {
+	began := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	year, week := began.AddDate(1, 0, 0), began.AddDate(0, 0, 6)
+	for name, tt := range map[string]struct {
+		v    certificates.CertificateView
+		now  time.Time
+		want messaging.Severity
+	}{
+		"fresh":                      {certificates.CertificateView{NotBefore: began, NotAfter: year}, began.AddDate(0, 6, 0), ""},
+		"two weeks before its end":   {certificates.CertificateView{NotBefore: began, NotAfter: year}, year.AddDate(0, 0, -13), messaging.Bad},
+		"at its end":                 {certificates.CertificateView{NotBefore: began, NotAfter: year}, year, messaging.Stops},
+		"not yet valid":              {certificates.CertificateView{NotBefore: began, NotAfter: year}, began.Add(-time.Minute), messaging.Stops},
+		"of six days, in the middle": {certificates.CertificateView{NotBefore: began, NotAfter: week}, began.AddDate(0, 0, 3), ""},
+		"of six days, on its last":   {certificates.CertificateView{NotBefore: began, NotAfter: week}, began.AddDate(0, 0, 5), messaging.Bad},
+		"none":                       {certificates.CertificateView{Error: "the authority does not answer"}, began, messaging.Stops},
+		"files that cannot be read":  {certificates.CertificateView{NotBefore: began, NotAfter: year, Error: "no such file"}, began, messaging.Bad},
+	} {
+		tt.v.For = "hooks.example.com"
+		got := troubles(&StatusView{Daemon: &DaemonView{Certificates: []certificates.CertificateView{tt.v}}}, tt.now)
+		switch {
+		case tt.want == "" && len(got) > 0, tt.want != "" && (len(got) != 1 || got[0].Severity != tt.want || got[0].Code != messaging.TroubleCertificate || got[0].Hint == ""):
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/alerts"
+	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -362,7 +363,7 @@ type DaemonView struct {
 
 	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
 
-	Certificates []CertificateView `json:"certificates,omitempty"` // of the door, where it speaks TLS
+	Certificates []certificates.CertificateView `json:"certificates,omitempty"` // of the door, where it speaks TLS
 
 	Silent []SilentView `json:"silent,omitempty"` // connectors that sent nothing for longer than they should
 

@@ -3,11 +3,11 @@ package server
 import (
 	"cmp"
 	"context"
-	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/listeners"
 )
 
 // A Scope is what somebody may do by the API. Each stands by itself: none is part of another.
@@ -76,14 +76,13 @@ func WhoOf(ctx context.Context) (w Who, known bool) {
 	return w, known
 }
 
-// withPeer notes who is at the other end of a Unix socket. Its mode lets nobody in but the owner of the data and root: they may
-// do everything.
-func withPeer(ctx context.Context, c net.Conn) context.Context {
-	w := Who{Name: "somebody", Scopes: Scopes, From: FromSocket} // where the kernel does not say whose program it is
-	if uid, known := peerUser(c); known {
-		w.Name = userName(uid) + " (" + strconv.Itoa(uid) + ")"
-	}
-	return WithWho(ctx, w)
+// BySocket is h for the daemon's own socket: who asks is whose program the kernel names. The socket's mode lets nobody in but the owner
+// of the data and root: they may do everything.
+func BySocket(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := cmp.Or(listeners.PeerName(listeners.Connection(r.Context())), "somebody")
+		h.ServeHTTP(w, r.WithContext(WithWho(r.Context(), Who{Name: name, Scopes: Scopes, From: FromSocket})))
+	})
 }
 
 // person is who asks, for the record. It never comes from what they send.

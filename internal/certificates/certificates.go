@@ -1,4 +1,4 @@
-package server
+package certificates
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/regular"
 )
 
@@ -21,14 +22,14 @@ const certificateLook = 10 * time.Second
 
 var protocols = []string{"h2", "http/1.1"}
 
-// Certificates are what the door proves itself with, and whom it asks for proof. A connection takes
+// A Set is the certificates that a listener proves itself with, and whom it asks for proof. A connection takes
 // those of the moment in which it begins, so that a new one cuts none that is there.
-type Certificates struct {
+type Set struct {
 	log   *zap.Logger
 	now   func() time.Time
 	acme  *authority // nil where they come from files
 	using atomic.Pointer[tls.Config]
-	ended logLimiter
+	ended listeners.LogLimiter
 
 	mu    sync.Mutex
 	of    TLS
@@ -39,10 +40,10 @@ type Certificates struct {
 	errAt time.Time
 }
 
-// NewCertificates reads those of a door. asks says that some connector asks for a caller's own. folder is where those of
+// New reads those of a door. asks says that some connector asks for a caller's own. folder is where those of
 // an authority are kept. Errors are those of ReadPair and ReadAuthorities.
-func NewCertificates(of TLS, asks bool, folder string, now func() time.Time, log *zap.Logger) (*Certificates, error) {
-	c := &Certificates{log: log, now: now}
+func New(of TLS, asks bool, folder string, now func() time.Time, log *zap.Logger) (*Set, error) {
+	c := &Set{log: log, now: now}
 	if of.ACME != nil {
 		a, err := newAuthority(of.ACME, folder, now, log)
 		if err != nil {
@@ -59,7 +60,7 @@ func NewCertificates(of TLS, asks bool, folder string, now func() time.Time, log
 }
 
 // Prepare reads other files; take takes up all of them, and cannot fail. Whether there is TLS, and whether by ACME, stays as it was.
-func (c *Certificates) Prepare(of TLS, asks bool) (take func(), err error) {
+func (c *Set) Prepare(of TLS, asks bool) (take func(), err error) {
 	use, err := c.prepare(of, asks)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (c *Certificates) Prepare(of TLS, asks bool) (take func(), err error) {
 }
 
 // prepare is Prepare for those who hold the lock when they call use.
-func (c *Certificates) prepare(of TLS, asks bool) (use func(), err error) {
+func (c *Set) prepare(of TLS, asks bool) (use func(), err error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols}
 	if asks {
 		config.ClientAuth = tls.RequestClientCert
@@ -101,7 +102,7 @@ func (c *Certificates) prepare(of TLS, asks bool) (use func(), err error) {
 }
 
 // Listener speaks TLS on l, with what is in use when a connection begins.
-func (c *Certificates) Listener(l net.Listener) net.Listener {
+func (c *Set) Listener(l net.Listener) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: protocols,
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -116,15 +117,15 @@ func (c *Certificates) Listener(l net.Listener) net.Listener {
 // Handler asks each request for the certificate that a new connection would be asked for. A connection that an authority of before let
 // in, or that resumes a session of then, ends with the answer; its caller may come again with another certificate. So does one that
 // asked for an authority's challenge, which shows none, and then speaks HTTP.
-func (c *Certificates) Handler(next http.Handler) http.Handler {
+func (c *Set) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if by := c.using.Load().ClientCAs; by != nil {
-			if err := verifyClient(r.TLS, by, c.now()); err != nil {
-				if others, ok := c.ended.line(c.now()); ok {
+			if err := VerifyClient(r.TLS, by, c.now()); err != nil {
+				if others, ok := c.ended.Line(c.now()); ok {
 					c.log.Info("a connection ends, as its caller would not be let in now", zap.String("from", r.RemoteAddr), zap.Error(err), zap.Int64("more_within_a_minute", others))
 				}
 				w.Header().Set("Connection", "close")
-				say(w, http.StatusUnauthorized, needsCertificate)
+				listeners.WriteWords(w, http.StatusUnauthorized, NeedsCertificate)
 				return
 			}
 		}
@@ -133,7 +134,7 @@ func (c *Certificates) Handler(next http.Handler) http.Handler {
 }
 
 // Run reads the files again when they change, and keeps those of an authority fresh, until ctx is done.
-func (c *Certificates) Run(ctx context.Context) error {
+func (c *Set) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	if c.acme != nil {
@@ -146,13 +147,13 @@ func (c *Certificates) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			c.look()
+			c.Look()
 		}
 	}
 }
 
-// look reads the files again if they are not as they were.
-func (c *Certificates) look() {
+// Look reads the files again if they are not as they were.
+func (c *Set) Look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := stampsOf(c.of.Cert, c.of.Key, c.of.ClientCA)
@@ -176,7 +177,7 @@ func (c *Certificates) look() {
 }
 
 // Views show every certificate.
-func (c *Certificates) Views() []CertificateView {
+func (c *Set) Views() []CertificateView {
 	if c.acme != nil {
 		return c.acme.views()
 	}

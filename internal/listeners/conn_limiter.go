@@ -1,4 +1,4 @@
-package server
+package listeners
 
 import (
 	"container/list"
@@ -10,37 +10,31 @@ import (
 	"time"
 )
 
-const (
-	// mostConnections is how many connections one address may have open.
-	mostConnections = 1000
-	// mostWaiting is how many connections without a verified webhook are held: net/http needs some 40 kB for each.
-	mostWaiting = 1200
-	// few is how many connections of an address make no room while another has more.
-	few = 8
-)
+// few is how many connections of an address make no room while another has more.
+const few = 8
 
-// A connLimiter counts open connections, by address. When all places are taken, or those of an address, or those for connections that have
+// Connections counts those that are open, by address. When all places are taken, or those of an address, or those for connections that have
 // shown nothing yet, the connection that has waited longest without a verified webhook makes room for a new one: slow strangers then
 // wait in each other's place, and an ordinary webhook, which needs its place for milliseconds, is through long before it would be
 // its turn.
-type connLimiter struct {
+type Connections struct {
 	most, each int
 	strangers  int // how many may wait that have shown nothing yet
 	open       atomic.Int64
 	mu         sync.Mutex
 	by         map[netip.Addr]*addressConns
 	visits     map[net.Conn]*openConn   // of those that are counted
-	waiting    list.List                // of *visit that may have to make room, in the order in which they came
+	waiting    list.List                // of *openConn that may have to make room, in the order in which they came
 	lately     map[netip.Addr]time.Time // when an address brought its last verified webhook
 }
 
-// Neighbours are the connections of one address.
+// addressConns are the connections of one address.
 type addressConns struct {
 	open    int
-	waiting list.List // as in connLimiter
+	waiting list.List // as in Connections
 }
 
-// A openConn is a connection in the connLimiter.
+// An openConn is a connection of Connections.
 type openConn struct {
 	conn             net.Conn
 	who              netip.Addr
@@ -54,15 +48,16 @@ const (
 	mostKnown = 4096
 )
 
-func newConnLimiter(most, each, strangers int) *connLimiter {
-	return &connLimiter{
+// NewConnections holds at most so many, so many of one address, and so many that have shown nothing yet.
+func NewConnections(most, each, strangers int) *Connections {
+	return &Connections{
 		most: most, each: each, strangers: strangers,
 		by: map[netip.Addr]*addressConns{}, visits: map[net.Conn]*openConn{}, lately: map[netip.Addr]time.Time{},
 	}
 }
 
-// opened counts a connection in, and closes the one that made room for it.
-func (l *connLimiter) opened(c net.Conn, proxies []netip.Prefix) (turned netip.Addr, welcome bool) {
+// Opened counts a connection in, and closes the one that made room for it.
+func (l *Connections) Opened(c net.Conn, proxies []netip.Prefix) (turned netip.Addr, welcome bool) {
 	from := addrPort(c).Addr()
 	ended, welcome := l.enter(c, from, trusted(from, proxies))
 	switch {
@@ -80,8 +75,8 @@ func (l *connLimiter) opened(c net.Conn, proxies []netip.Prefix) (turned netip.A
 
 // enter counts a connection in. Known proxies bring many people's requests, so they have no share and make no room. ended is the
 // one that made room, and is counted no more; nil for none.
-func (l *connLimiter) enter(c net.Conn, from netip.Addr, proxy bool) (ended net.Conn, welcome bool) {
-	v := &openConn{conn: c, who: addressBlock(from)}
+func (l *Connections) enter(c net.Conn, from netip.Addr, proxy bool) (ended net.Conn, welcome bool) {
+	v := &openConn{conn: c, who: AddressBlock(from)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.by[v.who]
@@ -125,7 +120,7 @@ func first(waiting *list.List) *openConn {
 
 // longest is who has waited longest: of unknown addresses with more than a few open; else of all but known ones with a few; else
 // of all.
-func (l *connLimiter) longest() *openConn {
+func (l *Connections) longest() *openConn {
 	var other *openConn
 	for at := l.waiting.Front(); at != nil; at = at.Next() {
 		v := at.Value.(*openConn) // the list holds nothing else
@@ -143,26 +138,22 @@ func (l *connLimiter) longest() *openConn {
 	return other
 }
 
-func (l *connLimiter) known(who netip.Addr) bool {
+func (l *Connections) known(who netip.Addr) bool {
 	at, ok := l.lately[who]
 	return ok && time.Since(at) < knownFor
 }
 
-// standing is what is known of who asks by a connection. who is whom a proxy asks for, else the connection's own neighbourhood.
-func (l *connLimiter) standing(c net.Conn, who netip.Addr) standing {
+// Proven reports whether a connection brought a verified webhook, and whether its sender brought one lately by any. who is whom a proxy
+// asks for, else the connection's own neighbourhood.
+func (l *Connections) Proven(c net.Conn, who netip.Addr) (itself, lately bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if v := l.visits[c]; v != nil && v.partner {
-		return partner
-	}
-	if l.known(who) {
-		return neighbour
-	}
-	return stranger
+	v := l.visits[c]
+	return v != nil && v.partner, l.known(who)
 }
 
-// noteProven keeps the place of a connection that brought a verified webhook, and knows its sender from now on.
-func (l *connLimiter) noteProven(c net.Conn, who netip.Addr) {
+// NoteProven keeps the place of a connection that brought a verified webhook, and knows its sender from now on.
+func (l *Connections) NoteProven(c net.Conn, who netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if v := l.visits[c]; v != nil && v.ofAll != nil { // a proxy has no place
@@ -179,7 +170,7 @@ func (l *connLimiter) noteProven(c net.Conn, who netip.Addr) {
 }
 
 // unwait takes a connection out of those that make room.
-func (l *connLimiter) unwait(v *openConn) {
+func (l *Connections) unwait(v *openConn) {
 	if v.ofAll != nil {
 		l.waiting.Remove(v.ofAll)
 		l.by[v.who].waiting.Remove(v.ofAddress)
@@ -188,7 +179,7 @@ func (l *connLimiter) unwait(v *openConn) {
 }
 
 // forget counts a connection out.
-func (l *connLimiter) forget(v *openConn) {
+func (l *Connections) forget(v *openConn) {
 	l.unwait(v)
 	delete(l.visits, v.conn)
 	l.open.Add(-1)
@@ -198,8 +189,8 @@ func (l *connLimiter) forget(v *openConn) {
 	}
 }
 
-// leave is told of every connection that ended, also of those that were not welcome or made room.
-func (l *connLimiter) leave(c net.Conn) {
+// Closed is told of every connection that ended, also of those that were not welcome or made room.
+func (l *Connections) Closed(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if v := l.visits[c]; v != nil {
@@ -207,5 +198,12 @@ func (l *connLimiter) leave(c net.Conn) {
 	}
 }
 
-// overLimit reports that connections run short, so that none should be kept for later.
-func (l *connLimiter) overLimit() bool { return l.most > 0 && int(l.open.Load()) > l.most/4*3 }
+// OverLimit reports that connections run short, so that none should be kept for later.
+func (l *Connections) OverLimit() bool { return l.most > 0 && int(l.open.Load()) > l.most/4*3 }
+
+// Counts are how many connections there are, of how many addresses, and how many of them may have to make room.
+func (l *Connections) Counts() (connections, addresses, waiting int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.visits), len(l.by), l.waiting.Len()
+}

@@ -1,4 +1,4 @@
-package server
+package listeners
 
 import (
 	"sync"
@@ -8,16 +8,16 @@ import (
 // logLimitFor is how long a line of the log stands for all that are like it.
 const logLimitFor = time.Minute
 
-// A logLimiter lets one line a minute through and counts the rest: what strangers, or a full disk, can
+// A LogLimiter lets one line a minute through and counts the rest: what strangers, or a full disk, can
 // repeat without end must not fill the log.
-type logLimiter struct {
+type LogLimiter struct {
 	mu     sync.Mutex
 	until  time.Time
 	others int64
 }
 
-// line reports whether to write a line now, and how many like it were not written before it.
-func (q *logLimiter) line(now time.Time) (others int64, ok bool) {
+// Line reports whether to write a line now, and how many like it were not written before it.
+func (q *LogLimiter) Line(now time.Time) (others int64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now.Before(q.until) {
@@ -29,8 +29,8 @@ func (q *logLimiter) line(now time.Time) (others int64, ok bool) {
 	return others, true
 }
 
-// rest is how many were not written and will be told by no line, because none came after them.
-func (q *logLimiter) rest(now time.Time) (others int64) {
+// Rest is how many were not written and will be told by no line, because none came after them.
+func (q *LogLimiter) Rest(now time.Time) (others int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !now.Before(q.until) {

@@ -1,14 +1,14 @@
-package server
+package listeners
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 )
 
 // maxSocketPath is what the kernel takes for a Unix socket's path, less the closing zero.
@@ -31,8 +31,8 @@ func AtSocket(path string, do func(short string) error) error {
 	return do(fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), filepath.Base(path)))
 }
 
-// dialSocket connects to the daemon that listens at path.
-func dialSocket(ctx context.Context, path string) (c net.Conn, err error) {
+// DialSocket connects to the daemon that listens at path. Where somebody else does, it is a StrangerError.
+func DialSocket(ctx context.Context, path string) (c net.Conn, err error) {
 	err = AtSocket(path, func(short string) error {
 		var d net.Dialer
 		c, err = d.DialContext(ctx, "unix", short)
@@ -47,6 +47,13 @@ func dialSocket(ctx context.Context, path string) (c net.Conn, err error) {
 	return c, nil
 }
 
+// A StrangerError is that somebody else than the daemon listens at its socket.
+type StrangerError struct{ User, Path string }
+
+func (e *StrangerError) Error() string {
+	return e.User + " listens at " + e.Path + ", and is neither you nor the owner of the data"
+}
+
 // mustBeOurs refuses to speak to somebody who listens in the daemon's place: whoever answers must be
 // this user, the owner of the data's folder, or root.
 func mustBeOurs(c net.Conn, path string) error {
@@ -57,8 +64,14 @@ func mustBeOurs(c net.Conn, path string) error {
 	if owner, known := ownerOf(filepath.Dir(path)); known && uid == owner {
 		return nil
 	}
-	return &Error{
-		Status: http.StatusForbidden, Words: fmt.Sprintf("%s listens at %s, and is neither you nor the owner of the data: nothing was asked", userName(uid), path),
-		Hint: "find out what that program is, end it, and start the daemon anew",
+	return &StrangerError{userName(uid), path}
+}
+
+// PeerName is the user whose program is at the other end of a Unix socket, "ann (1000)"; "" where the kernel does not say.
+func PeerName(c net.Conn) string {
+	uid, known := peerUser(c)
+	if !known {
+		return ""
 	}
+	return userName(uid) + " (" + strconv.Itoa(uid) + ")"
 }

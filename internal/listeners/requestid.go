@@ -1,4 +1,4 @@
-package server
+package listeners
 
 import (
 	"crypto/rand"
@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// requestHeader is where a proxy's id of a request stands, and where every answer says by which id the request is
+// RequestHeader is where a proxy's id of a request stands, and where every answer says by which id the request is
 // found in the log and in the data.
-const requestHeader = "X-Request-Id"
+const RequestHeader = "X-Request-Id"
 
 // maxRequestID bounds an id that a proxy gave. nginx and Envoy give 32 and 36 characters.
 const maxRequestID = 64
 
-// requestID is the id of a request: what a trusted proxy called it, else one of ours with 80 random bits. A
+// RequestID is the id of a request: what a trusted proxy called it, else one of ours with 80 random bits. A
 // stranger's is not taken: whoever chooses ids could have one request pass for another in the log.
-func requestID(r *http.Request, proxies []netip.Prefix) string {
-	if given := r.Header.Get(requestHeader); given != "" && cleanID(given) && trusted(peer(r), proxies) {
+func RequestID(r *http.Request, proxies []netip.Prefix) string {
+	if given := r.Header.Get(RequestHeader); given != "" && cleanID(given) && trusted(peer(r), proxies) {
 		return given
 	}
 	return strings.ToLower(rand.Text()[:16])

@@ -1,4 +1,4 @@
-package server
+package listeners
 
 import (
 	"net"
@@ -17,9 +17,9 @@ const mostAtConsole = 512
 // A ConsoleConnLimiter bounds the connections of the console's listener, so that slow strangers use up neither memory nor open files: an address has a quarter of them, and those that
 // proved nothing half; in either the one that waited longest makes room for the next.
 type ConsoleConnLimiter struct {
-	*connLimiter
+	conns   *Connections
 	proxies func() []netip.Prefix
-	quiet   logLimiter
+	quiet   LogLimiter
 	log     *zap.Logger
 }
 
@@ -32,14 +32,14 @@ func NewConsoleConnLimiter(most int, proxies func() []netip.Prefix, log *zap.Log
 		}
 	}
 	most = max(4, most)
-	return &ConsoleConnLimiter{connLimiter: newConnLimiter(most, most/4, most/2), proxies: proxies, log: log}
+	return &ConsoleConnLimiter{conns: NewConnections(most, most/4, most/2), proxies: proxies, log: log}
 }
 
 // Opened implements ConnLimiter.
 func (l *ConsoleConnLimiter) Opened(c net.Conn) (welcome bool) {
-	turned, welcome := l.opened(c, l.proxies())
+	turned, welcome := l.conns.Opened(c, l.proxies())
 	if turned.IsValid() {
-		if others, ok := l.quiet.line(time.Now()); ok {
+		if others, ok := l.quiet.Line(time.Now()); ok {
 			l.log.Warn("connections to console.listen were closed, because too many are open", zap.Stringer("from", turned), zap.Int64("more_within_a_minute", others))
 		}
 	}
@@ -47,14 +47,15 @@ func (l *ConsoleConnLimiter) Opened(c net.Conn) (welcome bool) {
 }
 
 // Closed implements ConnLimiter.
-func (l *ConsoleConnLimiter) Closed(c net.Conn) { l.leave(c) }
+func (l *ConsoleConnLimiter) Closed(c net.Conn) { l.conns.Closed(c) }
 
-// known keeps the place of a connection by which somebody asked whom we know.
-func (l *ConsoleConnLimiter) known(r *http.Request) {
+// Known keeps the place of a connection by which somebody asked whom we know.
+func (l *ConsoleConnLimiter) Known(r *http.Request) {
 	if l == nil {
 		return
 	}
-	l.noteProven(connection(r.Context()), addressBlock(peer(r)))
+	l.conns.NoteProven(Connection(r.Context()), AddressBlock(peer(r)))
 }
 
-func (l *ConsoleConnLimiter) overLimit() bool { return l != nil && l.connLimiter.overLimit() }
+// OverLimit reports that connections run short, so that none should be kept for later.
+func (l *ConsoleConnLimiter) OverLimit() bool { return l != nil && l.conns.OverLimit() }

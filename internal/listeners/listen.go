@@ -1,4 +1,4 @@
-package server
+package listeners
 
 import (
 	"context"
@@ -30,15 +30,15 @@ type ConnLimiter interface {
 
 type connectionKey struct{}
 
-// connection is the connection that a request came by, as its connLimiter knows it; nil where there is no connLimiter.
-func connection(ctx context.Context) net.Conn {
+// Connection is what a request came by, as a ConnLimiter knows it; nil for a request that came by none.
+func Connection(ctx context.Context) net.Conn {
 	c, _ := ctx.Value(connectionKey{}).(net.Conn)
 	return c
 }
 
 // Serve answers on l until ctx is done, then lets requests under way finish for at most
-// grace. It closes l. A clean stop returns nil. connLimiter may be nil: then everybody is welcome.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, connLimiter ConnLimiter, grace time.Duration, log *zap.Logger) error {
+// grace. It closes l. A clean stop returns nil. limiter may be nil: then everybody is welcome.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, limiter ConnLimiter, grace time.Duration, log *zap.Logger) error {
 	errorLog, err := zap.NewStdLogAt(log, zap.DebugLevel)
 	if err != nil {
 		return fmt.Errorf("server log: %w", err)
@@ -56,28 +56,26 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, connLimiter Conn
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10},
 
 		DisableGeneralOptionsHandler: true, // "OPTIONS *" is a path like any other
-	}
-	if l.Addr().Network() == "unix" {
-		srv.ConnContext = withPeer
-	}
-	if connLimiter != nil {
-		srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, c)
-		}
+		},
+	}
+	if limiter != nil {
 		srv.ConnState = func(c net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateNew:
-				if !connLimiter.Opened(c) {
+				if !limiter.Opened(c) {
 					_ = c.Close() // the server finds it closed and tells of that
 				}
 			case http.StateClosed:
-				connLimiter.Closed(c)
+				limiter.Closed(c)
 			default:
 			}
 		}
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(toldListener{l, log, new(logLimiter)}) }()
+	go func() { served <- srv.Serve(toldListener{l, log, new(LogLimiter)}) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
@@ -100,13 +98,13 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, connLimiter Conn
 type toldListener struct {
 	net.Listener
 	log   *zap.Logger
-	quiet *logLimiter
+	quiet *LogLimiter
 }
 
 func (l toldListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil && !errors.Is(err, net.ErrClosed) {
-		if others, ok := l.quiet.line(time.Now()); ok {
+		if others, ok := l.quiet.Line(time.Now()); ok {
 			l.log.Error("connections cannot be taken", zap.Stringer("address", l.Addr()), zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
 	}

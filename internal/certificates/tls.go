@@ -1,4 +1,4 @@
-package server
+package certificates
 
 import (
 	"crypto/tls"
@@ -135,11 +135,11 @@ func (v *CertificateView) Words(now time.Time) (words string) {
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// needsCertificate is what a caller is told who showed none that is good.
-const needsCertificate = "a client certificate is asked for here"
+// NeedsCertificate is what a caller is told who showed none that is good.
+const NeedsCertificate = "a client certificate is asked for here"
 
-// verifyClient checks the certificate that a caller showed.
-func verifyClient(state *tls.ConnectionState, by *x509.CertPool, now time.Time) error {
+// VerifyClient checks the certificate that a caller showed.
+func VerifyClient(state *tls.ConnectionState, by *x509.CertPool, now time.Time) error {
 	switch {
 	case state == nil:
 		return errors.New("the request did not come by TLS, so it shows no certificate")
