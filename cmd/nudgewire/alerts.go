@@ -90,7 +90,7 @@ func (c *cli) printAlerts(v *alerts.View) {
 			continue
 		}
 		lasting++
-		c.say("%s  since %s, for %s: %s\n", c.paint(c.out, "31", string(a.Code)), c.clock(a.Since), server.ForText(now.Sub(a.Since)), a.Words)
+		c.say("%s  since %s, for %s: %s\n", c.paint(c.out, "31", string(a.Code)), c.clock(a.Since), units.Brief(now.Sub(a.Since)), a.Words)
 		if a.Hint != "" {
 			c.say("  what to do: %s\n", a.Hint)
 		}
@@ -105,7 +105,7 @@ func (c *cli) printAlerts(v *alerts.View) {
 	}
 	for i := range v.Alerts {
 		if a := &v.Alerts[i]; a.EndedAt != nil {
-			c.say("over   %s, after %s: %s (%s)\n", c.clock(*a.EndedAt), server.ForText(a.EndedAt.Sub(a.Since)), a.Words, a.Receiver)
+			c.say("over   %s, after %s: %s (%s)\n", c.clock(*a.EndedAt), units.Brief(a.EndedAt.Sub(a.Since)), a.Words, a.Receiver)
 		}
 	}
 	for i := range v.Receivers {
@@ -121,7 +121,7 @@ func (c *cli) receiver(r *alerts.ReceiverView, now time.Time) string {
 	words := "receiver " + r.Name + ": "
 	switch {
 	case r.FailingSince != nil:
-		words += fmt.Sprintf("not reached since %s (%s ago): %s", c.clock(*r.FailingSince), server.ForText(now.Sub(*r.FailingSince)), r.LastError)
+		words += fmt.Sprintf("not reached since %s (%s ago): %s", c.clock(*r.FailingSince), units.Brief(now.Sub(*r.FailingSince)), r.LastError)
 	case r.DeliveredAt != nil:
 		words += "reached last at " + c.clock(*r.DeliveredAt)
 	default:

@@ -26,6 +26,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -189,7 +190,7 @@ func refusedUs(err error) bool {
 }
 
 // readiness is what the door at base says of itself; status is 0 where nobody answers.
-func (d *doctor) readiness(ctx context.Context, base string) (v server.Readiness, status int, err error) {
+func (d *doctor) readiness(ctx context.Context, base string) (v webhooks.Readiness, status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
 	if err != nil {
 		return v, 0, err
@@ -327,7 +328,7 @@ func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.St
 		} else if at := s.LastEvents[name]; at.IsZero() {
 			d.found(wellNote, what, fmt.Sprintf(`"nudgewire trigger %s" posts a sample`, name), "no event yet")
 		} else {
-			d.found(wellGood, what, "", "last event %s ago (%s)", server.ForText(time.Since(at)), at.UTC().Format("2006-01-02 15:04 UTC"))
+			d.found(wellGood, what, "", "last event %s ago (%s)", units.Brief(time.Since(at)), at.UTC().Format("2006-01-02 15:04 UTC"))
 		}
 		rejected, err := ask.RejectedRequests(ctx, server.ListQuery{Connector: name, Since: time.Now().Add(-recently), Limit: 1000})
 		if err != nil {
@@ -351,7 +352,7 @@ func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.St
 				state = wellBad
 			}
 			d.found(state, what, "nudgewire events rejected --connector "+name, "%d rejected within a day, the last %s ago with %d at %s: %s",
-				len(rejected), server.ForText(time.Since(last.At)), last.Status, last.Stage, last.Reason)
+				len(rejected), units.Brief(time.Since(last.At)), last.Status, last.Stage, last.Reason)
 		}
 	}
 }

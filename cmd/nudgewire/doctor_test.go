@@ -20,7 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // A ward is a daemon that the doctor comes to, with a pretended service before it.
@@ -223,13 +223,13 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 }
 
 func TestDoctorTellsWhyTheDoorTakesNothing(t *testing.T) {
-	for name, v := range map[string]server.Readiness{
+	for name, v := range map[string]webhooks.Readiness{
 		"the disk":            {Starting: "the disk is full", Hint: "make room on the disk of the data"},
 		"the database server": {Starting: "the database server cannot be reached", Hint: "look at the database server and the way to it"},
 		"damage":              {Why: "the data is damaged", Hint: "start it anew"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			door := httptest.NewServer(server.Starting(func() server.Readiness { return v }))
+			door := httptest.NewServer(webhooks.Starting(func() webhooks.Readiness { return v }))
 			defer door.Close()
 			d := &doctor{cfg: &config.Config{}}
 			d.address(t.Context(), "public address", door.URL, "look at the proxy")

@@ -32,6 +32,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
 
@@ -104,7 +105,7 @@ type App struct {
 	connLimiter  *listeners.ConsoleConnLimiter // of console; nil where that is
 	people       *server.SessionDoor           // who signs in, and who is
 	pages        *console.Console              // for browsers; nil where console is
-	door         *server.Hooks
+	door         *webhooks.Hooks
 	certificates *certificates.Set // nil where the door speaks no TLS
 	backups      *backup.Keeper
 	admin        net.Listener
@@ -112,7 +113,7 @@ type App struct {
 	kept         atomic.Pointer[keptConfigs] // what earlier configs said of what they planned
 	guessed      atomic.Int64                // messages that went by a zone that nobody said and defaults.timezone or a connector's default is
 	languages    atomic.Int64                // the same of their language
-	rules        atomic.Pointer[server.Rules]
+	rules        atomic.Pointer[webhooks.Rules]
 	started      time.Time
 	began        *config.Config // what the process started with; some of it only a new one can change
 
@@ -199,7 +200,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.backups = &backup.Keeper{
 		DSN: cfg.Storage, Version: o.Version, Plan: func() backup.Plan { b := a.config().Backup; return b.Plan() }, Log: a.log.Named("backups"), Now: time.Now,
 	}
-	a.door = server.NewHooks(server.HooksOptions{
+	a.door = webhooks.New(webhooks.Options{
 		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Unreviewed: a.unreviewed, Answered: a.answered(),
 		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: a.disk.short,
 	})

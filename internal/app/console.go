@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // listenForConsole opens the listener for people and programs, where the config has one.
@@ -68,7 +69,7 @@ func (a *App) serveConsole(ctx context.Context) error {
 }
 
 // consoleStarting answers at the console's listener while the data cannot be opened, until ctx is done, and leaves it as it was.
-func (a *App) consoleStarting(ctx context.Context, now func() server.Readiness) error {
+func (a *App) consoleStarting(ctx context.Context, now func() webhooks.Readiness) error {
 	l, isTCP := a.console.(*net.TCPListener)
 	if !isTCP {
 		return nil

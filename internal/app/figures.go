@@ -12,8 +12,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/metrics"
-	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // listenForScrapes opens the private listener, where the config has one.
@@ -119,11 +119,11 @@ func (a *App) asked() func(m *messaging.Message, began, ended time.Time, p *mess
 	return a.traces.asked
 }
 
-func (a *App) answered() func(*server.AnsweredHook) {
+func (a *App) answered() func(*webhooks.AnsweredHook) {
 	if a.metrics == nil && a.traces == nil {
 		return nil
 	}
-	return func(hook *server.AnsweredHook) {
+	return func(hook *webhooks.AnsweredHook) {
 		if a.metrics != nil {
 			a.metrics.Answered(hook)
 		}

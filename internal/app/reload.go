@@ -21,6 +21,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -52,8 +53,8 @@ func load(o Options) (*config.Config, error) {
 	return cfg, nil
 }
 
-func rulesOf(cfg *config.Config, set *triggers.Set) *server.Rules {
-	return &server.Rules{
+func rulesOf(cfg *config.Config, set *triggers.Set) *webhooks.Rules {
+	return &webhooks.Rules{
 		Receivers: cfg.Receivers, Triggers: set, PublicURL: cfg.Server.PublicURL, Proxies: cfg.Server.TrustedProxies, Callers: cfg.Callers,
 	}
 }

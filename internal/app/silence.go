@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // silenceLook is how often the daemon looks for connectors that have gone silent. The
@@ -34,7 +35,7 @@ func Silent(receivers map[string]*connectors.Connector, last map[string]time.Tim
 		if quiet <= patience {
 			continue
 		}
-		v := server.SilentView{Connector: name, For: server.ForText(quiet), Since: from.UTC()}
+		v := server.SilentView{Connector: name, For: units.Brief(quiet), Since: from.UTC()}
 		if heard {
 			at := from.UTC()
 			v.Last = &at

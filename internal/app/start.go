@@ -16,9 +16,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/listeners"
-	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // A PortError says that an address of the config cannot be listened on.
@@ -70,8 +70,8 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	if why == "" || !a.opt.AwaitDisk || !isTCP {
 		return err
 	}
-	var reason atomic.Pointer[server.Readiness]
-	reason.Store(&server.Readiness{Starting: why, Hint: store.Hint(err)})
+	var reason atomic.Pointer[webhooks.Readiness]
+	reason.Store(&webhooks.Readiness{Starting: why, Hint: store.Hint(err)})
 	var told time.Time
 	tell := func() {
 		if time.Since(told) >= time.Minute {
@@ -81,10 +81,10 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	}
 	tell()
 	serving, stop := context.WithCancel(ctx)
-	now := func() server.Readiness { return *reason.Load() }
+	now := func() webhooks.Readiness { return *reason.Load() }
 	served := make(chan error, 2)
 	go func() {
-		served <- listeners.Serve(serving, a.secured(lent{l}), server.Starting(now), nil, time.Second, a.log.Named("hooks"))
+		served <- listeners.Serve(serving, a.secured(lent{l}), webhooks.Starting(now), nil, time.Second, a.log.Named("hooks"))
 	}()
 	go func() { served <- a.consoleStarting(serving, now) }()
 	for why != "" && ctx.Err() == nil {
@@ -94,7 +94,7 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 		case <-time.After(openAgain):
 			if err = a.tryData(ctx, cfg); err != nil {
 				why = store.Away(err)
-				reason.Store(&server.Readiness{Starting: why, Hint: store.Hint(err)})
+				reason.Store(&webhooks.Readiness{Starting: why, Hint: store.Hint(err)})
 			} else {
 				why = ""
 				a.log.Info("the data is open")

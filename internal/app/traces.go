@@ -10,8 +10,8 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/spans"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // spansWaiting is how many spans may wait for the request that they belong to, which is read from the data: more are dropped, because
@@ -136,7 +136,7 @@ func (t *traces) tell(one *told) {
 }
 
 // answered tells of a webhook that brought events. Others are in the log and in the figures: strangers must not fill the collector.
-func (t *traces) answered(a *server.AnsweredHook) {
+func (t *traces) answered(a *webhooks.AnsweredHook) {
 	if t == nil || len(a.Receipts) == 0 {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // Bounds of histograms, in seconds. A webhook and a commit take milliseconds, a call of the service up to its timeout; what is sent
@@ -70,7 +70,7 @@ func New(version string, source Source) *Metrics {
 const namespace = "nudgewire"
 
 // Answered counts a webhook.
-func (m *Metrics) Answered(a *server.AnsweredHook) {
+func (m *Metrics) Answered(a *webhooks.AnsweredHook) {
 	m.webhooks.WithLabelValues(a.Connector, strconv.Itoa(a.Status)).Inc()
 	if a.Stage != "" {
 		m.rejected.WithLabelValues(a.Connector, a.Stage).Inc()

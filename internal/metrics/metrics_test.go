@@ -26,6 +26,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 var now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -45,7 +46,7 @@ func figures() metrics.Figures {
 			Daemon: &server.DaemonView{
 				Version: "1", Config: "c0ffee", LoadedAt: now, Connectors: []string{"shopify", "stripe"},
 				Silent: []server.SilentView{{Connector: "stripe"}}, Disk: &server.DiskView{Free: 10, All: 20},
-				Turned: []server.TurnedView{{Count: 2}},
+				Turned: []webhooks.TurnedView{{Count: 2}},
 			},
 		},
 		Backlogs: map[string]store.Backlog{"": {Urgent: 1, Marketing: 9, PollsOverdue: 2}},
@@ -64,7 +65,7 @@ func full(ctx context.Context) (metrics.Figures, error) { return figures(), ctx.
 func used(t *testing.T) *metrics.Metrics {
 	t.Helper()
 	m := metrics.New("1", full)
-	m.Answered(&server.AnsweredHook{Connector: "shopify", Status: 401, Stage: "verify", Began: now, Ended: now.Add(time.Millisecond)})
+	m.Answered(&webhooks.AnsweredHook{Connector: "shopify", Status: 401, Stage: "verify", Began: now, Ended: now.Add(time.Millisecond)})
 	m.Decided(&messaging.Receipt{Decisions: []messaging.Decision{{Trigger: "cart", Outcome: messaging.Planned}}})
 	d := messaging.Message{Category: messaging.Utility, DueAt: now, CreatedAt: now.Add(-time.Hour)}
 	m.Called(&d, now.Add(time.Second), now.Add(2*time.Second), &messaging.Attempt{State: messaging.StateAccepted})
@@ -230,7 +231,7 @@ func TestCardinalityIsBounded(t *testing.T) {
 	for n := range 10_000 {
 		phone := messaging.Phone(fmt.Sprintf("4477009%05d", n))
 		connector := f.Status.Daemon.Connectors[n%len(f.Status.Daemon.Connectors)]
-		m.Answered(&server.AnsweredHook{Request: fmt.Sprintf("r%d", n), Connector: connector, Status: []int{200, 401, 503}[n%3], Stage: []string{"", "verify", "overload"}[n%3], Began: now, Ended: now})
+		m.Answered(&webhooks.AnsweredHook{Request: fmt.Sprintf("r%d", n), Connector: connector, Status: []int{200, 401, 503}[n%3], Stage: []string{"", "verify", "overload"}[n%3], Began: now, Ended: now})
 		m.Decided(&messaging.Receipt{EventID: messaging.EventID(n), Decisions: []messaging.Decision{{
 			Trigger: fmt.Sprintf("trigger-%d", n%20), Outcome: []messaging.Outcome{messaging.Planned, messaging.Skipped}[n%2], Key: string(phone), Reason: fmt.Sprint(n),
 		}}})
@@ -306,7 +307,7 @@ func BenchmarkCalled(b *testing.B) {
 
 func BenchmarkAnswered(b *testing.B) {
 	m := metrics.New("1", full)
-	a := server.AnsweredHook{Connector: "shopify", Status: 200, Began: now, Ended: now.Add(time.Millisecond)}
+	a := webhooks.AnsweredHook{Connector: "shopify", Status: 200, Began: now, Ended: now.Add(time.Millisecond)}
 	r := messaging.Receipt{Decisions: []messaging.Decision{{Trigger: "cart", Outcome: messaging.Planned}}}
 	for b.Loop() {
 		m.Answered(&a)

@@ -28,6 +28,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/triggers"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -48,15 +49,15 @@ type Daemon interface {
 // AdminOptions are what the admin API is made of.
 type AdminOptions struct {
 	Store    *store.Store
-	Storage  string                       // path of the database, or what the names of this machine's own files begin with
-	Data     string                       // what the data is called for people, without secrets: a path, or server:port/database
-	Jobs     Jobs                         // nil when nothing is known of scheduled campaigns but what the store holds
-	Daemon   Daemon                       // nil when the store is read without a daemon; then nothing can be changed
-	Errors   func() *messaging.ErrorRules // of the config in use; nil for those that come with nudgewire
-	Alerts   Alerts                       // nil where the store is read without a daemon
-	Outgoing Outgoing                     // nil where the store is read without a daemon
-	Rules    *atomic.Pointer[Rules]       // what events that are posted meet; nil where the store is read without a daemon
-	SignIns  *SessionDoor                 // who signs people in; nil where the store is read without a daemon
+	Storage  string                          // path of the database, or what the names of this machine's own files begin with
+	Data     string                          // what the data is called for people, without secrets: a path, or server:port/database
+	Jobs     Jobs                            // nil when nothing is known of scheduled campaigns but what the store holds
+	Daemon   Daemon                          // nil when the store is read without a daemon; then nothing can be changed
+	Errors   func() *messaging.ErrorRules    // of the config in use; nil for those that come with nudgewire
+	Alerts   Alerts                          // nil where the store is read without a daemon
+	Outgoing Outgoing                        // nil where the store is read without a daemon
+	Rules    *atomic.Pointer[webhooks.Rules] // what events that are posted meet; nil where the store is read without a daemon
+	SignIns  *SessionDoor                    // who signs people in; nil where the store is read without a daemon
 	// ConsoleURL is where browsers reach the console; "" and nil are nowhere.
 	ConsoleURL func() string
 	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
@@ -73,7 +74,7 @@ type AdminOptions struct {
 type admin struct {
 	AdminOptions
 	exports chan struct{} // a place for each export under way
-	repeats *repeats
+	repeats *webhooks.Repeats
 	reads   *readers
 }
 

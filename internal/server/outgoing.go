@@ -103,7 +103,7 @@ func (v *ReceiverView) Words(now time.Time) string {
 		words = append(words, countWords(v.GivenUp, "webhook")+" given up")
 	}
 	if v.FailingSince != nil {
-		words = append(words, fmt.Sprintf("failing for %s: %s", ForText(now.Sub(*v.FailingSince)), v.LastError))
+		words = append(words, fmt.Sprintf("failing for %s: %s", units.Brief(now.Sub(*v.FailingSince)), v.LastError))
 	}
 	if len(words) == 0 {
 		return "all is delivered"

@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // PostedView is what came of events that were posted.
@@ -59,14 +60,14 @@ func (a admin) postEvents(r *http.Request) (any, error) {
 		return v, nil
 	}
 	id := listeners.RequestID(r, nil)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), acceptFor) // as with a webhook
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), webhooks.AcceptFor) // as with a webhook
 	defer cancel()
 	plans := enricher.Plans(to, rules.Triggers, got.Events, id, a.Now())
 	receipts, err := a.Store.Accept(ctx, plans)
 	if err != nil {
 		return nil, err
 	}
-	a.repeats.tell(ctx, a.Store, to, plans, receipts)
+	a.repeats.Count(ctx, a.Store, to, plans, receipts)
 	a.Log.Info("events posted by the API", zap.String("who", person(r)), zap.String("request", id), zap.String("connector", name), zap.Int("events", len(receipts)))
 	for i := range receipts {
 		one := PostedEvent{ID: receipts[i].EventID, Duplicate: receipts[i].Duplicate, Decisions: []DecisionView{}}

@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // A replay decides again about a stored event, by the rules of now. It is stored as a new event whose dedupe key names the one that it repeats:
@@ -162,7 +163,7 @@ func (a admin) replayOne(r *http.Request, id messaging.EventID, in *ReplayEvents
 
 // replayNow stores a plan, or says which event was stored before in its place.
 func (a admin) replayNow(r *http.Request, plan *messaging.Plan, out *ReplayedEvent) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), acceptFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), webhooks.AcceptFor)
 	defer cancel()
 	receipts, err := a.Store.Accept(ctx, []messaging.Plan{*plan})
 	if err != nil {

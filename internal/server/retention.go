@@ -51,7 +51,7 @@ func (v *RetentionView) Words(now time.Time) string {
 	if v.At == nil {
 		return "nothing was removed yet"
 	}
-	words := fmt.Sprintf("last run %s ago, %s", ForText(now.Sub(*v.At)), time.Duration(v.TookMS*int64(time.Millisecond)).Round(time.Millisecond))
+	words := fmt.Sprintf("last run %s ago, %s", units.Brief(now.Sub(*v.At)), time.Duration(v.TookMS*int64(time.Millisecond)).Round(time.Millisecond))
 	var removed []string
 	for _, kind := range privacy.Kinds {
 		if n := v.Removed[kind]; n > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/valid"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // Base is the path that every route of the API is below, on the socket and on the console's listener.
@@ -207,7 +208,7 @@ func Routes() []Route { return admin{}.routes() }
 
 // Admin returns the handler of the API. Whom it does not know (WithWho), it answers 401.
 func Admin(o AdminOptions) http.Handler {
-	a := admin{AdminOptions: o, exports: make(chan struct{}, mostExports), repeats: &repeats{}, reads: &readers{}}
+	a := admin{AdminOptions: o, exports: make(chan struct{}, mostExports), repeats: &webhooks.Repeats{}, reads: &readers{}}
 	var has need
 	if o.Jobs != nil {
 		has |= needsJobs

@@ -23,6 +23,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
@@ -118,12 +119,12 @@ func livelyAt(t *testing.T, clock func() time.Time) http.Handler {
 	if err := s.SaveConsents(t.Context(), []messaging.ConsentRecord{{Phone: shopper, Consent: messaging.ConsentGiven, At: now, Source: "form", Proof: "sms from " + shopper}}); err != nil {
 		t.Fatal(err)
 	}
-	var rules atomic.Pointer[server.Rules]
+	var rules atomic.Pointer[webhooks.Rules]
 	shop, problems := connectors.Compile("open", connectors.Config{Verify: &connectors.Verify{Kind: "none"}}, connectors.Options{Country: "GB"})
 	if shop == nil {
 		t.Fatal(problems)
 	}
-	rules.Store(&server.Rules{Receivers: map[string]*connectors.Connector{"open": shop}, Triggers: new(triggers.Set)})
+	rules.Store(&webhooks.Rules{Receivers: map[string]*connectors.Connector{"open": shop}, Triggers: new(triggers.Set)})
 	return server.Admin(server.AdminOptions{
 		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: clock, Log: zap.NewNop(),
 		Storage: filepath.Join(t.TempDir(), "n.db"), SignIns: &server.SessionDoor{Store: auth.Records{Store: s}, Now: time.Now, Log: zap.NewNop()}, ConsoleURL: func() string { return consoleURL },

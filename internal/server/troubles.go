@@ -571,5 +571,5 @@ func (r FailedRateView) TooMany() bool { return r.Ended >= leastEnded && r.Perce
 // Words say it in a line.
 func (r FailedRateView) Words() string {
 	return fmt.Sprintf("%.0f%% of the messages that ended in the last %s did not arrive: %s of %s, and more than %s%% is too many",
-		r.Percent(), ForText(r.Over), units.Number(r.Failed), units.Number(r.Ended), strconv.FormatFloat(r.Above, 'f', -1, 64))
+		r.Percent(), units.Brief(r.Over), units.Number(r.Failed), units.Number(r.Ended), strconv.FormatFloat(r.Above, 'f', -1, 64))
 }

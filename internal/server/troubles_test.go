@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 func TestWhatTheFactsShow(t *testing.T) {
@@ -54,8 +55,8 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"eleven of a hundred": {rate(11, 100), "bad failed_rate "},
 		"five of ten":         {rate(5, 10), ""},
 		"a silent connector":  {daemon(DaemonView{Silent: []SilentView{{Connector: "shopify"}}}), "bad silent shopify"},
-		"turned away now":     {daemon(DaemonView{Turned: []TurnedView{{Why: "w", Last: ago(time.Minute)}}}), "bad turned_away w"},
-		"turned away once":    {daemon(DaemonView{Turned: []TurnedView{{Why: "w", Last: ago(2 * time.Hour)}}}), "note turned_away w"},
+		"turned away now":     {daemon(DaemonView{Turned: []webhooks.TurnedView{{Why: "w", Last: ago(time.Minute)}}}), "bad turned_away w"},
+		"turned away once":    {daemon(DaemonView{Turned: []webhooks.TurnedView{{Why: "w", Last: ago(2 * time.Hour)}}}), "note turned_away w"},
 		"in time":             {next(report.Next{Urgent: ago(time.Minute), Marketing: ago(50 * time.Minute), Poll: ago(50 * time.Minute)}), ""},
 		"to come":             {next(report.Next{Urgent: ago(-time.Hour), Marketing: ago(-time.Hour), Poll: ago(-time.Hour)}), ""},
 		"late": {

@@ -9,18 +9,22 @@ import (
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
 // What a try may take is one time for the rules in use and the edited ones: where the first used it up, the second are not asked,
 // and the answer says so.
 func TestATryHasOneTimeForAllItsRules(t *testing.T) {
-	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
-	set, problems := triggers.Compile([]triggers.Rule{
+	shop, problems := connectors.Compile("shopify", connectors.Config{Secret: secret.New("a secret")}, connectors.Options{Country: "GB"})
+	if shop == nil {
+		t.Fatal(problems)
+	}
+	set, faults := triggers.Compile([]triggers.Rule{
 		{Name: "reminder", On: []string{"shopify.cart.updated"}, Send: triggers.Send{Template: "cart_reminder"}},
 	}, triggers.Env{Connectors: map[string]triggers.ConnectorInfo{"shopify": {}}, Language: "en"})
 	if set == nil {
-		t.Fatal(problems)
+		t.Fatal(faults)
 	}
 	event := messaging.Event{Connector: "shopify", Kind: "cart.updated", Contact: messaging.Contact{Phone: "447700900123"}}
 	for spent, want := range map[time.Duration][2]int{0: {1, 0}, time.Hour: {0, 1}} {

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // The views are what the commands print with --json and what the admin API answers: one
@@ -287,7 +288,7 @@ func (v *BackupPlanView) Missed(last *BackupView, now time.Time) string {
 	case v.Failed != "":
 		return "the last one was not made: " + v.Failed
 	case last != nil && now.Sub(last.At) > v.Every+time.Hour:
-		return fmt.Sprintf("the last one is %s old, and there should be one every %s", ForText(now.Sub(last.At)), units.Duration(v.Every))
+		return fmt.Sprintf("the last one is %s old, and there should be one every %s", units.Brief(now.Sub(last.At)), units.Duration(v.Every))
 	default:
 		return ""
 	}
@@ -295,7 +296,7 @@ func (v *BackupPlanView) Missed(last *BackupView, now time.Time) string {
 
 // Words say it in a line.
 func (v *BackupView) Words(now time.Time) string {
-	return fmt.Sprintf("%s ago, in %s, read whole %s ago", ForText(now.Sub(v.At)), v.File, ForText(now.Sub(v.Checked)))
+	return fmt.Sprintf("%s ago, in %s, read whole %s ago", units.Brief(now.Sub(v.At)), v.File, units.Brief(now.Sub(v.Checked)))
 }
 
 // A ForgettingView is an order to forget a contact, or all that came by a connector.
@@ -361,7 +362,7 @@ type DaemonView struct {
 
 	Backups *BackupPlanView `json:"backups,omitempty"` // that the daemon makes by itself; nil for none
 
-	Turned []TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
+	Turned []webhooks.TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken
 
 	Certificates []certificates.CertificateView `json:"certificates,omitempty"` // of the door, where it speaks TLS
 

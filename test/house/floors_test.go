@@ -13,10 +13,11 @@ import (
 // floors is the house: a room may import rooms on lower floors only. docs/internals/architecture.md
 // draws it. What it does not name and lies under internal/ stands on the ground floor, and knows nothing of messages.
 var floors = map[string]int{
-	"cmd/nudgewire": 7, "test/torture": 7, "test/bench": 7, "test/check": 7, "test/browser": 7,
-	"internal/app":    6,
-	"internal/config": 5, "internal/metrics": 5, "internal/console": 5, "internal/ruletest": 5,
-	"internal/server": 4, "internal/simulation": 4,
+	"cmd/nudgewire": 8, "test/torture": 8, "test/bench": 8, "test/check": 8, "test/browser": 8,
+	"internal/app":    7,
+	"internal/config": 6, "internal/metrics": 6, "internal/console": 6, "internal/ruletest": 6,
+	"internal/server":   5,
+	"internal/webhooks": 4, "internal/simulation": 4,
 	"internal/delivery/sender": 3, "internal/delivery/tracker": 3, "internal/delivery/enricher": 3, "scheduler": 3, "internal/alerts": 3, "internal/outbox": 3, "internal/sandbox": 3, "internal/backup": 3, "internal/report": 3, "internal/auth": 3, "internal/privacy": 3, "internal/transfer": 3,
 	"internal/triggers": 2, "internal/store": 2, "connectors": 2,
 	"internal/expressions": 1, "internal/duerules": 1, "internal/store/keyindex": 1, "internal/store/sqlite": 1,

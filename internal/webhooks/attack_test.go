@@ -1,4 +1,4 @@
-package server
+package webhooks
 
 import (
 	"bufio"
@@ -123,7 +123,7 @@ func TestAttacksKeepFewWebhooksOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{MaxBody: 1_000_000})
-				h := door(HooksOptions{Store: &noStore{kept: make(chan messaging.RejectedRequest, 100_000)}, Memory: 6_400_000, Connections: 200},
+				h := door(Options{Store: &noStore{kept: make(chan messaging.RejectedRequest, 100_000)}, Memory: 6_400_000, Connections: 200},
 					Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 				l := newPipes()
 				ctx, stop := context.WithCancel(t.Context())

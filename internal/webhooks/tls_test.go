@@ -1,4 +1,4 @@
-package server
+package webhooks
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func openWithTLS(t *testing.T, change func(*certificates.TLS)) *tlsDoor {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(d.Cert)
-	d.Hooks = door(HooksOptions{Store: &noStore{kept: make(chan messaging.RejectedRequest, 1000)}}, Rules{
+	d.Hooks = door(Options{Store: &noStore{kept: make(chan messaging.RejectedRequest, 1000)}}, Rules{
 		Receivers: map[string]*connectors.Connector{"shopify": d.shop, "crm": receiver(t, "shopify", connectors.Config{}, connectors.Options{})},
 		Callers:   map[string]*x509.CertPool{"crm": pool}, PublicURL: "https://hooks.example.com",
 	})

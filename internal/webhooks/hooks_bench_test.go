@@ -1,4 +1,4 @@
-package server
+package webhooks
 
 import (
 	"bytes"
@@ -65,14 +65,14 @@ func receiver(t testing.TB, name string, c connectors.Config, opt connectors.Opt
 }
 
 // door is a public door over receivers.
-func door(o HooksOptions, rules Rules) *Hooks {
+func door(o Options, rules Rules) *Hooks {
 	rules.Triggers = new(triggers.Set)
 	o.Rules = new(atomic.Pointer[Rules])
 	o.Rules.Store(&rules)
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return NewHooks(o)
+	return New(o)
 }
 
 // signed is a verified webhook with about size bytes of body.
@@ -96,7 +96,7 @@ func BenchmarkAnAcceptedWebhook(b *testing.B) {
 	for _, size := range []int{500, 20_000, 500_000} {
 		b.Run(fmt.Sprintf("%d bytes", size), func(b *testing.B) {
 			shop := receiver(b, "shopify", connectors.Config{}, connectors.Options{})
-			handler := door(HooksOptions{Store: &noStore{}}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}}).Handler()
+			handler := door(Options{Store: &noStore{}}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}}).Handler()
 			r := signed(b, shop, "http://shop.example.com/hooks/shopify", size)
 			body := new(bytes.Buffer)
 			_, _ = body.ReadFrom(r.Body)

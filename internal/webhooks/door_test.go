@@ -1,4 +1,4 @@
-package server
+package webhooks
 
 import (
 	"bufio"
@@ -37,7 +37,7 @@ type openDoor struct {
 	store *noStore
 }
 
-func openTheDoor(t *testing.T, o HooksOptions, opt connectors.Options) *openDoor {
+func openTheDoor(t *testing.T, o Options, opt connectors.Options) *openDoor {
 	t.Helper()
 	d := &openDoor{t: t, shop: receiver(t, "shopify", connectors.Config{}, opt), store: &noStore{kept: make(chan messaging.RejectedRequest, 10_000)}}
 	if o.Store == nil {
@@ -144,7 +144,7 @@ func TestIdleConnectionsThatAnnounceMuchCloseNoDoor(t *testing.T) {
 	for name, sent := range map[string]string{"nothing of the body": "", "one byte of the body": "{"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := openTheDoor(t, HooksOptions{}, connectors.Options{MaxBody: 1_000_000})
+			d := openTheDoor(t, Options{}, connectors.Options{MaxBody: 1_000_000})
 			for i := range 250 {
 				d.dial("127.0.0.1", head(1_000_000-i*3900)+sent)
 			}
@@ -174,7 +174,7 @@ func TestIdleConnectionsThatAnnounceMuchCloseNoDoor(t *testing.T) {
 }
 
 func TestWhatCannotBeProvenIsRefusedBeforeItsBody(t *testing.T) {
-	d := openTheDoor(t, HooksOptions{}, connectors.Options{})
+	d := openTheDoor(t, Options{}, connectors.Options{})
 	for request, want := range map[string]string{
 		"POST /hooks/shopify HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n{":                         "HTTP/1.1 401 Unauthorized",
 		"POST /hooks/shopify HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n":                      "HTTP/1.1 401 Unauthorized",
@@ -192,7 +192,7 @@ func TestWhatCannotBeProvenIsRefusedBeforeItsBody(t *testing.T) {
 }
 
 func TestASlowBodyIsCutAndTold(t *testing.T) {
-	d := openTheDoor(t, HooksOptions{}, connectors.Options{})
+	d := openTheDoor(t, Options{}, connectors.Options{})
 	type trickle struct {
 		head  string
 		piece string
@@ -226,7 +226,7 @@ func TestASlowBodyIsCutAndTold(t *testing.T) {
 }
 
 func TestABigBodyAtAFairPaceIsTaken(t *testing.T) {
-	d := openTheDoor(t, HooksOptions{}, connectors.Options{MaxBody: 1_000_000})
+	d := openTheDoor(t, Options{}, connectors.Options{MaxBody: 1_000_000})
 	for _, size := range []int{1, 4000, 4096, 5000, 70_000, 900_000} {
 		for _, chunked := range []bool{false, true} {
 			r := signed(t, d.shop, "http://"+d.at+"/hooks/shopify", size)
@@ -248,7 +248,7 @@ func TestABigBodyAtAFairPaceIsTaken(t *testing.T) {
 }
 
 func TestABodyThatIsCutIsNotTaken(t *testing.T) {
-	d := openTheDoor(t, HooksOptions{}, connectors.Options{})
+	d := openTheDoor(t, Options{}, connectors.Options{})
 	for name, request := range map[string]string{
 		"by length":             "POST /hooks/open HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{\"a\":1}",
 		"a long one":            "POST /hooks/open HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n{\"a\":1}",
@@ -269,7 +269,7 @@ func TestABodyThatIsCutIsNotTaken(t *testing.T) {
 
 func TestOneAddressUsesUpItsOwnShareOnly(t *testing.T) {
 	t.Run("of memory", func(t *testing.T) {
-		d := openTheDoor(t, HooksOptions{Memory: 1_000_000}, connectors.Options{MaxBody: 150_000})
+		d := openTheDoor(t, Options{Memory: 1_000_000}, connectors.Options{MaxBody: 150_000})
 		for range 12 {
 			c := d.dial("127.0.0.2", head(150_000))
 			_, _ = c.Write(bytes.Repeat([]byte("x"), 140_000)) // an error is what this is about
@@ -285,7 +285,7 @@ func TestOneAddressUsesUpItsOwnShareOnly(t *testing.T) {
 		}
 	})
 	t.Run("of connections", func(t *testing.T) {
-		d := openTheDoor(t, HooksOptions{Connections: 20}, connectors.Options{})
+		d := openTheDoor(t, Options{Connections: 20}, connectors.Options{})
 		for range 30 {
 			d.dial("127.0.0.2", "POST /hooks/shopify HTTP/1.1\r\n")
 		}
@@ -300,7 +300,7 @@ func TestOneAddressUsesUpItsOwnShareOnly(t *testing.T) {
 
 // All places are taken by strangers of many addresses, and each who comes gets one; who brought a verified webhook keeps its own.
 func TestWhoWaitsLongestMakesRoom(t *testing.T) {
-	d := openTheDoor(t, HooksOptions{Connections: 20}, connectors.Options{})
+	d := openTheDoor(t, Options{Connections: 20}, connectors.Options{})
 	r := signed(t, d.shop, "http://"+d.at+"/hooks/shopify", 50)
 	var request bytes.Buffer
 	if err := r.Write(&request); err != nil {
@@ -333,7 +333,7 @@ func TestWhoWaitsLongestMakesRoom(t *testing.T) {
 
 func TestAShareIsOfWhoIsBehindAProxy(t *testing.T) {
 	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{MaxBody: 1000})
-	h := door(HooksOptions{Store: &noStore{}, Memory: 100_000}, Rules{
+	h := door(Options{Store: &noStore{}, Memory: 100_000}, Rules{
 		Receivers: map[string]*connectors.Connector{"shopify": shop}, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, PublicURL: "http://x",
 	})
 	post := func(from string) int {
@@ -368,7 +368,7 @@ func TestAllAreCountedAndAFloodHidesNothing(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		store := &noStore{kept: make(chan messaging.RejectedRequest, 10_000)}
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
-		h := door(HooksOptions{Store: store, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
+		h := door(Options{Store: store, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := make(chan error, 1)
 		go func() { ran <- h.Run(ctx) }()
@@ -417,7 +417,7 @@ func TestTroubleThatRepeatsIsOneLineAMinute(t *testing.T) {
 		core, logs := observer.New(zap.DebugLevel)
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 		full := errors.New("database or disk is full")
-		h := door(HooksOptions{Store: failing{full}, Log: zap.New(core), Ready: func(context.Context) error { return full }, Memory: 2 * requestCharge},
+		h := door(Options{Store: failing{full}, Log: zap.New(core), Ready: func(context.Context) error { return full }, Memory: 2 * requestCharge},
 			Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := make(chan error, 1)
@@ -451,7 +451,7 @@ func TestTheDoorIsNotReadyWhileTheDiskTakesNoWebhook(t *testing.T) {
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 		disk := &failing{syscall.ENOSPC}
 		core, logs := observer.New(zap.DebugLevel)
-		h := door(HooksOptions{Store: disk, Log: zap.New(core), Ready: func(context.Context) error { return nil }},
+		h := door(Options{Store: disk, Log: zap.New(core), Ready: func(context.Context) error { return nil }},
 			Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		ready := func() int {
 			w := httptest.NewRecorder()
@@ -509,7 +509,7 @@ func letInByMeasure(t *testing.T) {
 	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
 	watched := receiver(t, "shopify", connectors.Config{Verify: &connectors.Verify{Mode: "monitor"}}, connectors.Options{})
 	nobody := receiver(t, "open", connectors.Config{Verify: &connectors.Verify{Kind: "none"}}, connectors.Options{})
-	h := door(HooksOptions{Store: &noStore{}, DiskShort: short.Load}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop, "watched": watched, "open": nobody}})
+	h := door(Options{Store: &noStore{}, DiskShort: short.Load}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop, "watched": watched, "open": nobody}})
 	post := func(name string) int {
 		r := signed(t, shop, "http://x/hooks/"+name, 10)
 		w := httptest.NewRecorder()
@@ -545,7 +545,7 @@ func letInByMeasure(t *testing.T) {
 func TestWrongPathsAreToldAndASlashAtTheEndIsNone(t *testing.T) {
 	store := &noStore{kept: make(chan messaging.RejectedRequest, 100)}
 	shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
-	h := door(HooksOptions{Store: store}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
+	h := door(Options{Store: store}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 	post := func(path string) (int, string) {
 		r := signed(t, shop, "http://x/hooks/shopify", 10)
 		u, err := url.ParseRequestURI(path)
@@ -608,7 +608,7 @@ func TestAProvenBodyThatCannotBeReadShowsNoPhone(t *testing.T) {
 		store := &noStore{kept: make(chan messaging.RejectedRequest, 1)}
 		core, logs := observer.New(zap.DebugLevel)
 		shop := receiver(t, "shopify", connectors.Config{}, connectors.Options{})
-		h := door(HooksOptions{Store: store, Samples: samples, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
+		h := door(Options{Store: store, Samples: samples, Log: zap.New(core)}, Rules{Receivers: map[string]*connectors.Connector{"shopify": shop}})
 		body := []byte(`{"phone": +447700900123}`)
 		r := httptest.NewRequest(http.MethodPost, "http://x/hooks/shopify", bytes.NewReader(body))
 		r.Header.Set("X-Shopify-Topic", "orders/create")
@@ -622,20 +622,6 @@ func TestAProvenBodyThatCannotBeReadShowsNoPhone(t *testing.T) {
 		said := fmt.Sprint(f, logs.All()[0].ContextMap())
 		if f.Stage != connectors.StageBody || strings.Contains(said, "900123") || (f.Sample != "") != samples {
 			t.Errorf("samples %t: kept %s", samples, said)
-		}
-	}
-}
-
-// Strangers reach no route of the API by the door, whatever they show.
-func TestTheDoorKnowsNoRouteOfTheAPI(t *testing.T) {
-	d := openTheDoor(t, HooksOptions{}, connectors.Options{})
-	h := d.Handler()
-	for _, rt := range Routes() {
-		r := httptest.NewRequest(rt.Method, Base+rt.Path, strings.NewReader("{}")).WithContext(WithWho(t.Context(), Process("ann")))
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		if w.Code != http.StatusNotFound {
-			t.Errorf("the door answers %s %s with %d", rt.Method, rt.Path, w.Code)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package webhooks
 
 import (
 	"net/netip"

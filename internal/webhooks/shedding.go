@@ -1,4 +1,4 @@
-package server
+package webhooks
 
 import (
 	"fmt"
@@ -48,7 +48,7 @@ type TurnedView struct {
 
 // Words say it in a line.
 func (v TurnedView) Words(now time.Time) string {
-	words := fmt.Sprintf("%s turned away since the start, the last %s ago", units.Count(v.Count, "webhook"), ForText(now.Sub(v.Last)))
+	words := fmt.Sprintf("%s turned away since the start, the last %s ago", units.Count(v.Count, "webhook"), units.Brief(now.Sub(v.Last)))
 	if v.From != "" {
 		words += " from " + v.From
 	}

@@ -1,4 +1,4 @@
-package server
+package webhooks
 
 import (
 	"context"
@@ -52,8 +52,8 @@ type Store interface {
 	CountRejectedRequests(ctx context.Context, n int64) error
 }
 
-// HooksOptions are what Hooks is made of.
-type HooksOptions struct {
+// Options are what Hooks is made of.
+type Options struct {
 	Rules *atomic.Pointer[Rules]
 	Store Store
 	Log   *zap.Logger
@@ -89,19 +89,19 @@ type AnsweredHook struct {
 
 // Hooks is the public door: POST /hooks/{connector}, GET /healthz and GET /readyz.
 type Hooks struct {
-	HooksOptions
+	Options
 	memory      budget
 	connLimiter *listeners.Connections
 	turned      tally
 	traces      traces
 	rates       rates
-	repeats     repeats
+	repeats     Repeats
 	refusing    storeFailures
 	lines       struct{ notStored, notKept, notReady, turned listeners.LogLimiter }
 }
 
-// NewHooks returns the public door.
-func NewHooks(o HooksOptions) *Hooks {
+// New returns the public door.
+func New(o Options) *Hooks {
 	if o.Memory == 0 {
 		o.Memory = 64 << 20
 	}
@@ -111,7 +111,7 @@ func NewHooks(o HooksOptions) *Hooks {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Hooks{HooksOptions: o}
+	h := &Hooks{Options: o}
 	h.memory = budget{most: o.Memory, by: map[netip.Addr]*tenant{}}
 	h.connLimiter = listeners.NewConnections(o.Connections, min(mostConnections, max(1, o.Connections/2)), mostWaiting)
 	h.traces = traces{kinds: map[traceKey]*rate.Limiter{}, strange: map[strangeKey]*rate.Limiter{}}
@@ -397,7 +397,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	plans := enricher.Plans(to, c.rules.Triggers, got.Events, c.id, in.Now)
 	// The sender may hang up while the commit is under way. What it sent is welcome all the
 	// same: dropping it now would make its retry the first one we know of.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), acceptFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), AcceptFor)
 	defer cancel()
 	receipts, err := h.Store.Accept(ctx, plans)
 	if err != nil {
@@ -405,7 +405,7 @@ func (h *Hooks) take(w http.ResponseWriter, c *call) (reply connectors.Reply, er
 	}
 	c.receipts = receipts
 	h.refusing.over()
-	h.repeats.tell(ctx, h.Store, to, plans, receipts)
+	h.repeats.Count(ctx, h.Store, to, plans, receipts)
 	h.tell(c, plans, receipts)
 	return withReceipts(got, receipts), nil
 }
@@ -426,9 +426,9 @@ func withReceipts(got connectors.Received, receipts []messaging.Receipt) connect
 	return got.Reply
 }
 
-// acceptFor is how long an event may take to be stored, and a trace of what was rejected. The least patient senders give up after five
+// AcceptFor is how long an event may take to be stored, and a trace of what was rejected. The least patient senders give up after five
 // seconds, and count that as their own trouble; one that is told to come again does, and what was stored all the same is known then.
-const acceptFor = 4 * time.Second
+const AcceptFor = 4 * time.Second
 
 // tell writes a line for each event that was taken and for each decision about it, for who looks closely.
 func (h *Hooks) tell(c *call, plans []messaging.Plan, receipts []messaging.Receipt) {
@@ -577,7 +577,7 @@ func (h *Hooks) keep(c *call, no *connectors.Rejected) {
 	if h.Samples && verified {
 		f.Sample = sampleOf(c.to.Shown(c.body))
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), acceptFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), AcceptFor)
 	defer cancel()
 	if err := h.Store.RejectRequest(ctx, f); err != nil {
 		if others, ok := h.lines.notKept.Line(h.Now()); ok {
