@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,8 +61,8 @@ func (c *cli) check() *cobra.Command {
 					if believes := cfg.Receivers[name].Believes(); believes != "" {
 						c.note("warning: connector %s: %s", name, believes)
 					}
-					if duties := cfg.Receivers[name].Info().Duties; duties != "" {
-						c.note("warning: connector %s: something is left to you: %s", name, strings.Join(strings.Fields(duties), " "))
+					if cfg.Receivers[name].Info().Duties != "" {
+						c.note("connector %s leaves something to you: see \"nudgewire connectors show %s\"", name, name)
 					}
 				}
 				with := ""

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/examples"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -28,6 +29,7 @@ func (c *cli) complete(cmd *cobra.Command) {
 		"class":    words(append(classWords(), "unknown")...),
 		"category": words(string(messaging.Marketing), string(messaging.Utility), string(messaging.Authentication)),
 		"channel":  words("phone", "email"),
+		"recipe":   recipeNames,
 	}
 	arguments := map[string]map[string]completer{ // by what is above the command, then by the word in its usage
 		"nudgewire":            {"CONNECTOR": c.connectorNames},
@@ -103,6 +105,14 @@ func (c *cli) completeScope(cmd *cobra.Command, args []string, _ string) ([]stri
 }
 
 func words(list ...string) completer { return func(context.Context) []string { return list } }
+
+func recipeNames(context.Context) (names []string) {
+	all, _ := examples.Recipes() // they are part of the program
+	for _, r := range all {
+		names = append(names, r.Name+"\t"+r.About)
+	}
+	return names
+}
 
 func classWords() (classes []string) {
 	for _, class := range messaging.ErrorClasses {

@@ -285,8 +285,8 @@ var (
 	notID = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// aMention is a page that is named and is no link.
-var aMention = regexp.MustCompile(`(?:^|[^\w/\[(])(docs/[\w/-]+\.md)(?:[^\w\])]|$)`)
+// aMention is a page that is named and is no link: bare, or any page in back-quotes.
+var aMention = regexp.MustCompile("(?:^|[^\\w/\\[(`])(docs/[\\w/-]+\\.md)(?:[^\\w\\])`]|$)|(?:^|[^\\[])`([\\w./-]+\\.md)`")
 
 // Where a page names another one, it is a link.
 func TestPagesThatAreNamedAreLinks(t *testing.T) {
@@ -296,7 +296,7 @@ func TestPagesThatAreNamedAreLinks(t *testing.T) {
 			continue // what a preset says stands on a terminal, too
 		}
 		for _, m := range aMention.FindAllStringSubmatch(text, -1) {
-			t.Errorf("%s: it names %s without a link", strings.TrimPrefix(page, "../../"), m[1])
+			t.Errorf("%s: it names %s without a link", strings.TrimPrefix(page, "../../"), m[1]+m[2])
 		}
 	}
 }
@@ -324,6 +324,14 @@ func TestTheREADMEIsShort(t *testing.T) {
 	const most = 1300
 	if n := len(regexp.MustCompile(`\w+`).FindAllString(string(mustRead(t, "../../README.md")), -1)); n > most {
 		t.Errorf("it has %d words; the most is %d", n, most)
+	}
+}
+
+// Who upgrades reads the changelog whole.
+func TestTheChangelogHasTwentyLines(t *testing.T) {
+	lines := strings.FieldsFunc(string(mustRead(t, "../../CHANGELOG.md")), func(r rune) bool { return r == '\n' })
+	if len(lines) > 20 {
+		t.Errorf("it has %d lines, blank ones not counted, and says itself that it has twenty", len(lines))
 	}
 }
 

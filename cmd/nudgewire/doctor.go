@@ -143,7 +143,7 @@ func (d *doctor) withoutSecrets(path string) {
 // config reports the config's mistakes and the secrets that could be guessed.
 func (d *doctor) config(path string) {
 	if n := d.problems.Errors(); n > 0 {
-		d.found(wellBad, "config", `"nudgewire check" shows each with its hint`, "%s cannot be used: %d mistakes, the first: %s", path, n, d.problems.Faults()[0].Error())
+		d.found(wellBad, "config", `"nudgewire check" shows each with its hint`, "%s cannot be used: %s, the first: %s", path, units.Count(n, "mistake"), d.problems.Faults()[0].Error())
 	} else {
 		d.found(wellGood, "config", "", "%s, version %s: %s, %s", path, d.cfg.Version,
 			units.Count(len(d.cfg.Receivers), "connector"), units.Count(len(d.cfg.Triggers.Names()), "trigger"))

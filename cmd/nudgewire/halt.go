@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -102,6 +103,10 @@ func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
 		return err
 	}
 	defer done()
+	before, err := ask.Status(ctx)
+	if err != nil {
+		return err
+	}
 	holds, err := do(ask, ctx, r)
 	if err != nil {
 		return err
@@ -109,8 +114,20 @@ func (c *cli) switchHalt(ctx context.Context, r server.HaltRequest,
 	if c.json {
 		return printAll(c, holds)
 	}
-	if !slices.ContainsFunc(holds, func(h messaging.Hold) bool { return h.State() == "halted" }) {
-		c.say("nothing is halted\n")
+	for _, h := range before.Holds {
+		if !slices.ContainsFunc(holds, h.Same) {
+			c.say("goes on  %s\n", h.Ended())
+		}
+	}
+	var halts []messaging.SendingHalt // what keeps an account from sending, which no person made
+	if before.Daemon != nil {
+		halts = before.Daemon.Halts
+	}
+	for i := range halts {
+		c.say("waits  %s\n", halts[i].Words(time.Now()))
+	}
+	if len(holds)+len(halts) == 0 {
+		c.say("nothing is halted now\n")
 	}
 	for _, h := range holds {
 		c.say("%s  %s\n", h.State(), h.Words())

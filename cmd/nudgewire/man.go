@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// man writes the manual pages that packages carry. It is hidden: who has the program has its --help.
+// man writes the manual pages that packages carry.
 func (c *cli) man() *cobra.Command {
 	return &cobra.Command{
-		Use: "man DIR", Short: "Write a manual page for each command", Args: cobra.ExactArgs(1), Hidden: true,
+		Use: "man DIR", Short: "Write a manual page for each command", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // pages are for everybody
 				return fmt.Errorf("manual pages: %w", err)

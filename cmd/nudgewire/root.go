@@ -98,6 +98,7 @@ Exit status: ` + exitWords() + ".",
 		}
 		usageErrors(cmd)
 	}
+	addExamples(root)
 	c.complete(root)
 	return root
 }

@@ -87,12 +87,14 @@ var whoHalted = regexp.MustCompile(`"who":"[^"]+"`)
 var (
 	gaps         = regexp.MustCompile(` {2,}`) // between columns, as wide as the names on this machine
 	userOfSocket = regexp.MustCompile(`by hand: \S+(?: \(\d+\))?`)
+	byWhom       = regexp.MustCompile(`UTC by \S+(?: \(\d+\))?`)
 )
 
 func (c *crash) says(code int, want string, args ...string) {
 	c.t.Helper()
 	got, out := c.command(args...)
 	out = whoHalted.ReplaceAllString(strings.ReplaceAll(stamps.ReplaceAllString(out, "<time>"), c.folder, "<folder>"), `"who":"<who>"`)
+	out = byWhom.ReplaceAllString(out, "UTC by <who>")
 	out = gaps.ReplaceAllString(userOfSocket.ReplaceAllString(out, "by hand: <user>"), "  ")
 	want = gaps.ReplaceAllString(want, "  ")
 	if got != code || strings.TrimSpace(out) != strings.TrimSpace(want) {
@@ -145,17 +147,18 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 			t.Errorf("who followed the run to its end: %v", err)
 		}
 	}()
-	c.says(0, "halted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder\nhalted  job \"winback\", since <time> UTC; it goes on with: nudgewire resume job winback", "resume", "all")
+	c.says(0, "goes on  everything: it was halted since <time> UTC by <who>: wrong price\n"+
+		"halted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder\nhalted  job \"winback\", since <time> UTC; it goes on with: nudgewire resume job winback", "resume", "all")
 	if _, out := c.command("jobs", "show", "1"); !strings.Contains(out, `  halted      job "winback", since `) {
 		t.Errorf("everything is resumed, and the job is not:\n%s", out)
 	}
 	c.says(exitNothing, "nudgewire: there is no halt of everything\n  trigger \"reminder\" is halted, and goes on with: nudgewire resume trigger reminder; "+
 		"job \"winback\" is halted, and goes on with: nudgewire resume job winback", "resume")
-	c.says(0, "halted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder", "resume", "job", "winback")
+	c.says(0, "goes on  job \"winback\": it was halted since <time> UTC by <who>\nhalted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder", "resume", "job", "winback")
 	if code, out := c.command("jobs", "show", "1", "--follow"); code != 0 || !strings.Contains(out, "part 1      accepted") || strings.Contains(out, "halted") {
 		t.Errorf("resumed: %d\n%s", code, out)
 	}
-	c.says(0, "nothing is halted", "resume", "trigger", "reminder")
+	c.says(0, "goes on  trigger \"reminder\": it was halted since <time> UTC by <who>\nnothing is halted now", "resume", "trigger", "reminder")
 }
 
 // What was handed over of a paused run waits, and every list says so and how it goes on: neither a
@@ -190,10 +193,10 @@ func TestAPausedRunFromTheCommandLine(t *testing.T) {
 	says(0, nil, "jobs", "run", "offer", "--yes", "--wait")
 	says(0, []string{": paused", "  because     paused by " + me, "  messages    2 waiting", held, next}, "jobs", "pause", "1")
 	says(exitFailed, []string{"nudgewire: run 1 is paused: there is nothing to pause", "  it goes on with: nudgewire jobs resume 1"}, "jobs", "pause", "1")
-	c.says(0, "nothing is halted\npaused  "+state+me+goes, "resume", "template", "offer")
+	c.says(0, "goes on  template \"offer\": it was halted since <time> UTC by <who>\npaused  "+state+me+goes, "resume", "template", "offer")
 	c.says(0, `{"scope":"trigger","name":"reminder","kind":"halt","who":"<who>","at":"<time>"}`+"\n"+
 		`{"scope":"run","name":"1","kind":"run","reason":"paused by `+me+`","at":"<time>","job":"offer"}`, "halt", "trigger", "reminder", "--json")
-	c.says(0, "nothing is halted\npaused  "+state+me+goes, "resume", "trigger", "reminder")
+	c.says(0, "goes on  trigger \"reminder\": it was halted since <time> UTC by <who>\npaused  "+state+me+goes, "resume", "trigger", "reminder")
 	c.says(exitNothing, "nudgewire: nothing is halted\n  run 1 of offer is paused, and goes on with: nudgewire jobs resume 1", "resume")
 	c.says(exitUsage, "nudgewire: \"run\": want all, trigger NAME, template NAME or job NAME\n"+
 		"  a run is stopped with: nudgewire jobs pause 1, and goes on with: nudgewire jobs resume 1", "resume", "run", "1")

@@ -45,11 +45,7 @@ func (c *cli) trigger() *cobra.Command {
 				c.say("%d %s\n%s", status, http.StatusText(status), block(answer))
 			}
 			if status >= http.StatusBadRequest {
-				code := exitFailed
-				if answers[status] == exitTryLater {
-					code = exitTryLater
-				}
-				return fail(code, `"nudgewire events rejected" says why`, "the webhook was rejected")
+				return notTaken(status)
 			}
 			c.note(`see what came of it with "nudgewire events list"`)
 			return nil
@@ -59,6 +55,18 @@ func (c *cli) trigger() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", "", "where the daemon listens (default: server.listen of the config)")
 	cmd.Flags().BoolVar(&list, "list", false, "list the connector's samples")
 	return cmd
+}
+
+// notTaken is a webhook that the daemon did not take. What it could not store it could not write down as rejected either.
+func notTaken(status int) error {
+	switch {
+	case status >= http.StatusInternalServerError:
+		return fail(exitTryLater, `"nudgewire doctor" says what is in the way; then post it again, as its sender would`, "the webhook was not stored")
+	case answers[status] == exitTryLater:
+		return fail(exitTryLater, "post it again in a moment, as its sender would", "the webhook was not taken: there are too many at a time")
+	default:
+		return fail(exitFailed, `"nudgewire events rejected" says why`, "the webhook was rejected")
+	}
 }
 
 // A postedWebhook is what the daemon answered to a webhook.

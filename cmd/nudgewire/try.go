@@ -109,7 +109,7 @@ func (c *cli) tryElsewhere(ctx context.Context, args []string, f *tryFlags, edit
 		if err != nil {
 			return err
 		}
-		in.Payload = string(body)
+		in.Payload = server.TryBody(body)
 	}
 	if !f.at.IsZero() {
 		in.At = &f.at

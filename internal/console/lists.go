@@ -46,7 +46,7 @@ func (c *Console) newList(r *http.Request, keys ...string) (list, server.ListQue
 	q := server.ListQuery{Limit: perPage + 1}
 	i := slices.IndexFunc(spans, func(s span) bool { return s.Key == in.Get("since") })
 	if i < 0 {
-		return l, q, &server.Error{Status: http.StatusBadRequest, Words: "the list cannot begin there", Hint: "since is 1h, 24h, 7d or 30d"}
+		return l, q, &server.Error{Status: http.StatusBadRequest, Words: "since is not a time span of this list", Hint: "write 1h, 24h, 7d or 30d"}
 	}
 	if spans[i].length > 0 {
 		q.Since = c.Now().Add(-spans[i].length)

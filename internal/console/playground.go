@@ -208,7 +208,7 @@ func (v *playgroundPage) try(c *Console, r *http.Request) (*server.Error, error)
 		} else if strings.TrimSpace(v.Payload) == "" {
 			return &server.Error{Status: http.StatusBadRequest, Words: "There is no payload.", Hint: "Paste one, or choose a sample."}, nil
 		} else {
-			in.Connector, in.Payload, in.Topic, in.Headers = v.Connector, v.Payload, v.Topic, v.headers()
+			in.Connector, in.Payload, in.Topic, in.Headers = v.Connector, server.TryBody(v.Payload), v.Topic, v.headers()
 		}
 	}
 	if v.At != "" {

@@ -135,6 +135,21 @@ func (h Hold) Stands() string {
 	return h.What() + " is " + h.State() + strings.TrimPrefix(h.sinceAndWhy(), ",")
 }
 
+// Ended is a hold that is over: "everything: it was halted since 2026-11-22 14:02:00 UTC by Ann: wrong price".
+func (h Hold) Ended() string {
+	words := h.What() + ": it was " + h.State()
+	if !h.At.IsZero() {
+		words += " since " + units.Stamp(h.At)
+	}
+	if h.Who != "" {
+		words += " by " + h.Who
+	}
+	if h.Reason != "" {
+		words += ": " + h.Reason
+	}
+	return words
+}
+
 func (h Hold) sinceAndWhy() (words string) {
 	if h.Account != "" {
 		words = " of account " + h.Account

@@ -66,7 +66,7 @@ func Remote(address, token string) (*Client, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, &Error{Status: http.StatusBadRequest, Words: "that is no address of a server", Hint: "write it as https://nudgewire.example.com"}
+		return nil, &Error{Status: http.StatusBadRequest, Words: "this is not the address of a server", Hint: "write it as https://nudgewire.example.com"}
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
 		return nil, &Error{Status: http.StatusBadRequest, Words: "the address of a server has no path, name or password", Hint: "write it as https://nudgewire.example.com"}
 	case u.Scheme == "http" && !loopback(u.Hostname()):

@@ -14,8 +14,8 @@ import (
 )
 
 // An Error is a refusal of the API in words for the person at the keyboard. It travels as a problem of RFC 9457 (application/problem+json)
-// and comes out of Client as it went in. Its words and its hint are ours: what strangers wrote is masked for everybody where it is put into them,
-// by rejectf, badField, mask.Sprintf or mask.Text (TestErrorsMaskWhatTheyInsert).
+// and comes out of Client as it went in. Its words and its hint are ours: what strangers wrote is masked where it is put into them, by rejectf, badField,
+// mask.Sprintf or mask.Text (TestErrorsMaskWhatTheyInsert). Who may see phones is answered the words of rejectf and badField whole.
 type Error struct {
 	Status int    `json:"status"`            // 400 bad request, 401 nobody, 403 not allowed, 404 nothing found, 409 wrong state, 413 too long, 422 bad config, 429 too often
 	Title  string `json:"title" kind:"ours"` // of the status, in English
@@ -23,19 +23,20 @@ type Error struct {
 	Hint   string `json:"hint,omitempty" kind:"ours"`
 	Field  string `json:"field,omitempty" kind:"text"` // of the body, or the parameter, that is wrong: "send.header.url"
 
-	wait time.Duration // before it may be asked again
+	whole string        // Words with the phones in them; "" where there are none to see
+	wait  time.Duration // before it may be asked again
 }
 
 func (e *Error) Error() string { return e.Words }
 
 // rejectf makes an Error. Phones in texts and errors among args are masked.
 func rejectf(status int, hint, format string, args ...any) error {
-	return &Error{Status: status, Hint: hint, Words: mask.Sprintf(format, args...)}
+	return &Error{Status: status, Hint: hint, Words: mask.Sprintf(format, args...), whole: mask.Unmasked(format, args...)}
 }
 
 // badField is a 400 for a field of the body or a parameter.
 func badField(field, hint, format string, args ...any) error {
-	return &Error{Status: http.StatusBadRequest, Field: field, Hint: hint, Words: mask.Sprintf(format, args...)}
+	return &Error{Status: http.StatusBadRequest, Field: field, Hint: hint, Words: mask.Sprintf(format, args...), whole: mask.Unmasked(format, args...)}
 }
 
 // answer runs a handler and turns what it returns into JSON, a status and, for errors that are ours, a log line.
@@ -54,6 +55,9 @@ func (a admin) answer(do func(r *http.Request) (any, error)) http.HandlerFunc {
 func (a admin) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := *publicError(err)
 	e.Title = http.StatusText(e.Status)
+	if who, _ := WhoOf(r.Context()); e.whole != "" && who.May(Phones) {
+		e.Words = e.whole
+	}
 	if e.Status >= http.StatusInternalServerError {
 		a.Log.Error("admin request", zap.String("path", listeners.ShownPath(r.URL)), zap.Error(err))
 	}

@@ -107,7 +107,7 @@ func (s *Stages) size() int64 { return s.Queued + s.Sent() + s.Events }
 // A ReportRow is a time, or a group, or a group in a time.
 type ReportRow struct {
 	At    time.Time `json:"at,omitzero"`                 // when the hour, or the day, begins
-	Group string    `json:"group,omitempty" kind:"ours"` // its name; absent where it has none
+	Group string    `json:"group,omitempty" kind:"ours"` // its name; absent where it has none; (jobs) for those of jobs beside triggers, (triggers) for the other way round
 	Stages
 }
 
@@ -319,8 +319,16 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 		if h.About != "" && h.About != q.Group {
 			return rows, nil
 		}
-		h.About, h.Names = q.Group, true
-		group = func(c *report.HourCount) string { return c.Name }
+		others := map[string]string{"trigger": "job", "job": "trigger"}[q.Group]
+		if h.Names = true; q.OnlyRows || others == "" {
+			h.About = q.Group
+		}
+		group = func(c *report.HourCount) string {
+			if c.About == others {
+				return "(" + others + "s)" // so that the rows add up to all messages
+			}
+			return c.Name
+		}
 	case "template":
 		h.Details, h.What = true, messageCounts
 		group = func(c *report.HourCount) string { return c.Detail }
@@ -341,6 +349,9 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 	place := map[key]int{}
 	for i := range all {
 		one := &all[i]
+		if h.Names && one.About == "connector" && q.Group != "connector" {
+			continue // of events, which are of no trigger and no job
+		}
 		k := key{group: group(one)}
 		if h.By != report.ByAll {
 			k.at = one.At.Unix()

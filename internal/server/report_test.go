@@ -110,7 +110,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 	if arrivals.Messages != 2 || arrivals.P50 != 5 || arrivals.P95 < 900 || arrivals.P95 > 3600 {
 		t.Errorf("arrivals %+v", arrivals)
 	}
-	for group, want := range map[string]string{"country": "[BR GB]", "template": "[t-bye t-hello]", "connector": "[shop]", "job": "[]"} {
+	for group, want := range map[string]string{"country": "[BR GB]", "template": "[t-bye t-hello]", "connector": "[shop]", "job": "[(triggers)]"} {
 		v, err := ask.Report(t.Context(), server.ReportQuery{Since: day(15), Group: group})
 		if err != nil {
 			t.Fatal(err)

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -348,12 +351,9 @@ func with[T any](do func(*http.Request, T) (any, error)) func(*http.Request) (an
 
 // badBody is what is wrong with a body, with the field where it is one.
 func badBody(err error) error {
-	e := &Error{Status: http.StatusBadRequest, Words: "request body: " + mask.Text(err.Error())}
+	e := &Error{Status: http.StatusBadRequest, Words: "request body: " + mask.Text(bodyWords(err))}
 	if tooLong, is := errors.AsType[*http.MaxBytesError](err); is {
 		return &Error{Status: http.StatusRequestEntityTooLarge, Words: "the request body is too long", Hint: mask.Sprintf("send at most %d bytes at a time", tooLong.Limit)}
-	}
-	if errors.Is(err, io.EOF) {
-		e.Words = "request body: there is none"
 	}
 	if broken, is := errors.AsType[*valid.FieldError](err); is {
 		e.Field = broken.Field
@@ -365,6 +365,57 @@ func badBody(err error) error {
 		e.Field = strings.Trim(name, `"`)
 	}
 	return e
+}
+
+// bodyWords says what is wrong with JSON without the library's names of Go types.
+func bodyWords(err error) string {
+	wrong, isType := errors.AsType[*json.UnmarshalTypeError](err)
+	syntax, isSyntax := errors.AsType[*json.SyntaxError](err)
+	_, isTime := errors.AsType[*time.ParseError](err)
+	switch name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); {
+	case errors.Is(err, io.EOF):
+		return "there is none"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends in the middle"
+	case isSyntax:
+		return fmt.Sprintf("it is no JSON at byte %d: %s", syntax.Offset, syntax.Error())
+	case isTime:
+		return "a time in it is not written as 2026-11-28T09:00:00Z"
+	case isType && wrong.Field == "":
+		return fmt.Sprintf("it is %s, and has to be %s", jsonWord(wrong.Value), jsonKind(wrong.Type))
+	case isType:
+		return fmt.Sprintf("field %q is %s, and has to be %s", wrong.Field, jsonWord(wrong.Value), jsonKind(wrong.Type))
+	case unknown:
+		return "there is no field " + name + " here"
+	default:
+		return err.Error()
+	}
+}
+
+// jsonWord is a kind of value as the library names it, for people.
+func jsonWord(value string) string {
+	word, _, _ := strings.Cut(value, " ") // "number 1.5"
+	if words, known := map[string]string{"string": "a text", "object": "an object", "array": "a list", "bool": "true or false"}[word]; known {
+		return words
+	}
+	return "a " + word
+}
+
+func jsonKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	default:
+		return "a whole number"
+	}
 }
 
 // A WhoView is who asks.

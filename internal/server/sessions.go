@@ -30,7 +30,7 @@ const (
 
 // ErrWrongSignIn means that nobody is let in by that: a name and a password that do not fit, or a link that does not work any more. It does
 // not say which, and takes as long for each.
-var ErrWrongSignIn = errors.New("nobody signs in by that")
+var ErrWrongSignIn = errors.New("the sign-in is not right: no user has this name with this password, or the link was used or is too old")
 
 // Where it is said who somebody is, beside passwords here.
 const (
@@ -91,7 +91,7 @@ func (d *SessionDoor) unwritten(err error) error {
 		return err
 	}
 	d.Log.Error("nobody can sign in or out", zap.Error(err))
-	return &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the data cannot be written at present", Hint: "whoever is signed in goes on; \"nudgewire status\" says what is wrong with the data"}
+	return &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the daemon cannot write its data at present", Hint: "whoever is signed in goes on; \"nudgewire status\" says what is wrong with the data"}
 }
 
 // invite makes a link that signs who in once, with a role, and no more than who may; "" is all that who may.

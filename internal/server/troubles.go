@@ -536,7 +536,11 @@ func (d *DiskView) Short() bool { return d.Held || d.Free < cmp.Or(d.Least, disk
 
 // Words are the space for people.
 func (d *DiskView) Words() string {
-	words := fmt.Sprintf("%.1f of %.1f GB free at %s", float64(d.Free)/1e9, float64(d.All)/1e9, d.Folder)
+	unit, name := 1e9, "GB"
+	if d.All < 1e9 || d.Free < 1e8 {
+		unit, name = 1e6, "MB"
+	}
+	words := fmt.Sprintf("%.1f of %.1f %s free at %s", float64(d.Free)/unit, float64(d.All)/unit, name, d.Folder)
 	if d.Held {
 		words += fmt.Sprintf(": marketing waits, and webhooks that nothing verifies are answered 503 (server.least_free: %s)", units.Size(d.Least))
 	}

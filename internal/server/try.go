@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -44,12 +45,24 @@ type TryRequest struct {
 	Connector string            `json:"connector,omitempty"`
 	Sample    string            `json:"sample,omitempty"`  // without a payload; "" is the first
 	Number    int               `json:"number,omitempty"`  // goes into the ids of a sample; 0 is a random one
-	Payload   string            `json:"payload,omitempty"` // the body, as it would be posted
+	Payload   TryBody           `json:"payload,omitempty"` // the body, as it would be posted: a text, or an object, which is its own JSON
 	Topic     string            `json:"topic,omitempty"`   // where the sender's word for what happened is in a header
 	Headers   map[string]string `json:"headers,omitempty"`
 	Event     messaging.EventID `json:"event,omitempty"` // in place of all these
 	At        *time.Time        `json:"at,omitempty"`    // when it arrives; now unless said
 	Triggers  string            `json:"triggers,omitempty"`
+}
+
+// A TryBody is the body of a webhook: a text as it would be posted, or an object or a list, whose JSON is the body.
+type TryBody string
+
+// UnmarshalJSON reads both.
+func (b *TryBody) UnmarshalJSON(text []byte) error {
+	if text[0] == '{' || text[0] == '[' {
+		*b = TryBody(text)
+		return nil
+	}
+	return json.Unmarshal(text, (*string)(b))
 }
 
 // A TryView is what a webhook would lead to.
