@@ -47,7 +47,7 @@ func decided(t *testing.T, events []server.TriedEvent, trigger string) server.Tr
 func TestATrySaysWhatWouldBeAndDoesNothing(t *testing.T) {
 	h := open(t, options{config: strings.Replace(plainConfig, "language: en}", `language: en, quiet_hours: "21:00-09:00"}`, 1)})
 	at := time.Date(2026, 11, 24, 22, 0, 0, 0, time.UTC)
-	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: payload(t, cart("c1", phone(1), "60.00")), Topic: "checkouts/update", At: &at, Triggers: editedReminder})
+	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", At: &at, Triggers: editedReminder})
 	if err != nil {
 		t.Fatal(err)
 	}
