@@ -167,7 +167,7 @@ func TestATryShowsNoSecret(t *testing.T) {
 	if _, err := viewer.Try(t.Context(), server.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "scope phones") {
 		t.Errorf("a viewer tries a stored event: %v", err)
 	}
-	v, err := viewer.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: payload(t, cart("c1", phone(1), "60.00")), Topic: "checkouts/update"})
+	v, err := viewer.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,15 +191,15 @@ func TestATryEnds(t *testing.T) {
 	h := open(t, options{})
 	deep := strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000)
 	for what, in := range map[string]server.TryRequest{
-		"deep":  {Connector: "shopify", Payload: deep},
-		"long":  {Connector: "shopify", Payload: `{"a":"` + strings.Repeat("x", 2<<20) + `"}`},
-		"words": {Connector: "shopify", Payload: strings.Repeat("nonsense ", 1000)},
+		"deep":  {Connector: "shopify", Payload: server.TryBody(deep)},
+		"long":  {Connector: "shopify", Payload: server.TryBody(`{"a":"` + strings.Repeat("x", 2<<20) + `"}`)},
+		"words": {Connector: "shopify", Payload: server.TryBody(strings.Repeat("nonsense ", 1000))},
 	} {
 		if v, err := h.ask.Try(t.Context(), in); err != nil || v.Rejected == nil {
 			t.Errorf("%s: %v, %+v", what, err, v.Rejected)
 		}
 	}
-	if _, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: strings.Repeat("x", 5<<20)}); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(strings.Repeat("x", 5<<20))}); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("a body without end: %v", err)
 	}
 	items := make([]any, 9000)
@@ -214,7 +214,7 @@ func TestATryEnds(t *testing.T) {
 		rules += fmt.Sprintf("  slow%d: {on: shopify.cart.updated, if: ['%s', '%s'], send: {template: a}}\n", i, slow, slow)
 	}
 	began := time.Now()
-	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: payload(t, c), Topic: "checkouts/update", Triggers: rules})
+	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, c)), Topic: "checkouts/update", Triggers: rules})
 	if err != nil || !v.Edited.Usable {
 		t.Fatalf("%v, %+v", err, v.Edited)
 	}
@@ -241,14 +241,14 @@ func TestATryKnowsIncludedFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.folder, "triggers", "more.yaml"), []byte("triggers:\n  more: {on: shopify.cart.updated, send: {template: later}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: payload(t, cart("c1", phone(1), "60.00")), Topic: "checkouts/update", Triggers: editedReminder})
+	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: editedReminder})
 	if err != nil || !v.Edited.Usable {
 		t.Fatalf("%v %+v", err, v.Edited)
 	}
 	if d := decided(t, v.Edited.Events, "more"); d.Message.Send.Template != "more" {
 		t.Errorf("%+v", d)
 	}
-	v, err = h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: payload(t, cart("c1", phone(1), "60.00")), Topic: "checkouts/update", Triggers: "triggers:\n  more: {on: shopify.cart.updated, send: {template: edited}}\n"})
+	v, err = h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: "triggers:\n  more: {on: shopify.cart.updated, send: {template: edited}}\n"})
 	if err != nil || !v.Edited.Usable || decided(t, v.Edited.Events, "more").Message.Send.Template != "edited" {
 		t.Errorf("%v %+v", err, v.Edited)
 	}
