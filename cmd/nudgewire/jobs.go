@@ -24,7 +24,7 @@ func (c *cli) jobs() *cobra.Command {
 	}
 	cmd.AddCommand(c.jobsList(), c.jobsExplain(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
 		c.jobsOrder("approve", "Let a run go that awaits approval: past its guard, or with the list that the last run sent; who is blocked by then is excluded, and its canary looks all the same", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
-		c.jobsOrder("resume", "Let a paused run go on where it was; of one that its canary stopped, all the rest goes, after a question", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
+		c.jobsOrder("resume", "Let a paused run go on where it was; of one that its canary or a restoration stopped after a question", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
 		c.jobsRetry(), c.jobsResolve(), c.jobsExport())
 	return cmd
 }
@@ -477,8 +477,8 @@ func (c *cli) jobsOrder(word, short string, asks bool) *cobra.Command {
 				question := ""
 				if asks {
 					question = fmt.Sprintf("%s run %d of %s: %s?", strings.ToUpper(word[:1])+word[1:], id, r.Job, amount(r.Tally))
-				} else if canary := r.Overruling(); word == "resume" && canary != "" {
-					question = fmt.Sprintf("Run %d of %s: %s?", id, r.Job, canary)
+				} else if why := cmp.Or(r.Overruling(), r.Restored()); word == "resume" && why != "" {
+					question = fmt.Sprintf("Run %d of %s: %s?", id, r.Job, why)
 				}
 				if question != "" {
 					if err := c.confirm(question); err != nil {

@@ -16,7 +16,8 @@ func (c *cli) jobsResolve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resolve RUN PART --as accepted|resend", Short: "Say what became of a part in doubt", Args: cobra.ExactArgs(2),
 		Long: `A part is in doubt when it was uploaded and no readable answer came back: the service may have
-its campaign or not, and offers no way to ask. Look for it among the campaigns on the service's
+its campaign or not, and offers no way to ask. After a restoration all parts are that the copy does
+not know as taken: whoever had the data may have uploaded them, or rows of them. Look for it among the campaigns on the service's
 own pages, then say which it was:
   accepted  it is there; nothing is sent
   resend    it is not; upload it again, and let the run go on

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/internal/backup"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -116,7 +117,13 @@ func (c *cli) showReview(ctx context.Context, ask *server.Client, lost time.Time
 	for i := range v.Runs {
 		r := &v.Runs[i]
 		c.say("\nrun %d of %s (%s) was open in the copy, and is %s\n", r.ID, r.Job, r.Slot, r.State.Words())
-		c.say("  look at the service's list of campaigns; then \"nudgewire jobs resume %d\" or \"nudgewire jobs cancel %d\"\n", r.ID, r.ID)
+		c.say("  look at the service's list of campaigns\n")
+		for _, p := range r.Parts {
+			if p.State == messaging.PartInDoubt {
+				c.say("  part %d, %s, may have left: nudgewire jobs resolve %d %d --as accepted, or --as resend\n", p.Number, units.Count(p.Rows, "row"), r.ID, p.Number)
+			}
+		}
+		c.say("  then: nudgewire jobs resume %d, or nudgewire jobs cancel %d\n", r.ID, r.ID)
 	}
 	for _, m := range v.Missed {
 		c.say("\njob %s should have run at %s: if on_missed wants that, the run waits for approval\n", m.Job, m.Slot)

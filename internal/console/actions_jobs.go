@@ -70,6 +70,8 @@ func (c *Console) confirmGoOn(ctx context.Context, f form) (confirmPage, error) 
 	switch {
 	case v.Before == messaging.RunAwaiting:
 		p.Words[1], p.Yes, p.Danger = "It waits to be approved then, and sends nothing before.", "Let it wait for approval", false
+	case v.Restored() != "":
+		p.Words = append(p.Words, sentence(v.Restored())+".")
 	case v.Overruling() != "":
 		p.Words[1] = "Its canary is overruled: " + more + " get it, and nothing looks at the first ones again."
 	case v.Tally.Rows == 0:

@@ -115,10 +115,11 @@ const (
 	StopRejection RunStop = "rejection" // the service refuses the campaign, and would refuse each further file
 	StopSize      RunStop = "size"      // its files are larger than the service takes: resumed, it is cut anew
 	StopConfig    RunStop = "config"    // the config does not send by its job: see Run.Held
+	StopRestored  RunStop = "restored"  // the data was restored, and whoever had it may have gone on with the run
 )
 
 // RunStops lists them all.
-var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRejection, StopSize, StopConfig}
+var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRejection, StopSize, StopConfig, StopRestored}
 
 // A RunWait is what a run waits for while it is uploading; WaitSource while it is built.
 type RunWait string
@@ -308,7 +309,7 @@ const (
 var PartStates = []PartState{PartWaiting, PartUploading, PartAccepted, PartRejected, PartInDoubt, PartCancelled, PartExcluded}
 
 var partLaw = map[PartState][]PartState{
-	PartWaiting:   {PartUploading, PartRejected, PartCancelled, PartExcluded},
+	PartWaiting:   {PartUploading, PartRejected, PartCancelled, PartExcluded, PartInDoubt}, // in doubt once the data was restored
 	PartUploading: {PartWaiting, PartAccepted, PartRejected, PartInDoubt},
 	PartInDoubt:   {PartWaiting, PartAccepted, PartRejected}, // a person's word
 }

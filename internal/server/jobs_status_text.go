@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -59,6 +60,31 @@ func (v *RunView) Overruling() string {
 		return ""
 	}
 	return v.Reason + ": resume it all the same, and send to " + units.Count(v.Unsent(), "more phone") + " without another look"
+}
+
+// Restored says what a person does who resumes a run that whoever had the data before it was restored may have gone on with: what may have left
+// already, and what goes. It is "" for any other run. It needs Messages and Parts.
+func (v *RunView) Restored() string {
+	if v.State != messaging.RunPaused || v.Stopped != messaging.StopRestored {
+		return ""
+	}
+	var words []string
+	for i := range v.Parts {
+		if p := &v.Parts[i]; p.State == messaging.PartInDoubt {
+			words = append(words, fmt.Sprintf("part %d, %s, stays in doubt until somebody says what became of it (jobs resolve %d %d)", p.Number, units.Count(p.Rows, "row"), v.ID, p.Number))
+		}
+	}
+	if len(words) == 0 && len(v.Parts) == 0 {
+		words = append(words, "all of it that the copy does not know as sent may have left already")
+	}
+	goes := "read its list"
+	if v.Tally.Rows > 0 {
+		goes = "send to " + units.Count(v.Unsent(), "more phone")
+	}
+	if v.Before == messaging.RunAwaiting {
+		goes = "have it wait for approval"
+	}
+	return strings.Join(append([]string{"whoever had the data before it was restored may have gone on with it"}, words...), "; ") + ": resume it, and " + goes
 }
 
 // A FailingView is a run that has ended and of whose messages at least half failed.

@@ -98,9 +98,14 @@ func (a admin) reviewRuns(ctx context.Context, was *store.Restoration, v *Review
 		return err
 	}
 	for i := range open {
-		if was.ID == 0 || open[i].ID <= was.LastRun {
-			v.Runs = append(v.Runs, runView(&open[i], nil))
+		if was.ID != 0 && open[i].ID > was.LastRun {
+			continue
 		}
+		parts, err := a.Store.Parts(ctx, open[i].ID)
+		if err != nil {
+			return err
+		}
+		v.Runs = append(v.Runs, runView(&open[i], parts))
 	}
 	if a.Jobs == nil {
 		return nil

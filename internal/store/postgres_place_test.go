@@ -90,7 +90,11 @@ func TestADumpThatIsRestoredIsInReview(t *testing.T) {
 		Job: "winback", Slot: "1", DueAt: time.Now(), Cause: messaging.CauseCron, State: messaging.RunPaused, Before: messaging.RunUploading, Reason: "its job is off",
 		Stopped: messaging.StopConfig, Held: "is off", Category: messaging.Marketing, Deliver: messaging.DeliverCSV, CreatedAt: time.Now(),
 	}
-	if paused.ID, _, err = s.StartRun(t.Context(), paused); err != nil {
+	part := func(n int) messaging.Part {
+		row := messaging.RowRange{First: int64(n), Last: int64(n)}
+		return messaging.Part{Number: n, Ranges: messaging.RowRanges{row}, Rows: 1, State: messaging.PartWaiting, UpdatedAt: time.Now()}
+	}
+	if paused.ID, _, err = s.StartRunOf(t.Context(), paused, []messaging.Part{part(1), part(2)}); err != nil {
 		t.Fatal(err)
 	}
 	shut(t, s)
@@ -141,9 +145,10 @@ func TestADumpThatIsRestoredIsInReview(t *testing.T) {
 	if err := s.PrepareReview(t.Context(), time.Now(), false); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Run(t.Context(), paused.ID); err != nil || r.Stopped != messaging.StopDoubt || r.Before != messaging.RunUploading {
+	if r, err := s.Run(t.Context(), paused.ID); err != nil || r.Stopped != messaging.StopRestored || r.Before != messaging.RunUploading {
 		t.Errorf("the run that the config paused is paused by %s before %s, %v", r.Stopped, r.Before, err)
 	}
+	resolveEach(t, s, paused.ID)
 	if _, err := s.EndReview(t.Context(), time.Time{}); err != nil || review(s) != "" {
 		t.Errorf("the review does not end: %v, %q", err, review(s))
 	}
@@ -327,5 +332,31 @@ func ask(t *testing.T, address, query string, into *int64) {
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// resolveEach says of the two parts of a restored run, which are in doubt, that one had left and one had not.
+func resolveEach(t *testing.T, s *store.Store, id messaging.RunID) {
+	t.Helper()
+	r, err := s.Run(t.Context(), id)
+	parts, failed := s.Parts(t.Context(), id)
+	if err = errors.Join(err, failed); err != nil || len(parts) != 2 {
+		t.Fatal(len(parts), err)
+	}
+	for i, to := range []messaging.PartState{messaging.PartAccepted, messaging.PartWaiting} {
+		p := parts[i]
+		if p.State != messaging.PartInDoubt || p.Attempt != 0 {
+			t.Errorf("part %d is %s", p.Number, p.State)
+		}
+		p.State, p.Reason, p.Resolved = to, "by Ann", "by Ann"
+		if err := s.ResolvePart(t.Context(), r.State, r, p); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.PrepareReview(t.Context(), time.Now(), false); err != nil { // another node, which comes late, takes no word back
+		t.Error(err)
+	}
+	if parts, err = s.Parts(t.Context(), id); err != nil || parts[0].State != messaging.PartAccepted || parts[1].State != messaging.PartWaiting {
+		t.Errorf("after a word on each they are %+v, %v", parts, err)
 	}
 }

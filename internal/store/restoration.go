@@ -332,17 +332,9 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 	}
 	open, err := s.OpenRuns(ctx, "")
 	for i := 0; err == nil && i < len(open); i++ {
-		run, from := open[i], open[i].State
-		byConfig := from == messaging.RunPaused && run.Stopped == messaging.StopConfig // it would go on by itself
-		if run.ID > r.LastRun || from == messaging.RunPaused && !byConfig {
-			continue
+		if open[i].ID <= r.LastRun {
+			err = s.doubtRun(ctx, &r, open[i])
 		}
-		if !byConfig {
-			run.Before = from
-		}
-		run.State, run.Stopped, run.Held, run.Owner, run.LeaseEnd = messaging.RunPaused, messaging.StopDoubt, "", "", time.Time{}
-		run.Reason = "the data was restored: whoever had it may have gone on with this run; look at the service's list of campaigns before it is resumed"
-		err = s.SetRun(ctx, "", run, from)
 	}
 	if err == nil {
 		err = s.Write(ctx, LaneWork, func(t *Tx) error {
@@ -353,6 +345,36 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 		err = s.loadRestoration(ctx)
 	}
 	return Wrap(err, "prepare the review of restored data")
+}
+
+// Rows of such a part count as sent when the copy was found: whoever had the data sent them no later.
+var (
+	doubtPartsSQL   = SQL(`UPDATE parts SET state = 'in_doubt', reason = ?2, retry_at = 0, updated_at = ?3, claimed_at = ?4 WHERE run_id = ?1 AND state = 'waiting'`)
+	doubtUploadsSQL = SQL(`UPDATE parts SET state = 'in_doubt', reason = ?2, updated_at = ?3 WHERE run_id = ?1 AND state = 'uploading'`)
+)
+
+// doubtRun puts the parts of a run in doubt that waited in the copy, or were being uploaded, so that each goes only by a person's word on it, and
+// pauses the run, unless a person had: then whoever had the data may have resumed it. A node that lives and uploads one still says how that ends.
+// It is one commit, and does no harm again.
+func (s *Store) doubtRun(ctx context.Context, r *Restoration, run messaging.Run) error {
+	from := run.State
+	byConfig := from == messaging.RunPaused && run.Stopped == messaging.StopConfig // it would go on by itself
+	if from != messaging.RunPaused || byConfig {
+		if !byConfig {
+			run.Before = from
+		}
+		run.State, run.Stopped, run.Held, run.Owner, run.LeaseEnd = messaging.RunPaused, messaging.StopRestored, "", "", time.Time{}
+		run.Reason = "the data was restored: whoever had it may have gone on with this run; look at the service's list of campaigns, " +
+			"and say what became of each part that is in doubt, before it is resumed"
+	}
+	return s.changeRun(ctx, "", run, []messaging.RunState{from}, func(t *Tx) error {
+		t.peers.filesCount(true)
+		if err := t.Put(doubtUploadsSQL, int64(run.ID), "it was being uploaded when the copy was made that the data was restored from", t.At); err != nil {
+			return err
+		}
+		return t.Put(doubtPartsSQL, int64(run.ID), "it waited in the copy that the data was restored from, and whoever had the data since may have uploaded it, or rows of it",
+			t.At, Micro(r.FoundAt))
+	})
 }
 
 // Reviewed is what the end of a review did.

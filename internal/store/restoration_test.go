@@ -462,7 +462,7 @@ func TestRunsOfACopyArePaused(t *testing.T) {
 	c.restore()
 	for i, state := range append(states, messaging.RunUploading) {
 		r, err := c.Store.Run(c.Context(), messaging.RunID(i+1))
-		if c.must(err); r.State != messaging.RunPaused || r.Before != state || r.Stopped != messaging.StopDoubt || r.Held != "" || !strings.Contains(r.Reason, "the data was restored") {
+		if c.must(err); r.State != messaging.RunPaused || r.Before != state || r.Stopped != messaging.StopRestored || r.Held != "" || !strings.Contains(r.Reason, "the data was restored") {
 			t.Errorf("run %d: %s before %s by %s: %s", r.ID, r.State, r.Before, r.Stopped, r.Reason)
 		}
 	}
@@ -508,7 +508,6 @@ func TestRowsUploadedAroundACopyAreCountedOnce(t *testing.T) {
 	if n := counted(); n != 5 {
 		t.Errorf("the copy counts %d rows", n)
 	}
-	end(parts[1], messaging.PartInDoubt)
 	_, err = c.EndReview(c.Context(), time.Time{})
 	c.must(err)
 	r, err := c.Store.Run(c.Context(), run.ID)

@@ -376,7 +376,7 @@ CREATE TABLE runs (
 	ended_at         BIGINT NOT NULL,
 	began            TEXT   NOT NULL DEFAULT '',
 	stopped          TEXT   NOT NULL DEFAULT '' CHECK (stopped = '' OR stopped = 'person' OR stopped = 'newer' OR stopped = 'canary' OR stopped = 'key'
-		OR stopped = 'doubt' OR stopped = 'rejection' OR stopped = 'size' OR stopped = 'config'),
+		OR stopped = 'doubt' OR stopped = 'rejection' OR stopped = 'size' OR stopped = 'config' OR stopped = 'restored'),
 	stopped_by       TEXT   NOT NULL DEFAULT '' CHECK (stopped_by = '' OR stopped = 'person'),
 	overruled        TEXT   NOT NULL DEFAULT '',
 	repeats          BIGINT NOT NULL DEFAULT 0 CHECK (repeats >= 0),
@@ -446,7 +446,8 @@ CREATE TABLE parts (
 	-- A person's word on a part that was in doubt; '' for none.
 	resolved    TEXT   NOT NULL DEFAULT '',
 	claimed_at  BIGINT NOT NULL DEFAULT 0,
-	CHECK (attempt > 0 OR state = 'waiting' OR state = 'cancelled' OR state = 'excluded'),
+	-- Of one that waited in data that was restored nobody here knows an attempt.
+	CHECK (attempt > 0 OR (state <> 'uploading' AND state <> 'rejected')),
 	CHECK (attempt = 0 OR (bytes > 0 AND sha256 <> '')),
 	CHECK (row_count > 0 OR state = 'excluded'),
 	CHECK (reason <> '' OR (state <> 'rejected' AND state <> 'in_doubt' AND state <> 'excluded')),
