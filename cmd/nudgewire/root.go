@@ -82,7 +82,7 @@ Exit status: ` + exitWords() + ".",
 	root.PersistentPreRunE = c.serverFits
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		c.demo(), c.initCommand(), c.check(), c.try(), c.test(), c.serve(), c.reload(), c.status(), c.report(), c.console(), c.why(),
+		c.demo(), c.initCommand(), c.check(), c.try(), c.test(), c.simulate(), c.serve(), c.reload(), c.status(), c.report(), c.console(), c.why(),
 		c.events(), c.messages(), c.jobs(), c.contacts(), c.errorsCommand(), c.triggers(), c.trigger(), c.sign(), c.send(), c.halt(), c.resume(), c.backup(), c.restore(), c.review(), c.sandbox(),
 		c.connectors(), c.alerts(), c.webhooks(), c.token(), c.user(), c.audit(), c.doctor(), c.compact(), c.storeCommand(),
 		c.schema(), c.man(), c.configCommand(), c.version(),

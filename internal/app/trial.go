@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -32,7 +33,22 @@ func TrialOf(cfg *config.Config) server.Trial {
 // SimulationOf is what of a config can be played.
 func SimulationOf(cfg *config.Config) simulation.Rules {
 	return simulation.Rules{
+		Points:    pointsOf(cfg),
 		Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Errors: cfg.Errors, Plan: planOf(cfg), Accounts: cfg.AccountNames(),
+	}
+}
+
+// pointsOf is what a message costs; nil where the config names no price.
+func pointsOf(cfg *config.Config) func(m *messaging.Message) float64 {
+	if cfg.API.Price == nil {
+		return nil
+	}
+	return func(m *messaging.Message) float64 {
+		account, _ := cfg.Account(m.Account)
+		if account.Price == nil {
+			return 0
+		}
+		return account.Price.Of(m.Category, string(m.Phone))
 	}
 }
 

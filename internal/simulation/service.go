@@ -14,6 +14,7 @@ import (
 
 // A Call is one to the service.
 type Call struct {
+	Message                  *messaging.Message // that it is made for
 	Phone                    string
 	Template, Campaign, Text string // one of them
 }
@@ -40,7 +41,8 @@ const (
 type played struct {
 	now   func() time.Time
 	fate  Service
-	taken []takenCall // the message's id is its place, from 1
+	calls *messaging.Message // the one that is about to be called for
+	taken []takenCall        // the message's id is its place, from 1
 }
 
 type takenCall struct {
@@ -62,6 +64,7 @@ func (p *played) SendText(_ context.Context, phone, text string) (apiclient.Answ
 
 func (p *played) take(name string, c Call) (apiclient.Answer, error) {
 	var f Fate
+	c.Message = p.calls
 	if p.fate != nil {
 		f = p.fate(c)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
@@ -28,6 +29,9 @@ type Rules struct {
 	Errors    *messaging.ErrorRules // of the service's words
 	Plan      tracker.Plan
 	Accounts  []string // of the service, beside that of the section api
+
+	// Points is what a message costs, by the price of its account; nil where no prices are known.
+	Points func(m *messaging.Message) float64
 }
 
 var (
@@ -72,6 +76,7 @@ type World struct {
 
 	rules    Rules
 	now      time.Time
+	idle     time.Time // nothing falls due before it; zero where that is not known
 	service  played
 	accounts []account
 }
@@ -117,10 +122,18 @@ func (w *World) options() store.Options {
 	set := w.rules.Triggers
 	return store.Options{
 		Scratch: true, Now: w.Now, Settle: triggers.Settle, Due: w.due,
-		Sends:     func(trigger string) bool { return set.ModeOf(trigger) == triggers.Live },
+		Sends: func(trigger string) bool { return set.ModeOf(trigger) == triggers.Live },
+		OnDue: w.heed, OnPoll: w.heed,
 		OnDoubt:   w.onDoubt,
 		OwnExpiry: w.ownExpiry,
 		FirstPoll: func(_ string, accepted time.Time, _ int64) time.Time { return w.accounts[0].tracker.First(accepted) },
+	}
+}
+
+// heed takes up that something falls due. The store calls it before it answers whoever stored that.
+func (w *World) heed(_ string, at time.Time) {
+	if at.Before(w.idle) {
+		w.idle = at
 	}
 }
 
@@ -133,7 +146,11 @@ func (w *World) account(name string, slot int) account {
 	look := sender.LastLook{Store: w.Store, Rules: w.due, Step: w.rules.Triggers.Step}
 	a.sender = sender.New(sender.Options{
 		Store: a.Account, API: &w.service, Budget: pace.NewBudget(0), Owner: owner, Now: w.Now, Jitter: noJitter,
-		FirstPoll: a.tracker.First, MayGo: look.MayGo, Classify: w.rules.Errors.Class, OnDoubt: w.onDoubt, OwnExpiry: w.ownExpiry,
+		FirstPoll: a.tracker.First,
+		MayGo: func(ctx context.Context, m *messaging.Message, service string, now time.Time) (messaging.StepVerdict, error) {
+			w.service.calls = m
+			return look.MayGo(ctx, m, service, now)
+		}, Classify: w.rules.Errors.Class, OnDoubt: w.onDoubt, OwnExpiry: w.ownExpiry,
 		Probes: func(d *messaging.Message) bool { return w.Store.Probes(d.ID) },
 		Called: func(m *messaging.Message, began, _ time.Time, attempt *messaging.Attempt) {
 			if attempt.State == messaging.StateInDoubt || attempt.Doubtful {
@@ -192,6 +209,19 @@ func (w *World) Take(ctx context.Context, c *connectors.Connector, r connectors.
 	return Taken{Received: got, Receipts: receipts}, err
 }
 
+// TakePast takes an event now that was taken once before, as it was mapped then: nothing is looked up again, and what it asks to be forgotten
+// is not.
+func (w *World) TakePast(ctx context.Context, e messaging.Event) (messaging.Receipt, error) {
+	e.ID, e.ReceivedAt = 0, w.now
+	plan := enricher.Known(w.rules.Receivers[e.Connector], w.rules.Triggers, &e, w.now)
+	plan.Proposals = slices.DeleteFunc(plan.Proposals, func(p messaging.Proposal) bool { return p.Decision.Trigger == messaging.Erasure })
+	receipts, err := w.Store.Accept(ctx, []messaging.Plan{plan})
+	if err != nil {
+		return messaging.Receipt{}, err
+	}
+	return receipts[0], nil
+}
+
 // RunUntil carries out all that falls due until a time, which it then is.
 func (w *World) RunUntil(ctx context.Context, end time.Time) error {
 	_, err := w.RunToEnd(ctx, end)
@@ -208,9 +238,15 @@ const mostIdle = 1000
 // RunToEnd carries out all that waits, until a time at the latest, and reports whether anything waits still. The world's time is that of the
 // last thing that it did.
 func (w *World) RunToEnd(ctx context.Context, latest time.Time) (waits bool, err error) {
+	if latest.Before(w.idle) {
+		return true, nil
+	}
 	for idle := 0; ; {
 		at, waits, err := w.next(ctx)
 		if err != nil || !waits || at.After(latest) {
+			if w.idle = at; err == nil && !waits {
+				w.idle = latest
+			}
 			return waits, err
 		}
 		if at.After(w.now) {

@@ -148,17 +148,20 @@ func (s *Store) Event(ctx context.Context, id messaging.EventID) (e messaging.Ev
 
 // addPayload adds what the event carried, and what was mapped from it. What is not kept any more is left out.
 func (s *Store) addPayload(ctx context.Context, e *messaging.Event) error {
-	return s.Rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *Row) (err error) {
-		cleared := r.Text()
-		e.ContentType = r.Text()
-		facts, payload, err := UnpackContent(r.Blob())
-		if err == nil {
-			e.Payload, err = payload, addFacts(facts, e)
-		}
-		e.FactsCleared = cleared == clearedFacts
-		e.Cleared, e.Forgotten = e.FactsCleared || cleared == clearedPayload, e.Forgotten || cleared == clearedForgotten
-		return Wrap(err, "event %d", e.ID)
-	})
+	return s.Rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *Row) error { return addContent(r, e) })
+}
+
+// addContent reads the columns cleared, content_type and content.
+func addContent(r *Row, e *messaging.Event) error {
+	cleared := r.Text()
+	e.ContentType = r.Text()
+	facts, payload, err := UnpackContent(r.Blob())
+	if err == nil {
+		e.Payload, err = payload, addFacts(facts, e)
+	}
+	e.FactsCleared = cleared == clearedFacts
+	e.Cleared, e.Forgotten = e.FactsCleared || cleared == clearedPayload, e.Forgotten || cleared == clearedForgotten
+	return Wrap(err, "event %d", e.ID)
 }
 
 // What of an event's content is not here any more, as the column cleared says it.

@@ -21,6 +21,7 @@ type sqliteEngine struct {
 
 	checkpoints *checkpointer
 	guard       *sqlite.Guard
+	unguarded   bool // of scratch data: nobody takes it away
 	gone        bool // the last batch met a guard that said no
 	changes     int  // since the last checkpoint
 }
@@ -108,12 +109,15 @@ func (e *sqliteEngine) committed() error {
 	if e.guard == nil {
 		return nil // while it is opened
 	}
-	err := e.guard.Check()
-	e.gone = err != nil
-	if err == nil {
-		e.checkpoint()
+	if !e.unguarded {
+		if err := e.guard.Check(); err != nil {
+			e.gone = true
+			return err
+		}
 	}
-	return err
+	e.gone = false
+	e.checkpoint()
+	return nil
 }
 
 // exec runs a statement. The context is never a caller's: an interrupt would roll back the whole batch.

@@ -106,7 +106,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if f.guard, err = sqlite.NewGuard(path); err != nil {
 		return err
 	}
-	e.guard = f.guard
+	e.guard, e.unguarded = f.guard, o.Scratch
 	if e.checkpoints, err = newCheckpointer(f.more); err != nil {
 		return err
 	}

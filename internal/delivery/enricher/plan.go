@@ -75,6 +75,15 @@ func without(c *connectors.Connector, set *triggers.Set, e *messaging.Event, rea
 	return plan
 }
 
+// Known is the plan of an event by what is known of it: nothing is looked up.
+func Known(c *connectors.Connector, set *triggers.Set, e *messaging.Event, now time.Time) messaging.Plan {
+	plan := match(c, set, e, now)
+	if c != nil {
+		plan.Window = c.DedupeWindow()
+	}
+	return plan
+}
+
 // match is what every trigger wants because of the event, and before them what its contact wants.
 func match(c *connectors.Connector, set *triggers.Set, e *messaging.Event, now time.Time) messaging.Plan {
 	plan := set.Match(e, now)

@@ -1,0 +1,487 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// A Past is what happened, as it is stored.
+type Past struct {
+	Store *store.Store
+	From  time.Time     // messages of events from here on are compared
+	Warm  time.Duration // events of so long before it are played, too: what was sent then counts in limits and cooldowns
+	Until time.Time     // now
+	Zone  *time.Location
+}
+
+// A Comparison is what came of it.
+type Comparison struct {
+	Changes  []Change
+	Triggers []Total
+	Days     []Total  // of Zone
+	Events   int64    // from Past.From on
+	Notes    []string // what was left out, or assumed
+}
+
+// Differs reports whether anything would be otherwise.
+func (c *Comparison) Differs() bool { return len(c.Changes) > 0 }
+
+// batch is how many events are read and played at a time.
+const batch = 2000
+
+// The events that only a person's or a daemon's act explains: they are not played.
+const replayed = "replay:"
+
+// A matter is what a message is recognised by in both worlds: the event because of which it is, its trigger and its step.
+type matter struct {
+	event   messaging.EventID
+	trigger string
+	step    int
+}
+
+// A pair is what becomes of a matter.
+type pair struct {
+	phone    messaging.Phone
+	was, is  *Version
+	ledger   *Version // what was really sent
+	fate     Fate
+	recorded bool // the ledger knows how it ended
+}
+
+// A comparing plays the past under one config or two.
+type comparing struct {
+	Past
+	was, is  *player // was is nil where the ledger is compared with is
+	pairs    map[matter]*pair
+	first    messaging.EventID // from which on messages are compared
+	skipped  map[messaging.EventID]bool
+	seen     messaging.MessageID
+	triggers map[string]*Total
+	days     map[string]*Total
+	out      Comparison
+	left     leftOut
+	points   func(*messaging.Message) float64
+}
+
+// finish tells of what is not the same in both.
+func (c *comparing) finish(ctx context.Context) (*Comparison, error) {
+	var left []matter
+	for m, one := range c.pairs {
+		if c.compared(m, one) {
+			left = append(left, m)
+		}
+	}
+	slices.SortFunc(left, func(a, b matter) int {
+		return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.step, b.step))
+	})
+	why := newReasons(c.is)
+	for _, m := range left {
+		one := c.pairs[m]
+		change := Change{Phone: one.phone, Trigger: m.trigger, Step: m.step, Event: m.event, Was: c.wasOf(one), Is: one.is}
+		change.Kind = change.Was.compare(change.Is, c.tolerance())
+		if change.Kind == Gone {
+			var err error
+			if change.Reason, err = why.of(ctx, m); err != nil {
+				return nil, err
+			}
+		}
+		if change.Is != nil && !one.recorded {
+			change.Assumed = []string{"delivered"}
+		}
+		c.count(m.trigger, one).count(&change)
+		c.out.Changes = append(c.out.Changes, change)
+	}
+	c.out.Triggers, c.out.Days = sorted(c.triggers), sorted(c.days)
+	c.out.Notes = c.notes()
+	return &c.out, nil
+}
+
+// compared reports whether something is said of a matter: one of the time that is looked at, whose event was played, and that was not
+// about to be sent just now.
+func (c *comparing) compared(m matter, one *pair) bool {
+	if m.event < c.first || c.skipped[m.event] || c.wasOf(one) == nil && one.is == nil {
+		return false
+	}
+	return c.was != nil || one.is == nil || one.ledger != nil || one.is.Due.Before(c.Until.Add(-tolerance))
+}
+
+// count adds a matter to the totals of its trigger and its day, and returns both.
+func (c *comparing) count(trigger string, one *pair) totals {
+	was := c.wasOf(one)
+	first := one.is
+	if was != nil {
+		first = was
+	}
+	t := totals{c.total(c.triggers, trigger), c.total(c.days, first.Due.In(c.Zone).Format(time.DateOnly))}
+	for _, of := range t {
+		if was != nil {
+			of.Was++
+			of.WasPoints += was.Points
+		}
+		if one.is != nil {
+			of.Is++
+			of.IsPoints += one.is.Points
+		}
+	}
+	return t
+}
+
+type totals [2]*Total
+
+func (t totals) count(c *Change) {
+	for _, of := range t {
+		of.count(c)
+	}
+}
+
+func (c *comparing) total(of map[string]*Total, name string) *Total {
+	if of[name] == nil {
+		of[name] = &Total{Name: name}
+	}
+	return of[name]
+}
+
+func sorted(of map[string]*Total) (out []Total) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, *of[name])
+	}
+	return out
+}
+
+// notes say what was left out, and what was assumed.
+func (c *comparing) notes() (notes []string) {
+	for _, n := range []struct {
+		count int64
+		words string
+	}{
+		{c.left.forgotten, "%d events whose content is not kept any more are left out, with what they led to"},
+		{c.left.replays, "%d replays of events are left out, with what they led to"},
+		{c.left.byHand, "%d messages that a person sent are left out"},
+	} {
+		if n.count > 0 {
+			notes = append(notes, fmt.Sprintf(n.words, n.count))
+		}
+	}
+	return append(notes,
+		"events are as they were mapped when they came",
+		"blocks and consents that no event said hold from the time when they were said last",
+		"lists are not played: what they sent counts in no limit")
+}
+
+// leftOut counts what cannot be played.
+type leftOut struct{ forgotten, replays, byHand int64 }
+
+// A player is a world and what it sends.
+type player struct {
+	*World
+	events []messaging.EventID // by the numbers of the world's events, from 1
+	sent   []sent
+	fates  map[matter]*pair // read only while it plays
+	orders []order          // that wait for their time
+}
+
+type sent struct {
+	matter
+	phone   messaging.Phone
+	version *Version
+}
+
+// An order is a person's word about a contact, at its time.
+type order struct {
+	at    time.Time
+	carry func(ctx context.Context, s *store.Store) error
+}
+
+// Compare plays the past under two configs and says what differs. Without was, what is sent under is is compared with what was really sent.
+func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err error) {
+	c := &comparing{Past: p, points: is.Points, pairs: map[matter]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, days: map[string]*Total{}}
+	first, err := p.Store.FirstEventSince(ctx, p.From.Add(-p.Warm))
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range []struct {
+		rules *Rules
+		to    **player
+	}{{was, &c.was}, {is, &c.is}} {
+		if one.rules == nil {
+			continue
+		}
+		sim, err := NewSimulator()
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, sim.Close()) }()
+		if *one.to, err = c.begin(ctx, sim, one.rules, first); err != nil {
+			return nil, err
+		}
+	}
+	if c.first, err = p.Store.FirstEventSince(ctx, p.From); err != nil {
+		return nil, err
+	}
+	if err := c.play(ctx, first); err != nil {
+		return nil, err
+	}
+	return c.finish(ctx)
+}
+
+// begin makes a world in which the present word of each contact holds that no event said which is played.
+func (c *comparing) begin(ctx context.Context, sim *Simulator, r *Rules, first messaging.EventID) (*player, error) {
+	p := &player{events: make([]messaging.EventID, 1), fates: c.pairs}
+	w, err := sim.Begin(ctx, *r, p.fate, c.From.Add(-c.Warm))
+	if err != nil {
+		return nil, err
+	}
+	p.World = w
+	w.Called = func(m *messaging.Message, _ time.Time, _ *messaging.Attempt) {
+		p.sent = append(p.sent, sent{p.matter(m), m.Phone, versionOf(m, r.Points)})
+	}
+	p.orders, err = c.wordsOfPeople(ctx, first)
+	return p, err
+}
+
+// perRead is how many rows are read at a time.
+const perRead = 1000
+
+// wordsOfPeople are blocks and consents that no event which is played says.
+func (c *comparing) wordsOfPeople(ctx context.Context, first messaging.EventID) (orders []order, err error) {
+	blocks, err := c.Store.Blocks(ctx, maxBlocks)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range blocks {
+		if b.Event < first {
+			orders = append(orders, order{b.At, func(ctx context.Context, s *store.Store) error {
+				_, err := s.Block(ctx, []store.Block{b})
+				return err
+			}})
+		}
+	}
+	for after := messaging.Phone(""); ; {
+		some, err := c.Store.Consents(ctx, "", after, perRead)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range some {
+			if after = r.Phone; r.Event < first {
+				orders = append(orders, order{r.At, func(ctx context.Context, s *store.Store) error {
+					return s.SaveConsents(ctx, []messaging.ConsentRecord{r})
+				}})
+			}
+		}
+		if len(some) < perRead {
+			break
+		}
+	}
+	slices.SortStableFunc(orders, func(a, b order) int { return a.at.Compare(b.at) })
+	return orders, nil
+}
+
+// maxBlocks is how many blocked contacts are read.
+const maxBlocks = 10_000_000
+
+func (p *player) matter(m *messaging.Message) matter {
+	k := matter{trigger: m.Trigger, step: m.Step}
+	if n := int(m.EventID); n < len(p.events) {
+		k.event = p.events[n]
+	}
+	return k
+}
+
+// fate is what really became of a message, where it was sent.
+func (p *player) fate(c Call) Fate {
+	if one := p.fates[p.matter(c.Message)]; one != nil {
+		return one.fate
+	}
+	return Fate{}
+}
+
+// play plays all events in their order, in both worlds at once.
+func (c *comparing) play(ctx context.Context, next messaging.EventID) error {
+	for {
+		events, err := c.Store.PastEvents(ctx, next, batch)
+		if err != nil {
+			return err
+		}
+		until, last := c.Until, len(events) < batch
+		if !last {
+			until = events[len(events)-1].ReceivedAt
+		}
+		if err := c.readLedger(ctx, until); err != nil {
+			return err
+		}
+		playable := c.playable(events)
+		if err := c.both(func(p *player) error { return p.play(ctx, playable, until) }); err != nil {
+			return err
+		}
+		c.settle()
+		if last && c.was != nil {
+			return c.playOn(ctx)
+		}
+		if last {
+			return nil
+		}
+		next = events[len(events)-1].ID + 1
+	}
+}
+
+// afterwards is how long is played after the last event: longer than any wait that is usual.
+const afterwards = 366 * 24 * time.Hour
+
+// playOn plays what waits still, in both.
+func (c *comparing) playOn(ctx context.Context) error {
+	err := c.both(func(p *player) error {
+		_, err := p.RunToEnd(ctx, c.Until.Add(afterwards))
+		return err
+	})
+	c.settle()
+	return err
+}
+
+// both has each world do something, at the same time.
+func (c *comparing) both(do func(*player) error) error {
+	if c.was == nil {
+		return do(c.is)
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- do(c.was) }()
+	err := do(c.is)
+	return cmp.Or(<-failed, err)
+}
+
+// playable are the events that are played; the others are counted.
+func (c *comparing) playable(events []messaging.Event) []messaging.Event {
+	return slices.DeleteFunc(events, func(e messaging.Event) bool {
+		switch {
+		case e.Forgotten || e.FactsCleared:
+			c.left.forgotten++
+		case strings.HasPrefix(e.DedupeKey, replayed):
+			c.left.replays++
+		case e.Connector == "people":
+			c.left.byHand++
+		default:
+			if !e.ReceivedAt.Before(c.From) {
+				c.out.Events++
+			}
+			return false
+		}
+		c.skipped[e.ID] = true
+		return true
+	})
+}
+
+func (p *player) play(ctx context.Context, events []messaging.Event, until time.Time) error {
+	for i := range events {
+		e := &events[i]
+		if err := p.runUntil(ctx, e.ReceivedAt); err != nil {
+			return err
+		}
+		got, err := p.TakePast(ctx, *e)
+		if err != nil {
+			return fmt.Errorf("event %d: %w", e.ID, err)
+		}
+		for int(got.EventID) >= len(p.events) {
+			p.events = append(p.events, 0)
+		}
+		p.events[got.EventID] = e.ID
+	}
+	return p.runUntil(ctx, until)
+}
+
+// runUntil carries out what falls due and what people said until a time.
+func (p *player) runUntil(ctx context.Context, end time.Time) error {
+	for len(p.orders) > 0 && !p.orders[0].at.After(end) {
+		if err := p.RunUntil(ctx, p.orders[0].at); err != nil {
+			return err
+		}
+		if err := p.orders[0].carry(ctx, p.Store); err != nil {
+			return err
+		}
+		p.orders = p.orders[1:]
+	}
+	return p.RunUntil(ctx, end)
+}
+
+// readLedger reads what was planned until a time, and what became of it.
+func (c *comparing) readLedger(ctx context.Context, until time.Time) error {
+	for {
+		some, err := c.Store.PastMessages(ctx, c.seen, batch)
+		if err != nil {
+			return err
+		}
+		for i := range some {
+			m := &some[i]
+			if m.CreatedAt.After(until) {
+				return nil
+			}
+			c.seen = m.ID
+			if m.Tries == 0 && m.AcceptedAt.IsZero() {
+				continue // it was never sent
+			}
+			one := c.pair(matter{m.EventID, m.Trigger, m.Step}, m.Phone)
+			one.ledger = versionOf(m, c.points)
+			switch m.Status {
+			case messaging.StatusSent, messaging.StatusDelivered, messaging.StatusRead, messaging.StatusFailed:
+				one.fate, one.recorded = Fate{Status: m.Status, Error: m.Error}, true
+			}
+		}
+		if len(some) < batch {
+			return nil
+		}
+	}
+}
+
+func (c *comparing) pair(m matter, phone messaging.Phone) *pair {
+	one := c.pairs[m]
+	if one == nil {
+		one = &pair{phone: phone}
+		c.pairs[m] = one
+	}
+	return one
+}
+
+// settle takes up what both worlds have sent, and lets go of what is the same in both.
+func (c *comparing) settle() {
+	for _, side := range []*player{c.was, c.is} {
+		if side == nil {
+			continue
+		}
+		for _, s := range side.sent {
+			one := c.pair(s.matter, s.phone)
+			if side == c.is {
+				one.is = s.version
+			} else {
+				one.was = s.version
+			}
+			if was := c.wasOf(one); was != nil && one.is != nil && was.compare(one.is, c.tolerance()) == "" {
+				if c.compared(s.matter, one) {
+					c.count(s.trigger, one)
+				}
+				delete(c.pairs, s.matter)
+			}
+		}
+		side.sent = nil
+	}
+}
+
+func (c *comparing) wasOf(p *pair) *Version {
+	if c.was == nil {
+		return p.ledger
+	}
+	return p.was
+}
+
+func (c *comparing) tolerance() time.Duration {
+	if c.was == nil {
+		return tolerance
+	}
+	return 0
+}

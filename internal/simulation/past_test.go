@@ -1,0 +1,212 @@
+package simulation_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/simulation"
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+const shop = `
+api: {base_url: "https://messages.example/api/v1", key: "${KEY}"}
+defaults: {timezone: Europe/London, country: GB, language: en}
+connectors:
+  shop:
+    verify: {kind: none}
+    event: {type: topic, id: [id]}
+    map:
+      phone: phone
+      first_name: name
+      cart.id: cart
+      cart.total: total
+      order.id: order
+triggers:
+  cart:
+    on: shop.cart.updated
+    if: [cart.total >= 50]
+    wait: 45m
+    key: cart.id
+    cancel_on: [shop.order.paid]
+    limit: 2 per day
+    quiet_hours: "21:00-08:00"
+    send: {template: cart_reminder, variables: ['{{ customer.first_name | default: "there" }}', '{{ cart.total }}']}
+  paid:
+    on: shop.order.paid
+    category: utility
+    send: {template: thank_you, variables: ['{{ customer.first_name | default: "there" }}']}
+`
+
+func rulesOf(t testing.TB, text string) simulation.Rules {
+	t.Helper()
+	cfg, problems := config.ParseWithoutSecrets("config.yaml", []byte(text), func(string) (string, bool) { return "", false })
+	if cfg == nil || problems.Errors() > 0 {
+		t.Fatal(problems)
+	}
+	return app.SimulationOf(cfg)
+}
+
+// A month is what so many webhooks of a shop, about so many carts (0: each about its own), led to, by the daemon's own code.
+func month(t testing.TB, rules *simulation.Rules, webhooks, carts int) simulation.Past {
+	t.Helper()
+	sim, err := simulation.NewSimulator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	start := time.Date(2026, 3, 14, 0, 0, 0, 0, time.UTC) // the clocks change within it
+	random := rand.New(rand.NewPCG(1, 2))
+	w, err := sim.Begin(t.Context(), *rules, func(simulation.Call) (f simulation.Fate) {
+		switch random.IntN(10) {
+		case 0:
+			f.Status, f.Error = messaging.StatusFailed, "the phone is switched off"
+		case 1:
+			f.Status = messaging.StatusRead
+		}
+		return f
+	}, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lasts := 30 * 24 * time.Hour
+	for i := range webhooks {
+		at := start.Add(lasts * time.Duration(i) / time.Duration(webhooks))
+		if err := w.RunUntil(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		cart := i * i * 7919 % 1_000_003 // carts of their own, unless a number of them is asked for
+		if carts > 0 {
+			cart = random.IntN(carts)
+		}
+		topic := "cart.updated"
+		if random.IntN(3) == 0 {
+			topic = "order.paid"
+		}
+		body := fmt.Sprintf(`{"id":"e%d","topic":%q,"phone":"+4477009%05d","name":"Ada %d","cart":"c%d","total":%d,"order":"o%d"}`,
+			i, topic, cart%(1+webhooks/10), cart%7, cart, 20+random.IntN(100), i)
+		taken, err := w.Take(t.Context(), rules.Receivers["shop"], connectors.Request{Method: http.MethodPost, Path: "/hooks/shop", Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}})
+		if err != nil || taken.Rejected != nil {
+			t.Fatal(err, taken.Rejected)
+		}
+	}
+	if err := w.RunUntil(t.Context(), start.Add(lasts)); err != nil {
+		t.Fatal(err)
+	}
+	return simulation.Past{Store: w.Store, From: start, Until: w.Now(), Zone: time.UTC}
+}
+
+func compare(t testing.TB, p simulation.Past, was, is *simulation.Rules) *simulation.Comparison {
+	t.Helper()
+	got, err := simulation.Compare(t.Context(), p, was, is)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// What the config that ran would send is what was sent, message by message.
+func TestASimulationEqualsTheLedger(t *testing.T) {
+	rules := rulesOf(t, shop)
+	past := month(t, &rules, 2000, 700)
+	for name, was := range map[string]*simulation.Rules{"the ledger": nil, "the same config": &rules} {
+		got := compare(t, past, was, &rules)
+		if got.Differs() || got.Events != 2000 || len(got.Triggers) != 2 || got.Triggers[0].Was < 100 || got.Triggers[1].Was < 500 {
+			t.Errorf("against %s: %d changes, the first %+v; %+v of %d", name, len(got.Changes), got.Changes[:min(3, len(got.Changes))], got.Triggers, got.Events)
+		}
+	}
+}
+
+// A longer wait moves those who wait, and nobody else.
+func TestALongerWaitMovesWhoWaits(t *testing.T) {
+	rules, later := rulesOf(t, shop), rulesOf(t, strings.Replace(shop, "wait: 45m", "wait: 2h", 1))
+	past := month(t, &rules, 2000, 700)
+	got := compare(t, past, &rules, &later)
+	moved := int64(0)
+	for _, c := range got.Changes {
+		switch {
+		case c.Trigger != "cart":
+			t.Fatalf("%+v", c)
+		case c.Kind == simulation.Moved:
+			// Out of the night, or into it, it moves by another span.
+			if by := c.Is.Due.Sub(c.Was.Due); by <= 0 || by > 24*time.Hour {
+				t.Errorf("moved by %s: %+v", by, c)
+			}
+			moved++
+		case c.Kind == simulation.Gone && c.Reason == "":
+			t.Errorf("nobody says why it is gone: %+v", c)
+		}
+	}
+	// Nobody's message is where it was but those that wait for the morning in both.
+	if moved < 100 || moved != got.Triggers[0].Moved {
+		t.Errorf("%d moved: %+v", moved, got.Triggers)
+	}
+}
+
+// A lower limit takes from each contact what is beyond it, and from nobody else.
+func TestALowerLimitTakesWhatIsBeyondIt(t *testing.T) {
+	const limit = "limit: {count: %d per day, on_hit: drop}"
+	two := strings.Replace(shop, "limit: 2 per day", fmt.Sprintf(limit, 2), 1)
+	rules, lower := rulesOf(t, two), rulesOf(t, strings.Replace(two, fmt.Sprintf(limit, 2), fmt.Sprintf(limit, 1), 1))
+	past := month(t, &rules, 2000, 0) // each cart comes once, so that what is dropped is not made up for by the next word about it
+	london, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := past.Store.Messages(t.Context(), store.MessageFilter{Limit: 100_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is beyond one a day, counted apart from all rules: what failed reached nobody, from when that is known.
+	slices.SortFunc(all, func(a, b store.MessageStory) int { return a.AcceptedAt.Compare(b.AcceptedAt) })
+	reached, beyond := map[string]time.Time{}, 0 // until when one of the day counts
+	for i := range all {
+		m := &all[i]
+		day := string(m.Phone) + m.AcceptedAt.In(london).Format(time.DateOnly)
+		switch {
+		case m.Trigger != "cart" || m.AcceptedAt.IsZero():
+		case m.AcceptedAt.Before(reached[day]):
+			beyond++
+		case m.Status == messaging.StatusFailed:
+			reached[day] = m.FailedAt
+		default:
+			reached[day] = past.Until
+		}
+	}
+	gone := 0
+	for _, c := range compare(t, past, &rules, &lower).Changes {
+		switch {
+		case c.Kind != simulation.Gone || c.Trigger != "cart":
+			t.Errorf("%+v", c)
+		case !strings.Contains(c.Reason, "1 per day"):
+			t.Errorf("gone because of %q", c.Reason)
+		default:
+			gone++
+		}
+	}
+	if beyond == 0 || gone != beyond {
+		t.Errorf("%d are gone, %d were beyond the limit", gone, beyond)
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	rules, later := rulesOf(b, shop), rulesOf(b, strings.Replace(shop, "wait: 45m", "wait: 2h", 1))
+	past := month(b, &rules, 20_000, 7000)
+	for b.Loop() {
+		got := compare(b, past, &rules, &later)
+		b.ReportMetric(float64(len(got.Changes)), "changes")
+	}
+	b.ReportMetric(float64(b.N)*20_000/b.Elapsed().Seconds(), "events/s")
+}
