@@ -265,10 +265,15 @@ func (c *comparing) wordsOfPeople(ctx context.Context, first messaging.EventID) 
 			}})
 		}
 	}
-	for after := messaging.Phone(""); ; {
+	var after messaging.Phone
+	for more := true; more; {
 		some, err := c.Store.Consents(ctx, "", after, perRead)
 		if err != nil {
 			return nil, err
+		}
+		if more = len(some) == perRead; more { // the last phone may have more than was read
+			last := some[perRead-1].Phone
+			some = some[:slices.IndexFunc(some, func(r messaging.ConsentRecord) bool { return r.Phone == last })]
 		}
 		for _, r := range some {
 			if after = r.Phone; r.Event < first {
@@ -276,9 +281,6 @@ func (c *comparing) wordsOfPeople(ctx context.Context, first messaging.EventID) 
 					return s.SaveConsents(ctx, []messaging.ConsentRecord{r})
 				}})
 			}
-		}
-		if len(some) < perRead {
-			break
 		}
 	}
 	slices.SortStableFunc(orders, func(a, b order) int { return a.at.Compare(b.at) })
