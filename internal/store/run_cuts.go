@@ -51,8 +51,8 @@ func noteContacts() string {
 	for i := range contacts {
 		contacts[i] = fmt.Sprintf("SELECT CAST(?%d AS BIGINT) AS contact", 3+i)
 	}
-	return `INSERT INTO cut_changes (run_id, contact, fact) SELECT c.run_id, v.contact, CAST(?2 AS TEXT) FROM cuts c CROSS JOIN (` +
-		strings.Join(contacts, " UNION ALL ") + `) v WHERE c.at >= ?1 ON CONFLICT DO NOTHING`
+	return `INSERT INTO cut_changes (run_id, contact, fact) SELECT cuts.run_id, changed.contact, CAST(?2 AS TEXT) FROM cuts CROSS JOIN (` +
+		strings.Join(contacts, " UNION ALL ") + `) changed WHERE cuts.at >= ?1 ON CONFLICT DO NOTHING`
 }
 
 // A contactChange is a fact of a contact that changed in a commit.
