@@ -12,10 +12,10 @@ func TestAddressesShowNoSecrets(t *testing.T) {
 		`{url: "https://x.example.com/l?key=abc&page=1"}`:       `{url: "https://x.example.com/l?key=***&page=*"}`,
 		"https://${USER}:${PASS}@h/?key=${KEY}":                 "https://${USER}:${PASS}@h/?key=${KEY}",
 		"https://u:${PASS:-geheim}@h/?key=a${KEY}b":             "https://*:${PASS:-******}@h/?key=*${KEY}*",
-		"https://h/?token":                                      "https://h/?*****",
-		"https://h/a@b?":                                        "https://h/a@b?",
-		"see https://docs.example.com/x, then go on":            "see https://docs.example.com/x, then go on",
-		"no address: a@b.example.com":                           "no address: a@b.example.com",
+		"https://h/?token": "https://h/?*****",
+		"https://h/a@b?":   "https://h/a@b?",
+		"see https://docs.example.com/x, then go on": "see https://docs.example.com/x, then go on",
+		"no address: a@b.example.com":                "no address: a@b.example.com",
 	} {
 		if got := HideURLs(text); got != want {
 			t.Errorf("%s is shown as %s, want %s", text, got, want)
