@@ -26,7 +26,7 @@ func TestWhatAPersonSendsIsRefusedWhenItCanNeverLeave(t *testing.T) {
 		if _, err := ask(phone(0), messaging.Send{Text: "hi"}, "", dry); err == nil || err.Error() != "plain texts cannot be sent: their endpoint is not known" {
 			t.Errorf("a text (dry run %v): %v", dry, err)
 		}
-		if _, err := ask(phone(1), messaging.Send{Template: "t"}, messaging.Utility, dry); err == nil || err.Error() != "the contact 4477******11 is blocked: nothing but codes is sent to it" {
+		if _, err := ask(phone(1), messaging.Send{Template: "t"}, messaging.Utility, dry); err == nil || err.Error() != "the contact "+phone(1)[1:]+" is blocked: nothing but codes is sent to it" {
 			t.Errorf("to a blocked contact (dry run %v): %v", dry, err)
 		}
 	}

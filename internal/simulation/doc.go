@@ -9,6 +9,8 @@
 // What would depend on more than that is an error, and no guess: a look-up at another system (ErrLooksUp), and what the daemon does once
 // the service refuses so much that it halts (ErrHalts).
 //
+// Compare plays what is stored by two configs, and says what differs; docs/simulate.md is about it.
+//
 // Not played: lists, the rate of calls, retention, erasures, and edits of the config.
 //
 // Before here: packages store, sender and tracker. After here: package ruletest.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +37,7 @@ func (c *Comparison) Differs() bool { return len(c.Changes) > 0 }
 // batch is how many events are read and played at a time.
 const batch = 2000
 
-// The events that only a person's or a daemon's act explains: they are not played.
+// replayed begins the dedupe key of an event that a person had decided about again: it is not played.
 const replayed = "replay:"
 
 // A matter is what a message is recognised by in both worlds: the event because of which it is, its trigger and its step.
@@ -70,111 +69,6 @@ type comparing struct {
 	out      Comparison
 	left     leftOut
 	points   func(*messaging.Message) float64
-}
-
-// finish tells of what is not the same in both.
-func (c *comparing) finish(ctx context.Context) (*Comparison, error) {
-	var left []matter
-	for m, one := range c.pairs {
-		if c.compared(m, one) {
-			left = append(left, m)
-		}
-	}
-	slices.SortFunc(left, func(a, b matter) int {
-		return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.step, b.step))
-	})
-	why := newReasons(c.is)
-	for _, m := range left {
-		one := c.pairs[m]
-		change := Change{Phone: one.phone, Trigger: m.trigger, Step: m.step, Event: m.event, Was: c.wasOf(one), Is: one.is}
-		change.Kind = change.Was.compare(change.Is, c.tolerance())
-		if change.Kind == Gone {
-			var err error
-			if change.Reason, err = why.of(ctx, m); err != nil {
-				return nil, err
-			}
-		}
-		if change.Is != nil && !one.recorded {
-			change.Assumed = []string{"delivered"}
-		}
-		c.count(m.trigger, one).count(&change)
-		c.out.Changes = append(c.out.Changes, change)
-	}
-	c.out.Triggers, c.out.Days = sorted(c.triggers), sorted(c.days)
-	c.out.Notes = c.notes()
-	return &c.out, nil
-}
-
-// compared reports whether something is said of a matter: one of the time that is looked at, whose event was played, and that was not
-// about to be sent just now.
-func (c *comparing) compared(m matter, one *pair) bool {
-	if m.event < c.first || c.skipped[m.event] || c.wasOf(one) == nil && one.is == nil {
-		return false
-	}
-	return c.was != nil || one.is == nil || one.ledger != nil || one.is.Due.Before(c.Until.Add(-tolerance))
-}
-
-// count adds a matter to the totals of its trigger and its day, and returns both.
-func (c *comparing) count(trigger string, one *pair) totals {
-	was := c.wasOf(one)
-	first := one.is
-	if was != nil {
-		first = was
-	}
-	t := totals{c.total(c.triggers, trigger), c.total(c.days, first.Due.In(c.Zone).Format(time.DateOnly))}
-	for _, of := range t {
-		if was != nil {
-			of.Was++
-			of.WasPoints += was.Points
-		}
-		if one.is != nil {
-			of.Is++
-			of.IsPoints += one.is.Points
-		}
-	}
-	return t
-}
-
-type totals [2]*Total
-
-func (t totals) count(c *Change) {
-	for _, of := range t {
-		of.count(c)
-	}
-}
-
-func (c *comparing) total(of map[string]*Total, name string) *Total {
-	if of[name] == nil {
-		of[name] = &Total{Name: name}
-	}
-	return of[name]
-}
-
-func sorted(of map[string]*Total) (out []Total) {
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		out = append(out, *of[name])
-	}
-	return out
-}
-
-// notes say what was left out, and what was assumed.
-func (c *comparing) notes() (notes []string) {
-	for _, n := range []struct {
-		count int64
-		words string
-	}{
-		{c.left.forgotten, "%d events whose content is not kept any more are left out, with what they led to"},
-		{c.left.replays, "%d replays of events are left out, with what they led to"},
-		{c.left.byHand, "%d messages that a person sent are left out"},
-	} {
-		if n.count > 0 {
-			notes = append(notes, fmt.Sprintf(n.words, n.count))
-		}
-	}
-	return append(notes,
-		"events are as they were mapped when they came",
-		"blocks and consents that no event said hold from the time when they were said last",
-		"lists are not played: what they sent counts in no limit")
 }
 
 // leftOut counts what cannot be played.
@@ -215,9 +109,9 @@ func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err er
 		if one.rules == nil {
 			continue
 		}
-		sim, err := NewSimulator()
-		if err != nil {
-			return nil, err
+		sim, failed := NewSimulator()
+		if failed != nil {
+			return nil, failed
 		}
 		defer func() { err = errors.Join(err, sim.Close()) }()
 		if *one.to, err = c.begin(ctx, sim, one.rules, first); err != nil {

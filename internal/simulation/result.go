@@ -1,0 +1,118 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// finish tells of what is not the same in both.
+func (c *comparing) finish(ctx context.Context) (*Comparison, error) {
+	var left []matter
+	for m, one := range c.pairs {
+		if c.compared(m, one) {
+			left = append(left, m)
+		}
+	}
+	slices.SortFunc(left, func(a, b matter) int {
+		return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.step, b.step))
+	})
+	why := newReasons(c.is)
+	for _, m := range left {
+		one := c.pairs[m]
+		change := Change{Phone: one.phone, Trigger: m.trigger, Step: m.step, Event: m.event, Was: c.wasOf(one), Is: one.is}
+		switch change.Kind = change.Was.compare(change.Is, c.tolerance()); change.Kind {
+		case "": // the ledger had it later than the simulation, after a look-up
+			c.count(m.trigger, one)
+			continue
+		case Gone:
+			var err error
+			if change.Reason, err = why.of(ctx, m); err != nil {
+				return nil, err
+			}
+		}
+		if change.Is != nil && !one.recorded {
+			change.Assumed = []string{"delivered"}
+		}
+		c.count(m.trigger, one).count(&change)
+		c.out.Changes = append(c.out.Changes, change)
+	}
+	c.out.Triggers, c.out.Days = sorted(c.triggers), sorted(c.days)
+	c.out.Notes = c.notes()
+	return &c.out, nil
+}
+
+// compared reports whether something is said of a matter: one of the time that is looked at, whose event was played, and that was not
+// about to be sent just now.
+func (c *comparing) compared(m matter, one *pair) bool {
+	if m.event < c.first || c.skipped[m.event] || c.wasOf(one) == nil && one.is == nil {
+		return false
+	}
+	return c.was != nil || one.is == nil || one.ledger != nil || one.is.Due.Before(c.Until.Add(-tolerance))
+}
+
+// count adds a matter to the totals of its trigger and its day, and returns both.
+func (c *comparing) count(trigger string, one *pair) totals {
+	was := c.wasOf(one)
+	first := one.is
+	if was != nil {
+		first = was
+	}
+	t := totals{c.total(c.triggers, trigger), c.total(c.days, first.Due.In(c.Zone).Format(time.DateOnly))}
+	for _, of := range t {
+		if was != nil {
+			of.Was++
+			of.WasPoints += was.Points
+		}
+		if one.is != nil {
+			of.Is++
+			of.IsPoints += one.is.Points
+		}
+	}
+	return t
+}
+
+type totals [2]*Total
+
+func (t totals) count(c *Change) {
+	for _, of := range t {
+		of.count(c)
+	}
+}
+
+func (c *comparing) total(of map[string]*Total, name string) *Total {
+	if of[name] == nil {
+		of[name] = &Total{Name: name}
+	}
+	return of[name]
+}
+
+func sorted(of map[string]*Total) (out []Total) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, *of[name])
+	}
+	return out
+}
+
+// notes say what was left out, and what was assumed.
+func (c *comparing) notes() (notes []string) {
+	for _, n := range []struct {
+		count int64
+		words string
+	}{
+		{c.left.forgotten, "%d events whose content is not kept any more are left out, with what they led to"},
+		{c.left.replays, "%d replays of events are left out, with what they led to"},
+		{c.left.byHand, "%d messages that a person sent are left out"},
+	} {
+		if n.count > 0 {
+			notes = append(notes, fmt.Sprintf(n.words, n.count))
+		}
+	}
+	return append(notes,
+		"events are as they were mapped when they came",
+		"blocks and consents that no event said hold from the time when they were said last",
+		"lists are not played: what they sent counts in no limit")
+}
