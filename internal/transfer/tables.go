@@ -59,6 +59,8 @@ func (t *ledgerTable) stays(row []any) bool {
 		return store.IsOfOnePlace(name)
 	case "console_sessions", "console_links": // whoever had signed in does so anew
 		return true
+	case "cuts", "cut_changes": // no part is being cut while data move
+		return true
 	}
 	return false
 }
