@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (c *cli) compareConfigs(ctx context.Context, f *simulateFlags) (*simulation
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, store.ErrNoData):
 		return nil, fail(exitNothing, "", "there are no data yet at %s", store.Name(cfg.Storage))
 	case err != nil:
-		return nil, cmpFailure(err)
+		return nil, cmp.Or(failServer(err), err)
 	}
 	defer data.Close()
 	past := simulation.Past{Store: data, From: from.UTC(), Warm: warm, Until: now.UTC(), Zone: zoneOf(cfg.Defaults.Timezone)}
@@ -111,14 +112,6 @@ func (c *cli) otherConfig(path string) (*config.Config, error) {
 	other := *c
 	other.config = path
 	return other.loadToLook()
-}
-
-// cmpFailure is what keeps the data from being read, for people.
-func cmpFailure(err error) error {
-	if told := failServer(err); told != nil {
-		return told
-	}
-	return err
 }
 
 func (c *cli) tellComparison(got *simulation.Comparison, f *simulateFlags) error {

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -73,6 +74,18 @@ type Event struct {
 
 // Ref is the name triggers listen by: connector and kind, "shopify.cart.updated".
 func (e *Event) Ref() string { return e.Connector + "." + e.Kind }
+
+// ReplayKey begins the dedupe key of a replay, before the number of the event that it repeats.
+const ReplayKey = "replay:"
+
+// Replays reports whether the event is a replay of another one.
+func (e *Event) Replays() bool { return strings.HasPrefix(e.DedupeKey, ReplayKey) }
+
+// People is the connector of what people asked for by hand. No config can hold it.
+const People = "people"
+
+// ByHand reports whether a person asked for a message, and no sender told of anything.
+func (e *Event) ByHand() bool { return e.Connector == People }
 
 // Time is when the fact happened: the sender's word for it, else when it reached us. It is never later than that: a
 // sender's clock may be fast, and then a message would wait for it, and no later word of the contact would count.

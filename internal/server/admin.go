@@ -591,7 +591,7 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 		return nil, err
 	}
 	event := messaging.Event{
-		Connector: "people", Kind: "message.requested", Topic: "asked for by " + noPhone(person(r)), DedupeKey: key, ReceivedAt: now,
+		Connector: messaging.People, Kind: "message.requested", Topic: "asked for by " + noPhone(person(r)), DedupeKey: key, ReceivedAt: now,
 		Contact: messaging.Contact{Phone: phone, SentAs: sentAs}, Payload: raw, ContentType: "application/json",
 	}
 	in.Send.Forget = in.Category == messaging.Authentication

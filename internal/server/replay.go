@@ -53,8 +53,6 @@ const (
 	maxReplayed = 1000
 	// replayable is how long ago an event may have arrived. That it was replayed is remembered as long.
 	replayable = 400 * 24 * time.Hour
-	// replayKey begins the dedupe key of a replay, before the number of the event that it repeats.
-	replayKey = "replay:"
 	// maxReplays is how often one event may be replayed.
 	maxReplays = 20
 )
@@ -104,7 +102,7 @@ func (a admin) toReplay(ctx context.Context, in *ReplayEventsRequest) (ids []mes
 		return nil, badField("since", "say a later time, or a connector and a kind", "more than %d events match", maxReplayed)
 	}
 	for i := range rows {
-		if !strings.HasPrefix(rows[i].DedupeKey, replayKey) && rows[i].Connector != "people" {
+		if !rows[i].Replays() && !rows[i].ByHand() {
 			ids = append(ids, rows[i].ID)
 		}
 	}
@@ -125,8 +123,8 @@ func (a admin) replayOne(r *http.Request, id messaging.EventID, in *ReplayEvents
 		if err != nil {
 			return out, err
 		}
-		if out.Refused = a.notReplayable(&s); out.Refused == "" && times == 0 && strings.HasPrefix(s.DedupeKey, replayKey) {
-			out.Refused = "it is a replay of event " + strings.TrimPrefix(s.DedupeKey, replayKey) + ": replay that one again" // which knows of all that was queued
+		if out.Refused = a.notReplayable(&s); out.Refused == "" && times == 0 && s.Replays() {
+			out.Refused = "it is a replay of event " + strings.TrimPrefix(s.DedupeKey, messaging.ReplayKey) + ": replay that one again" // which knows of all that was queued
 		}
 		if out.Refused != "" {
 			return out, nil
@@ -193,7 +191,7 @@ func (a admin) notReplayable(s *store.Story) string {
 		return "it waits to be looked up, and is decided about then"
 	case a.Now().Sub(e.ReceivedAt) > replayable:
 		return "it is older than 400 days"
-	case e.Connector == "people":
+	case e.ByHand():
 		return "a person asked for that message: nudgewire send sends another"
 	case slices.Contains([]string{"contact.redacted", "shop.redacted", "contact.data_requested"}, e.Kind):
 		return "what asks for data to be forgotten or shown is carried out once"
@@ -208,7 +206,7 @@ func (a admin) replayPlan(r *http.Request, s *store.Story, queued map[string]str
 	now := a.Now().UTC()
 	e := s.Event
 	e.OccurredAt = e.Time() // what came since is newer
-	e.DedupeKey, e.ContentKey = replayKey+strconv.FormatInt(int64(e.ID), 10), ""
+	e.DedupeKey, e.ContentKey = messaging.ReplayKey+strconv.FormatInt(int64(e.ID), 10), ""
 	e.ID, e.ReceivedAt, e.Request = 0, now, listeners.RequestID(r, nil)
 	plan := rules.Triggers.Match(&e, now)
 	plan.Window = replayable

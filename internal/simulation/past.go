@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -37,17 +36,14 @@ func (c *Comparison) Differs() bool { return len(c.Changes) > 0 }
 // batch is how many events are read and played at a time.
 const batch = 2000
 
-// replayed begins the dedupe key of an event that a person had decided about again: it is not played.
-const replayed = "replay:"
-
-// A matter is what a message is recognised by in both worlds: the event because of which it is, its trigger and its step.
-type matter struct {
+// A messageKey is what a message is recognised by in both worlds: the event because of which it is, its trigger and its step.
+type messageKey struct {
 	event   messaging.EventID
 	trigger string
 	step    int
 }
 
-// A pair is what becomes of a matter.
+// A pair is what becomes of a message in both worlds, and what became of it.
 type pair struct {
 	phone    messaging.Phone
 	was, is  *Version
@@ -60,7 +56,7 @@ type pair struct {
 type comparing struct {
 	Past
 	was, is  *player // was is nil where the ledger is compared with is
-	pairs    map[matter]*pair
+	pairs    map[messageKey]*pair
 	first    messaging.EventID // from which on messages are compared
 	skipped  map[messaging.EventID]bool
 	seen     messaging.MessageID
@@ -79,26 +75,31 @@ type player struct {
 	*World
 	events []messaging.EventID // by the numbers of the world's events, from 1
 	sent   []sent
-	fates  map[matter]*pair // read only while it plays
-	orders []order          // that wait for their time
+	fates  map[messageKey]*pair // read only while it plays
+	said   []contactWord        // that wait for their time
 }
 
 type sent struct {
-	matter
+	messageKey
 	phone   messaging.Phone
 	version *Version
 }
 
-// An order is a person's word about a contact, at its time.
-type order struct {
-	at    time.Time
-	carry func(ctx context.Context, s *store.Store) error
+// A contactWord is a block or a consent, and when it is taken up.
+type contactWord struct {
+	at      time.Time
+	block   *store.Block
+	consent *messaging.ConsentRecord
 }
 
 // Compare plays the past under two configs and says what differs. Without was, what is sent under is is compared with what was really sent.
 func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err error) {
-	c := &comparing{Past: p, points: is.Points, pairs: map[matter]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, days: map[string]*Total{}}
+	c := &comparing{Past: p, points: is.Points, pairs: map[messageKey]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, days: map[string]*Total{}}
 	first, err := p.Store.FirstEventSince(ctx, p.From.Add(-p.Warm))
+	if err != nil {
+		return nil, err
+	}
+	said, err := c.saidElsewhere(ctx, first)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err er
 			return nil, failed
 		}
 		defer func() { err = errors.Join(err, sim.Close()) }()
-		if *one.to, err = c.begin(ctx, sim, one.rules, first); err != nil {
+		if *one.to, err = c.begin(ctx, sim, one.rules, said); err != nil {
 			return nil, err
 		}
 	}
@@ -127,37 +128,40 @@ func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err er
 	return c.finish(ctx)
 }
 
-// begin makes a world in which the present word of each contact holds that no event said which is played.
-func (c *comparing) begin(ctx context.Context, sim *Simulator, r *Rules, first messaging.EventID) (*player, error) {
-	p := &player{events: make([]messaging.EventID, 1), fates: c.pairs}
+// begin makes a world in which what was said of contacts elsewhere is taken up.
+func (c *comparing) begin(ctx context.Context, sim *Simulator, r *Rules, said []contactWord) (*player, error) {
+	p := &player{events: make([]messaging.EventID, 1), fates: c.pairs, said: said}
 	w, err := sim.Begin(ctx, *r, p.fate, c.From.Add(-c.Warm))
 	if err != nil {
 		return nil, err
 	}
 	p.World = w
 	w.Called = func(m *messaging.Message, _ time.Time, _ *messaging.Attempt) {
-		p.sent = append(p.sent, sent{p.matter(m), m.Phone, versionOf(m, r.Points)})
+		p.sent = append(p.sent, sent{p.keyOf(m), m.Phone, versionOf(m, r.Points)})
 	}
-	p.orders, err = c.wordsOfPeople(ctx, first)
-	return p, err
+	return p, nil
 }
 
 // perRead is how many rows are read at a time.
 const perRead = 1000
 
-// wordsOfPeople are blocks and consents that no event which is played says.
-func (c *comparing) wordsOfPeople(ctx context.Context, first messaging.EventID) (orders []order, err error) {
+// saidElsewhere are blocks and consents that no event which is played says: what was said before a world begins holds from its begin on.
+func (c *comparing) saidElsewhere(ctx context.Context, first messaging.EventID) (said []contactWord, err error) {
+	begin := c.From.Add(-c.Warm)
+	note := func(event messaging.EventID, at time.Time, w contactWord) {
+		if w.at = at; at.Before(begin) {
+			w.at = begin
+		}
+		if event < first {
+			said = append(said, w)
+		}
+	}
 	blocks, err := c.Store.Blocks(ctx, maxBlocks)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range blocks {
-		if b.Event < first {
-			orders = append(orders, order{b.At, func(ctx context.Context, s *store.Store) error {
-				_, err := s.Block(ctx, []store.Block{b})
-				return err
-			}})
-		}
+	for i := range blocks {
+		note(blocks[i].Event, blocks[i].At, contactWord{block: &blocks[i]})
 	}
 	var after messaging.Phone
 	for more := true; more; {
@@ -169,23 +173,20 @@ func (c *comparing) wordsOfPeople(ctx context.Context, first messaging.EventID) 
 			last := some[perRead-1].Phone
 			some = some[:slices.IndexFunc(some, func(r messaging.ConsentRecord) bool { return r.Phone == last })]
 		}
-		for _, r := range some {
-			if after = r.Phone; r.Event < first {
-				orders = append(orders, order{r.At, func(ctx context.Context, s *store.Store) error {
-					return s.SaveConsents(ctx, []messaging.ConsentRecord{r})
-				}})
-			}
+		for i := range some {
+			after = some[i].Phone
+			note(some[i].Event, some[i].At, contactWord{consent: &some[i]})
 		}
 	}
-	slices.SortStableFunc(orders, func(a, b order) int { return a.at.Compare(b.at) })
-	return orders, nil
+	slices.SortStableFunc(said, func(a, b contactWord) int { return a.at.Compare(b.at) })
+	return said, nil
 }
 
 // maxBlocks is how many blocked contacts are read.
 const maxBlocks = 10_000_000
 
-func (p *player) matter(m *messaging.Message) matter {
-	k := matter{trigger: m.Trigger, step: m.Step}
+func (p *player) keyOf(m *messaging.Message) messageKey {
+	k := messageKey{trigger: m.Trigger, step: m.Step}
 	if n := int(m.EventID); n < len(p.events) {
 		k.event = p.events[n]
 	}
@@ -194,7 +195,7 @@ func (p *player) matter(m *messaging.Message) matter {
 
 // fate is what really became of a message, where it was sent.
 func (p *player) fate(c Call) Fate {
-	if one := p.fates[p.matter(c.Message)]; one != nil {
+	if one := p.fates[p.keyOf(c.Message)]; one != nil {
 		return one.fate
 	}
 	return Fate{}
@@ -259,9 +260,9 @@ func (c *comparing) playable(events []messaging.Event) []messaging.Event {
 		switch {
 		case e.Forgotten || e.FactsCleared:
 			c.left.forgotten++
-		case strings.HasPrefix(e.DedupeKey, replayed):
+		case e.Replays():
 			c.left.replays++
-		case e.Connector == "people":
+		case e.ByHand():
 			c.left.byHand++
 		default:
 			if !e.ReceivedAt.Before(c.From) {
@@ -292,16 +293,28 @@ func (p *player) play(ctx context.Context, events []messaging.Event, until time.
 	return p.runUntil(ctx, until)
 }
 
-// runUntil carries out what falls due and what people said until a time.
+// runUntil carries out what falls due, and takes up what was said of contacts, until a time.
 func (p *player) runUntil(ctx context.Context, end time.Time) error {
-	for len(p.orders) > 0 && !p.orders[0].at.After(end) {
-		if err := p.RunUntil(ctx, p.orders[0].at); err != nil {
+	for len(p.said) > 0 && !p.said[0].at.After(end) {
+		at := p.said[0].at
+		if err := p.RunUntil(ctx, at); err != nil {
 			return err
 		}
-		if err := p.orders[0].carry(ctx, p.Store); err != nil {
+		var blocks []store.Block
+		var consents []messaging.ConsentRecord
+		for ; len(p.said) > 0 && p.said[0].at.Equal(at); p.said = p.said[1:] {
+			if one := &p.said[0]; one.block != nil {
+				blocks = append(blocks, *one.block)
+			} else {
+				consents = append(consents, *one.consent)
+			}
+		}
+		if _, err := p.Store.Block(ctx, blocks); err != nil {
 			return err
 		}
-		p.orders = p.orders[1:]
+		if err := p.Store.SaveConsents(ctx, consents); err != nil {
+			return err
+		}
 	}
 	return p.RunUntil(ctx, end)
 }
@@ -322,7 +335,7 @@ func (c *comparing) readLedger(ctx context.Context, until time.Time) error {
 			if m.Tries == 0 && m.AcceptedAt.IsZero() {
 				continue // it was never sent
 			}
-			one := c.pair(matter{m.EventID, m.Trigger, m.Step}, m.Phone)
+			one := c.pair(messageKey{m.EventID, m.Trigger, m.Step}, m.Phone)
 			one.ledger = versionOf(m, c.points)
 			switch m.Status {
 			case messaging.StatusSent, messaging.StatusDelivered, messaging.StatusRead, messaging.StatusFailed:
@@ -335,7 +348,7 @@ func (c *comparing) readLedger(ctx context.Context, until time.Time) error {
 	}
 }
 
-func (c *comparing) pair(m matter, phone messaging.Phone) *pair {
+func (c *comparing) pair(m messageKey, phone messaging.Phone) *pair {
 	one := c.pairs[m]
 	if one == nil {
 		one = &pair{phone: phone}
@@ -351,17 +364,17 @@ func (c *comparing) settle() {
 			continue
 		}
 		for _, s := range side.sent {
-			one := c.pair(s.matter, s.phone)
+			one := c.pair(s.messageKey, s.phone)
 			if side == c.is {
 				one.is = s.version
 			} else {
 				one.was = s.version
 			}
 			if was := c.wasOf(one); was != nil && one.is != nil && was.compare(one.is, c.tolerance()) == "" {
-				if c.compared(s.matter, one) {
+				if c.compared(s.messageKey, one) {
 					c.count(s.trigger, one)
 				}
-				delete(c.pairs, s.matter)
+				delete(c.pairs, s.messageKey)
 			}
 		}
 		side.sent = nil

@@ -201,6 +201,42 @@ func TestALowerLimitTakesWhatIsBeyondIt(t *testing.T) {
 	}
 }
 
+// A block by hand holds from when it was made, and one from before the time that is played holds all along.
+func TestABlockByHandHoldsFromItsTime(t *testing.T) {
+	rules := rulesOf(t, shop)
+	past := month(t, &rules, 1000, 0)
+	for name, from := range map[string]time.Time{"within": past.From.Add(15 * 24 * time.Hour), "before": past.From.Add(-time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			phone := messaging.Phone("447700900023")
+			if _, err := past.Store.Block(t.Context(), []store.Block{{Phone: phone, Source: "by hand", At: from}}); err != nil {
+				t.Fatal(err)
+			}
+			sent, err := past.Store.Messages(t.Context(), store.MessageFilter{Phone: phone, Limit: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			for i := range sent {
+				if sent[i].AcceptedAt.After(from) {
+					want++
+				}
+			}
+			got := compare(t, past, nil, &rules).Changes
+			for _, c := range got {
+				if c.Phone != phone || c.Kind != simulation.Gone || !strings.Contains(c.Reason, "block") || c.Was.Due.Before(from) {
+					t.Errorf("%+v", c)
+				}
+			}
+			if want == 0 || len(got) != want {
+				t.Errorf("%d are gone, %d were sent after the block", len(got), want)
+			}
+			if err := past.Store.Allow(t.Context(), phone); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 func BenchmarkCompare(b *testing.B) {
 	rules, later := rulesOf(b, shop), rulesOf(b, strings.Replace(shop, "wait: 45m", "wait: 2h", 1))
 	past := month(b, &rules, 20_000, 7000)

@@ -14,7 +14,7 @@ type reasoner struct {
 	numbers map[messaging.EventID]messaging.EventID // of real events in the world
 }
 
-func newReasons(p *player) *reasoner { return &reasoner{player: p} }
+func newReasoner(p *player) *reasoner { return &reasoner{player: p} }
 
 // eventNumber is how a reason names an event.
 var eventNumber = regexp.MustCompile(`\bevent ([0-9]+)\b`)
@@ -30,8 +30,8 @@ func (r *reasoner) real(reason string) string {
 	})
 }
 
-// of is the reason of the message that would be, or of the decision that there is none.
-func (r *reasoner) of(ctx context.Context, m matter) (string, error) {
+// reasonOf is the reason of the message that would be, or of the decision that there is none.
+func (r *reasoner) reasonOf(ctx context.Context, m messageKey) (string, error) {
 	if r.numbers == nil {
 		r.numbers = make(map[messaging.EventID]messaging.EventID, len(r.events))
 		for number, event := range r.events {

@@ -11,16 +11,16 @@ import (
 
 // finish tells of what is not the same in both.
 func (c *comparing) finish(ctx context.Context) (*Comparison, error) {
-	var left []matter
+	var left []messageKey
 	for m, one := range c.pairs {
 		if c.compared(m, one) {
 			left = append(left, m)
 		}
 	}
-	slices.SortFunc(left, func(a, b matter) int {
+	slices.SortFunc(left, func(a, b messageKey) int {
 		return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.trigger, b.trigger), cmp.Compare(a.step, b.step))
 	})
-	why := newReasons(c.is)
+	why := newReasoner(c.is)
 	for _, m := range left {
 		one := c.pairs[m]
 		change := Change{Phone: one.phone, Trigger: m.trigger, Step: m.step, Event: m.event, Was: c.wasOf(one), Is: one.is}
@@ -30,7 +30,7 @@ func (c *comparing) finish(ctx context.Context) (*Comparison, error) {
 			continue
 		case Gone:
 			var err error
-			if change.Reason, err = why.of(ctx, m); err != nil {
+			if change.Reason, err = why.reasonOf(ctx, m); err != nil {
 				return nil, err
 			}
 		}
@@ -45,16 +45,16 @@ func (c *comparing) finish(ctx context.Context) (*Comparison, error) {
 	return &c.out, nil
 }
 
-// compared reports whether something is said of a matter: one of the time that is looked at, whose event was played, and that was not
+// compared reports whether something is said of a message: one of the time that is looked at, whose event was played, and that was not
 // about to be sent just now.
-func (c *comparing) compared(m matter, one *pair) bool {
+func (c *comparing) compared(m messageKey, one *pair) bool {
 	if m.event < c.first || c.skipped[m.event] || c.wasOf(one) == nil && one.is == nil {
 		return false
 	}
 	return c.was != nil || one.is == nil || one.ledger != nil || one.is.Due.Before(c.Until.Add(-tolerance))
 }
 
-// count adds a matter to the totals of its trigger and its day, and returns both.
+// count adds a message to the totals of its trigger and its day, and returns both.
 func (c *comparing) count(trigger string, one *pair) totals {
 	was := c.wasOf(one)
 	first := one.is

@@ -76,7 +76,7 @@ type World struct {
 
 	rules    Rules
 	now      time.Time
-	idle     time.Time // nothing falls due before it; zero where that is not known
+	dueFrom  time.Time // nothing falls due before it; zero where that is not known
 	service  played
 	accounts []account
 }
@@ -132,8 +132,8 @@ func (w *World) options() store.Options {
 
 // heed takes up that something falls due. The store calls it before it answers whoever stored that.
 func (w *World) heed(_ string, at time.Time) {
-	if at.Before(w.idle) {
-		w.idle = at
+	if at.Before(w.dueFrom) {
+		w.dueFrom = at
 	}
 }
 
@@ -238,14 +238,14 @@ const mostIdle = 1000
 // RunToEnd carries out all that waits, until a time at the latest, and reports whether anything waits still. The world's time is that of the
 // last thing that it did.
 func (w *World) RunToEnd(ctx context.Context, latest time.Time) (waits bool, err error) {
-	if latest.Before(w.idle) {
+	if latest.Before(w.dueFrom) {
 		return true, nil
 	}
 	for idle := 0; ; {
 		at, waits, err := w.next(ctx)
 		if err != nil || !waits || at.After(latest) {
-			if w.idle = at; err == nil && !waits {
-				w.idle = latest
+			if w.dueFrom = at; err == nil && !waits {
+				w.dueFrom = latest
 			}
 			return waits, err
 		}
