@@ -46,6 +46,10 @@ type coordinator interface {
 	// filesCount is called where a file of a run counts from now on, or with no where it does not any more.
 	filesCount(yes bool)
 
+	// lockNotes has whoever wants to know which contacts changed while a part is cut (run_cuts.go) wait for this transaction, or, where it wants
+	// to know that itself, has it wait for all that may note one.
+	lockNotes(t *Tx, wantsToKnow bool) error
+
 	// lowWater tells claims where to begin; nil where each begins at the first row. From any goroutine.
 	lowWater() *lowWater
 	// sending calls each on claims that may be nobody's by now, some at a time: of owners that do not live, and those of own, who asks,

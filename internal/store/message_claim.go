@@ -30,7 +30,7 @@ func (s *Store) Claim(ctx context.Context, q messaging.ClaimRequest) ([]messagin
 	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
 		got = got[:0]
-		if err := t.Put(beforeNotesSQL); err != nil {
+		if err := t.peers.lockNotes(t, false); err != nil { // before it reads what was sent, if it waits at all
 			return err
 		}
 		for i, n := range []int{q.Authentication, q.Utility, q.Marketing} {
@@ -57,7 +57,7 @@ func (s *Store) ClaimProbe(ctx context.Context, p messaging.ProbeRequest) ([]mes
 	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
 		got = got[:0]
-		if err := t.Put(beforeNotesSQL); err != nil {
+		if err := t.peers.lockNotes(t, false); err != nil { // before it reads what was sent, if it waits at all
 			return err
 		}
 		for _, other := range othersThan(&p) {

@@ -254,6 +254,18 @@ func (m *manyWriters) noteRecipient(string, messaging.Phone, int64) {}
 
 func (m *manyWriters) filesCount(bool) {}
 
+var (
+	noteSQL       = postgresStatement(`LOCK TABLE cut_changes IN ROW EXCLUSIVE MODE`)
+	awaitNotesSQL = postgresStatement(`LOCK TABLE cut_changes IN SHARE ROW EXCLUSIVE MODE`)
+)
+
+func (m *manyWriters) lockNotes(t *Tx, wantsToKnow bool) error {
+	if wantsToKnow {
+		return t.Put(awaitNotesSQL)
+	}
+	return t.Put(noteSQL)
+}
+
 func (m *manyWriters) lowWater() *lowWater { return nil }
 
 // What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it

@@ -33,9 +33,6 @@ const cutFor = 10 * time.Minute
 
 var (
 	noteContactsSQL = SQL(noteContacts())
-	// A claim of messages is to wait here before it reads what was sent, if it waits at all.
-	beforeNotesSQL = SQL(`DELETE FROM cut_changes WHERE run_id = 0`).onPostgres(`LOCK TABLE cut_changes IN ROW EXCLUSIVE MODE`)
-	awaitNotesSQL  = SQL(`DELETE FROM cut_changes WHERE run_id = 0`).onPostgres(`LOCK TABLE cut_changes IN SHARE ROW EXCLUSIVE MODE`)
 
 	openCutSQL     = SQL(`INSERT INTO cuts (run_id, at) VALUES (?1, ?2) ON CONFLICT (run_id) DO UPDATE SET at = excluded.at`)
 	closeCutSQL    = SQL(`DELETE FROM cuts WHERE run_id = ?1`)
@@ -92,7 +89,7 @@ func (t *Tx) writeChanged() error {
 func (s *Store) Point(ctx context.Context, run messaging.RunID) (p messaging.Point, err error) {
 	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		p.At = Moment(t.At)
-		if err := t.Put(awaitNotesSQL); err != nil {
+		if err := t.peers.lockNotes(t, true); err != nil {
 			return err
 		}
 		if err := t.forgetCuts(run); err != nil {
@@ -133,8 +130,7 @@ func (s *Store) ChangedContacts(ctx context.Context, run messaging.RunID, since 
 		if same, err = t.cutSince(run, since); err != nil || !same {
 			return err
 		}
-		noted := map[int64]bool{}
-		err := t.Query(changesSQL, func(r *Row) error { noted[r.Int()] = true; return r.Err }, int64(run))
+		noted, err := t.notedContacts(run, func(contactFact) bool { return true })
 		for i, contact := range contacts {
 			if noted[contact] {
 				changed = append(changed, phones[i])
@@ -151,7 +147,7 @@ func (s *Store) ChangedContacts(ctx context.Context, run messaging.RunID, since 
 // cutSince reports whether what is not about one contact is as it was at the point of a cut, which is still open. What is noted for it is
 // all there then.
 func (t *Tx) cutSince(run messaging.RunID, since messaging.Point) (bool, error) {
-	if err := t.Put(awaitNotesSQL); err != nil {
+	if err := t.peers.lockNotes(t, true); err != nil {
 		return false, err
 	}
 	open := int64(0)
@@ -165,12 +161,18 @@ func (t *Tx) cutSince(run messaging.RunID, since messaging.Point) (bool, error) 
 
 // anyChanged reports whether a fact changed of one of the contacts that keeps back what is of that category.
 func (t *Tx) anyChanged(run messaging.RunID, c messaging.Category, contacts []int64) (bool, error) {
+	noted, err := t.notedContacts(run, func(fact contactFact) bool { return fact != factBlock || c.Blockable() })
+	return len(noted) > 0 && slices.ContainsFunc(contacts, func(contact int64) bool { return noted[contact] }), err
+}
+
+// notedContacts are those, by their hashes, of whom a fact that counts was noted since a part of the run began to be cut.
+func (t *Tx) notedContacts(run messaging.RunID, counts func(contactFact) bool) (map[int64]bool, error) {
 	noted := map[int64]bool{}
 	err := t.Query(changesSQL, func(r *Row) error {
-		if contact, fact := r.Int(), contactFact(r.Text()); fact != factBlock || c.Blockable() {
+		if contact, fact := r.Int(), contactFact(r.Text()); counts(fact) {
 			noted[contact] = true
 		}
 		return r.Err
 	}, int64(run))
-	return len(noted) > 0 && slices.ContainsFunc(contacts, func(contact int64) bool { return noted[contact] }), err
+	return noted, err
 }

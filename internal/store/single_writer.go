@@ -69,6 +69,8 @@ func (w *singleWriter) lock(*Tx, []int64, []int64) error { return nil }
 
 func (w *singleWriter) tryLock(*Tx, []int64, [][]int64) (busy []bool, err error) { return nil, nil }
 
+func (w *singleWriter) lockNotes(*Tx, bool) error { return nil }
+
 func (w *singleWriter) lowWater() *lowWater { return &w.claims }
 
 func (w *singleWriter) sending(t *Tx, own string, now int64, each func(*Row) error) error {
