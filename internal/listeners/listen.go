@@ -30,10 +30,23 @@ type ConnLimiter interface {
 
 type connectionKey struct{}
 
+// A connection is what is known of one for all of its requests.
+type connection struct {
+	net.Conn
+	peer string
+}
+
 // Connection is what a request came by, as a ConnLimiter knows it; nil for a request that came by none.
 func Connection(ctx context.Context) net.Conn {
-	c, _ := ctx.Value(connectionKey{}).(net.Conn)
-	return c
+	c, _ := ctx.Value(connectionKey{}).(connection)
+	return c.Conn
+}
+
+// PeerName is the user whose program is at the other end of the Unix socket that a request came by, "ann (1000)"; "" where the kernel does
+// not say, and for a request that came otherwise.
+func PeerName(ctx context.Context) string {
+	c, _ := ctx.Value(connectionKey{}).(connection)
+	return c.peer
 }
 
 // Serve answers on l until ctx is done, then lets requests under way finish for at most
@@ -58,7 +71,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, limiter ConnLimi
 		DisableGeneralOptionsHandler: true, // "OPTIONS *" is a path like any other
 
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, connectionKey{}, c)
+			return context.WithValue(ctx, connectionKey{}, connection{c, peerName(c)})
 		},
 	}
 	if limiter != nil {

@@ -67,8 +67,8 @@ func mustBeOurs(c net.Conn, path string) error {
 	return &StrangerError{userName(uid), path}
 }
 
-// PeerName is the user whose program is at the other end of a Unix socket, "ann (1000)"; "" where the kernel does not say.
-func PeerName(c net.Conn) string {
+// peerName is the user whose program is at the other end of a Unix socket; "" where the kernel does not say.
+func peerName(c net.Conn) string {
 	uid, known := peerUser(c)
 	if !known {
 		return ""

@@ -80,7 +80,7 @@ func WhoOf(ctx context.Context) (w Who, known bool) {
 // of the data and root: they may do everything.
 func BySocket(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := cmp.Or(listeners.PeerName(listeners.Connection(r.Context())), "somebody")
+		name := cmp.Or(listeners.PeerName(r.Context()), "somebody")
 		h.ServeHTTP(w, r.WithContext(WithWho(r.Context(), Who{Name: name, Scopes: Scopes, From: FromSocket})))
 	})
 }

@@ -294,11 +294,12 @@ func (d *Doc) unknownKey(at Field, known []string) {
 			return
 		}
 	}
-	hint := d.otherSection(at.Key)
-	if hint != "" {
-	} else if near := nearest.Of(at.Key, known); near != "" {
+	hint, near := d.otherSection(at.Key), nearest.Of(at.Key, known)
+	switch {
+	case hint != "":
+	case near != "":
 		hint = fmt.Sprintf("did you mean %q?", near)
-	} else if len(known) > 0 {
+	case len(known) > 0:
 		hint = "known here: " + strings.Join(known, ", ")
 	}
 	at.KeyNode.Report("unknown key", hint)
