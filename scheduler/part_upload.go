@@ -38,7 +38,7 @@ var errNoAccount = errors.New("its account is gone from the config")
 
 // create uploads one file. What the answer shows about the service, the budget learns.
 func (s *Scheduler) create(ctx context.Context, account, name string, templateID int64, fileName string, file io.Reader, size int64) (apiclient.Answer, error) {
-	began, line := time.Now(), s.Line(account)
+	began, line := s.Now(), s.Line(account)
 	if line.Uploader == nil {
 		return apiclient.Answer{}, &apiclient.CallError{Call: "create-with-csv", Outcome: apiclient.NotAccepted, Err: errNoAccount}
 	}

@@ -467,7 +467,7 @@ func (d *doctor) look(ctx context.Context, st *store.Store) error {
 		return nil
 	}
 	v, err := server.Look(ctx, server.AdminOptions{
-		Store: st, Storage: store.Path(d.cfg.Storage), Data: store.Name(d.cfg.Storage), Now: time.Now,
+		Store: st, Storage: store.Path(d.cfg.Storage), Data: store.Name(d.cfg.Storage), Now: st.Now,
 		Errors: func() *messaging.ErrorRules { return d.cfg.Errors },
 	})
 	if err == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -35,7 +34,7 @@ func (c *cli) jobsReader(ctx context.Context) (ask *server.Client, done func(), 
 		return nil, nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	ask = server.Local(server.Admin(server.AdminOptions{
-		Store: st, Country: cfg.Defaults.Country, Zone: c.location, Now: time.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, time.Now),
+		Store: st, Country: cfg.Defaults.Country, Zone: c.location, Now: st.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, st.Now),
 	}), server.Process("this command"))
 	return ask, func() {
 		if err := errors.Join(st.Close(), os.RemoveAll(folder)); err != nil {

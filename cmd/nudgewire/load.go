@@ -128,9 +128,9 @@ func (c *cli) reader(ctx context.Context) (ask *server.Client, done func(), err 
 	if err != nil {
 		return nil, nil, err
 	}
-	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Zone: c.location, Now: time.Now, Log: zap.NewNop()}
+	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Zone: c.location, Now: st.Now, Log: zap.NewNop()}
 	if cfg != nil {
-		o.Jobs = app.JobsBeside(cfg, st, time.Now)
+		o.Jobs = app.JobsBeside(cfg, st, st.Now)
 		o.Errors = func() *messaging.ErrorRules { return cfg.Errors }
 	}
 	ask = server.Local(server.Admin(o), server.Process("this command"))

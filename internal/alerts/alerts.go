@@ -36,7 +36,8 @@ type Options struct {
 	Log    *zap.Logger
 	// Sender delivers a message to a receiver; nil is by the network.
 	Sender func(ctx context.Context, r *Receiver, m *Mail, message Message) error
-	Agent  string // User-Agent of webhooks
+	Agent  string           // User-Agent of webhooks
+	Now    func() time.Time // the clock of the store; nil is time.Now
 }
 
 const (
@@ -79,6 +80,9 @@ func New(o Options) *Alerts {
 	o.Pace = o.Pace.withDefaults()
 	if o.Log == nil {
 		o.Log = zap.NewNop()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Sender == nil {
 		o.Sender = newNetwork(o.Agent).send
@@ -192,13 +196,13 @@ func (a *Alerts) look(ctx context.Context) {
 	if idle {
 		return
 	}
-	began := time.Now()
+	began := a.o.Now()
 	urgent := a.o.Urgent != nil && a.o.Urgent()
 	if began.Before(a.nextLook) && a.nextLook.Sub(began) < time.Hour && !urgent { // a later one is of a clock that was set back
 		return
 	}
 	look, err := a.o.Look(ctx)
-	a.nextLook = time.Now().Add((looksTake - 1) * time.Since(began))
+	a.nextLook = a.o.Now().Add((looksTake - 1) * a.o.Now().Sub(began))
 	if err != nil || slices.ContainsFunc(look.Troubles, func(one messaging.Trouble) bool { return one.Code == messaging.TroubleData }) {
 		a.nextLook = time.Time{} // it waited for data that does not answer, and that is what people are to hear soon
 	}
@@ -241,7 +245,7 @@ func (a *Alerts) thin(id string, s *standing) {
 	if s.busy {
 		return
 	}
-	now, waiting := time.Now(), 0
+	now, waiting := a.o.Now(), 0
 	for i := range a.notices {
 		if a.notices[i].Receiver == id {
 			waiting++
@@ -296,7 +300,7 @@ func (a *Alerts) state() messaging.AlertState {
 func (a *Alerts) tell(ctx context.Context, calls *sync.WaitGroup) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := time.Now()
+	now := a.o.Now()
 	for i := range a.plan.Receivers {
 		r := a.plan.Receivers[i]
 		s := a.receivers[r.ID]
@@ -371,14 +375,14 @@ func (a *Alerts) told(ctx context.Context, s *standing, batch []messaging.AlertN
 			if asked, ok := errors.AsType[*receiver.RefusedError](err); ok {
 				pause = min(max(pause, asked.After), lastRetry)
 			}
-			n.NextAt = time.Now().Add(pause)
+			n.NextAt = a.o.Now().Add(pause)
 		}
 	}
 }
 
 // reached notes a delivery. a.mu is held.
 func (a *Alerts) reached(s *standing) {
-	now := time.Now()
+	now := a.o.Now()
 	if !s.FailingSince.IsZero() {
 		a.o.Log.Info("a receiver of alerts is reached again", zap.String("to", s.Name), zap.Duration("after", now.Sub(s.FailingSince)))
 	}
@@ -388,7 +392,7 @@ func (a *Alerts) reached(s *standing) {
 
 // missed notes a delivery that failed. a.mu is held.
 func (a *Alerts) missed(s *standing, err error) {
-	now := time.Now()
+	now := a.o.Now()
 	s.FailedAt, s.LastError = now, mask.Words(err.Error(), mostWords)
 	if s.FailingSince.IsZero() {
 		s.FailingSince = now
@@ -424,7 +428,7 @@ func (a *Alerts) Test(ctx context.Context, name string) (out []Tested, err error
 	for i := range of {
 		calls.Go(func() {
 			out[i].Name = of[i].Name
-			err := a.deliver(ctx, &of[i], plan.Mail, test(rand.Text(), a.o.From, time.Now()))
+			err := a.deliver(ctx, &of[i], plan.Mail, test(rand.Text(), a.o.From, a.o.Now()))
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			s := a.receivers[of[i].ID]

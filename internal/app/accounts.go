@@ -99,6 +99,7 @@ func (a *App) addAccountWorkers(acc *account, cfg *config.Config) {
 	if a.store.Shares() && !a.opt.Unpaced {
 		acc.budget.Share(rows)
 	}
+	acc.budget.ByClock(a.store.Now)
 	timeout, grace := acc.began.Timeout.D(), graceOf(acc.began)
 	way := wayOf(acc.began)
 	acc.tracker = tracker.New(tracker.Options{
@@ -109,14 +110,14 @@ func (a *App) addAccountWorkers(acc *account, cfg *config.Config) {
 		Classify: a.classify,
 		Request:  func(m *messaging.Message) string { return a.requestOf(m.ID) },
 		Asked:    a.asked(),
-		Ahead:    a.store.ClockAhead,
+		Now:      a.store.Now,
 		Reported: func(m *messaging.Message, p *messaging.Poll) { acc.sender.StatusReported(m, p) },
 	})
 	acc.sender = sender.New(sender.Options{
 		Store: rows, API: api, Budget: acc.budget, Log: log.Named("sender"),
 		Owner: a.owner, Concurrency: acc.began.Concurrency, Timeout: timeout, Grace: grace, FirstPoll: acc.tracker.First,
 		Pauses:        sendPauses(rows, way),
-		Ahead:         a.store.ClockAhead,
+		Now:           a.store.Now,
 		HoldMarketing: a.disk.holds,
 		Request:       func(d *messaging.Message) string { return a.requestOf(d.ID) },
 		Called:        a.called(),
@@ -294,7 +295,7 @@ func (a *App) haltsOf(acc *account, cfg *config.Config) (out []messaging.Sending
 			room = store.HeldLane(lane)
 		}
 		for _, p := range a.store.AccountHolds(acc.name, room) {
-			if p.Way != wayOf(api) && time.Since(p.Until) < stillTried {
+			if p.Way != wayOf(api) && a.store.Now().Sub(p.Until) < stillTried {
 				out = append(out, messaging.SendingHalt{Account: name, Node: p.Who, Lane: lane, Cause: p.Cause, Why: p.Reason, Since: p.At, NextProbe: p.Until})
 			}
 		}

@@ -18,7 +18,7 @@ import (
 func (a *App) adminOptions() server.AdminOptions {
 	return server.AdminOptions{
 		Store: a.store, Storage: store.Path(a.began.Storage), Data: store.Name(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Alerts: a.alerts, Outgoing: a, Rules: &a.rules, SignIns: a.people, ConsoleURL: a.consoleURL, Trial: a.trial, Config: a.configView, Country: a.began.Defaults.Country, Zone: a.zone,
-		Now: a.opt.Now, Log: a.log.Named("admin"), Errors: func() *messaging.ErrorRules { return a.config().Errors },
+		Now: a.store.Now, Log: a.log.Named("admin"), Errors: func() *messaging.ErrorRules { return a.config().Errors },
 	}
 }
 
@@ -32,7 +32,7 @@ func (a *App) newAlerts(cfg *config.Config) *alerts.Alerts {
 		from += " (" + cfg.Server.PublicURL + ")"
 	}
 	all := alerts.New(alerts.Options{
-		Store: alerts.Records{Store: a.store}, Look: a.lookForTroubles, Urgent: func() bool { why, _ := a.dataError(); return why != "" }, Pace: a.opt.Alerts, From: from, Log: a.log.Named("alerts"), Agent: "nudgewire/" + a.opt.Version,
+		Store: alerts.Records{Store: a.store}, Look: a.lookForTroubles, Urgent: func() bool { why, _ := a.dataError(); return why != "" }, Pace: a.opt.Alerts, From: from, Log: a.log.Named("alerts"), Agent: "nudgewire/" + a.opt.Version, Now: a.store.Now,
 	})
 	all.Use(cfg.Alerts)
 	a.rates.use(windowsOf(cfg.Alerts))
@@ -58,15 +58,13 @@ func windowsOf(p *alerts.Plan) (out []failedWindow) {
 
 // lookForTroubles is what is wrong now, for alerts. Where the data cannot be read, what the process knows itself is told.
 func (a *App) lookForTroubles(ctx context.Context) (alerts.Look, error) {
-	o := a.adminOptions()
-	o.Now = a.opt.Now
-	v, err := server.Look(ctx, o)
+	v, err := server.Look(ctx, a.adminOptions())
 	if ctx.Err() != nil {
 		return alerts.Look{}, ctx.Err()
 	}
-	look := alerts.Look{At: time.Now(), Troubles: v.Troubles}
+	look := alerts.Look{At: a.store.Now(), Troubles: v.Troubles}
 	if err != nil {
-		look.Troubles = server.Unread(daemon{a}.View(), err, a.store.Hint(err), a.opt.Now())
+		look.Troubles = server.Unread(daemon{a}.View(), err, a.store.Hint(err), a.store.Now())
 		look.Gone = func(t *messaging.Trouble, _ time.Time) bool { return t.Code == messaging.TroubleReceiver } // who knows
 		return look, nil
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 // A desk is where alerts arrive: a web server and a mail server.
@@ -131,6 +132,7 @@ type provocation struct {
 	config  string // "" is plainConfig
 	before  func(t *testing.T, folder string)
 	sandbox sandbox.Options
+	calls   string // more of the section api
 	make    func(s *scene)
 	mend    func(s *scene)
 }
@@ -149,6 +151,13 @@ type scene struct {
 }
 
 func (s *scene) forward(d time.Duration) { s.ahead.Store(int64(d)) }
+
+// hang has the service answer nothing of a kind, so that with oneCall what stands behind a call is late.
+func (s *scene) hang(endpoint string) {
+	s.service.SetFaults(sandbox.Faults{Latency: units.Duration(time.Hour), Endpoints: []string{endpoint}})
+}
+
+const oneCall = ", concurrency: 1"
 
 // sends asks for n messages, which the service answers with a status, or as always for 0.
 func (s *scene) sends(n, status int) {
@@ -264,7 +273,13 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			s.resume(messaging.ScopeTemplate, "other")
 		}},
 		{code: "approval", config: listed(byCSV + "    guard: {approve_over: 1}\n"), make: func(s *scene) { s.run = s.fire("winback").ID }, mend: func(s *scene) { s.house.order(s.run, "cancel") }},
-		{code: "overdue", make: func(s *scene) { s.cart(); s.forward(3 * time.Hour) }, mend: func(s *scene) { s.forward(0) }},
+		{code: "overdue", calls: oneCall, make: func(s *scene) {
+			s.hang("send-template")
+			for i := range 9 {
+				s.mustTake(s.shopify("checkouts/update", "", cart(fmt.Sprint("c", i), phone(i), "60.00")))
+			}
+			s.forward(3 * time.Hour)
+		}, mend: func(s *scene) { s.forward(0) }},
 		{code: "disk", make: func(s *scene) { s.free.Store(1e8) }, mend: func(s *scene) { s.free.Store(50e9) }},
 		{code: "config", make: func(s *scene) {
 			s.edit("wait: 1h", "weit: 1h")
@@ -275,7 +290,11 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		}},
 		{
 			code: "polls", sandbox: sandbox.Options{Pace: sandbox.Pace{Sent: time.Hour, Delivered: time.Hour, Read: -1}},
-			make: func(s *scene) { s.sends(1, 0); s.forward(3 * time.Hour) }, mend: func(s *scene) { s.forward(0) },
+			calls: oneCall, mend: func(s *scene) { s.forward(0) }, make: func(s *scene) {
+				s.sends(40, 0)
+				s.hang("message-status")
+				s.forward(3 * time.Hour)
+			},
 		},
 		{code: "in_doubt", make: func(s *scene) { s.sends(1, 500) }, mend: func(s *scene) {
 			if _, err := s.ask.Resolve(s.t.Context(), s.ids[0], messaging.ResolveAccepted, "seen"); err != nil {
@@ -445,7 +464,7 @@ func (p *provocation) play(t *testing.T) {
 		config = jobConfig(folder, more)
 	}
 	s.house = open(t, options{
-		config: strings.ReplaceAll(config, "DESK", s.desk.url) + s.section(string(p.code)+" for 0s"), folder: folder, alerts: quick, sandbox: p.sandbox,
+		config: strings.ReplaceAll(config, "DESK", s.desk.url) + s.section(string(p.code)+" for 0s"), folder: folder, alerts: quick, sandbox: p.sandbox, calls: p.calls,
 		now:   func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 		space: func(string) (uint64, uint64, error) { return s.free.Load(), 100e9, nil },
 	})

@@ -55,8 +55,8 @@ type Options struct {
 	Ready      func()           // called once webhooks are taken and messages sent; may be nil
 	Version    string           // of the program, for status
 	Log        *zap.Logger      // nil logs nothing
-	Now        func() time.Time // the clock that webhooks are judged by; nil is time.Now
-	JobClock   func() time.Time // the clock that fires jobs; nil is Now
+	Now        func() time.Time // the clock of the machine; nil is time.Now
+	JobClock   func() time.Time // the clock that fires jobs; nil is the store's
 	Observer   store.Observer   // is called with what was committed; its functions must be quick
 
 	// AwaitDisk waits for a disk that takes nothing, and answers webhooks 503 meanwhile; else New fails.
@@ -144,9 +144,6 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.JobClock == nil {
-		o.JobClock = o.Now
-	}
 	cfg, err := load(o)
 	if err != nil {
 		return nil, err
@@ -193,15 +190,18 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.openData(ctx, cfg); err != nil {
 		return nil, err
 	}
-	a.people = &server.SessionDoor{Store: auth.Records{Store: a.store}, Now: o.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
+	a.mu.Lock()
+	a.loadedAt = a.store.Now() // other nodes compare it with theirs
+	a.mu.Unlock()
+	a.people = &server.SessionDoor{Store: auth.Records{Store: a.store}, Now: a.store.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands, server.Process("nudgewire"))
 	a.pages = a.newPages()
 	a.backups = &backup.Keeper{
-		DSN: cfg.Storage, Version: o.Version, Plan: func() backup.Plan { b := a.config().Backup; return b.Plan() }, Log: a.log.Named("backups"), Now: time.Now,
+		DSN: cfg.Storage, Version: o.Version, Plan: func() backup.Plan { b := a.config().Backup; return b.Plan() }, Log: a.log.Named("backups"), Now: a.store.Now,
 	}
 	a.door = webhooks.New(webhooks.Options{
-		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: o.Now, Ready: a.ready, Unreviewed: a.unreviewed, Answered: a.answered(),
+		Rules: &a.rules, Store: a.store, Log: a.log.Named("hooks"), Now: a.store.Now, Ready: a.ready, Unreviewed: a.unreviewed, Answered: a.answered(),
 		Memory: cfg.Server.MaxInFlight.Bytes(), Samples: cfg.Server.Samples, DiskShort: a.disk.short,
 	})
 	return a, nil

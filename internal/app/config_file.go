@@ -53,7 +53,7 @@ func (a *App) lookAtConfigFile(ctx context.Context) {
 		return
 	}
 	if a.fileError == "" {
-		a.fileErrorAt = time.Now()
+		a.fileErrorAt = a.store.Now()
 	}
 	a.fileError = (&ConfigError{File: a.opt.ConfigFile, Problems: problems}).Error()
 	a.log.Warn("the config file was changed and cannot be used as it is; the daemon goes on with what it read before", zap.String("file", a.opt.ConfigFile))

@@ -60,9 +60,9 @@ func (a *App) serveConsole(ctx context.Context) error {
 		return nil
 	}
 	log := a.log.Named("console")
-	tokens := &server.TokenDoor{Store: auth.Records{Store: a.store}, Now: a.opt.Now, Log: log}
+	tokens := &server.TokenDoor{Store: auth.Records{Store: a.store}, Now: a.store.Now, Log: log}
 	h := server.Console(server.ConsoleOptions{
-		API: a.commands, Pages: a.pages.Handler(), Token: tokens.Who, Session: a.pages.Session, Now: a.opt.Now, Log: log,
+		API: a.commands, Pages: a.pages.Handler(), Token: tokens.Who, Session: a.pages.Session, Now: a.store.Now, Log: log,
 		Proxies: a.consoleProxies, ConnLimiter: a.connLimiter,
 	})
 	return a.serveAtConsole(ctx, a.console, h, grace)
@@ -138,7 +138,7 @@ func (a *App) watchAudit(ctx context.Context) error {
 
 // recordConfig notes in the audit which config is used from now on. Where it cannot, the daemon goes on: what it decides names its config.
 func (a *App) recordConfig(ctx context.Context, action string, cfg *config.Config) {
-	_, err := a.store.Audit(ctx, store.AuditEntry{At: time.Now(), Who: a.owner, Via: string(server.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version})
+	_, err := a.store.Audit(ctx, store.AuditEntry{At: a.store.Now(), Who: a.owner, Via: string(server.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version})
 	if err != nil {
 		a.log.Error("which config is used is not in the audit", zap.String("config", cfg.Version), zap.Error(err))
 	}

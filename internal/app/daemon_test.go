@@ -56,6 +56,7 @@ type options struct {
 	config  string // what follows api: in the file
 	storage string // address of a database; a file in the folder unless said
 	api     string // the section api; that of the house's own service unless said
+	calls   string // more of that section
 	folder  string // reused after a stop
 	now     func() time.Time
 	watch   store.Observer
@@ -115,7 +116,7 @@ func open(t *testing.T, o options) *house {
 		storage, dsn = o.storage+"\nnode: {folder: "+h.folder+"}", o.storage+"#"+h.folder
 	}
 	if o.api == "" {
-		o.api = "{base_url: " + api.URL + "/api/v1, key: \"${API_KEY}\", rate: 5000/s, timeout: 30s}"
+		o.api = "{base_url: " + api.URL + "/api/v1, key: \"${API_KEY}\", rate: 5000/s, timeout: 30s" + o.calls + "}"
 	}
 	h.write("api: " + o.api + "\n" +
 		"storage: " + storage + "\n" + withServer(o.config))

@@ -37,7 +37,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 		Observer:  a.observer(),
 		Version:   a.opt.Version,
 		Config:    a.configInUse,
-		Now:       a.opt.Now,
+		Machine:   a.opt.Now,
 
 		Tells:      func(about, word string) []string { return a.outgoing.Load().Tells(about, word) },
 		OnOutgoing: a.wakeOutbox,
@@ -83,7 +83,7 @@ func (a *App) build(cfg *config.Config) {
 	}
 	a.built.Store(true)
 	a.enricher = enricher.New(enricher.Options{
-		Store: a.store, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace,
+		Store: a.store, Fetcher: a.lookups, Log: a.log.Named("enricher"), Grace: grace, Now: a.store.Now,
 		Rules: func() enricher.Rules {
 			r := a.rules.Load()
 			return enricher.Rules{Receivers: r.Receivers, Triggers: r.Triggers}
@@ -165,7 +165,7 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 		a.log.Error("webhooks are taken and nothing is sent: this data is a copy: "+restored.How,
 			zap.Time("copied_at", restored.CopiedAt), zap.String("review", "nudgewire review"), zap.String("then", "nudgewire resume --reviewed"))
 	}
-	if _, err := a.store.MarkRestoredInDoubt(ctx, time.Now(), false); err != nil {
+	if _, err := a.store.MarkRestoredInDoubt(ctx, a.store.Now(), false); err != nil {
 		return err
 	}
 	if err := a.store.FreeRuns(ctx, owner); err != nil {
@@ -174,7 +174,7 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	if err := a.store.FollowRest(ctx); err != nil {
 		return err
 	}
-	n, err := a.store.RescueClaims(ctx, time.Now(), owner)
+	n, err := a.store.RescueClaims(ctx, a.store.Now(), owner)
 	if err != nil {
 		return fmt.Errorf("recover what was being sent: %w", err)
 	}
@@ -195,7 +195,7 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	}); err != nil {
 		return err
 	}
-	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
+	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), a.store.Now()); err != nil {
 		return err
 	}
 	if err := a.rename(ctx, cfg); err != nil {
@@ -214,7 +214,7 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 		return err
 	}
 	// Other rules than those of the copy may have let go what was put off there.
-	if err := a.store.PrepareReview(ctx, time.Now(), review && restored.Config != cfg.Version); err != nil {
+	if err := a.store.PrepareReview(ctx, a.store.Now(), review && restored.Config != cfg.Version); err != nil {
 		return err
 	}
 	return a.reviewDeferred(ctx)

@@ -121,7 +121,7 @@ func (a *App) watchFailedRates(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if totals, err := a.store.Totals(ctx); err == nil {
-			a.rates.take(totals, time.Now())
+			a.rates.take(totals, a.store.Now())
 		} else if ctx.Err() == nil {
 			a.log.Warn("count what failed", zap.Error(err))
 		}

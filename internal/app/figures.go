@@ -53,7 +53,8 @@ func (a *App) readFigures(ctx context.Context) (f metrics.Figures, err error) {
 	if f.Status.Daemon == nil {
 		return f, errors.New("status shows no daemon")
 	}
-	if f.Backlogs, err = a.store.Backlogs(ctx, time.Now()); err != nil {
+	f.Now = a.store.Now()
+	if f.Backlogs, err = a.store.Backlogs(ctx, f.Now); err != nil {
 		return f, err
 	}
 	if f.Runs, err = a.store.RunsOpen(ctx); err != nil {

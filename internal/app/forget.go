@@ -181,7 +181,7 @@ func (a *App) writeRequest(ctx context.Context, e *messaging.Event) (path string
 	if e.Contact.Phone == "" {
 		file.Note = fmt.Sprintf("the event names no phone: nudgewire events show %d says who asks, and nudgewire contacts export PHONE what is stored", e.ID)
 	} else {
-		data, err := server.DataOf(ctx, a.store, e.Contact.Phone, time.Now())
+		data, err := server.DataOf(ctx, a.store, e.Contact.Phone, a.store.Now())
 		if err != nil {
 			return "", err
 		}

@@ -26,9 +26,13 @@ func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) serve
 
 // newJobs is the scheduler of the daemon.
 func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
+	now := a.store.Now
+	if a.opt.JobClock != nil {
+		now = a.opt.JobClock
+	}
 	s := scheduler.New(scheduler.Options{
 		Store: a.store, Line: a.line, Facts: scheduler.NewHistory(a.store),
-		Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: a.sharedClock, Runs: cfg.Server.ListsAtOnce,
+		Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: now, Runs: cfg.Server.ListsAtOnce,
 		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
 		Restored: func() (time.Time, bool) {
 			_, review := a.store.InReview()
@@ -47,17 +51,13 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 				return true
 			}
 			return slices.ContainsFunc(acc.sender.Stats().Halts, func(h messaging.SendingHalt) bool {
-				return (h.Lane == "" || h.Lane == r.Category) && time.Now().Before(h.NextProbe)
+				return (h.Lane == "" || h.Lane == r.Category) && a.store.Now().Before(h.NextProbe)
 			})
 		},
 	})
 	s.Use(cfg.Jobs)
 	return s
 }
-
-// sharedClock is what fires jobs and dates their files: the clock of the database once this node is off it, so that another node that goes on
-// with a run finds times by its own.
-func (a *App) sharedClock() time.Time { return a.opt.JobClock().Add(-a.store.ClockAhead()) }
 
 // line is how uploads of an account leave.
 func (a *App) line(name string) scheduler.Line {

@@ -36,7 +36,7 @@ func (a *App) useReceivers(cfg *config.Config) {
 			after[r.Name] = one
 			continue
 		}
-		one := &receiver{Outbox: outbox.New(outbox.Options{Store: outbox.Records{Store: a.store}, Log: a.log.Named("outbox"), Agent: "nudgewire/" + a.opt.Version, Grace: grace}, r)}
+		one := &receiver{Outbox: outbox.New(outbox.Options{Store: outbox.Records{Store: a.store}, Log: a.log.Named("outbox"), Agent: "nudgewire/" + a.opt.Version, Grace: grace, Now: a.store.Now}, r)}
 		one.member = a.outboxes.join(one.Run)
 		after[r.Name] = one
 	}

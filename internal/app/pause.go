@@ -42,7 +42,7 @@ func (a *App) pause(ctx context.Context, cfg *config.Config, maybe []string) (*t
 			why[h.Name] = h.Reason
 		}
 	}
-	return set, a.store.PauseTriggers(ctx, why, time.Now())
+	return set, a.store.PauseTriggers(ctx, why, a.store.Now())
 }
 
 // ofMode are the holds of triggers that the config does not send by, also of those that a person released.
@@ -65,7 +65,7 @@ func (a *App) pausedBy(cfg *config.Config) map[string]string {
 
 // goOn ends the pauses of triggers that cfg sends by.
 func (a *App) goOn(ctx context.Context, cfg *config.Config) error {
-	return a.store.PauseTriggers(ctx, a.pausedBy(cfg), time.Now())
+	return a.store.PauseTriggers(ctx, a.pausedBy(cfg), a.store.Now())
 }
 
 // notSending says why a trigger does not send by its mode, "" where the config does not have it; "" when it does.
@@ -229,7 +229,7 @@ func (a *App) endPauses(ctx context.Context, before time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := a.store.PauseTriggers(ctx, keep, time.Now()); err != nil {
+	if err := a.store.PauseTriggers(ctx, keep, a.store.Now()); err != nil {
 		return err
 	}
 	a.rules.Store(rulesOf(cfg, set))

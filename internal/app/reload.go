@@ -139,7 +139,7 @@ func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
 	}
 	a.recordConfig(ctx, "reload", cfg)
 	// The config is taken: what is left after a failure is done later (watchPauses).
-	a.changedUntil = time.Now().Add(lateChanges)
+	a.changedUntil = a.store.Now().Add(lateChanges)
 	changes, err := a.edit(ctx, cfg, a.rulesBefore(before, cfg.Redacted()))
 	if err != nil {
 		a.log.Error("not all that waits was planned anew or cancelled; the rest follows, and what was paused stays paused until then", zap.Error(err))
@@ -153,14 +153,14 @@ func (a *App) adopted(cfg *config.Config, same []string, err error) error {
 	defer a.mu.Unlock()
 	if err != nil {
 		a.countReload(false, nil, nil)
-		a.loadError, a.loadErrorAt = err.Error(), time.Now()
+		a.loadError, a.loadErrorAt = err.Error(), a.store.Now()
 		a.log.Error("reload rejected; the daemon goes on with the config that it had", zap.Error(err))
 		return err
 	}
 	a.restart, a.same = a.needRestart(cfg), same
 	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
 	a.countReload(true, a.cfg, cfg)
-	a.cfg, a.loadedAt, a.loadError, a.fileError = cfg, time.Now(), "", ""
+	a.cfg, a.loadedAt, a.loadError, a.fileError = cfg, a.store.Now(), "", ""
 	a.log.Info("config reloaded", zap.String("config", cfg.Version), zap.Strings("needs_restart", a.restart))
 	return nil
 }
@@ -188,7 +188,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), time.Now()); err != nil {
+	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), a.store.Now()); err != nil {
 		return err
 	}
 	// Until the new rules are taken up, events may still be planned by the old ones.

@@ -15,7 +15,7 @@ import (
 func (a *App) renames(printed string) []store.Rename {
 	all := a.store.Renames()
 	for _, r := range config.Renames(printed) {
-		r.At = time.Now().Add(time.Hour) // it is about to be carried out
+		r.At = a.store.Now().Add(time.Hour) // it is about to be carried out
 		all = append(all, r)
 	}
 	return all

@@ -41,7 +41,7 @@ func (a *App) watchRetention(ctx context.Context) error {
 			continue
 		}
 		last, by = time.Now(), cfg
-		run, err := privacy.Records{Store: a.store}.Retain(ctx, retentionOf(cfg), a.opt.Now())
+		run, err := privacy.Records{Store: a.store}.Retain(ctx, retentionOf(cfg), a.store.Now())
 		removed := zap.Any("removed", run.Removed)
 		switch {
 		case ctx.Err() != nil: // what is left goes after the next start

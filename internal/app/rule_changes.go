@@ -43,7 +43,7 @@ func (a *App) ruleChanges(ctx context.Context, version, printed string, before m
 	}
 	now, all := config.Rules(printed, a.opt.Env), a.renames(printed)
 	for i := range waits {
-		waits[i].Trigger = store.NameNow(all, store.RenamedTrigger, waits[i].Trigger, time.Now())
+		waits[i].Trigger = store.NameNow(all, store.RenamedTrigger, waits[i].Trigger, a.store.Now())
 	}
 	earlier, err := a.earlierRules(ctx, waits, version, all)
 	if err != nil {
@@ -162,7 +162,7 @@ func (a *App) deciding(cfg *config.Config, how triggers.OnChange) func(*messagin
 			return store.Replanned{Cancel: "the rule changed, and its on_change is cancel (config " + cfg.Version + ")"}, nil
 		}
 	}
-	now := a.opt.Now()
+	now := a.store.Now()
 	return func(d *messaging.Message, event func() (messaging.Event, error)) (store.Replanned, error) {
 		e, err := event()
 		if err != nil {

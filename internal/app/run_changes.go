@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -73,7 +72,7 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 	printedBy := a.printedJob()
 	for i := range runs {
 		r := &runs[i]
-		r.Job = store.NameNow(all, store.RenamedJob, r.Job, time.Now())
+		r.Job = store.NameNow(all, store.RenamedJob, r.Job, a.store.Now())
 		c := server.RuleChange{Run: r.ID, Job: r.Job, State: r.State, Waits: waitWords(r)}
 		if c.Change = heldBy(r.Job); c.Change != "" {
 			if c.Released = r.Released != ""; !c.Released {

@@ -48,7 +48,7 @@ func (a *App) lookAtSendPauses(ctx context.Context, told map[[2]string]time.Time
 	if len(now) == 0 || !a.store.Leads() { // one process alone chooses who goes
 		return nil
 	}
-	probes, err := a.store.ProbeHolds(ctx, time.Now())
+	probes, err := a.store.ProbeHolds(ctx, a.store.Now())
 	for _, h := range probes {
 		a.log.Info("a message shows whether the service takes it again", zap.String("what", h.What()), zap.Int64("message", int64(h.Probe)))
 	}

@@ -74,7 +74,7 @@ func (a *App) lookForSilence(ctx context.Context, warned map[string]bool) error 
 		if err != nil {
 			return err
 		}
-		silent = Silent(receivers, last, since, a.opt.Now())
+		silent = Silent(receivers, last, since, a.store.Now())
 	}
 	a.mu.Lock()
 	a.silent = silent

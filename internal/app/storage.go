@@ -45,7 +45,7 @@ func (a *App) watchStorage(ctx context.Context) error {
 
 // tellReader writes a line when another program's transaction has been open for long, and when it ends; told is what was told last.
 func (a *App) tellReader(ctx context.Context, log *zap.Logger, told bool) bool {
-	if a.store.LookAtReaders(ctx, time.Now()) != nil {
+	if a.store.LookAtReaders(ctx, a.store.Now()) != nil {
 		return told // the trouble of the data is told elsewhere
 	}
 	v := readerView(a.store)
@@ -74,7 +74,7 @@ func (a *App) prepareReview(ctx context.Context, log *zap.Logger) {
 	if !review || !restored.Until.IsZero() || !a.store.Leads() {
 		return
 	}
-	err := a.store.PrepareReview(ctx, time.Now(), restored.Config != a.config().Version)
+	err := a.store.PrepareReview(ctx, a.store.Now(), restored.Config != a.config().Version)
 	switch {
 	case err == nil:
 		log.Error("webhooks are taken and nothing is sent: this data is a copy: "+restored.How, zap.String("review", "nudgewire review"), zap.String("then", "nudgewire resume --reviewed"))

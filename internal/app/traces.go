@@ -26,6 +26,7 @@ type traces struct {
 	to      *spans.Tracer
 	log     *zap.Logger
 	request func(messaging.MessageID) string
+	now     func() time.Time
 	waiting chan told
 	dropped atomic.Int64
 }
@@ -41,7 +42,7 @@ func (a *App) openTraces(ctx context.Context, cfg *config.Config) (*traces, erro
 	if cfg.Tracing.Endpoint == "" && !collectorInEnv(a.opt.Env) {
 		return nil, nil //nolint:nilnil // nil is a traces that does nothing
 	}
-	t := &traces{log: a.log.Named("tracing"), request: a.requestOf, waiting: make(chan told, spansWaiting)}
+	t := &traces{log: a.log.Named("tracing"), request: a.requestOf, now: func() time.Time { return a.store.Now() }, waiting: make(chan told, spansWaiting)}
 	to, err := spans.New(ctx, spans.Options{
 		Endpoint: cfg.Tracing.Endpoint, Sample: cfg.Tracing.Sample, Service: "nudgewire", Version: a.opt.Version,
 		Trouble: onceAMinute(func(err error) { t.log.Warn("spans are not taken by the collector", zap.Error(err)) }),
@@ -157,7 +158,7 @@ func (t *traces) decided(p *messaging.Plan, r *messaging.Receipt) {
 	}
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
-		t.tell(&told{Span: spans.Span{Request: p.Event.Request, Name: "decision", Began: d.At, Ended: time.Now(), About: []attribute.KeyValue{
+		t.tell(&told{Span: spans.Span{Request: p.Event.Request, Name: "decision", Began: d.At, Ended: t.now(), About: []attribute.KeyValue{
 			attribute.String("nudgewire.trigger", d.Trigger), attribute.String("nudgewire.outcome", string(d.Outcome)),
 			attribute.Int64("nudgewire.event", int64(r.EventID)), attribute.Int64("nudgewire.message", int64(d.MessageID)), attribute.String("nudgewire.config", d.Config),
 		}}})

@@ -39,6 +39,7 @@ type Options[T any] struct {
 	Seats   Lanes // how many items of a lane and of those behind it may be in hand until Seat.Called, by lane
 	Workers int   // for those and for items whose outcome is being stored
 	Jitter  func() float64
+	Now     func() time.Time // the clock that all these times are by; nil is time.Now
 	Log     *zap.Logger
 	What    string // what is claimed, for the log: "messages"
 }
@@ -59,7 +60,10 @@ type Loop[T any] struct {
 
 // New makes a Loop.
 func New[T any](o Options[T]) *Loop[T] {
-	l := &Loop[T]{Options: o, alarm: pace.NewAlarm()}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	l := &Loop[T]{Options: o, alarm: pace.NewAlarm(o.Now)}
 	l.holding.seats, l.holding.workers, l.holding.ring = o.Seats, o.Workers, l.alarm.Ring
 	return l
 }
@@ -137,7 +141,7 @@ func (l *Loop[T]) feed(ctx, committing context.Context, hands chan<- T) {
 	var k knowledge
 	k.all(l.lanes())
 	for failures := 0; ctx.Err() == nil; {
-		now := time.Now()
+		now := l.Now()
 		if l.Ask != nil && l.Ask(ctx, now) {
 			continue
 		}
@@ -324,7 +328,7 @@ func (l *Loop[T]) hand(items []T, hands chan<- T) (got Lanes) {
 
 // foresee asks the store when something falls due next in the lanes that nothing keeps back.
 func (l *Loop[T]) foresee(ctx context.Context, k *knowledge, free freedom) error {
-	asked := time.Now()
+	asked := l.Now()
 	at, ok, err := l.Next(ctx, free.lanes)
 	if err != nil {
 		return err

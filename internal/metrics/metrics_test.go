@@ -34,11 +34,12 @@ var now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 // figures are those of a daemon in which a bit of everything happened.
 func figures() metrics.Figures {
 	return metrics.Figures{
+		Now: now,
 		Status: server.StatusView{
 			Counts: map[string]int64{"events": 7, "messages_accepted": 3, "messages_delivered": 2}, Deferred: 4, InDoubt: 1, Tracking: 5,
 			Rules:      []server.RuleCountView{{Rule: "quiet_hours", Action: messaging.DeferSend, Times: 4}},
 			Holds:      []messaging.Hold{{Scope: messaging.ScopeAll, Kind: messaging.HoldHalt}},
-			Behind:     []server.BehindView{{What: server.BehindUrgent, Since: time.Now().Add(-time.Minute)}},
+			Behind:     []server.BehindView{{What: server.BehindUrgent, Since: now.Add(-time.Minute)}},
 			Troubles:   []messaging.Trouble{{Code: messaging.TroubleHalt, Severity: messaging.Stops}, {Code: messaging.TroubleForgetting, Severity: messaging.Note}},
 			LastEvents: map[string]time.Time{"shopify": now},
 			Backup:     &server.BackupView{At: now},

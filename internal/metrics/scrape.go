@@ -21,6 +21,7 @@ type Source func(ctx context.Context) (Figures, error)
 
 // Figures are what a scrape shows beside what was counted as it happened.
 type Figures struct {
+	Now      time.Time // by the clock of the store
 	Status   server.StatusView
 	Backlogs map[string]store.Backlog // by account, as rows name it
 	Runs     map[messaging.RunState]int64
@@ -167,7 +168,7 @@ func yes(b bool) float64 {
 func (w writer) backlog(f *Figures) {
 	behind := map[[2]string]float64{}
 	for _, b := range f.Status.Behind {
-		behind[[2]string{b.Account, b.What}] = max(0, time.Since(b.Since).Seconds())
+		behind[[2]string{b.Account, b.What}] = max(0, f.Now.Sub(b.Since).Seconds())
 	}
 	for _, a := range f.Accounts {
 		name, waits := messaging.AccountName(a.Name), f.Backlogs[a.Name]

@@ -20,7 +20,8 @@ type Options struct {
 	Log    *zap.Logger // nil for none
 	Agent  string      // User-Agent
 	Jitter func() float64
-	Grace  time.Duration // how long deliveries under way may go on once Run is told to stop
+	Now    func() time.Time // the clock of the store; nil is time.Now
+	Grace  time.Duration    // how long deliveries under way may go on once Run is told to stop
 }
 
 // Concurrency is how many deliveries to one receiver are under way at a time.
@@ -49,19 +50,22 @@ func New(o Options, r Receiver) *Outbox {
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	b := &Outbox{Options: o, client: receiver.NewClient(o.Agent, Concurrency)}
 	b.receiver.Store(&r)
 	name := r.Name
 	b.loop = claims.New(claims.Options[messaging.Outgoing]{
 		Claim: func(ctx context.Context, n claims.Lanes) ([]messaging.Outgoing, error) {
-			return o.Store.ClaimOutgoing(ctx, name, time.Now(), lease, n[0])
+			return o.Store.ClaimOutgoing(ctx, name, o.Now(), lease, n[0])
 		},
 		Next: func(ctx context.Context, _ [claims.MaxLanes]bool) (time.Time, bool, error) {
 			at, ok, err := o.Store.NextOutgoing(ctx, name)
 			return at, ok, err
 		},
 		Seats: claims.Lanes{Concurrency}, Workers: Concurrency,
-		Jitter: o.Jitter, Log: o.Log, What: "webhooks out",
+		Jitter: o.Jitter, Now: o.Now, Log: o.Log, What: "webhooks out",
 	})
 	return b
 }
@@ -90,8 +94,8 @@ func (b *Outbox) deliver(posting, recording context.Context, o *messaging.Outgoi
 		// What is not kept any more, or cannot be read now, is left out: the change matters more.
 		body.Data.Request, _ = b.Store.RequestOf(posting, o.Change.Message)
 	}
-	failed := b.post(posting, r, &body, time.Now())
-	now := time.Now()
+	failed := b.post(posting, r, &body, b.Now())
+	now := b.Now()
 	end := messaging.OutgoingEnd{ID: o.ID, Attempt: o.Attempt, State: messaging.OutgoingDelivered, At: now}
 	switch {
 	case failed == nil:
@@ -138,7 +142,7 @@ const TestKind = "webhook.test"
 // Test posts a test to the receiver, past everything that waits.
 func (b *Outbox) Test(ctx context.Context) error {
 	r := b.receiver.Load()
-	now := time.Now()
+	now := b.Now()
 	o := messaging.Outgoing{At: now}
 	body := Body{Type: TestKind, ID: idOf(&o), At: now.UTC()}
 	return b.post(ctx, r, &body, now)

@@ -44,7 +44,7 @@ func (p *pace) notBefore(now time.Time) time.Time {
 func (b *Budget) Slow(c Class, began time.Time, retryAfter time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, k := time.Now(), c.kind()
+	now, k := b.now(), c.kind()
 	p := &b.paces[k]
 	if retryAfter > 0 {
 		b.pause(k, now.Add(min(retryAfter, MaxPause)))
@@ -66,7 +66,7 @@ func (b *Budget) Took(c Class) (whole bool) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	now := b.now()
 	if p.healthy.Load() || now.Sub(p.lastRise) < riseEvery {
 		return false
 	}
@@ -112,7 +112,7 @@ func (b *Budget) Dismiss(of ...Class) {
 	for _, c := range of {
 		b.sendAway(c, func(int, *waiter) bool { return true })
 	}
-	b.pump(time.Now())
+	b.pump(b.now())
 }
 
 // dismiss sends away those of each queue of a kind that wait in a hurry, behind the first keep. Polls

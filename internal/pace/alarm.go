@@ -15,6 +15,7 @@ import (
 // looks up the following one where the work is stored; that is not needed for a time that had
 // already come when it was given.
 type Alarm struct {
+	now     func() time.Time
 	due     atomic.Bool
 	planned atomic.Int64 // Unix nanoseconds; never when none was given
 	ring    chan struct{}
@@ -22,9 +23,9 @@ type Alarm struct {
 
 const never = math.MaxInt64
 
-// NewAlarm makes an Alarm without a time.
-func NewAlarm() *Alarm {
-	a := &Alarm{ring: make(chan struct{}, 1)}
+// NewAlarm makes an Alarm without a time. Times are by the clock now.
+func NewAlarm(now func() time.Time) *Alarm {
+	a := &Alarm{now: now, ring: make(chan struct{}, 1)}
 	a.planned.Store(never)
 	return a
 }
@@ -32,7 +33,7 @@ func NewAlarm() *Alarm {
 // At asks for a wake-up at t, or at once when t has come. It never blocks and may be called
 // from any goroutine.
 func (a *Alarm) At(t time.Time) {
-	if !t.After(time.Now()) {
+	if !t.After(a.now()) {
 		if !a.due.Load() { // a flag that is up has rung
 			a.due.Store(true)
 			a.Ring()
@@ -82,9 +83,10 @@ func (a *Alarm) Take(now time.Time) (due, planned bool) {
 // Sleep returns when ctx is done, at until, at the earliest planned time, or at a ring. One
 // sleeper at a time.
 func (a *Alarm) Sleep(ctx context.Context, until time.Time) {
-	wait := time.Until(until)
+	now := a.now()
+	wait := until.Sub(now)
 	if at := a.planned.Load(); at != never {
-		wait = min(wait, time.Until(time.Unix(0, at)))
+		wait = min(wait, time.Unix(0, at).Sub(now))
 	}
 	if wait <= 0 {
 		return

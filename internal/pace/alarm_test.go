@@ -27,7 +27,7 @@ func TestAlarmSleepsUntilTheEarliestTimeItKnows(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a, start := NewAlarm(), time.Now()
+				a, start := NewAlarm(time.Now), time.Now()
 				a.Sleep(t.Context(), start.Add(-1)) // told nothing: must not block on a past time
 				var wg sync.WaitGroup
 				wg.Go(func() {
@@ -55,7 +55,7 @@ func TestAlarmSleepsUntilTheEarliestTimeItKnows(t *testing.T) {
 
 func TestAlarmTellsDueAndPlannedApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := NewAlarm()
+		a := NewAlarm(time.Now)
 		a.At(time.Now())
 		a.At(time.Now().Add(time.Second))
 		if due, planned := a.Take(time.Now()); !due || planned {
@@ -72,7 +72,7 @@ func TestAlarmTellsDueAndPlannedApart(t *testing.T) {
 }
 
 func TestAlarmNeverLosesAWakeUp(t *testing.T) {
-	a := NewAlarm()
+	a := NewAlarm(time.Now)
 	const tellers, each = 8, 2000
 	var told sync.WaitGroup
 	for range tellers {
@@ -102,7 +102,7 @@ func TestAlarmNeverLosesAWakeUp(t *testing.T) {
 
 func TestAlarmRingEndsASleepWithoutATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, start := NewAlarm(), time.Now()
+		a, start := NewAlarm(time.Now), time.Now()
 		go func() {
 			time.Sleep(time.Second)
 			a.Ring()
@@ -123,7 +123,7 @@ func TestAlarmSleepEndsWithItsContext(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		start := time.Now()
-		NewAlarm().Sleep(ctx, start.Add(time.Hour))
+		NewAlarm(time.Now).Sleep(ctx, start.Add(time.Hour))
 		if got := time.Since(start); got != time.Second {
 			t.Errorf("slept %v, want 1s", got)
 		}

@@ -89,6 +89,7 @@ var ErrTooLate = errors.New("no room in the rate budget in time")
 type Budget struct {
 	paces   [kinds]pace
 	granted [classes]atomic.Uint64
+	now     func() time.Time // see ByClock
 
 	mu         sync.Mutex
 	configured float64       // requests per second; 0 is no limit
@@ -106,7 +107,7 @@ type waiter struct {
 
 // NewBudget makes a Budget of perSecond requests; 0 or less is no limit.
 func NewBudget(perSecond float64) *Budget {
-	b := &Budget{limiter: rate.NewLimiter(rate.Inf, 1)}
+	b := &Budget{limiter: rate.NewLimiter(rate.Inf, 1), now: time.Now}
 	for k := range b.paces {
 		b.paces[k].limiter = rate.NewLimiter(rate.Inf, 1)
 		b.paces[k].healthy.Store(true)
@@ -115,12 +116,19 @@ func NewBudget(perSecond float64) *Budget {
 	return b
 }
 
+// ByClock has the times that the Budget is given, and gives, be those of another clock than the machine's. Call it before the first request.
+func (b *Budget) ByClock(now func() time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now = now
+}
+
 // SetRate replaces the configured rate, also while requests wait; 0 or less is no limit. What
 // was learned from trouble stays where it is lower than the new rate.
 func (b *Budget) SetRate(perSecond float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	now := b.now()
 	b.configured = max(0, perSecond)
 	limit(b.limiter, b.configured, now)
 	if b.shared != nil {
@@ -147,7 +155,7 @@ func (b *Budget) Configured() float64 {
 // means no hurry.
 func (b *Budget) Wait(ctx context.Context, c Class, by time.Time) error {
 	if b.paces[c.kind()].open.Load() {
-		b.grant(c, time.Now())
+		b.grant(c, b.now())
 		return nil
 	}
 	w, err := b.enter(c, by)
@@ -156,7 +164,7 @@ func (b *Budget) Wait(ctx context.Context, c Class, by time.Time) error {
 	}
 	var late <-chan time.Time
 	if !by.IsZero() {
-		timer := time.NewTimer(time.Until(by))
+		timer := time.NewTimer(by.Sub(b.now()))
 		defer timer.Stop()
 		late = timer.C
 	}
@@ -176,7 +184,7 @@ func (b *Budget) Wait(ctx context.Context, c Class, by time.Time) error {
 func (b *Budget) enter(c Class, by time.Time) (*waiter, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, p := time.Now(), &b.paces[c.kind()]
+	now, p := b.now(), &b.paces[c.kind()]
 	if !by.IsZero() && (by.Before(p.pausedTill) || by.Before(now)) {
 		return nil, ErrTooLate
 	}
@@ -267,7 +275,7 @@ func (b *Budget) release(c Class, err error) {
 func (b *Budget) tick() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pump(time.Now())
+	b.pump(b.now())
 }
 
 // next is the class whose turn it is among those that wait and whose own pace lets one go.
@@ -385,7 +393,7 @@ func (b *Budget) Room(c Class, window time.Duration) (n int, again time.Time) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	now := b.now()
 	end, from := now.Add(window), p.notBefore(now)
 	if from.After(end) {
 		return 0, from

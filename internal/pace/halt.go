@@ -72,7 +72,7 @@ type Keeper interface {
 	Swap(ctx context.Context, from, to Halted) (bool, error)
 }
 
-// longest bounds the wait for a probe that others told of: a clock of theirs may be wrong.
+// longest bounds the wait for a probe that others told of: the clock may have been set back since.
 const longest = 15 * time.Minute
 
 // Share has k keep the halt, nil for nobody, and takes up what it keeps. Call it once, before the first request.

@@ -91,7 +91,7 @@ func (b *Budget) Run(ctx context.Context) error {
 func (b *Budget) lease(ctx context.Context) error {
 	s := b.shared
 	b.mu.Lock()
-	began := time.Now()
+	began := b.now()
 	n, every, of := s.want(max(b.waiting(began), s.hint), began), s.every, s.changed
 	s.hint = 0
 	b.mu.Unlock()
@@ -103,7 +103,7 @@ func (b *Budget) lease(ctx context.Context) error {
 	l, err := s.lessor.Lease(asking, n, every)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	now := b.now()
 	s.failed = err != nil
 	if err == nil && of == s.changed {
 		s.add(l, n, began, now)

@@ -30,7 +30,7 @@ type Pace struct {
 func (b *Budget) State() State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	now := b.now()
 	of := func(k kind) Pace {
 		p := &b.paces[k]
 		one := Pace{Rate: p.rate, Slowed: !p.healthy.Load(), LastTrouble: p.lastCut, Cuts: p.cuts, Busiest: p.meter.busiest(now)}

@@ -78,7 +78,7 @@ func (t *found) nodes(all []NodeView) {
 		}
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleClock, Subject: n.Name, About: "nodes", Amount: n.ClockAhead,
-			Words: "the clock of " + n.Name + " is " + words + " the database's: what is due, quiet hours and how long a claim holds go by it",
+			Words: "the clock of " + n.Name + " is " + words + " the database's, which messages go by: certificates, and the times in its log, go by it",
 			Hint:  "have that machine, or the database's, set its clock by the network (chrony, systemd-timesyncd)",
 		})
 	}

@@ -146,7 +146,7 @@ func TestWhatTheFactsShow(t *testing.T) {
 
 func TestAWrongClockIsToldWithItsMachine(t *testing.T) {
 	all := troubles(&StatusView{Nodes: []NodeView{{Name: "b:1", Alive: true, ClockAhead: 75.2}, {Name: "c:1", Alive: true, ClockAhead: -9}}}, time.Now())
-	if len(all) != 2 || !strings.HasPrefix(all[0].Words, "the clock of b:1 is 1m15s ahead of the database's: ") || !strings.HasPrefix(all[1].Words, "the clock of c:1 is 9s behind the database's: ") {
+	if len(all) != 2 || !strings.HasPrefix(all[0].Words, "the clock of b:1 is 1m15s ahead of the database's, ") || !strings.HasPrefix(all[1].Words, "the clock of c:1 is 9s behind the database's, ") {
 		t.Errorf("%+v", all)
 	}
 }

@@ -38,7 +38,8 @@ type shared struct {
 	renames     atomic.Pointer[[]Rename]                   // see rename.go; nil before they were read
 	restored    atomic.Pointer[Restoration]                // the newest; nil for none, and where it is only read
 	onDoubt     func(*messaging.Message) messaging.OnDoubt // see Options
-	now         func() time.Time
+	clock       clock
+	now         func() time.Time // the clock's, or Options.Now
 	hooks       hooks
 	tells       func(about, word string) []string // see Options; nil where nobody ever wants to know
 }

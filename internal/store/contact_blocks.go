@@ -32,7 +32,7 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 		var n int
 		err := s.Write(ctx, LaneWork, func(t *Tx) error {
 			n = 0
-			t.lastBlock.Store(Micro(time.Now()))
+			t.lastBlock.Store(t.At)
 			for _, b := range some {
 				_, blocked, err := t.blocked(b.Phone)
 				if err != nil {

@@ -45,7 +45,7 @@ func (t *Tx) forget(phone messaging.Phone, source string, at int64, recorded boo
 	if err := t.mark(phone, at, byHand); err != nil {
 		return err
 	}
-	t.lastBlock.Store(Micro(time.Now()))
+	t.lastBlock.Store(t.At)
 	for _, drop := range []*Statement{allowSQL, dropOptOutSQL, dropConsentsSQL} {
 		if err := t.Put(drop, string(phone)); err != nil {
 			return fmt.Errorf("forget: %w", err)

@@ -166,7 +166,7 @@ func (t *Tx) blockByService(phone messaging.Phone, words string) error {
 	if phone == "" { // of an upload's message whose phone nobody told
 		return nil
 	}
-	t.lastBlock.Store(Micro(time.Now()))
+	t.lastBlock.Store(t.At)
 	t.noteContact(phone, factBlock)
 	if err := t.Put(serviceBlockSQL, string(phone), cut(words, maxErrorText), byService, t.At); err != nil {
 		return fmt.Errorf("block by the service's word: %w", err)

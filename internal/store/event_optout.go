@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
@@ -71,7 +70,7 @@ func (t *Tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.Even
 		return "", fmt.Errorf("what the contact wants: %w", err)
 	}
 	if out {
-		t.lastBlock.Store(Micro(time.Now()))
+		t.lastBlock.Store(t.At)
 		t.noteContact(w.Correlation.Phone, factBlock)
 		n, err := t.Exec(optOutSQL, phone, fmt.Sprintf("opted out (event %d)", id), e.Ref(), t.At, int64(id))
 		if err == nil && n == 0 {

@@ -46,7 +46,7 @@ type heartbeat struct {
 	config        func() (version string, since time.Time)
 	events, calls atomic.Int64 // since the process began
 	flushed       atomic.Int64 // how far the log of the server was at the last beat
-	clockOff      atomic.Int64 // how far the clock here is ahead of the database's, microseconds
+	clockOff      atomic.Int64 // how far the machine's clock is ahead of the database's, microseconds
 
 	// What follows is of whoever says.
 	loads []load // of the last minute, the oldest first
@@ -113,7 +113,7 @@ func (b *heartbeat) say(ctx context.Context, s *Store, owner string) error {
 	}
 	events, calls := b.load(began)
 	var there, flushed int64
-	here := s.now()
+	here := s.clock.machine()
 	err := s.quick.QueryRowContext(ctx, `INSERT INTO nodes (owner, host, began, seen_at, lease_ends, version, config, config_at, clock_off, events, calls)
 		VALUES ($1, $2, `+databaseNow+`, `+databaseNow+`, `+databaseNow+` + $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (owner) DO UPDATE SET seen_at = excluded.seen_at, lease_ends = excluded.lease_ends, version = excluded.version, config = excluded.config,
@@ -130,6 +130,7 @@ func (b *heartbeat) say(ctx context.Context, s *Store, owner string) error {
 	if flushed > b.flushed.Load() { // one that is lower is the next writer's to find
 		b.flushed.Store(flushed)
 	}
+	s.clock.learn(here, Moment(there))
 	b.clockOff.Store(Micro(here.Add(time.Since(began)/2)) - there) // its answer was made half way
 	took, err := s.quick.ExecContext(ctx, `INSERT INTO leader (one, owner, lease_ends) VALUES (1, $1, `+databaseNow+` + $2)
 		ON CONFLICT (one) DO UPDATE SET owner = excluded.owner, lease_ends = excluded.lease_ends
@@ -176,7 +177,7 @@ type Node struct {
 	Alive    bool
 	Leads    bool
 	Own      bool          // it is the one that answers
-	ClockOff time.Duration // how far its clock is ahead of the database's
+	ClockOff time.Duration // how far its machine's clock is ahead of the database's
 	Events   int64         // stored in the last minute, and calls to the service
 	Calls    int64
 }
@@ -204,17 +205,8 @@ func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, Wrap(err, "the processes that share the data")
 }
 
-// ClockOff is from when on the clock of a process is wrong: less than that is the way to the database and back.
+// ClockOff is from when on the clock of a machine is wrong: less than that is the way to the database and back.
 const ClockOff = 5 * time.Second
-
-// ClockAhead is how far the clock of this process is ahead of the database's, by which processes compare the times of messages; 0 where
-// it is right, or alone.
-func (s *Store) ClockAhead() time.Duration {
-	if ahead := time.Duration(s.beat.clockOff.Load()) * time.Microsecond; ahead.Abs() >= ClockOff {
-		return ahead
-	}
-	return 0
-}
 
 // Leads reports whether this process does what only one of all should do: who has a file is alone; of those that share a server one
 // leads, and another within seconds once that is dead.

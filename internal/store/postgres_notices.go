@@ -196,8 +196,7 @@ func (n *notices) apply(ctx context.Context, fresh []notice) error {
 		case noticeHolds:
 			holds = true
 		case noticeBlocks:
-			// By the clock of this node, because that is what its claims are compared with.
-			n.s.writer.lastBlock.Store(Micro(time.Now()))
+			n.s.writer.lastBlock.Store(Micro(n.s.now()))
 			if err := n.s.marks.load(ctx, n.s); err != nil {
 				return err
 			}
@@ -214,7 +213,7 @@ func (n *notices) apply(ctx context.Context, fresh []notice) error {
 		if n.s.writer.hooks.pauses != nil {
 			n.s.writer.hooks.pauses()
 		}
-		due = Micro(time.Now()) // what it held may go
+		due = Micro(n.s.now()) // what it held may go
 	}
 	if due != 0 && n.s.writer.hooks.due != nil {
 		n.s.writer.hooks.due(EveryAccount, Moment(due))

@@ -62,6 +62,9 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if err := checkServer(ctx, s.reads.DB); err != nil {
 		return unreachable(err)
 	}
+	if err := s.readClock(ctx); err != nil {
+		return unreachable(err)
+	}
 	if o.ReadOnly {
 		if err := s.hasData(ctx); err != nil {
 			return err

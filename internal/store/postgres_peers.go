@@ -268,8 +268,8 @@ func (m *manyWriters) lockNotes(t *Tx, wantsToKnow bool) error {
 
 func (m *manyWriters) lowWater() *lowWater { return nil }
 
-// What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over, by the clock that it
-// was made by: another node's may be minutes ahead. Of whom this process has the folder ($3) it knows that it is
+// What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over: only
+// they know whether the call goes on. Of whom this process has the folder ($3) it knows that it is
 // dead. That the lease of another one has ended says so only to who may bury ($4).
 var sendingSQL = SQL(`SELECT ` + messageColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + messageColumns + ` FROM messages

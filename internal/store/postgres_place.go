@@ -104,7 +104,7 @@ func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *place, found pl
 		}
 	}
 	if how != "" {
-		if err := noteRestoration(ctx, tx, how); err != nil {
+		if err := noteRestoration(ctx, tx, how, s.now()); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *place, found pl
 }
 
 // noteRestoration begins a review, unless the one of before has not been prepared yet: then it is that one.
-func noteRestoration(ctx context.Context, tx pgx.Tx, how string) error {
+func noteRestoration(ctx context.Context, tx pgx.Tx, how string, now time.Time) error {
 	var open bool
 	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM holds WHERE kind = 'restored' AND ended_at = 0) AND (SELECT until_at FROM restorations ORDER BY id DESC LIMIT 1) = 0`).Scan(&open); err != nil || open {
 		return err
@@ -129,7 +129,6 @@ func noteRestoration(ctx context.Context, tx pgx.Tx, how string) error {
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
-	now := time.Now()
 	for _, end := range leaveSignedIn {
 		if _, err := tx.Exec(ctx, postgresDialect.sql(end.sql)); err != nil {
 			return err

@@ -276,7 +276,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		}
 		for _, r := range found {
 			free := r.Owner == "" || r.Owner == owner
-			if !free { // by the word of the database: a clock here may be ahead of its owner's
+			if !free { // who lives may be late to renew its lease of the run
 				alive, err := t.peers.alive(t, r.Owner, owner)
 				if err != nil {
 					return err

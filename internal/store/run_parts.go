@@ -101,7 +101,7 @@ var (
 	claimsSeenSQL    = SQL(`SELECT CAST(coalesce(sum(attempt), 0) AS BIGINT), coalesce(max(claimed_at), 0) FROM parts WHERE claimed_at >= ?1 AND claimed_at > 0`)
 )
 
-// late is how long before it is on disk a change may be dated: by another node's clock, or by a transaction that took its time.
+// late is how long before it is on disk a change may be dated: its transaction took its time, or the clock was set back.
 const late = int64(time.Hour / time.Microsecond)
 
 // pointSeen is what Point.Seen is made of: it differs from that of the point at a time once a hold begins or ends, all that came

@@ -75,7 +75,8 @@ type Options struct {
 	Version string
 	Config  func() (version string, since time.Time)
 
-	Now        func() time.Time // default time.Now
+	Machine    func() time.Time // the clock of the machine; default time.Now
+	Now        func() time.Time // in the place of Store.Now, for who steps the time
 	Writers    int              // connections that write at the same time to PostgreSQL; default 4
 	MaxWaiting int              // events and rejected requests that may wait for a batch; default 4096
 
@@ -154,8 +155,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 // newStore is a store without its data.
 func newStore(o *Options) *Store {
-	if o.Now == nil {
-		o.Now = time.Now
+	if o.Machine == nil {
+		o.Machine = time.Now
 	}
 	if o.Writers == 0 {
 		o.Writers = defaultWriters
@@ -172,9 +173,12 @@ func newStore(o *Options) *Store {
 	s := &Store{
 		scratch: o.Scratch, settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: KeyHash, ring: rejectedRing, observer: o.Observer,
 		shared: shared{
-			onDoubt: o.OnDoubt, now: o.Now, tells: o.Tells,
+			onDoubt: o.OnDoubt, clock: clock{machine: o.Machine}, now: o.Now, tells: o.Tells,
 			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
 		},
+	}
+	if s.now == nil {
+		s.now = s.clock.now
 	}
 	s.openSets()
 	return s

@@ -294,9 +294,9 @@ func (h *Hooks) hook(w http.ResponseWriter, r *http.Request) {
 	if h.Answered != nil {
 		defer func(began time.Time) {
 			h.Answered(&AnsweredHook{
-				Request: c.id, Connector: c.name, Status: c.status, Stage: c.stage, Began: began, Ended: time.Now(), Receipts: c.receipts,
+				Request: c.id, Connector: c.name, Status: c.status, Stage: c.stage, Began: began, Ended: h.Now(), Receipts: c.receipts,
 			})
-		}(time.Now())
+		}(h.Now())
 	}
 	reply, err := h.take(w, &c)
 	c.status = reply.Status

@@ -105,21 +105,20 @@ func (c *check) end() {
 // openNarrow opens data that one connection alone writes to, whatever the engine.
 func (s suite) openNarrow(t testing.TB) *ledger {
 	t.Helper()
-	return openWith(t, s.fresh(t), 1)
+	return openWith(t, s.fresh(t), func(o *store.Options) { o.Writers = 1 })
 }
 
 // reopen opens the data at dsn, which may hold some.
 func reopen(t testing.TB, dsn string) *ledger {
 	t.Helper()
-	return openWith(t, dsn, 0)
+	return openWith(t, dsn, func(*store.Options) {})
 }
 
-func openWith(t testing.TB, dsn string, writers int) *ledger {
+func openWith(t testing.TB, dsn string, change func(*store.Options)) *ledger {
 	t.Helper()
 	l := &ledger{t: t, dsn: dsn, ctx: context.Background(), now: noon, settle: insert}
-	var err error
-	l.Store, err = store.Open(l.ctx, store.Options{
-		DSN: dsn, Writers: writers,
+	o := store.Options{
+		DSN: dsn,
 		Settle: func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
 			l.mu.Lock()
 			settle := l.settle
@@ -159,7 +158,10 @@ func openWith(t testing.TB, dsn string, writers int) *ledger {
 		OnOutgoing: func(receiver string, at time.Time) { l.mu.Lock(); l.out = append(l.out, receiver); l.mu.Unlock() },
 
 		Now: func() time.Time { l.mu.Lock(); defer l.mu.Unlock(); return l.now },
-	})
+	}
+	change(&o)
+	var err error
+	l.Store, err = store.Open(l.ctx, o)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}

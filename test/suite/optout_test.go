@@ -75,7 +75,7 @@ func (s suite) anOptOutDropsWhatWaits(t *testing.T) {
 	dsn := s.fresh(t)
 	l := reopen(t, dsn)
 	l.at(noon)
-	claimed := l.claimed("c", due(noon.Add(-time.Minute)), phone(ana), category(messaging.Utility))
+	claimed := l.claimedAt(noon, "c", due(noon.Add(-time.Minute)), phone(ana), category(messaging.Utility))
 	waits := l.enqueue("a", due(noon), phone(ana))
 	code := l.enqueue("b", due(noon), phone(ana), category(messaging.Authentication))
 	same(t, "reason", "the contact is blocked: it gets nothing but codes", l.saysOf(ana, messaging.Blocked, noon))

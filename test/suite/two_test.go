@@ -18,6 +18,7 @@ func TestTwoNodesOnPostgreSQL(t *testing.T) {
 		{"count what came to nothing", p.nodesCountUnused},
 		{"count rows of files", p.nodesCountUploads},
 		{"lives", p.nodeLives},
+		{"clocks", p.nodeClocks},
 		{"pauses", p.nodePauses},
 		{"leads", p.nodeLeads},
 		{"tokens", p.nodeTokens},

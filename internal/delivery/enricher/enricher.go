@@ -60,6 +60,7 @@ type Options struct {
 	GiveUp      time.Duration // after which a look-up is not tried again, counted from the webhook
 	Attempts    int           // after which it is not either
 	Jitter      func() float64
+	Now         func() time.Time // the clock of the store; nil is time.Now
 }
 
 const (
@@ -99,6 +100,9 @@ func New(o Options) *Enricher {
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
@@ -106,13 +110,13 @@ func New(o Options) *Enricher {
 	lease := 4*o.Timeout + time.Minute
 	return &Enricher{Options: o, loop: claims.New(claims.Options[messaging.PendingLookup]{
 		Claim: func(ctx context.Context, n claims.Lanes) ([]messaging.PendingLookup, error) {
-			return o.Store.ClaimLookups(ctx, time.Now(), lease, n[0])
+			return o.Store.ClaimLookups(ctx, o.Now(), lease, n[0])
 		},
 		Next: func(ctx context.Context, _ [claims.MaxLanes]bool) (time.Time, bool, error) {
 			return o.Store.NextLookup(ctx)
 		},
 		Seats: claims.Lanes{o.Concurrency}, Workers: o.Concurrency,
-		Jitter: o.Jitter, Log: o.Log, What: "look-ups that are due",
+		Jitter: o.Jitter, Now: o.Now, Log: o.Log, What: "look-ups that are due",
 	})}
 }
 

@@ -26,7 +26,7 @@ func (n *Enricher) lookUp(ctx, asking, recording context.Context, l messaging.Pe
 	rules := n.Rules()
 	event := l.Event
 	err := n.fill(asking, &rules, &event)
-	now := time.Now()
+	now := n.Now()
 	if err == nil {
 		n.plan(recording, l, match(rules.Receivers[l.Connector], rules.Triggers, &event, now))
 		return
@@ -85,7 +85,7 @@ func (n *Enricher) fill(asking context.Context, rules *Rules, event *messaging.E
 func (n *Enricher) giveUp(recording context.Context, rules *Rules, l messaging.PendingLookup, event *messaging.Event, reason string) {
 	n.Log.Warn("look-up given up", zap.String("request", l.Event.Request), zap.Int64("event", int64(l.EventID)), zap.String("connector", l.Connector),
 		zap.Int("attempt", l.Attempt), zap.String("reason", mask.Text(reason)))
-	n.plan(recording, l, without(rules.Receivers[l.Connector], rules.Triggers, event, reason, time.Now()))
+	n.plan(recording, l, without(rules.Receivers[l.Connector], rules.Triggers, event, reason, n.Now()))
 }
 
 // plan hands a plan to the store, again and again while that is in trouble: until the lease

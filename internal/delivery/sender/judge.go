@@ -82,7 +82,6 @@ func (s *Sender) pause(c *claim) time.Duration {
 
 // message is what the service accepted.
 func (s *Sender) message(c *claim, now time.Time, answer apiclient.Answer) *messaging.Message {
-	now = now.Add(-s.Ahead())
 	m := c.Message
 	m.ServiceID, m.Status, m.AcceptedAt, m.StatusAt = messaging.ServiceID(answer.MessageID), messaging.StatusAccepted, now, now
 	if m.Tracked() {

@@ -100,11 +100,9 @@ type Options struct {
 	Probes func(d *messaging.Message) bool
 	// Pauses keep the trouble of the account for all processes that call it.
 	Pauses Pauses
-	// Ahead is how far the clock here is ahead of the one that times of messages go by in the store, where several share it; nil is 0.
-	Ahead func() time.Duration
 	// Jitter spreads retries: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
-	// Now is the clock; nil is time.Now. Another one is for Turn: Run waits by that of the machine.
+	// Now is the clock of the store; nil is time.Now.
 	Now func() time.Time
 }
 
@@ -180,9 +178,6 @@ func New(o Options) *Sender {
 	if o.Classify == nil {
 		o.Classify = (*messaging.ErrorRules)(nil).Class
 	}
-	if o.Ahead == nil {
-		o.Ahead = func() time.Duration { return 0 }
-	}
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter
 	}
@@ -208,7 +203,7 @@ func New(o Options) *Sender {
 		Lane:   func(c *claim) int { return c.Category.Lane() },
 		Room:   func() (int, time.Time) { return o.Budget.Room(pace.Send, window) },
 		Halted: s.keepsBack, Ask: s.probe,
-		Seats: s.seats(), Workers: Slots(o.Concurrency), Jitter: o.Jitter, Log: o.Log, What: "messages",
+		Seats: s.seats(), Workers: Slots(o.Concurrency), Jitter: o.Jitter, Now: o.Now, Log: o.Log, What: "messages",
 	})
 	s.api.Store(&o.API)
 	for scope := range s.health.halts {

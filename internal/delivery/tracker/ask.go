@@ -73,7 +73,7 @@ func (t *Tracker) ask(ctx, calling context.Context, m *messaging.Message, seat *
 }
 
 func (t *Tracker) next(m *messaging.Message, answer *apiclient.Status) messaging.Poll {
-	poll := t.plan.Load().Next(m, t.now(), answer, t.Jitter())
+	poll := t.plan.Load().Next(m, t.Now(), answer, t.Jitter())
 	if poll.Status == messaging.StatusFailed {
 		poll.Class = t.Classify(poll.Error)
 	}

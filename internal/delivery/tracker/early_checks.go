@@ -76,7 +76,7 @@ func (t *Tracker) checkEarly(ctx, calling, recording context.Context, m *messagi
 		if age >= t.plan.Load().Schedule[0] {
 			return
 		}
-		if backoff.Sleep(ctx, m.AcceptedAt.Add(age).Sub(t.now())); ctx.Err() != nil {
+		if backoff.Sleep(ctx, m.AcceptedAt.Add(age).Sub(t.Now())); ctx.Err() != nil {
 			return
 		}
 		age *= 2

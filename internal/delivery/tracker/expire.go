@@ -32,7 +32,7 @@ func (t *Tracker) expire(ctx, recording context.Context) {
 
 // expireSome ends some messages, and reports whether there may be more.
 func (t *Tracker) expireSome(ctx, recording context.Context) (more bool) {
-	now := t.now()
+	now := t.Now()
 	late, err := t.Store.OverduePolls(ctx, now, now.Add(-t.plan.Load().GiveUp), expireAtOnce)
 	if err != nil {
 		if ctx.Err() == nil {

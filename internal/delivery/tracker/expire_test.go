@@ -82,35 +82,6 @@ func TestWhatNobodyCanAskAboutIsUntracked(t *testing.T) {
 	})
 }
 
-// A clock that is a day ahead of the store's, or behind it, ends nothing early and asks at the usual times.
-func TestAWrongClockEndsNothing(t *testing.T) {
-	for _, ahead := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			store := newMemory(0)
-			there := time.Now().Add(-ahead)
-			id := store.add(messaging.Message{NextPollAt: there.Add(5 * time.Second)})
-			store.rows[id].AcceptedAt = there
-			began := time.Now()
-			var asked []time.Duration
-			start(t, store, &service{answer: func(context.Context, int, string) (apiclient.Status, error) {
-				asked = append(asked, time.Since(began).Round(time.Second))
-				return apiclient.Status{Status: "sent"}, nil
-			}}, func(o *Options) {
-				o.Plan, o.Ahead = Plan{GiveUp: time.Hour}, func() time.Duration { return ahead }
-				o.Jitter = func() float64 { return 0.5 }
-			})
-			pass(59 * time.Minute)
-			if m := store.row(1); m.Final || m.Status != messaging.StatusSent || m.Polls != 5 {
-				t.Errorf("%s ahead it is %s after %d looks: %v", ahead, m.Status, m.Polls, asked)
-			}
-			pass(2 * time.Minute)
-			if m := store.row(1); m.Status != messaging.StatusExpired || !m.StatusAt.IsZero() && m.StatusAt.Sub(there).Abs() > 2*time.Hour {
-				t.Errorf("%s ahead it is %s at the end, as of %v", ahead, m.Status, m.StatusAt)
-			}
-		})
-	}
-}
-
 // Of several trackers over the same data one ends what ran out of time, whoever it belongs to.
 func TestOneOfSeveralTrackersEndsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

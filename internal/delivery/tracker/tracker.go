@@ -72,13 +72,11 @@ type Options struct {
 	Request func(m *messaging.Message) string
 	// Classify gives the service's words for a failure their class; nil is by the rules that come with nudgewire.
 	Classify func(words string) messaging.ErrorClass
-	// Ahead is how far the clock here is ahead of the one that times of messages go by in the store, where several share it; nil is 0.
-	Ahead func() time.Duration
 	// Pauses keeps for all processes that call the account that its key is refused; nil is this one alone.
 	Pauses pace.Keeper
 	// Jitter spreads polls: a number from 0 up to but not including 1. Nil is random.
 	Jitter func() float64
-	// Now is the clock; nil is time.Now. Another one is for Turn: Run waits by that of the machine.
+	// Now is the clock of the store; nil is time.Now.
 	Now func() time.Time
 }
 
@@ -141,9 +139,6 @@ func New(o Options) *Tracker {
 	if o.Jitter == nil {
 		o.Jitter = backoff.Jitter
 	}
-	if o.Ahead == nil {
-		o.Ahead = func() time.Duration { return 0 }
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -161,14 +156,13 @@ func New(o Options) *Tracker {
 		if may, err := t.mayClaim(ctx, now); err != nil || !may {
 			return nil, err
 		}
-		return o.Store.ClaimPolls(ctx, t.now(), o.Lease, n)
+		return o.Store.ClaimPolls(ctx, now, o.Lease, n)
 	}
 	t.loop = claims.New(claims.Options[messaging.Message]{
 		Claim: func(ctx context.Context, n claims.Lanes) ([]messaging.Message, error) { return claim(ctx, n[0]) },
 		Probe: func(ctx context.Context, _ [claims.MaxLanes]bool) ([]messaging.Message, error) { return claim(ctx, 1) },
 		Next: func(ctx context.Context, _ [claims.MaxLanes]bool) (time.Time, bool, error) {
-			at, ok, err := o.Store.NextPoll(ctx)
-			return at.Add(o.Ahead()), ok, err
+			return o.Store.NextPoll(ctx)
 		},
 		Room: func() (int, time.Time) { return o.Budget.Room(pace.Poll, window) },
 		Halted: func() []claims.Halt {
@@ -180,7 +174,7 @@ func New(o Options) *Tracker {
 		},
 		Ask:   t.tell,
 		Seats: claims.Lanes{ahead * o.Concurrency}, Workers: ahead * o.Concurrency,
-		Jitter: o.Jitter, Log: o.Log, What: "messages to ask about",
+		Jitter: o.Jitter, Now: o.Now, Log: o.Log, What: "messages to ask about",
 	})
 	plan := o.Plan.withDefaults()
 	t.api.Store(&o.API)
@@ -208,11 +202,8 @@ func (t *Tracker) Run(ctx context.Context) error {
 	return t.service.Run(ctx, t.Grace, parts...)
 }
 
-// now is the time by which the store has the times of messages.
-func (t *Tracker) now() time.Time { return t.Now().Add(-t.Ahead()) }
-
-// Wake tells that a message is to be asked about at the given time, as the store has it. It never blocks.
-func (t *Tracker) Wake(at time.Time) { t.loop.Wake(at.Add(t.Ahead())) }
+// Wake tells that a message is to be asked about at the given time. It never blocks.
+func (t *Tracker) Wake(at time.Time) { t.loop.Wake(at) }
 
 // Reconfigure replaces the API and the plan for looks to come. That the old API's key was refused is forgotten where pauses are not those of
 // before, and tried at once where they are. Polls that are planned already keep their times.
@@ -245,7 +236,7 @@ func (t *Tracker) mayClaim(ctx context.Context, now time.Time) (bool, error) {
 		return true, nil
 	}
 	// A turn without a look would make all others wait.
-	if due, waits, err := t.Store.NextPoll(ctx); err != nil || !waits || due.After(t.now()) {
+	if due, waits, err := t.Store.NextPoll(ctx); err != nil || !waits || due.After(now) {
 		return false, err
 	}
 	return t.halt.Try(ctx, now, t.Timeout+holdMost)

@@ -17,7 +17,7 @@ func (t *Tracker) Turn(ctx context.Context) (asked int, err error) {
 		if t.halt.On() {
 			return asked, ErrHalted
 		}
-		got, err := t.Store.ClaimPolls(ctx, t.now(), t.Lease, ahead*t.Concurrency)
+		got, err := t.Store.ClaimPolls(ctx, t.Now(), t.Lease, ahead*t.Concurrency)
 		if err != nil || len(got) == 0 {
 			return asked, err
 		}
