@@ -956,12 +956,17 @@ CREATE VIEW v_runs AS
 	FROM runs r;
 
 -- Rows of lists. number is below 0 for one that was excluded when the list was read. part is the newest part that has the row, of the run part_run; message is that
--- of a row that was handed over. state is that of the part or of the message, else of the row itself: excluded, waiting, or cancelled with its run.
+-- of a row that was handed over, or the one that the service named with the phone of a row whose part has that phone once. state is that of the part or of the message, else of the row itself: excluded, waiting, or cancelled with its run.
 CREATE VIEW v_rows AS
 	SELECT l.run_id AS run, l.number, l.line AS "row", {{masked l.phone}} AS phone,
 		CASE WHEN p.state <> '' THEN p.state WHEN x.message > 0 THEN (SELECT d.state FROM messages d WHERE d.id = x.message + l.number - x.first_row)
 			WHEN l.number < 0 OR l.reason <> '' THEN 'excluded' WHEN r.ended_at > 0 THEN 'cancelled' ELSE 'waiting' END AS state,
-		p.run_id AS part_run, p.number AS part, x.message + l.number - x.first_row AS message, {{time l.wait_until}} AS wait_until
+		p.run_id AS part_run, p.number AS part,
+		CASE WHEN x.message > 0 THEN x.message + l.number - x.first_row ELSE (SELECT max(m.id) FROM messages m
+			WHERE m.event_id = 0 AND m.phone <> '' AND m.phone = l.phone AND m.phone NOT LIKE '%*%' AND m.run_id = p.run_id AND m.part = p.number AND NOT EXISTS
+				(SELECT 1 FROM list_rows o JOIN part_rows w ON w.run_id = p.run_id AND w.part = p.number AND o.number BETWEEN w.first_row AND w.last_row
+				WHERE o.run_id = l.run_id AND o.phone <> '' AND o.phone = l.phone AND o.number <> l.number)
+			GROUP BY m.phone HAVING count(*) = 1) END AS message, {{time l.wait_until}} AS wait_until
 	FROM list_rows l
 	JOIN runs r ON r.id = l.run_id
 	LEFT JOIN {{sqlite only}}parts p ON p.list_id = l.run_id AND (p.run_id, p.number) = {{end}}{{postgres only}}LATERAL {{end}}(

@@ -325,6 +325,22 @@ func (s suite) rowStates(t *testing.T) {
 		t.Errorf("a row of both: %+v, %v", found, err)
 	}
 
+	t.Run("with the message that the answer named with their phone", func(t *testing.T) {
+		l := s.open(t)
+		const ana, ben, cyd, dee = "447700900101", "447700900102", "447700900103", "447700900104"
+		r := l.listed("1", []messaging.Phone{ana, ben, dee}, []messaging.Phone{ana, cyd, cyd})
+		l.accept(r, 1, numbers(100, 4), []string{ben, ana, "", ""})
+		l.accept(r, 2, numbers(200, 4), []string{cyd, ana, cyd, "447700900105"})
+		rows := func(what, want string) {
+			t.Helper()
+			same(t, what, "number | state | message_id\n"+want, table(t, l.rawSQL(),
+				`select w.number, w.state, m.message_id from v_rows w left join messages m on m.id = w.message order by w.number`))
+		}
+		rows("each", "1 | accepted | 101\n2 | accepted | 100\n3 | accepted |\n4 | accepted | 201\n5 | accepted |\n6 | accepted |\n")
+		same(t, "found by their message", "number | status\n2 | accepted\n", table(t, l.rawSQL(),
+			`select w.number, m.status from v_rows w join v_messages m on m.id = w.message where m.id = 1`))
+	})
+
 	t.Run("or of their message", func(t *testing.T) {
 		l := s.open(t)
 		r := l.mustStart(aRun("winback", "1"))
