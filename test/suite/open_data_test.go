@@ -2,7 +2,9 @@ package suite
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // dataPage is the page whose questions are asked here.
@@ -35,6 +38,18 @@ func (s suite) openData(t *testing.T) {
 	for _, q := range asked {
 		t.Run(q[1], func(t *testing.T) { same(t, q[2], q[3], table(t, db, q[2])) })
 	}
+	t.Run("by the program of the database, beside a store that is open", func(t *testing.T) {
+		program, args := l.program(t)
+		for _, q := range asked {
+			ask := exec.CommandContext(t.Context(), program, append(args, q[2])...)
+			ask.Env = testserver.Libraries()
+			said, err := ask.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", q[1], err, said)
+			}
+			same(t, q[1], q[3], regexp.MustCompile(" +\n").ReplaceAllString(string(said), "\n"))
+		}
+	})
 	t.Run("nothing personal", func(t *testing.T) {
 		for _, view := range []string{"v_messages", "v_events", "v_contacts", "v_runs", "v_rows"} {
 			if !strings.Contains(string(page), "\n| `"+view+"` |") {
@@ -146,6 +161,23 @@ func (l *ledger) rawSQL() *sql.DB {
 	}
 	l.t.Cleanup(func() { _ = db.Close() })
 	return db
+}
+
+// program is what the page has people type, and how it shows rows as the page does; the test is skipped where the machine has no such program.
+func (l *ledger) program(t *testing.T) (path string, args []string) {
+	t.Helper()
+	driver, address, _ := strings.Cut(l.dsn, ":")
+	name := "psql"
+	args = []string{"--no-psqlrc", "--no-align", "--field-separator= | ", "--pset=footer=off", strings.Split(l.dsn, "#")[0], "--command"}
+	if driver == "sqlite" {
+		name, args = "sqlite3", []string{"-readonly", "-header", "-separator", " | ", address}
+	}
+	path, err := testserver.Program(name)
+	if errors.Is(err, testserver.ErrMissing) {
+		t.Skip(err)
+	}
+	l.must(err)
+	return path, args
 }
 
 // table is the answer to a question, a line for each row.
