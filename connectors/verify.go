@@ -18,7 +18,7 @@ import (
 //  3. a function that compiles one from the other and says what is wrong with the config.
 //
 // Then name it in verifierKinds, with its words for people and what an entry must set, and in the tag
-// of Verify.Kind, both in this file; list the keys it looks at in usedKeys (verify_unused.go); describe it in cmd/nudgewire/own.md; and run "make generate".
+// of Verify.Kind, both in this file; list the keys it looks at in usedKeys (verify_unused.go); describe it in cmd/nudgewire/internal/connectors/own.md; and run "make generate".
 
 // verifierKinds are all kinds, with what makes a verifier of a Verify. It is a function because
 // any_of and all_of look into it.

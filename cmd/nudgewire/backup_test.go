@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -57,14 +58,14 @@ func TestBackupAndRestoreOnAFullDisk(t *testing.T) {
 	if err = errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ script, words string }{
+	for _, c := range []struct{ script, wordList string }{
 		{fmt.Sprintf(`"$NUDGEWIRE" -c %s backup %s/b.tar.zst; code=$?; ls -A %s | sed "s/^/left: /"; exit $code`, here, small, small), "the disk is full"},
 		{fmt.Sprintf(`"$NUDGEWIRE" -c %s backup %s/whole.tar.zst -q && "$NUDGEWIRE" -c %s restore %s/whole.tar.zst; code=$?; ls -A %s | sed "s/^/left: /"; exit $code`,
 			here, folder, config("there.yaml", filepath.Join(small, "nudgewire.db")), folder, small), "the disk is full"},
 	} {
 		out, code := inside(c.script)
 		out = strings.Replace(out, "left: nudgewire.db.lock\n", "", 1) // the lock of data is never removed
-		if code != exitTryLater || !strings.Contains(out, c.words) || strings.Contains(out, "left: ") {
+		if code != exit.TryLater || !strings.Contains(out, c.wordList) || strings.Contains(out, "left: ") {
 			t.Errorf("%s\nended with %d:\n%s", c.script, code, out)
 		}
 	}

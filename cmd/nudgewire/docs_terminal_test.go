@@ -38,7 +38,7 @@ func TestTerminalsOnPages(t *testing.T) {
 }
 
 // A terminal is one folder in which the commands of a page run.
-type terminal struct {
+type playedTerminal struct {
 	t      *testing.T
 	folder string
 	ports  *strings.Replacer // of the page, to free ones
@@ -48,7 +48,7 @@ type terminal struct {
 
 func playPage(t *testing.T, page string) {
 	listen, service := freeAddress(t), freeAddress(t)
-	term := &terminal{
+	term := &playedTerminal{
 		t: t, folder: t.TempDir(),
 		ports: strings.NewReplacer("127.0.0.1:8080", listen, "127.0.0.1:8091", service),
 		back:  strings.NewReplacer(listen, "127.0.0.1:8080", service, "127.0.0.1:8091"),
@@ -76,7 +76,7 @@ func playPage(t *testing.T, page string) {
 	}
 }
 
-func (term *terminal) command(ctx context.Context, line string) *exec.Cmd {
+func (term *playedTerminal) command(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "sh", "-c", "exec "+term.ports.Replace(line))
 	if strings.ContainsAny(line, "|;") {
 		cmd.Args[2] = term.ports.Replace(line)
@@ -88,7 +88,7 @@ func (term *terminal) command(ctx context.Context, line string) *exec.Cmd {
 }
 
 // run runs one line of the page and holds what it prints to what stands below it.
-func (term *terminal) run(place int, line, want string) {
+func (term *playedTerminal) run(place int, line, want string) {
 	term.t.Helper()
 	line, _, _ = strings.Cut(line, "  #") // words for the reader
 	line = strings.TrimSpace(line)
@@ -124,7 +124,7 @@ func (term *terminal) run(place int, line, want string) {
 // repeatable are commands that only look, and may be asked until the daemon is done.
 var repeatable = regexp.MustCompile(`^nudgewire (why|status|events (list|show)|messages (list|show)|jobs (list|history|show)|doctor|contacts (list|show))`)
 
-func (term *terminal) awaitListener(line string) {
+func (term *playedTerminal) awaitListener(line string) {
 	address := term.ports.Replace("127.0.0.1:8080")
 	if strings.Contains(line, "sandbox") {
 		address = term.ports.Replace("127.0.0.1:8091")
@@ -138,7 +138,7 @@ func (term *terminal) awaitListener(line string) {
 	term.t.Fatalf("%s does not listen", line)
 }
 
-func (term *terminal) end() {
+func (term *playedTerminal) end() {
 	for i := len(term.left) - 1; i >= 0; i-- {
 		_ = term.left[i].Process.Signal(os.Interrupt)
 		_ = term.left[i].Wait()

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/config"
 )
 
@@ -130,7 +131,7 @@ func playBlock(t *testing.T, place, text string) {
 		t.Fatal(err)
 	}
 	var out, words bytes.Buffer
-	if code := execute(t.Context(), streams{in: strings.NewReader(""), out: &out, err: &words}, []string{"test", "page.yaml"}); code != 0 {
+	if code := execute(t.Context(), terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &words}, []string{"test", "page.yaml"}); code != 0 {
 		t.Errorf("%s: %s%s", place, out.String(), words.String())
 	}
 }
@@ -264,7 +265,7 @@ func parseCommand(line string, inSentence bool) error {
 		}
 		args = append(args, strings.Trim(w, `"'`))
 	}
-	cmd, rest, err := (&cli{}).root().Find(args)
+	cmd, rest, err := newRoot(&terminal.CLI{}).Find(args)
 	if err != nil {
 		return err
 	}
@@ -471,7 +472,7 @@ func TestRecipesEndACartByItsPersonToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(files, "../../internal/config/starter.yaml", "../../config.yaml", "demo.yaml") {
+	for _, file := range append(files, "../../internal/config/starter.yaml", "../../config.yaml", "internal/demo/demo.yaml") {
 		add(file, string(mustRead(t, file)))
 	}
 	carts := 0

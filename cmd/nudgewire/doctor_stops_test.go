@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 )
 
@@ -143,7 +144,7 @@ func TestTheDoctorNamesWhateverStopsSending(t *testing.T) {
 			}
 			code, out := w.run("doctor")
 			w.wants(out, `^bad   `+c.finding, c.hint, `^\d+ things? needs? attention$`)
-			if code != exitFailed || strings.Contains(out, "nothing needs attention") {
+			if code != exit.Failed || strings.Contains(out, "nothing needs attention") {
 				t.Errorf("ended with %d:\n%s", code, out)
 			}
 		})

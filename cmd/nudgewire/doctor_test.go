@@ -17,10 +17,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/app"
-	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
-	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
 // A ward is a daemon that the doctor comes to, with a pretended service before it.
@@ -84,7 +84,7 @@ func newWard(t *testing.T, before ...func(*ward)) *ward {
 func (w *ward) run(args ...string) (code int, out string) {
 	w.t.Helper()
 	var text bytes.Buffer
-	code = execute(w.t.Context(), streams{in: strings.NewReader(""), out: &text, err: &text}, append(args, "--config", w.config))
+	code = execute(w.t.Context(), terminal.Streams{In: strings.NewReader(""), Out: &text, Err: &text}, append(args, "--config", w.config))
 	return code, text.String()
 }
 
@@ -145,8 +145,8 @@ func TestTheDoctorSaysWhatWasRefusedAndWhy(t *testing.T) {
 		`^bad   connector shopify +1 rejected within a day, the last \d+m?s ago with 401 at verify: the signature does not match: 1 signature tried against 1 key, body of 8 bytes$`,
 		`nudgewire events rejected --connector shopify$`, `^1 thing needs attention$`,
 	)
-	if code != exitFailed {
-		t.Errorf("ended with %d, want %d", code, exitFailed)
+	if code != exit.Failed {
+		t.Errorf("ended with %d, want %d", code, exit.Failed)
 	}
 	if strings.Contains(out, "a-long-enough-secret") {
 		t.Error("the secret is in what it says")
@@ -174,7 +174,7 @@ func TestTheDoctorKnowsAWrongKey(t *testing.T) {
 	}
 	code, out := w.run("doctor")
 	w.wants(out, `^bad   service +.* refuses the API key$`, `^note  daemon +runs version [0-9a-f]+ of the config, and the file is version [0-9a-f]+$`)
-	if code != exitFailed || strings.Contains(out, "another-key-of") {
+	if code != exit.Failed || strings.Contains(out, "another-key-of") {
 		t.Errorf("ended with %d:\n%s", code, out)
 	}
 }
@@ -215,31 +215,9 @@ func TestTheDoctorSeesCampaignsThatNeedAHand(t *testing.T) {
 		`^bad   campaigns +1 uploaded file in doubt: somebody must say what became of it$`, `"nudgewire jobs show RUN" the next step$`,
 		`^bad   campaigns +run 1 of spring waits to be approved: 500% of the last run$`, `"nudgewire jobs approve 1"`,
 	)
-	if code != exitFailed {
-		t.Errorf("ended with %d, want %d", code, exitFailed)
+	if code != exit.Failed {
+		t.Errorf("ended with %d, want %d", code, exit.Failed)
 	}
 	_, out = w.run("status")
 	w.wants(out, `^trouble     run 1 of spring waits to be approved: 500% of the last run$`, `^            1 uploaded file in doubt: somebody must say what became of it$`)
-}
-
-func TestDoctorTellsWhyTheDoorTakesNothing(t *testing.T) {
-	for name, v := range map[string]webhooks.Readiness{
-		"the disk":            {Starting: "the disk is full", Hint: "make room on the disk of the data"},
-		"the database server": {Starting: "the database server cannot be reached", Hint: "look at the database server and the way to it"},
-		"damage":              {Why: "the data is damaged", Hint: "start it anew"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			door := httptest.NewServer(webhooks.Starting(func() webhooks.Readiness { return v }))
-			defer door.Close()
-			d := &doctor{cfg: &config.Config{}}
-			d.address(t.Context(), "public address", door.URL, "look at the proxy")
-			want := finding{What: "public address", State: wellBad, Words: door.URL + " takes no webhooks, and the daemon cannot open its data: " + v.Starting, Hint: v.Hint}
-			if v.Why != "" {
-				want.Words = door.URL + " takes no webhooks: " + v.Why
-			}
-			if len(d.findings) != 1 || d.findings[0] != want {
-				t.Errorf("doctor finds %+v", d.findings)
-			}
-		})
-	}
 }

@@ -13,6 +13,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 )
 
 // exits CODE ARGS runs nudgewire and wants that exit status.
@@ -67,13 +70,13 @@ func TestEveryCommandHasItsExitStatus(t *testing.T) {
 			t.Errorf("exits.txtar does not say how%s ends", path)
 		}
 	}
-	walk((&cli{}).root())
+	walk(newRoot(&terminal.CLI{}))
 
 	means := map[int]bool{}
-	for _, e := range exitTable {
-		means[e.code] = true
+	for _, e := range exit.Table {
+		means[e.Code] = true
 	}
-	for status, code := range answers {
+	for status, code := range exit.ByAnswer {
 		if !means[code] {
 			t.Errorf("the answer %d makes the exit status %d, which has no meaning", status, code)
 		}
@@ -87,8 +90,8 @@ func TestEveryCommandHasItsExitStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range exitTable {
-		if line := fmt.Sprintf("\n| %d | %s |\n", e.code, e.means); !strings.Contains(string(page), line) {
+	for _, e := range exit.Table {
+		if line := fmt.Sprintf("\n| %d | %s |\n", e.Code, e.Means); !strings.Contains(string(page), line) {
 			t.Errorf("docs/commands.md does not say %q", line)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -79,22 +80,22 @@ tracking: {poll: [1s]}
 	says(0, "jobs show 1", "  messages    2 failed", "  next        what did not arrive may go again: nudgewire jobs retry 1 --dry-run")
 	says(0, "status", "trouble     run 1 of winback: 2 of 2 messages failed")
 	says(0, "jobs retry 1 --dry-run", "retry of run 1 of winback", "rows        2, 2 to send", "goes again  2: failed at the service: the network said no (first in row 2)")
-	says(exitUsage, "jobs retry 1", "Send 2 rows of run 1 of winback again?", "add --yes to go ahead")
+	says(exit.Usage, "jobs retry 1", "Send 2 rows of run 1 of winback again?", "add --yes to go ahead")
 	if n := service.Stats().Messages; n != 2 {
 		t.Fatalf("%d messages before anybody said yes", n)
 	}
 	says(0, "jobs retry 1 --yes", "run 2 of winback for retry 1 of run 1", "retry of    run 1")
 	// It ends by what is known then: by no failure, or by that of both.
-	if status, out := c.command("jobs", "show", "2", "--follow"); status != 0 && status != exitFailed ||
+	if status, out := c.command("jobs", "show", "2", "--follow"); status != 0 && status != exit.Failed ||
 		!strings.Contains(out, "run 2 of winback for retry 1 of run 1: ") || !strings.Contains(out, "  messages    ") {
 		t.Errorf("jobs show 2 --follow: status %d:\n%s", status, out)
 	}
 	failed("2")
 	says(0, "jobs show 1", "  next        retried once, as jobs history winback shows; what is left of it: nudgewire jobs retry 1 --dry-run")
-	says(exitNothing, "jobs retry 1 --yes", "run 1 has nothing that can be sent again", "2 of its rows went again before: look for its retry with jobs history winback")
-	says(exitFailed, "jobs retry 1 --only in_doubt --yes", "run 1 was delivered message by message: what is in doubt is settled one by one")
-	says(exitUsage, "jobs retry 1 --only all", `--only "all": want retriable or in_doubt`)
-	says(exitNothing, "jobs retry 77 --yes", "there is no such run")
+	says(exit.Nothing, "jobs retry 1 --yes", "run 1 has nothing that can be sent again", "2 of its rows went again before: look for its retry with jobs history winback")
+	says(exit.Failed, "jobs retry 1 --only in_doubt --yes", "run 1 was delivered message by message: what is in doubt is settled one by one")
+	says(exit.Usage, "jobs retry 1 --only all", `--only "all": want retriable or in_doubt`)
+	says(exit.Nothing, "jobs retry 77 --yes", "there is no such run")
 	says(0, "why +447700900101", "run 1 of winback for", "row 2 of "+filepath.Join(c.folder, "list.csv"), "on the list of csv", "failed: the network said no", "sent again as message 3", "sent again for message 1, which did not reach the phone")
 
 	says(0, "messages show 3", "because of  run 2, row 2 of "+filepath.Join(c.folder, "list.csv"))
@@ -114,14 +115,14 @@ tracking: {poll: [1s]}
 	f := service.Faults()
 	f.CutAfter = 1
 	service.SetFaults(f)
-	says(exitFailed, "jobs run spring --yes --wait", "part 1 ", "in_doubt", "next        part 1: look for it on the service's dashboard, then: nudgewire jobs resolve 3 1 --as accepted|resend")
+	says(exit.Failed, "jobs run spring --yes --wait", "part 1 ", "in_doubt", "next        part 1: look for it on the service's dashboard, then: nudgewire jobs resolve 3 1 --as accepted|resend")
 	f.CutAfter = 0
 	service.SetFaults(f)
-	says(exitUsage, "jobs resolve 3 one --as resend", `"one" is not a part's number`)
-	says(exitUsage, "jobs resolve 3 1", `--as "": want accepted or resend`)
-	says(exitUsage, "jobs resolve 3 1 --as resend", "Upload part 1 of run 3 of spring, 2 rows, again? If it did arrive, everybody on it gets the message twice.")
-	says(exitUsage, "jobs resolve 3 1 --as accepted", "Count part 1 of run 3 of spring, 2 rows, as accepted? If it did not arrive, nobody on it gets the message, and nothing will tell.")
-	says(exitNothing, "jobs resolve 3 2 --as accepted --yes", "run 3 has no part 2")
+	says(exit.Usage, "jobs resolve 3 one --as resend", `"one" is not a part's number`)
+	says(exit.Usage, "jobs resolve 3 1", `--as "": want accepted or resend`)
+	says(exit.Usage, "jobs resolve 3 1 --as resend", "Upload part 1 of run 3 of spring, 2 rows, again? If it did arrive, everybody on it gets the message twice.")
+	says(exit.Usage, "jobs resolve 3 1 --as accepted", "Count part 1 of run 3 of spring, 2 rows, as accepted? If it did not arrive, nobody on it gets the message, and nothing will tell.")
+	says(exit.Nothing, "jobs resolve 3 2 --as accepted --yes", "run 3 has no part 2")
 	says(0, "jobs resolve 3 1 --as resend --yes --reason nothing", "part 1 ")
 	says(0, "jobs show 3 --follow", "accepted", "said on", "was not accepted, and had it sent again: nothing")
 	says(0, "report --group job --csv", "job,events,decisions,queued,shadowed,accepted,uploaded,uploaded_points,delivered,", "\nspring,0,0,0,0,0,2,0,0,")
@@ -142,7 +143,7 @@ tracking: {poll: [1s]}
 		t.Errorf("%v: %d lines, the first %s", err, len(lines), lines[0])
 	}
 	says(0, "jobs retry 2 --dry-run")
-	says(exitNoDaemon, "jobs retry 2 --yes", "no daemon is running")
+	says(exit.NoDaemon, "jobs retry 2 --yes", "no daemon is running")
 }
 
 // checkExport compares some columns of an exported file.

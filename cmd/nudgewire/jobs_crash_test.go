@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -87,7 +88,7 @@ server: {listen: "%s"}
 
 	daemon = c.start()
 	code, out := c.command("jobs", "show", "1", "--follow", "--json")
-	if code != exitFailed {
+	if code != exit.Failed {
 		t.Errorf("a run that is partial ends the command with %d: %s", code, out)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -119,7 +120,7 @@ server: {listen: "%s"}
 	if s := service.Stats(); s.Messages != sent || s.Duplicates != 0 {
 		t.Errorf("the service counts %d messages, %d twice; want %d", s.Messages, s.Duplicates, sent)
 	}
-	if code, out := c.command("jobs", "retry", "1", "--yes"); code != exitNothing || !strings.Contains(out, "run 1 has nothing that can be sent again") || !strings.Contains(out, "1 part is in doubt") {
+	if code, out := c.command("jobs", "retry", "1", "--yes"); code != exit.Nothing || !strings.Contains(out, "run 1 has nothing that can be sent again") || !strings.Contains(out, "1 part is in doubt") {
 		t.Errorf("a retry of what is in doubt: %d %s", code, out)
 	}
 	if err := daemon.Process.Signal(os.Interrupt); err != nil {

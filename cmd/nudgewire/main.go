@@ -7,8 +7,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // contacts' zones must be known on machines without zone files
+
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+
+	_ "time/tzdata"
 )
+
+// contacts' zones must be known on machines without zone files
 
 func main() {
 	os.Exit(run())
@@ -20,6 +25,6 @@ func run() int {
 	defer stop()
 	// A second Ctrl-C ends the program at once: the first asked nicely.
 	context.AfterFunc(ctx, stop)
-	streams := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	streams := terminal.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	return execute(ctx, streams, os.Args[1:])
 }

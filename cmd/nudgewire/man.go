@@ -10,7 +10,7 @@ import (
 )
 
 // man writes the manual pages that packages carry.
-func (c *cli) man() *cobra.Command {
+func man() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write a manual page for each command", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -14,6 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 )
 
@@ -61,7 +63,7 @@ server: {listen: "%s"}
 		t.Errorf("the unit starts %s", args[0])
 	}
 	for i, arg := range args {
-		if arg == installedConfig {
+		if arg == terminal.InstalledConfig {
 			args[i] = filepath.Join(c.folder, "config.yaml")
 		}
 	}
@@ -119,7 +121,7 @@ func TestThePackageHoldsWhatTheUnitNeeds(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for _, needed := range []string{strings.Fields(unitLine(t, "ExecStart"))[0], installedConfig, "/usr/lib/systemd/system/nudgewire.service"} {
+	for _, needed := range []string{strings.Fields(unitLine(t, "ExecStart"))[0], terminal.InstalledConfig, "/usr/lib/systemd/system/nudgewire.service"} {
 		if !holds[needed] {
 			t.Errorf("the package has no %s", needed)
 		}
@@ -127,7 +129,7 @@ func TestThePackageHoldsWhatTheUnitNeeds(t *testing.T) {
 	if err := parseCommand(strings.TrimPrefix(unitLine(t, "ExecReload"), "/usr/bin/nudgewire "), false); err != nil {
 		t.Errorf("ExecReload: %v", err)
 	}
-	if got, want := unitLine(t, "RestartPreventExitStatus"), fmt.Sprint(exitConfig); got != want {
+	if got, want := unitLine(t, "RestartPreventExitStatus"), fmt.Sprint(exit.Config); got != want {
 		t.Errorf("a bad config ends with %s, and the unit does not start again after %s", want, got)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nudgewire/nudgewire/internal/server"
-
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/examples"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 var (
@@ -79,7 +79,7 @@ func outcomes(t *testing.T, args []string, trigger string) string {
 func said(t *testing.T, args ...string) (out, words string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := execute(t.Context(), streams{in: strings.NewReader(""), out: &stdout, err: &stderr}, args); code != 0 {
+	if code := execute(t.Context(), terminal.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}, args); code != 0 {
 		t.Fatalf("nudgewire %s: exit %d\n%s%s", strings.Join(args, " "), code, stdout.String(), stderr.String())
 	}
 	return stdout.String(), stderr.String()

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 )
 
 // asksServer are the commands that ask a daemon, and nothing else of this machine: --server is for them.
@@ -14,18 +14,9 @@ var asksServer = []string{
 	"status", "why", "events", "messages", "jobs", "contacts", "errors list", "alerts", "webhooks", "send", "halt", "resume", "review", "reload", "token", "user", "audit", "try",
 }
 
-// remote returns a client of the daemon that --server names.
-func (c *cli) remote() (ask *server.Client, done func(), err error) {
-	ask, err = server.Remote(c.server, os.Getenv("NUDGEWIRE_TOKEN"))
-	if err != nil {
-		return nil, nil, err
-	}
-	return ask, ask.Close, nil
-}
-
 // serverFits refuses --server for what works with the files of this machine.
-func (c *cli) serverFits(cmd *cobra.Command, _ []string) error {
-	if c.server == "" {
+func serverFits(c *terminal.CLI, cmd *cobra.Command) error {
+	if c.Server == "" {
 		return nil
 	}
 	for at := cmd; at.HasParent(); at = at.Parent() {
@@ -37,5 +28,5 @@ func (c *cli) serverFits(cmd *cobra.Command, _ []string) error {
 			return nil
 		}
 	}
-	return fail(exitUsage, "run it on the machine of the daemon, without --server", "%q works with the files of this machine", cmd.CommandPath())
+	return exit.Fail(exit.Usage, "run it on the machine of the daemon, without --server", "%q works with the files of this machine", cmd.CommandPath())
 }

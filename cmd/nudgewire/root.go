@@ -4,48 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/connectors"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/contacts"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/data"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/demo"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/events"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/jobs"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/messages"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/operate"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/rules"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
-// streams are the program's ends. out carries data, err words.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-// A cli is what every command shares: the streams and the global flags.
-type cli struct {
-	streams
-	config  string
-	server  string // address of a daemon's console; "" asks that of this machine
-	json    bool
-	quiet   bool
-	noColor bool
-	yes     bool
-
-	zone *time.Location // once it was asked for; see location
-}
-
 // execute runs one command line and returns its exit status.
-func execute(ctx context.Context, s streams, args []string) int {
-	c := &cli{streams: s}
-	root := c.root()
+func execute(ctx context.Context, s terminal.Streams, args []string) int {
+	c := &terminal.CLI{Streams: s, Version: versionText()}
+	root := newRoot(c)
 	root.SetArgs(args)
-	root.SetIn(s.in)
-	root.SetOut(s.out)
-	root.SetErr(s.err)
-	return report(s.err, c.explained(ctx, root.ExecuteContext(ctx)))
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	return exit.Report(s.Err, c.ExplainNoDaemon(ctx, root.ExecuteContext(ctx)))
 }
 
-func (c *cli) root() *cobra.Command {
+func newRoot(c *terminal.CLI) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "nudgewire",
 		Short: "What happens in your shop or CRM, as messages on a phone",
@@ -55,9 +45,9 @@ until it is delivered. It can always say why a message was sent, or was not.
 
 Start with "nudgewire demo": it needs nothing.
 
-Exit status: ` + exitWords() + ".",
+Exit status: ` + exit.Words() + ".",
 		SilenceErrors: true, SilenceUsage: true,
-		Version:                    versionText(),
+		Version:                    c.Version,
 		SuggestionsMinimumDistance: 2,
 		Args:                       cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,25 +58,26 @@ Exit status: ` + exitWords() + ".",
 			if near := nearest.Of(args[0], commandNames(cmd)); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
 			}
-			return fail(exitUsage, hint, "unknown command %q", args[0])
+			return exit.Fail(exit.Usage, hint, "unknown command %q", args[0])
 		},
 	}
 	root.SetVersionTemplate("nudgewire {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVarP(&c.config, "config", "c", envOr("NUDGEWIRE_CONFIG", usualConfig()), "config file (NUDGEWIRE_CONFIG)")
-	flags.StringVar(&c.server, "server", "", "ask the daemon elsewhere whose console has this address, with the token in NUDGEWIRE_TOKEN")
-	flags.BoolVar(&c.json, "json", false, "one JSON object a line on standard output")
-	flags.BoolVarP(&c.quiet, "quiet", "q", false, "only data and errors")
-	flags.BoolVar(&c.noColor, "no-color", false, "no colour (NO_COLOR does the same)")
-	flags.BoolVarP(&c.yes, "yes", "y", false, "do not ask")
-	root.PersistentPreRunE = c.serverFits
+	flags.StringVarP(&c.Config, "config", "c", terminal.EnvOr("NUDGEWIRE_CONFIG", terminal.UsualConfig()), "config file (NUDGEWIRE_CONFIG)")
+	flags.StringVar(&c.Server, "server", "", "ask the daemon elsewhere whose console has this address, with the token in NUDGEWIRE_TOKEN")
+	flags.BoolVar(&c.JSON, "json", false, "one JSON object a line on standard output")
+	flags.BoolVarP(&c.Quiet, "quiet", "q", false, "only data and errors")
+	flags.BoolVar(&c.NoColor, "no-color", false, "no colour (NO_COLOR does the same)")
+	flags.BoolVarP(&c.Yes, "yes", "y", false, "do not ask")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return serverFits(c, cmd) }
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(
-		c.demo(), c.initCommand(), c.check(), c.try(), c.test(), c.simulate(), c.serve(), c.reload(), c.status(), c.report(), c.console(), c.why(),
-		c.events(), c.messages(), c.jobs(), c.contacts(), c.errorsCommand(), c.triggers(), c.trigger(), c.sign(), c.send(), c.halt(), c.resume(), c.backup(), c.restore(), c.review(), c.sandbox(),
-		c.connectors(), c.alerts(), c.webhooks(), c.token(), c.user(), c.audit(), c.doctor(), c.compact(), c.storeCommand(),
-		c.schema(), c.man(), c.configCommand(), c.version(),
-	)
+	for _, group := range []func(*terminal.CLI) []*cobra.Command{
+		demo.Commands, rules.Commands, connectors.Commands, operate.Commands, events.Commands, messages.Commands,
+		jobs.Commands, contacts.Commands, data.Commands, access.Commands,
+	} {
+		root.AddCommand(group(c)...)
+	}
+	root.AddCommand(man(), version(c))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -99,14 +90,14 @@ Exit status: ` + exitWords() + ".",
 		usageErrors(cmd)
 	}
 	addExamples(root)
-	c.complete(root)
+	c.AddCompletion(root)
 	return root
 }
 
 // helpTopic refuses help about what is no command.
 func helpTopic(cmd *cobra.Command, args []string) error {
 	if _, rest, err := cmd.Root().Find(args); err != nil || len(rest) > 0 {
-		return fail(exitUsage, `"nudgewire help" lists the commands`, "there is no command %q", strings.Join(args, " "))
+		return exit.Fail(exit.Usage, `"nudgewire help" lists the commands`, "there is no command %q", strings.Join(args, " "))
 	}
 	return nil
 }
@@ -116,7 +107,7 @@ func usageErrors(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return fail(exitUsage, "usage: "+cmd.UseLine(), "%w", err)
+				return exit.Fail(exit.Usage, "usage: "+cmd.UseLine(), "%w", err)
 			}
 			return nil
 		}
@@ -134,54 +125,5 @@ func flagError(cmd *cobra.Command, err error) error {
 			hint = "did you mean --" + near + "?"
 		}
 	}
-	return fail(exitUsage, hint, "%w", err)
-}
-
-const (
-	ownConfig       = "config.yaml"                // of the folder in which a command runs
-	installedConfig = "/etc/nudgewire/config.yaml" // of a daemon that a package installed
-)
-
-// usualConfig is the config of this folder or, where there is none, that of the daemon that a package installed.
-func usualConfig() string {
-	if _, err := os.Stat(ownConfig); errors.Is(err, os.ErrNotExist) {
-		if _, err := os.Stat(installedConfig); err == nil {
-			return installedConfig
-		}
-	}
-	return ownConfig
-}
-
-func envOr(name, otherwise string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return otherwise
-}
-
-// note prints words for people, unless they asked for quiet.
-func (c *cli) note(format string, args ...any) {
-	if !c.quiet {
-		c.warn(format+"\n", args...)
-	}
-}
-
-// confirm asks before something that cannot be taken back. Without a terminal the answer
-// is no, and --yes is the way to say yes.
-func (c *cli) confirm(question string) error {
-	if c.yes {
-		return nil
-	}
-	if !isTerminal(c.in) {
-		return fail(exitUsage, "add --yes to go ahead", "%s", question)
-	}
-	c.warn("%s [y/N] ", question)
-	var answer string
-	if _, err := fmt.Fscanln(c.in, &answer); err != nil && !errors.Is(err, io.EOF) && err.Error() != "unexpected newline" {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	if a := strings.ToLower(answer); a != "y" && a != "yes" {
-		return fail(exitFailed, "", "nothing was changed")
-	}
-	return nil
+	return exit.Fail(exit.Usage, hint, "%w", err)
 }

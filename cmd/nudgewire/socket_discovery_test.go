@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 )
 
 // wherever gives an attended daemon a config whose paths are relative, and says its path from another folder.
@@ -63,7 +66,7 @@ func TestRelativePathsStartAtTheConfigsFolder(t *testing.T) {
 			t.Errorf("%s from another folder: exit status %d, no %q in\n%s", one.args, code, one.want, out)
 		}
 	}
-	if code, out := c.elsewhere("serve"); code != exitTryLater || !strings.Contains(out, "already uses this data") {
+	if code, out := c.elsewhere("serve"); code != exit.TryLater || !strings.Contains(out, "already uses this data") {
 		t.Errorf("a second daemon from another folder: exit status %d\n%s", code, out)
 	}
 }
@@ -92,12 +95,12 @@ func TestADaemonIsFoundAfterItsStorageWasEdited(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, args := range []string{"halt", "status", "reload"} {
 		code, out := c.elsewhere(args)
-		if code != exitNoDaemon || !strings.Contains(out, "no daemon is running over "+filepath.Join(c.folder, "other", "nudgewire.db")+
+		if code != exit.NoDaemon || !strings.Contains(out, "no daemon is running over "+filepath.Join(c.folder, "other", "nudgewire.db")+
 			", but a daemon answers on "+c.address+" whose data is elsewhere") || !strings.Contains(out, "put storage: back") {
 			t.Errorf("%s without a note: exit status %d\n%s", args, code, out)
 		}
 	}
-	if code, out := c.elsewhere("doctor"); code != exitFailed || !strings.Contains(out, "whose data is elsewhere") || strings.Contains(out, "is not running") {
+	if code, out := c.elsewhere("doctor"); code != exit.Failed || !strings.Contains(out, "whose data is elsewhere") || strings.Contains(out, "is not running") {
 		t.Errorf("doctor without a note: exit status %d\n%s", code, out)
 	}
 }
@@ -105,11 +108,11 @@ func TestADaemonIsFoundAfterItsStorageWasEdited(t *testing.T) {
 func TestTheNoteOfADaemonGoesWithIt(t *testing.T) {
 	c := attended(t)
 	config := filepath.Join(c.folder, "config.yaml")
-	if got := notedSocket(config); got != filepath.Join(c.folder, "nudgewire.db.sock") {
+	if got := terminal.NotedSocket(config); got != filepath.Join(c.folder, "nudgewire.db.sock") {
 		t.Errorf("noted %q", got)
 	}
 	c.stop()
-	if got := notedSocket(config); got != "" {
+	if got := terminal.NotedSocket(config); got != "" {
 		t.Errorf("after its end %q is noted", got)
 	}
 	c.begin()

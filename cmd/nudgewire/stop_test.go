@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 )
 
@@ -104,7 +105,7 @@ func (c *crash) says(code int, want string, args ...string) {
 
 func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	c := attended(t)
-	c.says(exitNothing, "nudgewire: nothing is halted", "resume")
+	c.says(exit.Nothing, "nudgewire: nothing is halted", "resume")
 	c.says(0, "halted  everything, since <time> UTC: wrong price; it goes on with: nudgewire resume", "halt", "--reason", "wrong price")
 	c.says(0, "halted  everything, since <time> UTC: wrong price; it goes on with: nudgewire resume\nhalted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder", "halt", "trigger", "reminder")
 	c.says(0, `{"scope":"all","kind":"halt","reason":"wrong price","who":"<who>","at":"<time>"}`+"\n"+`{"scope":"trigger","name":"reminder","kind":"halt","who":"<who>","at":"<time>"}`+"\n"+
@@ -112,13 +113,13 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	if _, out := c.command("status"); !strings.HasPrefix(out, "trouble     everything is halted since ") || !strings.Contains(out, `            trigger "reminder" is halted since `) {
 		t.Errorf("status:\n%s", out)
 	}
-	c.says(exitNothing, "nudgewire: no trigger \"remidner\" in the config, and nothing of that name waits to be sent; nothing was halted\n  did you mean \"reminder\"?", "halt", "trigger", "remidner")
-	c.says(exitNothing, "nudgewire: no trigger \"winback\" in the config, and nothing of that name waits to be sent; nothing was halted\n  there is a job of that name: nudgewire halt job winback", "halt", "trigger", "winback")
-	c.says(exitUsage, "nudgewire: which template?", "halt", "template")
-	c.says(exitUsage, "nudgewire: all takes no name", "halt", "all", "reminder")
-	c.says(exitUsage, "nudgewire: \"trigers\": want all, trigger NAME, template NAME or job NAME\n  did you mean trigger?", "halt", "trigers", "reminder")
-	c.says(exitNothing, "nudgewire: trigger \"remidner\" is not halted\n  did you mean \"reminder\"?", "resume", "trigger", "remidner")
-	c.says(exitNothing, "nudgewire: template \"order_update\" is not halted\n  everything is halted, and goes on with: nudgewire resume; "+
+	c.says(exit.Nothing, "nudgewire: no trigger \"remidner\" in the config, and nothing of that name waits to be sent; nothing was halted\n  did you mean \"reminder\"?", "halt", "trigger", "remidner")
+	c.says(exit.Nothing, "nudgewire: no trigger \"winback\" in the config, and nothing of that name waits to be sent; nothing was halted\n  there is a job of that name: nudgewire halt job winback", "halt", "trigger", "winback")
+	c.says(exit.Usage, "nudgewire: which template?", "halt", "template")
+	c.says(exit.Usage, "nudgewire: all takes no name", "halt", "all", "reminder")
+	c.says(exit.Usage, "nudgewire: \"trigers\": want all, trigger NAME, template NAME or job NAME\n  did you mean trigger?", "halt", "trigers", "reminder")
+	c.says(exit.Nothing, "nudgewire: trigger \"remidner\" is not halted\n  did you mean \"reminder\"?", "resume", "trigger", "remidner")
+	c.says(exit.Nothing, "nudgewire: template \"order_update\" is not halted\n  everything is halted, and goes on with: nudgewire resume; "+
 		"trigger \"reminder\" is halted, and goes on with: nudgewire resume trigger reminder; job \"winback\" is halted, and goes on with: nudgewire resume job winback",
 		"resume", "template", "order_update")
 
@@ -152,7 +153,7 @@ func TestHaltAndResumeFromTheCommandLine(t *testing.T) {
 	if _, out := c.command("jobs", "show", "1"); !strings.Contains(out, `  halted      job "winback", since `) {
 		t.Errorf("everything is resumed, and the job is not:\n%s", out)
 	}
-	c.says(exitNothing, "nudgewire: there is no halt of everything\n  trigger \"reminder\" is halted, and goes on with: nudgewire resume trigger reminder; "+
+	c.says(exit.Nothing, "nudgewire: there is no halt of everything\n  trigger \"reminder\" is halted, and goes on with: nudgewire resume trigger reminder; "+
 		"job \"winback\" is halted, and goes on with: nudgewire resume job winback", "resume")
 	c.says(0, "goes on  job \"winback\": it was halted since <time> UTC by <who>\nhalted  trigger \"reminder\", since <time> UTC; it goes on with: nudgewire resume trigger reminder", "resume", "job", "winback")
 	if code, out := c.command("jobs", "show", "1", "--follow"); code != 0 || !strings.Contains(out, "part 1      accepted") || strings.Contains(out, "halted") {
@@ -192,18 +193,18 @@ func TestAPausedRunFromTheCommandLine(t *testing.T) {
 	says(0, nil, "halt", "template", "offer")
 	says(0, nil, "jobs", "run", "offer", "--yes", "--wait")
 	says(0, []string{": paused", "  because     paused by " + me, "  messages    2 waiting", held, next}, "jobs", "pause", "1")
-	says(exitFailed, []string{"nudgewire: run 1 is paused: there is nothing to pause", "  it goes on with: nudgewire jobs resume 1"}, "jobs", "pause", "1")
+	says(exit.Failed, []string{"nudgewire: run 1 is paused: there is nothing to pause", "  it goes on with: nudgewire jobs resume 1"}, "jobs", "pause", "1")
 	c.says(0, "goes on  template \"offer\": it was halted since <time> UTC by <who>\npaused  "+state+me+goes, "resume", "template", "offer")
 	c.says(0, `{"scope":"trigger","name":"reminder","kind":"halt","who":"<who>","at":"<time>"}`+"\n"+
 		`{"scope":"run","name":"1","kind":"run","reason":"paused by `+me+`","at":"<time>","job":"offer"}`, "halt", "trigger", "reminder", "--json")
 	c.says(0, "goes on  trigger \"reminder\": it was halted since <time> UTC by <who>\npaused  "+state+me+goes, "resume", "trigger", "reminder")
-	c.says(exitNothing, "nudgewire: nothing is halted\n  run 1 of offer is paused, and goes on with: nudgewire jobs resume 1", "resume")
-	c.says(exitUsage, "nudgewire: \"run\": want all, trigger NAME, template NAME or job NAME\n"+
+	c.says(exit.Nothing, "nudgewire: nothing is halted\n  run 1 of offer is paused, and goes on with: nudgewire jobs resume 1", "resume")
+	c.says(exit.Usage, "nudgewire: \"run\": want all, trigger NAME, template NAME or job NAME\n"+
 		"  a run is stopped with: nudgewire jobs pause 1, and goes on with: nudgewire jobs resume 1", "resume", "run", "1")
 	c.stop()
 	c.begin()
 	says(0, []string{"trouble     run 1 of offer waits to be resumed: paused by " + me, `              "nudgewire jobs resume 1" lets it go on; "nudgewire jobs cancel 1" ends it`, "waiting     2"}, "status")
-	says(exitFailed, []string{
+	says(exit.Failed, []string{
 		"bad   campaigns              run 1 of offer waits to be resumed: paused by " + me,
 		`                              "nudgewire jobs resume 1" lets it go on; "nudgewire jobs cancel 1" ends it`,
 	}, "doctor")
@@ -218,30 +219,30 @@ func TestAPausedRunFromTheCommandLine(t *testing.T) {
 			t.Fatalf("what was held never left:\n%s", out)
 		}
 	}
-	says(exitFailed, []string{"nudgewire: run 1 is done: there is nothing to pause", "  look at jobs show 1"}, "jobs", "pause", "1")
+	says(exit.Failed, []string{"nudgewire: run 1 is done: there is nothing to pause", "  look at jobs show 1"}, "jobs", "pause", "1")
 }
 
 func TestContactsFromTheCommandLine(t *testing.T) {
 	c := attended(t)
-	c.says(exitNothing, "nudgewire: nobody is blocked", "contacts", "list")
+	c.says(exit.Nothing, "nudgewire: nobody is blocked", "contacts", "list")
 	c.says(0, "2 blocked, 0 blocked already, 0 could not be read", "contacts", "block", "+447700900101", "07700 900102", "--reason", "asked for it")
-	c.says(exitFailed, "CALL-ME: that is not a phone number: has letters\n1 blocked, 1 blocked already, 1 could not be read", "contacts", "block", "+447700900101", "CALL-ME", "+447700900103")
-	c.says(exitFailed, `{"blocked":0,"blocked_before":1,"bad":[{"row":2,"reason":"that is not a phone number: has letters"}]}`, "contacts", "block", "+447700900101", "CALL-ME", "--json")
+	c.says(exit.Failed, "CALL-ME: that is not a phone number: has letters\n1 blocked, 1 blocked already, 1 could not be read", "contacts", "block", "+447700900101", "CALL-ME", "+447700900103")
+	c.says(exit.Failed, `{"blocked":0,"blocked_before":1,"bad":[{"row":2,"reason":"that is not a phone number: has letters"}]}`, "contacts", "block", "+447700900101", "CALL-ME", "--json")
 	c.says(0, "PHONE         SINCE     BY       WHY\n4477******01  <time> UTC  by hand: <user>  -\n4477******02  <time> UTC  by hand: <user>  asked for it\n4477******03  <time> UTC  by hand: <user>  -", "contacts", "list")
 	c.says(0, "4477******03 is not blocked any more", "contacts", "allow", "07700 900103")
-	c.says(exitNothing, "nudgewire: 447700900103 is not blocked\n  \"nudgewire contacts list\" shows who is", "contacts", "allow", "+447700900103")
-	c.says(exitUsage, "nudgewire: that is not a phone number: has letters\n  write it with its country code: +447700900123", "contacts", "allow", "nobody")
+	c.says(exit.Nothing, "nudgewire: 447700900103 is not blocked\n  \"nudgewire contacts list\" shows who is", "contacts", "allow", "+447700900103")
+	c.says(exit.Usage, "nudgewire: that is not a phone number: has letters\n  write it with its country code: +447700900123", "contacts", "allow", "nobody")
 
 	optOuts := c.put("optouts.csv", "\uFEFFfirst_name;Mobile Phone;note\nAda;07700 900104;\"left; by mail\"\n# gone\n\nBen;12;\nChloe;+44 7700 900104;twice\nDev;;no phone\nEve;07700 900105;\n")
-	c.says(exitFailed, "optouts.csv:5: that is not a phone number\n2 blocked, 1 blocked already, 1 could not be read", "contacts", "import", optOuts, "--reason", "opted out")
-	c.says(exitFailed, `{"blocked":0,"blocked_before":3,"bad":[{"row":5,"reason":"that is not a phone number"}]}`, "contacts", "import", optOuts, "--json")
+	c.says(exit.Failed, "optouts.csv:5: that is not a phone number\n2 blocked, 1 blocked already, 1 could not be read", "contacts", "import", optOuts, "--reason", "opted out")
+	c.says(exit.Failed, `{"blocked":0,"blocked_before":3,"bad":[{"row":5,"reason":"that is not a phone number"}]}`, "contacts", "import", optOuts, "--json")
 	c.says(0, "0 blocked, 1 blocked already, 0 could not be read", "contacts", "import", c.put("plain.txt", "07700900105\n"))
-	c.says(exitUsage, "nudgewire: people.csv:1: which column holds the phone? There are name, contact\n  name it, as in --column contact", "contacts", "import", c.put("people.csv", "name,contact\nAda,07700900106\n"))
-	c.says(exitUsage, "nudgewire: people.csv:1: no column \"contct\"\n  did you mean \"contact\"?", "contacts", "import", filepath.Join(c.folder, "people.csv"), "--column", "contct")
+	c.says(exit.Usage, "nudgewire: people.csv:1: which column holds the phone? There are name, contact\n  name it, as in --column contact", "contacts", "import", c.put("people.csv", "name,contact\nAda,07700900106\n"))
+	c.says(exit.Usage, "nudgewire: people.csv:1: no column \"contct\"\n  did you mean \"contact\"?", "contacts", "import", filepath.Join(c.folder, "people.csv"), "--column", "contct")
 	c.says(0, "1 blocked, 0 blocked already, 0 could not be read", "contacts", "import", filepath.Join(c.folder, "people.csv"), "--column", "Contact")
-	c.says(exitUsage, "nudgewire: plain.txt:1: there is no header, so no column is called \"phone\"\n  leave --column out: without a header the first column is read", "contacts", "import", filepath.Join(c.folder, "plain.txt"), "--column", "phone")
-	c.says(exitNothing, "nudgewire: no phones in empty.csv", "contacts", "import", c.put("empty.csv", "phone\n\n"))
-	c.says(exitUsage, "nudgewire: open <folder>/none.csv: no such file or directory", "contacts", "import", filepath.Join(c.folder, "none.csv"))
+	c.says(exit.Usage, "nudgewire: plain.txt:1: there is no header, so no column is called \"phone\"\n  leave --column out: without a header the first column is read", "contacts", "import", filepath.Join(c.folder, "plain.txt"), "--column", "phone")
+	c.says(exit.Nothing, "nudgewire: no phones in empty.csv", "contacts", "import", c.put("empty.csv", "phone\n\n"))
+	c.says(exit.Usage, "nudgewire: open <folder>/none.csv: no such file or directory", "contacts", "import", filepath.Join(c.folder, "none.csv"))
 
 	// Whoever is blocked is left out of a run, and counted.
 	if code, out := c.command("jobs", "run", "winback", "--dry-run"); code != 0 || !strings.Contains(out, "excluded    2: the contact is blocked") {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 )
 
 // try says of each decision what the ledger would say, if it knew of nothing else.
@@ -64,12 +66,12 @@ func TestTryTakesEditedRulesAndATime(t *testing.T) {
 	}
 	w.wants(out, `^  thanks planned: template "edited" due .*2026-12-24 23:00`)
 	code, out = w.run("try", "shopify", "--sample", "order", "--rules", write("triggers:\n  thanks: {on: shopify.order.created, sned: {template: edited}}\n"))
-	if code != exitConfig {
+	if code != exit.Config {
 		t.Errorf("exit %d", code)
 	}
 	w.wants(out, `edited rules:2:39: .*unknown key`)
 	for _, args := range [][]string{{"--at", "soon"}, {"--rules", "nowhere.yaml"}, {"--rules", write(" \n")}} {
-		if code, out := w.run(append([]string{"try", "shopify"}, args...)...); code != exitUsage {
+		if code, out := w.run(append([]string{"try", "shopify"}, args...)...); code != exit.Usage {
 			t.Errorf("%v: exit %d %s", args, code, out)
 		}
 	}
@@ -78,12 +80,12 @@ func TestTryTakesEditedRulesAndATime(t *testing.T) {
 func TestReplayNeedsToBeToldWhat(t *testing.T) {
 	w := newWard(t)
 	for _, args := range [][]string{{}, {"x"}, {"--since", "soon"}, {"--connector", "shopify"}} {
-		if code, out := w.run(append([]string{"events", "replay"}, args...)...); code != exitUsage {
+		if code, out := w.run(append([]string{"events", "replay"}, args...)...); code != exit.Usage {
 			t.Errorf("%v: exit %d %s", args, code, out)
 		}
 	}
 	code, out := w.run("events", "replay", "99", "--yes")
-	if code != exitNothing {
+	if code != exit.Nothing {
 		t.Errorf("an event that is not there: exit %d", code)
 	}
 	w.wants(out, `^event 99 is not replayed: there is no such event$`)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 )
 
 // Who asks a command for help sees a line to begin with, and it is one that the command takes.
@@ -31,7 +33,7 @@ func TestEachCommandHasAnExample(t *testing.T) {
 			}
 		}
 	}
-	walk((&cli{}).root())
+	walk(newRoot(&terminal.CLI{}))
 	for path := range usageExamples {
 		if !used[path] {
 			t.Errorf("there is no command %q any more", path)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 )
 
 // release is set by the linker for a release: -ldflags "-X main.release=v1.2.3".
@@ -31,14 +33,14 @@ func versionOf(release string, info *debug.BuildInfo) string {
 	return version
 }
 
-func (c *cli) version() *cobra.Command {
+func version(c *terminal.CLI) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if c.json {
-				return c.print(map[string]string{"version": versionText()})
+			if c.JSON {
+				return c.Print(map[string]string{"version": c.Version})
 			}
-			c.say("nudgewire %s\n", versionText())
+			c.Say("nudgewire %s\n", c.Version)
 			return nil
 		},
 	}

@@ -6,3 +6,6 @@
 //
 // Before here: package simulation. After here: the command "nudgewire test".
 package ruletest
+
+// Folder is where tests lie, beside the config.
+const Folder = "tests"

@@ -13,9 +13,14 @@ import (
 // floors is the house: a room may import rooms on lower floors only. docs/internals/architecture.md
 // draws it. What it does not name and lies under internal/ stands on the ground floor, and knows nothing of messages.
 var floors = map[string]int{
-	"cmd/nudgewire": 8, "test/torture": 8, "test/bench": 8, "test/check": 8, "test/browser": 8,
-	"internal/app":    7,
-	"internal/config": 6, "internal/metrics": 6, "internal/console": 6, "internal/ruletest": 6,
+	"cmd/nudgewire":                 11,
+	"cmd/nudgewire/internal/access": 10, "cmd/nudgewire/internal/connectors": 10, "cmd/nudgewire/internal/contacts": 10, "cmd/nudgewire/internal/data": 10, "cmd/nudgewire/internal/demo": 10,
+	"cmd/nudgewire/internal/events": 10, "cmd/nudgewire/internal/jobs": 10, "cmd/nudgewire/internal/messages": 10, "cmd/nudgewire/internal/operate": 10, "cmd/nudgewire/internal/rules": 10,
+	"cmd/nudgewire/internal/story":    9,
+	"cmd/nudgewire/internal/terminal": 8, "test/torture": 8, "test/bench": 8, "test/check": 8, "test/browser": 8,
+	"internal/app":                7,
+	"cmd/nudgewire/internal/exit": 6,
+	"internal/config":             6, "internal/metrics": 6, "internal/console": 6, "internal/ruletest": 6,
 	"internal/server":   5,
 	"internal/webhooks": 4, "internal/simulation": 4,
 	"internal/delivery/sender": 3, "internal/delivery/tracker": 3, "internal/delivery/enricher": 3, "scheduler": 3, "internal/alerts": 3, "internal/outbox": 3, "internal/sandbox": 3, "internal/backup": 3, "internal/report": 3, "internal/auth": 3, "internal/privacy": 3, "internal/transfer": 3,

@@ -1,0 +1,55 @@
+package demo
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/internal/hours"
+)
+
+// At any time of the year it is night where one customer lives, and not where the others do, for as long as anybody watches.
+func TestItIsNightSomewhereInTheDemo(t *testing.T) {
+	t.Parallel()
+	london, err := time.LoadLocation(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zones := hours.NewZones(london)
+	for now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); now.Year() == 2026; now = now.Add(17 * time.Minute) {
+		far, text, err := night(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := hours.ParseWindow(text, hours.Everyday)
+		if err != nil {
+			t.Fatalf("%s: %q: %v", now, text, err)
+		}
+		quiet := hours.Rule{Windows: []hours.Window{w}}
+		there, guessed := zones.Of(far.phone[1:], "")
+		here, _ := zones.Of("447700900101", "")
+		for _, later := range []time.Duration{0, 10 * time.Minute, 30 * time.Minute} {
+			if guessed || quiet.In(now.Add(later), there) == nil {
+				t.Fatalf("%s: %s is not within %s at %s", now, far.name, text, far.clock(now.Add(later)))
+			}
+			if z := quiet.In(now.Add(later), here); z != nil {
+				t.Fatalf("%s: it is quiet at home, too: %s in %s", now, text, z)
+			}
+		}
+	}
+}
+
+// A browser is opened only for somebody who sits there.
+func TestABrowserIsOpenedForAPersonAlone(t *testing.T) {
+	t.Parallel()
+	c := commands{&terminal.CLI{Streams: terminal.Streams{Out: io.Discard, Err: io.Discard}}}
+	if c.watched(func(name string) string { return map[string]string{"DISPLAY": ":0"}[name] }) {
+		t.Error("a browser would be opened though nobody reads the output")
+	}
+	for system, want := range map[string]string{"linux": "xdg-open", "darwin": "open", "windows": "rundll32", "freebsd": "xdg-open"} {
+		if name, _ := opener(system); name != want {
+			t.Errorf("on %s %q shows an address, want %q", system, name, want)
+		}
+	}
+}

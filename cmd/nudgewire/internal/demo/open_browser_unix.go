@@ -1,0 +1,8 @@
+//go:build unix
+
+package demo
+
+import "syscall"
+
+// ofItsOwn starts a program that the keys of this terminal do not reach.
+func ofItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -1,0 +1,118 @@
+package story
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/triggers"
+)
+
+func TellTried(c *terminal.CLI, e server.TriedEvent) {
+	c.Say("%s\n", c.Paint(c.Out, "1", e.Event))
+	row := func(name, value string) {
+		if value != "" {
+			c.Say("  %-10s %s\n", name, value)
+		}
+	}
+	row("topic", e.Topic)
+	row("phone", e.Phone)
+	if e.Phone == "" {
+		row("phone", "none: "+e.PhoneProblem)
+	}
+	row("name", e.Name)
+	row("country", e.Country)
+	row("language", e.Language)
+	row("cart", e.Cart.Words())
+	row("order", e.Order.Words())
+	row("deal", e.Deal.Words())
+	row("form", e.Form)
+	row("dedupe key", e.DedupeKey)
+	if e.Repeats != 0 {
+		row("repeats", fmt.Sprintf("event %d, so nothing of it would be stored", e.Repeats))
+	}
+	for _, text := range LookUpRows(e.LookUp) {
+		row("look-up", text)
+	}
+	if e.LookedUp {
+		row("", "the daemon would first fetch what the webhook leaves out, and plan then")
+		return
+	}
+	if len(e.Decisions) == 0 {
+		c.Say("  %s\n", NoListener(e.Event))
+	}
+	for _, d := range e.Decisions {
+		c.Say("  %s %s: %s\n", d.Trigger, Outcome(c, d.Outcome), d.Reason)
+		for _, clause := range d.Clauses {
+			TellClause(c, clause)
+		}
+		if m := d.Message; m != nil && len(d.Steps) == 0 {
+			tellTriedMessage(c, m, "")
+		}
+		for i := range d.Steps {
+			m := &d.Steps[i]
+			tellTriedMessage(c, m, triggers.StepWords(m.Step, m.Of)+": ")
+		}
+	}
+}
+
+func tellTriedMessage(c *terminal.CLI, m *server.TriedMessage, head string) {
+	what := m.Send.What()
+	if m.Send.Language != "" {
+		what += " in " + m.Send.Language
+	}
+	if m.Account != "" {
+		what += " by account " + m.Account
+	}
+	c.Say("    %s%s, due %s\n", head, what, c.Clock(m.DueAt))
+	tellHeld(c, m.Held)
+	for _, text := range m.If {
+		c.Say("      sent if     %s\n", text)
+	}
+	TellSend(c, &m.Send, "      ")
+}
+
+// tellHeld prints what a rule would do to a message when it falls due.
+func tellHeld(c *terminal.CLI, h *server.TriedHold) {
+	switch {
+	case h == nil:
+	case h.Until != nil:
+		c.Say("    %s %s: %s\n", c.Paint(c.Out, "33", "sent "+c.Clock(*h.Until)), "("+h.Rule+")", h.Reason)
+	default:
+		c.Say("    %s %s: %s\n", c.Paint(c.Out, "33", string(h.Action)), "("+h.Rule+")", h.Reason)
+	}
+}
+
+// TellSend prints what a template is filled in with.
+func TellSend(c *terminal.CLI, s *messaging.Send, margin string) {
+	for i, v := range s.Variables {
+		c.Say("%svariable %d  %s\n", margin, i+1, v)
+	}
+	if h := s.Header; h != nil {
+		c.Say("%sheader      %s %s\n", margin, h.Type, h.URL)
+	}
+}
+
+// LookUpRows say what the daemon would ask for, and what it is good for.
+func LookUpRows(a *connectors.Asked) []string {
+	if a == nil {
+		return nil
+	}
+	rows := []string{a.URL + ", not asked here"}
+	if a.Missing != "" {
+		rows = []string{"cannot be made: " + a.Missing}
+		if a.URL != "" {
+			rows[0] = a.URL + " cannot be asked: " + a.Missing
+		}
+	}
+	if len(a.Fields) > 0 {
+		rows = append(rows, "its answer may fill "+strings.Join(a.Fields, ", "))
+	}
+	for _, then := range a.Then {
+		rows = append(rows, "then "+then)
+	}
+	return rows
+}
