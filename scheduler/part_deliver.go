@@ -552,7 +552,7 @@ func (w *working) enqueueNow(ctx context.Context, first int64, rows []messaging.
 	}
 	for i := range answers {
 		if v := &answers[i]; v.never() {
-			rows[i].State, rows[i].Reason = messaging.StateDropped, v.Reason
+			rows[i].State, rows[i].Reason, rows[i].DroppedBy = messaging.StateDropped, v.Reason, v.Rule
 			if v.forgotten {
 				rows[i].Phone, rows[i].SentAs = forgottenPhone, ""
 			}

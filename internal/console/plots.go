@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -137,7 +136,7 @@ type numbers struct {
 	Report    server.ReportView
 	Funnel    []stage
 	Plots     []plot
-	Failures  []bar
+	Ended     []bar
 	Arrivals  []bar
 	Half      string // how long half of the messages took at the most
 	Most      string // how long 95 of 100 took at the most
@@ -210,10 +209,10 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 		},
 		today.against(&before, now),
 	}
-	for _, f := range v.Report.Failures {
-		v.Failures = append(v.Failures, bar{Name: classWords(f.Class), Note: f.State, N: f.Messages, Link: "/messages?state=" + f.State})
+	for _, e := range v.Report.Ended {
+		v.Ended = append(v.Ended, bar{Name: server.EndedWords(e.Reason), Note: e.State, N: e.Messages, Link: "/messages?state=" + e.State})
 	}
-	v.Failures = widths(v.Failures)
+	v.Ended = widths(v.Ended)
 	a := &v.Report.Arrivals
 	if a.Messages > 0 {
 		v.Half, v.Most = server.SecondsWords(a.P50), server.SecondsWords(a.P95)
@@ -255,14 +254,6 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	}
 	v.Calendar = widths(v.Calendar)
 	return v, nil
-}
-
-// classWords are the class of an error for people.
-func classWords(class string) string {
-	if class == "unknown" {
-		return "words that no rule knows"
-	}
-	return strings.ReplaceAll(class, "_", " ")
 }
 
 // shortTime is the end of a class of arrivals.

@@ -28,8 +28,8 @@ func (v *numbers) table(name string) [][]string {
 		return rows
 	}
 	switch name {
-	case "failures":
-		return bars("class", v.Failures)
+	case "ended":
+		return bars("reason", v.Ended)
 	case "arrivals":
 		return bars("time", v.Arrivals)
 	case "calendar":
@@ -50,7 +50,7 @@ func (v *numbers) table(name string) [][]string {
 func (c *Console) numbersFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	name := r.URL.Query().Get("table")
 	if new(numbers).table(name) == nil {
-		return &server.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is failures, arrivals, calendar or heat"}
+		return &server.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is ended, arrivals, calendar or heat"}
 	}
 	v, err := c.numbers(r, false)
 	if err != nil {

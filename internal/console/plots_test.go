@@ -38,7 +38,7 @@ func (c *counting) Report(_ context.Context, q server.ReportQuery) (server.Repor
 	c.asked = append(c.asked, q)
 	v := server.ReportView{
 		Since: q.Since, CountedSince: q.Since, Total: server.Stages{Events: 900, Queued: 400, Accepted: 200, Uploaded: 7654, Delivered: 150, Read: 50, Failed: 10},
-		Failures: []server.FailureCount{{State: "failed", Class: "unknown", Messages: 10}},
+		Ended:    []server.EndedCount{{State: "failed", Reason: "unknown", Messages: 10}},
 		Arrivals: server.ArrivalsView{Messages: 150, P50: 4, P95: 400, Classes: []server.ArrivalView{{UpTo: 1}, {UpTo: 5, Messages: 150}, {}}},
 	}
 	if q.By == "" {
@@ -120,7 +120,7 @@ func TestTablesOfOverviewAreFilesToo(t *testing.T) {
 	cookie := r.signIn(t)
 	_, page := r.do(t, http.MethodGet, "/", nil, cookie)
 	for table, want := range map[string]string{
-		"failures": "class,note,messages\nwords that no rule knows,", "arrivals": "time,note,messages\n", "calendar": "day,note,messages\nToday,with what is late,", "heat": "day,hour,messages\nMonday,00:00,",
+		"ended": "reason,note,messages\nwords that no rule knows,", "arrivals": "time,note,messages\n", "calendar": "day,note,messages\nToday,with what is late,", "heat": "day,hour,messages\nMonday,00:00,",
 	} {
 		path := "/numbers.csv?range=7d&table=" + table
 		if !strings.Contains(page, strings.ReplaceAll(path, "&", "&amp;")) {
@@ -134,7 +134,7 @@ func TestTablesOfOverviewAreFilesToo(t *testing.T) {
 	if _, body := r.do(t, http.MethodGet, "/numbers.csv?table=calendar", nil, cookie); !strings.Contains(body, ",\"more than 10,000\"\n") {
 		t.Errorf("what was not counted to its end is told as a number: %s", body)
 	}
-	if res, body := r.do(t, http.MethodGet, "/numbers.csv?table=nothing", nil, cookie); res.StatusCode != http.StatusNotFound || !strings.Contains(body, "able is failures") {
+	if res, body := r.do(t, http.MethodGet, "/numbers.csv?table=nothing", nil, cookie); res.StatusCode != http.StatusNotFound || !strings.Contains(body, "able is ended") {
 		t.Errorf("a table that is none: %d", res.StatusCode)
 	}
 }

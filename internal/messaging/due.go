@@ -113,6 +113,17 @@ const (
 	RuleStep       = "step"
 )
 
+// Why a message ended that no Rule dropped, as counts name it.
+const (
+	EndedByEvent     = "event"  // that cancels it
+	EndedByPerson    = "person" // who cancelled it, or let it be
+	EndedByRun       = "run"    // that was cancelled
+	EndedByTries     = "tries"  // of which no more is made
+	EndedByDoubt     = "on_doubt"
+	EndedByForgotten = "forgotten"  // its contact is
+	EndedUnread      = "unreadable" // what it sends is
+)
+
 // A DueReason is one reason why a message may not go.
 type DueReason struct {
 	Rule      string

@@ -26,6 +26,7 @@ type Message struct {
 
 	State     State
 	Reason    string    // why it is in this state, where that needs words
+	DroppedBy string    // the Rule that dropped it, for counts; set for a row of a list that is stored as dropped, and stored nowhere
 	DueAt     time.Time // UTC; claimed no earlier
 	ExpiresAt time.Time // past this it is dropped, never late; zero is never
 	CreatedAt time.Time
@@ -252,6 +253,7 @@ type Attempt struct {
 	Called    bool      // with waiting: the call reached the service, or may have
 	Refused   Refused   // with waiting: what the service refuses again and again, and what waits for it to take it
 	Answer    string    // the raw answer, first 4 KB
+	DroppedBy string    // with dropped: the Rule or EndedBy, for counts
 	Words     string    // the service's own about the message, "" for none
 	Class     ErrorClass
 	Message   *Message

@@ -17,7 +17,7 @@ type HourCount struct {
 	Name    string    // of the connector, trigger or job
 	Detail  string    // kind of an event, outcome of a decision, template of a message; "other" for those beyond the room of an hour
 	Country string    // of a message, by its phone
-	Class   string    // of rejected and failed: the class of the error; of delivered: see ArrivalTime
+	Class   string    // of rejected and failed: the class of the error; of dropped and cancelled: a Rule or EndedBy; of delivered: see ArrivalTime
 	N       int64
 }
 

@@ -8,8 +8,10 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -57,8 +59,8 @@ type ReportView struct {
 	Total  Stages `json:"total"`
 	Before Stages `json:"week_before"` // in the same time, seven days earlier
 
-	Rows     []ReportRow    `json:"rows"` // by time, then by group; those in which nothing happened are left out
-	Failures []FailureCount `json:"failures"`
+	Rows     []ReportRow    `json:"rows"`  // by time, then by group; those in which nothing happened are left out
+	Ended    []EndedCount   `json:"ended"` // why messages ended that did not arrive, the most first
 	Arrivals ArrivalsView   `json:"arrivals"`
 	Outcomes []OutcomeCount `json:"outcomes"` // what triggers said to events
 }
@@ -111,10 +113,10 @@ type ReportRow struct {
 	Stages
 }
 
-// A FailureCount is how many messages ended so.
-type FailureCount struct {
-	State    string `json:"state" kind:"ours"` // rejected or failed
-	Class    string `json:"class" kind:"ours"` // of the error; "unknown" where no rule knows its words
+// An EndedCount is how many messages ended so.
+type EndedCount struct {
+	State    string `json:"state" kind:"ours"`  // rejected, failed, dropped or cancelled
+	Reason   string `json:"reason" kind:"ours"` // class of the error, "unknown" where no rule knows its words; or the rule that dropped it, or who ended it
 	Messages int64  `json:"messages"`
 }
 
@@ -210,7 +212,7 @@ func (a admin) report(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := ReportView{Zone: q.Since.Location().String(), Since: q.Since.UTC(), Until: q.Until.UTC(), Failures: []FailureCount{}, Outcomes: []OutcomeCount{}}
+	v := ReportView{Zone: q.Since.Location().String(), Since: q.Since.UTC(), Until: q.Until.UTC(), Ended: []EndedCount{}, Outcomes: []OutcomeCount{}}
 	if v.CountedSince, _, err = a.numbers().HoursSince(r.Context()); err != nil {
 		return nil, err
 	}
@@ -233,8 +235,8 @@ func (a admin) report(r *http.Request) (any, error) {
 		one := &all[i]
 		v.Total.add(one.What, one.N)
 		switch one.What {
-		case "failed", "rejected":
-			v.fails(one.What, cmp.Or(one.Class, "unknown"), one.N)
+		case "failed", "rejected", "dropped", "cancelled":
+			v.addEnded(one.What, cmp.Or(one.Class, "unknown"), one.N)
 		case "delivered":
 			if class, err := strconv.Atoi(one.Class); err == nil && class >= 0 && class < len(v.Arrivals.Classes) {
 				v.Arrivals.Classes[class].Messages += one.N
@@ -243,8 +245,8 @@ func (a admin) report(r *http.Request) (any, error) {
 		}
 	}
 	v.Arrivals.P50, v.Arrivals.P95 = v.Arrivals.percentile(0.5), v.Arrivals.percentile(0.95)
-	slices.SortFunc(v.Failures, func(a, b FailureCount) int {
-		return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.State, b.State), cmp.Compare(a.Class, b.Class))
+	slices.SortFunc(v.Ended, func(a, b EndedCount) int {
+		return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason))
 	})
 	h = q.hours()
 	h.What, h.Details = []string{"decision"}, true
@@ -274,13 +276,36 @@ func (a admin) report(r *http.Request) (any, error) {
 	return v, err
 }
 
-func (v *ReportView) fails(state, class string, n int64) {
-	i := slices.IndexFunc(v.Failures, func(f FailureCount) bool { return f.State == state && f.Class == class })
+func (v *ReportView) addEnded(state, reason string, n int64) {
+	i := slices.IndexFunc(v.Ended, func(e EndedCount) bool { return e.State == state && e.Reason == reason })
 	if i < 0 {
-		i = len(v.Failures)
-		v.Failures = append(v.Failures, FailureCount{State: state, Class: class})
+		i = len(v.Ended)
+		v.Ended = append(v.Ended, EndedCount{State: state, Reason: reason})
 	}
-	v.Failures[i].Messages += n
+	v.Ended[i].Messages += n
+}
+
+// endedWords are reasons for people, where the word of the config or of the class does not say it.
+var endedWords = map[string]string{
+	messaging.RuleExpires:      "too late (expires)",
+	messaging.RuleBlock:        "the contact is blocked",
+	messaging.RuleConsent:      "no consent",
+	messaging.RuleLimit:        "over a limit",
+	messaging.RuleAccount:      "over a limit of the account",
+	messaging.RuleStep:         "the condition of its step",
+	messaging.RuleOnChange:     "an edit of the config (on_change)",
+	messaging.EndedByEvent:     "an event that cancels it",
+	messaging.EndedByPerson:    "a person",
+	messaging.EndedByRun:       "its run was cancelled",
+	messaging.EndedByTries:     "given up after too many tries",
+	messaging.EndedByDoubt:     "in doubt (on_doubt)",
+	messaging.EndedByForgotten: "the contact is forgotten",
+	"unknown":                  "words that no rule knows",
+}
+
+// EndedWords is the reason of an EndedCount for people.
+func EndedWords(reason string) string {
+	return cmp.Or(endedWords[reason], strings.ReplaceAll(reason, "_", " "))
 }
 
 // percentile is the time in seconds that such a part of the messages took at the most, as if those of a class were spread evenly over it.

@@ -98,7 +98,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 			{At: day(15).UTC(), Group: "hello", Stages: server.Stages{Decisions: 2, Queued: 2, Accepted: 2, Delivered: 2}},
 			{At: day(15).UTC(), Group: "bye", Stages: server.Stages{Decisions: 1, Queued: 1, Rejected: 1}},
 		},
-		Failures: []server.FailureCount{{State: "rejected", Class: "permanent", Messages: 1}},
+		Ended:    []server.EndedCount{{State: "rejected", Reason: "permanent", Messages: 1}},
 		Outcomes: []server.OutcomeCount{{Outcome: "planned", Decisions: 3}},
 	}
 	arrivals := v.Arrivals

@@ -334,7 +334,7 @@ func (t *Tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messagi
 			return 0, nil, fmt.Errorf("cancel message %d: %w", c, err)
 		}
 		t.foreseen.forget(c)
-		t.messageState(c, &d.eventLabels, messaging.StateCancelled, byEvent(e, id), "")
+		t.messageState(c, &d.eventLabels, messaging.StateCancelled, byEvent(e, id), messaging.EndedByEvent)
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {

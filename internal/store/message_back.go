@@ -29,7 +29,7 @@ type requeue struct {
 // meanwhile is what a message becomes instead of waiting for what happened since it waited last:
 // cancelled when an event called it off, dropped when its contact is blocked. Both ways back ask it:
 // requeueMessage, and a successor's (mayGoAgain).
-func (t *Tx) meanwhile(d *messaging.Message) (state messaging.State, why string, err error) {
+func (t *Tx) meanwhile(d *messaging.Message) (state messaging.State, v messaging.Verdict, err error) {
 	var f messaging.DueFacts
 	if f.CalledOff, err = t.calledOff(d.ID); err == nil {
 		var reason string
@@ -38,13 +38,13 @@ func (t *Tx) meanwhile(d *messaging.Message) (state messaging.State, why string,
 			f.Blocked = messaging.BlockedWords(reason)
 		}
 	}
-	switch v := duerules.MayGo(nil, &messaging.Message{Category: d.Category}, &f, Moment(t.At)); { // its time it is asked when it is due again
+	switch v = duerules.MayGo(nil, &messaging.Message{Category: d.Category}, &f, Moment(t.At)); { // its time it is asked when it is due again
 	case v.Rule == messaging.RuleCancelled:
-		return messaging.StateCancelled, v.Reason, err
+		return messaging.StateCancelled, v, err
 	case v.Action == messaging.DropSend:
-		return messaging.StateDropped, v.Reason, err
+		return messaging.StateDropped, v, err
 	}
-	return messaging.StateWaiting, "", err
+	return messaging.StateWaiting, messaging.Verdict{}, err
 }
 
 // Nobody comes back to wait but by this. A message that a rule put off may be put off for its life in all, counted from when it first
@@ -58,8 +58,8 @@ var putBackSQL = SQL(`UPDATE messages SET state = ?2, reason = ?3, due_at = ?4, 
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
 func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, error) {
-	reason := c.reason
-	state, why, err := t.meanwhile(d)
+	reason, class := c.reason, string(c.class)
+	state, kept, err := t.meanwhile(d)
 	if err != nil {
 		return "", err
 	}
@@ -70,9 +70,12 @@ func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, e
 			keepOwner = 1
 		}
 	case c.doubtful:
-		state, reason, keepOwner = messaging.StateInDoubt, c.reason+"; not sent again: "+why, 1
+		state, reason, keepOwner = messaging.StateInDoubt, c.reason+"; not sent again: "+kept.Reason, 1
 	default:
-		reason = why
+		reason, class = kept.Reason, kept.Rule
+		if state == messaging.StateCancelled {
+			class = messaging.EndedByEvent
+		}
 		if c.reason != "" {
 			reason += "; " + c.reason
 		}
@@ -89,7 +92,7 @@ func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, e
 	if c.doubtful {
 		t.mayHaveArrived(&p, c.at)
 	}
-	t.messageState(d.ID, &p, state, reason, c.class)
+	t.messageState(d.ID, &p, state, reason, class)
 	return state, err
 }
 

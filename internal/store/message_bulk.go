@@ -39,7 +39,9 @@ func (s *Store) tally(ctx context.Context, f MessageFilter, by string) (out []Ta
 // CancelAll ends what waits and matches, by a person's order, and says how many there were.
 func (s *Store) CancelAll(ctx context.Context, f MessageFilter, reason string) (int64, error) {
 	f.State = messaging.StateWaiting
-	n, err := s.changeAll(ctx, f, func(t *Tx, d *messaging.Message) (bool, error) { return true, t.cancelOne(d, reason) })
+	n, err := s.changeAll(ctx, f, func(t *Tx, d *messaging.Message) (bool, error) {
+		return true, t.cancelOne(d, reason, messaging.EndedByPerson)
+	})
 	return n, Wrap(err, "cancel messages")
 }
 

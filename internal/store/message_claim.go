@@ -129,7 +129,7 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]messaging.Messag
 			continue
 		}
 		errs = append(errs, s.Finish(context.WithoutCancel(ctx), messaging.Attempt{
-			MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: messaging.StateDropped, Reason: err.Error(), At: d.UpdatedAt,
+			MessageID: d.ID, Owner: d.Owner, Number: d.Attempt, State: messaging.StateDropped, DroppedBy: messaging.EndedUnread, Reason: err.Error(), At: d.UpdatedAt,
 		}))
 	}
 	if err := errors.Join(errs...); err != nil && len(out) == 0 {
@@ -258,10 +258,10 @@ func (a *atDue) passAll(t *Tx, passes []pass) error {
 var dropSQL = SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-func (t *Tx) drop(d *claimed, reason string, now time.Time) error {
+func (t *Tx) drop(d *claimed, v *messaging.Verdict, now time.Time) error {
 	p := labelsOfMessage(&d.Message)
-	t.messageState(d.ID, &p, messaging.StateDropped, reason, "")
-	return t.Put(dropSQL, int64(d.ID), reason, Micro(now))
+	t.messageState(d.ID, &p, messaging.StateDropped, v.Reason, v.Rule)
+	return t.Put(dropSQL, int64(d.ID), v.Reason, Micro(now))
 }
 
 var nextDue = `SELECT due_at FROM messages WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`

@@ -114,7 +114,7 @@ func (t *Tx) replan(c *replan, n *Replans) error {
 	}
 	if c.to.Cancel != "" {
 		n.Cancelled++
-		return t.cancelOne(&d, c.to.Cancel)
+		return t.cancelOne(&d, c.to.Cancel, messaging.RuleOnChange)
 	}
 	n.Anew++
 	to := &c.to.Anew.Message

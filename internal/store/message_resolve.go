@@ -14,17 +14,18 @@ func (s *Store) CancelMessage(ctx context.Context, id messaging.MessageID, reaso
 	if reason == "" {
 		reason = "cancelled by hand"
 	}
-	return s.order(ctx, id, messaging.StateWaiting, func(t *Tx, d *messaging.Message) error { return t.cancelOne(d, reason) })
+	return s.order(ctx, id, messaging.StateWaiting, func(t *Tx, d *messaging.Message) error { return t.cancelOne(d, reason, messaging.EndedByPerson) })
 }
 
 var cancelSQL = SQL(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-func (t *Tx) cancelOne(d *messaging.Message, reason string) error {
+// cancelOne ends a message that waits; by is an EndedBy or a Rule.
+func (t *Tx) cancelOne(d *messaging.Message, reason, by string) error {
 	n, err := t.Exec(cancelSQL, int64(d.ID), reason, t.At)
 	if n > 0 {
 		p := labelsOfMessage(d)
-		t.messageState(d.ID, &p, messaging.StateCancelled, reason, "")
+		t.messageState(d.ID, &p, messaging.StateCancelled, reason, by)
 	}
 	return err
 }
@@ -43,7 +44,7 @@ func (s *Store) Resolve(ctx context.Context, id messaging.MessageID, r messaging
 		reason = "resolved by hand: " + string(r)
 	}
 	return s.order(ctx, id, messaging.StateInDoubt, func(t *Tx, d *messaging.Message) error {
-		done, err := t.resolveOne(d, r, reason)
+		done, err := t.resolveOne(d, r, reason, messaging.EndedByPerson)
 		if err == nil && !done {
 			err = NoWrite{ErrForgotten}
 		}
@@ -55,7 +56,9 @@ func (s *Store) Resolve(ctx context.Context, id messaging.MessageID, r messaging
 // leaves out those that cannot be sent again.
 func (s *Store) ResolveAll(ctx context.Context, f MessageFilter, r messaging.Resolution, reason string) (int64, error) {
 	f.State = messaging.StateInDoubt
-	n, err := s.changeAll(ctx, f, func(t *Tx, d *messaging.Message) (bool, error) { return t.resolveOne(d, r, reason) })
+	n, err := s.changeAll(ctx, f, func(t *Tx, d *messaging.Message) (bool, error) {
+		return t.resolveOne(d, r, reason, messaging.EndedByPerson)
+	})
 	return n, Wrap(err, "resolve messages")
 }
 
@@ -68,8 +71,8 @@ var (
 )
 
 // resolveOne carries out the order; done is false where it cannot be, because what was to be
-// sent is not kept.
-func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason string) (done bool, err error) {
+// sent is not kept. by is an EndedBy.
+func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason, by string) (done bool, err error) {
 	if r == messaging.ResolveResend && d.Forgotten() {
 		return false, nil
 	}
@@ -92,22 +95,22 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason str
 		err = t.Put(arrivedSQL, int64(d.ID), reason, t.At)
 	default:
 		t.mayHaveArrived(&p, t.At)
-		t.messageState(d.ID, &p, messaging.StateDropped, reason, "")
+		t.messageState(d.ID, &p, messaging.StateDropped, reason, by)
 		err = t.Put(dropDoubtSQL, int64(d.ID), reason, t.At)
 	}
 	return err == nil, err
 }
 
-// GiveUp ends a message that waits or is in doubt, so that nobody sends it any more. Others stay as they are.
+// GiveUp ends a message that waits or is in doubt because its contact is forgotten, so that nobody sends it any more. Others stay as they are.
 func (t *Tx) GiveUp(id int64, reason string) error {
 	var d messaging.Message
 	err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, id)
 	switch {
 	case err != nil:
 	case d.State == messaging.StateWaiting:
-		err = t.cancelOne(&d, reason)
+		err = t.cancelOne(&d, reason, messaging.EndedByForgotten)
 	case d.State == messaging.StateInDoubt:
-		_, err = t.resolveOne(&d, messaging.ResolveDrop, reason)
+		_, err = t.resolveOne(&d, messaging.ResolveDrop, reason, messaging.EndedByForgotten)
 	}
 	return err
 }

@@ -122,8 +122,8 @@ func (t *Tx) mayGoAgain(id messaging.MessageID) (d *messaging.Message, send, why
 	if !may {
 		return nil, "", why, nil
 	}
-	if _, off, err := t.meanwhile(&one.Message); err != nil || off != "" {
-		return nil, "", off, err
+	if _, off, err := t.meanwhile(&one.Message); err != nil || off.Reason != "" {
+		return nil, "", off.Reason, err
 	}
 	return &one.Message, send, why, nil
 }

@@ -887,7 +887,8 @@ CREATE VIEW counters AS
 
 -- What happened in each hour, as counts that are added to; see commit_hours.go. hour is hours since 1970 UTC. about is connector,
 -- trigger or job, and name is its name. what is what happened; detail is the kind of an event, the outcome of a decision, or the template
--- of a message; of rows that were uploaded the number of their template. class is the class of an error, or how long a message took to arrive. writer keeps those who write at the same time
+-- of a message; of rows that were uploaded the number of their template. class is
+-- the class of an error, the rule that dropped a message or who ended it, or how long it took to arrive. writer keeps those who write at the same time
 -- apart: a reader adds them up.
 CREATE TABLE hourly_counts (
 	hour    BIGINT NOT NULL CHECK (hour > 0),

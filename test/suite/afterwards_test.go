@@ -42,7 +42,7 @@ func (l *ledger) sevenRowsOf(slot string) messaging.Run {
 		case 3:
 			a.State = messaging.StateInDoubt
 		case 4:
-			a.State = messaging.StateDropped
+			a.State, a.DroppedBy = messaging.StateDropped, messaging.EndedByTries
 		}
 		l.must(l.Finish(l.ctx, a))
 	}

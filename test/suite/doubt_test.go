@@ -23,7 +23,7 @@ var losses = map[string]func(l *ledger, d messaging.Message, at time.Time){
 		case d.ResendsInDoubt(l.doubt, a.At):
 			a.State, a.RetryAt, a.Doubtful = messaging.StateWaiting, a.At, true
 		case d.InDoubt(l.doubt) == messaging.DoubtDrop:
-			a.State, a.Doubtful = messaging.StateDropped, true
+			a.State, a.Doubtful, a.DroppedBy = messaging.StateDropped, true, messaging.EndedByDoubt
 		}
 		l.must(l.Finish(l.ctx, a))
 	},

@@ -60,13 +60,18 @@ func (l *ledger) rehour(events []store.EventRow, messages []store.MessageStory) 
 			}
 		}
 	}
-	all, err := l.report().Hours(l.ctx, report.HourQuery{From: noon.Add(-1000 * day), Until: noon.Add(1000 * day), Details: true})
+	all, err := l.report().Hours(l.ctx, report.HourQuery{From: noon.Add(-1000 * day), Until: noon.Add(1000 * day), Details: true, Classes: true})
 	l.must(err)
 	got := map[string]int64{}
 	for _, c := range all {
 		switch c.What {
 		case "decision":
 			got["decision "+c.Detail] += c.N
+		case "dropped", "cancelled":
+			got[c.What] += c.N
+			if c.Class == "" {
+				l.t.Errorf("%d messages of %s %s, and no count says why", c.N, c.What, c.Detail)
+			}
 		case "duplicate", "again", "in_doubt", "refused": // of these no rows are left to count
 		default:
 			got[c.What] += c.N
@@ -119,7 +124,7 @@ func (s suite) whatHappensIsCountedInItsHour(t *testing.T) {
 		"02 14:00 connector event shop/order.created// 1",
 		"02 14:00 connector refused shop/verify// 1",
 		"02 14:00 trigger again remind/reminder/GB/ 1",
-		"02 14:00 trigger cancelled remind/reminder/GB/ 1",
+		"02 14:00 trigger cancelled remind/reminder/GB/event 1",
 		"02 14:00 trigger decision remind/cancelling// 1",
 		"02 14:00 trigger decision remind/planned// 2",
 		"02 14:00 trigger delivered remind/reminder/GB/" + store.ArrivalTime(4*time.Second) + " 1",
@@ -158,7 +163,7 @@ func (s suite) rowsOfAJobAreCountedAsTheJobs(t *testing.T) {
 	same(t, "counts", []string{
 		"02 12:00 job accepted " + of + "/BR/ 1",
 		"02 12:00 job accepted " + of + "/GB/ 1",
-		"02 12:00 job cancelled winback/winback/GG/ 2",
+		"02 12:00 job cancelled winback/winback/GG/run 2",
 		"02 12:00 job delivered " + of + "/BR/02 1",
 		"02 12:00 job delivered " + of + "/GB/02 1",
 		"02 12:00 job in_doubt winback/winback/GG/ 1",

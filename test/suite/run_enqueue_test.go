@@ -121,7 +121,7 @@ func (s suite) rowsLeaveInTheWindowsOfARate(t *testing.T) {
 	take(1, rowsOf(r.ID, 1, 2), window(noon, 0), 2, noon)
 	take(1, rowsOf(r.ID, 1, 2), window(noon, 0), 2, noon) // after a crash: they are known
 	rows := rowsOf(r.ID, 3, 4)
-	rows[0].State, rows[0].Reason = messaging.StateDropped, "the contact is blocked"
+	rows[0].State, rows[0].Reason, rows[0].DroppedBy = messaging.StateDropped, "the contact is blocked", messaging.RuleBlock
 	take(3, rows, window(noon.Add(time.Minute), 0), 2, noon) // one needs no room, one has it
 	if n, err := l.Backlog(l.ctx, r.ID); err != nil || n != 3 {
 		t.Errorf("%d wait, %v", n, err)

@@ -111,7 +111,7 @@ func (s *Sender) mayGo(ctx context.Context, c *claim) (decided *messaging.Decisi
 		return v.Decision, a, true
 	case v.Action == messaging.DropSend:
 		a = c.attempt(now, messaging.StateDropped, v.Reason)
-		a.Decision = v.Decision
+		a.Decision, a.DroppedBy = v.Decision, v.Rule
 		return nil, a, false
 	case v.Action == messaging.DeferSend && v.Rule == messaging.RuleStep:
 		a = s.releaseClaim(c, v.Until, v.Reason)

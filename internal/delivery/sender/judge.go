@@ -57,6 +57,7 @@ func (s *Sender) judge(c *claim, now time.Time, answer apiclient.Answer, err err
 	case outcome == apiclient.NotAccepted, means.class == messaging.ErrorRetry, means.class == messaging.ErrorTemplate:
 		if c.Tries+1 >= maxTries {
 			a = c.attempt(now, messaging.StateDropped, fmt.Sprintf("given up after %d tries: %v", c.Tries+1, err))
+			a.DroppedBy = messaging.EndedByTries
 			break
 		}
 		a = c.retry(now, now.Add(s.pause(c)), notTaken(refusal))
@@ -99,7 +100,7 @@ func (s *Sender) doubt(c *claim, now time.Time, err error) messaging.Attempt {
 	if !c.ResendsInDoubt(rule, at) {
 		if c.InDoubt(rule) == messaging.DoubtDrop {
 			a := c.attempt(now, messaging.StateDropped, fmt.Sprintf("may have been taken, and is let be, as on_doubt says: %v", err))
-			a.Doubtful = true
+			a.Doubtful, a.DroppedBy = true, messaging.EndedByDoubt
 			return a
 		}
 		words := "may have been taken"
@@ -126,7 +127,9 @@ func (s *Sender) releaseClaim(c *claim, at time.Time, why string) messaging.Atte
 // before.
 func (c *claim) retry(now, at time.Time, why string) messaging.Attempt {
 	if expired(c.ExpiresAt, at) {
-		return c.attempt(now, messaging.StateDropped, "expires at "+units.Stamp(c.ExpiresAt)+", before it may be tried again: "+why)
+		a := c.attempt(now, messaging.StateDropped, "expires at "+units.Stamp(c.ExpiresAt)+", before it may be tried again: "+why)
+		a.DroppedBy = messaging.RuleExpires
+		return a
 	}
 	a := c.attempt(now, messaging.StateWaiting, why)
 	a.RetryAt = at

@@ -96,8 +96,8 @@ func (c commands) reportTable(v *server.ReportView, q *server.ReportQuery) error
 	if err := c.Table(strings.ToUpper(strings.Join(head, " | ")), rows); err != nil {
 		return err
 	}
-	for _, f := range v.Failures {
-		c.Say("%d %s: %s\n", f.Messages, f.State, f.Class)
+	for _, e := range v.Ended {
+		c.Say("%d %s: %s\n", e.Messages, e.State, server.EndedWords(e.Reason))
 	}
 	if v.Arrivals.Messages > 0 {
 		c.Say("%d arrived; half took at most %s, and 95 of 100 at most %s\n", v.Arrivals.Messages, server.SecondsWords(v.Arrivals.P50), server.SecondsWords(v.Arrivals.P95))
