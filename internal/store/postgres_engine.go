@@ -21,31 +21,23 @@ import (
 
 // A postgresEngine is one connection to PostgreSQL that changes the data.
 //
-// What costs there is the way: so writes wait until something is asked or the transaction ends, and what is asked about many rows goes as
-// one statement. A group of webhooks that nobody has seen before takes two ways: begin, lock and look up all their keys; write all their
-// rows and commit.
+// What costs there is the way: so writes wait until something is asked or the transaction ends, and what many ask goes as
+// one statement (postgres_sets.go). A group of webhooks that nobody has seen before takes two ways: begin, lock and look up all their keys;
+// write all their rows and commit.
 type postgresEngine struct {
 	connect func(context.Context) (*pgx.Conn, error)
 	conn    *pgx.Conn // nil while there is none
 
 	forms []serverForm
-	sets  []*setForm // by the numbers of statements
-	tried []bool     // whether it has one
+	sets  []*setForm // by the numbers of statements; nil for one that never went for many
 
 	began     bool // BEGIN was sent
 	xid       uint64
-	first     []firstAsk // what goes along with BEGIN
 	puts      []puts
 	keys      keyCache
 	downSince time.Time // of the connection; zero while it is up or was not tried
 	down      error
 	refused   *atomic.Pointer[refusal] // the newest, of all writers of the process; nil where nobody asks
-}
-
-// A firstAsk is a question that nobody waits for.
-type firstAsk struct {
-	sql  string
-	read func(pgx.Rows) error
 }
 
 // puts are executions of one statement that wait.
@@ -59,7 +51,6 @@ type serverForm struct {
 	one   string // in its words
 	table string // that it changes
 	plain bool   // it looks at no other rows
-	list  listForm
 }
 
 // formsOfServer are those of all statements, by their numbers.
@@ -69,13 +60,12 @@ var formsOfServer = sync.OnceValue(func() []serverForm {
 		f := &all[i]
 		f.one = postgresDialect.sql(cmp.Or(s.postgres, s.sql))
 		f.table, f.plain = touches(f.one)
-		f.list = asList(f.one)
 	}
 	return all
 })
 
 func newPostgresEngine(connect func(context.Context) (*pgx.Conn, error)) *postgresEngine {
-	return &postgresEngine{connect: connect, forms: formsOfServer(), sets: make([]*setForm, len(statements)), tried: make([]bool, len(statements))}
+	return &postgresEngine{connect: connect, forms: formsOfServer(), sets: make([]*setForm, len(statements))}
 }
 
 func (e *postgresEngine) close() error {
@@ -97,7 +87,7 @@ const roundFor = 30 * time.Second
 
 // begin makes sure of a connection; BEGIN goes with what is asked first.
 func (e *postgresEngine) begin() error {
-	e.began, e.xid, e.puts, e.first = false, 0, e.puts[:0], e.first[:0]
+	e.began, e.xid, e.puts = false, 0, e.puts[:0]
 	e.keys.clear()
 	if e.conn != nil && !e.conn.IsClosed() {
 		return nil
@@ -129,11 +119,11 @@ func (e *postgresEngine) commit() error {
 		return nil // nothing was asked
 	}
 	if !e.began { // or a commit whose answer is lost would have no number to ask by
-		if err := e.round(nothingAsked); err != nil {
-			return e.trouble(err)
+		if err := e.ask(func(*pgx.Batch) {}); err != nil {
+			return err
 		}
 	}
-	err := e.round(func(_ context.Context, b *batchOf) error { b.add("COMMIT", nil, nil); return nil })
+	err := e.round(func(b *pgx.Batch) { queue(b, "COMMIT", nil, nil) })
 	if e.lost(err) {
 		return e.outcome(err)
 	}
@@ -238,57 +228,17 @@ func (e *postgresEngine) outcome(cause error) error {
 }
 
 func (e *postgresEngine) exec(s *Statement, args []driver.NamedValue) (changed int64, err error) {
-	err = e.trouble(e.round(func(ctx context.Context, b *batchOf) error {
-		b.add(e.forms[s.number].one, values(args), func(rows pgx.Rows) error {
-			rows.Close()
-			changed = rows.CommandTag().RowsAffected()
-			return nil
-		})
-		return nil
-	}))
+	err = e.ask(func(b *pgx.Batch) {
+		b.Queue(e.forms[s.number].one, values(args)...).Exec(func(tag pgconn.CommandTag) error { changed = tag.RowsAffected(); return nil })
+	})
 	return changed, err
 }
 
 func (e *postgresEngine) query(s *Statement, args []driver.NamedValue, each func(*Row) error) error {
-	var found [][]driver.Value
-	err := e.trouble(e.round(func(_ context.Context, b *batchOf) error {
-		b.add(e.forms[s.number].one, values(args), collect(&found))
-		return nil
-	}))
-	if err != nil {
-		return err
-	}
-	return readRows(found, each)
+	return e.queryMany(s, [][]driver.NamedValue{args}, func(_ int, r *Row) error { return each(r) })
 }
 
-// collect keeps rows until all answers of a round are read.
-func collect(found *[][]driver.Value) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		for rows.Next() {
-			v, err := scanValues(rows)
-			if err != nil {
-				return err
-			}
-			*found = append(*found, v)
-		}
-		return nil
-	}
-}
-
-func readRows(found [][]driver.Value, each func(*Row) error) error {
-	for _, v := range found {
-		r := Row{values: v}
-		if err := each(&r); err != nil {
-			return err
-		}
-		if r.Err != nil {
-			return r.Err
-		}
-	}
-	return nil
-}
-
-// queryMany sends the statement once, as a set, where it has one and no row is meant twice.
+// queryMany keeps the rows until all answers of the round are read: each may ask something itself.
 func (e *postgresEngine) queryMany(s *Statement, all [][]driver.NamedValue, each func(i int, r *Row) error) error {
 	if len(all) == 0 {
 		return nil
@@ -297,36 +247,20 @@ func (e *postgresEngine) queryMany(s *Statement, all [][]driver.NamedValue, each
 	for i := range all {
 		args[i] = values(all[i])
 	}
-	found := make([][][]driver.Value, len(all)) // by their place
-	err := e.trouble(e.round(func(ctx context.Context, b *batchOf) error {
-		form, err := e.form(ctx, s)
-		if err != nil {
-			return err
-		}
-		if len(all) > 1 && form != nil && form.counts && len(form.rounds(args)) == 1 {
-			if arrays, ok := form.arrays(args); ok {
-				b.add(form.sql, arrays, func(rows pgx.Rows) error {
-					for rows.Next() {
-						v, err := scanValues(rows)
-						if err != nil {
-							return err
-						}
-						i := v[0].(int64) - 1
-						found[i] = append(found[i], v[1:])
-					}
-					return nil
-				})
-				return nil
-			}
-		}
-		for i := range args {
-			b.add(e.forms[s.number].one, args[i], collect(&found[i]))
-		}
-		return nil
-	}))
+	type answer struct {
+		of  int
+		row Row
+	}
+	var found []answer
+	err := e.ask(func(b *pgx.Batch) {
+		e.queueMany(b, s, args, func(i int, v []driver.Value) error { found = append(found, answer{i, Row{values: v}}); return nil })
+	})
 	for i := range found {
 		if err == nil {
-			err = readRows(found[i], func(r *Row) error { return each(i, r) })
+			err = each(found[i].of, &found[i].row)
+		}
+		if err == nil {
+			err = found[i].row.Err
 		}
 	}
 	return err
@@ -377,91 +311,63 @@ func PostgresText(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
+// ask is round for all but a commit: what keeps everybody from writing is an *OutageError.
+func (e *postgresEngine) ask(add func(*pgx.Batch)) error { return e.trouble(e.round(add)) }
+
 // round sends what waits and what add asks, and reads the answers.
-func (e *postgresEngine) round(add func(context.Context, *batchOf) error) error {
+func (e *postgresEngine) round(add func(*pgx.Batch)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), roundFor)
 	defer cancel()
-	b := batchOf{conn: e.conn}
+	var b pgx.Batch
 	if !e.began {
-		b.add("BEGIN", nil, nil)
-		b.add("SELECT pg_current_xact_id()::text", nil, func(rows pgx.Rows) error {
-			for rows.Next() {
-				var text string
-				if err := rows.Scan(&text); err != nil {
-					return err
-				}
-				if _, err := fmt.Sscan(text, &e.xid); err != nil {
-					return err
-				}
-			}
-			return nil
+		queue(&b, "BEGIN", nil, nil)
+		queue(&b, "SELECT pg_current_xact_id()::text", nil, func(v []driver.Value) (err error) {
+			e.xid, err = strconv.ParseUint(v[0].(string), 10, 64)
+			return err
 		})
 	}
-	for _, f := range e.first {
-		b.add(f.sql, nil, f.read)
-	}
-	e.first = e.first[:0]
-	for i := range e.puts {
-		if err := e.addPuts(ctx, &b, &e.puts[i]); err != nil {
-			return err
-		}
+	for _, p := range e.puts {
+		e.queueMany(&b, p.s, p.all, func(int, []driver.Value) error { return nil })
 	}
 	e.puts = e.puts[:0]
-	if err := add(ctx, &b); err != nil {
-		return err
-	}
+	add(&b)
 	e.began = true
-	return b.send(ctx)
+	return e.conn.SendBatch(ctx, &b).Close()
 }
 
-// nothingAsked is for a round that only sends what waits.
-func nothingAsked(context.Context, *batchOf) error { return nil }
-
-// form is the statement for many; nil where there is none.
-func (e *postgresEngine) form(ctx context.Context, s *Statement) (*setForm, error) {
-	if e.tried[s.number] {
-		return e.sets[s.number], nil
+// queueMany adds a statement for each of all: as a set where it has one and no row is meant twice.
+func (e *postgresEngine) queueMany(b *pgx.Batch, s *Statement, all [][]any, row func(i int, v []driver.Value) error) {
+	if len(all) > 1 {
+		if e.sets[s.number] == nil {
+			e.sets[s.number] = setOf(e.forms[s.number].one, all[0])
+		}
+		form := e.sets[s.number]
+		if arrays, ok := form.arrays(all); ok {
+			queue(b, form.sql, arrays, func(v []driver.Value) error { return row(int(v[0].(int64))-1, v[1:]) })
+			return
+		}
 	}
-	about, err := e.conn.Prepare(ctx, e.forms[s.number].one, e.forms[s.number].one)
-	if err != nil {
-		return nil, fmt.Errorf("prepare %q: %w", e.forms[s.number].one, err)
+	for i, args := range all {
+		queue(b, e.forms[s.number].one, args, func(v []driver.Value) error { return row(i, v) })
 	}
-	if form, ok := setOf(e.forms[s.number].one, about.ParamOIDs); ok {
-		e.sets[s.number] = &form
-	}
-	e.tried[s.number] = true
-	return e.sets[s.number], nil
 }
 
-func (e *postgresEngine) addPuts(ctx context.Context, b *batchOf, p *puts) error {
-	if list := e.forms[p.s.number].list; list.sql != "" {
-		for _, args := range list.joined(p.all) {
-			b.add(list.sql, args, nil)
+// queue adds a statement to what goes there together. Each row of its answer is given to row.
+func queue(b *pgx.Batch, sql string, args []any, row func([]driver.Value) error) {
+	b.Queue(sql, args...).Fn = func(results pgx.BatchResults) error {
+		rows, err := results.Query()
+		for err == nil && rows.Next() {
+			var v []driver.Value
+			if v, err = scanValues(rows); err == nil && row != nil {
+				err = row(v)
+			}
+		}
+		rows.Close()
+		if err = cmp.Or(err, rows.Err()); err != nil {
+			return fmt.Errorf("%s: %w", short(sql), err)
 		}
 		return nil
 	}
-	if len(p.all) > 1 {
-		form, err := e.form(ctx, p.s)
-		if err != nil {
-			return err
-		}
-		if form != nil {
-			for _, some := range form.rounds(p.all) {
-				if arrays, ok := form.arrays(some); ok {
-					b.add(form.sql, arrays, nil)
-					continue
-				}
-				for _, args := range some {
-					b.add(e.forms[p.s.number].one, args, nil)
-				}
-			}
-			return nil
-		}
-	}
-	for _, args := range p.all {
-		b.add(e.forms[p.s.number].one, args, nil)
-	}
-	return nil
 }
 
 // lock locks hashes in ascending order, so that two transactions never wait for each other, and then looks up what finds
@@ -471,80 +377,26 @@ func (e *postgresEngine) lock(locks, finds []int64, try bool) error {
 	if len(locks) == 0 && len(finds) == 0 {
 		return nil
 	}
-	return e.trouble(e.round(func(_ context.Context, b *batchOf) error {
+	return e.ask(func(b *pgx.Batch) {
 		switch {
 		case len(locks) == 0:
 		case try:
-			b.add(`SELECT h, pg_try_advisory_xact_lock(h)::int FROM unnest($1::bigint[]) AS h`, []any{locks}, func(rows pgx.Rows) error {
-				for rows.Next() {
-					v, err := scanValues(rows)
-					if err != nil {
-						return err
-					}
-					if v[1].(int64) == 1 {
-						e.keys.locked[v[0].(int64)] = true
-					}
+			queue(b, `SELECT h, pg_try_advisory_xact_lock(h)::int FROM unnest($1::bigint[]) AS h`, []any{locks}, func(v []driver.Value) error {
+				if v[1].(int64) == 1 {
+					e.keys.locked[v[0].(int64)] = true
 				}
 				return nil
 			})
 		default:
-			b.add(`SELECT count(pg_advisory_xact_lock(h)) FROM unnest($1::bigint[]) AS h`, []any{locks}, nil)
+			queue(b, `SELECT count(pg_advisory_xact_lock(h)) FROM unnest($1::bigint[]) AS h`, []any{locks}, nil)
 		}
 		if len(finds) > 0 {
-			b.add(`SELECT hash, part, id FROM keys WHERE hash = ANY ($1::bigint[])`, []any{finds}, func(rows pgx.Rows) error {
-				for rows.Next() {
-					v, err := scanValues(rows)
-					if err != nil {
-						return err
-					}
-					e.keys.add(key{Part: v[1].(int64), Hash: v[0].(int64), ID: v[2].(int64)})
-				}
+			queue(b, `SELECT hash, part, id FROM keys WHERE hash = ANY ($1::bigint[])`, []any{finds}, func(v []driver.Value) error {
+				e.keys.add(key{Part: v[1].(int64), Hash: v[0].(int64), ID: v[2].(int64)})
 				return nil
 			})
 		}
-		return nil
-	}))
-}
-
-// A batchOf is statements that go there together.
-type batchOf struct {
-	conn  *pgx.Conn
-	batch pgx.Batch
-	reads []func(pgx.Rows) error
-}
-
-func (b *batchOf) add(sql string, args []any, read func(pgx.Rows) error) {
-	b.batch.Queue(sql, args...)
-	b.reads = append(b.reads, read)
-}
-
-func (b *batchOf) send(ctx context.Context) (err error) {
-	results := b.conn.SendBatch(ctx, &b.batch)
-	defer func() {
-		if e := results.Close(); err == nil {
-			err = e
-		}
-	}()
-	for i, read := range b.reads {
-		if read == nil {
-			if _, err := results.Exec(); err != nil {
-				return fmt.Errorf("%s: %w", short(b.batch.QueuedQueries[i].SQL), err)
-			}
-			continue
-		}
-		rows, err := results.Query()
-		if err == nil {
-			err = read(rows)
-			rows.Close()
-			if err == nil {
-				err = rows.Err()
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", short(b.batch.QueuedQueries[i].SQL), err)
-		}
-	}
-	return nil
+	})
 }
 
 // short is the beginning of a statement, for an error.

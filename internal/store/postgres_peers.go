@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -83,7 +81,6 @@ type numbers struct {
 type block struct {
 	next, end int64
 	taken     time.Time
-	used      bool // since it was taken
 }
 
 // fill takes in a new block, unless another writer was faster and got a later one.
@@ -104,7 +101,7 @@ func (n *numbers) take(of sequence, some int64) (first int64, ok bool) {
 		return 0, false
 	}
 	first = b.next
-	b.next, b.used = b.next+some, true
+	b.next += some
 	return first, true
 }
 
@@ -115,42 +112,10 @@ func (n *numbers) drop() {
 	n.blocks = [sequenceCount]block{}
 }
 
-// low reports whether a block is about to run out that is in use.
-func (n *numbers) low(of sequence) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	b := &n.blocks[of]
-	if sequences[of].block == 1 || !b.used || b.end-b.next >= sequences[of].block/2 && time.Since(b.taken) <= blockFor {
-		return false
-	}
-	b.used = false // one asks, and the others go on
-	return true
-}
-
 // blockFor is how long numbers of a block are given out, so that numbers grow with time.
 const blockFor = time.Second
 
-// begin has numbers come along with the first question, where they run out.
-func (m *manyWriters) begin(t *Tx) error {
-	if err := t.engine.begin(); err != nil {
-		return err
-	}
-	for of := range sequenceCount {
-		if m.numbers.low(of) {
-			m.engine.first = append(m.engine.first, firstAsk{m.engine.forms[nextBlock[of].number].one, func(rows pgx.Rows) error {
-				for rows.Next() {
-					v, err := scanValues(rows)
-					if err != nil {
-						return err
-					}
-					m.numbers.fill(of, v[0].(int64))
-				}
-				return nil
-			}})
-		}
-	}
-	return nil
-}
+func (m *manyWriters) begin(t *Tx) error { return t.engine.begin() }
 
 func (m *manyWriters) settle(t *Tx, err error) error {
 	if err == nil {
@@ -165,6 +130,8 @@ func (m *manyWriters) settle(t *Tx, err error) error {
 	return err
 }
 
+var nextBlockSQL = postgresStatement(`SELECT nextval($1::text::regclass)`)
+
 func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err error) {
 	if n > sequences[of].block {
 		return 0, fmt.Errorf("%d numbers at once; at most %d can be had", n, sequences[of].block)
@@ -174,7 +141,7 @@ func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err er
 		if ok {
 			return first, nil
 		}
-		err := t.Query(nextBlock[of], func(r *Row) error { m.numbers.fill(of, r.Int()); return r.Err })
+		err := t.Query(nextBlockSQL, func(r *Row) error { m.numbers.fill(of, r.Int()); return r.Err }, sequences[of].name)
 		if err != nil {
 			return 0, fmt.Errorf("numbers: %w", err)
 		}
@@ -304,16 +271,3 @@ func (m *manyWriters) freeLookups(t *Tx, own string, now int64) (int64, error) {
 }
 
 func (m *manyWriters) close() {}
-
-var (
-	nextEventsSQL   = postgresStatement(`SELECT nextval('event_numbers')`)
-	nextMessagesSQL = postgresStatement(`SELECT nextval('message_numbers')`)
-	nextRejectedSQL = postgresStatement(`SELECT nextval('rejected_numbers')`)
-	nextRunsSQL     = postgresStatement(`SELECT nextval('run_numbers')`)
-	nextChangesSQL  = postgresStatement(`SELECT nextval('outgoing_numbers')`)
-)
-
-// nextBlock are the statements that take the next numbers.
-var nextBlock = [sequenceCount]*Statement{
-	eventIDs: nextEventsSQL, messageIDs: nextMessagesSQL, rejectedIDs: nextRejectedSQL, runIDs: nextRunsSQL, outgoingIDs: nextChangesSQL,
-}

@@ -34,9 +34,6 @@ func TestNothingHotWalksHistoryOnPostgreSQL(t *testing.T) {
 		if !strings.HasPrefix(sql, "SELECT") && !strings.HasPrefix(sql, "UPDATE") && !strings.HasPrefix(sql, "DELETE") {
 			continue
 		}
-		if list := e.forms[i].list; list.sql != "" {
-			sql = list.sql
-		}
 		about, err := e.conn.Prepare(t.Context(), fmt.Sprintf("p%d", i), sql)
 		failIf(t, err)
 		explain := fmt.Sprintf("EXPLAIN (COSTS off) EXECUTE p%d", i)

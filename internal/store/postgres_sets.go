@@ -6,66 +6,69 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // What many operations ask at the same time goes to PostgreSQL as one statement over a set of arguments, because what a
 // statement costs there is mostly the way and the plan. A set is made out of the statement for one: its placeholders become
 // columns of a table that is unnested from arrays, with the place of each in it.
 
-// A setForm is a statement for many at once.
+// A setForm is a statement for many at once. It returns the place of each execution that changed a row, or that has rows, and these.
 type setForm struct {
-	sql    string
-	types  []uint32 // of the columns, by their object ids
-	counts bool     // it returns the place of each execution that changed a row, or its rows
-	key    []int    // the arguments that say which row is changed; nil where a set may have one row twice
+	sql   string   // "" where each goes by itself
+	types []string // of the columns, by their types
+	key   []int    // the arguments that say which row is changed; nil where a set may have one row twice
 }
 
-// setOf makes the form of a statement for many out of that for one; ok is false where there is none, and each is asked by itself.
-func setOf(one string, types []uint32) (form setForm, ok bool) {
-	arrays := make([]string, len(types))
-	names := make([]string, len(types))
-	for i, oid := range types {
-		name, known := arrayTypes[oid]
-		if !known {
-			return form, false
+// setOf makes a statement for many out of that for one, by the types of its arguments.
+func setOf(one string, args []any) *setForm {
+	form := &setForm{}
+	arrays, names := make([]string, len(args)), make([]string, len(args))
+	for i, arg := range args {
+		kind := arrayOf(arg)
+		arrays[i], names[i] = fmt.Sprintf("$%d::%s", i+1, kind), fmt.Sprintf("p%d", i+1)
+		if form.types = append(form.types, kind); kind == "" {
+			return &setForm{}
 		}
-		arrays[i], names[i] = fmt.Sprintf("$%d::%s", i+1, name), fmt.Sprintf("p%d", i+1)
 	}
-	if len(types) == 0 {
-		return form, false
+	if len(args) == 0 {
+		return form
 	}
 	table := "unnest(" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS v(" + strings.Join(names, ", ") + ", place)"
 	one = argument.ReplaceAllString(strings.TrimSpace(one), "v.p$1")
 	switch {
 	case strings.HasPrefix(one, "SELECT "):
 		form.sql = "SELECT v.place, q.* FROM " + table + ", LATERAL (" + one + ") AS q ORDER BY v.place"
-		form.counts = true
 	case strings.HasPrefix(one, "INSERT ") && !strings.Contains(one, "SELECT") && !strings.Contains(one, "RETURNING"):
 		into, values, rest, plain := cutValues(one)
-		if !plain {
-			return form, false
+		if plain && strings.Contains(rest, "DO UPDATE") {
+			form.key, plain = keyOf(into, values, rest)
 		}
-		if strings.Contains(rest, "DO UPDATE") {
-			if form.key, plain = keyOf(into, values, rest); !plain {
-				return form, false
-			}
+		if plain {
+			form.sql = into + "SELECT " + values + " FROM " + table + rest
 		}
-		form.sql = into + "SELECT " + values + " FROM " + table + rest
-	case strings.HasPrefix(one, "UPDATE ") && !strings.Contains(one, "SELECT") && strings.Count(one, " WHERE ")+strings.Count(one, "\tWHERE ") == 1:
+	case strings.HasPrefix(one, "UPDATE ") && !strings.Contains(one, "SELECT") && strings.Count(one, " WHERE ")+strings.Count(one, "\tWHERE ") == 1 && !strings.Contains(one, " IN (v."):
 		one, columns, returns := strings.Cut(one, " RETURNING ")
 		at := strings.LastIndex(one, "WHERE ")
-		form.counts, form.key = true, []int{0} // the first argument of an update says which row
+		form.key = []int{0} // the first argument of an update says which row
 		form.sql = one[:at] + "FROM " + table + " " + one[at:] + " RETURNING v.place"
 		if returns {
 			form.sql += ", " + columns
 		}
-	default:
-		return form, false
 	}
-	form.types = types
-	return form, true
+	return form
+}
+
+// arrayOf is the type of a column of such values; "" where this schema has none.
+func arrayOf(value any) string {
+	switch value.(type) {
+	case int64:
+		return "bigint[]"
+	case string:
+		return "text[]"
+	case []byte:
+		return "bytea[]"
+	}
+	return ""
 }
 
 var argument = regexp.MustCompile(`\$(\d+)`)
@@ -87,14 +90,6 @@ func cutValues(insert string) (into, values, rest string, ok bool) {
 		}
 	}
 	return "", "", "", false
-}
-
-// arrayTypes are those of the columns that this schema has.
-var arrayTypes = map[uint32]string{
-	pgtype.Int8OID:  "bigint[]",
-	pgtype.Int4OID:  "integer[]",
-	pgtype.TextOID:  "text[]",
-	pgtype.ByteaOID: "bytea[]",
 }
 
 // upsert is the end of an insert that changes the row which is there: the columns that it is known by, and how it changes.
@@ -125,38 +120,18 @@ func keyOf(into, values, rest string) (key []int, ok bool) {
 	return key, len(key) > 0
 }
 
-// rounds are executions that may go as one set: of those that change one row, of which PostgreSQL takes one a statement, each is in a
-// later round than the one before it.
-func (f *setForm) rounds(all [][]any) (out [][][]any) {
-	if f.key == nil {
-		return [][][]any{all}
-	}
-	times := map[string]int{}
-	var name []byte
-	for _, args := range all {
-		name = name[:0]
-		for _, i := range f.key {
-			name = fmt.Appendf(name, "%v\x00", args[i]) // no text has a zero byte there
-		}
-		n := times[string(name)]
-		times[string(name)] = n + 1
-		if n == len(out) {
-			out = append(out, nil)
-		}
-		out[n] = append(out[n], args)
-	}
-	return out
-}
-
-// arrays are the arguments of many, column by column. ok is false where one is not of its statement's type: alone it is converted, or
-// the server says what is wrong.
+// arrays are the arguments of many, column by column. ok is false where they cannot go as one: one of them is not of its column's type, or
+// two mean the same row, of which PostgreSQL changes one a statement.
 func (f *setForm) arrays(all [][]any) (out []any, ok bool) {
+	if f.sql == "" || f.meansTwice(all) {
+		return nil, false
+	}
 	out = make([]any, len(f.types))
-	for c, oid := range f.types {
-		switch oid {
-		case pgtype.TextOID:
+	for c, kind := range f.types {
+		switch kind {
+		case "text[]":
 			out[c], ok = column[string](all, c)
-		case pgtype.ByteaOID:
+		case "bytea[]":
 			out[c], ok = column[[]byte](all, c)
 		default:
 			out[c], ok = column[int64](all, c)
@@ -178,40 +153,24 @@ func column[T any](all [][]any, c int) (out []T, ok bool) {
 	return out, true
 }
 
-// A listForm is a statement that ends in a list of ids, with an array in its place: one execution for any number of them.
-type listForm struct {
-	sql  string // empty where the statement has no list
-	from int    // the index of the first id among the arguments
-}
-
-func asList(one string) listForm {
-	at := idList.FindStringSubmatchIndex(one)
-	if at == nil || strings.HasPrefix(one, "SELECT") {
-		return listForm{}
+// meansTwice reports whether two executions change the same row.
+func (f *setForm) meansTwice(all [][]any) bool {
+	if f.key == nil {
+		return false
 	}
-	number := one[at[2]:at[3]]
-	from, _ := strconv.Atoi(number) // the pattern has digits
-	return listForm{one[:at[0]] + "= ANY ($" + number + "::bigint[])" + one[at[1]:], from - 1}
-}
-
-// idList is what marks gives.
-var idList = regexp.MustCompile(fmt.Sprintf(`IN \(\$(\d+)(?:, \$\d+){%d}\)`, RowsAtOnce-1))
-
-// joined makes one execution of those that differ in their ids alone.
-func (f *listForm) joined(all [][]any) (out [][]any) {
-	var ids []int64
+	known := make(map[string]bool, len(all))
+	var name []byte
 	for _, args := range all {
-		own := args[:f.from]
-		if n := len(out); n == 0 || !slices.Equal(out[n-1][:f.from], own) {
-			ids = nil
-			out = append(out, append(slices.Clone(own), nil))
+		name = name[:0]
+		for _, i := range f.key {
+			name = fmt.Appendf(name, "%v\x00", args[i]) // no text has a zero byte there
 		}
-		for _, id := range args[f.from:] {
-			ids = append(ids, id.(int64))
+		if known[string(name)] {
+			return true
 		}
-		out[len(out)-1][f.from] = ids
+		known[string(name)] = true
 	}
-	return out
+	return false
 }
 
 // touches is the table that a statement changes, and whether it says so without looking at other rows.
