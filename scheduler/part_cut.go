@@ -273,7 +273,7 @@ func (w *working) claim(ctx context.Context, p messaging.Part, parts []messaging
 	claim := messaging.PartClaim{
 		Owner: w.Owner, At: w.Now().UTC(), Point: point, Part: p, Phones: c.phones, Left: c.left, Tally: tally,
 		Still: func() bool {
-			return w.brakes() == job && w.rules() == rules && (w.Halted == nil || !w.Halted(&w.run))
+			return w.brakes() == job && w.rules() == rules && !w.held()
 		},
 	}
 	if reach := w.reach(); !reach.IsZero() {

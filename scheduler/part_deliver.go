@@ -228,7 +228,7 @@ func (w *working) await(ctx context.Context, at time.Time) error {
 			return err
 		}
 		left := at.Sub(w.Now())
-		if w.Halted != nil && w.Halted(&w.run) {
+		if w.held() {
 			left = max(left, time.Second)
 		}
 		if left <= 0 {

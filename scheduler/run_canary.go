@@ -153,7 +153,7 @@ func (w *working) waitFor(ctx context.Context, what messaging.RunWait, lasts fun
 		}
 	}
 	for {
-		if w.Halted != nil && w.Halted(&w.run) {
+		if w.held() {
 			if err := w.await(ctx, time.Time{}); err != nil {
 				return err
 			}

@@ -356,7 +356,7 @@ func TestAPassedCanaryIsPassedForGood(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended = 10
 	passed := time.Time{}
-	d.Halted = func(*messaging.Run) bool { // stops it right after it passed
+	d.Held = heldWhile(func(*messaging.Run) bool { // stops it right after it passed
 		if r := d.the(t); r.Canary != "" && passed.IsZero() {
 			passed = d.now()
 			d.book.mu.Lock()
@@ -364,7 +364,7 @@ func TestAPassedCanaryIsPassedForGood(t *testing.T) {
 			d.book.mu.Unlock()
 		}
 		return false
-	}
+	})
 	fireDue(t, d)
 	d.ended, d.failed = 10, 10 // by now, and nobody looks at it once more
 	d.revive()

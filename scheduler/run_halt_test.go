@@ -24,7 +24,7 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 	d.revive()
 	d.open("two")
 	asked, resumed := 0, false
-	d.Halted = func(r *messaging.Run) bool {
+	d.Held = heldWhile(func(r *messaging.Run) bool {
 		if r.Job != "winback" {
 			t.Errorf("asked about job %q", r.Job)
 		}
@@ -38,7 +38,7 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 			t.Errorf("a halted run is %s", r.State)
 		}
 		return !resumed
-	}
+	})
 	d.settle(t)
 	r := d.the(t)
 	ups := d.service.uploads()
@@ -54,7 +54,7 @@ func TestAHaltHoldsARunOverARestart(t *testing.T) {
 func TestAHaltedRunHearsAPerson(t *testing.T) {
 	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
 	cancelled := false
-	d.Halted = func(*messaging.Run) bool {
+	d.Held = heldWhile(func(*messaging.Run) bool {
 		if len(d.service.uploads()) == 1 && !cancelled {
 			cancelled = true
 			if err := d.Cancel(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
@@ -62,7 +62,7 @@ func TestAHaltedRunHearsAPerson(t *testing.T) {
 			}
 		}
 		return len(d.service.uploads()) == 1
-	}
+	})
 	fireDue(t, d)
 	if r := d.the(t); r.State != messaging.RunCancelled || len(d.service.uploads()) != 1 {
 		t.Errorf("%s with %d uploads", r.State, len(d.service.uploads()))
@@ -82,7 +82,7 @@ func TestACanaryDoesNotCountTheTimeOfAHalt(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended = 10
 	resumed := monday.Add(3 * time.Hour)
-	d.Halted = func(*messaging.Run) bool { return d.now().After(monday.Add(time.Minute)) && d.now().Before(resumed) }
+	d.Held = heldWhile(func(*messaging.Run) bool { return d.now().After(monday.Add(time.Minute)) && d.now().Before(resumed) })
 	fireDue(t, d)
 	r := d.the(t)
 	if r.State != messaging.RunDone || len(d.queued[1]) != 1000 {
@@ -98,7 +98,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 	d := begin(t, canaryJob(t))
 	d.ended, d.failed = 8, 2
 	paused := false
-	d.Halted = func(*messaging.Run) bool {
+	d.Held = heldWhile(func(*messaging.Run) bool {
 		if len(d.queued[1]) == 10 && !paused {
 			paused = true
 			if err := d.Pause(context.WithoutCancel(t.Context()), 1, "Ann"); err != nil {
@@ -106,7 +106,7 @@ func TestAResumeIsNoApprovalOfACanary(t *testing.T) {
 			}
 		}
 		return false
-	}
+	})
 	fireDue(t, d)
 	if r := d.the(t); r.State != messaging.RunPaused || r.Reason != "paused by Ann" {
 		t.Fatalf("%s %q", r.State, r.Reason)
@@ -218,5 +218,15 @@ func TestEachTickEndsWhatCameBackOfCancelledRuns(t *testing.T) {
 	tick(monday.Add(time.Minute + time.Second))
 	if d.looked != before+2 {
 		t.Errorf("looked %d times in 2 ticks", d.looked-before)
+	}
+}
+
+// heldWhile holds runs by a person's word.
+func heldWhile(held func(*messaging.Run) bool) func(*messaging.Run) messaging.DueFacts {
+	return func(r *messaging.Run) (f messaging.DueFacts) {
+		if held(r) {
+			f.Held = "halted"
+		}
+		return f
 	}
 }

@@ -80,12 +80,12 @@ func TestWhoIsBlockedInAnyGapGetsNothing(t *testing.T) {
 		},
 		"while it is halted": func(t *testing.T, d *desk, block func()) {
 			looks := 0
-			d.Halted = func(*messaging.Run) bool {
+			d.Held = heldWhile(func(*messaging.Run) bool {
 				if looks++; looks == 3 {
 					block()
 				}
 				return looks < 6
-			}
+			})
 		},
 		"while it waits for the rate": func(_ *testing.T, d *desk, block func()) {
 			d.Line = func(string) Line { return Line{d.service, admit(block)} }

@@ -47,6 +47,15 @@ func (s *Scheduler) fileMayGo(r *messaging.Run, c messaging.Category, zone *time
 	return duerules.MayGo(s.dueRules(), &file, &messaging.DueFacts{Claimed: true, Begun: begun, FirstDue: r.DueAt}, s.Now())
 }
 
+// held reports whether nothing of the run may leave at present, whatever its rules say.
+func (w *working) held() bool {
+	if w.Held == nil {
+		return false
+	}
+	facts := w.Held(&w.run)
+	return duerules.MayGo(nil, &messaging.Message{Category: w.run.Category}, &facts, w.Now()).Action == messaging.HoldSend
+}
+
 // quietHours waits until the files of the run may leave, and says so in its row. A reload that changes the
 // hours is heeded at once.
 func (w *working) quietHours(ctx context.Context) error {

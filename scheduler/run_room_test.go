@@ -207,7 +207,7 @@ func TestAnAccountWithoutRoomMeetsTheOthers(t *testing.T) {
 	t.Run("a halt", func(t *testing.T) {
 		d, at := full(t, Job{})
 		until := time.Time{}
-		d.Halted = func(*messaging.Run) bool { return d.now().Before(until) }
+		d.Held = heldWhile(func(*messaging.Run) bool { return d.now().Before(until) })
 		whileFull(d, func(messaging.Run) { until = monday.Add(9 * time.Hour) })
 		fireDue(t, d)
 		done(t, d, *at, 9*time.Hour)

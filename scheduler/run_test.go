@@ -673,9 +673,9 @@ func TestAHaltHoldsTheNextPart(t *testing.T) {
 	d := begin(t, jobOf(t, people(300), Job{Cron: "0 10 * * *", MaxSize: 2000}))
 	admitted := 0
 	d.Line = func(string) Line { return Line{d.service, admit(func() { admitted++ })} }
-	d.Halted = func(r *messaging.Run) bool {
+	d.Held = heldWhile(func(r *messaging.Run) bool {
 		return r.Job == "winback" && len(d.service.uploads()) == 1 && d.now().Before(monday.Add(time.Hour))
-	}
+	})
 	fireDue(t, d)
 	if r := d.the(t); r.State != messaging.RunDone || d.now().Before(monday.Add(time.Hour)) || admitted != len(d.service.uploads()) {
 		t.Errorf("%s at %s, %d admitted", r.State, d.now(), admitted)

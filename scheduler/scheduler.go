@@ -42,9 +42,9 @@ type Options struct {
 	Errors func() *messaging.ErrorRules
 	// Rate is how many requests a second an account makes, for forecasts; nil where it is not known.
 	Rate func(account string) float64
-	// Halted reports whether a person stopped the job of a run, or everything, or its account cannot send:
-	// then no further part is claimed and no further row handed over. It is asked once a second; nil is never.
-	Halted func(r *messaging.Run) bool
+	// Held is what duerules.MayGo should know of a run at present: a person stopped its job, or everything, or its account cannot send.
+	// While it is held no further part is claimed and no further row handed over. It is asked once a second; nil is never.
+	Held func(r *messaging.Run) messaging.DueFacts
 	// Kept is a job as an earlier config had it, nil where nobody knows that any more: its rules hold the runs that began
 	// with it once the name has left the config. nil knows none.
 	Kept func(version, job string) *Compiled

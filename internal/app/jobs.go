@@ -1,7 +1,6 @@
 package app
 
 import (
-	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/config"
@@ -45,18 +44,31 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 			}
 			return nil
 		},
-		Halted: func(r *messaging.Run) bool {
-			acc := a.of(r.Account)
-			if acc == nil || a.store.JobHeld(r.Job) || !r.Category.Urgent() && a.disk.short() {
-				return true
-			}
-			return slices.ContainsFunc(acc.sender.Stats().Halts, func(h messaging.SendingHalt) bool {
-				return (h.Lane == "" || h.Lane == r.Category) && a.store.Now().Before(h.NextProbe)
-			})
-		},
+		Held: a.holdsRun,
 	})
 	s.Use(cfg.Jobs)
 	return s
+}
+
+// holdsRun is what keeps a run back at present.
+func (a *App) holdsRun(r *messaging.Run) (f messaging.DueFacts) {
+	acc := a.of(r.Account)
+	hold, held := a.store.Held(&messaging.Message{Trigger: r.Job})
+	switch {
+	case acc == nil:
+		f.Held = "its account is not in the config"
+	case held:
+		f.Held = hold.Why()
+	case !r.Category.Urgent() && a.disk.short():
+		f.Held = "the disk is nearly full"
+	default:
+		for _, h := range acc.sender.Stats().Halts {
+			if now := a.store.Now(); (h.Lane == "" || h.Lane == r.Category) && now.Before(h.NextProbe) {
+				f.Service = h.Words(now)
+			}
+		}
+	}
+	return f
 }
 
 // line is how uploads of an account leave.

@@ -99,13 +99,10 @@ func (r Rate) Sentence() string {
 
 // askRate holds back a message that its trigger's window has no room for. One that goes says in which window.
 func (r *Rules) askRate(rate Rate, q question) messaging.Verdict {
-	since, used := q.facts.Window.Since, q.facts.Window.Used
-	if since.Before(rate.From(q.now, r.zone)) {
-		since, used = q.now, 0
+	w := q.facts.Window.At(q.now, rate.From(q.now, r.zone), 0)
+	if w.Used < rate.Most {
+		return messaging.Verdict{Window: w.Since}
 	}
-	if used < rate.Most {
-		return messaging.Verdict{Window: since}
-	}
-	why := fmt.Sprintf("%s of %s were taken for sending by %s since %s", units.Number(used), rate, q.message.Trigger, q.stamp(since))
-	return q.putOff(messaging.RuleRate, why, rate.Next(since, r.zone), 0)
+	why := fmt.Sprintf("%s of %s were taken for sending by %s since %s", units.Number(w.Used), rate, q.message.Trigger, q.stamp(w.Since))
+	return q.putOff(messaging.RuleRate, why, rate.Next(w.Since, r.zone), 0)
 }

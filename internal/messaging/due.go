@@ -57,6 +57,14 @@ type UsedWindow struct {
 	Used  int64 // claims of the trigger's messages in it
 }
 
+// At is the window that holds now, of those that began at from or later: this one, or one that begins now, with what is about to leave in it.
+func (u UsedWindow) At(now, from time.Time, leaves int64) UsedWindow {
+	if u.Since.Before(from) {
+		return UsedWindow{now, leaves}
+	}
+	return u
+}
+
 // A PastSend is one message that was sent, is being sent, or may have been sent: a message, or the row of a
 // CSV file that was uploaded.
 type PastSend struct {

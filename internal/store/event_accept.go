@@ -59,7 +59,7 @@ func (t *Tx) acceptAll(all []*acceptance, settle Settle) error {
 	}
 	err := t.lockPlans(plans...)
 	if err == nil {
-		err = t.foresee(plans)
+		err = t.foreseeEvents(plans)
 	}
 	defer t.foreseen.clear()
 	for _, one := range all {
@@ -71,6 +71,9 @@ func (t *Tx) acceptAll(all []*acceptance, settle Settle) error {
 				err = fmt.Errorf("accept %s: %w", one.ready[i].plan.Event.Ref(), err)
 			}
 		}
+	}
+	if err == nil {
+		err = t.writeCancels()
 	}
 	return err
 }
@@ -102,6 +105,14 @@ type readyProposal struct {
 type encodedSend struct {
 	send  string
 	ended string // what takes the place of send; "" where it stays
+}
+
+// ownHashes are those that the event itself is known again by.
+func (p *encodedPlan) ownHashes() []int64 {
+	if p.content == 0 {
+		return []int64{p.hash}
+	}
+	return []int64{p.hash, p.content}
 }
 
 // hashes appends all hashes under which something is found or remembered for the proposal. One that settles nothing has none: events that
@@ -323,17 +334,12 @@ func (t *Tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messagi
 	proposal, ready := &p.plan.Proposals[i], &p.proposals[i]
 	e := &p.plan.Event
 	for _, c := range done.Cancel {
-		d, _, err := t.correlated(int64(c))
-		if err == nil && d.state != messaging.StateWaiting {
-			err = errNotWaiting(c)
-		}
-		if err == nil {
-			err = t.Put(cancelSQL, int64(c), byEvent(e, id), t.At)
-		}
+		d, err := t.foreseen.waiting(c)
 		if err != nil {
 			return 0, nil, fmt.Errorf("cancel message %d: %w", c, err)
 		}
-		t.foreseen.forget(c)
+		d.state = messaging.StateCancelled
+		t.foreseen.cancels = append(t.foreseen.cancels, []any{int64(c), byEvent(e, id), t.At})
 		t.messageState(c, &d.eventLabels, messaging.StateCancelled, byEvent(e, id), messaging.EndedByEvent)
 	}
 	for _, c := range done.CallOff {
@@ -441,14 +447,10 @@ func (t *Tx) restart(proposal *messaging.Proposal, ready *readyProposal, what en
 			return err
 		}
 	}
-	d, _, err := t.correlated(int64(id))
-	if err == nil && d.state != messaging.StateWaiting {
-		err = errNotWaiting(id)
-	}
-	if err != nil {
+	if _, err := t.foreseen.waiting(id); err != nil {
 		return err
 	}
-	t.foreseen.forget(id)
+	delete(t.foreseen.rows, int64(id)) // it is read again
 	return t.Put(restartSQL, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
 		what.send, enqueue.Reason, Micro(due), Micro(expires), enqueue.Config, t.At, Micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -76,163 +75,173 @@ func (d *correlatedRow) matters(w *messaging.Proposal) bool {
 	})
 }
 
-var wasSentOnceSQL = SQL(`SELECT message, state, at FROM sent_once WHERE correlation = ?1`)
-
-// facts reads what is stored about the correlation key of a proposal, as the transaction sees it now.
+// facts are what is stored about the correlation key of a proposal, as the transaction sees it now.
 //
 // A cancelling event finds more than its key: what waits under another identifier of the same matter, and what of the same phone
 // waits without a key. A cart whose sender gave it no identifier can only be told by who it belongs to.
-func (t *Tx) facts(w *messaging.Proposal, ready *readyProposal) (f messaging.Facts, err error) {
-	a := w.Correlation
-	cancelling := w.Decision.Outcome == messaging.Cancelling
-	var sent messaging.Sent
-	var let []messaging.Sent // dropped after a claim
-	var taken []messaging.Open
+func (t *Tx) facts(w *messaging.Proposal, ready *readyProposal) (messaging.Facts, error) {
+	a := t.asks(w, ready)
+	if err := t.foresee(a); err != nil {
+		return messaging.Facts{}, err
+	}
+	m, known := t.matter(&a), &t.foreseen
+	for _, one := range m.let {
+		if !one.At.Before(m.sent.At) && known.doubts[int64(one.ID)] {
+			m.sent = one
+		}
+	}
+	for _, one := range m.taken {
+		if known.fails[int64(one.ID)] { // what failed is queued once more, by itself or by a person
+			m.Open = append(m.Open, one)
+		}
+	}
+	for _, hash := range m.gone {
+		if once := known.once[hash]; m.sent.ID == 0 && w.Cooldown.Mode == messaging.CooldownOnce {
+			m.sent = once
+		}
+	}
+	if m.sent.ID != 0 {
+		m.Last = &m.sent
+	}
+	if a.cancelling() {
+		return m.Facts, nil // nobody cancels a cancellation
+	}
+	if newest := m.newestStep(); newest != 0 {
+		m.Sequence = known.sequences[newest]
+	}
+	m.Tombstone = t.tombstone(&a)
+	return m.Facts, nil
+}
+
+// An asked proposal is one about whose correlation key it is asked what is stored.
+type asked struct {
+	w     *messaging.Proposal
+	names []named // under which its trigger is known
+}
+
+func (t *Tx) asks(w *messaging.Proposal, ready *readyProposal) asked {
+	return asked{w, t.underNames(w, ready)}
+}
+
+func (a *asked) cancelling() bool { return a.w.Decision.Outcome == messaging.Cancelling }
+
+// hashes are those under which its messages are: the first are of its key, under each of its names.
+func (a *asked) hashes() (all []int64) {
+	for _, under := range a.names {
+		all = append(all, under.ready.correlation)
+	}
+	for _, under := range a.names {
+		all = append(all, under.ready.looksUnder(a.w)[1:]...)
+	}
+	return all
+}
+
+// A matter is what the messages of a proposal say, and what is still to be asked about them.
+type matter struct {
+	messaging.Facts
+	sent  messaging.Sent
+	let   []messaging.Sent // of its own key, ended after a claim; each may have reached the phone
+	taken []messaging.Open // of a cancelling event; each may fail
+	gone  []int64          // hashes of which something is not kept any more
+}
+
+// matter looks at the messages that are foreseen, and asks nothing.
+func (t *Tx) matter(a *asked) (m matter) {
+	trigger := t.callsNow(a.w.Correlation.Trigger, Moment(t.At))
 	var seen map[messaging.MessageID]bool // where more than one hash is looked under
-	names := t.underNames(w, ready)
-	trigger := t.callsNow(a.Trigger, Moment(t.At))
-	note := func(d *correlatedRow) {
-		byPerson := false
-		switch own := sameKey(d.key, a.Key); {
-		case t.callsNow(d.trigger, d.CreatedAt) != trigger || (a.Key == "" && d.phone != a.Phone):
-			return // another correlation key with the same hash
-		case own:
-		case !cancelling:
-			return // found by its phone or another identifier; only who cancels means it, too
-		case a.Key == "", d.matters(w):
-		case d.key == "" && d.phone == a.Phone:
-			byPerson = true
-		default:
-			return
-		}
-		if seen[d.ID] {
-			return
-		}
-		if seen != nil {
-			seen[d.ID] = true
-		}
-		switch d.state {
-		case messaging.StateWaiting:
-			d.ByPerson = byPerson
-			f.Waiting = append(f.Waiting, d.Waiting)
-		case messaging.StateSending, messaging.StateInDoubt, messaging.StateRejected, messaging.StateDropped:
-			if cancelling {
-				f.Open = append(f.Open, messaging.Open{ID: d.ID, State: d.state, EventAt: d.EventAt, ByPerson: byPerson})
-			}
-		case messaging.StateAccepted:
-			if cancelling {
-				taken = append(taken, messaging.Open{ID: d.ID, State: d.state, EventAt: d.EventAt, ByPerson: byPerson})
-			}
-		default:
-		}
-		if !sameKey(d.key, a.Key) {
-			return // what another key sent says nothing of this one
-		}
-		switch d.state {
-		case messaging.StateSending, messaging.StateAccepted, messaging.StateInDoubt:
-			if !d.claimed.Before(sent.At) {
-				sent = messaging.Sent{ID: d.ID, State: d.state, At: d.claimed}
-			}
-		case messaging.StateDropped, messaging.StateCancelled:
-			if !d.claimed.IsZero() {
-				let = append(let, messaging.Sent{ID: d.ID, State: d.state, At: d.claimed})
-			}
-		default: // it never reached the phone
-		}
-	}
-	var more []int64
-	for _, under := range names {
-		if !cancelling {
-			break
-		}
-		more = append(more, under.ready.looksUnder(w)[1:]...)
-	}
-	if len(more) > 0 {
+	hashes := a.hashes()
+	if len(hashes) > len(a.names) {
 		seen = map[messaging.MessageID]bool{}
 	}
-	var gone []int64 // hashes of which something is not kept any more
-	for _, under := range names {
-		var some bool
-		if err == nil {
-			some, err = t.correlation(under.ready.correlation, note)
+	for i, hash := range hashes {
+		gone := false
+		for _, id := range t.foreseen.ids[hash] {
+			d := t.foreseen.rows[id]
+			if d == nil || d.phone.IsMasked() {
+				gone = true
+				continue
+			}
+			own, byPerson, means := a.means(d)
+			if !means || seen[d.ID] || t.callsNow(d.trigger, d.CreatedAt) != trigger {
+				continue
+			}
+			if seen != nil {
+				seen[d.ID] = true
+			}
+			m.note(d, a.cancelling(), byPerson)
+			if own { // what another key sent says nothing of this one
+				m.noteSent(d)
+			}
 		}
-		if some {
-			gone = append(gone, under.ready.correlation)
-		}
-	}
-	for _, hash := range more {
-		if err == nil {
-			_, err = t.correlation(hash, note)
-		}
-	}
-	for _, one := range let {
-		var reached bool
-		if err == nil && !one.At.Before(sent.At) {
-			reached, err = t.mayHaveReached(one.ID)
-		}
-		if reached {
-			sent = one
-		}
-	}
-	for _, one := range taken {
-		var mayFail bool
-		if err == nil {
-			mayFail, err = t.mayFail(one.ID)
-		}
-		if mayFail { // what failed is queued once more, by itself or by a person
-			f.Open = append(f.Open, one)
+		if gone && i < len(a.names) {
+			m.gone = append(m.gone, hash)
 		}
 	}
-	if err != nil {
-		return f, fmt.Errorf("the correlation key so far: %w", err)
+	if len(a.names) > 1 && !a.cancelling() { // those of an earlier name are older
+		slices.SortFunc(m.Waiting, func(x, y messaging.Waiting) int { return cmp.Compare(x.ID, y.ID) })
 	}
-	for _, hash := range gone {
-		if sent.ID != 0 || w.Cooldown.Mode != messaging.CooldownOnce {
-			break
-		}
-		err = t.Query(wasSentOnceSQL, func(r *Row) error {
-			sent = messaging.Sent{ID: messaging.MessageID(r.Int()), State: messaging.State(r.Text()), At: r.Time()}
-			return r.Err
-		}, hash)
-		if err != nil {
-			return f, fmt.Errorf("what was sent once: %w", err)
-		}
-	}
-	if sent.ID != 0 {
-		f.Last = &sent
-	}
-	if cancelling {
-		return f, nil // nobody cancels a cancellation
-	}
-	if len(names) > 1 { // those of an earlier name are older
-		slices.SortFunc(f.Waiting, func(x, y messaging.Waiting) int { return cmp.Compare(x.ID, y.ID) })
-	}
-	if n := len(f.Waiting); n > 0 && f.Waiting[n-1].Step > 0 {
-		if f.Sequence, err = t.sequenceOf(f.Waiting[n-1].ID); err != nil {
-			return f, err
-		}
-	}
-	f.Tombstone, err = t.tombstone(w, names)
-	return f, err
+	return m
 }
 
-var attemptInDoubtSQL = SQL(`SELECT 1 FROM attempts WHERE message = ?1 AND state = 'in_doubt' LIMIT 1`)
-
-// mayHaveReached reports whether an attempt of a message that was dropped or cancelled may have been taken: it is let be, by
-// on_doubt or by a person, or it waited to be sent again when it ended.
-func (t *Tx) mayHaveReached(id messaging.MessageID) (may bool, err error) {
-	err = t.Query(attemptInDoubtSQL, func(*Row) error { may = true; return nil }, int64(id))
-	return may, err
+// means says whether a message is of the proposal's own key, and whether the proposal means it: who cancels means others, too, and some of them for
+// their phone alone.
+func (a *asked) means(d *correlatedRow) (own, byPerson, means bool) {
+	c := &a.w.Correlation
+	own = sameKey(d.key, c.Key)
+	switch {
+	case c.Key == "" && d.phone != c.Phone:
+		return own, false, false // another correlation key with the same hash
+	case own:
+		return own, false, true
+	case !a.cancelling():
+		return own, false, false // found by its phone or another identifier
+	case c.Key == "", d.matters(a.w):
+		return own, false, true
+	}
+	byPerson = d.key == "" && d.phone == c.Phone
+	return own, byPerson, byPerson
 }
 
-// mayFail reports whether an accepted message failed, or is not known to have been sent.
-func (t *Tx) mayFail(id messaging.MessageID) (may bool, err error) {
-	err = t.Query(polledSQL, func(r *Row) error {
-		m, err := scanFollowed(r)
-		may = m.Status == messaging.StatusFailed || !m.Final && m.DeliveredAt.IsZero()
-		return err
-	}, int64(id))
-	return may, err
+func (m *matter) note(d *correlatedRow, cancelling, byPerson bool) {
+	open := messaging.Open{ID: d.ID, State: d.state, EventAt: d.EventAt, ByPerson: byPerson}
+	switch d.state {
+	case messaging.StateWaiting:
+		waiting := d.Waiting
+		waiting.ByPerson = byPerson
+		m.Waiting = append(m.Waiting, waiting)
+	case messaging.StateSending, messaging.StateInDoubt, messaging.StateRejected, messaging.StateDropped:
+		if cancelling {
+			m.Open = append(m.Open, open)
+		}
+	case messaging.StateAccepted:
+		if cancelling {
+			m.taken = append(m.taken, open)
+		}
+	default:
+	}
+}
+
+func (m *matter) noteSent(d *correlatedRow) {
+	sent := messaging.Sent{ID: d.ID, State: d.state, At: d.claimed}
+	switch d.state {
+	case messaging.StateSending, messaging.StateAccepted, messaging.StateInDoubt:
+		if !d.claimed.Before(m.sent.At) {
+			m.sent = sent
+		}
+	case messaging.StateDropped, messaging.StateCancelled:
+		if !d.claimed.IsZero() {
+			m.let = append(m.let, sent)
+		}
+	default: // it never reached the phone
+	}
+}
+
+// newestStep is the newest message that waits, where it is a step of a sequence; 0 for none.
+func (m *matter) newestStep() int64 {
+	if n := len(m.Waiting); n > 0 && m.Waiting[n-1].Step > 0 {
+		return int64(m.Waiting[n-1].ID)
+	}
+	return 0
 }
 
 // A correlatedRow is a message as its correlation key sees it.
@@ -256,100 +265,186 @@ func scanCorrelated(r *Row) (d correlatedRow) {
 	return d
 }
 
-// correlated is one message; there is false where it is not kept any more.
-func (t *Tx) correlated(id int64) (d correlatedRow, there bool, err error) {
-	if d, known := t.foreseen.rows[id]; known {
-		return d, d.ID != 0, nil
-	}
-	err = t.Query(correlatedSQL, func(r *Row) error { d, there = scanCorrelated(r), true; return r.Err }, id)
-	return d, there, err
-}
-
-// correlation calls each with the messages that have this hash, by number. gone says that there were others, which are
-// not kept any more, or nothing of whose key is.
-func (t *Tx) correlation(hash int64, each func(*correlatedRow)) (gone bool, err error) {
-	ids, err := t.find(correlations, correlations, hash)
-	for i := 0; err == nil && i < len(ids); i++ {
-		var d correlatedRow
-		var there bool
-		if d, there, err = t.correlated(ids[i]); err == nil && there && !d.phone.IsMasked() {
-			each(&d)
-		} else {
-			gone = true
-		}
-	}
-	return gone, err
-}
-
-// foreseen is what acceptAll read for all of its events at once. What they change themselves is read again.
+// foreseen is what was read at once for all events of a commit, or for one proposal. It is read again where it was changed, and not kept
+// beyond the operation.
 type foreseen struct {
-	events map[int64]eventKey      // by number
-	rows   map[int64]correlatedRow // by number; empty where it is not kept any more
-	ends   map[int64][]remembered  // tombstones, by hash
+	events    map[int64]eventKey            // by number
+	ids       map[int64][]int64             // of messages, by hash; none where nothing is found
+	rows      map[int64]*correlatedRow      // by number; nil where it is not kept any more
+	doubts    map[int64]bool                // whether an attempt of a message that ended may have been taken
+	fails     map[int64]bool                // whether an accepted message failed, or is not known to have been sent
+	once      map[int64]messaging.Sent      // that a key was sent to, by hash
+	sequences map[int64]*messaging.Sequence // by a number of a step
+	ends      map[int64][]remembered        // tombstones, by hash; none where nothing is found
+	cancels   [][]any                       // arguments of cancelSQL; in rows they are cancelled already
 
 	verdicts map[int64]newestVerdict // by number of the message; see passAll
 }
 
 func (f *foreseen) clear() { *f = foreseen{} }
 
-// forget has a message read again, which was changed.
-func (f *foreseen) forget(id messaging.MessageID) { delete(f.rows, int64(id)) }
-
-// foresee reads what the plans find under their hashes: most find nothing, and ask nothing.
-func (t *Tx) foresee(plans []*encodedPlan) (err error) {
-	f := &t.foreseen
-	*f = foreseen{events: map[int64]eventKey{}, rows: map[int64]correlatedRow{}, ends: map[int64][]remembered{}}
-	var ids []int64
-	find := func(first, last, hash int64, each func(id int64)) {
-		if err == nil {
-			ids, err = t.peers.find(t, first, last, hash, ids[:0])
+func (f *foreseen) begin() {
+	if f.rows == nil {
+		*f = foreseen{
+			events: map[int64]eventKey{}, ids: map[int64][]int64{}, rows: map[int64]*correlatedRow{}, doubts: map[int64]bool{}, fails: map[int64]bool{},
+			once: map[int64]messaging.Sent{}, sequences: map[int64]*messaging.Sequence{}, ends: map[int64][]remembered{},
 		}
-		for _, id := range ids {
-			each(id)
-		}
-		ids = ids[:0]
 	}
+}
+
+// waiting is a message that a settlement is about; an error where it does not wait.
+func (f *foreseen) waiting(id messaging.MessageID) (*correlatedRow, error) {
+	d := f.rows[int64(id)]
+	if d == nil || d.state != messaging.StateWaiting {
+		return nil, errNotWaiting(id)
+	}
+	return d, nil
+}
+
+// writeCancels cancels all that the events of a commit cancel. Whoever reads messages by other ways than what is foreseen has it called before.
+func (t *Tx) writeCancels() error {
+	all := t.foreseen.cancels
+	t.foreseen.cancels = nil
+	return t.ExecMany(cancelSQL, all)
+}
+
+// foreseeEvents reads what the plans find under their hashes: most find nothing, and ask nothing.
+func (t *Tx) foreseeEvents(plans []*encodedPlan) error {
+	f := &t.foreseen
+	f.begin()
+	var all []asked
+	fresh := newAsk(f.events)
 	for _, p := range plans {
-		from, to := max(p.since()/dayMicros, firstDay), p.received/dayMicros+1
-		find(from, to, p.hash, func(id int64) { f.events[id] = eventKey{} })
-		if p.content != 0 {
-			find(from, to, p.content, func(id int64) { f.events[id] = eventKey{} })
+		for _, hash := range p.ownHashes() {
+			ids, err := t.find(max(p.since()/dayMicros, firstDay), p.received/dayMicros+1, hash)
+			if err != nil {
+				return Wrap(err, "what is stored about the events")
+			}
+			fresh.add(ids...)
 		}
 		for i := range p.proposals {
-			w, ready := &p.plan.Proposals[i], &p.proposals[i]
-			if !settles(w.Decision.Outcome) {
-				continue
+			if w := &p.plan.Proposals[i]; settles(w.Decision.Outcome) {
+				all = append(all, t.asks(w, &p.proposals[i]))
 			}
-			for _, hash := range ready.looksUnder(w) {
-				find(correlations, correlations, hash, func(id int64) { f.rows[id] = correlatedRow{} })
+		}
+	}
+	if err := fresh.ask(t, eventKeySQL, func(_ eventKey, r *Row) (eventKey, error) { return scanEventKey(r), nil }); err != nil {
+		return Wrap(err, "what is stored about the events")
+	}
+	return t.foresee(all...)
+}
+
+// foresee reads what is stored about the correlation keys of proposals, as far as it is not known: their messages and tombstones, and then what
+// those leave open. This is the one place that reads for Settle.
+func (t *Tx) foresee(all ...asked) error {
+	f := &t.foreseen
+	f.begin()
+	rows, ends := newAsk(f.rows), newAsk(f.ends)
+	for i := range all {
+		for _, hash := range all[i].hashes() {
+			ids, err := t.find(correlations, correlations, hash)
+			if err != nil {
+				return Wrap(err, "the correlation key so far")
 			}
-			if w.Decision.Outcome == messaging.Planned {
-				for _, m := range memories(w, ready) {
-					find(tombstones, tombstones, tombstoneHash(m.hash), func(int64) { f.ends[m.hash] = nil })
+			if len(ids) > 0 {
+				f.ids[hash] = slices.Clone(ids)
+				rows.add(ids...)
+			}
+		}
+		for _, under := range all[i].names {
+			for _, m := range all[i].memories(under.ready) {
+				if ids, err := t.find(tombstones, tombstones, tombstoneHash(m.hash)); err != nil {
+					return Wrap(err, "tombstone")
+				} else if len(ids) > 0 { // most have none, and a query for each would cost a sixth of a commit
+					ends.add(m.hash)
 				}
 			}
 		}
 	}
+	err := rows.ask(t, correlatedSQL, func(_ *correlatedRow, r *Row) (*correlatedRow, error) { d := scanCorrelated(r); return &d, nil })
 	if err == nil {
-		err = askAll(t, eventKeySQL, f.events, func(id int64, r *Row) { f.events[id] = scanEventKey(r) })
+		err = ends.ask(t, tombstonesSQL, func(all []remembered, r *Row) ([]remembered, error) { return append(all, scanRemembered(r)), nil })
 	}
 	if err == nil {
-		err = askAll(t, correlatedSQL, f.rows, func(id int64, r *Row) { f.rows[id] = scanCorrelated(r) })
+		err = t.foreseeMore(all)
 	}
-	if err == nil {
-		err = askAll(t, tombstonesSQL, f.ends, func(hash int64, r *Row) { f.ends[hash] = append(f.ends[hash], scanRemembered(r)) })
-	}
-	return Wrap(err, "what is stored about the events")
+	return Wrap(err, "the correlation key so far")
 }
 
-// askAll runs a statement for each of the numbers, in ascending order, in which their rows are locked.
-func askAll[T any](t *Tx, s *Statement, of map[int64]T, each func(int64, *Row)) error {
-	ids := slices.Sorted(maps.Keys(of))
-	args := make([][]any, len(ids))
-	for i, id := range ids {
+var (
+	attemptInDoubtSQL = SQL(`SELECT 1 FROM attempts WHERE message = ?1 AND state = 'in_doubt' LIMIT 1`)
+	wasSentOnceSQL    = SQL(`SELECT message, state, at FROM sent_once WHERE correlation = ?1`)
+)
+
+// foreseeMore reads what the messages of proposals leave open.
+func (t *Tx) foreseeMore(all []asked) error {
+	f := &t.foreseen
+	doubts, fails, once, sequences := newAsk(f.doubts), newAsk(f.fails), newAsk(f.once), newAsk(f.sequences)
+	for i := range all {
+		m := t.matter(&all[i])
+		for _, one := range m.let { // dropped by on_doubt or by a person, or it waited to be sent again when it ended
+			doubts.add(int64(one.ID))
+		}
+		for _, one := range m.taken {
+			fails.add(int64(one.ID))
+		}
+		if all[i].w.Cooldown.Mode == messaging.CooldownOnce {
+			once.add(m.gone...)
+		}
+		if newest := m.newestStep(); newest != 0 && !all[i].cancelling() {
+			sequences.add(newest)
+		}
+	}
+	err := doubts.ask(t, attemptInDoubtSQL, func(bool, *Row) (bool, error) { return true, nil })
+	if err == nil {
+		err = fails.ask(t, polledSQL, func(_ bool, r *Row) (bool, error) {
+			m, err := scanFollowed(r)
+			return m.Status == messaging.StatusFailed || !m.Final && m.DeliveredAt.IsZero(), err
+		})
+	}
+	if err == nil {
+		err = once.ask(t, wasSentOnceSQL, func(_ messaging.Sent, r *Row) (messaging.Sent, error) {
+			return messaging.Sent{ID: messaging.MessageID(r.Int()), State: messaging.State(r.Text()), At: r.Time()}, nil
+		})
+	}
+	if err == nil {
+		err = sequences.ask(t, sequenceSQL, scanSequence)
+	}
+	return err
+}
+
+// An ask is what is to be read into a map: what of it is not known yet.
+type ask[T any] struct {
+	into  map[int64]T
+	fresh []int64
+}
+
+func newAsk[T any](into map[int64]T) *ask[T] { return &ask[T]{into: into} }
+
+func (a *ask[T]) add(ids ...int64) {
+	for _, id := range ids {
+		if _, known := a.into[id]; !known {
+			var none T
+			a.into[id] = none
+			a.fresh = append(a.fresh, id)
+		}
+	}
+}
+
+// ask runs a statement for each number, in ascending order, in which their rows are locked. scan takes a row in.
+func (a *ask[T]) ask(t *Tx, s *Statement, scan func(before T, r *Row) (T, error)) error {
+	slices.Sort(a.fresh)
+	args := make([][]any, len(a.fresh))
+	for i, id := range a.fresh {
 		args[i] = []any{id}
 	}
-	return t.QueryMany(s, args, func(i int, r *Row) error { each(ids[i], r); return r.Err })
+	return t.QueryMany(s, args, func(i int, r *Row) (err error) {
+		id := a.fresh[i]
+		if a.into[id], err = scan(a.into[id], r); err == nil {
+			err = r.Err
+		}
+		return err
+	})
 }
 
 // A memory is where a cancelling event is remembered: the hash, and the texts that say whose it is.
@@ -357,6 +452,14 @@ type memory struct {
 	hash       int64
 	key, phone string
 	byPhone    bool // it was about the phone, whatever the keys of its carts
+}
+
+// memories are those that are looked for: a cancelling event is cancelled by none.
+func (a *asked) memories(ready *readyProposal) []memory {
+	if a.cancelling() {
+		return nil
+	}
+	return memories(a.w, ready)
 }
 
 // memories are those that concern a proposal that is planned, and those that a cancelling one leaves. By its key and the other
@@ -394,30 +497,13 @@ func scanRemembered(r *Row) (one remembered) {
 	return one
 }
 
-// remembered are the memories under a hash.
-func (t *Tx) remembered(hash int64) (all []remembered, err error) {
-	if all, known := t.foreseen.ends[hash]; known {
-		return all, nil
-	}
-	ids, err := t.find(tombstones, tombstones, tombstoneHash(hash))
-	if err != nil || len(ids) == 0 { // most have none, and a query for each would cost a sixth of a commit
-		return nil, err
-	}
-	err = t.Query(tombstonesSQL, func(r *Row) error { all = append(all, scanRemembered(r)); return r.Err }, hash)
-	return all, err
-}
-
 // tombstone is the memory of a cancelling event that concerns the proposal; nil for none. One about the matter itself counts before one
 // about the phone.
-func (t *Tx) tombstone(w *messaging.Proposal, names []named) (found *messaging.Tombstone, err error) {
-	trigger := t.callsNow(w.Correlation.Trigger, Moment(t.At))
-	for _, under := range names {
-		for _, m := range memories(w, under.ready) {
-			all, err := t.remembered(m.hash)
-			if err != nil {
-				return nil, fmt.Errorf("tombstone: %w", err)
-			}
-			for _, one := range all {
+func (t *Tx) tombstone(a *asked) (found *messaging.Tombstone) {
+	trigger := t.callsNow(a.w.Correlation.Trigger, Moment(t.At))
+	for _, under := range a.names {
+		for _, m := range a.memories(under.ready) {
+			for _, one := range t.foreseen.ends[m.hash] {
 				if one.trigger != under.trigger || !sameKey(one.key, m.key) || string(one.phone) != m.phone || Micro(one.ExpiresAt) <= t.At || t.callsNow(one.trigger, one.EventAt) != trigger {
 					continue // of another key with the same hash, over, or of whoever has the old name now
 				}
@@ -427,7 +513,7 @@ func (t *Tx) tombstone(w *messaging.Proposal, names []named) (found *messaging.T
 			}
 		}
 	}
-	return found, nil
+	return found
 }
 
 // recordTombstone remembers a cancelling event until the proposal says to forget it. Retention clears it away.

@@ -133,7 +133,11 @@ func (s *Store) Complete(ctx context.Context, l messaging.PendingLookup, plan me
 		if err != nil {
 			return err
 		}
+		defer t.foreseen.clear()
 		receipt, err = t.complete(&l, &ready, s.settle)
+		if err == nil {
+			err = t.writeCancels()
+		}
 		if err == nil {
 			err = t.markPlannedInDoubt(&plan.Event, l.EventID, receipt.Decisions)
 		}

@@ -215,12 +215,6 @@ func (s *Store) HoldsOf(is func(messaging.Hold) bool) []messaging.Hold {
 	return slices.DeleteFunc(slices.Clone(s.holdsNow()), func(h messaging.Hold) bool { return !is(h) })
 }
 
-// JobHeld reports whether a job is held, by its name or with everything.
-func (s *Store) JobHeld(name string) bool {
-	_, held := s.Held(&messaging.Message{Trigger: name})
-	return held
-}
-
 // RunHeld is the hold that keeps a run back: its job is halted, or everything, or the template that its rows are sent with, or its account
 // is gone.
 func (s *Store) RunHeld(ctx context.Context, r *messaging.Run) (messaging.Hold, bool, error) {

@@ -242,11 +242,12 @@ func (a *atDue) passAll(t *Tx, passes []pass) error {
 		return nil
 	}
 	t.foreseen.verdicts = map[int64]newestVerdict{}
-	for i := range passes {
-		t.foreseen.verdicts[int64(passes[i].ID)] = newestVerdict{}
-	}
 	defer t.foreseen.clear()
-	err := askAll(t, verdictSQL, t.foreseen.verdicts, func(id int64, r *Row) { t.foreseen.verdicts[id] = scanNewestVerdict(r) })
+	verdicts := newAsk(t.foreseen.verdicts)
+	for i := range passes {
+		verdicts.add(int64(passes[i].ID))
+	}
+	err := verdicts.ask(t, verdictSQL, func(_ newestVerdict, r *Row) (newestVerdict, error) { return scanNewestVerdict(r), nil })
 	for i := range passes {
 		if err == nil {
 			err = a.pass(t, &passes[i])

@@ -146,6 +146,7 @@ func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 	if err := t.peers.lock(t, ready.hashes(nil), nil); err != nil {
 		return "", err
 	}
+	defer t.foreseen.clear()
 	facts, err := t.facts(&proposal, &ready)
 	if err != nil {
 		return "", err

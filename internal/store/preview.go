@@ -19,6 +19,7 @@ func (s *Store) FactsOfPlan(ctx context.Context, plan messaging.Plan) (repeats m
 		return 0, nil, err
 	}
 	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+		defer t.foreseen.clear()
 		all = make([]messaging.Facts, len(plan.Proposals))
 		repeats, err = t.repeats(&ready)
 		for i := range plan.Proposals {

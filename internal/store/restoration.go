@@ -518,6 +518,9 @@ func (t *Tx) markPlannedInDoubt(e *messaging.Event, id messaging.EventID, decisi
 	if r == nil || id > r.LastEvent && !r.postedAgain(e) {
 		return nil
 	}
+	if err := t.writeCancels(); err != nil {
+		return err
+	}
 	for i := range decisions {
 		for _, one := range append(slices.Clone(decisions[i].Later), decisions[i].MessageID) {
 			if err := t.markOneInDoubt(e, id, one, r); err != nil {

@@ -88,26 +88,23 @@ var (
 // atRate is how many of n rows the window has room for, from the first, and notes that they use it. need says of each
 // whether it needs room.
 func (t *Tx) atRate(w *messaging.RateWindow, n int, need func(i int) bool) (done int, since time.Time, err error) {
-	var began, used int64
-	err = t.Query(windowSQL, func(r *Row) error { began, used = r.Int(), r.Int(); return r.Err }, w.Job)
+	var window messaging.UsedWindow
+	err = t.Query(windowSQL, func(r *Row) error { window.Since, window.Used = r.Time(), r.Int(); return r.Err }, w.Job)
 	if err != nil {
 		return 0, since, err
 	}
-	if began < Micro(w.From) {
-		// What waits still will leave in this window, if it does.
-		began, used = Micro(w.Now), w.Waiting
-	}
+	window = window.At(w.Now, Moment(Micro(w.From)), w.Waiting)
 	for ; done < n; done++ {
 		if !need(done) {
 			continue
 		}
-		if used >= w.Most {
+		if window.Used >= w.Most {
 			break
 		}
-		used++
+		window.Used++
 	}
-	err = t.Put(setWindowSQL, w.Job, began, used)
-	return done, Moment(began), err
+	err = t.Put(setWindowSQL, w.Job, Micro(window.Since), window.Used)
+	return done, Moment(Micro(window.Since)), err
 }
 
 var insertRowsSQL = SQL(`INSERT INTO run_rows (run_id, first_row, row_count, message) VALUES (?1, ?2, ?3, ?4)`)

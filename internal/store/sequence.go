@@ -42,6 +42,7 @@ var insertStepSQL = SQL(`INSERT INTO steps (message, sequence, steps, conditions
 // carrySteps stores all steps of a proposal, or renews what waits of its sequence. It returns the
 // first of the messages that hold the event's content, and the others.
 func (t *Tx) carrySteps(w *messaging.Proposal, ready *readyProposal, event messaging.EventID, done *messaging.Settlement) (first messaging.MessageID, later []messaging.MessageID, err error) {
+	clear(t.foreseen.sequences) // they are read again
 	renew, sequence := done.Renew, done.Sequence
 	if done.Insert {
 		for i := range w.Steps {
@@ -80,15 +81,18 @@ var sequenceSQL = SQL(`SELECT s.sequence, s.message, d.step FROM steps s JOIN me
 
 // sequenceOf is the sequence of a message; nil where it is no step.
 func (t *Tx) sequenceOf(id messaging.MessageID) (found *messaging.Sequence, err error) {
-	err = t.Query(sequenceSQL, func(r *Row) error {
-		if found == nil {
-			found = &messaging.Sequence{}
-		}
-		found.ID = messaging.MessageID(r.Int())
-		found.Steps = append(found.Steps, messaging.SequenceStep{ID: messaging.MessageID(r.Int()), Step: int(r.Int())})
-		return nil
-	}, int64(id))
+	err = t.Query(sequenceSQL, func(r *Row) (err error) { found, err = scanSequence(found, r); return err }, int64(id))
 	return found, Wrap(err, "sequence of message %d", id)
+}
+
+// scanSequence takes in a step.
+func scanSequence(found *messaging.Sequence, r *Row) (*messaging.Sequence, error) {
+	if found == nil {
+		found = &messaging.Sequence{}
+	}
+	found.ID = messaging.MessageID(r.Int())
+	found.Steps = append(found.Steps, messaging.SequenceStep{ID: messaging.MessageID(r.Int()), Step: int(r.Int())})
+	return found, r.Err
 }
 
 // withoutSequence leaves out of the facts what the sequence of a step itself did: that later steps wait, and

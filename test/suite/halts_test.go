@@ -62,7 +62,7 @@ func (s suite) everythingWaitsUntilItIsResumed(t *testing.T) {
 	if _, ok, err := l.NextDue(l.ctx); ok || err != nil {
 		t.Errorf("next due: %v, %v; want nothing", ok, err)
 	}
-	if !l.JobHeld("winback") {
+	if _, held := l.Held(&messaging.Message{Trigger: "winback"}); !held {
 		t.Error("a job is not halted with everything")
 	}
 	list, err := l.Holds(l.ctx)
