@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // renames are those that were carried out, and those that a printed config asks for.
@@ -43,11 +44,11 @@ func (a *App) renewRenames(ctx context.Context, cfg *config.Config) error {
 	if len(cfg.Renames) == 0 || !a.store.Shares() {
 		return nil
 	}
-	nodes, err := a.store.Nodes(ctx)
+	all, err := a.store.Nodes(ctx)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Alive && n.Config != cfg.Version }) {
+	if slices.ContainsFunc(all, func(n nodes.Node) bool { return n.Alive && n.Config != cfg.Version }) {
 		return a.store.Rename(ctx, cfg.Renames)
 	}
 	return a.store.RenewRenames(ctx, cfg.Renames)

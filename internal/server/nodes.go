@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -69,7 +69,7 @@ func (t *found) nodes(all []NodeView) {
 	for i := range all {
 		n := &all[i]
 		ahead := time.Duration(n.ClockAhead * float64(time.Second)).Round(time.Second)
-		if !n.Alive || ahead.Abs() < store.ClockOff {
+		if !n.Alive || ahead.Abs() < nodes.ClockOff {
 			continue
 		}
 		words := ahead.String() + " ahead of"

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // A clock is what times are made by, and what stored ones are compared with. Where processes of several machines share a server it is the
@@ -59,7 +61,7 @@ func (s *Store) Now() time.Time { return s.now() }
 func (s *Store) readClock(ctx context.Context) error {
 	var said int64
 	began := s.clock.machine()
-	err := s.reads.QueryRowContext(ctx, `SELECT `+databaseNow).Scan(&said)
+	err := s.reads.QueryRowContext(ctx, `SELECT `+nodes.Now).Scan(&said)
 	if err == nil {
 		s.clock.learn(began, Moment(said))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // A writer runs one transaction after the other, on one connection. It belongs to one flusher alone and needs no lock.
@@ -30,7 +31,7 @@ type shared struct {
 	recent      recentOff
 	marks       erasureHashes
 	calls       calls
-	beat        heartbeat
+	beat        nodes.Heartbeat
 	rejected    rejected
 	auditWrote  atomic.Pointer[auditEnd] // by this process; nil for nothing yet
 	hourKnown   hourKnown

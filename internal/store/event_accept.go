@@ -33,7 +33,7 @@ func (s *Store) Accept(ctx context.Context, plans []messaging.Plan) ([]messaging
 	if err != nil {
 		return nil, err
 	}
-	s.beat.events.Add(int64(len(plans)))
+	s.beat.Events.Add(int64(len(plans)))
 	if s.observer.Accepted != nil {
 		for i := range plans {
 			s.observer.Accepted(plans[i], receipts[i])

@@ -3,11 +3,11 @@ package store
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // The service may not serve an account for a while: it refuses the key, the points are gone, it is away. What calls the account finds
@@ -91,17 +91,7 @@ func (p Pause) Swap(ctx context.Context, from, to pace.Halted) (bool, error) {
 
 // nodeName is what this process is called among those that share the data; "" where it is alone.
 func (s *Store) nodeName() string {
-	s.beat.mu.Lock()
-	defer s.beat.mu.Unlock()
-	return nameOf(s.beat.owner)
-}
-
-// nameOf is the name of the process that signs as owner: host and number.
-func nameOf(owner string) string {
-	if cut := strings.LastIndexByte(owner, ':'); cut > 0 {
-		return owner[:cut]
-	}
-	return owner
+	return nodes.NameOf(s.beat.Owner())
 }
 
 // goneAccounts are the holds of accounts that the config does not have, and that something waits for. They

@@ -74,13 +74,13 @@ func (b begun) upload() (run, part int64, is bool) {
 // 0, and free because the outcome of the last call that was noted there is on disk. No call may be
 // made when it fails.
 func (s *Store) BeginCall(slot int, id messaging.MessageID, attempt int) error {
-	if err := s.beat.check(); err != nil {
+	if err := s.beat.Check(); err != nil {
 		return err
 	}
 	if err := s.calls.note(slot, begun{id, attempt}); err != nil {
 		return fmt.Errorf("note the begin of a call: %w", err)
 	}
-	s.beat.calls.Add(1)
+	s.beat.Calls.Add(1)
 	return nil
 }
 

@@ -21,7 +21,7 @@ import (
 func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (messaging.Rescued, error) {
 	var all messaging.Rescued
 	if s.file == nil {
-		if err := s.beat.begin(ctx, s, owner); err != nil {
+		if err := s.beat.Begin(ctx, owner); err != nil {
 			return all, err
 		}
 	}

@@ -18,7 +18,7 @@ func (beatMeanwhile) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 }
 
 func (b beatMeanwhile) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {
-	b.s.beat.flushed.Add(1 << 20)
+	b.s.beat.Log.Add(1 << 20)
 }
 
 // A connection that was answered before a beat was is not one to a server that was put back.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -64,16 +65,15 @@ func TestAnOutageBuriesNobody(t *testing.T) {
 
 	k.stopBeat(b)
 	k.livesLongEnough(b)
-	missed := time.Now().Add(-beatGap - time.Second)
-	b.beat.last.Store(&missed)
+	b.beat.History(time.Time{}, time.Now().Add(-nodes.Gap-time.Second))
 	k.rescues(b, "b:1:y", messaging.Rescued{}) // the database was away, and has answered this question first
-	failIf(t, b.beat.say(t.Context(), b, "b:1:y"))
+	failIf(t, b.beat.Beat(t.Context(), "b:1:y"))
 	k.rescues(b, "b:1:y", messaging.Rescued{}) // it is back
-	if b.beat.mayBury() {
+	if b.beat.MayBury() {
 		t.Error("it may bury at once")
 	}
 	k.livesLongEnough(b)
-	failIf(t, b.beat.say(t.Context(), b, "b:1:y"))
+	failIf(t, b.beat.Beat(t.Context(), "b:1:y"))
 	k.rescues(b, "b:1:y", messaging.Rescued{Doubtful: 1})
 }
 
@@ -113,9 +113,8 @@ func TestWhatADeadNodeHadUnderWayGoesOn(t *testing.T) {
 	// However long this machine stands still, the one lives and the other may bury.
 	k.stopBeat(a)
 	k.stopBeat(b)
-	failIf(t, k.exec(`UPDATE nodes SET lease_ends = `+databaseNow+` + 3600000000`))
-	said := time.Now().Add(time.Hour)
-	b.beat.last.Store(&said)
+	failIf(t, k.exec(`UPDATE nodes SET lease_ends = `+nodes.Now+` + 3600000000`))
+	b.beat.History(time.Time{}, time.Now().Add(time.Hour))
 	k.livesLongEnough(b)
 	takes("it lives", now, 0, 0)
 	takes("it lives, and the other's clock is an hour ahead", now.Add(time.Hour), 0, 0)
@@ -172,19 +171,11 @@ func (k kills) kill(s *Store) {
 	failIf(k.T, s.Close())
 }
 
-func (k kills) stopBeat(s *Store) {
-	s.beat.mu.Lock()
-	defer s.beat.mu.Unlock()
-	if s.beat.stop != nil {
-		s.beat.stop()
-		<-s.beat.done
-		s.beat.stop = nil
-	}
-}
+func (k kills) stopBeat(s *Store) { s.beat.Kill() }
 
 func (k kills) endLeases(owner string) {
 	k.Helper()
-	failIf(k.T, k.exec(`UPDATE nodes SET lease_ends = `+databaseNow+` - 1 WHERE owner = $1`, owner))
+	failIf(k.T, k.exec(`UPDATE nodes SET lease_ends = `+nodes.Now+` - 1 WHERE owner = $1`, owner))
 }
 
 func (k kills) exec(sql string, args ...any) error {
@@ -196,8 +187,7 @@ func (k kills) exec(sql string, args ...any) error {
 
 // livesLongEnough has the database been there for as long as a lease, so far as s knows.
 func (k kills) livesLongEnough(s *Store) {
-	since := time.Now().Add(-nodeLease)
-	s.beat.since.Store(&since)
+	s.beat.History(time.Now().Add(-nodes.Lease), time.Time{})
 }
 
 func (k kills) rescues(s *Store, owner string, want messaging.Rescued) {

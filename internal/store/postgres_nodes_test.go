@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // Processes that share the data tell of themselves with each beat, whoever asks. One that died without a goodbye is listed for an hour.
@@ -23,7 +24,7 @@ func TestNodesTellOfThemselves(t *testing.T) {
 		return store.Options{Version: version, Config: func() (string, time.Time) { return config, took }, Machine: func() time.Time { return time.Now().Add(ahead) }}
 	}
 	a, b := beside(t, dsn, says("1.0", "c1")), beside(t, dsn, says("1.1", "c2"))
-	nodes := func(s *store.Store) []store.Node {
+	list := func(s *store.Store) []nodes.Node {
 		t.Helper()
 		all, err := s.Nodes(t.Context())
 		if err != nil {
@@ -31,7 +32,7 @@ func TestNodesTellOfThemselves(t *testing.T) {
 		}
 		return all
 	}
-	if got := nodes(a); len(got) != 0 {
+	if got := list(a); len(got) != 0 {
 		t.Errorf("before anybody lives there are %+v", got)
 	}
 	for s, owner := range map[*store.Store]string{a: "web-1:7:AAAA", b: "web-2:7:BBBB"} {
@@ -57,9 +58,9 @@ func TestNodesTellOfThemselves(t *testing.T) {
 	if err := a.BeginCall(0, d.ID, d.Attempt); err != nil {
 		t.Fatal(err)
 	}
-	var got []store.Node
+	var got []nodes.Node
 	soon(t, "what the other did", func() bool {
-		got = nodes(b)
+		got = list(b)
 		return len(got) == 3 && got[0].Events == 1 && got[0].Calls == 1 && got[1].ClockOff != 0
 	})
 	if names := []string{got[0].Name, got[1].Name, got[2].Name}; !slices.Equal(names, []string{"web-1:7", "web-2:7", "web-3:7"}) {
@@ -86,10 +87,10 @@ func TestNodesTellOfThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := beside(t, dsn, store.Options{ReadOnly: true})
-	if got := nodes(reader); len(got) != 2 || got[0].Name != "web-2:7" || got[0].Own {
+	if got := list(reader); len(got) != 2 || got[0].Name != "web-2:7" || got[0].Own {
 		t.Errorf("a reader sees %+v", got)
 	}
-	soon(t, "the other leads", func() bool { return nodes(reader)[0].Leads })
+	soon(t, "the other leads", func() bool { return list(reader)[0].Leads })
 	soon(t, "who died long ago is gone", func() bool {
 		var left int
 		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM nodes WHERE owner LIKE 'web-4%'`).Scan(&left); err != nil {

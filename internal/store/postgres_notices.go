@@ -5,21 +5,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
-// What a process remembers of the data, so that it need not ask before each call, another node may change. Every change of
-// that kind leaves a row in notices, in its own commit (triggers of the schema write it), and each node reads the new rows
-// every noticeEvery. Rare changes also notify, so that this comes at once. The claim itself always looks in the database.
+// How a node hears of what others changed is told in package nodes. Here is what it then reads anew.
 
 const (
-	noticeEvery = 500 * time.Millisecond
-	noticeFor   = 5 * time.Second // bounds one look
+	noticeFor = 5 * time.Second // bounds one look
 
 	// noticesKept is how long rows are kept. A node that has not looked for half of it reads everything anew.
 	noticesKept = 2 * time.Minute
@@ -40,98 +34,17 @@ type notice struct {
 	xid  string
 }
 
-// notices is what a node has heard of the others.
-type notices struct {
+// heard is what a node has heard of the others.
+type heard struct {
 	s       *Store
-	connect func(context.Context) (*pgx.Conn, error)
-	wake    chan struct{}
-	stop    context.CancelFunc
-	running sync.WaitGroup
-
 	since   string          // the lowest transaction that was open at the last look
 	seen    map[notice]bool // from since on
 	looked  time.Time       // the last look that succeeded; zero: everything has to be read
 	trimmed time.Time
 }
 
-func newNotices(s *Store, cfg *pgx.ConnConfig) *notices {
-	return &notices{
-		s: s, wake: make(chan struct{}, 1), stop: func() {},
-		connect: func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, cfg.Copy()) },
-	}
-}
-
-// begin has it hear; close ends that.
-func (n *notices) begin() {
-	ctx, cancel := context.WithCancel(context.Background())
-	n.stop = cancel
-	n.running.Go(func() { n.listen(ctx) })
-	n.running.Go(func() { n.poll(ctx) })
-}
-
-func (n *notices) close() {
-	if n == nil {
-		return
-	}
-	n.stop()
-	n.running.Wait()
-}
-
-// listen has poll look at once when somebody notifies. Without its connection poll goes on by the clock.
-func (n *notices) listen(ctx context.Context) {
-	for ctx.Err() == nil {
-		_ = n.listenOnce(ctx) // poll meets the same trouble, or none
-		pause(ctx, noticeEvery)
-	}
-}
-
-func (n *notices) listenOnce(ctx context.Context) (err error) {
-	conn, err := n.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		err = errors.Join(err, conn.Close(ctx))
-	}()
-	if _, err := conn.Exec(ctx, `LISTEN nudgewire`); err != nil {
-		return err
-	}
-	for {
-		select {
-		case n.wake <- struct{}{}:
-		default:
-		}
-		if _, err := conn.WaitForNotification(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
-func (n *notices) poll(ctx context.Context) {
-	ticker := time.NewTicker(noticeEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		case <-n.wake:
-		}
-		_ = n.look(ctx) // while the database is away nothing can be claimed; what was missed is read afterwards
-	}
-}
-
 // look reads what is new and does what it says.
-func (n *notices) look(ctx context.Context) error {
+func (n *heard) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, noticeFor)
 	defer cancel()
 	began := time.Now()
@@ -189,7 +102,7 @@ const changesSince = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text, coal
 	LEFT JOIN messages m ON n.kind = 'off' AND m.id = n.id`
 
 // apply renews what this process remembers.
-func (n *notices) apply(ctx context.Context, fresh []notice) error {
+func (n *heard) apply(ctx context.Context, fresh []notice) error {
 	holds, due := false, int64(0)
 	for _, one := range fresh {
 		switch one.kind {
@@ -245,24 +158,6 @@ func (m *erasureHashes) loadAll(ctx context.Context, s *Store) error {
 	return m.load(ctx, s)
 }
 
-// wakeUps says now and then to other nodes that something waits: one that has nothing to do may be quicker than this one.
-type wakeUps struct {
-	mu   sync.Mutex
-	told time.Time
-	at   int64
-}
-
-// worth reports whether others should hear of something that is due then.
-func (w *wakeUps) worth(at int64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if time.Since(w.told) < noticeEvery && at >= w.at {
-		return false
-	}
-	w.told, w.at = time.Now(), at
-	return true
-}
-
 var noticeDueSQL = postgresStatement(`INSERT INTO notices (kind, id) VALUES ('due', $1)`)
 
 // tellDue has a batch tell of what it leaves waiting.
@@ -274,7 +169,7 @@ func (m *manyWriters) tellDue(t *Tx) error {
 	for _, one := range t.dues[1:] {
 		at = min(at, one.at)
 	}
-	if !m.wakes.worth(max(at, t.At)) {
+	if !m.wakes.Worth(max(at, t.At)) {
 		return nil
 	}
 	return t.Put(noticeDueSQL, max(at, t.At))

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/nudgewire/nudgewire/internal/pgaddress"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -93,6 +94,8 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		}
 	}
 	s.openQuick(cfg)
+	s.beat.Quick, s.beat.Slow, s.beat.Machine, s.beat.Learn = s.quick, s.reads.DB, s.clock.machine, s.clock.learn
+	s.beat.Flushed, s.beat.Synced = flushedNow, stillSynced
 	write := cfg.Copy()
 	write.RuntimeParams["statement_timeout"] = milliseconds(statementFor)
 	write.RuntimeParams["lock_timeout"] = milliseconds(lockFor)
@@ -104,7 +107,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	// Where no other way is left, such as through a table of six rows, the price of a forbidden one makes the statement look long
 	// enough to be compiled first, which takes a quarter of a second of a processor and reads nothing faster.
 	write.RuntimeParams["jit"] = "off"
-	wakes := &wakeUps{}
+	wakes := &nodes.WakeUps{}
 	for i := range o.Writers {
 		e := newPostgresEngine(func(ctx context.Context) (*pgx.Conn, error) { return s.connectWriter(ctx, write) })
 		e.refused = &s.refused
@@ -120,7 +123,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if err := s.marks.loadAll(ctx, s); err != nil {
 		return err
 	}
-	s.notices = newNotices(s, cfg)
+	s.notices = nodes.NewNotices(cfg, (&heard{s: s}).look)
 	if err := s.writer.engine.begin(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // lockOf is what a hash is locked by: a correlation key and its tombstones, whose hash is the other's complement, by one lock.
@@ -68,8 +69,8 @@ func (c *keyCache) add(k key) {
 // database; its memory is that of one transaction.
 type manyWriters struct {
 	engine  *postgresEngine
-	numbers *numbers // of all writers of the process, so that they grow with time
-	wakes   *wakeUps // of the process, too
+	numbers *numbers       // of all writers of the process, so that they grow with time
+	wakes   *nodes.WakeUps // of the process, too
 }
 
 // numbers are what a process has taken of each sequence for itself alone.
@@ -241,14 +242,14 @@ func (m *manyWriters) lowWater() *lowWater { return nil }
 var sendingSQL = SQL(`SELECT ` + messageColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + messageColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
-			WHERE nodes.owner = messages.owner AND ($4 = 0 OR nodes.lease_ends > ` + databaseNow + `)))
+			WHERE nodes.owner = messages.owner AND ($4 = 0 OR nodes.lease_ends > ` + nodes.Now + `)))
 		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF messages SKIP LOCKED`)
 
 func (m *manyWriters) sending(t *Tx, own string, now int64, each func(*Row) error) error {
-	return t.Query(sendingSQL, each, own, now, t.calls.predecessor(), Flag(t.beat.mayBury()))
+	return t.Query(sendingSQL, each, own, now, t.calls.predecessor(), Flag(t.beat.MayBury()))
 }
 
-var aliveSQL = postgresStatement(`SELECT CAST(1 AS BIGINT) WHERE ` + aliveNow("$1"))
+var aliveSQL = postgresStatement(`SELECT CAST(1 AS BIGINT) WHERE ` + nodes.Alive("$1"))
 
 func (m *manyWriters) alive(t *Tx, owner, own string) (alive bool, err error) {
 	if owner == own {
@@ -261,13 +262,13 @@ func (m *manyWriters) alive(t *Tx, owner, own string) (alive bool, err error) {
 	return alive, Wrap(err, "whether its owner lives")
 }
 
-func (m *manyWriters) buries(t *Tx) bool { return t.beat.mayBury() }
+func (m *manyWriters) buries(t *Tx) bool { return t.beat.MayBury() }
 
 var freeLookupsSQL = SQL(`UPDATE lookups SET due_at = ?1, lease_ends = 0, owner = '' WHERE lease_ends > 0 AND owner <> ?2`).onPostgres(`UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
-		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + aliveNow("lookups.owner") + `)`)
+		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + nodes.Alive("lookups.owner") + `)`)
 
 func (m *manyWriters) freeLookups(t *Tx, own string, now int64) (int64, error) {
-	return t.Exec(freeLookupsSQL, now, own, t.calls.predecessor(), Flag(t.beat.mayBury()))
+	return t.Exec(freeLookupsSQL, now, own, t.calls.predecessor(), Flag(t.beat.MayBury()))
 }
 
 func (m *manyWriters) close() {}

@@ -27,6 +27,9 @@ const timelineKey = "nudgewire timeline"
 // syncedNow says that a commit is confirmed only when a standby has it, too.
 const syncedNow = `CASE WHEN current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') IN ('on', 'remote_apply', 'remote_write') THEN 1 ELSE 0 END::bigint`
 
+// stillSynced has a standby that has taken over say what its own commits wait for. What the one before waited for is the next writer's to compare.
+const stillSynced = `UPDATE place SET synced = ` + syncedNow + ` WHERE synced <> ` + syncedNow + ` AND timeline = ` + timelineNow
+
 // flushedNow is how far the log of the server is on disk, in bytes. Read in a statement whose commit was confirmed, no server that has all confirmed commits is behind it.
 const flushedNow = `(pg_current_wal_flush_lsn() - '0/0')::bigint`
 
@@ -50,7 +53,7 @@ func askPlace(ctx context.Context, conn *pgx.Conn) (p place, synced, flushed int
 // settle compares where a connection has led with where the data lives. Data that is a copy, or may lack what was confirmed,
 // begins a review before anything is written.
 func (s *Store) settlePlace(ctx context.Context, conn *pgx.Conn) (err error) {
-	before := s.beat.flushed.Load() // before it is asked: a beat may know more by the time that it has answered
+	before := s.beat.Log.Load() // before it is asked: a beat may know more by the time that it has answered
 	found, synced, flushed, err := askPlace(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("where the data lives: %w", err)
@@ -67,7 +70,7 @@ func (s *Store) settlePlace(ctx context.Context, conn *pgx.Conn) (err error) {
 	if err != nil {
 		return fmt.Errorf("where the data lives: %w", err)
 	}
-	s.beat.flushed.Store(flushed)
+	s.beat.Log.Store(flushed)
 	s.place.Store(&found)
 	if known != nil {
 		s.numbers.drop() // the server may give them out again

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -169,7 +170,7 @@ func TestANodeThatIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Hang(true)
-	stopped := func() bool { return errors.As(a.BeginCall(1, d.ID, d.Attempt), new(*store.CutOffNodeError)) }
+	stopped := func() bool { return errors.As(a.BeginCall(1, d.ID, d.Attempt), new(*nodes.CutOffError)) }
 	soon(t, "it has stopped, and the other has ended its claim", func() bool {
 		before := stopped()
 		taken := rescue(b, "b:2:y") > 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // A trigger or job that gets another name keeps its memory. What is open, its holds, its windows and its runs take the new
@@ -33,7 +34,7 @@ const (
 	renameGrace = 3 * time.Minute
 
 	// renameHeard is how long nodes have to hear of a rename before anything takes the new name.
-	renameHeard = 2 * noticeEvery
+	renameHeard = 2 * nodes.NoticeEvery
 )
 
 // Renames are those that were ever carried out, the oldest first.

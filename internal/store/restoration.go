@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -238,7 +239,7 @@ var countDoubtsSQL = SQL(`UPDATE restorations SET claimed = claimed + ?2, doubte
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
 	query, args := doubtClaimed, []any{Micro(until)}
 	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
-		query += ` AND (owner = ?2 OR NOT ` + aliveNow("messages.owner") + `)`
+		query += ` AND (owner = ?2 OR NOT ` + nodes.Alive("messages.owner") + `)`
 		args = append(args, s.calls.predecessor())
 	}
 	query += doubtDue

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -107,7 +108,7 @@ type Store struct {
 	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
 	refused atomic.Pointer[refusal]
 	folder  *sqlite.Lock          // of what this process notes for itself, where the data is no file
-	notices *notices              // of other nodes; nil where there are none
+	notices *nodes.Notices        // of other nodes; nil where there are none
 	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
 	numbers numbers               // of all writers of the process, so that they grow with time
 	scratch bool                  // Options.Scratch
@@ -210,10 +211,10 @@ func (s *Store) begin(o *Options) {
 		}
 		runners = append(runners, r)
 	}
-	s.beat.version, s.beat.config = o.Version, o.Config
+	s.beat.Version, s.beat.Config = o.Version, o.Config
 	s.commits = newGroupCommit(o.MaxWaiting, most, runners...)
 	if s.notices != nil {
-		s.notices.begin()
+		s.notices.Begin()
 	}
 }
 
@@ -331,11 +332,11 @@ func (s *Store) Close() error {
 		if s.commits != nil {
 			s.commits.close()
 		}
-		s.notices.close()
+		s.notices.Close()
 		if s.writer != nil && s.writer.peers != nil {
 			s.writer.peers.close()
 		}
-		s.beat.end(s)
+		s.beat.End()
 		if s.reads.DB != nil {
 			errs = append(errs, s.reads.Close()) // first: a reader would hold the checkpoint up
 		}
