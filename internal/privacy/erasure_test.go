@@ -262,7 +262,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.columns", "runs.owner",
 		"runs.began", "runs.stopped", "runs.held", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",
 		"holds.scope", "holds.name", "holds.kind", "holds.of_account", "holds.part", "holds.way", "holds.who", "holds.cause", "holds.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",
-		"trigger_names.name", "list_rows.file", "runs.waits", "runs.canary", "verdicts.rule", "verdicts.action", "steps.conditions", "steps.wait", "job_windows.job", "trigger_windows.trigger_name", "forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "redactions.connector", "redactions.source", "runs.account", "runs.again_classes",
+		"trigger_names.name", "list_rows.file", "runs.waits", "runs.canary", "verdicts.rule", "verdicts.action", "steps.conditions", "steps.wait", "windows.about", "windows.name", "forgotten.mark", "forgetting.connector", "forgetting.source", "forgetting.waits", "redactions.connector", "redactions.source", "runs.account", "runs.again_classes",
 		"events.cleared", "decisions.trigger_name", "decisions.outcome", "decisions.config", "decisions.later", "attempts.error_class", "messages.error_class",
 		"error_texts.text",                              // no number stands in it
 		"unused.connector", "unused.why", "unused.kind", // names and kinds

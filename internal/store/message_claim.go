@@ -26,22 +26,33 @@ func (s *Store) Claim(ctx context.Context, q messaging.ClaimRequest) ([]messagin
 	if q.Authentication <= 0 && q.Utility <= 0 && q.Marketing <= 0 {
 		return nil, nil
 	}
+	got, err := s.claimBy(ctx, &q, func(t *Tx, rules *atDue) (got []claimed, err error) {
+		for i, n := range []int{q.Authentication, q.Utility, q.Marketing} {
+			if got, err = t.claim(&q, messaging.Lanes[i], n, nil, got, rules); err != nil {
+				return nil, err
+			}
+		}
+		return got, nil
+	})
+	return got, Wrap(err, "claim")
+}
+
+// claimBy claims in a commit.
+func (s *Store) claimBy(ctx context.Context, q *messaging.ClaimRequest, claim func(*Tx, *atDue) ([]claimed, error)) ([]messaging.Message, error) {
 	var got []claimed
 	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
-		got = got[:0]
-		if err := t.peers.lockNotes(t, false); err != nil { // before it reads what was sent, if it waits at all
-			return err
+		err = t.peers.lockNotes(t, false) // before it reads what was sent, if it waits at all
+		if err == nil {
+			got, err = claim(t, &rules)
 		}
-		for i, n := range []int{q.Authentication, q.Utility, q.Marketing} {
-			if got, err = t.claim(&q, messaging.Lanes[i], n, nil, got, &rules); err != nil {
-				return err
-			}
+		if err == nil {
+			err = rules.keepWindows(t)
 		}
-		return rules.keepWindows(t)
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("claim: %w", err)
+		return nil, err
 	}
 	return s.readable(ctx, got)
 }
@@ -53,32 +64,17 @@ func (s *Store) ClaimProbe(ctx context.Context, p messaging.ProbeRequest) ([]mes
 	if q.Owner == "" || q.Lease <= 0 {
 		return nil, errors.New("claim a probe: needs an owner and a lease")
 	}
-	var got []claimed
-	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
-		rules := s.dueRules(q.Now)
-		got = got[:0]
-		if err := t.peers.lockNotes(t, false); err != nil { // before it reads what was sent, if it waits at all
-			return err
-		}
+	got, err := s.claimBy(ctx, &q, func(t *Tx, rules *atDue) (got []claimed, err error) {
 		for _, other := range othersThan(&p) {
 			for i, lane := range messaging.Lanes {
-				if !p.Lanes[i] {
-					continue
-				}
-				if got, err = t.claim(&q, lane, 1, &other, got, &rules); err != nil {
-					return err
-				}
-				if len(got) > 0 {
-					return rules.keepWindows(t)
+				if p.Lanes[i] && len(got) == 0 && err == nil {
+					got, err = t.claim(&q, lane, 1, &other, nil, rules)
 				}
 			}
 		}
-		return nil
+		return got, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("claim a probe: %w", err)
-	}
-	return s.readable(ctx, got)
+	return got, Wrap(err, "claim a probe")
 }
 
 // mostContents is how many contents that failed are passed over.
@@ -133,7 +129,7 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]messaging.Messag
 		}))
 	}
 	if err := errors.Join(errs...); err != nil && len(out) == 0 {
-		return nil, fmt.Errorf("claim: %w", err)
+		return nil, err
 	}
 	return out, nil
 }
@@ -153,6 +149,10 @@ var (
 )
 
 // claim appends up to n claimed messages of one lane to got; for a probe of those that other means.
+//
+// It is no set of several claims, because nobody waits beside it: an account has one sender, which asks for as many as it has idle workers. And
+// it is several statements: the rules are asked about each row on what the rows before it take of limits, rates and the account's room, and only what goes is
+// written, all at once.
 func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
 	now, leaseEnds := Micro(q.Now), Micro(q.Now.Add(q.Lease))
 	var open map[string]int64 // requests to forget; only marketing is asked about

@@ -261,18 +261,28 @@ func (a *atDue) facts(t *Tx, d *claimed, allowed []claimed) (err error) {
 // unread marks a window that is locked and not read yet.
 const unread = -1
 
-var triggerWindowSQL = SQL(`SELECT since, used FROM trigger_windows WHERE trigger_name = ?1`)
+var (
+	windowSQL    = SQL(`SELECT since, used FROM windows WHERE about = ?1 AND name = ?2`)
+	setWindowSQL = SQL(`INSERT INTO windows (about, name, since, used) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, name) DO UPDATE SET since = excluded.since, used = excluded.used`)
+)
+
+// window is how much of its rate a trigger or a job has used.
+func (t *Tx) window(about, name string) (w messaging.UsedWindow, err error) {
+	err = t.Query(windowSQL, func(r *Row) error { w.Since, w.Used = r.Time(), r.Int(); return r.Err }, about, name)
+	return w, Wrap(err, "window of the rate of %s", name)
+}
+
+func (t *Tx) setWindow(about, name string, w messaging.UsedWindow) error {
+	return Wrap(t.Put(setWindowSQL, about, name, Micro(w.Since), w.Used), "window of the rate of %s", name)
+}
 
 // window is how much of its rate a trigger has used, with what this claim takes.
-func (a *atDue) window(t *Tx, trigger string) (messaging.UsedWindow, error) {
+func (a *atDue) window(t *Tx, trigger string) (_ messaging.UsedWindow, err error) {
 	w := a.windows[trigger]
 	if w.Used == unread {
-		w.Used = 0
-		if err := t.Query(triggerWindowSQL, func(r *Row) error { w.Since, w.Used = r.Time(), r.Int(); return r.Err }, trigger); err != nil {
-			return *w, fmt.Errorf("window of the rate of %s: %w", trigger, err)
-		}
+		*w, err = t.window(RenamedTrigger, trigger)
 	}
-	return *w, nil
+	return *w, err
 }
 
 // use counts a row that goes in the window that began then. A claim that comes to nothing (it is given back, rejected,
@@ -286,15 +296,12 @@ func (a *atDue) use(trigger string, since time.Time) {
 	a.used = append(a.used, trigger)
 }
 
-var setTriggerWindowSQL = SQL(`INSERT INTO trigger_windows (trigger_name, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (trigger_name) DO UPDATE SET since = excluded.since, used = excluded.used`)
-
 // keepWindows stores what a claim has used of its triggers' rates, in its own commit.
 func (a *atDue) keepWindows(t *Tx) error {
 	slices.Sort(a.used)
 	for _, trigger := range slices.Compact(a.used) {
-		w := a.windows[trigger]
-		if err := t.Put(setTriggerWindowSQL, trigger, Micro(w.Since), w.Used); err != nil {
-			return fmt.Errorf("window of the rate of %s: %w", trigger, err)
+		if err := t.setWindow(RenamedTrigger, trigger, *a.windows[trigger]); err != nil {
+			return err
 		}
 	}
 	return nil

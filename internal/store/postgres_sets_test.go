@@ -5,6 +5,7 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -245,5 +246,58 @@ func TestWhatRunsTogether(t *testing.T) {
 	}
 	if got := strings.Join(turns, ", "); got != "0 2, 1 4, 3, 5, 6" {
 		t.Errorf("in turns of %s", got)
+	}
+}
+
+// What several events of one commit cancel is cancelled for those that come after them, and written once for all.
+func TestCancellationsOfACommit(t *testing.T) {
+	open := map[string]func(*testing.T) *Store{
+		"SQLite":     func(t *testing.T) *Store { t.Helper(); return openAt(t, filepath.Join(t.TempDir(), "nudgewire.db")) },
+		"PostgreSQL": func(t *testing.T) *Store { t.Helper(); s, _ := openForSets(t); return s },
+	}
+	for name, open := range open {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			var waits []int // messages that each proposal of the second commit finds
+			s.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
+				waits = append(waits, len(f.Waiting))
+				if w.Decision.Outcome != messaging.Cancelling {
+					return planAll(w, f)
+				}
+				done := messaging.Settlement{Outcome: messaging.Cancelled}
+				for _, one := range f.Waiting {
+					done.Cancel = append(done.Cancel, one.ID)
+				}
+				return done
+			}
+			commitPlans := func(all ...messaging.Plan) {
+				t.Helper()
+				var batch []*waiting
+				for i := range all {
+					one := &acceptance{make([]encodedPlan, 1), make([]messaging.Receipt, 1)}
+					failIf(t, one.ready[0].prepare(&all[i], s.hash))
+					batch = append(batch, &waiting{set: s.accepts, member: one, done: make(chan struct{}, 1)})
+				}
+				commit(s.writer, batch)
+				for _, w := range batch {
+					failIf(t, w.err)
+				}
+			}
+			plan := func(id, cart string, outcome messaging.Outcome) messaging.Plan {
+				p := testPlan(cart)
+				p.Event.DedupeKey, p.Proposals[0].Decision.Outcome = id, outcome
+				return p
+			}
+			commitPlans(plan("1", "a", messaging.Planned), plan("2", "b", messaging.Planned))
+			waits = nil
+			commitPlans(plan("3", "a", messaging.Cancelling), plan("4", "a", messaging.Planned), plan("5", "b", messaging.Cancelling), plan("6", "b", messaging.Cancelling))
+			if want := []int{1, 0, 1, 0}; !slices.Equal(waits, want) {
+				t.Errorf("they found %v messages that wait, want %v", waits, want)
+			}
+			states, err := List(t.Context(), s, `SELECT state FROM messages ORDER BY id`, nil, Text)
+			if want := []string{"cancelled", "cancelled", "waiting"}; err != nil || !slices.Equal(states, want) {
+				t.Errorf("the messages are %v, want %v; %v", states, want, err)
+			}
+		})
 	}
 }

@@ -138,6 +138,12 @@ func (t *Tx) rename(r Rename) error {
 	if err == nil {
 		err = t.Put(ended, r.Name)
 	}
+	if err == nil {
+		err = t.Put(renameWindowSQL, r.Was, r.Name, r.About)
+	}
+	if err == nil {
+		err = t.Put(endOldWindowSQL, r.Was, r.About)
+	}
 	for _, s := range renamed {
 		if err == nil {
 			err = t.Put(s, r.Was, r.Name)
@@ -161,19 +167,16 @@ var (
 	renamePartsSQL = SQL(`UPDATE holds SET part = 'trigger ' || ?2 WHERE part = 'trigger ' || ?1 AND NOT EXISTS (SELECT 1 FROM holds n
 		WHERE n.scope = holds.scope AND n.name = holds.name AND n.kind = holds.kind AND n.of_account = holds.of_account AND n.part = 'trigger ' || ?2)`)
 	endOldHoldsSQL  = SQL(`DELETE FROM holds WHERE (scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1`)
-	renameWindowSQL = SQL(`INSERT INTO trigger_windows (trigger_name, since, used) SELECT CAST(?2 AS TEXT), since, used FROM trigger_windows WHERE trigger_name = ?1
-		ON CONFLICT (trigger_name) DO UPDATE SET used = trigger_windows.used + excluded.used`)
-	endOldWindowSQL      = SQL(`DELETE FROM trigger_windows WHERE trigger_name = ?1`)
+	renameWindowSQL = SQL(`INSERT INTO windows (about, name, since, used) SELECT about, CAST(?2 AS TEXT), since, used FROM windows WHERE name = ?1 AND about = ?3
+		ON CONFLICT (about, name) DO UPDATE SET used = windows.used + excluded.used`)
+	endOldWindowSQL      = SQL(`DELETE FROM windows WHERE name = ?1 AND about = ?2`)
 	renameRowsSQL        = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
 	renameRowsSendingSQL = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
 	renameRowsDoubtSQL   = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
 	endNewJobHoldsSQL    = SQL(`DELETE FROM holds WHERE ended_at > 0 AND scope = 'job' AND name = ?1`)
 	renameJobHoldsSQL    = SQL(`UPDATE holds SET name = ?2 WHERE scope = 'job' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'job' AND n.name = ?2)`)
 	endOldJobHoldsSQL    = SQL(`DELETE FROM holds WHERE scope = 'job' AND name = ?1`)
-	renameJobWindowSQL   = SQL(`INSERT INTO job_windows (job, since, used) SELECT CAST(?2 AS TEXT), since, used FROM job_windows WHERE job = ?1
-		ON CONFLICT (job) DO UPDATE SET used = job_windows.used + excluded.used`)
-	endOldJobWindowSQL = SQL(`DELETE FROM job_windows WHERE job = ?1`)
-	renameClocksSQL    = SQL(`INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
+	renameClocksSQL      = SQL(`INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
 		ON CONFLICT (job, line) DO UPDATE SET since = CASE WHEN excluded.since < job_clocks.since THEN excluded.since ELSE job_clocks.since END`)
 	endOldClocksSQL = SQL(`DELETE FROM job_clocks WHERE job = ?1`)
 	renameRunsSQL   = SQL(`UPDATE runs SET job = ?2 WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.job = ?2 AND n.slot = runs.slot)`)
@@ -181,10 +184,10 @@ var (
 
 // What is renamed, and then what is left under the old name because the new one has its own.
 var (
-	renameTrigger = []*Statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHoldsSQL, renamePartsSQL, renameWindowSQL}
-	endTrigger    = []*Statement{endOldHoldsSQL, endOldWindowSQL}
-	renameJob     = []*Statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHoldsSQL, renameJobWindowSQL, renameClocksSQL, renameRunsSQL}
-	endJob        = []*Statement{endOldJobHoldsSQL, endOldJobWindowSQL, endOldClocksSQL}
+	renameTrigger = []*Statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHoldsSQL, renamePartsSQL}
+	endTrigger    = []*Statement{endOldHoldsSQL}
+	renameJob     = []*Statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHoldsSQL, renameClocksSQL, renameRunsSQL}
+	endJob        = []*Statement{endOldJobHoldsSQL, endOldClocksSQL}
 )
 
 // NameNow is what a trigger or job is called now that had that name at that time.

@@ -80,16 +80,10 @@ func (s *Store) UseRate(ctx context.Context, w messaging.RateWindow, rows int) (
 	return granted, since, Wrap(err, "the rate of %s", w.Job)
 }
 
-var (
-	windowSQL    = SQL(`SELECT since, used FROM job_windows WHERE job = ?1`)
-	setWindowSQL = SQL(`INSERT INTO job_windows (job, since, used) VALUES (?1, ?2, ?3) ON CONFLICT (job) DO UPDATE SET since = excluded.since, used = excluded.used`)
-)
-
 // atRate is how many of n rows the window has room for, from the first, and notes that they use it. need says of each
 // whether it needs room.
 func (t *Tx) atRate(w *messaging.RateWindow, n int, need func(i int) bool) (done int, since time.Time, err error) {
-	var window messaging.UsedWindow
-	err = t.Query(windowSQL, func(r *Row) error { window.Since, window.Used = r.Time(), r.Int(); return r.Err }, w.Job)
+	window, err := t.window(RenamedJob, w.Job)
 	if err != nil {
 		return 0, since, err
 	}
@@ -103,8 +97,7 @@ func (t *Tx) atRate(w *messaging.RateWindow, n int, need func(i int) bool) (done
 		}
 		window.Used++
 	}
-	err = t.Put(setWindowSQL, w.Job, Micro(window.Since), window.Used)
-	return done, Moment(Micro(window.Since)), err
+	return done, Moment(Micro(window.Since)), t.setWindow(RenamedJob, w.Job, window)
 }
 
 var insertRowsSQL = SQL(`INSERT INTO run_rows (run_id, first_row, row_count, message) VALUES (?1, ?2, ?3, ?4)`)

@@ -318,12 +318,14 @@ CREATE TABLE trigger_names (
 	name TEXT   NOT NULL PRIMARY KEY
 ) {{clustered}};
 
--- How much of its rate a trigger has used: since when its window runs, and how many claims there were in it. A trigger
--- without a rate has no row, or one that nobody reads.
-CREATE TABLE trigger_windows (
-	trigger_name TEXT   NOT NULL PRIMARY KEY CHECK (trigger_name <> ''),
-	since        BIGINT NOT NULL CHECK (since > 0),
-	used         BIGINT NOT NULL CHECK (used >= 0)
+-- How much of its rate a trigger or a job has used: since when its window runs, and how many claims there were in it, or rows that were
+-- handed over. What has no rate has no row, or one that nobody reads.
+CREATE TABLE windows (
+	about TEXT   NOT NULL CHECK (about IN ('trigger', 'job')),
+	name  TEXT   NOT NULL CHECK (name <> ''),
+	since BIGINT NOT NULL CHECK (since > 0),
+	used  BIGINT NOT NULL CHECK (used >= 0),
+	PRIMARY KEY (about, name)
 ) {{clustered}};
 
 -- What the service said about messages that it did not send. text is without what differs from message to
@@ -540,13 +542,6 @@ CREATE TABLE job_clocks (
 	line  TEXT   NOT NULL,
 	since BIGINT NOT NULL CHECK (since > 0),
 	PRIMARY KEY (job, line)
-) {{clustered}};
-
--- How much of its rate a job has used: since when its window runs, and how many rows were handed over in it.
-CREATE TABLE job_windows (
-	job   TEXT   NOT NULL PRIMARY KEY CHECK (job <> ''),
-	since BIGINT NOT NULL CHECK (since > 0),
-	used  BIGINT NOT NULL CHECK (used >= 0)
 ) {{clustered}};
 
 -- ==== Contacts: who wants messages, and who was forgotten ====
