@@ -340,8 +340,8 @@ func (t *Tx) foresee(all ...asked) error {
 	f := &t.foreseen
 	f.begin()
 	rows, ends := newAsk(f.rows), newAsk(f.ends)
-	for i := range all {
-		for _, hash := range all[i].hashes() {
+	for _, a := range all {
+		for _, hash := range a.hashes() {
 			ids, err := t.find(correlations, correlations, hash)
 			if err != nil {
 				return Wrap(err, "the correlation key so far")
@@ -351,8 +351,8 @@ func (t *Tx) foresee(all ...asked) error {
 				rows.add(ids...)
 			}
 		}
-		for _, under := range all[i].names {
-			for _, m := range all[i].memories(under.ready) {
+		for _, under := range a.names {
+			for _, m := range a.memories(under.ready) {
 				if ids, err := t.find(tombstones, tombstones, tombstoneHash(m.hash)); err != nil {
 					return Wrap(err, "tombstone")
 				} else if len(ids) > 0 { // most have none, and a query for each would cost a sixth of a commit
