@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/optout"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/nearest"
-	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // emptyObject says that an empty body is an object without fields.
@@ -26,28 +28,28 @@ const (
 
 // Compile makes a Connector of a config entry. The problems hold errors and warnings; the
 // Connector is nil when there is an error among them.
-func Compile(name string, c Config, opt Options) (*Connector, []Problem) {
-	var all complaints
+func Compile(name string, c Config, opt Options) (*Connector, []problems.Problem) {
+	var all problems.Complaints
 	merged, ok := withPreset(name, c, &all)
 	if !ok {
-		return nil, all.list
+		return nil, all.List
 	}
 	if opt.MaxBody <= 0 {
 		opt.MaxBody = defaultMaxBody
 	}
-	k := &compiler{complaints: &all, name: name, config: merged, own: c, options: opt}
+	k := &compiler{Compiler: &mapping.Compiler{Complaints: &all, Loose: merged.Body.LooseNames}, name: name, config: merged, own: c, options: opt}
 	con := k.compile()
-	if all.failed() {
-		return nil, all.list
+	if all.Failed() {
+		return nil, all.List
 	}
-	for _, p := range all.list {
+	for _, p := range all.List {
 		con.warnings = append(con.warnings, p.String())
 	}
-	return con, all.list
+	return con, all.List
 }
 
 // withPreset is the entry laid over the preset it starts from.
-func withPreset(name string, c Config, all *complaints) (Config, bool) {
+func withPreset(name string, c Config, all *problems.Complaints) (Config, bool) {
 	wanted := c.Preset
 	if wanted == "" {
 		if base, ok := Preset(name); ok {
@@ -59,14 +61,14 @@ func withPreset(name string, c Config, all *complaints) (Config, bool) {
 			if near := nearest.Of(name, PresetNames()); near != "" {
 				hint = fmt.Sprintf(`did you mean the preset %q? Name the entry so, or write preset: %s`, near, near)
 			}
-			all.add("", fmt.Sprintf("%q is no preset, and the entry does not say how requests are verified", name), hint)
+			all.Add("", fmt.Sprintf("%q is no preset, and the entry does not say how requests are verified", name), hint)
 			return c, false
 		}
 		return c, true
 	}
 	base, ok := Preset(wanted)
 	if !ok {
-		all.unknown("preset", wanted, "preset", PresetNames())
+		all.Unknown("preset", wanted, "preset", PresetNames())
 		return c, false
 	}
 	return c.over(base), true
@@ -74,37 +76,26 @@ func withPreset(name string, c Config, all *complaints) (Config, bool) {
 
 // A compiler holds what the steps of one Compile share.
 type compiler struct {
-	*complaints
+	*mapping.Compiler
 	name    string
 	config  Config // with the preset under it
 	own     Config // what the user wrote
 	options Options
-	item    *rawjson.Program
-	root    *rawjson.Program
 	words   []string // the secrets of verifiers
-	bare    bool     // something reads the item itself
-	places  bool     // something reads the item by places in a list
-}
-
-// program finds fields in bodies as the entry says that they are named.
-func (k *compiler) program() *rawjson.Program {
-	p := rawjson.NewProgram()
-	p.Loose = k.config.Body.LooseNames
-	return p
 }
 
 func (k *compiler) compile() *Connector {
 	c := &k.config
 	con := &Connector{name: k.name, config: *c, options: k.options, window: cmp.Or(c.Dedupe.Window.D(), defaultDedupeWindow)}
-	k.item = k.program()
-	k.root = k.item
+	k.Item = k.NewProgram()
+	k.Root = k.Item
 	con.whole = slices.Equal(c.Items, []string{"."})
 	batch := len(c.Items) > 0 && !con.whole
 	if batch {
-		k.root = k.program()
+		k.Root = k.NewProgram()
 	}
 	if u, err := url.Parse(c.Address); c.Address != "" && (err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.RawQuery != "") {
-		k.add("address", "is no whole URL without a query", "write it as it was registered at the sender: https://hooks.example.com/in/shop")
+		k.Add("address", "is no whole URL without a query", "write it as it was registered at the sender: https://hooks.example.com/in/shop")
 	}
 	if con.methods = c.Methods; len(c.Methods) == 0 {
 		con.methods = []string{http.MethodPost}
@@ -121,12 +112,12 @@ func (k *compiler) compile() *Connector {
 		con.requires = append(con.requires, k.requirement(fmt.Sprintf("requires[%d]", i), &c.Requires[i]))
 	}
 	for i, text := range c.SkipIf {
-		if r := k.rule(fmt.Sprintf("skip_if[%d]", i), text); r != nil {
+		if r := k.Rule(fmt.Sprintf("skip_if[%d]", i), text); r != nil {
 			con.skips = append(con.skips, r)
 		}
 	}
-	con.mapper = k.mapper()
-	con.reply = compileReply(c.Reply, "reply", k.complaints)
+	con.mapper = k.Mapper(k.mapperRules(), append(slices.Clone(c.before), c.layers()...))
+	con.reply = compileReply(c.Reply, "reply", k.Complaints)
 	for i := range c.Handshake {
 		con.handshakes = append(con.handshakes, k.handshake(fmt.Sprintf("handshake[%d]", i), &c.Handshake[i]))
 	}
@@ -136,30 +127,39 @@ func (k *compiler) compile() *Connector {
 	for _, s := range k.connectorSecrets() {
 		con.secrets = append(con.secrets, s.text)
 	}
-	con.item, con.root = k.item, k.root
+	con.item, con.root = k.Item, k.Root
 	con.kinds = map[string]bool{}
 	for _, kind := range kindsOf(c) {
 		con.kinds[kind] = true
 	}
-	con.bare, con.whole = k.bare && batch, con.whole || k.places
-	con.event.zone = con.mapper.location
+	con.bare, con.whole = k.Bare && batch, con.whole || k.Places
+	con.event.zone = con.mapper.Location
 	k.judgeUnsigned(con)
 	return con
 }
 
+// mapperRules are the entry's own, and the config's where it says nothing.
+func (k *compiler) mapperRules() mapping.MapperRules {
+	d := k.config.Defaults
+	return mapping.MapperRules{
+		Country: strings.ToUpper(cmp.Or(d.Country, k.options.Country)), Language: cmp.Or(d.Language, k.options.Language), Zone: d.Timezone,
+		Spelling: k.config.Phones, Answer: optout.Compile(k.config.OptOut).Says, TimeZone: k.config.Event.TimeZone,
+	}
+}
+
 // items are the paths to the parts of a batch, from the top of the body.
-func (k *compiler) items() []*expr {
-	var out []*expr
+func (k *compiler) items() []*mapping.Expr {
+	var out []*mapping.Expr
 	for i, text := range k.config.Items {
 		at := fmt.Sprintf("items[%d]", i)
-		e := k.expr(at, text)
+		e := k.Expr(at, text)
 		switch {
 		case e == nil:
-		case e.from != fromItem:
-			k.add(at, "is no path into the body", pathHint)
+		case e.From != mapping.FromItem:
+			k.Add(at, "is no path into the body", mapping.PathHint)
 		default:
-			e.from, e.group = fromRoot, strings.Join(e.path.names, ".")
-			e.link(k.item, k.root)
+			e.From, e.Group = mapping.FromRoot, strings.Join(e.Path.Names, ".")
+			e.Link(k.Item, k.Root)
 			out = append(out, e)
 		}
 	}

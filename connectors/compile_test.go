@@ -7,11 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 // problems are what Compile says of a config, one a line.
-func problems(t testing.TB, name, config string) string {
+func problemsOf(t testing.TB, name, config string) string {
 	t.Helper()
 	con, list := connectors.Compile(name, decodeConfig(t, config), connectors.Options{PublicURL: "https://hooks.example.com"})
 	var lines []string
@@ -160,7 +161,7 @@ verify.parts: does not cover the body, so anybody could change it; add body`,
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, problems(t, tt.name, tt.config)); diff != "" {
+			if diff := cmp.Diff(tt.want, problemsOf(t, tt.name, tt.config)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -177,7 +178,7 @@ func presetList() string {
 
 func TestAProblemSaysWhereInAnExpression(t *testing.T) {
 	_, list := connectors.Compile("x", decodeConfig(t, goodVerify+"map: {phone: 'member.mobile | uper'}"), connectors.Options{})
-	want := []connectors.Problem{{Path: "map.phone[0]", Offset: 16, Msg: `"uper" is no function`, Hint: `did you mean "upper"?`}}
+	want := []problems.Problem{{Path: "map.phone[0]", Offset: 16, Msg: `"uper" is no function`, Hint: `did you mean "upper"?`}}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -1,6 +1,8 @@
 package connectors
 
 import (
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/optout"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -26,30 +28,30 @@ type Config struct {
 	Defaults    Defaults        `yaml:"defaults" doc:"What holds for this sender's contacts where a payload does not say it."`
 	Phones      phones.Spelling `yaml:"phones" validate:"oneof=national international" doc:"How the sender writes phone numbers that have no plus sign: national as they are dialled inside the country, international with their country code, as messaging networks do. Without it a number that could be of the contact's country and is one of another country is not read." example:"international"`
 
-	Address     string                   `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`
-	Methods     []string                 `yaml:"methods" validate:"oneof=POST PUT PATCH GET" doc:"HTTP methods of events; POST unless said otherwise."`
-	Verify      *Verify                  `yaml:"verify" doc:"How a request shows where it comes from."`
-	Handshake   []Handshake              `yaml:"handshake" doc:"Requests that only try out the URL: answered without verification, leading to nothing."`
-	Rate        units.Rate               `yaml:"rate" validate:"min=1/min,max=10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are answered 429. Not limited unless set, but 10/s where requests show nothing: kind none and mode monitor." example:"50/s"`
-	ClientCA    string                   `yaml:"client_ca" doc:"File (PEM) with certificates of authorities: only who connects with a certificate that one of them signed is taken, beside what verify asks for. Needs server.tls." example:"/etc/nudgewire/crm-ca.pem"`
-	Body        Body                     `yaml:"body" doc:"How the body is read."`
-	Items       []string                 `yaml:"items" doc:"Paths to the items of a batch; each becomes one event, of all paths that the body has; event.group is the name that led to it. Of a list, or one object a line, each is such a body. Without it the body is one event, and a list or one object a line is one each; \".\" makes one event of a list, too." example:"[*]"`
-	Event       EventRule                `yaml:"event" doc:"What happened, when, and what distinguishes one event from another."`
-	Dedupe      Dedupe                   `yaml:"dedupe" doc:"When two requests are the same event."`
-	Map         Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form are in an item." example:"{phone: customer.phone, cart.total: total_price}"`
-	MapFor      yamlpos.Ordered[Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * matches any characters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
-	RejectIf    []RejectRule             `yaml:"reject_if" doc:"Bodies that cannot be what they are called: the request is rejected with 400 and leaves a trace. [] lifts those of a preset."`
-	Requires    []RequireRule            `yaml:"requires" doc:"What a body must have for the sender's word for it, where that word is not signed: the request is rejected with 400 otherwise, and leaves a trace. [] lifts those of a preset."`
-	SkipIf      []string                 `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
-	TestHeader  yamlpos.Ordered[string]  `yaml:"test_header" doc:"Headers by which the sender says that a request is only a test. A proven one is stored, its kind behind webhook_test, however old the time in it is, and starts nothing: such a header is not signed." example:"{X-Shopify-Test: 'true'}"`
-	Reply       *ReplyRule               `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
-	SilentAfter units.Duration           `yaml:"silent_after" validate:"min=1m,max=90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
-	OptOut      OptOut                   `yaml:"opt_out" doc:"Whether the sender's word on who wants messages is carried out: contact.unsubscribed, and a message.received that says STOP or the like, block the contact until contact.subscribed or START comes later, or a person allows it. on, off, or on with your own words: {stop: [...], start: [...], help: [...]}; a star at the end of a word means that more may follow. Default: on." example:"{stop: [STOP, 'BAJA *'], start: [START, ALTA], help: [HELP]}"`
-	History     History                  `yaml:"history" doc:"What it posts is history: stored, it cancels and stops, and sends nothing. true, or a date until which it is so, in defaults.timezone: for bringing in the orders and contacts of the past." example:"2026-12-01 18:00"`
-	Sender      Sender                   `yaml:"sender" doc:"What is known about how the sender waits and repeats."`
-	Kinds       []string                 `yaml:"kinds" doc:"More kinds of event than the aliases name that the sender can make, for completion and checks."`
-	Open        bool                     `yaml:"open" doc:"The requests are of a shape that somebody chooses: any kind may come, and check warns of none."`
-	Samples     []SampleRule             `yaml:"samples" doc:"Invented requests in the sender's shape, for trying out."`
+	Address     string                           `yaml:"address" doc:"The whole URL as it was registered at the sender, where a proxy in front of the daemon changes it; server.public_url and /hooks/<name> unless set. Senders that sign the URL sign this one." example:"https://hooks.example.com/in/shop"`
+	Methods     []string                         `yaml:"methods" validate:"oneof=POST PUT PATCH GET" doc:"HTTP methods of events; POST unless said otherwise."`
+	Verify      *Verify                          `yaml:"verify" doc:"How a request shows where it comes from."`
+	Handshake   []Handshake                      `yaml:"handshake" doc:"Requests that only try out the URL: answered without verification, leading to nothing."`
+	Rate        units.Rate                       `yaml:"rate" validate:"min=1/min,max=10000/s" doc:"Most webhooks of this sender that are taken, ten seconds' worth at once; more are answered 429. Not limited unless set, but 10/s where requests show nothing: kind none and mode monitor." example:"50/s"`
+	ClientCA    string                           `yaml:"client_ca" doc:"File (PEM) with certificates of authorities: only who connects with a certificate that one of them signed is taken, beside what verify asks for. Needs server.tls." example:"/etc/nudgewire/crm-ca.pem"`
+	Body        Body                             `yaml:"body" doc:"How the body is read."`
+	Items       []string                         `yaml:"items" doc:"Paths to the items of a batch; each becomes one event, of all paths that the body has; event.group is the name that led to it. Of a list, or one object a line, each is such a body. Without it the body is one event, and a list or one object a line is one each; \".\" makes one event of a list, too." example:"[*]"`
+	Event       EventRule                        `yaml:"event" doc:"What happened, when, and what distinguishes one event from another."`
+	Dedupe      Dedupe                           `yaml:"dedupe" doc:"When two requests are the same event."`
+	Map         mapping.Mapping                  `yaml:"map" doc:"Where the fields of a contact, cart, order, deal or form are in an item." example:"{phone: customer.phone, cart.total: total_price}"`
+	MapFor      yamlpos.Ordered[mapping.Mapping] `yaml:"map_for" doc:"More of map, for some kinds or topics only; * matches any characters. Later ones win." example:"{order.*: {cart.id: checkout_token}}"`
+	RejectIf    []RejectRule                     `yaml:"reject_if" doc:"Bodies that cannot be what they are called: the request is rejected with 400 and leaves a trace. [] lifts those of a preset."`
+	Requires    []RequireRule                    `yaml:"requires" doc:"What a body must have for the sender's word for it, where that word is not signed: the request is rejected with 400 otherwise, and leaves a trace. [] lifts those of a preset."`
+	SkipIf      []string                         `yaml:"skip_if" doc:"Items for which one of these holds become no event." example:"test == true"`
+	TestHeader  yamlpos.Ordered[string]          `yaml:"test_header" doc:"Headers by which the sender says that a request is only a test. A proven one is stored, its kind behind webhook_test, however old the time in it is, and starts nothing: such a header is not signed." example:"{X-Shopify-Test: 'true'}"`
+	Reply       *ReplyRule                       `yaml:"reply" doc:"The answer to a request that was taken; 200 without a body unless said otherwise."`
+	SilentAfter units.Duration                   `yaml:"silent_after" validate:"min=1m,max=90d" doc:"No event for longer than this is reported: a warning in the log, and in status and doctor. Without it silence is not judged." example:"24h"`
+	OptOut      optout.OptOut                    `yaml:"opt_out" doc:"Whether the sender's word on who wants messages is carried out: contact.unsubscribed, and a message.received that says STOP or the like, block the contact until contact.subscribed or START comes later, or a person allows it. on, off, or on with your own words: {stop: [...], start: [...], help: [...]}; a star at the end of a word means that more may follow. Default: on." example:"{stop: [STOP, 'BAJA *'], start: [START, ALTA], help: [HELP]}"`
+	History     History                          `yaml:"history" doc:"What it posts is history: stored, it cancels and stops, and sends nothing. true, or a date until which it is so, in defaults.timezone: for bringing in the orders and contacts of the past." example:"2026-12-01 18:00"`
+	Sender      Sender                           `yaml:"sender" doc:"What is known about how the sender waits and repeats."`
+	Kinds       []string                         `yaml:"kinds" doc:"More kinds of event than the aliases name that the sender can make, for completion and checks."`
+	Open        bool                             `yaml:"open" doc:"The requests are of a shape that somebody chooses: any kind may come, and check warns of none."`
+	Samples     []SampleRule                     `yaml:"samples" doc:"Invented requests in the sender's shape, for trying out."`
 
 	Enrich       []EnrichRule  `yaml:"enrich" doc:"What is looked up at the sender's API after the webhook was answered, one after the other, because the webhook leaves it out."`
 	Token        secret.Secret `yaml:"token" doc:"What look-ups authenticate with. Without it nothing is looked up." example:"${HUBSPOT_TOKEN}"`
@@ -58,7 +60,7 @@ type Config struct {
 	APIURL       string        `yaml:"api_url" doc:"The sender's API, for look-ups whose address begins with /." example:"https://www.zohoapis.eu"`
 	AllowPrivate bool          `yaml:"allow_private" doc:"Look-ups may go to private and loopback addresses, and by http://."`
 
-	before []layer // the maps of the preset this entry starts from
+	before []mapping.Layer // the maps of the preset this entry starts from
 }
 
 // Defaults hold for a sender's contacts where a payload does not say it.
@@ -121,7 +123,7 @@ type Body struct {
 
 // An EventRule says what happened, when, and what distinguishes one event from another.
 type EventRule struct {
-	Type     []PathRule              `yaml:"type" doc:"Where the sender's word for it is: a path, header:NAME, {a}.{b} joined, or {path, when}; of several the first that has a value."`
+	Type     []mapping.PathRule      `yaml:"type" doc:"Where the sender's word for it is: a path, header:NAME, {a}.{b} joined, or {path, when}; of several the first that has a value."`
 	Kind     string                  `yaml:"kind" doc:"The kind of all events, where the sender has no word for it." example:"form.submitted"`
 	Kinds    []KindRule              `yaml:"kinds" doc:"Kinds that depend on more than the sender's word; the first rule that holds decides, before aliases."`
 	Aliases  yamlpos.Ordered[string] `yaml:"aliases" doc:"Kinds by the sender's words; * in a word matches any characters, and a word without it goes first." example:"{orders/create: order.created}"`

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/optout"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -73,7 +75,7 @@ func mergeable(v reflect.Value) bool {
 		return v.Kind == "" && len(v.AnyOf)+len(v.AllOf) == 0
 	case Timestamp:
 		return v.Header == "" && v.List == "" && v.Body == ""
-	case Signature, URLRule, ReplyRule, OptOut:
+	case Signature, URLRule, ReplyRule, optout.OptOut:
 		return false
 	}
 	return true
@@ -95,22 +97,14 @@ next:
 	return out
 }
 
-// A layer is one map: or one entry of map_for:, in the order in which they override each other: a
-// user's map wins over all that a preset says, also over its map_for.
-type layer struct {
-	path    string // of the mapping within the entry, for problems
-	pattern string // of kinds or topics; "" for all
-	mapping Mapping
-}
-
 // layers are the entry's own ones, without those of its preset.
-func (c *Config) layers() []layer {
-	var out []layer
+func (c *Config) layers() []mapping.Layer {
+	var out []mapping.Layer
 	if len(c.Map) > 0 {
-		out = append(out, layer{path: "map", mapping: c.Map})
+		out = append(out, mapping.Layer{Path: "map", Mapping: c.Map})
 	}
 	for _, e := range c.MapFor {
-		out = append(out, layer{path: "map_for." + e.Key, pattern: e.Key, mapping: e.Value})
+		out = append(out, mapping.Layer{Path: "map_for." + e.Key, Pattern: e.Key, Mapping: e.Value})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -28,15 +29,15 @@ type Connector struct {
 	handshakes []handshake
 	verify     verification
 	body       bodyReader
-	items      []*expr          // nil: the whole body is one, or each object of its list
+	items      []*mapping.Expr  // nil: the whole body is one, or each object of its list
 	whole      bool             // a list is one event, too
 	bare       bool             // an item may be a bare value, such as an id
 	item, root *rawjson.Program // the same for connectors without batches
 	event      eventRule
 	rejects    []rejectRule
 	requires   []requirement
-	skips      []*rule
-	mapper     *mapper
+	skips      []*mapping.Rule
+	mapper     *mapping.Mapper
 	reply      reply
 	window     time.Duration
 	warnings   []string
@@ -55,7 +56,7 @@ func (c *Connector) Name() string { return c.name }
 func (c *Connector) HeedsOptOuts() bool { return !c.config.OptOut.Off }
 
 // BringsStops reports whether its sender brings what people write, so that it is of use without a trigger: who says STOP is blocked.
-func (c *Connector) BringsStops() bool { return c.HeedsOptOuts() && c.kinds[receivedKind] }
+func (c *Connector) BringsStops() bool { return c.HeedsOptOuts() && c.kinds[mapping.ReceivedKind] }
 
 // SilentAfter is how long the sender may be silent before somebody should look; 0 for ever.
 func (c *Connector) SilentAfter() time.Duration { return c.config.SilentAfter.D() }

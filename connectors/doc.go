@@ -10,10 +10,12 @@
 //	connector.go   what a connector is; compile.go makes one of a Config (config.go)
 //	receive.go     a request's way: size, handshake, method, address, verify, body, items, events
 //	handshake.go   a sender trying out the URL, answered before anything is verified (reply.go)
-//	verify.go      the kinds of verifier, and how to add one; verify_NAME.go is one kind each
+//	verify.go      the kinds of verifier, and how to add one; verify_NAME.go is one kind each; keys and
+//	               written signatures are in signatures
 //	read_body.go   JSON, forms, multipart and XML become one JSON text; read_token.go a body that is a JWT
 //	event.go       kind, dedupe key and time of one item
-//	map_fields.go  the fields of an event; map_path.go the path language, map_targets.go the fields
+//	mapping        the fields of an event, and the path language by which a map finds them; optout says what a
+//	               person's answer means
 //	enrich.go      the GETs that fetch what a webhook lacks; package enricher makes them
 //	presets.go     what comes with the program; show_*.go says it to people
 //

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 	"github.com/nudgewire/nudgewire/internal/secret"
@@ -72,7 +73,7 @@ func (c *Connector) Lookup(e messaging.Event) (next Lookup, ok bool, err error) 
 }
 
 // next is the first rule whose answer the event needs and does not have, with what it sees of the event; nil for none.
-func (c *Connector) next(e *messaging.Event) (*lookupRule, *view, error) {
+func (c *Connector) next(e *messaging.Event) (*lookupRule, *mapping.View, error) {
 	if len(c.lookups) == 0 {
 		return nil, nil, nil
 	}
@@ -81,7 +82,7 @@ func (c *Connector) next(e *messaging.Event) (*lookupRule, *view, error) {
 		return nil, nil, err
 	}
 	for i := range c.lookups {
-		if l := &c.lookups[i]; !joins(v.item, l.into) && l.needed(v, e) {
+		if l := &c.lookups[i]; !joins(v.Item, l.into) && l.needed(v, e) {
 			return l, v, nil
 		}
 	}
@@ -115,34 +116,35 @@ func joins(item, into string) bool {
 
 // stored is the view of a stored event's item, searched by p. What was around the item
 // (headers, parameters, the rest of a batch) is gone.
-func (c *Connector) stored(e *messaging.Event, p *rawjson.Program) (*view, error) {
+func (c *Connector) stored(e *messaging.Event, p *rawjson.Program) (*mapping.View, error) {
 	item := string(bytes.TrimSpace(e.Payload))
 	if e.ContentType != jsonType {
 		item = string(rawjson.AppendString(nil, item))
 	}
-	v := &view{item: item, typ: e.Topic, kind: e.Kind, event: e.DedupeKey}
-	if err := v.search(p); err != nil {
+	v := &mapping.View{Item: item, Typ: e.Topic, Kind: e.Kind, Event: e.DedupeKey}
+	if err := searchItem(v, p); err != nil {
 		return nil, fmt.Errorf("the payload of the event cannot be read: %w", err)
 	}
 	if c.items == nil {
-		v.root, v.inRoot = v.item, v.inItem
+		v.Root, v.InRoot = v.Item, v.InItem
 	} else {
-		v.inRoot = spansFor(c.root, nil)
+		v.InRoot = mapping.SpansFor(c.root, nil)
 	}
 	return v, nil
 }
 
-func (v *view) search(p *rawjson.Program) error {
-	v.inItem = spansFor(p, nil)
-	return p.Run(v.item, v.inItem)
+// searchItem has p find its fields in the item that v sees.
+func searchItem(v *mapping.View, p *rawjson.Program) error {
+	v.InItem = mapping.SpansFor(p, nil)
+	return p.Run(v.Item, v.InItem)
 }
 
-func (l *lookupRule) needed(v *view, e *messaging.Event) bool {
+func (l *lookupRule) needed(v *mapping.View, e *messaging.Event) bool {
 	for _, c := range l.when {
 		switch {
 		case c.phone && (e.Contact.Phone != "") != c.want:
 			return false
-		case !c.phone && !c.rule.holds(v):
+		case !c.phone && !c.rule.Holds(v):
 			return false
 		}
 	}
@@ -153,21 +155,21 @@ func (l *lookupRule) needed(v *view, e *messaging.Event) bool {
 const maxValue = 512
 
 // address fills the values in, each escaped for its position.
-func (l *lookupRule) address(v *view) (string, error) {
+func (l *lookupRule) address(v *mapping.View) (string, error) {
 	var b strings.Builder
 	for i, p := range l.url {
-		if p.expr == nil {
-			b.WriteString(p.literal)
+		if p.Expr == nil {
+			b.WriteString(p.Literal)
 			continue
 		}
-		value := p.expr.text(v)
+		value := p.Expr.Text(v)
 		switch {
 		case value == "":
-			return "", fmt.Errorf("the address needs %s, which the event does not have", p.expr.source)
+			return "", fmt.Errorf("the address needs %s, which the event does not have", p.Expr.Source)
 		case len(value) > maxValue:
-			return "", fmt.Errorf("%s is longer than %d bytes", p.expr.source, maxValue)
+			return "", fmt.Errorf("%s is longer than %d bytes", p.Expr.Source, maxValue)
 		case value == "." || value == "..":
-			return "", fmt.Errorf("%s is dots, which would lead to another address", p.expr.source)
+			return "", fmt.Errorf("%s is dots, which would lead to another address", p.Expr.Source)
 		case i >= l.query:
 			b.WriteString(url.QueryEscape(value))
 		default:
@@ -193,26 +195,26 @@ func (c *Connector) Join(e messaging.Event, into string, answer []byte) (messagi
 	if err != nil {
 		return e, err
 	}
-	v.item = joinedItem(v.item, into, string(answer))
-	if err := v.search(c.item); err != nil {
+	v.Item = joinedItem(v.Item, into, string(answer))
+	if err := searchItem(v, c.item); err != nil {
 		return e, fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	if c.items == nil {
-		v.root, v.inRoot = v.item, v.inItem
+		v.Root, v.InRoot = v.Item, v.InItem
 	}
 	out := e
-	out.Payload, out.ContentType = []byte(v.item), jsonType
+	out.Payload, out.ContentType = []byte(v.Item), jsonType
 	now := messaging.Event{Kind: e.Kind, Topic: e.Topic, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt}
-	if e.Contact.Country != c.mapper.country {
+	if e.Contact.Country != c.mapper.Country {
 		now.Contact.Country = e.Contact.Country // the sender's word, which a number may need
 	}
-	v.of = &now
+	v.Of = &now
 	if slices.Contains(e.Unreadable, occurredAt) { // it is not read anew
 		now.Unreadable = []string{occurredAt}
 	}
-	c.mapper.fill(&now, v)
+	c.mapper.Fill(&now, v)
 	out.Unread, out.Unreadable, out.Guessed = now.Unread, now.Unreadable, now.Guessed
-	c.mapper.lay(&out, &now)
+	layMapped(c.mapper, &out, &now)
 	return out, nil
 }
 
@@ -232,17 +234,17 @@ func joinedItem(item, into, answer string) string {
 	return b.String()
 }
 
-// lay puts what was mapped now over what e holds. A default says less than what the sender said.
-func (m *mapper) lay(e, now *messaging.Event) {
+// layMapped puts what was mapped now over what e holds. A default says less than what the sender said.
+func layMapped(m *mapping.Mapper, e, now *messaging.Event) {
 	a, b := e.Contact, now.Contact
 	lay(&e.Contact, &now.Contact)
 	for _, one := range []struct {
 		out                 *string
 		before, now, byRule string
 	}{
-		{&e.Contact.Language, a.Language, b.Language, m.language},
-		{&e.Contact.Country, a.Country, b.Country, m.country},
-		{&e.Contact.Timezone, a.Timezone, b.Timezone, m.zone},
+		{&e.Contact.Language, a.Language, b.Language, m.Language},
+		{&e.Contact.Country, a.Country, b.Country, m.Country},
+		{&e.Contact.Timezone, a.Timezone, b.Timezone, m.Zone},
 	} {
 		if one.now == one.byRule && one.before != "" {
 			*one.out = one.before
@@ -267,7 +269,7 @@ func (m *mapper) lay(e, now *messaging.Event) {
 	if now.Message.Text != "" || now.Message.Button != "" { // it was read anew, with what is known of its writer now
 		e.Message.Says = now.Message.Says
 	}
-	for i := range nouns { // the whole item was mapped anew, also where it leaves something empty
-		*nouns[i].empty(e) = *nouns[i].empty(now)
+	for i := range mapping.Nouns { // the whole item was mapped anew, also where it leaves something empty
+		*mapping.Nouns[i].Empty(e) = *mapping.Nouns[i].Empty(now)
 	}
 }

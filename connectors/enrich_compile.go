@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
@@ -18,15 +19,15 @@ import (
 type lookupRule struct {
 	into    string
 	when    []lookupCondition
-	url     []piece  // literals and expressions in turn
-	query   int      // the piece from which values are escaped for a query; len(url) for none
-	missing []string // the settings without which the request cannot be made
-	made    Lookup   // all but the URL
+	url     []mapping.Piece // literals and expressions in turn
+	query   int             // the piece from which values are escaped for a query; len(url) for none
+	missing []string        // the settings without which the request cannot be made
+	made    Lookup          // all but the URL
 }
 
 // A lookupCondition is a rule over the item, or one about the phone that was mapped.
 type lookupCondition struct {
-	rule  *rule
+	rule  *mapping.Rule
 	phone bool // about the mapped phone: want says whether it must be there
 	want  bool
 }
@@ -43,9 +44,9 @@ func (k *compiler) lookups(con *Connector) {
 		at := fmt.Sprintf("enrich[%d]", i)
 		rule := &k.config.Enrich[i]
 		if !plainJoin.MatchString(rule.Into) {
-			k.add(at+".into", fmt.Sprintf("%q is no name for an answer", rule.Into), "use small letters, digits and _, such as lead")
+			k.Add(at+".into", fmt.Sprintf("%q is no name for an answer", rule.Into), "use small letters, digits and _, such as lead")
 		} else if slices.Contains(names, rule.Into) && names[i-1] != rule.Into {
-			k.add(at+".into", fmt.Sprintf("%q is the name of an earlier answer", rule.Into), "give each answer a name of its own; rules of one name stand together, and the first that is needed answers for all of them")
+			k.Add(at+".into", fmt.Sprintf("%q is the name of an earlier answer", rule.Into), "give each answer a name of its own; rules of one name stand together, and the first that is needed answers for all of them")
 		}
 		names = append(names, rule.Into)
 		con.lookups = append(con.lookups, k.lookup(at, rule, con.lookupProgram))
@@ -68,7 +69,7 @@ func (k *compiler) apiURL() {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		k.add("api_url", "is no address of an API", "write it like https://api.example.com")
+		k.Add("api_url", "is no address of an API", "write it like https://api.example.com")
 		return
 	}
 	k.scheme("api_url", u)
@@ -79,7 +80,7 @@ func (k *compiler) scheme(path string, u *url.URL) {
 	if u.Scheme == "https" || (u.Scheme == "http" && k.config.AllowPrivate) {
 		return
 	}
-	k.add(path, "does not begin with https://, so that everybody on the way could read the token", "write https://; http:// is for allow_private: true")
+	k.Add(path, "does not begin with https://, so that everybody on the way could read the token", "write https://; http:// is for allow_private: true")
 }
 
 func (k *compiler) lookup(at string, rule *EnrichRule, program *rawjson.Program) lookupRule {
@@ -105,65 +106,65 @@ func (k *compiler) lookup(at string, rule *EnrichRule, program *rawjson.Program)
 		name := http.CanonicalHeaderKey(h.Key)
 		switch {
 		case !httpguts.ValidHeaderFieldName(h.Key):
-			k.add(at+".headers."+h.Key, "is no name of a header", "write a name such as Accept-Language")
+			k.Add(at+".headers."+h.Key, "is no name of a header", "write a name such as Accept-Language")
 		case name == "Authorization" || name == "Host" || name == "Content-Length":
-			k.add(at+".headers."+h.Key, "is not written here", "auth: says how the request authenticates")
+			k.Add(at+".headers."+h.Key, "is not written here", "auth: says how the request authenticates")
 		case strings.ContainsAny(h.Value, "\r\n"):
-			k.add(at+".headers."+h.Key, "has a line end in it", "write the value in one line")
+			k.Add(at+".headers."+h.Key, "has a line end in it", "write the value in one line")
 		default:
 			out.made.Header.Set(name, h.Value)
 		}
 	}
 	k.lookupAuth(at+".auth", rule.Auth, &out)
 	if len(out.missing) > 0 && len(k.own.Enrich) > 0 {
-		k.add(at+".auth", "has no secret to authenticate with: "+out.missing[0]+" is not set", "add it to the connector as "+settingExample(out.missing[0]))
+		k.Add(at+".auth", "has no secret to authenticate with: "+out.missing[0]+" is not set", "add it to the connector as "+settingExample(out.missing[0]))
 	}
 	return out
 }
 
 // lookupWhen reads a condition. "phone" is the number that was mapped, which no path can name.
 func (k *compiler) lookupWhen(at, text string, program *rawjson.Program) (lookupCondition, bool) {
-	r, err := parseRule(text)
+	r, err := mapping.ParseRule(text)
 	if err != nil {
-		k.syntax(at, err)
+		k.Syntax(at, err)
 		return lookupCondition{}, false
 	}
-	if source := strings.TrimSpace(r.left.source); source == "phone" || source == "contact.phone" {
-		if r.op != "" && (!r.null || (r.op != "==" && r.op != "!=")) {
-			k.add(at, "compares the phone with something else than null", "write phone == null; a field of the item that is called phone is written \"phone\"")
+	if source := strings.TrimSpace(r.Left.Source); source == "phone" || source == "contact.phone" {
+		if r.Op != "" && (!r.Null || (r.Op != "==" && r.Op != "!=")) {
+			k.Add(at, "compares the phone with something else than null", "write phone == null; a field of the item that is called phone is written \"phone\"")
 			return lookupCondition{}, false
 		}
-		return lookupCondition{phone: true, want: r.op != "=="}, true
+		return lookupCondition{phone: true, want: r.Op != "=="}, true
 	}
-	if !k.kept(at, r.left) {
+	if !k.kept(at, r.Left) {
 		return lookupCondition{}, false
 	}
-	r.left.link(program, program)
+	r.Left.Link(program, program)
 	return lookupCondition{rule: r}, true
 }
 
 // kept complains about what is not there any more when a look-up is made.
-func (k *compiler) kept(at string, e *expr) bool {
+func (k *compiler) kept(at string, e *mapping.Expr) bool {
 	gone := ""
-	if e.lead != nil && k.root != k.item {
+	if e.Lead != nil && k.Root != k.Item {
 		gone = "what is around the items of a batch is not kept"
 	}
-	switch e.from {
-	case fromHeader, fromQuery:
+	switch e.From {
+	case mapping.FromHeader, mapping.FromQuery:
 		gone = "the request's headers and parameters are not kept"
-	case fromRoot:
-		if k.root != k.item {
+	case mapping.FromRoot:
+		if k.Root != k.Item {
 			gone = "what is around the items of a batch is not kept"
 		}
-	case fromPieces:
-		for _, p := range e.pieces {
-			if p.expr != nil && !k.kept(at, p.expr) {
+	case mapping.FromPieces:
+		for _, p := range e.Pieces {
+			if p.Expr != nil && !k.kept(at, p.Expr) {
 				return false
 			}
 		}
 	}
 	if gone != "" {
-		k.add(at, fmt.Sprintf("cannot use %s: %s until the look-up", e.source, gone), "use a path in the item, event.type or event.kind")
+		k.Add(at, fmt.Sprintf("cannot use %s: %s until the look-up", e.Source, gone), "use a path in the item, event.type or event.kind")
 	}
 	return gone == ""
 }
@@ -184,7 +185,7 @@ func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, progr
 		api := k.config.APIURL
 		switch {
 		case api == "" && len(k.own.Enrich) > 0:
-			k.add(at, "begins with /, but there is no api_url that it could follow", "write the whole address, or api_url: https://api.example.com")
+			k.Add(at, "begins with /, but there is no api_url that it could follow", "write the whole address, or api_url: https://api.example.com")
 			return
 		case api == "": // of a preset whose sender has an address for each account
 			api = "https://" + noHost
@@ -196,17 +197,17 @@ func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, progr
 	u, err := url.Parse(head)
 	switch {
 	case err == nil && templated && u.Scheme != "" && u.Host == "" && u.Path == "":
-		k.add(at, chosenHost, chosenHostHint)
+		k.Add(at, chosenHost, chosenHostHint)
 		return
 	case err != nil || u.Host == "" || u.User != nil:
 		// The text is not repeated: it may hold a password.
-		k.add(at, "is no address of an API", "write it like https://api.example.com/contacts/{id}, or /contacts/{id} behind api_url")
+		k.Add(at, "is no address of an API", "write it like https://api.example.com/contacts/{id}, or /contacts/{id} behind api_url")
 		return
 	case templated && u.Path == "" && u.RawQuery == "":
-		k.add(at, chosenHost, chosenHostHint)
+		k.Add(at, chosenHost, chosenHostHint)
 		return
 	case strings.Contains(text, "#"):
-		k.add(at, "has a # in it, behind which nothing is sent", "leave it out")
+		k.Add(at, "has a # in it, behind which nothing is sent", "leave it out")
 		return
 	}
 	k.scheme(at, u)
@@ -215,23 +216,23 @@ func (k *compiler) lookupURL(at string, rule *EnrichRule, out *lookupRule, progr
 	if len(rule.AllowHosts) > 0 && !named && !slices.ContainsFunc(rule.AllowHosts, func(h string) bool {
 		return strings.EqualFold(h, u.Host) || strings.EqualFold(h, u.Hostname())
 	}) {
-		k.add(at, fmt.Sprintf("asks %s, which allow_hosts does not name", u.Host), "add it to allow_hosts if it is the sender's")
+		k.Add(at, fmt.Sprintf("asks %s, which allow_hosts does not name", u.Host), "add it to allow_hosts if it is the sender's")
 	}
-	pieces, err := (&exprParser{text: rule.Get}).joined(true)
+	pieces, err := (&mapping.ExprParser{Text: rule.Get}).Joined(true)
 	if err != nil {
-		k.syntax(at, err)
+		k.Syntax(at, err)
 		return
 	}
-	pieces[0].literal = strings.TrimSuffix(text, rule.Get) + pieces[0].literal
+	pieces[0].Literal = strings.TrimSuffix(text, rule.Get) + pieces[0].Literal
 	out.url, out.query = pieces, len(pieces)
 	for i, one := range pieces {
 		switch {
-		case one.expr == nil && out.query == len(pieces) && strings.Contains(one.literal, "?"):
+		case one.Expr == nil && out.query == len(pieces) && strings.Contains(one.Literal, "?"):
 			out.query = i + 1
-		case one.expr != nil && !k.kept(at, one.expr):
+		case one.Expr != nil && !k.kept(at, one.Expr):
 			return
-		case one.expr != nil:
-			one.expr.link(program, program)
+		case one.Expr != nil:
+			one.Expr.Link(program, program)
 		}
 	}
 }
@@ -256,7 +257,7 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 		if auth.Token = token; rule.UserHeader != "" && !token.IsZero() {
 			user, key, both := strings.Cut(token.Reveal(), ":")
 			if !both {
-				k.add("token", "names no user", "write both with a colon between them: user:token")
+				k.Add("token", "names no user", "write both with a colon between them: user:token")
 				return
 			}
 			k.oneLine("token", user)
@@ -264,7 +265,7 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 			auth.Token = secret.New(key)
 		}
 		if rule.Header == "" && rule.Prefix == "" {
-			k.add(at+".header", "is missing: which header holds the token?", "write header: X-Auth-Token")
+			k.Add(at+".header", "is missing: which header holds the token?", "write header: X-Auth-Token")
 		}
 	case AuthBasic:
 		auth.User, auth.Token = rule.User, rule.Password
@@ -288,7 +289,7 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 		out.made.Auth = auth
 		return
 	default:
-		k.unknown(at+".kind", rule.Kind, "way for a look-up to authenticate", []string{AuthBearer, AuthBasic, AuthHeader, AuthOAuth2})
+		k.Unknown(at+".kind", rule.Kind, "way for a look-up to authenticate", []string{AuthBearer, AuthBasic, AuthHeader, AuthOAuth2})
 		return
 	}
 	k.oneLine("token", auth.Token.Reveal())
@@ -301,7 +302,7 @@ func (k *compiler) lookupAuth(at string, rule *EnrichAuth, out *lookupRule) {
 // oneLine complains about what would end a header early. It does not repeat the text.
 func (k *compiler) oneLine(at, text string) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		k.add(at, "has a line end or another control character in it", "copy it again, in one line")
+		k.Add(at, "has a line end or another control character in it", "copy it again, in one line")
 	}
 }
 
@@ -317,12 +318,12 @@ func (k *compiler) oauth(at string, o *OAuth) string {
 		return "oauth.token_url" // a preset's look-up at each shop's own address
 	}
 	if o.TokenURL == "" {
-		k.add(at+".token_url", "is missing: who gives the access tokens?", "write token_url: https://accounts.example.com/oauth/token")
+		k.Add(at+".token_url", "is missing: who gives the access tokens?", "write token_url: https://accounts.example.com/oauth/token")
 		return ""
 	}
 	u, err := url.Parse(o.TokenURL)
 	if err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(o.TokenURL, "{}#") {
-		k.add(at+".token_url", "is no address", "write it like https://accounts.example.com/oauth/token")
+		k.Add(at+".token_url", "is no address", "write it like https://accounts.example.com/oauth/token")
 		return ""
 	}
 	k.scheme(at+".token_url", u)

@@ -91,14 +91,14 @@ func TestMistakesInEnrichAreRefusedWithWords(t *testing.T) {
 			if strings.HasPrefix(tt.config, "token:") {
 				config = tt.config + "\n" + goodVerify
 			}
-			if diff := cmp.Diff(tt.want, problems(t, "x", config)); diff != "" {
+			if diff := cmp.Diff(tt.want, problemsOf(t, "x", config)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 	t.Run("a rule of one's own without a token", func(t *testing.T) {
 		want := `enrich[0].auth: has no secret to authenticate with: token is not set; add it to the connector as token: ${NAME}`
-		got := problems(t, "x", `enrich: [{get: "https://api.example.com/c/{id}", into: lead, auth: {kind: bearer}}]`+"\n"+goodVerify)
+		got := problemsOf(t, "x", `enrich: [{get: "https://api.example.com/c/{id}", into: lead, auth: {kind: bearer}}]`+"\n"+goodVerify)
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

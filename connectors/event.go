@@ -12,24 +12,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // eventRule is a compiled EventRule and Dedupe.
 type eventRule struct {
-	types   []*expr
+	types   []*mapping.Expr
 	kind    string
 	kinds   []kindRule
 	aliases map[string]string
 	likes   []likeAlias // aliases with a * in them, in their order
 	ids     []idPart
-	times   []*expr
+	times   []*mapping.Expr
 	unit    string
 	zone    *time.Location
-	dedupe  []*expr // nil: event.id alone
-	token   bool    // the payload may be the claims of a token
-	mapped  bool    // what the map reads is part of the key
-	backed  bool    // an id comes from what is not signed, so topic and payload make a key, too
+	dedupe  []*mapping.Expr // nil: event.id alone
+	token   bool            // the payload may be the claims of a token
+	mapped  bool            // what the map reads is part of the key
+	backed  bool            // an id comes from what is not signed, so topic and payload make a key, too
 
 	believed string          // the part of a request that the topic comes from, where it is not signed; "" where it is
 	partly   bool            // of the body only fields are signed
@@ -38,39 +39,39 @@ type eventRule struct {
 }
 
 type kindRule struct {
-	when []*rule
+	when []*mapping.Rule
 	kind string
 }
 
 type rejectRule struct {
 	topic   string // pattern; "" for all
-	when    []*rule
+	when    []*mapping.Rule
 	because string
 }
 
 // An idPart is one part of an id: the first of its expressions that has a value.
 type idPart struct {
-	exprs    []*expr
+	exprs    []*mapping.Expr
 	optional bool
 }
 
 // text is the part's value, and whether it distinguishes the items of one request.
-func (p *idPart) text(v *view) (text string, distinct bool) {
+func (p *idPart) text(v *mapping.View) (text string, distinct bool) {
 	for _, e := range p.exprs {
-		if text := e.text(v); text != "" {
-			return text, e.distinct
+		if text := e.Text(v); text != "" {
+			return text, e.Distinct
 		}
 	}
 	return "", false
 }
 
 // read makes the event of the item that v sees and payload holds. The error is a *Rejected.
-func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *Request, out *Received) error {
+func (e *eventRule) read(c *Connector, v *mapping.View, payload []byte, typ string, r *Request, out *Received) error {
 	topic := e.topic(v)
-	v.typ = topic
-	v.kind = e.kindOf(v, topic)
+	v.Typ = topic
+	v.Kind = e.kindOf(v, topic)
 	for i := range c.rejects {
-		if no := &c.rejects[i]; (no.topic == "" || matchesPattern(no.topic, topic)) && allHold(no.when, v) {
+		if no := &c.rejects[i]; (no.topic == "" || mapping.MatchesPattern(no.topic, topic)) && allHold(no.when, v) {
 			return reject(http.StatusBadRequest, StageMap, "reject_if: "+no.because)
 		}
 	}
@@ -78,8 +79,8 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		return err
 	}
 	for _, s := range c.skips {
-		if s.holds(v) {
-			out.Skipped = append(out.Skipped, Skip{Topic: topic, Reason: "skip_if: " + s.source})
+		if s.Holds(v) {
+			out.Skipped = append(out.Skipped, Skip{Topic: topic, Reason: "skip_if: " + s.Source})
 			return nil
 		}
 	}
@@ -87,23 +88,23 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 		out.Events = make([]messaging.Event, 0, 1)
 	}
 	out.Events = append(out.Events, messaging.Event{
-		Connector: c.name, Kind: v.kind, Topic: bounded(topic),
+		Connector: c.name, Kind: v.Kind, Topic: bounded(topic),
 		ReceivedAt: r.Now.UTC(),
 		Payload:    payload, ContentType: typ, History: c.config.History.holds(r.Now, c.options.Timezone),
 	})
 	ev := &out.Events[len(out.Events)-1]
-	v.of = ev
+	v.Of = ev
 	ev.OccurredAt = e.time(v)
 	ev.DedupeKey = e.key(v, payload)
 	if e.backed {
 		ev.ContentKey = contentKey(topic, e.content(payload))
 	}
-	if v.readings = r.readings; v.readings != nil {
-		*v.readings = append(*v.readings, Reading{Fields: []Origin{}})
+	if v.Readings = r.readings; v.Readings != nil {
+		*v.Readings = append(*v.Readings, mapping.Reading{Fields: []mapping.Origin{}})
 	}
-	c.mapper.fill(ev, v)
-	if v.readings != nil {
-		one := &(*v.readings)[len(*v.readings)-1]
+	c.mapper.Fill(ev, v)
+	if v.Readings != nil {
+		one := &(*v.Readings)[len(*v.Readings)-1]
 		one.Unmapped, one.More = c.unmapped(v, ev)
 	}
 	if err := c.proven(r, v, ev); err != nil {
@@ -116,9 +117,9 @@ func (e *eventRule) read(c *Connector, v *view, payload []byte, typ string, r *R
 }
 
 // topic is the sender's own word for what happened, by the first of its expressions that has one.
-func (e *eventRule) topic(v *view) string {
+func (e *eventRule) topic(v *mapping.View) string {
 	for _, t := range e.types {
-		if topic := t.text(v); topic != "" {
+		if topic := t.Text(v); topic != "" {
 			return topic
 		}
 	}
@@ -129,31 +130,31 @@ func (e *eventRule) topic(v *view) string {
 const occurredAt = "event.occurred_at"
 
 // time is when the event happened, by the first of its paths that says something; the zero time where that cannot be read.
-func (e *eventRule) time(v *view) time.Time {
+func (e *eventRule) time(v *mapping.View) time.Time {
 	for _, t := range e.times {
-		text := t.first(v)
+		text := t.First(v)
 		if text == "" {
 			continue
 		}
-		at, ok := parseTime(text, e.unit, e.zone)
+		at, ok := mapping.ParseTime(text, e.unit, e.zone)
 		if !ok {
-			v.unreadable(t.source, text, isNo[takesTime])
-			v.bar(occurredAt)
+			v.Unreadable(t.Source, text, mapping.IsNo[mapping.TakesTime])
+			v.Bar(occurredAt)
 		}
 		return at
 	}
 	return time.Time{}
 }
 
-func allHold(rules []*rule, v *view) bool {
-	return !slices.ContainsFunc(rules, func(r *rule) bool { return !r.holds(v) })
+func allHold(rules []*mapping.Rule, v *mapping.View) bool {
+	return !slices.ContainsFunc(rules, func(r *mapping.Rule) bool { return !r.Holds(v) })
 }
 
 // A likeAlias is an alias of all words that fit a pattern.
 type likeAlias struct{ pattern, kind string }
 
 // kindOf translates the sender's word: by the rules, the aliases, or cleaned as it is.
-func (e *eventRule) kindOf(v *view, topic string) string {
+func (e *eventRule) kindOf(v *mapping.View, topic string) string {
 	for i := range e.kinds {
 		if allHold(e.kinds[i].when, v) {
 			return e.kinds[i].kind
@@ -163,7 +164,7 @@ func (e *eventRule) kindOf(v *view, topic string) string {
 		return kind
 	}
 	for _, a := range e.likes {
-		if matchesPattern(a.pattern, topic) {
+		if mapping.MatchesPattern(a.pattern, topic) {
 			return a.kind
 		}
 	}
@@ -184,16 +185,16 @@ func (e *eventRule) kindOf(v *view, topic string) string {
 const maxKey = 120
 
 // key is what distinguishes the event from others of the connector. It is never empty.
-func (e *eventRule) key(v *view, payload []byte) string {
-	v.event = e.id(v, payload)
+func (e *eventRule) key(v *mapping.View, payload []byte) string {
+	v.Event = e.id(v, payload)
 	if len(e.dedupe) == 0 {
-		return boundedKey(v.event)
+		return boundedKey(v.Event)
 	}
 	parts := make([]string, 0, len(e.dedupe)+1)
 	missing, own := false, false
 	for _, p := range e.dedupe {
-		text := p.text(v)
-		missing, own = missing || text == "", own || v.one || p.distinct
+		text := p.Text(v)
+		missing, own = missing || text == "", own || v.One || p.Distinct
 		parts = append(parts, text)
 	}
 	if missing || !own {
@@ -205,9 +206,9 @@ func (e *eventRule) key(v *view, payload []byte) string {
 // id joins the parts of the id. Where one that is not optional is missing, or none of them is of
 // the item itself, what is left could be the same for two events, so the hash of the item joins
 // it: a repeated delivery still has the same id, and another event surely has not.
-func (e *eventRule) id(v *view, payload []byte) string {
+func (e *eventRule) id(v *mapping.View, payload []byte) string {
 	if len(e.ids) == 1 && !e.ids[0].optional {
-		if text, distinct := e.ids[0].text(v); text != "" && (distinct || v.one) {
+		if text, distinct := e.ids[0].text(v); text != "" && (distinct || v.One) {
 			return text
 		}
 	}
@@ -215,7 +216,7 @@ func (e *eventRule) id(v *view, payload []byte) string {
 	given, missing, own := false, false, false
 	for i := range e.ids {
 		text, distinct := e.ids[i].text(v)
-		own = own || distinct || v.one
+		own = own || distinct || v.One
 		if text == "" && e.ids[i].optional {
 			continue
 		}

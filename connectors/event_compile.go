@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
 // rules are conditions that must all hold; none at all is a mistake.
-func (k *compiler) rules(path string, texts []string, hint string) []*rule {
+func (k *compiler) rules(path string, texts []string, hint string) []*mapping.Rule {
 	if len(texts) == 0 {
-		k.add(path, "is empty, so the rule would hold for everything", hint)
+		k.Add(path, "is empty, so the rule would hold for everything", hint)
 	}
-	var out []*rule
+	var out []*mapping.Rule
 	for i, text := range texts {
-		if r := k.rule(fmt.Sprintf("%s[%d]", path, i), text); r != nil {
+		if r := k.Rule(fmt.Sprintf("%s[%d]", path, i), text); r != nil {
 			out = append(out, r)
 		}
 	}
@@ -32,14 +33,14 @@ func (k *compiler) eventRule() eventRule {
 	rule := &k.config.Event
 	out := eventRule{kind: rule.Kind, aliases: map[string]string{}, unit: rule.TimeUnit}
 	if out.unit == "" {
-		out.unit = unitAuto
+		out.unit = mapping.UnitAuto
 	}
 	if out.kind != "" {
 		k.kind("event.kind", out.kind)
 	}
 	for i, one := range rule.Type {
 		at := fmt.Sprintf("event.type[%d]", i)
-		out.types = append(out.types, k.pathRule(at, at, one, takesText)...)
+		out.types = append(out.types, k.PathRule(at, at, one, mapping.TakesText)...)
 	}
 	for i, one := range rule.Kinds {
 		at := fmt.Sprintf("event.kinds[%d]", i)
@@ -66,26 +67,26 @@ func (k *compiler) eventRule() eventRule {
 		bare, optional := strings.CutSuffix(text, "?")
 		part := idPart{optional: optional}
 		for alternative := range strings.SplitSeq(bare, " else ") {
-			if e := k.linked(at, strings.TrimSpace(alternative)); e != nil {
-				e.distinct = k.distinguishes(e, out.types)
+			if e := k.Linked(at, strings.TrimSpace(alternative)); e != nil {
+				e.Distinct = k.distinguishes(e, out.types)
 				part.exprs = append(part.exprs, e)
 			}
 		}
 		out.ids = append(out.ids, part)
 	}
 	for i, text := range rule.Time {
-		if e := k.linked(fmt.Sprintf("event.time[%d]", i), text); e != nil {
+		if e := k.Linked(fmt.Sprintf("event.time[%d]", i), text); e != nil {
 			out.times = append(out.times, e)
 		}
 	}
 	for i, text := range k.config.Dedupe.Key {
-		e, err := parseExprAbout(text, true)
+		e, err := mapping.ParseExprAbout(text, true)
 		if err != nil {
-			k.syntax(fmt.Sprintf("dedupe.key[%d]", i), err)
+			k.Syntax(fmt.Sprintf("dedupe.key[%d]", i), err)
 			continue
 		}
-		k.link(e)
-		e.distinct = k.distinguishes(e, out.types) || e.from == fromEvent && e.name == "event.id"
+		k.Link(e)
+		e.Distinct = k.distinguishes(e, out.types) || e.From == mapping.FromEvent && e.Name == "event.id"
 		out.dedupe = append(out.dedupe, e)
 	}
 	return out
@@ -93,19 +94,19 @@ func (k *compiler) eventRule() eventRule {
 
 // distinguishes reports whether e may distinguish the items of one request, where there are several: what is around them and
 // their topics are the same for many.
-func (k *compiler) distinguishes(e *expr, topics []*expr) bool {
-	if slices.ContainsFunc(topics, func(t *expr) bool {
-		return t.source == e.source || slices.ContainsFunc(t.pieces, func(p piece) bool { return p.expr != nil && p.expr.source == e.source })
+func (k *compiler) distinguishes(e *mapping.Expr, topics []*mapping.Expr) bool {
+	if slices.ContainsFunc(topics, func(t *mapping.Expr) bool {
+		return t.Source == e.Source || slices.ContainsFunc(t.Pieces, func(p mapping.Piece) bool { return p.Expr != nil && p.Expr.Source == e.Source })
 	}) {
 		return false
 	}
-	return e.from == fromItem || e.from == fromRoot && k.root == k.item || slices.ContainsFunc(e.pieces, func(p piece) bool { return p.expr != nil && k.distinguishes(p.expr, topics) })
+	return e.From == mapping.FromItem || e.From == mapping.FromRoot && k.Root == k.Item || slices.ContainsFunc(e.Pieces, func(p mapping.Piece) bool { return p.Expr != nil && k.distinguishes(p.Expr, topics) })
 }
 
 // kind complains about what cannot be a kind, and warns of what is nearly a canonical one.
 func (k *compiler) kind(path, kind string) {
 	if !isKind(kind) {
-		k.add(path, fmt.Sprintf("%q is no kind", kind), "write small words joined by dots, such as order.created")
+		k.Add(path, fmt.Sprintf("%q is no kind", kind), "write small words joined by dots, such as order.created")
 		return
 	}
 	known := make([]string, len(canonicalKinds))
@@ -113,7 +114,7 @@ func (k *compiler) kind(path, kind string) {
 		known[i] = one.Kind
 	}
 	if near := nearest.Of(kind, known); near != "" && !slices.Contains(known, kind) && nearlySame(near, kind) {
-		k.warn(path, fmt.Sprintf("%q is not one of the common kinds", kind), fmt.Sprintf("did you mean %q?", near))
+		k.Warn(path, fmt.Sprintf("%q is not one of the common kinds", kind), fmt.Sprintf("did you mean %q?", near))
 	}
 }
 
@@ -127,18 +128,18 @@ func nearlySame(a, b string) bool {
 // judgeUnsigned finds what an event is made of that its verifier does not cover. Ids are backed by a key of the content, and so
 // only warned of where the user wrote them; of all else check warns, whoever wrote it.
 func (k *compiler) judgeUnsigned(con *Connector) {
-	warn := func(path string, e *expr, told bool) bool {
-		part := e.unsigned(con.verify.verifier)
+	warn := func(path string, e *mapping.Expr, told bool) bool {
+		part := unsignedPart(e, con.verify.verifier)
 		if part != "" && told {
-			k.warn(path, "comes from "+part+", which is not signed: whoever copied a request can change it",
+			k.Warn(path, "comes from "+part+", which is not signed: whoever copied a request can change it",
 				"take it from the body if it is there, or add "+part+" to verify.parts if the sender signs it")
 		}
 		return part != ""
 	}
 	types := map[string]bool{}
 	for i, e := range con.event.types {
-		types[e.source] = true
-		con.event.believed = cmp.Or(con.event.believed, e.unsigned(con.verify.verifier))
+		types[e.Source] = true
+		con.event.believed = cmp.Or(con.event.believed, unsignedPart(e, con.verify.verifier))
 		warn(fmt.Sprintf("event.type[%d]", i), e, len(con.requires) == 0)
 	}
 	if con.event.believed != "" {
@@ -148,28 +149,28 @@ func (k *compiler) judgeUnsigned(con *Connector) {
 	for i := range con.event.ids {
 		for _, e := range con.event.ids[i].exprs {
 			// The topic is part of the content key, too.
-			con.event.backed = warn(fmt.Sprintf("event.id[%d]", i), e, len(k.own.Event.ID) > 0) && !types[e.source] || con.event.backed
+			con.event.backed = warn(fmt.Sprintf("event.id[%d]", i), e, len(k.own.Event.ID) > 0) && !types[e.Source] || con.event.backed
 		}
 	}
 	for i, e := range con.event.dedupe {
-		con.event.backed = warn(fmt.Sprintf("dedupe.key[%d]", i), e, len(k.own.Dedupe.Key) > 0) && !types[e.source] || con.event.backed
+		con.event.backed = warn(fmt.Sprintf("dedupe.key[%d]", i), e, len(k.own.Dedupe.Key) > 0) && !types[e.Source] || con.event.backed
 	}
 	for i, e := range con.event.times {
 		warn(fmt.Sprintf("event.time[%d]", i), e, len(k.own.Event.Time) > 0)
 	}
 	for i, rule := range con.event.kinds {
 		for j, r := range rule.when {
-			warn(fmt.Sprintf("event.kinds[%d].when[%d]", i, j), r.left, true)
+			warn(fmt.Sprintf("event.kinds[%d].when[%d]", i, j), r.Left, true)
 		}
 	}
-	for _, l := range con.mapper.layers {
+	for _, l := range con.mapper.Layers {
 		at := "map."
-		if l.pattern != "" {
-			at = "map_for." + l.pattern + "."
+		if l.Pattern != "" {
+			at = "map_for." + l.Pattern + "."
 		}
-		for _, a := range l.fields {
-			for _, e := range a.paths {
-				warn(at+targets[a.target].name, e, true)
+		for _, a := range l.Fields {
+			for _, e := range a.Paths {
+				warn(at+mapping.Targets[a.Target].Name, e, true)
 			}
 		}
 	}
@@ -183,28 +184,28 @@ func (k *compiler) judgeTopic(con *Connector) {
 	}
 	for _, a := range k.config.Event.Aliases {
 		if irreversible(a.Value) && !slices.ContainsFunc(con.requires, func(q requirement) bool { return q.about(a.Key) }) {
-			k.warn("event.aliases."+a.Key, a.Value+" cannot be undone, and only "+con.event.believed+" says it, which is not signed: such requests are refused",
+			k.Warn("event.aliases."+a.Key, a.Value+" cannot be undone, and only "+con.event.believed+" says it, which is not signed: such requests are refused",
 				"say under requires what the body of "+a.Key+" has")
 		}
 	}
 }
 
-// unsigned is the part of the request beside its body that e reads and p, which signs the body, does
+// unsignedPart is the part of the request beside its body that e reads and p, which signs the body, does
 // not cover; "" for none.
-func (e *expr) unsigned(p verifier) string {
-	switch e.from {
-	case fromHeader:
-		if covers(p, "header:"+http.CanonicalHeaderKey(e.name)) == coversOther {
-			return "header:" + e.name
+func unsignedPart(e *mapping.Expr, p verifier) string {
+	switch e.From {
+	case mapping.FromHeader:
+		if covers(p, "header:"+http.CanonicalHeaderKey(e.Name)) == coversOther {
+			return "header:" + e.Name
 		}
-	case fromQuery:
+	case mapping.FromQuery:
 		if covers(p, "url") == coversOther {
 			return "url"
 		}
-	case fromPieces:
-		for _, piece := range e.pieces {
-			if piece.expr != nil {
-				if part := piece.expr.unsigned(p); part != "" {
+	case mapping.FromPieces:
+		for _, piece := range e.Pieces {
+			if piece.Expr != nil {
+				if part := unsignedPart(piece.Expr, p); part != "" {
 					return part
 				}
 			}

@@ -121,20 +121,3 @@ func lowerFollows(from string) bool {
 func isKind(text string) bool { return len(text) <= maxKind && kindPattern.MatchString(text) }
 
 var kindPattern = regexp.MustCompile(`^[_\p{Nd}\p{Ll}\p{Lt}\p{Lm}\p{Lo}]+(\.[_\p{Nd}\p{Ll}\p{Lt}\p{Lm}\p{Lo}]+)*$`)
-
-// matchesPattern reports whether word fits pattern, in which * matches any characters.
-func matchesPattern(pattern, word string) bool {
-	if before, after, ok := strings.Cut(pattern, "*"); ok {
-		if !strings.HasPrefix(word, before) {
-			return false
-		}
-		word = word[len(before):]
-		for i := 0; i <= len(word); i++ {
-			if matchesPattern(after, word[i:]) {
-				return true
-			}
-		}
-		return false
-	}
-	return pattern == word
-}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 )
 
 // What people call an event: by the sender's own word for it, by the state that the sender gives a thing (an order is "completed"), or by
@@ -53,8 +55,8 @@ func (c *Connector) words() map[string]string {
 				if len(k.when) == 1 {
 					put(about, k.kind)
 				}
-			case r.op == "==" && isState(r.right):
-				states = append(states, r.right)
+			case r.Op == "==" && isState(r.Right):
+				states = append(states, r.Right)
 			}
 		}
 		for _, family := range families {
@@ -67,9 +69,9 @@ func (c *Connector) words() map[string]string {
 }
 
 // topicOf is the sender's word that a rule asks for.
-func (c *Connector) topicOf(r *rule) (word string, ok bool) {
-	ofType := r.left.from == fromEvent && r.left.name == "event.type" || slices.ContainsFunc(c.event.types, func(t *expr) bool { return t.source == r.left.source })
-	return r.right, ofType && r.op == "=="
+func (c *Connector) topicOf(r *mapping.Rule) (word string, ok bool) {
+	ofType := r.Left.From == mapping.FromEvent && r.Left.Name == "event.type" || slices.ContainsFunc(c.event.types, func(t *mapping.Expr) bool { return t.Source == r.Left.Source })
+	return r.Right, ofType && r.Op == "=="
 }
 
 // isState reports whether a rule's value is a word for the state of something.

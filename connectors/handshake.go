@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -22,9 +23,9 @@ type condition struct {
 	query   []wanted
 	header  []wanted
 	form    []string // sorted; nil for any
-	json    []*expr
-	alone   *lone // reads json
-	only    int   // how many members the JSON body has, all of them among json; 0 for any
+	json    []*mapping.Expr
+	alone   *mapping.Standalone // reads json
+	only    int                 // how many members the JSON body has, all of them among json; 0 for any
 }
 
 // wanted is a name with the value it must have; "" for any value. A token is the word that the
@@ -100,12 +101,12 @@ func (c *condition) holdsJSON(r *Request) bool {
 		return false
 	}
 	text := string(trimBOM(r.Body))
-	v, err := c.alone.view(text)
+	v, err := c.alone.View(text)
 	if err != nil {
 		return false
 	}
 	for _, e := range c.json {
-		if e.text(&v) == "" {
+		if e.Text(&v) == "" {
 			return false
 		}
 	}
@@ -141,7 +142,7 @@ func (k *compiler) handshake(path string, rule *Handshake) handshake {
 	return handshake{
 		name:  rule.Name,
 		when:  k.condition(path+".when", &rule.When),
-		reply: compileReply(&rule.Reply, path+".reply", k.complaints),
+		reply: compileReply(&rule.Reply, path+".reply", k.Complaints),
 	}
 }
 
@@ -159,11 +160,11 @@ func (k *compiler) condition(path string, w *When) condition {
 			return ""
 		case verifyTokenWord:
 			if k.config.VerifyToken.IsZero() {
-				k.add("verify_token", "is missing: the sender repeats it when it tries out the URL", "set verify_token: ${NAME} to the word you gave the sender")
+				k.Add("verify_token", "is missing: the sender repeats it when it tries out the URL", "set verify_token: ${NAME} to the word you gave the sender")
 			}
 			return k.config.VerifyToken.Reveal()
 		case "":
-			k.add(at, "is empty", `write the value, or "*" for any`)
+			k.Add(at, "is empty", `write the value, or "*" for any`)
 		}
 		return text
 	}
@@ -179,7 +180,7 @@ func (k *compiler) condition(path string, w *When) condition {
 	if w.JSON != nil {
 		want := func(field string, paths []string) {
 			for i, text := range paths {
-				if e := k.expr(fmt.Sprintf("%s.json.%s[%d]", path, field, i), text); e != nil {
+				if e := k.Expr(fmt.Sprintf("%s.json.%s[%d]", path, field, i), text); e != nil {
 					c.json = append(c.json, e)
 				}
 			}
@@ -187,10 +188,10 @@ func (k *compiler) condition(path string, w *When) condition {
 		want("has", w.JSON.Has)
 		want("only", w.JSON.Only)
 		c.only = len(w.JSON.Only)
-		c.alone = standAlone(c.json...)
+		c.alone = mapping.StandAlone(c.json...)
 	}
 	if len(c.methods)+len(c.query)+len(c.header)+len(c.form)+len(c.json) == 0 {
-		k.add(path, "would take every request for a handshake", "write method, query, header, form or json")
+		k.Add(path, "would take every request for a handshake", "write method, query, header, form or json")
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -119,7 +120,7 @@ func TestWordsOfConsent(t *testing.T) {
 func TestEveryPresetSaysWhichFieldOfConsentIsWhich(t *testing.T) {
 	for _, name := range connectors.PresetNames() {
 		c, _ := connectors.Preset(name)
-		check := func(m connectors.Mapping) {
+		check := func(m mapping.Mapping) {
 			for _, entry := range m {
 				if !strings.HasSuffix(entry.Key, "consent") && !strings.Contains(entry.Key, "accepts") {
 					continue

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 )
 
 func TestInspectSaysWhichPathFilledWhichField(t *testing.T) {
@@ -27,11 +28,11 @@ map:
 	if err != nil || len(got.Events) != 2 {
 		t.Fatalf("Inspect = %+v, %v", got, err)
 	}
-	origins := make([][]connectors.Origin, len(readings))
+	origins := make([][]mapping.Origin, len(readings))
 	for i := range readings {
 		origins[i] = readings[i].Fields
 	}
-	want := [][]connectors.Origin{
+	want := [][]mapping.Origin{
 		{
 			{Field: "contact.country", Path: "GB", Value: "GB"},
 			{Field: "contact.name", Path: "{first} {last}", Value: "A B"},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 )
 
 // A value that nobody can read is empty for triggers, and must not be so without a word.
@@ -98,7 +98,7 @@ func TestInspectSaysWhichOfSeveralPathsCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []connectors.Reading{{Fields: []connectors.Origin{
+	want := []mapping.Reading{{Fields: []mapping.Origin{
 		{Field: "contact.email", Path: "mail_address", Value: "a@example.com"},
 		{Field: "contact.accepts_marketing", Path: "mail", Value: "false"},
 		{Field: "contact.accepts_marketing", Path: "sms", Value: "true", Used: true},

@@ -6,14 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
-)
-
-// What begins the words for an event of which no path has a phone, and for one of which none is read.
-const (
-	noneIn    = "no phone number in "
-	readsNone = "the connector reads no phone number from "
 )
 
 // NoPhone is what to do so that events of a kind have a phone, where none of them ever has one as the connector is configured: no path of
@@ -33,8 +28,8 @@ func (c *Connector) NoPhone(kind string) string {
 
 // neverPhone is NoPhone, with the look-up that would bring one if its settings were there; nil for none.
 func (c *Connector) neverPhone(kind string) (never bool, needs *lookupRule) {
-	mapsPhone := func(l layer) bool {
-		return slices.ContainsFunc(l.mapping, func(e yamlpos.Entry[Source]) bool { return targetIndex(e.Key) == phoneTarget })
+	mapsPhone := func(l mapping.Layer) bool {
+		return slices.ContainsFunc(l.Mapping, func(e yamlpos.Entry[mapping.Source]) bool { return mapping.TargetIndex(e.Key) == phoneTarget })
 	}
 	if c.config.Open || c.ownLookups || c.config.Preset != "" && slices.ContainsFunc(c.config.layers(), mapsPhone) {
 		return false, nil
@@ -56,7 +51,7 @@ func (c *Connector) neverPhone(kind string) (never bool, needs *lookupRule) {
 }
 
 // phoneTarget is the place of contact.phone among the targets.
-var phoneTarget = targetIndex("phone")
+var phoneTarget = mapping.TargetIndex("phone")
 
 // topicsOf are the sender's words that become a kind. all is false where it may have others.
 func (c *Connector) topicsOf(kind string) (topics []string, all bool) {
@@ -70,12 +65,12 @@ func (c *Connector) topicsOf(kind string) (topics []string, all bool) {
 		if k.kind != kind {
 			continue
 		}
-		at := slices.IndexFunc(k.when, func(r *rule) bool { return r.op == "==" && r.left.source == "event.type" })
+		at := slices.IndexFunc(k.when, func(r *mapping.Rule) bool { return r.Op == "==" && r.Left.Source == "event.type" })
 		if at < 0 {
 			all = false
 			continue
 		}
-		topics = appendNew(topics, k.when[at].right)
+		topics = appendNew(topics, k.when[at].Right)
 	}
 	if len(topics) == 0 && all || slices.Contains(c.config.Kinds, kind) {
 		topics = appendNew(topics, kind) // a word that nobody translates
@@ -117,12 +112,12 @@ func (c *Connector) sampledPhone(kind, topic string) (sampled bool, lacks *looku
 
 // mappedPhone reports whether the map may find a phone in the events of a topic, or which look-up that would bring one lacks its setting.
 func (c *Connector) mappedPhone(kind, topic string) (lacks *lookupRule, may bool) {
-	for _, a := range c.mapper.plan(kind, topic).assignments {
-		if a.target != phoneTarget {
+	for _, a := range c.mapper.Plan(kind, topic).Assignments {
+		if a.Target != phoneTarget {
 			continue
 		}
-		for _, p := range a.paths {
-			at := slices.IndexFunc(c.lookups, func(l lookupRule) bool { return p.within(l.into) })
+		for _, p := range a.Paths {
+			at := slices.IndexFunc(c.lookups, func(l lookupRule) bool { return leadsInto(p, l.into) })
 			if at < 0 || len(c.lookups[at].missing) == 0 {
 				return nil, true
 			}
@@ -134,5 +129,5 @@ func (c *Connector) mappedPhone(kind, topic string) (lacks *lookupRule, may bool
 
 // hasPhone reports whether the sender gave one, also one that cannot be read.
 func hasPhone(e *messaging.Event) bool {
-	return e.Contact.Phone != "" || !strings.HasPrefix(e.Contact.PhoneProblem, noneIn) && !strings.HasPrefix(e.Contact.PhoneProblem, readsNone)
+	return e.Contact.Phone != "" || !strings.HasPrefix(e.Contact.PhoneProblem, mapping.NoneIn) && !strings.HasPrefix(e.Contact.PhoneProblem, mapping.ReadsNone)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -233,7 +234,7 @@ func TestNoDefaultTakesThePlaceOfAValue(t *testing.T) {
 		"an amount": `"12.50"`, "a time": `"2026-11-20T09:00:00Z"`, "a whole number": "2", "a phone number": `"+447911123456"`,
 		"three letters": `"EUR"`, "a name such as Europe/London": `"Europe/Paris"`, "a code such as en or en-GB": `"fr"`,
 	}
-	for _, target := range connectors.MapTargets() {
+	for _, target := range mapping.MapTargets() {
 		value := good[target.Is]
 		switch {
 		case strings.HasPrefix(target.Is, "a country"):

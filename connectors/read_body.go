@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/asjson"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
@@ -105,11 +106,6 @@ func sharedText(body []byte) string {
 	return unsafe.String(unsafe.SliceData(body), len(body)) //nolint:gosec // audited: nobody writes to a body
 }
 
-// sharedBytes is the other way round, for readers that write nothing.
-func sharedBytes(text string) []byte {
-	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // audited: nobody writes to it
-}
-
 const jsonType = "application/json"
 
 func badBody(what string) *Rejected {
@@ -160,24 +156,24 @@ func (k *compiler) body() bodyReader {
 		form: asjson.Form{Flat: b.FormNesting == "flat", Repeated: cmp.Or(b.Repeated, "last")},
 	}
 	for i, text := range b.JSONIn {
-		e := k.expr(fmt.Sprintf("body.json_in[%d]", i), text)
+		e := k.Expr(fmt.Sprintf("body.json_in[%d]", i), text)
 		if e == nil {
 			continue
 		}
-		if e.from != fromItem || len(e.path.steps) > 0 || len(e.path.names) == 0 || len(e.pipes) > 0 {
-			k.add(fmt.Sprintf("body.json_in[%d]", i), "is no plain name of a field", "write names joined by dots: rawRequest or data.payload")
+		if e.From != mapping.FromItem || len(e.Path.Steps) > 0 || len(e.Path.Names) == 0 || len(e.Pipes) > 0 {
+			k.Add(fmt.Sprintf("body.json_in[%d]", i), "is no plain name of a field", "write names joined by dots: rawRequest or data.payload")
 			continue
 		}
-		out.jsonIn = append(out.jsonIn, e.path.names)
+		out.jsonIn = append(out.jsonIn, e.Path.Names)
 	}
 	charset, err := asjson.CharsetOf(b.Charset)
 	if err != nil {
-		k.add("body.charset", "is no charset that is known here", "write a name that browsers know, such as ISO-8859-1, windows-1252 or Shift_JIS")
+		k.Add("body.charset", "is no charset that is known here", "write a name that browsers know, such as ISO-8859-1, windows-1252 or Shift_JIS")
 	}
 	out.charset = charset
 	switch size := b.MaxBytes.Bytes(); {
 	case size < 0 || size > maxMaxBody:
-		k.add("body.max_bytes", "is more than 64MiB, which a webhook never needs", "write a size up to 64MiB")
+		k.Add("body.max_bytes", "is more than 64MiB, which a webhook never needs", "write a size up to 64MiB")
 	case size > 0:
 		out.max = size
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -15,7 +16,7 @@ import (
 // say the same.
 func TestOneReadingOfJSON(t *testing.T) {
 	con, problems := Compile("x", Config{
-		Verify: &Verify{Kind: "none"}, Event: EventRule{Type: []PathRule{{Path: "a.b"}}, ID: []string{"list[0].a.b"}},
+		Verify: &Verify{Kind: "none"}, Event: EventRule{Type: []mapping.PathRule{{Path: "a.b"}}, ID: []string{"list[0].a.b"}},
 	}, Options{})
 	if con == nil {
 		t.Fatal(problems)

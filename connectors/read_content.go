@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/asjson"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
@@ -26,7 +28,7 @@ const (
 // contentOf is the kind of body that the Content-Type header announces; contentAuto when it
 // announces none, or one of no particular kind.
 func contentOf(h http.Header) string {
-	written := headerText(h, "Content-Type")
+	written := mapping.HeaderText(h, "Content-Type")
 	if written == "" || written == "application/json" {
 		if written == "" {
 			return contentAuto
@@ -63,13 +65,13 @@ func (b *bodyReader) demand(r *Request) *Rejected {
 	for _, encoding := range r.Header["Content-Encoding"] {
 		if !strings.EqualFold(encoding, "identity") && encoding != "" {
 			return reject(http.StatusUnsupportedMediaType, StageContent,
-				"the content encoding is "+short(encoding)+", and bodies are read as they come: switch compression off at the sender")
+				"the content encoding is "+problems.Short(encoding)+", and bodies are read as they come: switch compression off at the sender")
 		}
 	}
 	if len(b.accept) == 0 || len(r.Body) == 0 || r.claims {
 		return nil
 	}
-	written := headerText(r.Header, "Content-Type")
+	written := mapping.HeaderText(r.Header, "Content-Type")
 	if written == "" {
 		return nil
 	}
@@ -78,7 +80,7 @@ func (b *bodyReader) demand(r *Request) *Rejected {
 		return nil
 	}
 	return reject(http.StatusUnsupportedMediaType, StageContent,
-		fmt.Sprintf("the content type is %s, and this connector takes only %s", short(written), strings.Join(b.accept, " and ")))
+		fmt.Sprintf("the content type is %s, and this connector takes only %s", problems.Short(written), strings.Join(b.accept, " and ")))
 }
 
 // sort decides how a body is read: as configured, else as announced, else by its looks. JSON that is announced as a form, as
@@ -139,7 +141,7 @@ func isJSON(text string) bool {
 
 // charsetOf is the charset that the content type names, else the connector's own.
 func (b *bodyReader) charsetOf(h http.Header) (asjson.Charset, *Rejected) {
-	written := headerText(h, "Content-Type")
+	written := mapping.HeaderText(h, "Content-Type")
 	if !strings.Contains(written, ";") {
 		return b.charset, nil
 	}
@@ -155,14 +157,14 @@ func (b *bodyReader) charsetOf(h http.Header) (asjson.Charset, *Rejected) {
 	}
 	charset, err := asjson.CharsetOf(named)
 	if err != nil {
-		return charset, reject(http.StatusUnsupportedMediaType, StageContent, "the content type is "+short(written)+": the body "+err.Error())
+		return charset, reject(http.StatusUnsupportedMediaType, StageContent, "the content type is "+problems.Short(written)+": the body "+err.Error())
 	}
 	return charset, nil
 }
 
 // boundary is the multipart boundary of the content type; "" for none.
 func boundary(h http.Header) string {
-	_, params, err := mime.ParseMediaType(headerText(h, "Content-Type"))
+	_, params, err := mime.ParseMediaType(mapping.HeaderText(h, "Content-Type"))
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/signatures"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -21,19 +23,19 @@ const maxItems = 10_000
 
 // events makes an event of every item of the body. The error is a *Rejected.
 func (c *Connector) events(r *Request, doc document, out *Received) error {
-	v := views.Get().(*view) // the pool holds nothing else
-	defer v.free()
-	v.header, v.rawQuery = r.Header, r.RawQuery
+	v := mapping.Views.Get().(*mapping.View) // the pool holds nothing else
+	defer v.Free()
+	v.Header, v.RawQuery = r.Header, r.RawQuery
 	if c.items == nil { // what is found in the item is what is found from the top
-		spare := v.inRoot
-		defer func() { v.inRoot = spare }()
+		spare := v.InRoot
+		defer func() { v.InRoot = spare }()
 	}
 	if err := c.look(v, doc.text); err != nil {
 		list, lines := listOfLines(doc.text)
 		if lines != nil || doc.typ != jsonType {
 			return badJSON(err)
 		}
-		doc.text, doc.bytes = list, sharedBytes(list)
+		doc.text, doc.bytes = list, signatures.SharedBytes(list)
 		if err := c.look(v, list); err != nil {
 			return badJSON(err)
 		}
@@ -43,14 +45,14 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 	}
 	start := rawjson.SkipSpace(doc.text, 0)
 	switch {
-	case c.items != nil && doc.text[start] == '[' && slices.ContainsFunc(c.items, func(e *expr) bool { return len(e.path.names) > 0 }):
+	case c.items != nil && doc.text[start] == '[' && slices.ContainsFunc(c.items, func(e *mapping.Expr) bool { return len(e.Path.Names) > 0 }):
 		return c.bodies(r, doc.text[start:], v, out)
 	case c.items != nil:
 		return c.wrapped(r, doc.text[start:], v, out)
 	case doc.typ == jsonType && !c.whole && doc.text[start] == '[':
 		return c.list(r, doc.text[start:], v, out)
 	}
-	v.one = true
+	v.One = true
 	payload := doc.bytes
 	if doc.typ == jsonType {
 		payload = slices.Clip(bytes.TrimSpace(payload))
@@ -59,27 +61,27 @@ func (c *Connector) events(r *Request, doc document, out *Received) error {
 }
 
 // look finds in the body what paths from its top lead to.
-func (c *Connector) look(v *view, text string) error {
-	v.root = text
+func (c *Connector) look(v *mapping.View, text string) error {
+	v.Root = text
 	if c.items == nil {
 		return c.see(v, text)
 	}
-	v.inRoot = spansFor(c.root, v.inRoot)
-	return c.root.Run(text, v.inRoot)
+	v.InRoot = mapping.SpansFor(c.root, v.InRoot)
+	return c.root.Run(text, v.InRoot)
 }
 
 // see makes text the item that the view sees; of a connector without items it is all that it sees.
-func (c *Connector) see(v *view, text string) error {
-	v.item, v.typ, v.kind, v.event = text, "", "", ""
-	v.inItem = spansFor(c.item, v.inItem)
+func (c *Connector) see(v *mapping.View, text string) error {
+	v.Item, v.Typ, v.Kind, v.Event = text, "", "", ""
+	v.InItem = mapping.SpansFor(c.item, v.InItem)
 	if c.items == nil {
-		v.root, v.inRoot = text, v.inItem
+		v.Root, v.InRoot = text, v.InItem
 	}
-	return c.item.Run(text, v.inItem)
+	return c.item.Run(text, v.InItem)
 }
 
 // list makes an event of every object of a list.
-func (c *Connector) list(r *Request, text string, v *view, out *Received) error {
+func (c *Connector) list(r *Request, text string, v *mapping.View, out *Received) error {
 	for raw := range rawjson.Elements(text) {
 		for _, names := range c.body.jsonIn {
 			raw = unwrapped(raw, names)
@@ -92,7 +94,7 @@ func (c *Connector) list(r *Request, text string, v *view, out *Received) error 
 }
 
 // bodies makes events of the items of every body of a list.
-func (c *Connector) bodies(r *Request, list string, v *view, out *Received) error {
+func (c *Connector) bodies(r *Request, list string, v *mapping.View, out *Received) error {
 	n := 0
 	for raw := range rawjson.Elements(list) {
 		for _, names := range c.body.jsonIn {
@@ -116,21 +118,21 @@ func (c *Connector) bodies(r *Request, list string, v *view, out *Received) erro
 
 // wrapped makes an event of every item of a body, which the view has looked at. A body without one is counted, unless it is an event
 // itself: then whoever sends it has to hear that it is not read.
-func (c *Connector) wrapped(r *Request, text string, v *view, out *Received) error {
+func (c *Connector) wrapped(r *Request, text string, v *mapping.View, out *Received) error {
 	before := len(out.Events) + len(out.Skipped)
 	if err := c.batch(r, v, out); err != nil || len(out.Events)+len(out.Skipped) > before {
 		return err
 	}
 	if c.isEvent(r, text, v) {
 		return badBody(fmt.Sprintf(`is an event itself, and has nothing under %s: write items: [%q, "[*]"] to take both; nothing of the request was stored`,
-			c.items[0].source, c.items[0].source))
+			c.items[0].Source, c.items[0].Source))
 	}
 	out.Empty++
 	return nil
 }
 
 // isEvent reports whether a body would be an event with a phone, were it an item.
-func (c *Connector) isEvent(r *Request, text string, v *view) bool {
+func (c *Connector) isEvent(r *Request, text string, v *mapping.View) bool {
 	if text[0] != '{' || c.see(v, text) != nil {
 		return false
 	}
@@ -140,7 +142,7 @@ func (c *Connector) isEvent(r *Request, text string, v *view) bool {
 }
 
 // batch makes an event of every item that lies where items says. Two places may lead to the same one.
-func (c *Connector) batch(r *Request, v *view, out *Received) error {
+func (c *Connector) batch(r *Request, v *mapping.View, out *Received) error {
 	var met map[*byte]bool
 	if len(c.items) > 1 {
 		met = map[*byte]bool{}
@@ -149,14 +151,14 @@ func (c *Connector) batch(r *Request, v *view, out *Received) error {
 		if c.around(e, v) {
 			continue
 		}
-		for raw := range e.every(v) {
+		for raw := range e.Every(v) {
 			if at := unsafe.StringData(raw); met != nil { //nolint:gosec // audited: compared, and not followed
 				if met[at] {
 					continue
 				}
 				met[at] = true
 			}
-			v.group = e.group
+			v.Group = e.Group
 			if err := c.oneOf(r, raw, v, out); err != nil {
 				return err
 			}
@@ -167,15 +169,15 @@ func (c *Connector) batch(r *Request, v *view, out *Received) error {
 
 // around reports whether the object under the path's names only holds the items of another path: [*] beside events[*] means a body
 // that is a list, and not the object around events.
-func (c *Connector) around(e *expr, v *view) bool {
-	raw := e.named(v)
-	return raw != "" && raw[0] == '{' && slices.ContainsFunc(c.items, func(other *expr) bool {
-		return len(other.path.names) > len(e.path.names) && slices.Equal(other.path.names[:len(e.path.names)], e.path.names) && other.named(v) != ""
+func (c *Connector) around(e *mapping.Expr, v *mapping.View) bool {
+	raw := e.Named(v)
+	return raw != "" && raw[0] == '{' && slices.ContainsFunc(c.items, func(other *mapping.Expr) bool {
+		return len(other.Path.Names) > len(e.Path.Names) && slices.Equal(other.Path.Names[:len(e.Path.Names)], e.Path.Names) && other.Named(v) != ""
 	})
 }
 
 // oneOf makes an event of one of several items.
-func (c *Connector) oneOf(r *Request, raw string, v *view, out *Received) error {
+func (c *Connector) oneOf(r *Request, raw string, v *mapping.View, out *Received) error {
 	n := len(out.Events) + len(out.Skipped) + 1
 	if n > maxItems {
 		return tooMany()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -27,9 +29,9 @@ type Request struct {
 	// are not asked for.
 	Proven bool
 
-	test     bool       // the sender says that it is one (Config.TestHeader)
-	claims   bool       // Body are the claims of the token that it was: JSON, whatever the connector says of its bodies
-	readings *[]Reading // for Inspect
+	test     bool               // the sender says that it is one (Config.TestHeader)
+	claims   bool               // Body are the claims of the token that it was: JSON, whatever the connector says of its bodies
+	readings *[]mapping.Reading // for Inspect
 }
 
 // Received is what a request led to.
@@ -178,7 +180,7 @@ func (c *Connector) take(r *Request, out Received) (Received, error) {
 
 // saysTest reports whether a request calls itself a test of the sender.
 func (c *Connector) saysTest(h http.Header) bool {
-	return slices.ContainsFunc(c.config.TestHeader, func(e yamlpos.Entry[string]) bool { return strings.EqualFold(headerText(h, e.Key), e.Value) })
+	return slices.ContainsFunc(c.config.TestHeader, func(e yamlpos.Entry[string]) bool { return strings.EqualFold(mapping.HeaderText(h, e.Key), e.Value) })
 }
 
 // asTest makes of an event one that its sender calls a test: of a kind that nothing listens to, without a word on consent, and with keys
@@ -236,7 +238,7 @@ func (c *Connector) method(r *Request) *Rejected {
 		}
 	}
 	rejected := reject(http.StatusMethodNotAllowed, StageMethod,
-		fmt.Sprintf("the method is %s, and events come by %s", short(r.Method), strings.Join(c.methods, " or ")))
+		fmt.Sprintf("the method is %s, and events come by %s", problems.Short(r.Method), strings.Join(c.methods, " or ")))
 	rejected.Allow = c.methods
 	return rejected
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
@@ -93,7 +94,7 @@ func TestABodyThatMayProveItselfIsRead(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			own := Config{Verify: &tt.verify, Event: EventRule{Kind: "a.b"}, Map: Mapping{}}
+			own := Config{Verify: &tt.verify, Event: EventRule{Kind: "a.b"}, Map: mapping.Mapping{}}
 			if tt.handshake != nil {
 				own.Handshake = []Handshake{{Name: "try", When: *tt.handshake}}
 			}

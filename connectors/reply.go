@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -54,7 +56,7 @@ func fill(text string, r *Request) string {
 		case "query":
 			part = r.query().Get(name)
 		case "header":
-			part = headerText(r.Header, name)
+			part = mapping.HeaderText(r.Header, name)
 		case "body":
 			part = bodyText(r, name)
 		}
@@ -84,19 +86,19 @@ func bodyText(r *Request, name string) string {
 		return form.Get(name)
 	}
 	text := string(trimBOM(r.Body))
-	e, err := parseExpr(name)
+	e, err := mapping.ParseExpr(name)
 	if err != nil {
 		return ""
 	}
-	v, err := standAlone(e).view(text)
+	v, err := mapping.StandAlone(e).View(text)
 	if err != nil {
 		return ""
 	}
-	return e.text(&v)
+	return e.Text(&v)
 }
 
 // compileReply reads a ReplyRule.
-func compileReply(rule *ReplyRule, at string, c *complaints) reply {
+func compileReply(rule *ReplyRule, at string, c *problems.Complaints) reply {
 	p := reply{header: map[string]string{}, fixed: true}
 	if rule != nil {
 		p.rule = *rule
@@ -104,7 +106,7 @@ func compileReply(rule *ReplyRule, at string, c *complaints) reply {
 	p.rule.Status = cmp.Or(p.rule.Status, http.StatusOK)
 	for _, h := range p.rule.Headers {
 		if !httpguts.ValidHeaderFieldName(h.Key) || strings.ContainsAny(h.Value, "\r\n") {
-			c.add(at+".headers."+h.Key, "is no header", "write Name: value on one line")
+			c.Add(at+".headers."+h.Key, "is no header", "write Name: value on one line")
 			continue
 		}
 		p.header[http.CanonicalHeaderKey(h.Key)] = h.Value
@@ -115,17 +117,17 @@ func compileReply(rule *ReplyRule, at string, c *complaints) reply {
 	check := func(path, text string) {
 		for _, found := range repeats.FindAllStringSubmatch(text, -1) {
 			if source, name := repeated(found[1]); name == "" || (source != "query" && source != "header" && source != "body") {
-				c.add(path, "cannot repeat {{"+found[1]+"}}", repeatHint)
+				c.Add(path, "cannot repeat {{"+found[1]+"}}", repeatHint)
 			}
 		}
 		if strings.Contains(repeats.ReplaceAllString(text, ""), "{{") {
-			c.add(path, "{{ is never closed", repeatHint)
+			c.Add(path, "{{ is never closed", repeatHint)
 		}
 		p.fixed = p.fixed && !strings.Contains(text, "{{")
 	}
 	switch usual := "text/plain; charset=utf-8"; {
 	case len(p.rule.JSON) > 0 && p.rule.Body != "":
-		c.add(at+".json", "body and json are both set", "remove one of the two")
+		c.Add(at+".json", "body and json are both set", "remove one of the two")
 	case len(p.rule.JSON) > 0:
 		usual = "application/json"
 		for _, f := range p.rule.JSON {
@@ -141,7 +143,7 @@ func compileReply(rule *ReplyRule, at string, c *complaints) reply {
 		p.fixed = false
 		p.plain, p.fixed = p.answer(&Request{}), true
 	case len(p.rule.JSON) == 0 && strings.Contains(strings.ToLower(p.rule.Type), "html"):
-		c.add(at+".type", "an answer that repeats a part of the request must not be HTML", "write text/plain")
+		c.Add(at+".type", "an answer that repeats a part of the request must not be HTML", "write text/plain")
 	}
 	return p
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -24,9 +26,9 @@ type RequireRule struct {
 type requirement struct {
 	topics            []string
 	is                string
-	has, any, without []*expr
+	has, any, without []*mapping.Expr
 	only              fields
-	when              []*rule
+	when              []*mapping.Rule
 }
 
 // fields are the names that an object may have, each with those of the object below it; nil for anything.
@@ -64,15 +66,15 @@ func (f fields) strange(raw string) string {
 func (k *compiler) requirement(path string, rule *RequireRule) requirement {
 	out := requirement{topics: rule.Topics, is: rule.Is}
 	if len(rule.Has)+len(rule.Any)+len(rule.Without)+len(rule.Only)+len(rule.When) == 0 {
-		k.add(path, "asks nothing of the body", "write has, any, without, only or when")
+		k.Add(path, "asks nothing of the body", "write has, any, without, only or when")
 	}
-	paths := func(key string, texts []string) (all []*expr) {
+	paths := func(key string, texts []string) (all []*mapping.Expr) {
 		for i, text := range texts {
 			at := fmt.Sprintf("%s.%s[%d]", path, key, i)
-			switch e := k.linked(at, text); {
+			switch e := k.Linked(at, text); {
 			case e == nil:
-			case e.from != fromItem:
-				k.add(at, "is no path into the body", "write the path of a field, such as customer.id")
+			case e.From != mapping.FromItem:
+				k.Add(at, "is no path into the body", "write the path of a field, such as customer.id")
 			default:
 				all = append(all, e)
 			}
@@ -84,13 +86,13 @@ func (k *compiler) requirement(path string, rule *RequireRule) requirement {
 		if out.only == nil {
 			out.only = fields{}
 		}
-		out.only.add(e.path.names)
+		out.only.add(e.Path.Names)
 	}
 	for i, text := range rule.When {
 		at := fmt.Sprintf("%s.when[%d]", path, i)
-		r := k.rule(at, text)
-		if r != nil && r.left.from != fromItem && r.left.from != fromRoot {
-			k.add(at, "asks what is not in the body", "compare a field of the body")
+		r := k.Rule(at, text)
+		if r != nil && r.Left.From != mapping.FromItem && r.Left.From != mapping.FromRoot {
+			k.Add(at, "asks what is not in the body", "compare a field of the body")
 		}
 		out.when = append(out.when, r)
 	}
@@ -98,41 +100,41 @@ func (k *compiler) requirement(path string, rule *RequireRule) requirement {
 }
 
 func (q *requirement) about(topic string) bool {
-	return slices.ContainsFunc(q.topics, func(p string) bool { return matchesPattern(p, topic) })
+	return slices.ContainsFunc(q.topics, func(p string) bool { return mapping.MatchesPattern(p, topic) })
 }
 
 // lacks is what the item has not, or has and must not have, to be what the requirement says; "" where it is that.
-func (q *requirement) lacks(v *view) string {
-	there := func(e *expr) bool { return e.raw(v) != "" }
+func (q *requirement) lacks(v *mapping.View) string {
+	there := func(e *mapping.Expr) bool { return e.Raw(v) != "" }
 	for _, e := range q.has {
 		if !there(e) {
-			return "the body has no " + e.source
+			return "the body has no " + e.Source
 		}
 	}
 	if len(q.any) > 0 && !slices.ContainsFunc(q.any, there) {
 		names := make([]string, len(q.any))
 		for i, e := range q.any {
-			names[i] = e.source
+			names[i] = e.Source
 		}
 		return "the body has none of " + strings.Join(names, ", ")
 	}
 	for _, e := range q.without {
 		if there(e) {
-			return "the body has " + e.source
+			return "the body has " + e.Source
 		}
 	}
 	if q.only != nil {
-		item := v.item[rawjson.SkipSpace(v.item, 0):]
+		item := v.Item[rawjson.SkipSpace(v.Item, 0):]
 		if !strings.HasPrefix(item, "{") {
 			return "the body is no object"
 		}
 		if name := q.only.strange(item); name != "" {
-			return "the body has " + short(name)
+			return "the body has " + problems.Short(name)
 		}
 	}
 	for _, r := range q.when {
-		if !r.holds(v) {
-			return r.source + " does not hold"
+		if !r.Holds(v) {
+			return r.Source + " does not hold"
 		}
 	}
 	return ""
@@ -145,7 +147,7 @@ func irreversible(kind string) bool {
 
 // required holds an item against what its topic must have. A kind whose consequence cannot be undone needs the body's
 // own word where the topic is not signed: without a rule about its topic it is refused. The error is a *Rejected.
-func (c *Connector) required(v *view, topic string) error {
+func (c *Connector) required(v *mapping.View, topic string) error {
 	proven := false
 	for i := range c.requires {
 		q := &c.requires[i]
@@ -153,17 +155,17 @@ func (c *Connector) required(v *view, topic string) error {
 			continue
 		}
 		lack := q.lacks(v)
-		if c.items == nil && !v.one { // one topic is about one body
+		if c.items == nil && !v.One { // one topic is about one body
 			lack = "the body is a list"
 		}
 		if lack != "" {
-			return reject(http.StatusBadRequest, StageMap, fmt.Sprintf("requires: the topic %s says %s, and %s", short(topic), q.is, lack))
+			return reject(http.StatusBadRequest, StageMap, fmt.Sprintf("requires: the topic %s says %s, and %s", problems.Short(topic), q.is, lack))
 		}
 		proven = true
 	}
-	if c.event.believed != "" && !proven && irreversible(v.kind) {
+	if c.event.believed != "" && !proven && irreversible(v.Kind) {
 		return reject(http.StatusBadRequest, StageMap, fmt.Sprintf(
-			"requires: only %s, which is not signed, says that this is %s, and that cannot be undone: requires must say what the body of the topic %s has", c.event.believed, v.kind, short(topic)))
+			"requires: only %s, which is not signed, says that this is %s, and that cannot be undone: requires must say what the body of the topic %s has", c.event.believed, v.Kind, problems.Short(topic)))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/signatures"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
@@ -20,30 +22,30 @@ import (
 //   - a body that already has what a look-up would bring is refused: the answer is what proves it.
 
 // signedField is a field of the body among the parts: a plain name, so that what was signed is what is mapped. nil after a complaint.
-func (k *compiler) signedField(at, text string) *expr {
+func (k *compiler) signedField(at, text string) *mapping.Expr {
 	e := k.bodyPath(at, text, "what is signed")
 	switch {
 	case e == nil:
 		return nil
-	case len(e.path.steps) > 0 || len(e.path.names) == 0:
-		k.add(at, "is no plain name of a field", "write names joined by dots: body:eventId or body:data.id")
+	case len(e.Path.Steps) > 0 || len(e.Path.Names) == 0:
+		k.Add(at, "is no plain name of a field", "write names joined by dots: body:eventId or body:data.id")
 		return nil
 	}
 	return e
 }
 
 // fieldPart writes the text of a field, or its number as it stands in the body.
-func fieldPart(e *expr, body *bodyReader) partWriter {
-	alone := standAlone(e)
-	return func(m *message, to *digest) error {
+func fieldPart(e *mapping.Expr, body *bodyReader) partWriter {
+	alone := mapping.StandAlone(e)
+	return func(m *message, to *signatures.Digest) error {
 		raw, err := fieldOf(m.request, body, alone, e)
 		if err != nil {
 			return errors.New("the body, fields of which are signed, cannot be read: " + err.Error())
 		}
 		if rawjson.Empty(raw) || raw == "" || raw[0] == '{' || raw[0] == '[' {
-			return errors.New("the body has no text or number in " + e.source + ", which is signed")
+			return errors.New("the body has no text or number in " + e.Source + ", which is signed")
 		}
-		to.text(rawjson.Text(raw))
+		to.Text(rawjson.Text(raw))
 		return nil
 	}
 }
@@ -52,17 +54,17 @@ func fieldPart(e *expr, body *bodyReader) partWriter {
 const anyBodyPart = "body:"
 
 // bodyPart is what covers knows a field of the body by. A path with positions or filters is none that could be signed.
-func bodyPart(e *expr) string {
-	if len(e.path.steps) > 0 || len(e.path.names) == 0 {
+func bodyPart(e *mapping.Expr) string {
+	if len(e.Path.Steps) > 0 || len(e.Path.Names) == 0 {
 		return anyBodyPart
 	}
-	return anyBodyPart + strings.Join(e.path.names, "\x00")
+	return anyBodyPart + strings.Join(e.Path.Names, "\x00")
 }
 
-func fieldWords(fields []*expr) string {
+func fieldWords(fields []*mapping.Expr) string {
 	names := make([]string, len(fields))
 	for i, e := range fields {
-		names[i] = e.source
+		names[i] = e.Source
 	}
 	if len(names) == 1 {
 		return names[0]
@@ -71,20 +73,20 @@ func fieldWords(fields []*expr) string {
 }
 
 // unsignedField is the field of the body that e reads and that p, which signs other fields, does not cover; "" for none.
-func (k *compiler) unsignedField(e *expr, p verifier) string {
-	switch e.from {
-	case fromItem, fromRoot:
+func (k *compiler) unsignedField(e *mapping.Expr, p verifier) string {
+	switch e.From {
+	case mapping.FromItem, mapping.FromRoot:
 		part := bodyPart(e)
-		if e.from == fromItem && k.root != k.item { // below an item, where nothing is signed by its name
+		if e.From == mapping.FromItem && k.Root != k.Item { // below an item, where nothing is signed by its name
 			part = anyBodyPart
 		}
 		if covers(p, part) == coversOther {
-			return strings.TrimPrefix(e.source, "root:")
+			return strings.TrimPrefix(e.Source, "root:")
 		}
-	case fromPieces:
-		for _, piece := range e.pieces {
-			if piece.expr != nil {
-				if field := k.unsignedField(piece.expr, p); field != "" {
+	case mapping.FromPieces:
+		for _, piece := range e.Pieces {
+			if piece.Expr != nil {
+				if field := k.unsignedField(piece.Expr, p); field != "" {
 					return field
 				}
 			}
@@ -100,7 +102,7 @@ func (k *compiler) judgeFields(con *Connector) {
 		return
 	}
 	if k.config.Body.LooseNames {
-		k.add("body.loose_names", "finds a field under other spellings than the one that is signed", "leave it out where parts names fields of the body")
+		k.Add("body.loose_names", "finds a field under other spellings than the one that is signed", "leave it out where parts names fields of the body")
 	}
 	con.event.partly, con.event.provable = true, true
 	answers := map[string]bool{}
@@ -108,14 +110,14 @@ func (k *compiler) judgeFields(con *Connector) {
 		answers[rule.Into] = true
 	}
 	// unsigned is the field that e reads, and that neither the signature nor the answer of a look-up proves.
-	unsigned := func(e *expr) string {
-		if len(e.path.names) > 0 && answers[e.path.names[0]] {
+	unsigned := func(e *mapping.Expr) string {
+		if len(e.Path.Names) > 0 && answers[e.Path.Names[0]] {
 			return ""
 		}
 		return k.unsignedField(e, p)
 	}
-	unproven := func(e *expr) {
-		if k.unsignedField(e, p) != "" || e.unsigned(p) != "" {
+	unproven := func(e *mapping.Expr) {
+		if k.unsignedField(e, p) != "" || unsignedPart(e, p) != "" {
 			con.event.provable = false
 		}
 	}
@@ -124,13 +126,13 @@ func (k *compiler) judgeFields(con *Connector) {
 	}
 	for _, rule := range con.event.kinds {
 		for _, r := range rule.when {
-			unproven(r.left)
+			unproven(r.Left)
 		}
 	}
 	const change, again = "whoever copied a request can change it", "whoever copied a request can post it again as another event"
-	anew := func(at string, e *expr) {
+	anew := func(at string, e *mapping.Expr) {
 		if field := unsigned(e); field != "" {
-			k.warn(at, "comes from "+field+", which is not signed: "+again, "take it from what is signed")
+			k.Warn(at, "comes from "+field+", which is not signed: "+again, "take it from what is signed")
 		}
 	}
 	for i := range con.event.ids {
@@ -142,26 +144,26 @@ func (k *compiler) judgeFields(con *Connector) {
 		anew(fmt.Sprintf("dedupe.key[%d]", i), e)
 	}
 	if con.event.mapped || len(con.event.ids) == 0 && len(con.event.dedupe) == 0 {
-		k.warn("event.id", "is made of all that the body says, and most of that is not signed: "+again, "take it from what is signed")
+		k.Warn("event.id", "is made of all that the body says, and most of that is not signed: "+again, "take it from what is signed")
 	}
-	for _, l := range con.mapper.layers {
+	for _, l := range con.mapper.Layers {
 		at := "map."
-		if l.pattern != "" {
-			at = "map_for." + l.pattern + "."
+		if l.Pattern != "" {
+			at = "map_for." + l.Pattern + "."
 		}
-		for _, a := range l.fields {
-			target := &targets[a.target]
-			for _, e := range a.paths {
+		for _, a := range l.Fields {
+			target := &mapping.Targets[a.Target]
+			for _, e := range a.Paths {
 				field := unsigned(e)
 				switch {
 				case field == "":
 					continue
-				case target.kind == takesConsent:
-					k.add(at+target.name, "comes from "+field+", which is not signed: nobody agrees or refuses by what anybody could write", "look it up at the sender's API (enrich)")
-				case target.kind == takesPhone:
-					k.warn(at+target.name, "comes from "+field+", which is not signed: "+change, "look the phone up at the sender's API (enrich)")
+				case target.Kind == mapping.TakesConsent:
+					k.Add(at+target.Name, "comes from "+field+", which is not signed: nobody agrees or refuses by what anybody could write", "look it up at the sender's API (enrich)")
+				case target.Kind == mapping.TakesPhone:
+					k.Warn(at+target.Name, "comes from "+field+", which is not signed: "+change, "look the phone up at the sender's API (enrich)")
 				}
-				if slices.Contains(whoSays, target.name) {
+				if slices.Contains(whoSays, target.Name) {
 					con.event.provable = false
 				}
 			}
@@ -173,12 +175,12 @@ func (k *compiler) judgeFields(con *Connector) {
 var whoSays = []string{"contact.phone", "contact.id", "contact.email", "message.text", "message.button", "message.says"}
 
 // proven holds an event against what its connector's verifier shows of the body. The error is a *Rejected.
-func (c *Connector) proven(r *Request, v *view, ev *messaging.Event) error {
+func (c *Connector) proven(r *Request, v *mapping.View, ev *messaging.Event) error {
 	if !c.event.partly {
 		return nil
 	}
 	for i := 0; i < len(c.lookups) && !r.Proven; i++ {
-		if into := c.lookups[i].into; rawjson.Member(v.item[rawjson.SkipSpace(v.item, 0):], into) != "" {
+		if into := c.lookups[i].into; rawjson.Member(v.Item[rawjson.SkipSpace(v.Item, 0):], into) != "" {
 			return reject(http.StatusBadRequest, StageMap, "requires: the body has "+into+", which is where the answer of a look-up is to be, and it is not signed")
 		}
 	}
@@ -188,7 +190,7 @@ func (c *Connector) proven(r *Request, v *view, ev *messaging.Event) error {
 	switch {
 	case irreversible(ev.Kind):
 		return reject(http.StatusBadRequest, StageMap, "requires: what says that this is "+ev.Kind+" is not signed, and that cannot be undone")
-	case slices.Contains(wantsMessages, ev.Kind), ev.Kind == receivedKind && ev.Message.Says != "" && ev.Message.Says != messaging.SaysHelp:
+	case slices.Contains(wantsMessages, ev.Kind), ev.Kind == mapping.ReceivedKind && ev.Message.Says != "" && ev.Message.Says != messaging.SaysHelp:
 		return reject(http.StatusBadRequest, StageMap, "requires: what says who wants messages is not signed: "+ev.Kind)
 	}
 	return nil

@@ -201,7 +201,7 @@ func TestWhatCheckSaysOfSignedFields(t *testing.T) {
 		strings.Replace(with(some, ""), "parts:", "freshness: {body: when}, parts:", 1):                       {told, "verify.freshness.body: is not signed, so anybody could renew it; add body:when to parts, if the sender signs it"},
 		with(`["body:at", body]`, "event: {type: what, id: [number]}\nmap: {phone: phone, consent: consent}"): nil,
 	} {
-		got := problems(t, "x", config)
+		got := problemsOf(t, "x", config)
 		for _, one := range want {
 			if !strings.Contains(got, one) {
 				t.Errorf("%s\nsays: %s\nwant: %s", config, got, one)
@@ -211,10 +211,10 @@ func TestWhatCheckSaysOfSignedFields(t *testing.T) {
 			t.Errorf("%s\nsays: %s", config, got)
 		}
 	}
-	if got := problems(t, "x", fieldsSigned+lookedUp); strings.Contains(got, "map.") || strings.Contains(got, "event.id") {
+	if got := problemsOf(t, "x", fieldsSigned+lookedUp); strings.Contains(got, "map.") || strings.Contains(got, "event.id") {
 		t.Errorf("what the answer of a look-up says is proven by it: %s", got)
 	}
-	weak := problems(t, "x", `verify: {any_of: [{name: whole, kind: signed, algorithm: hmac-sha256, signature: {header: X-A, encoding: hex}, parts: [body]}, {name: some, kind: signed, algorithm: hmac-sha256, signature: {header: X-B, encoding: hex}, parts: ["body:id"]}]}`+"\nsecret: "+testSecret+"\nmap: {consent: agreed}")
+	weak := problemsOf(t, "x", `verify: {any_of: [{name: whole, kind: signed, algorithm: hmac-sha256, signature: {header: X-A, encoding: hex}, parts: [body]}, {name: some, kind: signed, algorithm: hmac-sha256, signature: {header: X-B, encoding: hex}, parts: ["body:id"]}]}`+"\nsecret: "+testSecret+"\nmap: {consent: agreed}")
 	if !strings.Contains(weak, "some does not cover the body, as whole does") || !strings.Contains(weak, "comes from agreed, which is not signed") {
 		t.Errorf("of two verifiers the weaker one counts: %s", weak)
 	}

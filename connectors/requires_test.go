@@ -219,7 +219,7 @@ func TestARequirementThatAsksNothingIsAMistake(t *testing.T) {
 		"has: ['header:X-A']":       `requires[0].has[0]: is no path into the body; write the path of a field, such as customer.id`,
 		"when: [event.kind == a.b]": `requires[0].when[0]: asks what is not in the body; compare a field of the body`,
 	} {
-		if got := problems(t, "x", fmt.Sprintf(own, rest)); !strings.Contains(got, want) {
+		if got := problemsOf(t, "x", fmt.Sprintf(own, rest)); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", rest, got, want)
 		}
 	}

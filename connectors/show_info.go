@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 )
 
 // An Info is a connector as people see it who are about to set it up: everything that can be
@@ -76,20 +78,20 @@ func wordsOf(c *Config) map[string][]string {
 }
 
 // sayingWords follow a path of consent: which word it may say.
-var sayingWords = map[saying]string{
-	saysGiven: " (a box: left empty it says nothing)", saysWithdrawn: " (withdraws; unset it says nothing)", saysBoth: " (states it: its no withdraws)",
+var sayingWords = map[mapping.Saying]string{
+	mapping.SaysGiven: " (a box: left empty it says nothing)", mapping.SaysWithdrawn: " (withdraws; unset it says nothing)", mapping.SaysBoth: " (states it: its no withdraws)",
 }
 
 // consentOf is where a sender's word about consent is, over all kinds, of the target named.
 func consentOf(c *Config, name string) []string {
 	var out []string
 	for _, l := range append(slices.Clone(c.before), c.layers()...) {
-		for _, entry := range l.mapping {
-			if i := targetIndex(entry.Key); i < 0 || targets[i].name != name {
+		for _, entry := range l.Mapping {
+			if i := mapping.TargetIndex(entry.Key); i < 0 || mapping.Targets[i].Name != name {
 				continue
 			}
 			for _, p := range entry.Value.Paths {
-				out = appendNew(out, p.Path+sayingWords[sayings[p.Says]])
+				out = appendNew(out, p.Path+sayingWords[mapping.Sayings[p.Says]])
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
@@ -34,29 +36,23 @@ func (c *Connector) Asks(e *messaging.Event) *Asked {
 	if l.made.Host == noHost {
 		out.URL = strings.TrimPrefix(out.URL, "https://"+noHost)
 	}
-	for _, a := range c.mapper.plan(e.Kind, e.Topic).assignments {
-		if slices.ContainsFunc(a.paths, func(p *expr) bool { return p.within(l.into) }) || a.each != nil && a.each.from.within(l.into) {
-			out.Fields = append(out.Fields, targets[a.target].name)
+	for _, a := range c.mapper.Plan(e.Kind, e.Topic).Assignments {
+		if slices.ContainsFunc(a.Paths, func(p *mapping.Expr) bool { return leadsInto(p, l.into) }) || a.Each != nil && leadsInto(a.Each.From, l.into) {
+			out.Fields = append(out.Fields, mapping.Targets[a.Target].Name)
 		}
 	}
 	for i := range c.lookups {
-		if other := &c.lookups[i]; slices.ContainsFunc(other.url, func(p piece) bool { return p.expr != nil && p.expr.within(l.into) }) {
+		if other := &c.lookups[i]; slices.ContainsFunc(other.url, func(p mapping.Piece) bool { return p.Expr != nil && leadsInto(p.Expr, l.into) }) {
 			out.Then = appendNew(out.Then, c.config.Enrich[i].Get)
 		}
 	}
 	return out
 }
 
-// within reports whether an expression reads what lies under a name of the item.
-func (e *expr) within(name string) bool {
-	return e.from == fromItem && len(e.path.names) > 0 && e.path.names[0] == name ||
-		slices.ContainsFunc(e.pieces, func(p piece) bool { return p.expr != nil && p.expr.within(name) })
-}
-
-// A Leaf is a value of an event's body that nothing here reads. Triggers have it as raw.
-type Leaf struct {
-	Path  string `json:"path"`
-	Value string `json:"value"` // in one line, phones masked
+// leadsInto reports whether an expression reads what lies under a name of the item.
+func leadsInto(e *mapping.Expr, name string) bool {
+	return e.From == mapping.FromItem && len(e.Path.Names) > 0 && e.Path.Names[0] == name ||
+		slices.ContainsFunc(e.Pieces, func(p mapping.Piece) bool { return p.Expr != nil && leadsInto(p.Expr, name) })
 }
 
 // Bounds of what is shown of a body that nothing reads.
@@ -69,14 +65,14 @@ const (
 type leaves struct {
 	read    map[*byte]bool // where values begin that something reads
 	secrets []string
-	found   []Leaf
+	found   []mapping.Leaf
 	more    int // that are left out
 }
 
 // unmapped are the values of the item that no path of the connector leads to, in their order; of a list those of its first entry. more is
 // how many are left out.
-func (c *Connector) unmapped(v *view, e *messaging.Event) (found []Leaf, more int) {
-	if v.item == "" || v.item[0] != '{' {
+func (c *Connector) unmapped(v *mapping.View, e *messaging.Event) (found []mapping.Leaf, more int) {
+	if v.Item == "" || v.Item[0] != '{' {
 		return nil, 0
 	}
 	l := leaves{read: map[*byte]bool{}, secrets: c.secrets}
@@ -93,19 +89,19 @@ func (c *Connector) unmapped(v *view, e *messaging.Event) (found []Leaf, more in
 	for _, r := range c.rejects {
 		l.rules(v, r.when...)
 	}
-	for _, a := range c.mapper.plan(e.Kind, e.Topic).assignments {
-		whole := targets[a.target].kind == takesTags || targets[a.target].kind == takesAnswers
-		for _, p := range a.paths {
+	for _, a := range c.mapper.Plan(e.Kind, e.Topic).Assignments {
+		whole := mapping.Targets[a.Target].Kind == mapping.TakesTags || mapping.Targets[a.Target].Kind == mapping.TakesAnswers
+		for _, p := range a.Paths {
 			l.note(v, p, whole)
 		}
-		if a.each != nil {
-			l.note(v, a.each.from, true)
+		if a.Each != nil {
+			l.note(v, a.Each.From, true)
 		}
 	}
-	if asks := (&view{item: v.item}); asks.search(c.lookupProgram) == nil {
+	if asks := (&mapping.View{Item: v.Item}); searchItem(asks, c.lookupProgram) == nil {
 		for i := range c.lookups {
 			for _, p := range c.lookups[i].url {
-				l.note(asks, p.expr, false)
+				l.note(asks, p.Expr, false)
 			}
 			for _, w := range c.lookups[i].when {
 				if w.rule != nil {
@@ -114,38 +110,38 @@ func (c *Connector) unmapped(v *view, e *messaging.Event) (found []Leaf, more in
 			}
 		}
 	}
-	l.walk("", v.item, 0)
+	l.walk("", v.Item, 0)
 	return l.found, l.more
 }
 
-func (l *leaves) noteAll(v *view, exprs ...*expr) {
+func (l *leaves) noteAll(v *mapping.View, exprs ...*mapping.Expr) {
 	for _, e := range exprs {
 		l.note(v, e, false)
 	}
 }
 
-func (l *leaves) rules(v *view, rules ...*rule) {
+func (l *leaves) rules(v *mapping.View, rules ...*mapping.Rule) {
 	for _, r := range rules {
-		l.note(v, r.left, false)
+		l.note(v, r.Left, false)
 	}
 }
 
 // note marks what an expression leads to as read: a value, and with whole an object or a list, too.
-func (l *leaves) note(v *view, e *expr, whole bool) {
+func (l *leaves) note(v *mapping.View, e *mapping.Expr, whole bool) {
 	if e == nil {
 		return
 	}
-	for _, p := range e.pieces {
-		l.note(v, p.expr, whole)
+	for _, p := range e.Pieces {
+		l.note(v, p.Expr, whole)
 	}
-	l.note(v, e.country, false)
-	if e.when != nil {
-		l.note(v, e.when.left, false)
+	l.note(v, e.Country, false)
+	if e.When != nil {
+		l.note(v, e.When.Left, false)
 	}
-	if e.from != fromItem {
+	if e.From != mapping.FromItem {
 		return
 	}
-	for raw := range e.every(v) {
+	for raw := range e.Every(v) {
 		if raw != "" && (whole || raw[0] != '{' && raw[0] != '[' || rawjson.Only(raw) != "") {
 			l.read[unsafe.StringData(raw)] = true //nolint:gosec // audited: compared, and not followed
 		}
@@ -170,17 +166,33 @@ func (l *leaves) walk(path, raw string, depth int) {
 		if text == "" || slices.Contains(l.secrets, text) {
 			return
 		}
-		l.found = append(l.found, Leaf{Path: path, Value: mask.Words(text, mostShort)})
+		l.found = append(l.found, mapping.Leaf{Path: path, Value: mask.Words(text, problems.MostShort)})
 	}
 }
 
 // joinPath is the path of a member, as it is written in map.
 func joinPath(path, name string) string {
-	if name == "" || strings.ContainsAny(name, ".[]|\"'{} ") || hasPrefixFold(name, "root:") || hasPrefixFold(name, "header:") {
+	if name == "" || strings.ContainsAny(name, ".[]|\"'{} ") || problems.HasPrefixFold(name, "root:") || problems.HasPrefixFold(name, "header:") {
 		name = strconv.Quote(name)
 	}
 	if path == "" {
 		return name
 	}
 	return path + "." + name
+}
+
+// Inspect is Receive for people: besides what came of the request it says for each event, in
+// their order, which path filled which field. Fields that were worked out of others (a first
+// name of a name) are not in it.
+func (c *Connector) Inspect(r Request) (Received, []mapping.Reading, error) {
+	r.readings = &[]mapping.Reading{}
+	got, err := c.Receive(r)
+	for _, reading := range *r.readings {
+		origins := reading.Fields
+		for i := range origins {
+			same := func(o mapping.Origin) bool { return o.Field == origins[i].Field }
+			origins[i].Used = slices.ContainsFunc(origins[:i], same) && !slices.ContainsFunc(origins[i+1:], same)
+		}
+	}
+	return got, *r.readings, err
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 )
 
-func inspectedOne(t *testing.T, config, body string) (*connectors.Connector, connectors.Received, connectors.Reading) {
+func inspectedOne(t *testing.T, config, body string) (*connectors.Connector, connectors.Received, mapping.Reading) {
 	t.Helper()
 	con := connector(t, config)
 	got, readings, err := con.Inspect(request(body, "Content-Type", "application/json"))
@@ -26,7 +27,7 @@ func TestAValueIsShownAsTriggersSeeIt(t *testing.T) {
 event: {kind: order.paid}
 map: {phone: p, country: c, order.total: t | minor, order.currency: cur, order.name: "n | upper", cart.expires_at: at}
 `, `{"p":"07700 900123","c":"United Kingdom","t":129900,"cur":"GBP","n":"a1","at":1763600000}`)
-	want := []connectors.Origin{
+	want := []mapping.Origin{
 		{Field: "contact.country", Path: "c", Value: "GB", Body: "United Kingdom"},
 		{Field: "contact.phone", Path: "p", Value: "447700900123", Body: "07700 900123"},
 		{Field: "cart.expires_at", Path: "at", Value: "2025-11-20T00:53:20Z", Body: "1763600000"},
@@ -53,7 +54,7 @@ map:
 	_, _, got := inspectedOne(t, config, `{"what":"x","id":1,"at":"2026-11-20T09:00:00Z","state":7,"kind":"a","key":"a-word-that-nobody-knows",
  "person":{"mobile":"+447700900123","land":"GB","first":"A","last":"B","work phone":"+44 7700 900456","born":"1990"},
  "tags":["a"],"lines":[{"t":"a","sku":"b"}],"none":null,"off":false,"nothing":"","empty":[],"list":[{"a":1},{"a":2}],"deep":{"er":{"x":true}}}`)
-	want := []connectors.Leaf{
+	want := []mapping.Leaf{
 		{Path: `person."work phone"`, Value: "4477******56"}, {Path: "person.born", Value: "1990"}, {Path: "list[0].a", Value: "1"}, {Path: "deep.er.x", Value: "true"},
 	}
 	got.Unmapped[0].Value = strings.NewReplacer("+", "", " ", "").Replace(got.Unmapped[0].Value)

@@ -148,7 +148,7 @@ var keyed = []string{"cart", "order", "deal", "form"}
 func keyedOf(c *Config) []string {
 	var out []string
 	for _, l := range append(slices.Clone(c.before), c.layers()...) {
-		for _, entry := range l.mapping {
+		for _, entry := range l.Mapping {
 			if family, ok := strings.CutSuffix(entry.Key, ".id"); ok && slices.Contains(keyed, family) {
 				out = appendNew(out, family)
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/problems"
+	"github.com/nudgewire/nudgewire/connectors/signatures"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
@@ -132,7 +134,7 @@ func (k *compiler) prefixes(path string, texts []string) []netip.Prefix {
 		}
 		a, err := netip.ParseAddr(text)
 		if err != nil {
-			k.add(fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%q is neither an address nor a network", text), "write 192.0.2.7 or 192.0.2.0/24")
+			k.Add(fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%q is neither an address nor a network", text), "write 192.0.2.7 or 192.0.2.0/24")
 			continue
 		}
 		out = append(out, netip.PrefixFrom(a, a.BitLen()))
@@ -144,22 +146,22 @@ func (k *compiler) prefixes(path string, texts []string) []netip.Prefix {
 func (k *compiler) verification(body *bodyReader) verification {
 	v := k.config.Verify
 	if v == nil {
-		k.add("verify", "is missing: nothing says how requests are verified", `describe it, or write "verify: {kind: none}" to take requests from anybody`)
+		k.Add("verify", "is missing: nothing says how requests are verified", `describe it, or write "verify: {kind: none}" to take requests from anybody`)
 		return verification{verifier: unusable}
 	}
 	g := verification{allow: k.prefixes("verify.allow_ips", v.AllowIPs), monitor: v.Mode == "monitor"}
 	if g.monitor {
-		k.warn("verify.mode", "monitor takes requests that are not verified", "write enforce once the sender's requests pass")
+		k.Warn("verify.mode", "monitor takes requests that are not verified", "write enforce once the sender's requests pass")
 	}
 	if g.verifier = k.verifier("verify", v, k.connectorSecrets(), body); g.verifier == nil {
 		g.verifier = unusable
 	}
 	if around := k.connectorSecrets(); v.Kind == "none" && len(around) > 0 {
-		k.add(around[0].path, "is not looked at: verify.kind is none", "take it out, or let verify say how the sender shows that it knows it")
+		k.Add(around[0].path, "is not looked at: verify.kind is none", "take it out, or let verify say how the sender shows that it knows it")
 	}
 	g.words = k.words
 	if len(k.config.Secrets) > 0 && !k.config.Secret.IsZero() {
-		k.warn("secrets", "secret and secrets are both set; all are accepted", "keep one of the two keys")
+		k.Warn("secrets", "secret and secrets are both set; all are accepted", "keep one of the two keys")
 	}
 	return g
 }
@@ -177,11 +179,11 @@ type verifyRule struct {
 func (k *compiler) verifier(path string, v *Verify, around []located, body *bodyReader) verifier {
 	kind := v.kind()
 	if kind == nil && v.Kind == "" {
-		k.add(path+".kind", "is missing: nothing says how requests are verified", "write kind: signed, standard_webhooks, token, basic or none")
+		k.Add(path+".kind", "is missing: nothing says how requests are verified", "write kind: signed, standard_webhooks, token, basic or none")
 		return nil
 	}
 	if kind == nil {
-		k.add(path+".kind", "is no kind of verifier", "docs/config.md lists them")
+		k.Add(path+".kind", "is no kind of verifier", "docs/config.md lists them")
 		return nil
 	}
 	rule := verifyRule{Verify: v, path: path, named: named(v.Name), secrets: k.secretsFor(path, v, around), body: body}
@@ -235,7 +237,7 @@ type constant struct {
 var unusable = constant{"unusable", "the connector's verify is not usable"}
 
 func (k *compiler) noVerifier(v *verifyRule) verifier {
-	k.warn(v.path+".kind", "none takes requests from anybody who knows the URL", "use a token if the sender can send one: in a header, or in the URL")
+	k.Warn(v.path+".kind", "none takes requests from anybody who knows the URL", "use a token if the sender can send one: in a header, or in the URL")
 	return constant{named: v.named}
 }
 
@@ -246,7 +248,7 @@ func (c constant) traits() traits           { return traits{open: c.reason == ""
 
 func (c constant) sign(*Request, *signing) error {
 	if c.reason != "" {
-		return errNoPrivateKey
+		return signatures.ErrNoPrivateKey
 	}
 	return nil
 }
@@ -257,7 +259,7 @@ func authorization(r *Request, scheme string) (given, reason string) {
 	if reason == "" && written == "" {
 		reason = noAuthorization
 	}
-	given, ok := cutPrefixFold(written, scheme+" ")
+	given, ok := problems.CutPrefixFold(written, scheme+" ")
 	if reason == "" && !ok {
 		reason = "the header Authorization is not of the kind " + scheme
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/secret"
 )
 
@@ -53,7 +54,7 @@ func (b *basic) mismatch(given string) string {
 		half = "the password"
 	}
 	return fmt.Sprintf("%s is not the right one (a user name of %s, a password of %s; %s accepted)",
-		half, count(len(user), "character"), count(len(password), "character"), count(len(b.hashes), "pair"))
+		half, problems.Count(len(user), "character"), problems.Count(len(password), "character"), problems.Count(len(b.hashes), "pair"))
 }
 
 func (b *basic) sign(_ *Request, out *signing) error {
@@ -76,12 +77,12 @@ func (k *compiler) basic(v *verifyRule) verifier {
 		pairs = k.wantSecrets(v.secrets)
 	}
 	if strings.Contains(v.User, ":") {
-		k.add(path+".user", "holds a colon, which separates user and password", "choose a name without it; the password may have one")
+		k.Add(path+".user", "holds a colon, which separates user and password", "choose a name without it; the password may have one")
 	}
 	for _, p := range pairs {
 		user, password, ok := strings.Cut(p.text, ":")
 		if !ok || user == "" || len(bytes.Trim([]byte(strings.TrimSpace(password)), "\x00")) == 0 {
-			k.add(p.path, "is not user and password", "write secret: ${NAME} with user:password in NAME, or user: and password: under verify")
+			k.Add(p.path, "is not user and password", "write secret: ${NAME} with user:password in NAME, or user: and password: under verify")
 			continue
 		}
 		k.adviseSecret(located{p.path, password}, []byte(password))

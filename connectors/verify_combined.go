@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/connectors/problems"
 )
 
 // CombinedKeys are the keys of kinds any_of and all_of.
@@ -204,10 +206,10 @@ func (k *compiler) anyOf(v *verifyRule) verifier {
 			continue
 		}
 		if len(v.Prefer) > 0 && !slices.Contains(v.Prefer, m.called()) { // nothing is accepted by it that one could be warned of
-			k.list = slices.DeleteFunc(k.list, func(p Problem) bool { return p.Warning && strings.HasPrefix(p.Path, at+".") })
+			k.List = slices.DeleteFunc(k.List, func(p problems.Problem) bool { return p.Warning && strings.HasPrefix(p.Path, at+".") })
 		}
 		if byName[m.called()] != nil {
-			k.add(at+".name", fmt.Sprintf("two verifiers are called %q", m.called()), "give each its own name")
+			k.Add(at+".name", fmt.Sprintf("two verifiers are called %q", m.called()), "give each its own name")
 		}
 		byName[m.called()] = m
 		names = append(names, m.called())
@@ -218,7 +220,7 @@ func (k *compiler) anyOf(v *verifyRule) verifier {
 		out.members = nil
 		for i, n := range v.Prefer {
 			if byName[n] == nil {
-				k.unknown(fmt.Sprintf("%s.prefer[%d]", v.path, i), n, "verifier of this connector", names)
+				k.Unknown(fmt.Sprintf("%s.prefer[%d]", v.path, i), n, "verifier of this connector", names)
 				continue
 			}
 			out.members = append(out.members, byName[n])
@@ -228,8 +230,8 @@ func (k *compiler) anyOf(v *verifyRule) verifier {
 	if len(out.members) > 0 {
 		return out
 	}
-	if !k.failed() {
-		k.add(v.path+".any_of", "holds no verifier that can be used", "write the verifiers as a list, the strongest first")
+	if !k.Failed() {
+		k.Add(v.path+".any_of", "holds no verifier that can be used", "write the verifiers as a list, the strongest first")
 	}
 	return nil
 }
@@ -237,7 +239,7 @@ func (k *compiler) anyOf(v *verifyRule) verifier {
 func (k *compiler) allOf(v *verifyRule) verifier {
 	out := &allOf{named: v.named}
 	if len(v.AllOf) < 2 {
-		k.add(v.path+".all_of", "wants at least two verifiers", "write the verifiers as a list")
+		k.Add(v.path+".all_of", "wants at least two verifiers", "write the verifiers as a list")
 	}
 	for i, one := range v.AllOf {
 		if m := k.member(fmt.Sprintf("%s.all_of[%d]", v.path, i), one, v); m != nil {
@@ -274,13 +276,13 @@ func coverBatches(members []verifier) {
 func (k *compiler) member(path string, v *Verify, outer *verifyRule) verifier {
 	switch {
 	case v == nil:
-		k.add(path, "is empty", "write kind: and what belongs to it")
+		k.Add(path, "is empty", "write kind: and what belongs to it")
 		return nil
 	case v.Kind == "none":
-		k.add(path+".kind", "none beside other verifiers would make them worthless", "remove it")
+		k.Add(path+".kind", "none beside other verifiers would make them worthless", "remove it")
 		return nil
 	case len(v.AllowIPs) > 0 || v.Mode != "":
-		k.add(path, "allow_ips and mode belong to verify as a whole", "move them up")
+		k.Add(path, "allow_ips and mode belong to verify as a whole", "move them up")
 	}
 	m := k.verifier(path, v, outer.secrets, outer.body)
 	if m == nil || v.When == nil {
@@ -304,7 +306,7 @@ func (k *compiler) adviseWeaker(path string, members []verifier) {
 			default:
 				continue
 			}
-			k.warn(path+".any_of", weak.called()+" "+fmt.Sprintf(what, strong.called())+"; whoever removes the headers of "+strong.called()+" is judged by "+weak.called(),
+			k.Warn(path+".any_of", weak.called()+" "+fmt.Sprintf(what, strong.called())+"; whoever removes the headers of "+strong.called()+" is judged by "+weak.called(),
 				"accept the stronger one alone, if the sender sends it: prefer: ["+strong.called()+"]")
 			break
 		}

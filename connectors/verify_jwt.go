@@ -14,6 +14,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/problems"
+	"github.com/nudgewire/nudgewire/connectors/signatures"
+
 	jwtlib "github.com/golang-jwt/jwt/v5"
 
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -40,12 +43,12 @@ type jwt struct {
 
 // Source: RFC 7518, 3.1; RFC 8037, 3.1.
 var jwtMethods = map[string]jwtlib.SigningMethod{
-	"hmac-sha256":    jwtlib.SigningMethodHS256,
-	"hmac-sha384":    jwtlib.SigningMethodHS384,
-	"hmac-sha512":    jwtlib.SigningMethodHS512,
-	algorithmRSA:     jwtlib.SigningMethodRS256,
-	algorithmECDSA:   jwtlib.SigningMethodES256,
-	algorithmEd25519: jwtlib.SigningMethodEdDSA,
+	"hmac-sha256":               jwtlib.SigningMethodHS256,
+	"hmac-sha384":               jwtlib.SigningMethodHS384,
+	"hmac-sha512":               jwtlib.SigningMethodHS512,
+	signatures.AlgorithmRSA:     jwtlib.SigningMethodRS256,
+	signatures.AlgorithmECDSA:   jwtlib.SigningMethodES256,
+	signatures.AlgorithmEd25519: jwtlib.SigningMethodEdDSA,
 }
 
 const (
@@ -167,7 +170,7 @@ func (j *jwt) words(r *Request, err error, text string, claims jwtlib.MapClaims)
 		if token, _, err := jwtlib.NewParser().ParseUnverified(text, jwtlib.MapClaims{}); err == nil && token.Method.Alg() != j.method.Alg() {
 			return fmt.Sprintf("the JWT names the algorithm %q, and only %s is accepted", token.Method.Alg(), j.method.Alg())
 		}
-		return fmt.Sprintf("the JWT's signature does not match (%s tried)", count(len(j.keys.Keys), "key"))
+		return fmt.Sprintf("the JWT's signature does not match (%s tried)", problems.Count(len(j.keys.Keys), "key"))
 	default:
 		return j.where() + " holds no JWT"
 	}
@@ -213,7 +216,7 @@ func (j *jwt) sign(r *Request, out *signing) error {
 		return nil
 	}
 	if j.signer == nil {
-		return errNoPrivateKey
+		return signatures.ErrNoPrivateKey
 	}
 	claims := jwtlib.MapClaims{}
 	if j.whole() {
@@ -244,7 +247,7 @@ func (k *compiler) jwtPlace(v *verifyRule) (at place, ok bool) {
 	rule.From = cmp.Or(rule.From, fromBearerPlace)
 	switch {
 	case rule.From == fromPathPlace:
-		k.add(v.path+".from", "is no place of a JWT", "write header, bearer, query or body")
+		k.Add(v.path+".from", "is no place of a JWT", "write header, bearer, query or body")
 		return at, false
 	case rule.From == fromBodyPlace && rule.Field == "":
 		v.body.token = true
@@ -265,21 +268,21 @@ func (k *compiler) jwt(v *verifyRule) verifier {
 	}
 	j := &jwt{named: v.named, place: at, method: jwtMethods[algorithm], bodyHash: v.BodyHash}
 	if j.method == nil {
-		k.unknown(path+".algorithm", algorithm, "algorithm of a JWT here", slices.Sorted(maps.Keys(jwtMethods)))
+		k.Unknown(path+".algorithm", algorithm, "algorithm of a JWT here", slices.Sorted(maps.Keys(jwtMethods)))
 		return nil
 	}
 	for _, c := range v.Claims {
 		if c.Value == "" {
-			k.add(path+".claims."+c.Key, "is empty", "write the value that the claim must have")
+			k.Add(path+".claims."+c.Key, "is empty", "write the value that the claim must have")
 		}
 		j.claims = append(j.claims, wanted{name: c.Key, value: c.Value})
 	}
-	if asymmetric(algorithm) {
+	if signatures.Asymmetric(algorithm) {
 		for _, one := range k.publicKeys(path, v.Key, algorithm) {
-			public := one.(*publicKey) // publicKeys makes no others
-			j.keys.Keys = append(j.keys.Keys, public.public)
-			if public.private != nil {
-				j.signer = public.private
+			public := one.(*signatures.PublicKey) // publicKeys makes no others
+			j.keys.Keys = append(j.keys.Keys, public.Public)
+			if public.Private != nil {
+				j.signer = public.Private
 			}
 		}
 	} else {
@@ -294,7 +297,7 @@ func (k *compiler) jwt(v *verifyRule) verifier {
 		return nil
 	}
 	if !j.traits().body {
-		k.warn(path+".kind", "a JWT without body_hash shows who calls, not what the body says", "set body_hash if the sender puts the body's hash into a claim")
+		k.Warn(path+".kind", "a JWT without body_hash shows who calls, not what the body says", "set body_hash if the sender puts the body's hash into a claim")
 	}
 	return j
 }

@@ -317,11 +317,11 @@ func TestWhatAJWTConnectorSaysOfItself(t *testing.T) {
 			t.Errorf("%s: %s", config, got)
 		}
 	}
-	warned := problems(t, "x", "verify: {kind: jwt, from: body, secret: "+testSecret+"}")
+	warned := problemsOf(t, "x", "verify: {kind: jwt, from: body, secret: "+testSecret+"}")
 	if strings.Contains(warned, "shows who calls") {
 		t.Errorf("a JWT that is the body covers it: %s", warned)
 	}
-	if got := problems(t, "x", "verify: {kind: jwt, from: body, field: t, secret: "+testSecret+"}"); !strings.Contains(got, "shows who calls, not what the body says") {
+	if got := problemsOf(t, "x", "verify: {kind: jwt, from: body, field: t, secret: "+testSecret+"}"); !strings.Contains(got, "shows who calls, not what the body says") {
 		t.Errorf("a JWT in a field of the body does not cover the others: %s", got)
 	}
 }

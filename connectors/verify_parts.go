@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/signatures"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -45,9 +47,9 @@ var textParts = map[string]func(*message) string{
 func partFor(name string) partWriter {
 	switch name {
 	case "body":
-		return func(m *message, to *digest) error { to.bytes(m.request.Body); return nil }
+		return func(m *message, to *signatures.Digest) error { to.Bytes(m.request.Body); return nil }
 	case "secret":
-		return func(_ *message, to *digest) error { to.bytes(to.secret); return nil }
+		return func(_ *message, to *signatures.Digest) error { to.Bytes(to.Secret); return nil }
 	case partFirstItem:
 		return writeFirstItem
 	case partFormSorted:
@@ -60,14 +62,14 @@ func partFor(name string) partWriter {
 	}
 	of := textParts[name]
 	if header, ok := strings.CutPrefix(name, "header:"); ok && header != "" {
-		of = func(m *message) string { return headerText(m.request.Header, header) }
+		of = func(m *message) string { return mapping.HeaderText(m.request.Header, header) }
 	} else if len(name) >= 2 && name[0] == '\'' && name[len(name)-1] == '\'' {
 		of = func(*message) string { return name[1 : len(name)-1] }
 	}
 	if of == nil {
 		return nil
 	}
-	return func(m *message, to *digest) error { to.text(of(m)); return nil }
+	return func(m *message, to *signatures.Digest) error { to.Text(of(m)); return nil }
 }
 
 // bodyHashes are the hashes of the body that may be a part: as bytes, or written in hex or base64.
@@ -96,19 +98,19 @@ func bodyHashPart(name string) partWriter {
 	if hash == nil {
 		return nil
 	}
-	return func(m *message, to *digest) error { to.bytes(write(hash(m.request.Body))); return nil }
+	return func(m *message, to *signatures.Digest) error { to.Bytes(write(hash(m.request.Body))); return nil }
 }
 
 // writeFirstItem writes the bytes of a JSON array's first element, and of a body that is one
 // object all of it. Segment signs so: the rest of a batch is not covered.
 //
 // Source: segmentio/action-destinations, packages/destination-actions/src/destinations/webhook/index.ts.
-func writeFirstItem(m *message, to *digest) error {
+func writeFirstItem(m *message, to *signatures.Digest) error {
 	first, _, err := firstItem(m.request.Body)
 	if err != nil {
 		return errors.New("the body begins like a list, but has no first item that could be signed")
 	}
-	to.bytes(first)
+	to.Bytes(first)
 	return nil
 }
 
@@ -127,7 +129,7 @@ func firstItem(body []byte) (first, rest []byte, err error) {
 
 // writeSortedForm writes each field's name and value, the fields sorted by name, as Mandrill
 // and Twilio sign them. A body that is no form has none of this, and must not pass as an empty one.
-func writeSortedForm(m *message, to *digest) error {
+func writeSortedForm(m *message, to *signatures.Digest) error {
 	if contentOf(m.request.Header) != contentForm {
 		return errors.New("the content type is not application/x-www-form-urlencoded, and the fields of a form are signed")
 	}
@@ -137,8 +139,8 @@ func writeSortedForm(m *message, to *digest) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(form)) {
 		for _, value := range form[name] {
-			to.text(name)
-			to.text(value)
+			to.Text(name)
+			to.Text(value)
 		}
 	}
 	return nil
@@ -148,7 +150,7 @@ func writeSortedForm(m *message, to *digest) error {
 // has to be the body's. So Twilio signs, and whoever has this part has the part url.
 //
 // Source: twilio/twilio-go, client/request_validator.go.
-func writeFormOrHash(m *message, to *digest) error {
+func writeFormOrHash(m *message, to *signatures.Digest) error {
 	given := m.request.query().Get("bodySHA256")
 	if given == "" {
 		return writeSortedForm(m, to)
@@ -179,7 +181,7 @@ var hubspotEscapes = strings.NewReplacer(
 func (k *compiler) parts(v *verifyRule, s *signed) {
 	path := v.path
 	if len(v.Parts) == 0 {
-		k.add(path+".parts", "is missing: what is signed?", "write parts: [body] if the sender signs the body alone")
+		k.Add(path+".parts", "is missing: what is signed?", "write parts: [body] if the sender signs the body alone")
 		return
 	}
 	has := map[string]bool{}
@@ -187,7 +189,7 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 		at := fmt.Sprintf("%s.parts[%d]", path, i)
 		write := partFor(name)
 		if name == "url" && v.URL != nil && v.URL.Decode == "hubspot" {
-			write = func(m *message, to *digest) error { to.text(hubspotURL(m.request.URL)); return nil }
+			write = func(m *message, to *signatures.Digest) error { to.Text(hubspotURL(m.request.URL)); return nil }
 		}
 		if text, ok := strings.CutPrefix(name, "body:"); ok {
 			field := k.signedField(at, text)
@@ -198,7 +200,7 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 			write, name = fieldPart(field, v.body), bodyPart(field)
 		}
 		if write == nil {
-			k.unknown(at, name, "part of a request", append(slices.Clone(partNames), "header:NAME", "body:PATH", "'text'"))
+			k.Unknown(at, name, "part of a request", append(slices.Clone(partNames), "header:NAME", "body:PATH", "'text'"))
 			continue
 		}
 		if header, ok := strings.CutPrefix(name, "header:"); ok {
@@ -208,13 +210,13 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 		s.parts = append(s.parts, write)
 	}
 	if has[partFormOrHash] && !has["url"] {
-		k.add(path+".parts", "names form_or_body_hash without url, which holds the hash of a body that is no form", "add url before it")
+		k.Add(path+".parts", "names form_or_body_hash without url, which holds the hash of a body that is no form", "add url before it")
 	}
 	if has[partFormSorted] {
 		if c := k.config.Body.Content; c != "" && c != contentAuto && c != contentForm {
-			k.add(path+".parts", "names form_sorted, which signs a form, but body.content is "+c, "write body: {content: form}")
+			k.Add(path+".parts", "names form_sorted, which signs a form, but body.content is "+c, "write body: {content: form}")
 		}
-		k.warn(path+".parts", "form_sorted puts no mark between a field's name and its value: typ=ehello passes under the signature of type=hello", "sign body instead if the sender can; this is how Twilio and Mandrill sign")
+		k.Warn(path+".parts", "form_sorted puts no mark between a field's name and its value: typ=ehello passes under the signature of type=hello", "sign body instead if the sender can; this is how Twilio and Mandrill sign")
 	}
 	s.needsURL, s.needsMethod = has["url"], has["method"]
 	for name := range has {
@@ -232,42 +234,64 @@ func (k *compiler) parts(v *verifyRule, s *signed) {
 		s.covers = append(s.covers, "header:"+s.stamps[0].header)
 	}
 	if has["timestamp"] && len(s.stamps) == 0 {
-		k.add(path+".parts", "names timestamp, but nothing says where the time is", "write timestamp: {header: X-Timestamp, unit: s}")
+		k.Add(path+".parts", "names timestamp, but nothing says where the time is", "write timestamp: {header: X-Timestamp, unit: s}")
 	}
 	if len(s.stamps) > 0 && !has["timestamp"] && !coversStamp(s) {
-		k.add(path+".timestamp", "is checked but not signed, so anybody could renew it", "add timestamp to parts, or write it under freshness as a path in the signed body")
+		k.Add(path+".timestamp", "is checked but not signed, so anybody could renew it", "add timestamp to parts, or write it under freshness as a path in the signed body")
 	}
 	if has["id"] && len(s.idHeaders) == 0 {
-		k.add(path+".parts", "names id, but nothing says which header it is", "write id: X-Webhook-Id")
+		k.Add(path+".parts", "names id, but nothing says which header it is", "write id: X-Webhook-Id")
 	}
-	if (v.Algorithm == algorithmPlain) != has["secret"] {
+	if (v.Algorithm == signatures.AlgorithmPlain) != has["secret"] {
 		if has["secret"] {
-			k.add(path+".parts", "names secret, which only the plain hash sha256 has as a part", "remove it; HMAC takes the secret as its key")
+			k.Add(path+".parts", "names secret, which only the plain hash sha256 has as a part", "remove it; HMAC takes the secret as its key")
 		} else {
-			k.add(path+".parts", "lacks secret: a plain hash without it can be made by anybody", "add secret where the sender puts it")
+			k.Add(path+".parts", "lacks secret: a plain hash without it can be made by anybody", "add secret where the sender puts it")
 		}
 	}
 	if !slices.ContainsFunc(v.Parts, coversBody) && !has[partFirstItem] && !has[partFormSorted] && !has[partFormOrHash] {
 		if s.partly = len(s.fields) > 0; s.partly {
-			k.warn(path+".parts", "covers "+fieldWords(s.fields)+" of the body alone: whoever copied a request can change everything else in it",
+			k.Warn(path+".parts", "covers "+fieldWords(s.fields)+" of the body alone: whoever copied a request can change everything else in it",
 				"look up what counts at the sender's API (enrich), or sign body if the sender can")
 		} else {
-			k.add(path+".parts", "does not cover the body, so anybody could change it", "add body")
+			k.Add(path+".parts", "does not cover the body, so anybody could change it", "add body")
 		}
 	}
 	if has[partFirstItem] {
 		s.firstOnly = true
-		k.warn(path+".parts", "first_item covers only the first item of a batch, so longer ones are rejected", "switch batching off at the sender, or demand a token as well: all_of with kind: token")
+		k.Warn(path+".parts", "first_item covers only the first item of a batch, so longer ones are rejected", "switch batching off at the sender, or demand a token as well: all_of with kind: token")
 	}
 	if s.partly && s.freshness != nil && s.freshness.body != nil && !slices.Contains(s.covers, bodyPart(s.freshness.body)) {
-		k.add(path+".freshness.body", "is not signed, so anybody could renew it", "add body:"+s.freshness.body.source+" to parts, if the sender signs it")
+		k.Add(path+".freshness.body", "is not signed, so anybody could renew it", "add body:"+s.freshness.body.Source+" to parts, if the sender signs it")
 	}
 	if s.freshness != nil && s.freshness.header != "" && !slices.Contains(s.covered, s.freshness.header) {
-		k.add(path+".freshness.header", "is not signed, so anybody could renew it", "add header:"+s.freshness.header+" to parts")
+		k.Add(path+".freshness.header", "is not signed, so anybody could renew it", "add header:"+s.freshness.header+" to parts")
 	}
 }
 
 // coversStamp reports whether the time's header is among the parts by its own name.
 func coversStamp(s *signed) bool {
 	return s.stamps[0].header != "" && slices.Contains(s.covered, s.stamps[0].header)
+}
+
+// A message is what is signed: parts that write themselves, in order, for one request.
+type message struct {
+	parts   []partWriter
+	request *Request
+	stamp   string
+	id      string
+}
+
+// A partWriter appends one part to a digest. Its error says why the request has no such part:
+// what is then signed is not known, so the check fails.
+type partWriter func(m *message, to *signatures.Digest) error
+
+// feed writes the parts in their order.
+func (m *message) Feed(to *signatures.Digest) error {
+	for _, write := range m.parts {
+		if err := write(m, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -47,8 +49,8 @@ type place struct {
 	field  string // canonical header, or parameter, or the path as written
 	prefix string
 	body   *bodyReader
-	path   *expr // in the body; nil for the whole of it
-	alone  *lone
+	path   *mapping.Expr // in the body; nil for the whole of it
+	alone  *mapping.Standalone
 }
 
 // given is the word that the request brings; "" for none.
@@ -86,7 +88,7 @@ func (p *place) given(r *Request) (word, reason string) {
 		}
 		cut, ok := strings.CutPrefix(word, p.prefix)
 		if p.field == authorizationHeader {
-			cut, ok = cutPrefixFold(word, p.prefix)
+			cut, ok = problems.CutPrefixFold(word, p.prefix)
 		}
 		if !ok {
 			return "", fmt.Sprintf("the header %s does not begin with %q", p.field, p.prefix)
@@ -96,21 +98,21 @@ func (p *place) given(r *Request) (word, reason string) {
 }
 
 // fieldOf is the JSON of a field of the request's body, as mapping reads that; "" for none.
-func fieldOf(r *Request, body *bodyReader, alone *lone, path *expr) (string, error) {
+func fieldOf(r *Request, body *bodyReader, alone *mapping.Standalone, path *mapping.Expr) (string, error) {
 	found, err := body.viewOf(r, alone)
 	if err != nil {
 		return "", err
 	}
-	return path.raw(&found), nil
+	return path.Raw(&found), nil
 }
 
 // viewOf is the request's body as mapping reads it, for what a verifier asks of it.
-func (b *bodyReader) viewOf(r *Request, alone *lone) (view, error) {
+func (b *bodyReader) viewOf(r *Request, alone *mapping.Standalone) (mapping.View, error) {
 	doc, rejected := b.read(b.opened(r))
 	if rejected != nil {
-		return view{}, rejected
+		return mapping.View{}, rejected
 	}
-	return alone.view(doc.text)
+	return alone.View(doc.text)
 }
 
 func (p *place) carried(r *Request) bool {
@@ -177,41 +179,41 @@ func (k *compiler) place(v *verifyRule, what string) (p place, ok bool) {
 	p = place{prefix: v.Prefix, from: v.From, field: v.Field, body: v.body}
 	switch p.from {
 	default:
-		k.add(path+".from", "is missing: what holds "+what+"?", "write header, bearer, query, path or body")
+		k.Add(path+".from", "is missing: what holds "+what+"?", "write header, bearer, query, path or body")
 		return p, false
 	case fromBearerPlace:
 		p.field, p.prefix = authorizationHeader, "Bearer "
 	case fromPathPlace:
 	case fromHeaderPlace:
 		if !httpguts.ValidHeaderFieldName(p.field) {
-			k.add(path+".field", "is missing: which header holds "+what+"?", "write field: X-Webhook-Token")
+			k.Add(path+".field", "is missing: which header holds "+what+"?", "write field: X-Webhook-Token")
 		}
 		p.field = http.CanonicalHeaderKey(p.field)
 	case fromQueryPlace:
 		if p.field == "" {
-			k.add(path+".field", "is missing: which URL parameter holds "+what+"?", "write field: token")
+			k.Add(path+".field", "is missing: which URL parameter holds "+what+"?", "write field: token")
 		}
 	case fromBodyPlace:
 		if p.path = k.bodyPath(path+".field", p.field, what); p.path == nil {
 			return p, false
 		}
-		p.alone = standAlone(p.path)
+		p.alone = mapping.StandAlone(p.path)
 	}
 	return p, true
 }
 
 // bodyPath is a plain path into the body; nil after a complaint.
-func (k *compiler) bodyPath(at, text, what string) *expr {
+func (k *compiler) bodyPath(at, text, what string) *mapping.Expr {
 	if text == "" {
-		k.add(at, "is missing: which field of the body holds "+what+"?", "write a path, such as field: token")
+		k.Add(at, "is missing: which field of the body holds "+what+"?", "write a path, such as field: token")
 		return nil
 	}
-	e := k.expr(at, text)
+	e := k.Expr(at, text)
 	if e == nil {
 		return nil
 	}
-	if e.from != fromItem || len(e.pipes) > 0 {
-		k.add(at, "is no plain path into the body", "write a path, such as field: token")
+	if e.From != mapping.FromItem || len(e.Pipes) > 0 {
+		k.Add(at, "is no plain path into the body", "write a path, such as field: token")
 		return nil
 	}
 	return e

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
+	"github.com/nudgewire/nudgewire/connectors/signatures"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -31,8 +34,8 @@ type keyFields Key
 // Schema describes the union to editors.
 func (Key) Schema() map[string]any {
 	return map[string]any{"anyOf": []any{
-		map[string]any{"enum": keyEncodings},
-		schemaBelow(keyFields{}),
+		map[string]any{"enum": signatures.KeyEncodings},
+		mapping.SchemaBelow(keyFields{}),
 	}}
 }
 
@@ -70,15 +73,15 @@ func (k *compiler) secretsFor(path string, v *Verify, around []located) []locate
 
 // rawKeys are the bytes of the secrets.
 func (k *compiler) rawKeys(v *verifyRule) [][]byte {
-	encoding := keyRaw
+	encoding := signatures.KeyRaw
 	if v.Key != nil && v.Key.Encoding != "" {
 		encoding = v.Key.Encoding
 	}
 	var keys [][]byte
 	for _, s := range k.wantSecrets(v.secrets) {
-		raw, err := decodeKey(s.text, encoding)
+		raw, err := signatures.DecodeKey(s.text, encoding)
 		if err != nil {
-			k.add(s.path, err.Error(), "copy it again from the sender's page")
+			k.Add(s.path, err.Error(), "copy it again from the sender's page")
 			continue
 		}
 		k.adviseSecret(s, raw)
@@ -97,44 +100,44 @@ func (k *compiler) wantSecrets(secrets []located) []located {
 		if k.config.Title != "" {
 			hint = fmt.Sprintf("add secret: ${%s_WEBHOOK_SECRET}, and set that variable for the daemon; %q says where %s shows it", Variable(k.name), "nudgewire connectors show "+cmp.Or(k.config.Preset, k.name), k.config.Title)
 		}
-		k.add("secret", "is missing: without it no request can be verified", hint)
+		k.Add("secret", "is missing: without it no request can be verified", hint)
 	}
 	return secrets
 }
 
 func (k *compiler) adviseSecret(s located, raw []byte) {
 	if strings.TrimSpace(s.text) != s.text {
-		k.warn(s.path, "has space around it, which is part of the key", "remove the space, unless the sender's secret has it")
+		k.Warn(s.path, "has space around it, which is part of the key", "remove the space, unless the sender's secret has it")
 	}
 	if len(raw) < minSecret {
-		k.put(Problem{
+		k.Put(problems.Problem{
 			Path: s.path, Warning: true, Code: yamlpos.WeakSecret,
-			Msg: fmt.Sprintf("is only %s long and could be guessed", count(len(raw), "byte")), Hint: fmt.Sprintf("use one of %d or more", minSecret),
+			Msg: fmt.Sprintf("is only %s long and could be guessed", problems.Count(len(raw), "byte")), Hint: fmt.Sprintf("use one of %d or more", minSecret),
 		})
 	}
 }
 
-func (k *compiler) publicKeys(path string, kc *Key, algorithm string) []key {
+func (k *compiler) publicKeys(path string, kc *Key, algorithm string) []signatures.Key {
 	if kc == nil || len(kc.PublicKeys) == 0 {
-		k.add(path+".key.public_keys", "is missing: "+algorithm+" is checked with the sender's public key", "copy it from the sender's page")
+		k.Add(path+".key.public_keys", "is missing: "+algorithm+" is checked with the sender's public key", "copy it from the sender's page")
 		return nil
 	}
-	var keys []key
+	var keys []signatures.Key
 	for i, text := range kc.PublicKeys {
-		public, err := parsePublicKey(text, algorithm)
+		public, err := signatures.ParsePublicKey(text, algorithm)
 		if err != nil {
-			k.add(fmt.Sprintf("%s.key.public_keys[%d]", path, i), err.Error(), "write PEM, or the key in base64 or hex")
+			k.Add(fmt.Sprintf("%s.key.public_keys[%d]", path, i), err.Error(), "write PEM, or the key in base64 or hex")
 			continue
 		}
-		keys = append(keys, &publicKey{algorithm: algorithm, public: public})
+		keys = append(keys, &signatures.PublicKey{Algorithm: algorithm, Public: public})
 	}
 	if !kc.PrivateKey.IsZero() {
-		private, err := parsePrivateKey(kc.PrivateKey.Reveal())
+		private, err := signatures.ParsePrivateKey(kc.PrivateKey.Reveal())
 		if err != nil {
-			k.add(path+".key.private_key", err.Error(), "it is for trials only; leave it out otherwise")
+			k.Add(path+".key.private_key", err.Error(), "it is for trials only; leave it out otherwise")
 		} else if len(keys) > 0 {
-			keys[0].(*publicKey).private = private // made above
-			k.warn(path+".key.private_key", "lets whoever reads it sign requests", "remove it once the trial is over")
+			keys[0].(*signatures.PublicKey).Private = private // made above
+			k.Warn(path+".key.private_key", "lets whoever reads it sign requests", "remove it once the trial is over")
 		}
 	}
 	return keys

@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
+	"github.com/nudgewire/nudgewire/connectors/signatures"
 )
 
 // SignedKeys are the keys of kind signed; jwt and standard_webhooks use some of them.
@@ -57,11 +61,11 @@ var visible = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
 // signedNeed is what most kinds need that verify with a key.
 func signedNeed(v *Verify) []Need {
 	switch {
-	case asymmetric(v.Algorithm) && (v.Key == nil || len(v.Key.PublicKeys) == 0):
+	case signatures.Asymmetric(v.Algorithm) && (v.Key == nil || len(v.Key.PublicKeys) == 0):
 		return []Need{{"verify.key.public_keys", "the sender's public key, PEM or base64"}}
-	case asymmetric(v.Algorithm):
+	case signatures.Asymmetric(v.Algorithm):
 		return nil
-	case v.Key != nil && v.Key.Encoding == keyHex:
+	case v.Key != nil && v.Key.Encoding == signatures.KeyHex:
 		return []Need{{"secret", "the sender's signing key, in hexadecimal as it shows it"}}
 	}
 	return []Need{{"secret", "the sender's signing secret, as it shows it"}}
@@ -82,12 +86,12 @@ type signed struct {
 	idHeaders   []string // the header behind the part id, in the same order as headers or one for all
 	stamps      []*stamp // the signed time; one for all headers, or one each
 	freshness   *stamp   // the time to check, when it is not the signed one
-	keys        []key
+	keys        []signatures.Key
 	extra       []tagged // keys for other entries of the list, such as v1a
 	needsBody   bool
-	fields      []*expr // fields of the body among the parts
-	partly      bool    // of the body only they are signed
-	firstOnly   bool    // only the first item of a batch is signed, and nothing else covers the others
+	fields      []*mapping.Expr // fields of the body among the parts
+	partly      bool            // of the body only they are signed
+	firstOnly   bool            // only the first item of a batch is signed, and nothing else covers the others
 
 	buffers sync.Pool // *[]byte for decoded signatures
 }
@@ -95,7 +99,7 @@ type signed struct {
 // tagged is a key that only compares with list entries of its own name.
 type tagged struct {
 	name string
-	key  key
+	key  signatures.Key
 }
 
 func (s *signed) traits() traits {
@@ -177,7 +181,7 @@ func (s *signed) fill(m *message, at int, written string) (reason string) {
 			return "there is no header " + st.header
 		}
 	case st.list != "":
-		for name, value := range entries(written, s.list.Separator, s.list.Assign) {
+		for name, value := range signatures.ListEntries(written, s.list.Separator, s.list.Assign) {
 			if name != st.list {
 				continue
 			}
@@ -209,10 +213,10 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 		if !ok {
 			return fmt.Sprintf("the header %s does not begin with %s", s.headers[at], s.prefix)
 		}
-		sig, ok := decodeSignature(buffer[:0], value, s.encoding)
+		sig, ok := signatures.DecodeSignature(buffer[:0], value, s.encoding)
 		buffer = sig
 		if !ok {
-			return fmt.Sprintf("the header %s should hold %s, but is %s", s.headers[at], s.encoding, looksLike(value))
+			return fmt.Sprintf("the header %s should hold %s, but is %s", s.headers[at], s.encoding, signatures.LooksLike(value))
 		}
 		if right, err := matchesAny(s.keys, m, sig); err != nil {
 			return err.Error()
@@ -223,11 +227,11 @@ func (s *signed) compare(m *message, at int, written string) (reason string) {
 	}
 
 	tried, unreadable := 0, 0
-	for name, value := range entries(written, s.list.Separator, s.list.Assign) {
+	for name, value := range signatures.ListEntries(written, s.list.Separator, s.list.Assign) {
 		if !s.picks(name) {
 			continue
 		}
-		sig, ok := decodeSignature(buffer[:0], value, s.encoding)
+		sig, ok := signatures.DecodeSignature(buffer[:0], value, s.encoding)
 		buffer = sig
 		if !ok {
 			unreadable++
@@ -262,7 +266,7 @@ func (s *signed) matches(name string, m *message, sig []byte) (right bool, err e
 	}
 	for i := 0; i < len(s.extra) && !right && err == nil; i++ {
 		if x := &s.extra[i]; x.name == name {
-			right, err = x.key.matches(m, sig)
+			right, err = x.key.Matches(m, sig)
 		}
 	}
 	return right, err
@@ -279,9 +283,9 @@ func (s *signed) listNames() []string {
 	return names
 }
 
-func matchesAny(keys []key, m *message, sig []byte) (right bool, err error) {
+func matchesAny(keys []signatures.Key, m *message, sig []byte) (right bool, err error) {
 	for i := 0; i < len(keys) && !right && err == nil; i++ {
-		right, err = keys[i].matches(m, sig)
+		right, err = keys[i].Matches(m, sig)
 	}
 	return right, err
 }
@@ -291,22 +295,22 @@ func matchesAny(keys []key, m *message, sig []byte) (right bool, err error) {
 func (s *signed) mismatch(m *message, at, signatures int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the signature does not match: %s tried against %s, body of %d bytes",
-		count(signatures, "signature"), count(len(s.keys)+len(s.extra), "key"), len(m.request.Body))
+		problems.Count(signatures, "signature"), problems.Count(len(s.keys)+len(s.extra), "key"), len(m.request.Body))
 	if s.needsMethod {
-		fmt.Fprintf(&b, ", method %s", short(m.request.Method))
+		fmt.Fprintf(&b, ", method %s", problems.Short(m.request.Method))
 	}
 	if s.needsURL {
 		fmt.Fprintf(&b, ", URL %s", urlForReason(m.request.URL))
 	}
 	if m.id != "" {
-		fmt.Fprintf(&b, ", id %s", short(m.id))
+		fmt.Fprintf(&b, ", id %s", problems.Short(m.id))
 	}
 	for _, name := range s.covered {
-		fmt.Fprintf(&b, ", %s of %s", name, count(len(headerText(m.request.Header, name)), "character"))
+		fmt.Fprintf(&b, ", %s of %s", name, problems.Count(len(mapping.HeaderText(m.request.Header, name)), "character"))
 	}
 	if m.stamp != "" {
-		fmt.Fprintf(&b, ", timestamp %s", short(m.stamp))
-		if when, ok := parseTime(m.stamp, s.stamp(at).unit, time.UTC); ok {
+		fmt.Fprintf(&b, ", timestamp %s", problems.Short(m.stamp))
+		if when, ok := mapping.ParseTime(m.stamp, s.stamp(at).unit, time.UTC); ok {
 			fmt.Fprintf(&b, " (%s)", ago(m.request.Now, when))
 		}
 	}
@@ -342,7 +346,7 @@ func (s *signed) sign(r *Request, out *signing) error {
 	request.URL, request.Header = out.url, out.header
 	m := message{parts: s.parts, request: &request}
 	if len(s.idHeaders) > 0 {
-		if m.id = headerText(out.header, s.idHeaders[0]); m.id == "" {
+		if m.id = mapping.HeaderText(out.header, s.idHeaders[0]); m.id == "" {
 			m.id = inventedID(r)
 			out.header.Set(s.idHeaders[0], m.id)
 		}
@@ -357,23 +361,23 @@ func (s *signed) sign(r *Request, out *signing) error {
 			prefix = s.list.entry(st.list, m.stamp) + s.list.Separator
 		}
 	}
-	if s.freshness != nil && s.freshness.header != "" && headerText(out.header, s.freshness.header) == "" {
+	if s.freshness != nil && s.freshness.header != "" && mapping.HeaderText(out.header, s.freshness.header) == "" {
 		out.header.Set(s.freshness.header, s.freshness.write(r.Now))
 	}
 	k, name := s.signer()
-	sig, err := k.sign(&m)
+	sig, err := k.Sign(&m)
 	if err != nil {
 		return err
 	}
 	if s.list != nil {
 		prefix += s.list.entry(name, "")
 	}
-	out.header.Set(header, prefix+encodeSignature(sig, s.encoding))
+	out.header.Set(header, prefix+signatures.EncodeSignature(sig, s.encoding))
 	return nil
 }
 
 // signer is the first key that can sign, and the list entry it signs for.
-func (s *signed) signer() (k key, name string) {
+func (s *signed) signer() (k signatures.Key, name string) {
 	if len(s.keys) > 0 {
 		if s.list != nil {
 			name = s.list.Pick[0]
@@ -386,8 +390,8 @@ func (s *signed) signer() (k key, name string) {
 // inventedID is an id for a request that is being signed: the same for the same request, so
 // that a trial repeated within the second is seen to be the same.
 func inventedID(r *Request) string {
-	k := newMacKey(algorithmPlain, nil)
-	sum, _ := k.sign(&message{request: r, stamp: strconv.FormatInt(r.Now.Unix(), 10), parts: []partWriter{
+	k := signatures.NewMacKey(signatures.AlgorithmPlain, nil)
+	sum, _ := k.Sign(&message{request: r, stamp: strconv.FormatInt(r.Now.Unix(), 10), parts: []partWriter{
 		partFor("timestamp"), partFor("body"),
 	}})
 	return "msg_" + hex.EncodeToString(sum[:12])
@@ -397,18 +401,18 @@ func inventedID(r *Request) string {
 func (k *compiler) signed(v *verifyRule) verifier {
 	path := v.path
 	s := &signed{named: v.named, needsBody: k.needsBody(v.Verify)}
-	if hashes[v.Algorithm] == nil && !asymmetric(v.Algorithm) {
-		k.add(path+".algorithm", "is missing", "write hmac-sha256 if the sender's page says HMAC with SHA-256")
+	if signatures.Hashes[v.Algorithm] == nil && !signatures.Asymmetric(v.Algorithm) {
+		k.Add(path+".algorithm", "is missing", "write hmac-sha256 if the sender's page says HMAC with SHA-256")
 		return nil
 	}
 	if v.Signature == nil || len(v.Signature.Header) == 0 {
-		k.add(path+".signature", "is missing: which header holds the signature?", "write signature: {header: X-Signature, encoding: hex}")
+		k.Add(path+".signature", "is missing: which header holds the signature?", "write signature: {header: X-Signature, encoding: hex}")
 		return nil
 	}
 	sig := v.Signature
 	for i, h := range sig.Header {
 		if !httpguts.ValidHeaderFieldName(h) {
-			k.add(fmt.Sprintf("%s.signature.header[%d]", path, i), fmt.Sprintf("%q is no header name", h), "write a name such as X-Signature")
+			k.Add(fmt.Sprintf("%s.signature.header[%d]", path, i), fmt.Sprintf("%q is no header name", h), "write a name such as X-Signature")
 		}
 		s.headers = append(s.headers, http.CanonicalHeaderKey(h))
 	}
@@ -421,7 +425,7 @@ func (k *compiler) signed(v *verifyRule) verifier {
 		}
 		places := slices.ContainsFunc(l.Pick, func(name string) bool { n, err := strconv.Atoi(name); return err != nil || n < first })
 		if places || len(l.Pick) == 0 || l.Pick[0] != strconv.Itoa(first) || first == 1 && v.Timestamp.List != "0" {
-			k.add(path+".signature.list", "has no assign, so that its entries are called by their places", "write pick: ['1', '2'] and timestamp: {list: '0'}: first the time, then signatures")
+			k.Add(path+".signature.list", "has no assign, so that its entries are called by their places", "write pick: ['1', '2'] and timestamp: {list: '0'}: first the time, then signatures")
 		}
 	}
 	if v.ID != "" {
@@ -430,7 +434,7 @@ func (k *compiler) signed(v *verifyRule) verifier {
 	if v.Timestamp != nil {
 		if st := k.stamp(path+".timestamp", v.Timestamp, s.list != nil, v.body); st != nil {
 			if st.body != nil {
-				k.add(path+".timestamp.body", "cannot be signed: the body is read only after the signature was checked", "write it under freshness, and sign the body")
+				k.Add(path+".timestamp.body", "cannot be signed: the body is read only after the signature was checked", "write it under freshness, and sign the body")
 			} else {
 				s.stamps = []*stamp{st}
 			}
@@ -440,11 +444,11 @@ func (k *compiler) signed(v *verifyRule) verifier {
 		s.freshness = k.stamp(path+".freshness", v.Freshness, false, v.body)
 	}
 	k.parts(v, s)
-	if asymmetric(v.Algorithm) {
+	if signatures.Asymmetric(v.Algorithm) {
 		s.keys = k.publicKeys(path, v.Key, v.Algorithm)
 	} else {
 		for _, raw := range k.rawKeys(v) {
-			s.keys = append(s.keys, newMacKey(v.Algorithm, raw))
+			s.keys = append(s.keys, signatures.NewMacKey(v.Algorithm, raw))
 		}
 	}
 	if len(s.keys) == 0 {
@@ -466,7 +470,18 @@ func (k *compiler) needsBody(v *Verify) bool {
 func urlForReason(url string) string {
 	before, query, ok := strings.Cut(url, "?")
 	if !ok {
-		return short(before)
+		return problems.Short(before)
 	}
-	return fmt.Sprintf("%s?… (%d more bytes)", short(before), len(query))
+	return fmt.Sprintf("%s?… (%d more bytes)", problems.Short(before), len(query))
 }
+
+// entry writes an entry of the list.
+func (l *List) entry(name, value string) string {
+	if l.Assign == "" {
+		return value
+	}
+	return name + l.Assign + value
+}
+
+// Asymmetric reports whether the verifier's signatures are made with a private key, which the sender alone has.
+func (v *Verify) Asymmetric() bool { return signatures.Asymmetric(v.Algorithm) }

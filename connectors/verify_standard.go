@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/signatures"
 )
 
 // StandardKeys are the keys of kind standard_webhooks.
@@ -18,10 +21,10 @@ func (k *compiler) standard(v *verifyRule) verifier {
 	path := v.path
 	headers, ids, times := standardHeaders(v.Headers)
 	s := &signed{
-		named: v.named, headers: headers, idHeaders: ids, encoding: encodingBase64,
+		named: v.named, headers: headers, idHeaders: ids, encoding: signatures.EncodingBase64,
 		list: &List{Separator: " ", Assign: ",", Pick: []string{"v1"}}, needsBody: k.needsBody(v.Verify),
 	}
-	rule := Timestamp{Unit: unitSeconds}
+	rule := Timestamp{Unit: mapping.UnitSeconds}
 	if v.Timestamp != nil {
 		rule.Tolerance, rule.Skew = v.Timestamp.Tolerance, v.Timestamp.Skew
 	}
@@ -35,11 +38,11 @@ func (k *compiler) standard(v *verifyRule) verifier {
 	for _, header := range slices.Concat(ids, times) {
 		s.covers = append(s.covers, "header:"+header)
 	}
-	encoding := keyBase64OrWhsec
+	encoding := signatures.KeyBase64OrWhsec
 	var public []string
 	if v.Key != nil {
 		public = v.Key.PublicKeys
-		if e := v.Key.Encoding; e == keyRaw || e == keyHex {
+		if e := v.Key.Encoding; e == signatures.KeyRaw || e == signatures.KeyHex {
 			encoding = e
 		}
 	}
@@ -48,23 +51,23 @@ func (k *compiler) standard(v *verifyRule) verifier {
 			k.ed25519(one.path, one.text, s)
 			continue
 		}
-		raw, err := decodeKey(one.text, encoding)
+		raw, err := signatures.DecodeKey(one.text, encoding)
 		if err != nil {
-			k.add(one.path, err.Error(), "it looks like whsec_ followed by letters and digits, or whpk_ for a public key")
+			k.Add(one.path, err.Error(), "it looks like whsec_ followed by letters and digits, or whpk_ for a public key")
 			continue
 		}
 		k.adviseSecret(one, raw)
-		s.keys = append(s.keys, newMacKey("hmac-sha256", raw))
+		s.keys = append(s.keys, signatures.NewMacKey("hmac-sha256", raw))
 	}
 	for i, text := range public {
 		k.ed25519(fmt.Sprintf("%s.key.public_keys[%d]", path, i), text, s)
 	}
 	if v.Key != nil && !v.Key.PrivateKey.IsZero() && len(s.extra) > 0 {
-		private, err := parsePrivateKey(v.Key.PrivateKey.Reveal())
+		private, err := signatures.ParsePrivateKey(v.Key.PrivateKey.Reveal())
 		if _, ok := private.(ed25519.PrivateKey); err != nil || !ok {
-			k.add(path+".key.private_key", "is no private key for Ed25519", "write whsk_ with base64; it is for trials only")
+			k.Add(path+".key.private_key", "is no private key for Ed25519", "write whsk_ with base64; it is for trials only")
 		} else {
-			s.extra[0].key.(*publicKey).private = private // made by ed25519
+			s.extra[0].key.(*signatures.PublicKey).Private = private // made by ed25519
 		}
 	}
 	if len(s.keys)+len(s.extra) == 0 {
@@ -78,12 +81,12 @@ func (k *compiler) standard(v *verifyRule) verifier {
 
 // ed25519 adds a public key for the list entries v1a.
 func (k *compiler) ed25519(path, text string, s *signed) {
-	public, err := parsePublicKey(text, algorithmEd25519)
+	public, err := signatures.ParsePublicKey(text, signatures.AlgorithmEd25519)
 	if err != nil {
-		k.add(path, err.Error(), "write whpk_ followed by base64")
+		k.Add(path, err.Error(), "write whpk_ followed by base64")
 		return
 	}
-	s.extra = append(s.extra, tagged{"v1a", &publicKey{algorithm: algorithmEd25519, public: public}})
+	s.extra = append(s.extra, tagged{"v1a", &signatures.PublicKey{Algorithm: signatures.AlgorithmEd25519, Public: public}})
 }
 
 // standardHeaders are the headers of Standard Webhooks 1.0.0 in their spellings.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nudgewire/nudgewire/connectors/mapping"
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -29,10 +31,10 @@ type Timestamp struct {
 
 // A stamp is a compiled Timestamp.
 type stamp struct {
-	header    string // canonical; or
-	list      string // entry of the signature's list; or
-	body      *expr  // path in the body
-	alone     *lone  // reads it
+	header    string              // canonical; or
+	list      string              // entry of the signature's list; or
+	body      *mapping.Expr       // path in the body
+	alone     *mapping.Standalone // reads it
 	reader    *bodyReader
 	unit      string
 	tolerance time.Duration
@@ -42,12 +44,12 @@ type stamp struct {
 
 // stale is why a time is not acceptable now; "" when it is.
 func (s *stamp) stale(text string, now time.Time) string {
-	t, ok := parseTime(text, s.unit, time.UTC)
+	t, ok := mapping.ParseTime(text, s.unit, time.UTC)
 	if !ok {
 		if s.body != nil { // what a body holds is not repeated
-			return fmt.Sprintf("the timestamp in the body, of %s, cannot be read as %s", count(len(text), "character"), unitWords(s.unit))
+			return fmt.Sprintf("the timestamp in the body, of %s, cannot be read as %s", problems.Count(len(text), "character"), unitWords(s.unit))
 		}
-		return fmt.Sprintf("the timestamp %q cannot be read as %s", short(text), unitWords(s.unit))
+		return fmt.Sprintf("the timestamp %q cannot be read as %s", problems.Short(text), unitWords(s.unit))
 	}
 	// Times are compared, not durations: one of those ends at 292 years, and its negative is then wrong.
 	switch {
@@ -68,8 +70,8 @@ func (s *stamp) fromBody(r *Request) (text, reason string) {
 		}
 		return "", "the body that should hold the time cannot be read: " + err.Error()
 	}
-	if text = s.body.text(&v); text == "" && !s.optional {
-		return "", "the body has no " + s.body.source + ", where the time should be"
+	if text = s.body.Text(&v); text == "" && !s.optional {
+		return "", "the body has no " + s.body.Source + ", where the time should be"
 	}
 	return text, ""
 }
@@ -77,11 +79,11 @@ func (s *stamp) fromBody(r *Request) (text, reason string) {
 // write is now in the stamp's unit.
 func (s *stamp) write(now time.Time) string {
 	switch s.unit {
-	case unitMillis:
+	case mapping.UnitMillis:
 		return strconv.FormatInt(now.UnixMilli(), 10)
-	case unitRFC3339:
+	case mapping.UnitRFC3339:
 		return now.UTC().Format(time.RFC3339)
-	case unitHTTP:
+	case mapping.UnitHTTP:
 		return now.UTC().Format(http.TimeFormat)
 	default:
 		return strconv.FormatInt(now.Unix(), 10)
@@ -90,13 +92,13 @@ func (s *stamp) write(now time.Time) string {
 
 func unitWords(unit string) string {
 	switch unit {
-	case unitSeconds:
+	case mapping.UnitSeconds:
 		return "seconds since 1970"
-	case unitMillis:
+	case mapping.UnitMillis:
 		return "milliseconds since 1970"
-	case unitRFC3339:
+	case mapping.UnitRFC3339:
 		return "2006-01-02T15:04:05Z"
-	case unitHTTP:
+	case mapping.UnitHTTP:
 		return "an HTTP date"
 	default:
 		return "a time"
@@ -106,13 +108,13 @@ func unitWords(unit string) string {
 func (k *compiler) stamp(path string, t *Timestamp, inList bool, body *bodyReader) *stamp {
 	s := &stamp{reader: body, unit: t.Unit, tolerance: t.Tolerance.D(), optional: t.Optional}
 	if s.unit == "" {
-		s.unit = unitAuto
+		s.unit = mapping.UnitAuto
 	}
 	if s.tolerance == 0 {
 		s.tolerance = defaultTolerance
 	}
 	if window := cmp.Or(k.config.Dedupe.Window.D(), defaultDedupeWindow); s.tolerance > window {
-		k.warn(path+".tolerance", fmt.Sprintf("is longer than dedupe.window, %s: a copied request is a new event once the first is forgotten", units.Duration(window)), "5m is usual")
+		k.Warn(path+".tolerance", fmt.Sprintf("is longer than dedupe.window, %s: a copied request is a new event once the first is forgotten", units.Duration(window)), "5m is usual")
 	}
 	s.skew = s.tolerance
 	if t.Skew != nil {
@@ -127,20 +129,20 @@ func (k *compiler) stamp(path string, t *Timestamp, inList bool, body *bodyReade
 		sources++
 		s.list = t.List
 		if !inList {
-			k.add(path+".list", "names an entry of a list, but the signature is none", "write signature.list, or header: for a header of its own")
+			k.Add(path+".list", "names an entry of a list, but the signature is none", "write signature.list, or header: for a header of its own")
 			return nil
 		}
 	}
 	if t.Body != "" {
 		sources++
-		e := k.expr(path+".body", t.Body)
+		e := k.Expr(path+".body", t.Body)
 		if e == nil {
 			return nil
 		}
-		s.body, s.alone = e, standAlone(e)
+		s.body, s.alone = e, mapping.StandAlone(e)
 	}
 	if sources != 1 {
-		k.add(path, "wants exactly one of header, list and body", "write where the time is")
+		k.Add(path, "wants exactly one of header, list and body", "write where the time is")
 		return nil
 	}
 	return s

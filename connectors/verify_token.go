@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/nudgewire/nudgewire/connectors/problems"
 )
 
 func tokenWords(v *Verify) string {
@@ -42,7 +44,7 @@ func (t *token) check(r *Request) string {
 	case word == "":
 		return "there is no token in " + t.where()
 	case !t.accepts(word):
-		return fmt.Sprintf("the token in %s is not the right one (it has %s; %s accepted)", t.where(), count(len(word), "character"), count(len(t.hashes), "token"))
+		return fmt.Sprintf("the token in %s is not the right one (it has %s; %s accepted)", t.where(), problems.Count(len(word), "character"), problems.Count(len(t.hashes), "token"))
 	}
 	return ""
 }
@@ -95,12 +97,12 @@ func (k *compiler) token(v *verifyRule) verifier {
 	for _, s := range k.wantSecrets(v.secrets) {
 		word := strings.TrimSpace(s.text)
 		if len(strings.Trim(word, "\x00")) == 0 {
-			k.add(s.path, "is empty", "write a long random word")
+			k.Add(s.path, "is empty", "write a long random word")
 			continue
 		}
 		k.adviseSecret(s, []byte(word))
 		if t.from == fromPathPlace && strings.ContainsAny(word, "/?#% ") {
-			k.add(s.path, "holds characters that cannot be in a path", "use letters, digits, - and _")
+			k.Add(s.path, "holds characters that cannot be in a path", "use letters, digits, - and _")
 		}
 		t.add(word)
 	}

@@ -48,12 +48,12 @@ func (k *compiler) unused(path, kind string, v *Verify) {
 	}
 	for _, key := range setKeys(reflect.ValueOf(*v)) {
 		if !slices.Contains(used, key) {
-			k.add(path+"."+key, "is not looked at: this verifier is of the kind "+kind, whoUses(key))
+			k.Add(path+"."+key, "is not looked at: this verifier is of the kind "+kind, whoUses(key))
 			continue
 		}
 		for _, rule := range usedOnlyWith {
 			if rule.kind == kind && rule.key == key && !rule.used(v) {
-				k.add(path+"."+key, "is not looked at here", rule.hint+", or take it out")
+				k.Add(path+"."+key, "is not looked at here", rule.hint+", or take it out")
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func TestAKeyThatAVerifierDoesNotLookAtIsAnError(t *testing.T) {
 				used := strings.Fields(one.kinds)
 				looked := slices.Contains(used, kind) || slices.Contains(used, place)
 				want := path + key + ": is not looked at: this verifier is of the kind " + kind
-				if found := strings.Contains(problems(t, "x", written), want); found == looked {
+				if found := strings.Contains(problemsOf(t, "x", written), want); found == looked {
 					t.Errorf("%s: an error says that %s is not looked at: %v", written, key, found)
 				}
 			}
@@ -77,7 +77,7 @@ func TestAKeyThatAVerifierDoesNotLookAtIsAnError(t *testing.T) {
 		"verify: {kind: jwt, from: body, field: 'header:X', secret: " + testSecret + "}":                                                               "verify.field: is no plain path into the body",
 		"verify: {kind: none}\nsecret: " + testSecret:                                                                                                  "secret: is not looked at: verify.kind is none",
 	} {
-		if got := problems(t, "x", written); !strings.Contains(got, want) {
+		if got := problemsOf(t, "x", written); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", written, got)
 		}
 	}

@@ -37,9 +37,9 @@ var opensItself = map[string]string{
 	"cmd/nudgewire/internal/contacts/contacts.go":         "the same",
 	"cmd/nudgewire/internal/connectors/sample.go":         "the same",
 	"cmd/nudgewire/internal/messages/errors.go":           "the same",
-	"cmd/nudgewire/internal/contacts/contacts_consent.go": "the same",
+	"cmd/nudgewire/internal/contacts/consent.go":          "the same",
 	"cmd/nudgewire/internal/terminal/socket_discovery.go": "a note beside the data",
-	"cmd/nudgewire/internal/demo/demo_jobs.go":            "a file that is made",
+	"cmd/nudgewire/internal/demo/jobs.go":                 "a file that is made",
 }
 
 // A path that a config names may be a pipe or a device, or lie on a share that hangs: only internal/regular opens it, so that nobody waits.

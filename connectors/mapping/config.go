@@ -1,9 +1,11 @@
-package connectors
+// Package mapping reads the fields of an event out of a body: the language of paths and conditions, what a map may fill, and how texts,
+// amounts, times, lists and consents are read. It is pure.
+package mapping
 
 import "github.com/nudgewire/nudgewire/internal/yamlpos"
 
 // A Mapping says for each target field where its value is. Targets are the names that
-// triggers use ("customer.first_name", "cart.total"); short forms are in map_targets.go.
+// triggers use ("customer.first_name", "cart.total"); short forms are in targets.go.
 type Mapping = yamlpos.Ordered[Source]
 
 // A Source is where one target's value is: paths of which the first that yields
@@ -67,7 +69,7 @@ func (Source) Schema() map[string]any {
 	return map[string]any{"anyOf": []any{
 		path,
 		map[string]any{"type": "array", "items": path},
-		schemaBelow(EachRule{}),
+		SchemaBelow(EachRule{}),
 	}}
 }
 
@@ -79,11 +81,11 @@ type pathFields PathRule
 func (PathRule) Schema() map[string]any {
 	return map[string]any{"anyOf": []any{
 		map[string]any{"type": "string", "description": "A path such as customer.phone"},
-		schemaBelow(pathFields{}),
+		SchemaBelow(pathFields{}),
 	}}
 }
 
-func schemaBelow(v any) map[string]any {
+func SchemaBelow(v any) map[string]any {
 	s := yamlpos.Schema(v)
 	delete(s, "$schema")
 	return s
@@ -100,4 +102,12 @@ func (p *PathRule) DecodeYAML(n *yamlpos.Node) {
 	if p.Path == "" && !p.hasDefault && n.Kind() == yamlpos.Mapping {
 		n.Report("neither a path nor a default", "write a path such as customer.phone, or default: \"text\"")
 	}
+}
+
+// A Layer is one map: or one entry of map_for:, in the order in which they override each other: a
+// user's map wins over all that a preset says, also over its map_for.
+type Layer struct {
+	Path    string // of the mapping within the entry, for problems
+	Pattern string // of kinds or topics; "" for all
+	Mapping Mapping
 }

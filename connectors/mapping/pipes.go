@@ -1,10 +1,11 @@
-package connectors
+package mapping
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
@@ -36,13 +37,13 @@ func (p *pipe) has(text string) bool { _, ok := p.table[strings.ToLower(text)]; 
 var pipeNames = []string{"lower", "upper", "minor", "cents", "money", "first", "before", "after", "is", "map", "plain"}
 
 // parsePipe reads what is between two |. The fault is nil for a good one.
-func parsePipe(call string) (pipe, *syntaxFault) {
+func parsePipe(call string) (pipe, *problems.SyntaxFault) {
 	name, arg, _ := strings.Cut(call, " ")
 	arg = strings.TrimSpace(arg)
 	p := pipe{name: name}
-	needs := func() *syntaxFault {
+	needs := func() *problems.SyntaxFault {
 		if arg == "" {
-			return &syntaxFault{Msg: fmt.Sprintf("| %s wants something behind it", name), Hint: fmt.Sprintf("for example: | %s", pipeExample(name))}
+			return &problems.SyntaxFault{Msg: fmt.Sprintf("| %s wants something behind it", name), Hint: fmt.Sprintf("for example: | %s", pipeExample(name))}
 		}
 		return nil
 	}
@@ -87,7 +88,7 @@ func parsePipe(call string) (pipe, *syntaxFault) {
 		for _, pair := range strings.Fields(arg) {
 			from, to, ok := strings.Cut(pair, "=")
 			if !ok {
-				return p, &syntaxFault{Msg: fmt.Sprintf("%q is no pair of old=new", pair), Hint: "for example: | map 3=paid 4=refunded"}
+				return p, &problems.SyntaxFault{Msg: fmt.Sprintf("%q is no pair of old=new", pair), Hint: "for example: | map 3=paid 4=refunded"}
 			}
 			table[strings.ToLower(from)] = to
 		}
@@ -100,14 +101,14 @@ func parsePipe(call string) (pipe, *syntaxFault) {
 		}
 		return p, needs()
 	default:
-		f := &syntaxFault{Msg: fmt.Sprintf("%q is no function", name), Hint: "the functions are " + strings.Join(pipeNames, ", ")}
+		f := &problems.SyntaxFault{Msg: fmt.Sprintf("%q is no function", name), Hint: "the functions are " + strings.Join(pipeNames, ", ")}
 		if near := nearest.Of(name, pipeNames); near != "" {
 			f.Hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		return p, f
 	}
 	if arg != "" {
-		return p, &syntaxFault{Msg: fmt.Sprintf("| %s takes nothing behind it", name), Hint: "remove " + arg}
+		return p, &problems.SyntaxFault{Msg: fmt.Sprintf("| %s takes nothing behind it", name), Hint: "remove " + arg}
 	}
 	return p, nil
 }
@@ -138,6 +139,6 @@ func pipeExample(name string) string {
 }
 
 // minor reports whether the expression's amount is in the currency's smallest unit.
-func (e *expr) minor() bool {
-	return slices.ContainsFunc(e.pipes, func(p pipe) bool { return p.run == nil })
+func (e *Expr) minor() bool {
+	return slices.ContainsFunc(e.Pipes, func(p pipe) bool { return p.run == nil })
 }

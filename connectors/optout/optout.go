@@ -1,4 +1,5 @@
-package connectors
+// Package optout says what a person's answer means: stop, start or help, in the languages of the table in words.go.
+package optout
 
 import (
 	"fmt"
@@ -67,7 +68,7 @@ func (o *OptOut) DecodeYAML(n *yamlpos.Node) {
 		return words
 	}
 	o.Stop, o.Start, o.Help = read("stop"), read("start"), read("help")
-	words := compileWords(*o)
+	words := Compile(*o)
 	for _, key := range []string{"start", "help"} {
 		for _, w := range map[string][]string{"start": o.Start, "help": o.Help}[key] {
 			if words.stop.has(spell(w), "") {
@@ -89,8 +90,8 @@ func (OptOut) Schema() map[string]any {
 	}}
 }
 
-// replyWords are the words of a connector, ready to be looked up.
-type replyWords struct{ stop, start, help wordList }
+// ReplyWords are the words of a connector, ready to be looked up.
+type ReplyWords struct{ stop, start, help wordList }
 
 // A wordList is one meaning's words, each in plain form.
 type wordList struct {
@@ -101,21 +102,21 @@ type wordList struct {
 }
 
 // usual is compiled when the first message is read.
-var usual = sync.OnceValue(func() *replyWords {
+var usual = sync.OnceValue(func() *ReplyWords {
 	var all languageWords
 	for i := range usualWords {
 		w := &usualWords[i]
 		all.stop, all.start, all.help = append(all.stop, w.stop...), append(all.start, w.start...), append(all.help, w.help...)
 	}
-	out := &replyWords{stop: listOf(all.stop, true), start: listOf(all.start, true), help: listOf(all.help, true)}
+	out := &ReplyWords{stop: listOf(all.stop, true), start: listOf(all.start, true), help: listOf(all.help, true)}
 	for _, w := range noStops {
 		out.stop.never = append(out.stop.never, strings.TrimSuffix(spell(strings.TrimSuffix(w, "*")).plain, " ")+" ")
 	}
 	return out
 })
 
-// compileWords are the words of an OptOut: its own, and the usual ones for what it leaves out.
-func compileWords(o OptOut) *replyWords {
+// Compile are the words of an OptOut: its own, and the usual ones for what it leaves out.
+func Compile(o OptOut) *ReplyWords {
 	out := *usual()
 	for _, one := range []struct {
 		own []string
@@ -157,10 +158,10 @@ func (l *wordList) has(s spelled, language string) bool {
 	return ok && !slices.Contains(ordinary, language) || l.exact[s.marked] || begins(l.more) && !begins(l.never)
 }
 
-// says is what a message says of whether its writer wants more: what its sender says it means, what was written, and what the
+// Says is what a message says of whether its writer wants more: what its sender says it means, what was written, and what the
 // button holds. A no counts before all else. A start is never read out of a longer message, and not where the sender's own word
 // for the meaning cannot be read: nobody is messaged by mistake.
-func (w *replyWords) says(e *messaging.Event) string {
+func (w *ReplyWords) Says(e *messaging.Event) string {
 	given := e.Message.Says
 	read := given
 	for _, text := range []string{e.Message.Button, e.Message.Text} {
@@ -183,7 +184,7 @@ func languageOf(e *messaging.Event) string {
 }
 
 // of is what a text says. It is the whole text that counts; of a word with a star also a text that begins with it.
-func (w *replyWords) of(text, language string) string {
+func (w *ReplyWords) of(text, language string) string {
 	const longest = 1 << 10 // no longer message says anything but stop, and its beginning is enough
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "")

@@ -1,15 +1,16 @@
-package connectors
+package mapping
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
-// A rule is one condition of skip_if or of a kind rule: a path alone (it has a value that is
+// A Rule is one condition of skip_if or of a kind rule: a path alone (it has a value that is
 // not false or 0), or a path compared:
 //
 //	completed_at != null
@@ -18,12 +19,12 @@ import (
 //	email contains @example.com
 //
 // Comparing with < > <= >= is by number; a text that is none fails the rule.
-type rule struct {
-	source string // as written
-	left   *expr
-	op     string
-	right  string
-	null   bool
+type Rule struct {
+	Source string // as written
+	Left   *Expr
+	Op     string
+	Right  string
+	Null   bool
 	number messaging.Amount
 }
 
@@ -31,8 +32,8 @@ var ruleOps = []string{"==", "!=", ">=", "<=", ">", "<", " contains "}
 
 const ruleHint = "write a path, or compare it: status == paid, completed_at != null, total >= 10, email contains @example.com"
 
-func parseRule(text string) (*rule, error) {
-	t := &rule{source: text}
+func ParseRule(text string) (*Rule, error) {
+	t := &Rule{Source: text}
 	at, op := len(text), ""
 	for _, o := range ruleOps {
 		if i := indexOutside(text, o); i >= 0 && i < at {
@@ -46,26 +47,26 @@ func parseRule(text string) (*rule, error) {
 		}
 	}
 	var err error
-	if t.left, err = parseExprAbout(strings.TrimSpace(text[:at]), true); err != nil {
+	if t.Left, err = ParseExprAbout(strings.TrimSpace(text[:at]), true); err != nil {
 		return nil, err
 	}
 	if op == "" {
 		return t, nil
 	}
-	t.op = strings.TrimSpace(op)
+	t.Op = strings.TrimSpace(op)
 	right := strings.TrimSpace(text[at+len(op):])
 	if right == "" {
-		return nil, &syntaxFault{At: len(text), Msg: "nothing to compare with behind " + t.op, Hint: ruleHint}
+		return nil, &problems.SyntaxFault{At: len(text), Msg: "nothing to compare with behind " + t.Op, Hint: ruleHint}
 	}
 	if q := right[0]; (q == '\'' || q == '"') && len(right) >= 2 && right[len(right)-1] == q {
-		t.right = right[1 : len(right)-1]
+		t.Right = right[1 : len(right)-1]
 	} else {
-		t.right, t.null = right, right == "null"
+		t.Right, t.Null = right, right == "null"
 	}
-	switch t.op {
+	switch t.Op {
 	case ">", "<", ">=", "<=":
-		if t.number, err = messaging.ParseAmount(t.right); err != nil {
-			return nil, &syntaxFault{At: at, Msg: fmt.Sprintf("%s compares numbers, and %q is none", t.op, t.right), Hint: ruleHint}
+		if t.number, err = messaging.ParseAmount(t.Right); err != nil {
+			return nil, &problems.SyntaxFault{At: at, Msg: fmt.Sprintf("%s compares numbers, and %q is none", t.Op, t.Right), Hint: ruleHint}
 		}
 	}
 	return t, nil
@@ -93,30 +94,30 @@ func indexOutside(text, op string) int {
 	return -1
 }
 
-// holds reports whether the rule is true for the item.
-func (t *rule) holds(v *view) bool {
-	got := t.left.text(v)
-	switch t.op {
+// Holds reports whether the rule is true for the item.
+func (t *Rule) Holds(v *View) bool {
+	got := t.Left.Text(v)
+	switch t.Op {
 	case "":
 		return t.present(v, got) && got != "false" && got != "0"
 	case "==":
-		if t.null {
+		if t.Null {
 			return !t.present(v, got)
 		}
 		return t.equal(got)
 	case "!=":
-		if t.null {
+		if t.Null {
 			return t.present(v, got)
 		}
 		return !t.equal(got)
 	case "contains":
-		return strings.Contains(strings.ToLower(got), strings.ToLower(t.right))
+		return strings.Contains(strings.ToLower(got), strings.ToLower(t.Right))
 	}
 	a, err := messaging.ParseAmount(got)
 	if err != nil || !a.Reported() {
 		return false
 	}
-	switch c := a.Cmp(t.number); t.op {
+	switch c := a.Cmp(t.number); t.Op {
 	case ">":
 		return c > 0
 	case "<":
@@ -130,14 +131,14 @@ func (t *rule) holds(v *view) bool {
 
 // present reports whether the path leads to something: also an object or a list, which have
 // no text, but not to null, "", [] or {}.
-func (t *rule) present(v *view, got string) bool {
+func (t *Rule) present(v *View, got string) bool {
 	if got != "" {
 		return true
 	}
-	if t.left.from != fromItem && t.left.from != fromRoot {
+	if t.Left.From != FromItem && t.Left.From != FromRoot {
 		return false
 	}
-	raw := t.left.raw(v)
+	raw := t.Left.Raw(v)
 	if raw == "" || (raw[0] != '{' && raw[0] != '[') {
 		return false
 	}
@@ -145,15 +146,15 @@ func (t *rule) present(v *view, got string) bool {
 }
 
 // equal compares as texts, and as numbers where both are: 10 is 10.00.
-func (t *rule) equal(got string) bool {
-	if got == t.right {
+func (t *Rule) equal(got string) bool {
+	if got == t.Right {
 		return true
 	}
-	if !numeric(got) || !numeric(t.right) {
+	if !numeric(got) || !numeric(t.Right) {
 		return false
 	}
 	a, errA := strconv.ParseFloat(got, 64)
-	b, errB := strconv.ParseFloat(t.right, 64)
+	b, errB := strconv.ParseFloat(t.Right, 64)
 	return errA == nil && errB == nil && a == b
 }
 
@@ -161,4 +162,21 @@ func (t *rule) equal(got string) bool {
 // more digits are only equal when they are written alike.
 func numeric(text string) bool {
 	return text != "" && len(text) < 16 && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'))
+}
+
+// MatchesPattern reports whether word fits pattern, in which * matches any characters.
+func MatchesPattern(pattern, word string) bool {
+	if before, after, ok := strings.Cut(pattern, "*"); ok {
+		if !strings.HasPrefix(word, before) {
+			return false
+		}
+		word = word[len(before):]
+		for i := 0; i <= len(word); i++ {
+			if MatchesPattern(after, word[i:]) {
+				return true
+			}
+		}
+		return false
+	}
+	return pattern == word
 }

@@ -1,4 +1,4 @@
-package connectors
+package mapping
 
 import (
 	"cmp"
@@ -9,50 +9,51 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 )
 
-// A mapper fills events from items. Which of its layers count depends on the event's kind
+// A Mapper fills events from items. Which of its layers count depends on the event's kind
 // and topic; each combination met is worked out once.
-type mapper struct {
-	layers   []mapLayer
+type Mapper struct {
+	Layers   []mapLayer
 	plans    sync.Map        // layer mask (uint64) to *plan
-	country  string          // for phones, where the payload names none
+	Country  string          // for phones, where the payload names none
 	spelling phones.Spelling // of phones without a plus sign
-	language string
-	zone     string // of contacts
-	words    *replyWords
-	location *time.Location // of times without one
+	Language string
+	Zone     string // of contacts
+	answer   func(*messaging.Event) string
+	Location *time.Location // of times without one
 }
 
 type mapLayer struct {
-	pattern string
-	fields  []assignment
+	Pattern string
+	Fields  []assignment
 }
 
 // A plan is what to fill for one kind of event.
 type plan struct {
-	assignments    []assignment
+	Assignments    []assignment
 	contact, phone bool // whether it fills a contact, and its phone
 }
 
 // An assignment is a target and where its value comes from.
 type assignment struct {
-	target int
-	paths  []*expr
-	each   *eachList
+	Target int
+	Paths  []*Expr
+	Each   *eachList
 }
 
 // maxLayers is how many layers fit into a mask.
 const maxLayers = 64
 
-// plan is the assignments for an event: of several layers that set a target the last counts.
-func (m *mapper) plan(kind, topic string) *plan {
+// Plan is the assignments for an event: of several layers that set a target the last counts.
+func (m *Mapper) Plan(kind, topic string) *plan {
 	var mask uint64
-	for i := range m.layers {
-		if p := m.layers[i].pattern; p == "" || matchesPattern(p, kind) || matchesPattern(p, topic) {
+	for i := range m.Layers {
+		if p := m.Layers[i].Pattern; p == "" || MatchesPattern(p, kind) || MatchesPattern(p, topic) {
 			mask |= 1 << i
 		}
 	}
@@ -60,116 +61,116 @@ func (m *mapper) plan(kind, topic string) *plan {
 		return known.(*plan) // the map holds nothing else
 	}
 	var byTarget [64]*assignment
-	for i := range m.layers {
+	for i := range m.Layers {
 		if mask&(1<<i) == 0 {
 			continue
 		}
-		for j := range m.layers[i].fields {
-			byTarget[m.layers[i].fields[j].target] = &m.layers[i].fields[j]
+		for j := range m.Layers[i].Fields {
+			byTarget[m.Layers[i].Fields[j].Target] = &m.Layers[i].Fields[j]
 		}
 	}
 	out := &plan{}
 	for i, a := range byTarget {
 		if a != nil {
-			out.assignments = append(out.assignments, *a)
-			out.contact = out.contact || strings.HasPrefix(targets[i].name, "contact.")
-			out.phone = out.phone || targets[i].kind == takesPhone
+			out.Assignments = append(out.Assignments, *a)
+			out.contact = out.contact || strings.HasPrefix(Targets[i].Name, "contact.")
+			out.phone = out.phone || Targets[i].Kind == TakesPhone
 		}
 	}
 	m.plans.Store(mask, out)
 	return out
 }
 
-// fill maps the item that v sees into e, whose Kind and Topic are known.
-func (m *mapper) fill(e *messaging.Event, v *view) {
+// Fill maps the item that v sees into e, whose Kind and Topic are known.
+func (m *Mapper) Fill(e *messaging.Event, v *View) {
 	v.badCountry, v.badLanguage, v.badZone = "", false, false
-	p := m.plan(e.Kind, e.Topic)
-	for i := range p.assignments {
-		m.assign(e, v, &p.assignments[i])
+	p := m.Plan(e.Kind, e.Topic)
+	for i := range p.Assignments {
+		m.assign(e, v, &p.Assignments[i])
 	}
 	if p.contact {
 		m.complete(e, v)
 	}
-	if e.Kind == receivedKind {
+	if e.Kind == ReceivedKind {
 		given := e.Message.Says
-		if e.Message.Says = m.words.says(e); e.Message.Says != given {
-			v.came(&targets[targetIndex("message.says")], "message.text, message.button", e.Message.Says, e.Message.Says)
+		if e.Message.Says = m.answer(e); e.Message.Says != given {
+			v.came(&Targets[TargetIndex("message.says")], "message.text, message.button", e.Message.Says, e.Message.Says)
 		}
 	}
 	if !p.phone {
-		e.Contact.PhoneProblem = readsNone + e.Kind
+		e.Contact.PhoneProblem = ReadsNone + e.Kind
 	}
 	e.Cart.Currency = strings.ToUpper(e.Cart.Currency)
 	e.Order.Currency = strings.ToUpper(e.Order.Currency)
 	e.Deal.Currency = strings.ToUpper(e.Deal.Currency)
 }
 
-func (m *mapper) assign(e *messaging.Event, v *view, a *assignment) {
-	t := &targets[a.target]
-	switch t.kind {
-	case takesPhone:
-		m.phone(e, v, t, a.paths)
+func (m *Mapper) assign(e *messaging.Event, v *View, a *assignment) {
+	t := &Targets[a.Target]
+	switch t.Kind {
+	case TakesPhone:
+		m.phone(e, v, t, a.Paths)
 		return
 	case takesCountry:
-		m.ofCountry(e, v, t, a.paths)
+		m.ofCountry(e, v, t, a.Paths)
 		return
-	case takesConsent:
-		consent(e, v, t, a.paths)
+	case TakesConsent:
+		consent(e, v, t, a.Paths)
 		return
-	case takesTags:
-		m.tags(e, v, t, a.paths)
+	case TakesTags:
+		m.tags(e, v, t, a.Paths)
 		return
 	case takesIDs:
 		e.Cart.OtherIDs = nil
-		for _, p := range a.paths {
-			if text := p.text(v); text != "" && !slices.Contains(e.Cart.OtherIDs, text) {
+		for _, p := range a.Paths {
+			if text := p.Text(v); text != "" && !slices.Contains(e.Cart.OtherIDs, text) {
 				e.Cart.OtherIDs = append(e.Cart.OtherIDs, text)
 			}
 		}
 		return
 	case takesItems:
-		*t.items(e) = a.each.items(v, t, t.currency(e))
-		a.each.unlisted(v, t)
-		if len(*t.items(e)) == 0 && a.each.from.empty(v) {
+		*t.items(e) = a.Each.items(v, t, t.currency(e))
+		a.Each.unlisted(v, t)
+		if len(*t.items(e)) == 0 && a.Each.From.empty(v) {
 			noteEmpty(e, t)
 		}
-		if n := len(*t.items(e)); n > 0 && v.readings != nil {
-			v.came(t, a.each.from.source, count(n, "item"), count(n, "item"))
+		if n := len(*t.items(e)); n > 0 && v.Readings != nil {
+			v.came(t, a.Each.From.Source, problems.Count(n, "item"), problems.Count(n, "item"))
 		}
 		return
-	case takesAnswers:
+	case TakesAnswers:
 		e.Form.Answers = answers(v, a)
-		a.each.unlisted(v, t)
-		if len(e.Form.Answers) == 0 && (a.each != nil && a.each.from.empty(v) || slices.ContainsFunc(a.paths, func(p *expr) bool { return p.empty(v) })) {
+		a.Each.unlisted(v, t)
+		if len(e.Form.Answers) == 0 && (a.Each != nil && a.Each.From.empty(v) || slices.ContainsFunc(a.Paths, func(p *Expr) bool { return p.empty(v) })) {
 			noteEmpty(e, t)
 		}
 		return
 	}
 	unread := false
-	for _, p := range a.paths {
-		text := p.text(v)
-		if t.kind.strict() {
-			text = p.first(v)
+	for _, p := range a.Paths {
+		text := p.Text(v)
+		if t.Kind.strict() {
+			text = p.First(v)
 		}
 		if text == "" {
 			continue
 		}
 		if m.take(e, v, t, p, text) {
-			if v.readings != nil {
-				v.came(t, p.source, text, t.seen(e, text))
+			if v.Readings != nil {
+				v.came(t, p.Source, text, t.seen(e, text))
 			}
 			return
 		}
-		v.unreadable(p.source, text, isNo[t.kind])
-		if t.kind.strict() {
-			v.bar(t.name)
+		v.Unreadable(p.Source, text, IsNo[t.Kind])
+		if t.Kind.strict() {
+			v.Bar(t.Name)
 			return
 		}
 		unread = true
-		v.badLanguage, v.badZone = v.badLanguage || t.kind == takesLanguage, v.badZone || t.kind == takesZone
+		v.badLanguage, v.badZone = v.badLanguage || t.Kind == takesLanguage, v.badZone || t.Kind == takesZone
 	}
-	if t.kind.canBeEmpty() && !unread {
-		givenEmpty(e, v, t, a.paths)
+	if t.Kind.canBeEmpty() && !unread {
+		givenEmpty(e, v, t, a.Paths)
 	}
 }
 
@@ -178,7 +179,7 @@ func (m *mapper) assign(e *messaging.Event, v *view, a *assignment) {
 // the default have their say.
 func (k targetKind) strict() bool {
 	switch k {
-	case takesAmount, takesTime, takesNumber, takesCurrency, takesPhone, takesCountry, takesConsent, takesTags, takesSays:
+	case takesAmount, TakesTime, takesNumber, takesCurrency, TakesPhone, takesCountry, TakesConsent, TakesTags, takesSays:
 		return true
 	default:
 		return false
@@ -187,9 +188,9 @@ func (k targetKind) strict() bool {
 
 // take gives the target one text; it reports false where the text is nothing the target can
 // be, so that the next path has its chance.
-func (m *mapper) take(e *messaging.Event, v *view, t *target, p *expr, text string) bool {
-	switch t.kind {
-	case takesText:
+func (m *Mapper) take(e *messaging.Event, v *View, t *target, p *Expr, text string) bool {
+	switch t.Kind {
+	case TakesText:
 		*t.text(e) = text
 	case takesName:
 		*t.text(e) = personName(text)
@@ -200,8 +201,8 @@ func (m *mapper) take(e *messaging.Event, v *view, t *target, p *expr, text stri
 			*t.amount(e) = a
 		}
 		return ok
-	case takesTime:
-		when, ok := anyTime(text, m.location)
+	case TakesTime:
+		when, ok := anyTime(text, m.Location)
 		if ok {
 			e.Cart.ExpiresAt = when
 		}
@@ -258,18 +259,18 @@ func personName(text string) string {
 }
 
 // tags takes the first list that is there.
-func (m *mapper) tags(e *messaging.Event, v *view, t *target, paths []*expr) {
+func (m *Mapper) tags(e *messaging.Event, v *View, t *target, paths []*Expr) {
 	for _, p := range paths {
 		tags, unread := p.listOfTexts(v)
 		switch {
 		case unread != "":
-			v.unreadable(p.source, unread, isNo[takesTags])
-			v.bar(t.name)
+			v.Unreadable(p.Source, unread, IsNo[TakesTags])
+			v.Bar(t.Name)
 			return
 		case len(tags) > 0:
 			e.Contact.Tags = tags
-			if v.readings != nil {
-				v.came(t, p.source, strings.Join(tags, ", "), strings.Join(tags, ", "))
+			if v.Readings != nil {
+				v.came(t, p.Source, strings.Join(tags, ", "), strings.Join(tags, ", "))
 			}
 			return
 		}
@@ -278,19 +279,19 @@ func (m *mapper) tags(e *messaging.Event, v *view, t *target, paths []*expr) {
 }
 
 // ofCountry takes the first value that is there. One that names no country is remembered: no default takes its place.
-func (m *mapper) ofCountry(e *messaging.Event, v *view, t *target, paths []*expr) {
+func (m *Mapper) ofCountry(e *messaging.Event, v *View, t *target, paths []*Expr) {
 	for _, p := range paths {
-		text := p.first(v)
+		text := p.First(v)
 		if text == "" {
 			continue
 		}
 		if e.Contact.Country = phones.ReadCountry(text); e.Contact.Country == "" {
 			v.badCountry = text
-			v.bar(t.name)
-			v.unreadable(p.source, text, isNo[takesCountry])
+			v.Bar(t.Name)
+			v.Unreadable(p.Source, text, IsNo[takesCountry])
 			return
 		}
-		v.came(t, p.source, text, e.Contact.Country)
+		v.came(t, p.Source, text, e.Contact.Country)
 		return
 	}
 	givenEmpty(e, v, t, paths)
@@ -298,30 +299,30 @@ func (m *mapper) ofCountry(e *messaging.Event, v *view, t *target, paths []*expr
 
 // phone takes the first value that is there, and says why it is no phone number where it is none: another path is
 // for a sender who left that one empty, and may lead to somebody else.
-func (m *mapper) phone(e *messaging.Event, v *view, t *target, paths []*expr) {
+func (m *Mapper) phone(e *messaging.Event, v *View, t *target, paths []*Expr) {
 	for _, p := range paths {
-		text := p.first(v)
+		text := p.First(v)
 		if text == "" {
 			continue
 		}
 		home := m.home(e, v, p)
 		number, err := readPhone(text, e.Kind, home)
 		if err != nil {
-			e.Contact.PhoneProblem = p.source + " " + err.Error()
+			e.Contact.PhoneProblem = p.Source + " " + err.Error()
 			return
 		}
 		if number.Abroad != "" {
-			v.tell(fmt.Sprintf("%s is read as a number of %s: it has no + in front, and %s has none like it", p.source, number.Abroad, home.Country))
+			v.tell(fmt.Sprintf("%s is read as a number of %s: it has no + in front, and %s has none like it", p.Source, number.Abroad, home.Country))
 		}
 		e.Contact.Phone, e.Contact.SentAs = messaging.PhoneOf(number.Digits)
-		v.came(t, p.source, text, string(e.Contact.Phone))
+		v.came(t, p.Source, text, string(e.Contact.Phone))
 		return
 	}
 	sources := make([]string, len(paths))
 	for i, p := range paths {
-		sources[i] = p.source
+		sources[i] = p.Source
 	}
-	e.Contact.PhoneProblem = noneIn + strings.Join(sources, ", ")
+	e.Contact.PhoneProblem = NoneIn + strings.Join(sources, ", ")
 }
 
 // readPhone reads a number. Who writes a message does so from an account of a messaging network, whose number has its
@@ -329,7 +330,7 @@ func (m *mapper) phone(e *messaging.Event, v *view, t *target, paths []*expr) {
 // it cannot be one of the home's: a plan may be younger than ours, and a STOP that blocks nobody is not heard.
 func readPhone(text, kind string, home phones.Home) (phones.Number, error) {
 	number, err := phones.Read(text, home)
-	if kind != receivedKind || home.Spelling != "" {
+	if kind != ReceivedKind || home.Spelling != "" {
 		return number, err
 	}
 	home.Spelling = phones.International
@@ -340,22 +341,22 @@ func readPhone(text, kind string, home phones.Home) (phones.Number, error) {
 	return abroad, nil
 }
 
-// receivedKind is what a contact wrote.
-const receivedKind = "message.received"
+// ReceivedKind is what a contact wrote.
+const ReceivedKind = "message.received"
 
 // home is how a number without a plus sign at p is read: by the country beside it, else the contact's, else the
 // default. A country that is there and cannot be read leaves the number without one.
-func (m *mapper) home(e *messaging.Event, v *view, p *expr) phones.Home {
-	h := phones.Home{Country: m.country, Spelling: m.spelling}
+func (m *Mapper) home(e *messaging.Event, v *View, p *Expr) phones.Home {
+	h := phones.Home{Country: m.Country, Spelling: m.spelling}
 	said := v.badCountry
-	if p.country != nil {
-		said = cmp.Or(p.country.first(v), said)
+	if p.Country != nil {
+		said = cmp.Or(p.Country.First(v), said)
 	}
 	switch found := phones.ReadCountry(said); {
 	case found != "":
 		h.Country = found
 	case said != "":
-		h.Country, h.Unread = "", mask.Words(said, mostShort)
+		h.Country, h.Unread = "", mask.Words(said, problems.MostShort)
 	case e.Contact.Country != "":
 		h.Country = e.Contact.Country
 	}
@@ -363,7 +364,7 @@ func (m *mapper) home(e *messaging.Event, v *view, p *expr) phones.Home {
 }
 
 // complete derives what the payload lacks from what it has.
-func (m *mapper) complete(e *messaging.Event, v *view) {
+func (m *Mapper) complete(e *messaging.Event, v *View) {
 	c := &e.Contact
 	switch {
 	case c.Name == "":
@@ -380,7 +381,7 @@ func (m *mapper) complete(e *messaging.Event, v *view) {
 			c.Country = phones.CountryOf(string(c.Phone))
 		}
 		if c.Country == "" {
-			c.Country = m.country
+			c.Country = m.Country
 		}
 	}
 	// A language or a zone that cannot be read is the number's before it is the default's.
@@ -389,11 +390,17 @@ func (m *mapper) complete(e *messaging.Event, v *view) {
 		c.Language = phones.LanguageOf(string(c.Phone))
 	}
 	if c.Language == "" {
-		c.Language = m.language
+		c.Language = m.Language
 	}
 	e.Guessed.Language = !said && c.Language != ""
 	if c.Timezone == "" && (!v.badZone || phones.Zones(string(c.Phone)) == nil) {
-		c.Timezone = m.zone
+		c.Timezone = m.Zone
 		e.Guessed.Timezone = v.badZone && c.Timezone != ""
 	}
 }
+
+// What begins the words for an event of which no path has a phone, and for one of which none is read.
+const (
+	NoneIn    = "no phone number in "
+	ReadsNone = "the connector reads no phone number from "
+)

@@ -1,4 +1,4 @@
-package connectors
+package mapping
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nudgewire/nudgewire/connectors/problems"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
@@ -25,17 +26,17 @@ const pathBody = `{
  "caf\u00e9": "escaped name", "quote": "say \"hi\"", "html": "<b>&pound;5</b>"
 }`
 
-func pathView(t testing.TB, e *expr, body string) *view {
+func pathView(t testing.TB, e *Expr, body string) *View {
 	t.Helper()
 	p := rawjson.NewProgram()
-	e.link(p, p)
+	e.Link(p, p)
 	found := make([]rawjson.Span, p.Slots)
 	if err := p.Run(body, found); err != nil {
 		t.Fatal(err)
 	}
-	return &view{
-		item: body, root: body, inItem: found, inRoot: found, rawQuery: "source=shop%201&x=1&x=2",
-		header: http.Header{"X-Topic": {" orders/create "}}, typ: "sender/word", kind: "order.created", event: "e1",
+	return &View{
+		Item: body, Root: body, InItem: found, InRoot: found, RawQuery: "source=shop%201&x=1&x=2",
+		Header: http.Header{"X-Topic": {" orders/create "}}, Typ: "sender/word", Kind: "order.created", Event: "e1",
 	}
 }
 
@@ -102,11 +103,11 @@ func TestPathsLeadToTexts(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			e, err := parseExpr(tt.path)
+			e, err := ParseExpr(tt.path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := e.text(pathView(t, e, pathBody)); got != tt.want {
+			if got := e.Text(pathView(t, e, pathBody)); got != tt.want {
 				t.Errorf("%s = %q, want %q", tt.path, got, tt.want)
 			}
 		})
@@ -114,7 +115,7 @@ func TestPathsLeadToTexts(t *testing.T) {
 }
 
 func TestAStarLeadsToAll(t *testing.T) {
-	e, err := parseExpr("entry[*].changes[*].v")
+	e, err := ParseExpr("entry[*].changes[*].v")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +155,8 @@ func TestABadPathSaysWhere(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseExpr(tt.path)
-			fault, ok := errors.AsType[*syntaxFault](err)
+			_, err := ParseExpr(tt.path)
+			fault, ok := errors.AsType[*problems.SyntaxFault](err)
 			if !ok || fault.Msg != tt.msg || fault.At != tt.at || fault.Hint == "" {
 				t.Errorf("parseExpr(%q) = %+v, want %q at %d and a hint", tt.path, err, tt.msg, tt.at)
 			}
@@ -169,24 +170,24 @@ func FuzzPaths(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, event := range []bool{false, true} {
-			e, err := parseExprAbout(text, event)
+			e, err := ParseExprAbout(text, event)
 			if err != nil {
-				if fault, ok := errors.AsType[*syntaxFault](err); !ok || fault.At < 0 || fault.At > len(text) {
+				if fault, ok := errors.AsType[*problems.SyntaxFault](err); !ok || fault.At < 0 || fault.At > len(text) {
 					t.Fatalf("parseExpr(%q): %v without a place in the text", text, err)
 				}
 				continue
 			}
 			v := pathView(t, e, pathBody)
-			if got := e.text(v); strings.TrimSpace(got) != got && len(e.pipes) == 0 && e.from != fromLiteral {
+			if got := e.Text(v); strings.TrimSpace(got) != got && len(e.Pipes) == 0 && e.From != fromLiteral {
 				t.Fatalf("%q leads to %q, with space around it", text, got)
 			}
 			for range e.given(v) {
 				continue
 			}
 		}
-		if r, err := parseRule(text); err == nil {
-			v := pathView(t, r.left, pathBody)
-			r.holds(v)
+		if r, err := ParseRule(text); err == nil {
+			v := pathView(t, r.Left, pathBody)
+			r.Holds(v)
 		}
 	})
 }
@@ -225,11 +226,11 @@ func TestRulesHold(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := parseRule(tt.rule)
+			r, err := ParseRule(tt.rule)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := r.holds(pathView(t, r.left, pathBody)); got != tt.want {
+			if got := r.Holds(pathView(t, r.Left, pathBody)); got != tt.want {
 				t.Errorf("%s is %v", tt.rule, got)
 			}
 		})
@@ -245,7 +246,7 @@ func TestABadRuleSaysWhy(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, err := parseRule(tt.rule); err == nil || err.Error() != tt.msg {
+			if _, err := ParseRule(tt.rule); err == nil || err.Error() != tt.msg {
 				t.Errorf("parseRule(%q) = %v, want %q", tt.rule, err, tt.msg)
 			}
 		})

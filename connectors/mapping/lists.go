@@ -1,4 +1,4 @@
-package connectors
+package mapping
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 
 // An eachList reads the entries of a list by a program of their own.
 type eachList struct {
-	from    *expr
+	From    *Expr
 	program *rawjson.Program
-	parts   [len(eachParts)][]*expr
+	parts   [len(eachParts)][]*Expr
 }
 
 // eachParts names the parts of an entry, in the order of eachList.parts.
@@ -31,25 +31,25 @@ const (
 )
 
 // unlisted notes what is there instead of a list.
-func (l *eachList) unlisted(v *view, t *target) {
+func (l *eachList) unlisted(v *View, t *target) {
 	if l == nil {
 		return
 	}
-	if raw := l.from.raw(v); raw != "" && raw[0] != '[' && raw[0] != '{' {
+	if raw := l.From.Raw(v); raw != "" && raw[0] != '[' && raw[0] != '{' {
 		if text := rawjson.Text(raw); text != "" {
-			v.unreadable(l.from.source, text, isNo[t.kind])
-			v.bar(t.name)
+			v.Unreadable(l.From.Source, text, IsNo[t.Kind])
+			v.Bar(t.Name)
 		}
 	}
 }
 
 // items reads the lines of a cart or an order.
-func (l *eachList) items(v *view, t *target, currency string) []messaging.Item {
+func (l *eachList) items(v *View, t *target, currency string) []messaging.Item {
 	if l == nil {
 		return nil
 	}
 	out := make([]messaging.Item, 0, 4)
-	l.run(v, func(entry *view) {
+	l.run(v, func(entry *View) {
 		one := messaging.Item{
 			ID: l.part(entry, partID), SKU: l.part(entry, partSKU), Title: l.part(entry, partTitle),
 			URL: l.part(entry, partURL), Image: l.part(entry, partImage), Quantity: 1,
@@ -57,21 +57,21 @@ func (l *eachList) items(v *view, t *target, currency string) []messaging.Item {
 		if p, quantity := l.given(entry, partQuantity); p != nil {
 			var ok bool
 			if one.Quantity, ok = wholeNumber(quantity); !ok {
-				entry.unreadable("a line's quantity", quantity, isNo[takesNumber])
-				entry.bar(t.name + ".quantity")
+				entry.Unreadable("a line's quantity", quantity, IsNo[takesNumber])
+				entry.Bar(t.Name + ".quantity")
 			}
 		}
 		if p, price := l.given(entry, partPrice); p != nil {
 			var ok bool
 			if one.Price, ok = amount(price, p.minor(), currency); !ok || p.minor() && v.barred(currencyOf(t)) {
-				entry.unreadable("a line's "+p.source, price, isNo[takesAmount])
-				entry.bar(t.name + ".price")
+				entry.Unreadable("a line's "+p.Source, price, IsNo[takesAmount])
+				entry.Bar(t.Name + ".price")
 			}
 		}
 		one.Empty = l.emptyParts(entry, [...]string{partID: one.ID, partSKU: one.SKU, partTitle: one.Title, partURL: one.URL, partImage: one.Image})
-		if raw := l.from.raw(v); raw != "" && raw[0] == '{' && one.ID+one.SKU+one.Title+one.URL+one.Image == "" && !one.Price.Reported() && len(one.Empty) == 0 {
-			v.unreadable(l.from.source, raw, isNo[takesItems]) // an object that is no entry
-			v.bar(t.name)
+		if raw := l.From.Raw(v); raw != "" && raw[0] == '{' && one.ID+one.SKU+one.Title+one.URL+one.Image == "" && !one.Price.Reported() && len(one.Empty) == 0 {
+			v.Unreadable(l.From.Source, raw, IsNo[takesItems]) // an object that is no entry
+			v.Bar(t.Name)
 			return
 		}
 		out = append(out, one)
@@ -83,9 +83,9 @@ func (l *eachList) items(v *view, t *target, currency string) []messaging.Item {
 }
 
 // emptyParts names the parts of an entry that it gives and leaves empty; said is what it says of each.
-func (l *eachList) emptyParts(entry *view, said [partImage + 1]string) (names messaging.Names) {
+func (l *eachList) emptyParts(entry *View, said [partImage + 1]string) (names messaging.Names) {
 	for part, text := range said {
-		if text == "" && slices.ContainsFunc(l.parts[part], func(p *expr) bool { return p.empty(entry) }) {
+		if text == "" && slices.ContainsFunc(l.parts[part], func(p *Expr) bool { return p.empty(entry) }) {
 			names = append(names, eachParts[part])
 		}
 	}
@@ -93,9 +93,9 @@ func (l *eachList) emptyParts(entry *view, said [partImage + 1]string) (names me
 }
 
 // given is the first value that an entry has for a part, and which path led to it; nil for none.
-func (l *eachList) given(entry *view, part int) (from *expr, text string) {
+func (l *eachList) given(entry *View, part int) (from *Expr, text string) {
 	for _, p := range l.parts[part] {
-		if text = p.first(entry); text != "" {
+		if text = p.First(entry); text != "" {
 			return p, text
 		}
 	}
@@ -103,29 +103,29 @@ func (l *eachList) given(entry *view, part int) (from *expr, text string) {
 }
 
 // run shows each entry of the list to do.
-func (l *eachList) run(v *view, do func(*view)) {
+func (l *eachList) run(v *View, do func(*View)) {
 	if v.entry == nil {
-		v.entry = &view{}
+		v.entry = &View{}
 	}
 	entry := v.entry
-	*entry = view{
-		root: v.root, inRoot: v.inRoot, header: v.header, rawQuery: v.rawQuery, query: v.query, of: v.of,
-		inItem: spansFor(l.program, entry.inItem),
+	*entry = View{
+		Root: v.Root, InRoot: v.InRoot, Header: v.Header, RawQuery: v.RawQuery, query: v.query, Of: v.Of,
+		InItem: SpansFor(l.program, entry.InItem),
 	}
 	visit := func(one string) {
-		clear(entry.inItem)
-		if l.program.Run(one, entry.inItem) == nil {
-			entry.item = one
+		clear(entry.InItem)
+		if l.program.Run(one, entry.InItem) == nil {
+			entry.Item = one
 			do(entry)
 		}
 	}
-	if len(l.from.path.steps) == 0 {
-		for one := range entriesOf(l.from.raw(v)) {
+	if len(l.From.Path.Steps) == 0 {
+		for one := range entriesOf(l.From.Raw(v)) {
 			visit(one)
 		}
 		return
 	}
-	for raw := range l.from.every(v) {
+	for raw := range l.From.Every(v) {
 		for one := range entriesOf(raw) {
 			visit(one)
 		}
@@ -144,9 +144,9 @@ func entriesOf(raw string) func(yield func(string) bool) {
 	}
 }
 
-func (l *eachList) part(entry *view, which int) string {
+func (l *eachList) part(entry *View, which int) string {
 	for _, p := range l.parts[which] {
-		if text := p.text(entry); text != "" {
+		if text := p.Text(entry); text != "" {
 			return text
 		}
 	}
@@ -158,23 +158,23 @@ const maxAnswers = 500
 
 // answers reads a form's answers: by entries with a name and a value each, or from an object
 // whose members are the answers.
-func answers(v *view, a *assignment) map[string]string {
+func answers(v *View, a *assignment) map[string]string {
 	out := map[string]string{}
 	put := func(name, value string) {
 		if name != "" && value != "" && len(out) < maxAnswers {
 			out[name] = value
 		}
 	}
-	if a.each != nil {
-		a.each.run(v, func(entry *view) {
-			put(a.each.part(entry, partName), a.each.part(entry, partValue))
+	if a.Each != nil {
+		a.Each.run(v, func(entry *View) {
+			put(a.Each.part(entry, partName), a.Each.part(entry, partValue))
 		})
 	}
-	for _, p := range a.paths {
-		if p.from != fromItem && p.from != fromRoot {
+	for _, p := range a.Paths {
+		if p.From != FromItem && p.From != FromRoot {
 			continue
 		}
-		for name, value := range rawjson.Members(p.raw(v)) {
+		for name, value := range rawjson.Members(p.Raw(v)) {
 			put(name, p.piped(strings.TrimSpace(answerText(value))))
 		}
 	}

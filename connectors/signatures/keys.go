@@ -1,4 +1,5 @@
-package connectors
+// Package signatures makes and compares signatures: the keys, as senders show them, and the ways a signature is written.
+package signatures
 
 import (
 	"bytes"
@@ -21,59 +22,41 @@ import (
 	"hash"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
-// A key compares signatures of one secret or public key. Keys are safe for concurrent use.
-type key interface {
-	// matches reports whether sig is the key's signature over the message. The error says why
+// A Key compares signatures of one secret or public key. Keys are safe for concurrent use.
+type Key interface {
+	// Matches reports whether sig is the key's signature over the message. The error says why
 	// the request does not hold what is signed; then nothing matches.
-	matches(m *message, sig []byte) (bool, error)
-	// sign is the key's own signature, where it can make one.
-	sign(m *message) ([]byte, error)
+	Matches(m Signable, sig []byte) (bool, error)
+	// Sign is the key's own signature, where it can make one.
+	Sign(m Signable) ([]byte, error)
 }
 
-// A message is what is signed: parts that write themselves, in order, for one request.
-type message struct {
-	parts   []partWriter
-	request *Request
-	stamp   string
-	id      string
-}
+// Signable is a message that writes itself for a signature. The error says why the request does not hold what is signed.
+type Signable interface{ Feed(to *Digest) error }
 
-// A partWriter appends one part to a digest. Its error says why the request has no such part:
-// what is then signed is not known, so the check fails.
-type partWriter func(m *message, to *digest) error
-
-// feed writes the parts in their order.
-func (m *message) feed(to *digest) error {
-	for _, write := range m.parts {
-		if err := write(m, to); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// A digest is a hash with the buffers that its use needs, kept in a pool: after the first
+// A Digest is a hash with the buffers that its use needs, kept in a pool: after the first
 // requests verification allocates nothing.
-type digest struct {
+type Digest struct {
 	hash   hash.Hash
 	sum    []byte
-	secret []byte
+	Secret []byte
 }
 
-func (d *digest) text(s string) { d.bytes(sharedBytes(s)) }
+func (d *Digest) Text(s string) { d.Bytes(SharedBytes(s)) }
 
-func (d *digest) bytes(b []byte) { _, _ = d.hash.Write(b) } // a hash never fails
+func (d *Digest) Bytes(b []byte) { _, _ = d.hash.Write(b) } // a hash never fails
 
 // macKey signs with HMAC, or with a plain hash in which the secret is one of the parts.
 type macKey struct{ pool sync.Pool }
 
-func newMacKey(algorithm string, secret []byte) *macKey {
-	fresh := hashes[algorithm]
+func NewMacKey(algorithm string, secret []byte) *macKey {
+	fresh := Hashes[algorithm]
 	return &macKey{pool: sync.Pool{New: func() any {
-		d := &digest{sum: make([]byte, 0, 64), secret: secret}
-		if algorithm == algorithmPlain {
+		d := &Digest{sum: make([]byte, 0, 64), Secret: secret}
+		if algorithm == AlgorithmPlain {
 			d.hash = fresh()
 		} else {
 			d.hash = hmac.New(fresh, secret)
@@ -83,22 +66,22 @@ func newMacKey(algorithm string, secret []byte) *macKey {
 }
 
 // digest leaves the key's signature in sum. The caller puts d back into the pool.
-func (k *macKey) digest(m *message) (d *digest, err error) {
-	d = k.pool.Get().(*digest) // the pool holds nothing else
+func (k *macKey) digest(m Signable) (d *Digest, err error) {
+	d = k.pool.Get().(*Digest) // the pool holds nothing else
 	d.hash.Reset()
-	err = m.feed(d)
+	err = m.Feed(d)
 	d.sum = d.hash.Sum(d.sum[:0])
 	return d, err
 }
 
-func (k *macKey) matches(m *message, sig []byte) (bool, error) {
+func (k *macKey) Matches(m Signable, sig []byte) (bool, error) {
 	d, err := k.digest(m)
 	equal := err == nil && hmac.Equal(d.sum, sig)
 	k.pool.Put(d)
 	return equal, err
 }
 
-func (k *macKey) sign(m *message) ([]byte, error) {
+func (k *macKey) Sign(m Signable) ([]byte, error) {
 	d, err := k.digest(m)
 	defer k.pool.Put(d)
 	return bytes.Clone(d.sum), err
@@ -106,38 +89,35 @@ func (k *macKey) sign(m *message) ([]byte, error) {
 
 // The algorithms of signatures.
 const (
-	algorithmPlain   = "sha256"
-	algorithmEd25519 = "ed25519"
-	algorithmRSA     = "rsa-sha256"
-	algorithmECDSA   = "ecdsa-p256-sha256"
+	AlgorithmPlain   = "sha256"
+	AlgorithmEd25519 = "ed25519"
+	AlgorithmRSA     = "rsa-sha256"
+	AlgorithmECDSA   = "ecdsa-p256-sha256"
 )
 
-var hashes = map[string]func() hash.Hash{
+var Hashes = map[string]func() hash.Hash{
 	"hmac-sha1":    sha1.New,
 	"hmac-sha256":  sha256.New,
 	"hmac-sha384":  sha512.New384,
 	"hmac-sha512":  sha512.New,
-	algorithmPlain: sha256.New,
+	AlgorithmPlain: sha256.New,
 }
 
-func asymmetric(algorithm string) bool {
-	return algorithm == algorithmEd25519 || algorithm == algorithmRSA || algorithm == algorithmECDSA
+func Asymmetric(algorithm string) bool {
+	return algorithm == AlgorithmEd25519 || algorithm == AlgorithmRSA || algorithm == AlgorithmECDSA
 }
 
-// Asymmetric reports whether the verifier's signatures are made with a private key, which the sender alone has.
-func (v *Verify) Asymmetric() bool { return asymmetric(v.Algorithm) }
-
-// publicKey checks signatures that only the sender can make.
-type publicKey struct {
-	algorithm string
-	public    crypto.PublicKey
-	private   crypto.Signer // nil but for trials
+// PublicKey checks signatures that only the sender can make.
+type PublicKey struct {
+	Algorithm string
+	Public    crypto.PublicKey
+	Private   crypto.Signer // nil but for trials
 }
 
 // collect is the whole message, as asymmetric signatures need it or its hash.
-func (k *publicKey) collect(m *message) ([]byte, error) {
+func (k *PublicKey) collect(m Signable) ([]byte, error) {
 	w := &gather{}
-	err := m.feed(&digest{hash: w})
+	err := m.Feed(&Digest{hash: w})
 	return w.Bytes(), err
 }
 
@@ -148,12 +128,12 @@ func (*gather) Sum(b []byte) []byte { return b }
 func (*gather) Size() int           { return 0 }
 func (*gather) BlockSize() int      { return 1 }
 
-func (k *publicKey) matches(m *message, sig []byte) (bool, error) {
+func (k *PublicKey) Matches(m Signable, sig []byte) (bool, error) {
 	text, err := k.collect(m)
 	if err != nil {
 		return false, err
 	}
-	switch public := k.public.(type) {
+	switch public := k.Public.(type) {
 	case ed25519.PublicKey:
 		return len(sig) == ed25519.SignatureSize && ed25519.Verify(public, text, sig), nil
 	case *rsa.PublicKey:
@@ -167,47 +147,47 @@ func (k *publicKey) matches(m *message, sig []byte) (bool, error) {
 	}
 }
 
-var errNoPrivateKey = errors.New("only the sender holds the private key that signs; for trials set verify.key.private_key and its public half in public_keys")
+var ErrNoPrivateKey = errors.New("only the sender holds the private key that signs; for trials set verify.key.private_key and its public half in public_keys")
 
-func (k *publicKey) sign(m *message) ([]byte, error) {
-	if k.private == nil {
-		return nil, errNoPrivateKey
+func (k *PublicKey) Sign(m Signable) ([]byte, error) {
+	if k.Private == nil {
+		return nil, ErrNoPrivateKey
 	}
 	text, err := k.collect(m)
 	if err != nil {
 		return nil, err
 	}
-	if k.algorithm == algorithmEd25519 {
-		return k.private.Sign(rand.Reader, text, crypto.Hash(0))
+	if k.Algorithm == AlgorithmEd25519 {
+		return k.Private.Sign(rand.Reader, text, crypto.Hash(0))
 	}
 	sum := sha256.Sum256(text)
-	return k.private.Sign(rand.Reader, sum[:], crypto.SHA256)
+	return k.Private.Sign(rand.Reader, sum[:], crypto.SHA256)
 }
 
 // The ways a secret becomes the bytes of a key.
 const (
-	keyRaw           = "raw"
-	keyHex           = "hex"
+	KeyRaw           = "raw"
+	KeyHex           = "hex"
 	keyBase64        = "base64"
-	keyBase64OrWhsec = "base64_or_whsec"
+	KeyBase64OrWhsec = "base64_or_whsec"
 	keyWhsec         = "whsec"
 )
 
-var keyEncodings = []string{keyRaw, keyHex, keyBase64, keyBase64OrWhsec, keyWhsec}
+var KeyEncodings = []string{KeyRaw, KeyHex, keyBase64, KeyBase64OrWhsec, keyWhsec}
 
-// decodeKey is a secret's bytes. The error never holds the secret.
-func decodeKey(secret, encoding string) ([]byte, error) {
+// DecodeKey is a secret's bytes. The error never holds the secret.
+func DecodeKey(secret, encoding string) ([]byte, error) {
 	if strings.TrimSpace(secret) == "" {
 		return nil, errors.New("is empty")
 	}
 	var raw []byte
 	var err error
 	switch encoding {
-	case keyHex:
+	case KeyHex:
 		if raw, err = hex.DecodeString(strings.TrimSpace(secret)); err != nil {
 			return nil, errors.New("is not hexadecimal, which this sender's secrets are")
 		}
-	case keyBase64, keyBase64OrWhsec, keyWhsec:
+	case keyBase64, KeyBase64OrWhsec, keyWhsec:
 		text := strings.TrimSpace(secret)
 		if encoding != keyBase64 {
 			text = strings.TrimPrefix(text, "whsec_")
@@ -256,9 +236,9 @@ func pemBlock(text string) *pem.Block {
 	return block
 }
 
-// parsePublicKey reads PEM, base64 or hex of the DER form (SPKI) or of the bare key (the 32 bytes of Ed25519, the 65 of a
+// ParsePublicKey reads PEM, base64 or hex of the DER form (SPKI) or of the bare key (the 32 bytes of Ed25519, the 65 of a
 // point of P-256), or whpk_ with base64.
-func parsePublicKey(text, algorithm string) (crypto.PublicKey, error) {
+func ParsePublicKey(text, algorithm string) (crypto.PublicKey, error) {
 	var der []byte
 	if block := pemBlock(text); block != nil {
 		der = block.Bytes
@@ -267,10 +247,10 @@ func parsePublicKey(text, algorithm string) (crypto.PublicKey, error) {
 		if err != nil {
 			return nil, errors.New("is neither PEM, nor base64, nor hexadecimal")
 		}
-		if algorithm == algorithmEd25519 && len(raw) == ed25519.PublicKeySize {
+		if algorithm == AlgorithmEd25519 && len(raw) == ed25519.PublicKeySize {
 			return checkedEd25519(raw)
 		}
-		if point, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw); algorithm == algorithmECDSA && err == nil {
+		if point, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw); algorithm == AlgorithmECDSA && err == nil {
 			return point, nil
 		}
 		der = raw
@@ -287,18 +267,18 @@ func parsePublicKey(text, algorithm string) (crypto.PublicKey, error) {
 	}
 	switch k := public.(type) {
 	case ed25519.PublicKey:
-		if algorithm == algorithmEd25519 {
+		if algorithm == AlgorithmEd25519 {
 			return checkedEd25519(k)
 		}
 	case *rsa.PublicKey:
-		if algorithm == algorithmRSA {
+		if algorithm == AlgorithmRSA {
 			if k.N.BitLen() < 2048 {
 				return nil, fmt.Errorf("is an RSA key of %d bits; fewer than 2048 can be broken", k.N.BitLen())
 			}
 			return k, nil
 		}
 	case *ecdsa.PublicKey:
-		if algorithm == algorithmECDSA && k.Curve == elliptic.P256() {
+		if algorithm == AlgorithmECDSA && k.Curve == elliptic.P256() {
 			return k, nil
 		}
 	}
@@ -338,8 +318,8 @@ var smallOrder = func() [][]byte {
 	return out
 }()
 
-// parsePrivateKey reads PEM (PKCS 8), or base64 (with whsk_ before it or not) or hex of an Ed25519 seed or key.
-func parsePrivateKey(text string) (crypto.Signer, error) {
+// ParsePrivateKey reads PEM (PKCS 8), or base64 (with whsk_ before it or not) or hex of an Ed25519 seed or key.
+func ParsePrivateKey(text string) (crypto.Signer, error) {
 	bad := errors.New("is not a private key: write PEM (PKCS 8), or base64 or hex of an Ed25519 key")
 	if block := pemBlock(text); block != nil {
 		k, err := x509.ParsePKCS8PrivateKey(block.Bytes)
@@ -356,4 +336,9 @@ func parsePrivateKey(text string) (crypto.Signer, error) {
 		return ed25519.PrivateKey(raw), nil
 	}
 	return nil, bad
+}
+
+// SharedBytes is the other way round, for readers that write nothing.
+func SharedBytes(text string) []byte {
+	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // audited: nobody writes to it
 }

@@ -1,4 +1,4 @@
-package connectors
+package signatures
 
 import (
 	"encoding/base64"
@@ -15,11 +15,11 @@ const maxSignature = 2048
 // senders send one per secret.
 const maxSignatures = 32
 
-// entries yields the names and values of a header such as t=1,v1=aa,v1=bb. Entries without
+// ListEntries yields the names and values of a header such as t=1,v1=aa,v1=bb. Entries without
 // the assign mark are yielded with an empty name. Space may be around entries, as in every list
 // in a header (RFC 9110, 5.6.1).
 // Without assign an entry's name is its place.
-func entries(header, separator, assign string) func(yield func(name, value string) bool) {
+func ListEntries(header, separator, assign string) func(yield func(name, value string) bool) {
 	return func(yield func(string, string) bool) {
 		rest := header
 		for n := 0; rest != "" && n < maxSignatures; n++ {
@@ -39,18 +39,10 @@ func entries(header, separator, assign string) func(yield func(name, value strin
 	}
 }
 
-// entry writes an entry of the list.
-func (l *List) entry(name, value string) string {
-	if l.Assign == "" {
-		return value
-	}
-	return name + l.Assign + value
-}
-
-// decodeSignature appends the bytes of a written signature; ok is false for what is not
+// DecodeSignature appends the bytes of a written signature; ok is false for what is not
 // written exactly so: small letters for hex, capitals for hex_upper, the standard alphabet and all of
 // its padding for base64. Only base64url has its padding or not: RFC 4648 keeps it, JOSE does not.
-func decodeSignature(to []byte, written, encoding string) (decoded []byte, ok bool) {
+func DecodeSignature(to []byte, written, encoding string) (decoded []byte, ok bool) {
 	if written == "" || len(written) > maxSignature {
 		return to, false
 	}
@@ -81,7 +73,7 @@ func decodeSignature(to []byte, written, encoding string) (decoded []byte, ok bo
 	return to[:at+n], true
 }
 
-func encodeSignature(raw []byte, encoding string) string {
+func EncodeSignature(raw []byte, encoding string) string {
 	switch encoding {
 	case encodingHex:
 		return hex.EncodeToString(raw)
@@ -98,12 +90,12 @@ func encodeSignature(raw []byte, encoding string) string {
 const (
 	encodingHex       = "hex"
 	encodingHexUpper  = "hex_upper"
-	encodingBase64    = "base64"
+	EncodingBase64    = "base64"
 	encodingBase64URL = "base64url"
 )
 
-// looksLike helps a reason along: what a signature that did not decode seems to be.
-func looksLike(written string) string {
+// LooksLike helps a reason along: what a signature that did not decode seems to be.
+func LooksLike(written string) string {
 	switch {
 	case written == "":
 		return "empty"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 )
 
 //go:embed own.md
@@ -15,7 +16,7 @@ var ownPage string
 // names and kinds that the program knows.
 func docsOwn() string {
 	var targets, kinds strings.Builder
-	for _, t := range connectors.MapTargets() {
+	for _, t := range mapping.MapTargets() {
 		fmt.Fprintf(&targets, "| `%s` | %s | %s |\n", t.Name, quoted(t.Short), t.Is)
 	}
 	for _, k := range connectors.CanonicalKinds() {

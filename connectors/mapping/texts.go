@@ -1,4 +1,4 @@
-package connectors
+package mapping
 
 import (
 	"slices"
@@ -28,19 +28,19 @@ var textNames = []string{"name", "title", "label", "tag", "value", "text"}
 var wrapNames = []string{"data", "items", "nodes", "edges", "values", "results", "tags", "list"}
 
 // listOfTexts is what the expression leads to as a list; unread is what of it cannot be read, "" for nothing.
-func (e *expr) listOfTexts(v *view) (out messaging.Tags, unread string) {
-	if e.from != fromItem && e.from != fromRoot {
-		return splitTexts(e.text(v)), ""
+func (e *Expr) listOfTexts(v *View) (out messaging.Tags, unread string) {
+	if e.From != FromItem && e.From != FromRoot {
+		return splitTexts(e.Text(v)), ""
 	}
-	if e.named(v) == "" || e.when != nil && !e.when.holds(v) {
+	if e.Named(v) == "" || e.When != nil && !e.When.Holds(v) {
 		return nil, ""
 	}
 	return e.textsFound(v)
 }
 
-func (e *expr) textsFound(v *view) (out messaging.Tags, unread string) {
-	several := slices.ContainsFunc(e.path.steps, func(s step) bool { return s.kind == stepEvery })
-	for raw := range e.every(v) {
+func (e *Expr) textsFound(v *View) (out messaging.Tags, unread string) {
+	several := slices.ContainsFunc(e.Path.Steps, func(s step) bool { return s.kind == stepEvery })
+	for raw := range e.Every(v) {
 		if several && raw[0] == '"' { // one of many
 			if text := e.piped(strings.TrimSpace(rawjson.Text(raw))); text != "" {
 				out = append(out, text)
@@ -57,7 +57,7 @@ func (e *expr) textsFound(v *view) (out messaging.Tags, unread string) {
 			}
 		}
 	}
-	if raw := e.named(v); several && len(out) == 0 && raw != "" && !hollow(raw) {
+	if raw := e.Named(v); several && len(out) == 0 && raw != "" && !hollow(raw) {
 		return nil, raw // there is a list, and what is looked for in its entries is not in them
 	}
 	return out, ""

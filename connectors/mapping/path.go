@@ -1,4 +1,4 @@
-package connectors
+package mapping
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nudgewire/nudgewire/connectors/problems"
 )
 
 // The path language, for people who write presets:
@@ -32,21 +34,21 @@ import (
 //
 // It has no arithmetic and no conditions on purpose: what needs them is a trigger's business.
 
-// An expr is one compiled expression of the path language.
-type expr struct {
-	source   string // as written
-	from     exprFrom
-	name     string // of a header or parameter, or the literal
-	path     path
-	lead     *lead // nil, or where the value leads to
+// An Expr is one compiled expression of the path language.
+type Expr struct {
+	Source   string // as written
+	From     exprFrom
+	Name     string // of a header or parameter, or the literal
+	Path     path
+	Lead     *lead // nil, or where the value leads to
 	slot     int   // of the path's leading names in the program of its text; set by link
-	pieces   []piece
-	pipes    []pipe
-	country  *expr // for phones: where the country of this very number is
-	when     *rule // nil, or what must hold for the expression to say anything
-	says     saying
-	group    string // of a path to items: its leading names
-	distinct bool   // of a part of an id or a dedupe key: it may distinguish the items of one request
+	Pieces   []Piece
+	Pipes    []pipe
+	Country  *Expr // for phones: where the country of this very number is
+	When     *Rule // nil, or what must hold for the expression to say anything
+	says     Saying
+	Group    string // of a path to items: its leading names
+	Distinct bool   // of a part of an id or a dedupe key: it may distinguish the items of one request
 }
 
 // eventGroup is the path of the names under which an item lay, where items has several paths.
@@ -55,30 +57,30 @@ const eventGroup = "event.group"
 type exprFrom int
 
 const (
-	fromItem exprFrom = iota
-	fromRoot
-	fromHeader
-	fromQuery
+	FromItem exprFrom = iota
+	FromRoot
+	FromHeader
+	FromQuery
 	fromLiteral
-	fromPieces
-	fromEvent // event.type, event.kind, event.id: only in conditions and dedupe keys; event.group everywhere
+	FromPieces
+	FromEvent // event.type, event.kind, event.id: only in conditions and dedupe keys; event.group everywhere
 )
 
-// A piece of a joined text is a literal or, if that is nil, an expression.
-type piece struct {
-	literal string
-	expr    *expr
+// A Piece of a joined text is a literal or, if that is nil, an expression.
+type Piece struct {
+	Literal string
+	Expr    *Expr
 }
 
 // A path is the way to a value: first member names only, then steps of any kind.
 type path struct {
-	names []string
-	steps []step
+	Names []string
+	Steps []step
 }
 
 // A lead goes on in a list, which begins at the top of the body (in several lists, where [*] leads to them): to the first entry whose member has the text that led there.
 type lead struct {
-	list *expr
+	list *Expr
 	key  []string
 	rest []step
 }
@@ -102,81 +104,72 @@ type step struct {
 	value []string // what it is compared with: one of them
 }
 
-// A syntaxFault is the position where an expression stops making sense.
-type syntaxFault struct {
-	At   int // byte offset in the expression
-	Msg  string
-	Hint string
-}
-
-func (f *syntaxFault) Error() string { return f.Msg }
-
-const pathHint = `write a path such as customer.phone, items[0].title or phones[primary=true].value; a header as header:X-Name; a text of its own as 'text'`
+const PathHint = `write a path such as customer.phone, items[0].title or phones[primary=true].value; a header as header:X-Name; a text of its own as 'text'`
 
 const bracesHint = "write {path} for a value of the item"
 
-// parseExpr reads one expression. The error is a *syntaxFault.
-func parseExpr(text string) (*expr, error) { return parseExprAbout(text, false) }
+// ParseExpr reads one expression. The error is a *SyntaxFault.
+func ParseExpr(text string) (*Expr, error) { return ParseExprAbout(text, false) }
 
-// parseExprAbout reads one expression; in those about an event, event.type, event.kind and
+// ParseExprAbout reads one expression; in those about an event, event.type, event.kind and
 // event.id are what was found out already (root:event.type is still the body's). event.group is known before all else.
-func parseExprAbout(text string, event bool) (*expr, error) {
-	p := &exprParser{text: text, event: event}
+func ParseExprAbout(text string, event bool) (*Expr, error) {
+	p := &ExprParser{Text: text, event: event}
 	e, err := p.expr()
 	if err != nil {
 		return nil, err
 	}
-	e.source = text
+	e.Source = text
 	return e, nil
 }
 
-type exprParser struct {
-	text  string
+type ExprParser struct {
+	Text  string
 	at    int
 	event bool
 }
 
-func (p *exprParser) fault(format string, args ...any) error {
-	return &syntaxFault{At: min(p.at, len(p.text)), Msg: fmt.Sprintf(format, args...), Hint: pathHint}
+func (p *ExprParser) fault(format string, args ...any) error {
+	return &problems.SyntaxFault{At: min(p.at, len(p.Text)), Msg: fmt.Sprintf(format, args...), Hint: PathHint}
 }
 
-func (p *exprParser) space() {
-	for p.at < len(p.text) && p.text[p.at] == ' ' {
+func (p *ExprParser) space() {
+	for p.at < len(p.Text) && p.Text[p.at] == ' ' {
 		p.at++
 	}
 }
 
-func (p *exprParser) expr() (*expr, error) {
+func (p *ExprParser) expr() (*Expr, error) {
 	p.space()
-	e := &expr{slot: -1}
-	rest := p.text[p.at:]
+	e := &Expr{slot: -1}
+	rest := p.Text[p.at:]
 	var err error
 	switch {
 	case rest == "":
 		return nil, p.fault("an empty path")
 	case rest[0] == '\'':
-		e.from = fromLiteral
-		e.name, err = p.quoted('\'')
+		e.From = fromLiteral
+		e.Name, err = p.quoted('\'')
 	case rest[0] == '{':
-		e.from = fromPieces
-		e.pieces, err = p.joined(false)
-	case hasPrefixFold(rest, "header:"):
-		e.from = fromHeader
-		e.name, err = p.word("header:", "a header's name")
-	case hasPrefixFold(rest, "query:"):
-		e.from = fromQuery
-		e.name, err = p.word("query:", "a parameter's name")
-	case hasPrefixFold(rest, "root:"):
+		e.From = FromPieces
+		e.Pieces, err = p.Joined(false)
+	case problems.HasPrefixFold(rest, "header:"):
+		e.From = FromHeader
+		e.Name, err = p.word("header:", "a header's name")
+	case problems.HasPrefixFold(rest, "query:"):
+		e.From = FromQuery
+		e.Name, err = p.word("query:", "a parameter's name")
+	case problems.HasPrefixFold(rest, "root:"):
 		p.at += len("root:")
-		e.from = fromRoot
-		e.path, err = p.path()
+		e.From = FromRoot
+		e.Path, err = p.path()
 	case p.event && slices.Contains(aboutEvent, wordOf(rest)), wordOf(rest) == eventGroup:
-		e.from, e.name = fromEvent, wordOf(rest)
-		p.at += len(e.name)
+		e.From, e.Name = FromEvent, wordOf(rest)
+		p.at += len(e.Name)
 	default:
-		e.path, err = p.path()
-		if err == nil && strings.HasPrefix(strings.TrimLeft(p.text[p.at:], " "), "->") {
-			e.lead, err = p.lead()
+		e.Path, err = p.path()
+		if err == nil && strings.HasPrefix(strings.TrimLeft(p.Text[p.at:], " "), "->") {
+			e.Lead, err = p.lead()
 		}
 	}
 	if err != nil {
@@ -186,38 +179,38 @@ func (p *exprParser) expr() (*expr, error) {
 }
 
 // lead reads "-> fields[id].title": a list, the member of its entries that is compared, and what of the entry is meant.
-func (p *exprParser) lead() (*lead, error) {
-	p.at += strings.Index(p.text[p.at:], "->") + len("->")
+func (p *ExprParser) lead() (*lead, error) {
+	p.at += strings.Index(p.Text[p.at:], "->") + len("->")
 	p.space()
-	p.at += len(p.text[p.at:]) - len(strings.TrimPrefix(p.text[p.at:], "root:"))
-	open := keyBracket(p.text[p.at:])
+	p.at += len(p.Text[p.at:]) - len(strings.TrimPrefix(p.Text[p.at:], "root:"))
+	open := keyBracket(p.Text[p.at:])
 	if open <= 0 {
-		return nil, &syntaxFault{At: min(p.at, len(p.text)), Msg: "no list with the name that is compared behind ->", Hint: leadHint}
+		return nil, &problems.SyntaxFault{At: min(p.at, len(p.Text)), Msg: "no list with the name that is compared behind ->", Hint: leadHint}
 	}
-	list, err := (&exprParser{text: p.text[p.at : p.at+open]}).path()
+	list, err := (&ExprParser{Text: p.Text[p.at : p.at+open]}).path()
 	if err != nil {
-		return nil, &syntaxFault{At: p.at, Msg: fmt.Sprintf("%q is no list", p.text[p.at:p.at+open]), Hint: leadHint}
+		return nil, &problems.SyntaxFault{At: p.at, Msg: fmt.Sprintf("%q is no list", p.Text[p.at:p.at+open]), Hint: leadHint}
 	}
 	p.at += open + 1
-	end := closing(p.text, p.at)
+	end := closing(p.Text, p.at)
 	if end < 0 {
 		return nil, p.fault("a [ that is never closed")
 	}
-	key, err := (&exprParser{text: p.text[p.at:end]}).path()
-	if err != nil || len(key.names) == 0 || len(key.steps) > 0 {
-		return nil, &syntaxFault{At: p.at, Msg: fmt.Sprintf("%q is no name to compare", p.text[p.at:end]), Hint: leadHint}
+	key, err := (&ExprParser{Text: p.Text[p.at:end]}).path()
+	if err != nil || len(key.Names) == 0 || len(key.Steps) > 0 {
+		return nil, &problems.SyntaxFault{At: p.at, Msg: fmt.Sprintf("%q is no name to compare", p.Text[p.at:end]), Hint: leadHint}
 	}
-	out := &lead{list: &expr{from: fromRoot, path: list, slot: -1}, key: key.names}
-	if p.at = end + 1; p.at < len(p.text) && p.text[p.at] == '.' {
+	out := &lead{list: &Expr{From: FromRoot, Path: list, slot: -1}, key: key.Names}
+	if p.at = end + 1; p.at < len(p.Text) && p.Text[p.at] == '.' {
 		p.at++
 		rest, err := p.path()
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range rest.names {
+		for _, name := range rest.Names {
 			out.rest = append(out.rest, step{kind: stepName, name: name})
 		}
-		out.rest = append(out.rest, rest.steps...)
+		out.rest = append(out.rest, rest.Steps...)
 	}
 	return out, nil
 }
@@ -249,16 +242,16 @@ func wordOf(text string) string {
 }
 
 // quoted reads a text in quotes, in which a doubled quote means one.
-func (p *exprParser) quoted(quote byte) (string, error) {
+func (p *ExprParser) quoted(quote byte) (string, error) {
 	start := p.at
 	var b strings.Builder
-	for p.at++; p.at < len(p.text); p.at++ {
-		c := p.text[p.at]
+	for p.at++; p.at < len(p.Text); p.at++ {
+		c := p.Text[p.at]
 		if c != quote {
 			b.WriteByte(c)
 			continue
 		}
-		if p.at+1 < len(p.text) && p.text[p.at+1] == quote {
+		if p.at+1 < len(p.Text) && p.Text[p.at+1] == quote {
 			b.WriteByte(c)
 			p.at++
 			continue
@@ -270,9 +263,9 @@ func (p *exprParser) quoted(quote byte) (string, error) {
 	return "", p.fault("a quote that is never closed")
 }
 
-func (p *exprParser) word(prefix, what string) (string, error) {
+func (p *ExprParser) word(prefix, what string) (string, error) {
 	p.at += len(prefix)
-	word := wordOf(p.text[p.at:])
+	word := wordOf(p.Text[p.at:])
 	if word == "" {
 		return "", p.fault("%s should follow %s", what, prefix)
 	}
@@ -280,34 +273,34 @@ func (p *exprParser) word(prefix, what string) (string, error) {
 	return word, nil
 }
 
-// joined reads "{path} text {path}" up to the end; about says whether the paths may name event.type
+// Joined reads "{path} text {path}" up to the end; about says whether the paths may name event.type
 // and the like.
-func (p *exprParser) joined(about bool) ([]piece, error) {
-	var pieces []piece
+func (p *ExprParser) Joined(about bool) ([]Piece, error) {
+	var pieces []Piece
 	literal := func(start int) {
 		if p.at > start {
-			pieces = append(pieces, piece{literal: p.text[start:p.at]})
+			pieces = append(pieces, Piece{Literal: p.Text[start:p.at]})
 		}
 	}
 	start := p.at
-	for p.at < len(p.text) {
-		switch p.text[p.at] {
+	for p.at < len(p.Text) {
+		switch p.Text[p.at] {
 		case '{':
 			literal(start)
-			end := strings.IndexByte(p.text[p.at:], '}')
+			end := strings.IndexByte(p.Text[p.at:], '}')
 			if end < 0 {
-				return nil, &syntaxFault{At: p.at, Msg: "a { that is never closed", Hint: bracesHint}
+				return nil, &problems.SyntaxFault{At: p.at, Msg: "a { that is never closed", Hint: bracesHint}
 			}
-			e, err := parseExprAbout(p.text[p.at+1:p.at+end], about)
+			e, err := ParseExprAbout(p.Text[p.at+1:p.at+end], about)
 			if err != nil {
 				p.at += 1 + faultAt(err)
 				return nil, p.fault("%s", err)
 			}
-			pieces = append(pieces, piece{expr: e})
+			pieces = append(pieces, Piece{Expr: e})
 			p.at += end + 1
 			start = p.at
 		case '}':
-			return nil, &syntaxFault{At: p.at, Msg: "a } without its {", Hint: bracesHint}
+			return nil, &problems.SyntaxFault{At: p.at, Msg: "a } without its {", Hint: bracesHint}
 		default:
 			p.at++
 		}
@@ -317,29 +310,29 @@ func (p *exprParser) joined(about bool) ([]piece, error) {
 }
 
 func faultAt(err error) int {
-	if f, ok := errors.AsType[*syntaxFault](err); ok {
+	if f, ok := errors.AsType[*problems.SyntaxFault](err); ok {
 		return f.At
 	}
 	return 0
 }
 
 // path reads names, positions and filters. "." alone is the whole.
-func (p *exprParser) path() (path, error) {
+func (p *ExprParser) path() (path, error) {
 	var out path
-	if p.at < len(p.text) && p.text[p.at] == '.' {
+	if p.at < len(p.Text) && p.Text[p.at] == '.' {
 		p.at++
-		if p.at < len(p.text) && p.text[p.at] != ' ' && p.text[p.at] != '[' && p.text[p.at] != '|' {
+		if p.at < len(p.Text) && p.Text[p.at] != ' ' && p.Text[p.at] != '[' && p.Text[p.at] != '|' {
 			p.at--
 			return out, p.fault("a path does not begin with a dot")
 		}
 	}
 	for first := true; ; first = false {
-		if p.at >= len(p.text) || p.text[p.at] == ' ' || p.text[p.at] == '|' {
+		if p.at >= len(p.Text) || p.Text[p.at] == ' ' || p.Text[p.at] == '|' {
 			return out, nil
 		}
 		var s step
 		var err error
-		switch c := p.text[p.at]; {
+		switch c := p.Text[p.at]; {
 		case c == '[':
 			s, err = p.bracket()
 		case c == '.' && !first:
@@ -353,44 +346,44 @@ func (p *exprParser) path() (path, error) {
 		if err != nil {
 			return out, err
 		}
-		if s.kind == stepName && len(out.steps) == 0 {
-			out.names = append(out.names, s.name)
+		if s.kind == stepName && len(out.Steps) == 0 {
+			out.Names = append(out.Names, s.name)
 		} else {
-			out.steps = append(out.steps, s)
+			out.Steps = append(out.Steps, s)
 		}
 	}
 }
 
-func (p *exprParser) rune() rune {
-	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
+func (p *ExprParser) rune() rune {
+	r, _ := utf8.DecodeRuneInString(p.Text[p.at:])
 	return r
 }
 
-func (p *exprParser) name() (step, error) {
-	if p.at < len(p.text) && p.text[p.at] == '"' {
+func (p *ExprParser) name() (step, error) {
+	if p.at < len(p.Text) && p.Text[p.at] == '"' {
 		name, err := p.quoted('"')
 		return step{kind: stepName, name: name}, err
 	}
 	start := p.at
-	for p.at < len(p.text) && strings.IndexByte(".[]|\"'{} ", p.text[p.at]) < 0 {
+	for p.at < len(p.Text) && strings.IndexByte(".[]|\"'{} ", p.Text[p.at]) < 0 {
 		p.at++
 	}
 	if p.at == start {
 		return step{}, p.fault("a name should be here")
 	}
-	return step{kind: stepName, name: p.text[start:p.at]}, nil
+	return step{kind: stepName, name: p.Text[start:p.at]}, nil
 }
 
 // bracket reads [n], [*], [name=value] and [name~=value].
-func (p *exprParser) bracket() (step, error) {
+func (p *ExprParser) bracket() (step, error) {
 	open := p.at
 	p.at++
-	end := closing(p.text, p.at)
+	end := closing(p.Text, p.at)
 	if end < 0 {
 		p.at = open
 		return step{}, p.fault("a [ that is never closed")
 	}
-	inside := p.text[p.at:end]
+	inside := p.Text[p.at:end]
 	defer func() { p.at = end + 1 }()
 	if inside == "*" {
 		return step{kind: stepEvery}, nil
@@ -418,13 +411,13 @@ func (p *exprParser) bracket() (step, error) {
 	if where == "" && s.kind == stepContains {
 		return s, nil
 	}
-	sub := &exprParser{text: where}
+	sub := &ExprParser{Text: where}
 	e, err := sub.expr()
-	if err != nil || e.from != fromItem || len(e.path.steps) > 0 || len(e.path.names) == 0 || len(e.pipes) > 0 {
+	if err != nil || e.From != FromItem || len(e.Path.Steps) > 0 || len(e.Path.Names) == 0 || len(e.Pipes) > 0 {
 		err := p.fault("%q is no name to filter by", where)
 		return step{}, err
 	}
-	s.where, s.lead = e.path.names, e.lead
+	s.where, s.lead = e.Path.Names, e.Lead
 	return s, nil
 }
 
@@ -450,27 +443,27 @@ func closing(text string, at int) int {
 	return -1
 }
 
-func (p *exprParser) pipes(e *expr) error {
+func (p *ExprParser) pipes(e *Expr) error {
 	for {
 		p.space()
-		if p.at >= len(p.text) {
+		if p.at >= len(p.Text) {
 			return nil
 		}
-		if p.text[p.at] != '|' {
+		if p.Text[p.at] != '|' {
 			return p.fault("%q behind the end of the path", p.rune())
 		}
 		p.at++
 		p.space()
 		start := p.at
-		for p.at < len(p.text) && p.text[p.at] != '|' {
+		for p.at < len(p.Text) && p.Text[p.at] != '|' {
 			p.at++
 		}
-		call := strings.TrimSpace(p.text[start:p.at])
+		call := strings.TrimSpace(p.Text[start:p.at])
 		one, fault := parsePipe(call)
 		if fault != nil {
 			fault.At += start
 			return fault
 		}
-		e.pipes = append(e.pipes, one)
+		e.Pipes = append(e.Pipes, one)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/story"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
@@ -41,7 +42,7 @@ type testedEvent struct {
 	PhoneProblem string            `json:"phone_problem,omitempty"`
 	Unread       []string          `json:"unread,omitempty"`  // what was given and cannot be read
 	LookUp       *connectors.Asked `json:"look_up,omitempty"` // that the daemon would make where a trigger listens; not made here
-	connectors.Reading
+	mapping.Reading
 }
 
 func (c commands) connectorsTest() *cobra.Command {
@@ -159,7 +160,7 @@ func (c commands) tellTest(r *connectors.Connector, req connectors.Request, sign
 	return nil
 }
 
-func testedOf(r *connectors.Connector, e *messaging.Event, reading connectors.Reading) testedEvent {
+func testedOf(r *connectors.Connector, e *messaging.Event, reading mapping.Reading) testedEvent {
 	return testedEvent{
 		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, Phone: string(e.Contact.Phone), PhoneProblem: e.Contact.PhoneProblem,
 		OccurredAt: optional(e.OccurredAt), Unread: e.Unread, LookUp: r.Asks(e), Reading: reading,

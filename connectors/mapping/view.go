@@ -1,4 +1,4 @@
-package connectors
+package mapping
 
 import (
 	"cmp"
@@ -13,39 +13,39 @@ import (
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
-// A view is what expressions can see while one item of a request is mapped.
-type view struct {
-	item, root       string         // JSON, checked
-	inItem, inRoot   []rawjson.Span // what their programs found
-	header           http.Header
-	rawQuery         string
+// A View is what expressions can see while one item of a request is mapped.
+type View struct {
+	Item, Root       string         // JSON, checked
+	InItem, InRoot   []rawjson.Span // what their programs found
+	Header           http.Header
+	RawQuery         string
 	query            url.Values // parsed on first use
-	typ, kind, event string     // event.type, event.kind and event.id, once they are known
-	group            string     // event.group: the names that lead to the items that this one is of
-	one              bool       // the item is the only one of its request
-	entry            *view      // for the entries of lists, used again for each
-	readings         *[]Reading
-	of               *messaging.Event // the event at hand: what was given and cannot be read is noted there
+	Typ, Kind, Event string     // event.type, event.kind and event.id, once they are known
+	Group            string     // event.group: the names that lead to the items that this one is of
+	One              bool       // the item is the only one of its request
+	entry            *View      // for the entries of lists, used again for each
+	Readings         *[]Reading
+	Of               *messaging.Event // the event at hand: what was given and cannot be read is noted there
 	badCountry       string           // what stands where its country should be and names none
 	badLanguage      bool             // there is a language that cannot be read
 	badZone          bool
 }
 
-// views are used again for request after request: with the memory for what a program finds
+// Views are used again for request after request: with the memory for what a program finds
 // they are the largest thing that mapping needs.
-var views = sync.Pool{New: func() any { return &view{} }}
+var Views = sync.Pool{New: func() any { return &View{} }}
 
-// free gives the view back without what it held of the request.
-func (v *view) free() {
-	*v = view{inItem: v.inItem[:0], inRoot: v.inRoot[:0], entry: v.entry}
+// Free gives the view back without what it held of the request.
+func (v *View) Free() {
+	*v = View{InItem: v.InItem[:0], InRoot: v.InRoot[:0], entry: v.entry}
 	if v.entry != nil {
-		*v.entry = view{inItem: v.entry.inItem[:0]}
+		*v.entry = View{InItem: v.entry.InItem[:0]}
 	}
-	views.Put(v)
+	Views.Put(v)
 }
 
-// spansFor is a clean span for every slot of p, in the memory of old where it fits.
-func spansFor(p *rawjson.Program, old []rawjson.Span) []rawjson.Span {
+// SpansFor is a clean span for every slot of p, in the memory of old where it fits.
+func SpansFor(p *rawjson.Program, old []rawjson.Span) []rawjson.Span {
 	if p.Slots > cap(old) {
 		return make([]rawjson.Span, p.Slots)
 	}
@@ -54,56 +54,56 @@ func spansFor(p *rawjson.Program, old []rawjson.Span) []rawjson.Span {
 	return old
 }
 
-// A lone reads texts of its own, outside of the mapping of items.
-type lone struct{ program *rawjson.Program }
+// A Standalone reads texts of its own, outside of the mapping of items.
+type Standalone struct{ program *rawjson.Program }
 
-// standAlone links expressions to a program of their own.
-func standAlone(exprs ...*expr) *lone {
-	l := &lone{rawjson.NewProgram()}
+// StandAlone links expressions to a program of their own.
+func StandAlone(exprs ...*Expr) *Standalone {
+	l := &Standalone{rawjson.NewProgram()}
 	for _, e := range exprs {
-		e.link(l.program, l.program)
+		e.Link(l.program, l.program)
 	}
 	return l
 }
 
-// view is what the expressions see in a JSON text.
-func (l *lone) view(text string) (view, error) {
+// View is what the expressions see in a JSON text.
+func (l *Standalone) View(text string) (View, error) {
 	found := make([]rawjson.Span, l.program.Slots)
 	err := l.program.Run(text, found)
-	return view{item: text, root: text, inItem: found, inRoot: found}, err
+	return View{Item: text, Root: text, InItem: found, InRoot: found}, err
 }
 
-// link gives the expression its slots in the programs of items and of the whole body.
-func (e *expr) link(item, root *rawjson.Program) {
-	switch e.from {
-	case fromItem:
-		e.slot = item.Add(e.path.names)
-	case fromRoot:
-		e.slot = root.Add(e.path.names)
-	case fromPieces:
-		for _, p := range e.pieces {
-			if p.expr != nil {
-				p.expr.link(item, root)
+// Link gives the expression its slots in the programs of items and of the whole body.
+func (e *Expr) Link(item, root *rawjson.Program) {
+	switch e.From {
+	case FromItem:
+		e.slot = item.Add(e.Path.Names)
+	case FromRoot:
+		e.slot = root.Add(e.Path.Names)
+	case FromPieces:
+		for _, p := range e.Pieces {
+			if p.Expr != nil {
+				p.Expr.Link(item, root)
 			}
 		}
 	}
-	if e.country != nil {
-		e.country.link(item, root)
+	if e.Country != nil {
+		e.Country.Link(item, root)
 	}
-	if e.lead != nil {
-		e.lead.list.link(item, root)
+	if e.Lead != nil {
+		e.Lead.list.Link(item, root)
 	}
-	for i := range e.path.steps {
-		if l := e.path.steps[i].lead; l != nil {
-			l.list.link(item, root)
+	for i := range e.Path.Steps {
+		if l := e.Path.Steps[i].lead; l != nil {
+			l.list.Link(item, root)
 		}
 	}
 }
 
-// raw is the JSON that a path leads to; "" for nothing. For paths with [*] it is the first.
-func (e *expr) raw(v *view) string {
-	text := e.named(v)
-	if text == "" || len(e.path.steps) == 0 && e.lead == nil {
+// Raw is the JSON that a path leads to; "" for nothing. For paths with [*] it is the first.
+func (e *Expr) Raw(v *View) string {
+	text := e.Named(v)
+	if text == "" || len(e.Path.Steps) == 0 && e.Lead == nil {
 		return text
 	}
 	first := ""
@@ -115,75 +115,75 @@ func (e *expr) raw(v *view) string {
 }
 
 // lands yields what the path's steps, and where they lead, come to in the JSON under its leading names.
-func (e *expr) lands(v *view, text string, yield func(string) bool) {
-	if e.lead == nil {
-		v.follow(text, e.path.steps, yield)
+func (e *Expr) lands(v *View, text string, yield func(string) bool) {
+	if e.Lead == nil {
+		v.follow(text, e.Path.Steps, yield)
 	} else {
-		v.follow(text, e.path.steps, func(raw string) bool { return e.lead.follow(v, raw, yield) })
+		v.follow(text, e.Path.Steps, func(raw string) bool { return e.Lead.follow(v, raw, yield) })
 	}
 }
 
-// every yields all values that a path with [*] leads to; one for a path without.
-func (e *expr) every(v *view) func(yield func(string) bool) {
+// Every yields all values that a path with [*] leads to; one for a path without.
+func (e *Expr) Every(v *View) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		if text := e.named(v); text != "" {
+		if text := e.Named(v); text != "" {
 			e.lands(v, text, yield)
 		}
 	}
 }
 
-// named is the JSON under the path's leading names; "" where there is none.
-func (e *expr) named(v *view) string {
-	text, found := v.item, v.inItem
-	if e.from == fromRoot {
-		text, found = v.root, v.inRoot
+// Named is the JSON under the path's leading names; "" where there is none.
+func (e *Expr) Named(v *View) string {
+	text, found := v.Item, v.InItem
+	if e.From == FromRoot {
+		text, found = v.Root, v.InRoot
 	}
 	at := found[e.slot]
 	return text[at.From:at.To]
 }
 
-// text is the expression's value as text, outer space removed; "" where there is none.
-func (e *expr) text(v *view) string {
-	if e.when != nil && !e.when.holds(v) {
+// Text is the expression's value as text, outer space removed; "" where there is none.
+func (e *Expr) Text(v *View) string {
+	if e.When != nil && !e.When.Holds(v) {
 		return ""
 	}
 	out := ""
-	switch e.from {
+	switch e.From {
 	case fromLiteral:
-		out = e.name
-	case fromHeader:
-		out = strings.TrimSpace(headerText(v.header, e.name))
-	case fromQuery:
+		out = e.Name
+	case FromHeader:
+		out = strings.TrimSpace(HeaderText(v.Header, e.Name))
+	case FromQuery:
 		if v.query == nil {
-			v.query, _ = url.ParseQuery(v.rawQuery) // what it could read stays, the rest is absent
+			v.query, _ = url.ParseQuery(v.RawQuery) // what it could read stays, the rest is absent
 		}
-		out = strings.TrimSpace(v.query.Get(e.name))
-	case fromEvent:
-		switch e.name {
+		out = strings.TrimSpace(v.query.Get(e.Name))
+	case FromEvent:
+		switch e.Name {
 		case "event.type":
-			out = v.typ
+			out = v.Typ
 		case "event.kind":
-			out = v.kind
+			out = v.Kind
 		case "event.group":
-			out = v.group
+			out = v.Group
 		default:
-			out = v.event
+			out = v.Event
 		}
-	case fromPieces:
+	case FromPieces:
 		out = e.join(v)
 	default:
-		if raw := e.raw(v); raw != "" {
+		if raw := e.Raw(v); raw != "" {
 			out = strings.TrimSpace(rawjson.Text(raw))
 		}
 	}
 	return e.piped(out)
 }
 
-func (e *expr) piped(text string) string {
+func (e *Expr) piped(text string) string {
 	if text == "" {
 		return ""
 	}
-	for _, p := range e.pipes {
+	for _, p := range e.Pipes {
 		if p.run != nil {
 			text = p.run(text)
 		}
@@ -194,18 +194,18 @@ func (e *expr) piped(text string) string {
 // given yields every value that the expression leads to, empty ones and false left out (senders write false where
 // there is nothing): as text, and an object or a list, which is no text, as its JSON. Where functions leave nothing
 // of a text, it is the text before them.
-func (e *expr) given(v *view) func(yield func(string) bool) {
+func (e *Expr) given(v *View) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		if len(e.path.steps) == 0 && e.lead == nil {
-			if text := e.first(v); text != "" {
+		if len(e.Path.Steps) == 0 && e.Lead == nil {
+			if text := e.First(v); text != "" {
 				yield(text)
 			}
 			return
 		}
-		if e.when != nil && !e.when.holds(v) {
+		if e.When != nil && !e.When.Holds(v) {
 			return
 		}
-		for raw := range e.every(v) {
+		for raw := range e.Every(v) {
 			if text := e.shown(raw); text != "" && !yield(text) {
 				return
 			}
@@ -213,21 +213,21 @@ func (e *expr) given(v *view) func(yield func(string) bool) {
 	}
 }
 
-// first is the first value that is given; "" for none. Most expressions lead to one place, and are followed without more.
-func (e *expr) first(v *view) string {
-	if len(e.path.steps) > 0 || e.lead != nil {
+// First is the first value that is given; "" for none. Most expressions lead to one place, and are followed without more.
+func (e *Expr) First(v *View) string {
+	if len(e.Path.Steps) > 0 || e.Lead != nil {
 		return e.firstOfMany(v)
 	}
-	if e.when != nil && !e.when.holds(v) {
+	if e.When != nil && !e.When.Holds(v) {
 		return ""
 	}
-	if e.from != fromItem && e.from != fromRoot {
-		return cmp.Or(e.text(v), e.bare(v))
+	if e.From != FromItem && e.From != FromRoot {
+		return cmp.Or(e.Text(v), e.bare(v))
 	}
-	return e.shown(e.named(v))
+	return e.shown(e.Named(v))
 }
 
-func (e *expr) firstOfMany(v *view) string {
+func (e *Expr) firstOfMany(v *View) string {
 	for text := range e.given(v) {
 		return text
 	}
@@ -235,12 +235,12 @@ func (e *expr) firstOfMany(v *view) string {
 }
 
 // shown is a JSON value as given yields it; "" where it is empty.
-func (e *expr) shown(raw string) string {
+func (e *Expr) shown(raw string) string {
 	if raw == "false" || rawjson.Empty(raw) {
 		return ""
 	}
 	text := strings.TrimSpace(rawjson.Text(raw))
-	if n := len(e.pipes); n > 0 && e.pipes[n-1].bare {
+	if n := len(e.Pipes); n > 0 && e.Pipes[n-1].bare {
 		return e.piped(text)
 	}
 	return cmp.Or(e.piped(text), text, raw)
@@ -248,14 +248,14 @@ func (e *expr) shown(raw string) string {
 
 // join is the joined text; nothing when one of its expressions has nothing, because half of
 // "{action}.{entity}" would be another word.
-func (e *expr) join(v *view) string {
+func (e *Expr) join(v *View) string {
 	var b strings.Builder
-	for _, p := range e.pieces {
-		if p.expr == nil {
-			b.WriteString(p.literal)
+	for _, p := range e.Pieces {
+		if p.Expr == nil {
+			b.WriteString(p.Literal)
 			continue
 		}
-		text := p.expr.text(v)
+		text := p.Expr.Text(v)
 		if text == "" {
 			return ""
 		}
@@ -264,8 +264,8 @@ func (e *expr) join(v *view) string {
 	return strings.TrimSpace(b.String())
 }
 
-// headerText is a request header by its name in any case.
-func headerText(h http.Header, name string) string {
+// HeaderText is a request header by its name in any case.
+func HeaderText(h http.Header, name string) string {
 	if values := h[http.CanonicalHeaderKey(name)]; len(values) > 0 {
 		return values[0]
 	}
@@ -274,7 +274,7 @@ func headerText(h http.Header, name string) string {
 
 // follow leads steps through checked JSON and yields where they end. It reports whether to
 // go on.
-func (v *view) follow(raw string, steps []step, yield func(string) bool) bool {
+func (v *View) follow(raw string, steps []step, yield func(string) bool) bool {
 	if len(steps) == 0 {
 		return yield(raw)
 	}
@@ -319,7 +319,7 @@ func (v *view) follow(raw string, steps []step, yield func(string) bool) bool {
 
 // candidates yields the entries of a list that a filter takes, or the members of an object, as forms keep their fields by id; where it
 // names none of an entry, the members of an object whose names contain its text.
-func (s *step) candidates(v *view, raw string) func(yield func(string) bool) {
+func (s *step) candidates(v *View, raw string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if len(s.where) == 0 {
 			for name, member := range rawjson.Members(raw) {
@@ -347,7 +347,7 @@ func (s *step) contains(text string) bool {
 	return slices.ContainsFunc(s.value, func(word string) bool { return strings.Contains(text, word) })
 }
 
-func (s *step) matches(v *view, element string) bool {
+func (s *step) matches(v *View, element string) bool {
 	for _, name := range s.where {
 		element = rawjson.Member(element, name)
 	}
@@ -369,12 +369,12 @@ func (s *step) matches(v *view, element string) bool {
 }
 
 // follow yields what the value at raw leads to. It reports whether to go on.
-func (l *lead) follow(v *view, raw string, yield func(string) bool) bool {
+func (l *lead) follow(v *View, raw string, yield func(string) bool) bool {
 	text := rawjson.Text(raw)
 	if raw == "" || text == "" {
 		return true
 	}
-	for list := range l.list.every(v) {
+	for list := range l.list.Every(v) {
 		for entry := range rawjson.Elements(list) {
 			at := entry
 			for _, name := range l.key {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/config"
 )
 
@@ -85,7 +86,7 @@ func TestThePageOnOwnConnectorsIsTrue(t *testing.T) {
 
 func TestThePageOnOwnConnectorsNamesEveryTargetAndKind(t *testing.T) {
 	page := docsOwn()
-	for _, target := range connectors.MapTargets() {
+	for _, target := range mapping.MapTargets() {
 		if !strings.Contains(page, "| `"+target.Name+"` |") || target.Is == "" {
 			t.Errorf("%s is not explained", target.Name)
 		}

@@ -1,4 +1,4 @@
-package connectors
+package mapping
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
-// nouns are the parts of an event with the names of what the sender gave and left empty.
-var nouns = []struct {
+// Nouns are the parts of an event with the names of what the sender gave and left empty.
+var Nouns = []struct {
 	prefix string
-	empty  func(*event) *messaging.Names
+	Empty  func(*event) *messaging.Names
 }{
 	{"contact.", func(e *event) *messaging.Names { return &e.Contact.Empty }},
 	{"cart.", func(e *event) *messaging.Names { return &e.Cart.Empty }},
@@ -23,9 +23,9 @@ var nouns = []struct {
 // noteEmpty notes that the target was given and is empty, which is another thing than not being given: no condition over a
 // field that a payload does not have can hold.
 func noteEmpty(e *messaging.Event, t *target) {
-	for i := range nouns {
-		if field, ok := strings.CutPrefix(t.name, nouns[i].prefix); ok {
-			names := nouns[i].empty(e)
+	for i := range Nouns {
+		if field, ok := strings.CutPrefix(t.Name, Nouns[i].prefix); ok {
+			names := Nouns[i].Empty(e)
 			*names = append(*names, field)
 			return
 		}
@@ -33,7 +33,7 @@ func noteEmpty(e *messaging.Event, t *target) {
 }
 
 // givenEmpty notes a target of which nothing was taken, where one of its paths leads to something empty.
-func givenEmpty(e *messaging.Event, v *view, t *target, paths []*expr) {
+func givenEmpty(e *messaging.Event, v *View, t *target, paths []*Expr) {
 	for _, p := range paths {
 		if p.empty(v) {
 			noteEmpty(e, t)
@@ -46,7 +46,7 @@ func givenEmpty(e *messaging.Event, v *view, t *target, paths []*expr) {
 // as if it had not been given.
 func (k targetKind) canBeEmpty() bool {
 	switch k {
-	case takesText, takesName, takesTags, takesItems, takesAnswers, takesCountry, takesZone, takesLanguage, takesCurrency:
+	case TakesText, takesName, TakesTags, takesItems, TakesAnswers, takesCountry, takesZone, takesLanguage, takesCurrency:
 		return true
 	default:
 		return false
@@ -55,15 +55,15 @@ func (k targetKind) canBeEmpty() bool {
 
 // empty reports whether the expression leads to an empty text, an empty list or object, or null. A path through [*] does where
 // the list is empty.
-func (e *expr) empty(v *view) bool {
-	if e.from != fromItem && e.from != fromRoot || e.when != nil && !e.when.holds(v) {
+func (e *Expr) empty(v *View) bool {
+	if e.From != FromItem && e.From != FromRoot || e.When != nil && !e.When.Holds(v) {
 		return false
 	}
-	raw := e.named(v)
-	if raw == "" || len(e.path.steps) == 0 || hollow(raw) {
+	raw := e.Named(v)
+	if raw == "" || len(e.Path.Steps) == 0 || hollow(raw) {
 		return hollow(raw)
 	}
-	return hollow(e.raw(v))
+	return hollow(e.Raw(v))
 }
 
 // hollow reports whether a JSON value that is there holds nothing.

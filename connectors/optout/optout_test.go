@@ -1,4 +1,4 @@
-package connectors
+package optout
 
 import (
 	"slices"
@@ -12,14 +12,14 @@ import (
 )
 
 // saysOf is what a text says that a contact without a known language wrote.
-func saysOf(w *replyWords, text string) string {
-	return w.says(&messaging.Event{Message: messaging.Inbound{Text: text}})
+func saysOf(w *ReplyWords, text string) string {
+	return w.Says(&messaging.Event{Message: messaging.Inbound{Text: text}})
 }
 
 func TestWhatAMessageSays(t *testing.T) {
-	own := compileWords(OptOut{On: true, Stop: []string{"Keine Werbung *", "Please stop"}, Start: []string{"Doch"}, Help: []string{"Was?"}})
+	own := Compile(OptOut{On: true, Stop: []string{"Keine Werbung *", "Please stop"}, Start: []string{"Doch"}, Help: []string{"Was?"}})
 	for _, tt := range []struct {
-		w          *replyWords
+		w          *ReplyWords
 		text, want string
 	}{
 		{usual(), "STOP", "stop"},
@@ -94,7 +94,7 @@ func TestOrdinaryMessagesSayNothing(t *testing.T) {
 		{"end", "", "12125550177", "stop"},
 	} {
 		e := messaging.Event{Contact: messaging.Contact{Language: tt.speaks, Phone: messaging.Phone(tt.phone)}, Message: messaging.Inbound{Text: tt.word}}
-		if got := usual().says(&e); got != tt.want {
+		if got := usual().Says(&e); got != tt.want {
 			t.Errorf("%q by %q of %s says %q, want %q", tt.word, tt.speaks, tt.phone, got, tt.want)
 		}
 	}
@@ -172,7 +172,7 @@ func TestOfSeveralWordsTheNoCounts(t *testing.T) {
 		if tt.unreadable {
 			e.Unreadable = []string{"message.says"}
 		}
-		if got := usual().says(&e); got != tt.want {
+		if got := usual().Says(&e); got != tt.want {
 			t.Errorf("%d: %q of a sender, %q and %q say %q, want %q", i, tt.given, tt.button, tt.text, got, tt.want)
 		}
 	}

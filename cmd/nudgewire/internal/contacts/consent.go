@@ -16,7 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
-	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/connectors/mapping"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
@@ -183,7 +183,7 @@ func readConsents(in io.Reader, source string) (lines []consentLine, err error) 
 			return nil, fmt.Errorf("read %s: %w", source, err)
 		}
 		line := row.(consentLine) //nolint:forcetypeassert // what the reader was made for
-		if word, said := connectors.ConsentOf(line.Consent); said {
+		if word, said := mapping.ConsentOf(line.Consent); said {
 			line.Consent = string(word)
 		}
 		lines = append(lines, line)

@@ -1,4 +1,4 @@
-package connectors
+package mapping
 
 import (
 	"net/http"
@@ -10,11 +10,11 @@ import (
 
 // The units of times in requests and payloads.
 const (
-	unitSeconds = "s"
-	unitMillis  = "ms"
-	unitRFC3339 = "rfc3339"
-	unitHTTP    = "http_date"
-	unitAuto    = "auto"
+	UnitSeconds = "s"
+	UnitMillis  = "ms"
+	UnitRFC3339 = "rfc3339"
+	UnitHTTP    = "http_date"
+	UnitAuto    = "auto"
 )
 
 // Seconds and milliseconds since 1970 differ in size: as seconds, these bounds are the years
@@ -25,26 +25,26 @@ const (
 	minMicros  = minMillis * 1000
 )
 
-// parseTime reads text in unit; times without a zone are taken to be in zone.
-func parseTime(text, unit string, zone *time.Location) (time.Time, bool) {
+// ParseTime reads text in unit; times without a zone are taken to be in zone.
+func ParseTime(text, unit string, zone *time.Location) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	switch unit {
-	case unitSeconds, unitMillis:
+	case UnitSeconds, UnitMillis:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 || n > minMicros*1000 {
 			return time.Time{}, false
 		}
-		if unit == unitMillis {
+		if unit == UnitMillis {
 			return time.UnixMilli(n).UTC(), true
 		}
 		if n >= minMillis*10 {
 			return time.Time{}, false // milliseconds, or nonsense: the year 33658 and later
 		}
 		return time.Unix(n, 0).UTC(), true
-	case unitRFC3339:
+	case UnitRFC3339:
 		t, err := time.Parse(time.RFC3339, text)
 		return t.UTC(), err == nil
-	case unitHTTP:
+	case UnitHTTP:
 		t, err := http.ParseTime(text)
 		return t.UTC(), err == nil
 	}

@@ -1,4 +1,4 @@
-package connectors
+package optout
 
 // The usual words by which people say that they want no more messages, want them again, or want help, by language. A word is
 // compared without case, accents and signs, and without a "please" or "thanks" on either side; the whole message must be the
