@@ -90,7 +90,7 @@ func jobBrakes() map[string]jobBrake {
 			keys: []string{"exclude"}, yaml: "exclude: {messaged_within: 7d}", deliver: []string{byFile, byRow}, holds: nobody, most: 3, // the three by hand
 			bites: func(h *house, phones []string) {
 				for _, p := range phones {
-					if _, err := h.ask.Send(h.t.Context(), server.SendRequest{Phone: p, Send: messaging.Send{Template: "other", Language: "en"}}); err != nil {
+					if _, err := server.SendMessage.Call(h.t.Context(), h.ask, server.SendRequest{Phone: p, Send: messaging.Send{Template: "other", Language: "en"}}); err != nil {
 						h.t.Fatal(err)
 					}
 				}
@@ -233,7 +233,7 @@ func listsOf(t *testing.T, cells []*jobCell) lists {
 func (h *house) rowsOf(r server.RunView, s messaging.State) (rows []server.MessageView) {
 	h.t.Helper()
 	for _, name := range slices.Compact([]string{r.Job, strings.TrimSuffix(r.Job, "-2")}) {
-		all, err := h.ask.Messages(h.t.Context(), server.ListQuery{Trigger: name, Limit: 100})
+		all, err := server.ListMessages.Call(h.t.Context(), h.ask, server.ListQuery{Trigger: name, Limit: 100})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func (h *house) consents(word messaging.Consent, phones ...string) {
 	for _, p := range phones {
 		rows = append(rows, server.ConsentRow{Phone: p, Consent: word})
 	}
-	if _, err := h.ask.RecordConsents(h.t.Context(), server.ConsentRequest{Rows: rows}); err != nil {
+	if _, err := server.RecordConsents.Call(h.t.Context(), h.ask, server.ConsentRequest{Rows: rows}); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -268,7 +268,7 @@ func (c *jobCell) begin(h *house) {
 	if c.name == "consent" {
 		h.consents(messaging.ConsentGiven, c.phones...)
 	}
-	r, err := h.ask.RunJob(h.t.Context(), c.job, server.RunOrder{})
+	r, err := server.RunJob.Call(h.t.Context(), h.ask, server.JobOrder{Job: c.job})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func (c *jobCell) begin(h *house) {
 func (c *jobCell) pause(h *house) {
 	h.t.Helper()
 	h.eventually(c.String()+" is paused by a person", func() bool {
-		r, err := h.ask.OrderRun(h.t.Context(), c.run, "pause", server.RunOrder{})
+		r, err := server.PauseRun.Call(h.t.Context(), h.ask, c.run)
 		return err == nil && r.State == messaging.RunPaused
 	})
 }
@@ -382,7 +382,7 @@ func TestAJobThatIsEditedKeepsItsBrakes(t *testing.T) {
 			keys := sandbox.Options{Keys: []string{brandKey}}
 			h := open(t, options{folder: folder, config: before, sandbox: keys})
 			first := server.SendRequest{Phone: phone(0), Account: "tight", Send: messaging.Send{Template: "first", Language: "en"}}
-			if _, err := h.ask.Send(t.Context(), first); err != nil {
+			if _, err := server.SendMessage.Call(t.Context(), h.ask, first); err != nil {
 				t.Fatal(err)
 			}
 			h.eventually("the account has its contact", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
@@ -398,11 +398,11 @@ func TestAJobThatIsEditedKeepsItsBrakes(t *testing.T) {
 				left[c] = h.sentTo(c.phones)
 			}
 			h.edit(before, after)
-			dry, err := h.ask.Changes(t.Context(), "")
+			dry, err := server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := h.ask.Reload(t.Context())
+			v, err := server.Reload.Call(t.Context(), h.ask, server.None{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ func TestATriggerThatIsGoneKeepsItsRules(t *testing.T) {
 	}
 	folder := t.TempDir()
 	h := open(t, options{folder: folder, config: before})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -46,7 +46,7 @@ func TestATriggerThatIsGoneKeepsItsRules(t *testing.T) {
 	if paused := h.reload(); len(paused) != len(rules) {
 		t.Fatalf("reload says %q", paused)
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	held := func() {
@@ -74,7 +74,7 @@ func TestATriggerThatIsGoneKeepsItsRules(t *testing.T) {
 		}
 	}
 	for _, r := range rules {
-		if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: r.name}); err != nil {
+		if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: r.name}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestARenameIsTold(t *testing.T) {
 	h := open(t, options{folder: folder, config: plainConfig + jobConfig(folder, byCSV)[len("\ndefaults: {country: GB, language: en}\n"):]})
 	h.edit("  thanks:", "  thanks-2:")
 	h.edit("  winback:", "  weekly:")
-	same(t, "before the reload it says", words(h.ask.Changes(t.Context(), "")),
+	same(t, "before the reload it says", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})),
 		"weekly has the rule that winback had: write was: winback to keep its memory; without it weekly knows nothing of what winback sent, and what is open stays under the old name",
 		"thanks-2 has the rule that thanks had: write was: thanks to keep its memory; without it thanks-2 knows nothing of what thanks sent, and what is open stays under the old name")
 }
@@ -113,7 +113,7 @@ func TestAChangedRateReachesTheRunThatWaitsForIt(t *testing.T) {
 	list(t, filepath.Join(folder, "list.csv"), 6)
 	const slow = "    deliver: per_message\n    send: {template: winback}\n    rate: 1/h\n"
 	h := open(t, options{folder: folder, config: jobConfig(folder, slow)})
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	r, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestWhatATriggerThatIsGoneSaidOfDoubts(t *testing.T) {
 	const after = head + "  other: {on: shopify.order.created, mode: off, send: {template: other}}\n"
 	h := open(t, options{config: before})
 	all := server.HaltRequest{Scope: messaging.ScopeAll}
-	if _, err := h.ask.Halt(t.Context(), all); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, all); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("orders/create", "", order("c", phone(0), "10.00")))
@@ -147,7 +147,7 @@ func TestWhatATriggerThatIsGoneSaidOfDoubts(t *testing.T) {
 	f.CutAfter = 1
 	h.service.SetFaults(f)
 	for _, r := range []server.HaltRequest{all, {Scope: messaging.ScopeTrigger, Name: "code"}} {
-		if _, err := h.ask.Resume(t.Context(), r); err != nil {
+		if _, err := server.Resume.Call(t.Context(), h.ask, r); err != nil {
 			t.Fatal(err)
 		}
 	}

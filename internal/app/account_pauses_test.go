@@ -84,7 +84,7 @@ func orders(first, n int, all ...*house) {
 // haltedBy is the halt of a daemon for a cause, nil for none.
 func (h *house) haltedBy(cause string) *messaging.SendingHalt {
 	h.t.Helper()
-	s, err := h.ask.Status(h.t.Context())
+	s, err := server.ShowStatus.Call(h.t.Context(), h.ask, server.None{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestNodesShareARefusedKey(t *testing.T) {
 		}
 	}
 	service.revoke(false)
-	if _, err := all[0].ask.Reload(t.Context()); err != nil { // it tries at once
+	if _, err := server.Reload.Call(t.Context(), all[0].ask, server.None{}); err != nil { // it tries at once
 		t.Fatal(err)
 	}
 	all[0].eventually("all orders are sent", func() bool { return service.Stats().Messages == 12 })
@@ -165,7 +165,7 @@ func TestANodeWithAnotherKeyGoesOn(t *testing.T) {
 		t.Error("the old one tells of another node")
 	}
 	old.edit("${API_KEY}", "the-new-key")
-	if _, err := old.ask.Reload(t.Context()); err != nil {
+	if _, err := server.Reload.Call(t.Context(), old.ask, server.None{}); err != nil {
 		t.Fatal(err)
 	}
 	if old.haltedBy("key") != nil {
@@ -223,21 +223,21 @@ func TestWhatAPauseHoldsIsStillCancelledBlockedHaltedAndForgotten(t *testing.T) 
 			t.Fatal(err)
 		}
 	}
-	must(h.ask.Cancel(t.Context(), ids[phone(1)[1:]], "by a person"))
-	must(h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(2)}}))
-	must(h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(3)}}))
-	must(h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "thanks"}))
+	must(server.CancelMessage.Call(t.Context(), h.ask, server.CancelRequest{ID: ids[phone(1)[1:]], Reason: "by a person"}))
+	must(server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(2)}}))
+	must(server.ForgetContacts.Call(t.Context(), h.ask, server.ForgetRequest{Phones: []string{phone(3)}}))
+	must(server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "thanks"}))
 	h.mustTake(h.shopify("orders/create", "bought", order("cart", phone(7), "60"))) // cancels the reminder, and thanks for it
 	service.revoke(false)
-	must(h.ask.Reload(t.Context()))
-	code, err := h.ask.Send(t.Context(), server.SendRequest{Phone: phone(8), Category: messaging.Authentication, Send: messaging.Send{Template: "code", Language: "en"}})
+	must(server.Reload.Call(t.Context(), h.ask, server.None{}))
+	code, err := server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{Phone: phone(8), Category: messaging.Authentication, Send: messaging.Send{Template: "code", Language: "en"}})
 	must(code, err)
 	h.eventually("what no halt of a person holds is sent", func() bool { return service.Accepted(phone(8)[1:]) == 1 })
 	if n := service.Stats().Messages; n != 1 {
 		t.Errorf("%d messages were sent though their trigger is halted", n-1)
 	}
 	h.eventually("the end of the pause is known", func() bool { return h.haltedBy("key") == nil })
-	must(h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "thanks"}))
+	must(server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "thanks"}))
 	h.eventually("the rest is sent", func() bool { s := h.status(); return s.Waiting+s.Sending == 0 })
 	for i, want := range []int{1: 0, 2: 0, 3: 0, 4: 1, 5: 1, 6: 1, 7: 1} {
 		if i > 0 && service.Accepted(phone(i)[1:]) != want {
@@ -277,7 +277,10 @@ func TestARefusedKeyWhileTheDatabaseIsAway(t *testing.T) {
 		return n == 4
 	})
 	for _, h := range []*house{one, two} {
-		h.eventually("nothing holds", func() bool { s, err := h.ask.Status(t.Context()); return err == nil && len(s.Daemon.HaltsOf("")) == 0 })
+		h.eventually("nothing holds", func() bool {
+			s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
+			return err == nil && len(s.Daemon.HaltsOf("")) == 0
+		})
 	}
 	if n, _ := service.refused(); n != sends || service.Stats().Duplicates != 0 {
 		t.Errorf("%d messages were risked, %d sent twice", n-sends, service.Stats().Duplicates)

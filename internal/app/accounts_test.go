@@ -174,7 +174,7 @@ func TestAnAccountLeavesAndComesBack(t *testing.T) {
 	h.eventually("one was sent", func() bool { return b.Stats().Messages > 0 })
 	h.edit(section, "")
 	h.edit("    account: brand-b\n", "")
-	if said := words(h.ask.Changes(t.Context(), "")); len(said) == 0 || !strings.HasPrefix(said[len(said)-1], "account brand-b: is gone from the config, ") ||
+	if said := words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})); len(said) == 0 || !strings.HasPrefix(said[len(said)-1], "account brand-b: is gone from the config, ") ||
 		!strings.HasSuffix(said[len(said)-1], " wait: paused until it is back, or you cancel them") {
 		t.Errorf("before the reload it says %q", said)
 	}
@@ -285,7 +285,7 @@ func TestADoubtStaysWithItsAccount(t *testing.T) {
 	h = open(t, options{folder: h.folder, config: config})
 	for _, m := range h.messages() {
 		if m.State == messaging.StateInDoubt {
-			if _, err := h.ask.Resolve(t.Context(), m.ID, messaging.ResolveResend, ""); err != nil {
+			if _, err := server.ResolveMessage.Call(t.Context(), h.ask, server.ResolveRequest{ID: m.ID, As: messaging.ResolveResend, Reason: ""}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -308,21 +308,21 @@ func TestARunWaitsForItsAccount(t *testing.T) {
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
 	section := b.account(", rate: 10/min")
 	h := open(t, options{folder: folder, config: section + jobConfig(folder, "    max_size: 2kB\n    account: brand-b\n"+byCSV)})
-	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("one file left", func() bool { return b.Stats().Uploads > 0 })
 	h.edit(section, "")
 	h.edit("    account: brand-b\n", "")
-	same(t, "before the reload it says", words(h.ask.Changes(t.Context(), "")),
+	same(t, "before the reload it says", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})),
 		"account brand-b: is gone from the config, 0 messages wait, and 1 run not ended: paused until it is back, or you cancel them",
 		fmt.Sprintf("run %d of winback (uploading): it keeps what it was built with, whatever is another in account", run.ID))
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	shown := func() server.RunView {
-		v, err := h.ask.Run(t.Context(), run.ID)
+		v, err := server.ShowRun.Call(t.Context(), h.ask, run.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ const byMessage = "    deliver: per_message\n    send: {template: winback}\n"
 // export reads a run's rows back.
 func (h *house) export(id messaging.RunID) (rows []server.RowView) {
 	h.t.Helper()
-	err := h.ask.Rows(h.t.Context(), id, func(r *server.RowView) error { rows = append(rows, *r); return nil })
+	err := server.ExportRows.Each(h.t.Context(), h.ask, id, func(r *server.RowView) error { rows = append(rows, *r); return nil })
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func (h *house) settled(id messaging.RunID) server.RunView {
 	var r server.RunView
 	h.eventually(fmt.Sprintf("the messages of run %d end", id), func() bool {
 		var err error
-		if r, err = h.ask.Run(h.t.Context(), id); err != nil {
+		if r, err = server.ShowRun.Call(h.t.Context(), h.ask, id); err != nil {
 			h.t.Fatal(err)
 		}
 		var all int64
@@ -60,7 +60,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 	if failed < 10 || failed > int64(len(wanted))-10 {
 		t.Fatalf("%d of %d messages failed", failed, len(wanted))
 	}
-	f, err := h.ask.ForecastRetry(t.Context(), first.ID, server.RunOrder{})
+	f, err := server.ForecastRetry.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,15 +84,15 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		"retry,":    `class "retry," is empty between its commas`,
 	} {
 		var no *server.Error
-		if _, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{Classes: classes}); !errors.As(err, &no) || no.Words != want {
+		if _, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID, Classes: classes}); !errors.As(err, &no) || no.Words != want {
 			t.Errorf("a retry of %s: %v, want %s", classes, err, want)
 		}
 	}
-	of := server.RunOrder{Classes: "unknown, permanent, recipient_limit,opt_out"}
-	if g, err := h.ask.ForecastRetry(t.Context(), first.ID, of); err != nil || g.Tally.Kept != failed {
+	of := server.RetryOrder{Run: first.ID, Classes: "unknown, permanent, recipient_limit,opt_out"}
+	if g, err := server.ForecastRetry.Call(t.Context(), h.ask, of); err != nil || g.Tally.Kept != failed {
 		t.Errorf("of classes that it has, %d of %d would go: %v", g.Tally.Kept, failed, err)
 	}
-	again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", of)
+	again, err := server.RetryRun.Call(t.Context(), h.ask, of)
 	if err != nil || again.RetryOf != first.ID {
 		t.Fatalf("retry: %+v, %v", again, err)
 	}
@@ -101,7 +101,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		second.Began != fmt.Sprintf("what of run %d failed with words of class opt_out, permanent, recipient_limit, unknown, again for %s", first.ID, me()) {
 		t.Errorf("the retry is %s %q with %+v", second.State, second.Reason, second.Tally)
 	}
-	_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
+	_, err = server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 	var no *server.Error
 	if !errors.As(err, &no) || no.Words != fmt.Sprintf("run %d has nothing that can be sent again", first.ID) ||
 		no.Hint != fmt.Sprintf("%d of its rows went again before: look for its retry with jobs history winback", failed) {
@@ -145,7 +145,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 	}
 
 	at := slices.IndexFunc(rows, func(r server.RowView) bool { return r.RetriedAs != 0 })
-	story, err := h.ask.Why(t.Context(), "+"+rows[at].Phone, 10)
+	story, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: "+" + rows[at].Phone, Limit: 10})
 	if err != nil || len(story) != 2 || story[0].Row == nil || story[1].Row == nil {
 		t.Fatalf("why: %+v, %v", story, err)
 	}
@@ -175,14 +175,14 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 			}
 			f.CutAfter = 0
 			h.service.SetFaults(f)
-			_, err := h.ask.ResolvePart(t.Context(), r.ID, 2, server.PartWord{As: as})
+			_, err := server.ResolvePart.Call(t.Context(), h.ask, server.PartWord{Run: r.ID, Part: 2, As: as})
 			if want := fmt.Sprintf("run %d has no part 2", r.ID); err == nil || err.Error() != want {
 				t.Errorf("another part: %v", err)
 			}
-			if _, err := h.ask.ResolvePart(t.Context(), r.ID, 1, server.PartWord{As: "drop"}); err == nil || err.Error() != `as "drop": want accepted or resend` {
+			if _, err := server.ResolvePart.Call(t.Context(), h.ask, server.PartWord{Run: r.ID, Part: 1, As: "drop"}); err == nil || err.Error() != `as "drop": want accepted or resend` {
 				t.Errorf("another word: %v", err)
 			}
-			if _, err := h.ask.ResolvePart(t.Context(), r.ID, 1, server.PartWord{As: as, Reason: "looked at the dashboard"}); err != nil {
+			if _, err := server.ResolvePart.Call(t.Context(), h.ask, server.PartWord{Run: r.ID, Part: 1, As: as, Reason: "looked at the dashboard"}); err != nil {
 				t.Fatal(err)
 			}
 			uploads := 1
@@ -196,11 +196,11 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 			if n := len(h.service.Campaigns()); n != uploads {
 				t.Errorf("the service has %d campaigns, want %d", n, uploads)
 			}
-			if _, err := h.ask.ResolvePart(t.Context(), r.ID, 1, server.PartWord{As: as}); err == nil || err.Error() != fmt.Sprintf("part 1 of run %d is accepted, not in doubt", r.ID) {
+			if _, err := server.ResolvePart.Call(t.Context(), h.ask, server.PartWord{Run: r.ID, Part: 1, As: as}); err == nil || err.Error() != fmt.Sprintf("part 1 of run %d is accepted, not in doubt", r.ID) {
 				t.Errorf("a second word: %v", err)
 			}
 			for _, group := range []string{"job", "template", "country"} {
-				v, err := h.ask.Report(t.Context(), server.ReportQuery{Group: group, Job: "winback"})
+				v, err := server.ShowReport.Call(t.Context(), h.ask, server.ReportQuery{Group: group, Job: "winback"})
 				uploaded := server.Stages{Uploaded: r.Parts[0].Rows}
 				if err != nil || r.Parts[0].Rows == 0 || v.Total != uploaded || len(v.Rows) != 1 || v.Rows[0].Stages != uploaded {
 					t.Errorf("the report by %s: %+v and %+v, %v, want %d uploaded", group, v.Total, v.Rows, err, r.Parts[0].Rows)
@@ -229,7 +229,7 @@ func TestAnExportTellsOfTheRowsOfFiles(t *testing.T) {
 			t.Fatalf("row %d is %+v, want %s", i+1, one, phone)
 		}
 	}
-	if err := h.ask.Rows(t.Context(), 99, nil); err == nil || err.Error() != "there is no such run" {
+	if err := server.ExportRows.Each(t.Context(), h.ask, 99, nil); err == nil || err.Error() != "there is no such run" {
 		t.Errorf("no such run: %v", err)
 	}
 }
@@ -244,19 +244,19 @@ func TestAnExportTellsOfRowsThatWereNotHandedOver(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	r, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("rows leave", func() bool { return h.service.Stats().Messages > 50 })
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{}); err == nil || err.Error() != fmt.Sprintf("run %d is still uploading", r.ID) {
+	if _, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: r.ID}); err == nil || err.Error() != fmt.Sprintf("run %d is still uploading", r.ID) {
 		t.Errorf("a retry of a run under way: %v", err)
 	}
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "cancel", server.RunOrder{}); err != nil {
+	if _, err := server.CancelRun.Call(t.Context(), h.ask, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("nothing of it is on its way", func() bool {
-		got, err := h.ask.Run(t.Context(), r.ID)
+		got, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
 		return err == nil && got.State == messaging.RunCancelled && got.Messages["sending"] == 0
 	})
 	rows := h.export(r.ID)

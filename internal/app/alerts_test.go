@@ -167,7 +167,7 @@ func (s *scene) sends(n, status int) {
 		s.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: status, Endpoints: []string{"send-template"}})
 	}
 	for range n {
-		m, err := s.ask.Send(s.t.Context(), server.SendRequest{Phone: phone(len(s.ids)), Category: messaging.Utility, Send: messaging.Send{Template: cmp.Or(s.template, "other"), Language: "en"}})
+		m, err := server.SendMessage.Call(s.t.Context(), s.ask, server.SendRequest{Phone: phone(len(s.ids)), Category: messaging.Utility, Send: messaging.Send{Template: cmp.Or(s.template, "other"), Language: "en"}})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -186,21 +186,21 @@ func (s *scene) well() {
 
 func (s *scene) halt(scope messaging.HoldScope, name string) {
 	s.t.Helper()
-	if _, err := s.ask.Halt(s.t.Context(), server.HaltRequest{Scope: scope, Name: name, Reason: "a test"}); err != nil {
+	if _, err := server.Halt.Call(s.t.Context(), s.ask, server.HaltRequest{Scope: scope, Name: name, Reason: "a test"}); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
 func (s *scene) resume(scope messaging.HoldScope, name string) {
 	s.t.Helper()
-	if _, err := s.ask.Resume(s.t.Context(), server.HaltRequest{Scope: scope, Name: name}); err != nil {
+	if _, err := server.Resume.Call(s.t.Context(), s.ask, server.HaltRequest{Scope: scope, Name: name}); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
 func (s *scene) review() {
 	s.t.Helper()
-	if _, err := s.ask.Resume(s.t.Context(), server.HaltRequest{Reviewed: true}); err != nil {
+	if _, err := server.Resume.Call(s.t.Context(), s.ask, server.HaltRequest{Reviewed: true}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -220,7 +220,7 @@ func (s *scene) posts(connector string, n int, body string) {
 // seen is a person's word on what came to nothing.
 func (s *scene) seen() {
 	s.t.Helper()
-	if _, err := s.ask.EndUnused(s.t.Context(), ""); err != nil {
+	if _, err := server.EndUnused.Call(s.t.Context(), s.ask, server.UnusedRequest{Connector: ""}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -297,7 +297,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			},
 		},
 		{code: "in_doubt", make: func(s *scene) { s.sends(1, 500) }, mend: func(s *scene) {
-			if _, err := s.ask.Resolve(s.t.Context(), s.ids[0], messaging.ResolveAccepted, "seen"); err != nil {
+			if _, err := server.ResolveMessage.Call(s.t.Context(), s.ask, server.ResolveRequest{ID: s.ids[0], As: messaging.ResolveAccepted, Reason: "seen"}); err != nil {
 				s.t.Fatal(err)
 			}
 		}},
@@ -305,7 +305,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			s.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: 500})
 			s.run = s.fire("winback").ID
 		}, mend: func(s *scene) {
-			if _, err := s.ask.ResolvePart(s.t.Context(), s.run, 1, server.PartWord{As: messaging.ResolveAccepted}); err != nil {
+			if _, err := server.ResolvePart.Call(s.t.Context(), s.ask, server.PartWord{Run: s.run, Part: 1, As: messaging.ResolveAccepted}); err != nil {
 				s.t.Fatal(err)
 			}
 		}},
@@ -368,11 +368,11 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		},
 		{code: "forgetting", make: func(s *scene) {
 			s.gate = s.gated() // what is being sent ends first
-			if _, err := s.ask.Send(s.t.Context(), server.SendRequest{Phone: phone(1), Category: messaging.Utility, Send: messaging.Send{Template: cmp.Or(s.template, "other"), Language: "en"}}); err != nil {
+			if _, err := server.SendMessage.Call(s.t.Context(), s.ask, server.SendRequest{Phone: phone(1), Category: messaging.Utility, Send: messaging.Send{Template: cmp.Or(s.template, "other"), Language: "en"}}); err != nil {
 				s.t.Fatal(err)
 			}
 			s.eventually("it is on its way", func() bool { return s.status().Sending == 1 })
-			if _, err := s.ask.Forget(s.t.Context(), server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
+			if _, err := server.ForgetContacts.Call(s.t.Context(), s.ask, server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
 				s.t.Fatal(err)
 			}
 			s.forward(25 * time.Hour)
@@ -381,7 +381,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 			s.cart()
 			s.mustTake(s.law("shop/redact", nil))
 		}, mend: func(s *scene) {
-			if _, err := s.ask.DecideRedaction(s.t.Context(), "shopify", false); err != nil {
+			if _, err := server.RefuseRedaction.Call(s.t.Context(), s.ask, "shopify"); err != nil {
 				s.t.Fatal(err)
 			}
 		}},
@@ -400,7 +400,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 				return err == nil && n == 1
 			})
 		}, mend: func(s *scene) {
-			if _, err := s.ask.AcceptAudit(s.t.Context()); err != nil {
+			if _, err := server.AcceptAudit.Call(s.t.Context(), s.ask, server.None{}); err != nil {
 				s.t.Fatal(err)
 			}
 		}},
@@ -488,12 +488,12 @@ func (p *provocation) play(t *testing.T) {
 // answerRequests says that the open requests for data were answered.
 func (s *scene) answerRequests() {
 	s.t.Helper()
-	open, err := s.ask.DataRequests(s.t.Context())
+	open, err := server.ListDataRequests.Call(s.t.Context(), s.ask, server.None{})
 	if err != nil || len(open) == 0 {
 		s.t.Fatal(open, err)
 	}
 	for _, one := range open {
-		if _, err := s.ask.CloseDataRequest(s.t.Context(), one.Event); err != nil {
+		if _, err := server.CloseDataRequest.Call(s.t.Context(), s.ask, one.Event); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -508,7 +508,7 @@ func TestAReceiverThatCannotBeReachedIsToldToTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	h := open(t, options{config: config, folder: folder, alerts: quick})
 	two.refuses.Store(true)
-	tested, err := h.ask.TestAlerts(t.Context(), "")
+	tested, err := server.TestAlerts.Call(t.Context(), h.ask, server.TestRequest{Name: ""})
 	if err != nil || len(tested) != 2 || tested[0] != (alerts.Tested{Name: "one"}) || tested[1] != (alerts.Tested{Name: "two", Error: "it answers 503: no"}) {
 		t.Errorf("%+v, %v", tested, err)
 	}
@@ -520,14 +520,14 @@ func TestAReceiverThatCannotBeReachedIsToldToTheOthers(t *testing.T) {
 		}
 	}
 	wants(one, "begun receiver")
-	if _, err := h.ask.TestAlerts(t.Context(), "tow"); err == nil || !strings.Contains(err.Error(), `no receiver of alerts is called "tow"`) {
+	if _, err := server.TestAlerts.Call(t.Context(), h.ask, server.TestRequest{Name: "tow"}); err == nil || !strings.Contains(err.Error(), `no receiver of alerts is called "tow"`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	wants(one, "begun receiver", "begun halt")
-	if v, err := h.ask.Alerts(t.Context()); err != nil || len(v.Alerts) != 3 || v.Receivers[1].Waiting != 1 || v.Receivers[1].FailingSince == nil {
+	if v, err := server.ShowAlerts.Call(t.Context(), h.ask, server.None{}); err != nil || len(v.Alerts) != 3 || v.Receivers[1].Waiting != 1 || v.Receivers[1].FailingSince == nil {
 		t.Errorf("%+v, %v", v, err)
 	}
 	h.reload()
@@ -535,7 +535,7 @@ func TestAReceiverThatCannotBeReachedIsToldToTheOthers(t *testing.T) {
 	two.refuses.Store(false)
 	h = open(t, options{config: config, folder: folder, alerts: quick})
 	wants(two, "begun halt")
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	wants(two, "begun halt", "over halt")

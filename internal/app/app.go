@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,7 +97,7 @@ type App struct {
 	metrics      *metrics.Metrics // nil where metrics.listen is not set
 	figures      net.Listener     // of them; nil where it is not set
 	hooks        net.Listener
-	commands     http.Handler                  // the admin API
+	commands     *server.API                   // the admin API
 	local        *server.Client                // of it, in this process
 	console      net.Listener                  // of the API, for people and programs; nil where it is not set
 	consoleTLS   *certificates.Set             // nil where that speaks no TLS

@@ -92,7 +92,7 @@ func TestAnOrderThatOvertakesItsCartStillCancels(t *testing.T) {
 			t.Errorf("a reminder was planned: %+v", m)
 		}
 	}
-	story, err := h.ask.Why(t.Context(), phone(3), 10)
+	story, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(3), Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestWhyTellsOfAMessageThatWasNotSent(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(4), "12.00")))
-	story, err := h.ask.Why(t.Context(), phone(4), 10)
+	story, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(4), Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestReloadKeepsTheOldConfigWhenTheNewOneIsBad(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{})
 	h.edit("cart.total >= 50", "cart.totl >= 50")
-	_, err := h.ask.Reload(t.Context())
+	_, err := server.Reload.Call(t.Context(), h.ask, server.None{})
 	var no *server.Error
 	if !errors.As(err, &no) || no.Status != http.StatusUnprocessableEntity || !strings.Contains(no.Words, `did you mean "total"`) {
 		t.Fatalf("reload of a bad config: %v", err)
@@ -145,13 +145,13 @@ func TestReloadKeepsTheOldConfigWhenTheNewOneIsBad(t *testing.T) {
 	if m := h.messages(); len(m) != 1 {
 		t.Fatalf("%d messages with the old rule, want 1", len(m))
 	}
-	status, err := h.ask.Status(t.Context())
+	status, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	if err != nil || status.Daemon.LoadError == "" {
 		t.Errorf("status does not tell of the refused reload: %+v, %v", status.Daemon, err)
 	}
 
 	h.edit("cart.totl >= 50", "cart.total >= 500")
-	d, err := h.ask.Reload(t.Context())
+	d, err := server.Reload.Call(t.Context(), h.ask, server.None{})
 	if err != nil || d.LoadError != "" {
 		t.Fatalf("reload of a good config: %+v, %v", d, err)
 	}
@@ -201,7 +201,7 @@ func TestAnAnswerThatIsLostLeavesTheMessageInDoubtAndIsNotRepeated(t *testing.T)
 		t.Fatalf("the service got %d messages, want 1", n)
 	}
 	id := h.messages()[0].ID
-	m, err := h.ask.Resolve(t.Context(), id, messaging.ResolveAccepted, "seen on the phone")
+	m, err := server.ResolveMessage.Call(t.Context(), h.ask, server.ResolveRequest{ID: id, As: messaging.ResolveAccepted, Reason: "seen on the phone"})
 	if err != nil || m.State != messaging.StateAccepted {
 		t.Errorf("resolve: %+v, %v", m, err)
 	}

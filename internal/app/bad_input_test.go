@@ -102,7 +102,7 @@ func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
 
 func rejectedRequests(t *testing.T, h *house) []server.RejectedRequestView {
 	t.Helper()
-	rows, err := h.ask.RejectedRequests(t.Context(), server.ListQuery{Limit: 100})
+	rows, err := server.ListRejectedRequests.Call(t.Context(), h.ask, server.ListQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestWhatIsTurnedAwayAndNotKeptIsCounted(t *testing.T) {
 		t.Errorf("%d traces of one address were kept", n)
 	}
 	h.eventually("every refusal counted", func() bool {
-		s, err := h.ask.Status(t.Context())
+		s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 		return err == nil && s.Counts["requests_rejected"] == flood
 	})
 	slow, feed := io.Pipe()
@@ -239,7 +239,7 @@ func TestWhatIsTurnedAwayAndNotKeptIsCounted(t *testing.T) {
 	if status, _ := h.do(req); status != http.StatusRequestTimeout {
 		t.Errorf("a body that does not come is answered %d", status)
 	}
-	s, err := h.ask.Status(t.Context())
+	s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	if err != nil || len(s.Daemon.Turned) != 1 || s.Daemon.Turned[0].Count != 1 || s.Daemon.Turned[0].From != "127.0.0.1" {
 		t.Errorf("turned away: %+v %v", s.Daemon.Turned, err)
 	}

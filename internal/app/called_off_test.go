@@ -94,7 +94,7 @@ func (h *house) overtaken(begun func() []string, end func()) {
 	h.mustTake(h.shopify("checkouts/create", "", cart("c1", phone(1), "80.00")))
 	h.eventually("the call is under way", func() bool { return len(begun()) == 1 })
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), "80.00")))
-	story, err := h.ask.Why(h.t.Context(), phone(1), 10)
+	story, err := server.Why.Call(h.t.Context(), h.ask, server.ListQuery{Phone: phone(1), Limit: 10})
 	if err != nil {
 		h.t.Fatal(err)
 	}

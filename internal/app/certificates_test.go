@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // doorPair writes a certificate of the door and its key into folder, and adds it to those that are trusted.
@@ -115,7 +116,7 @@ func TestAReloadMeetsTLS(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	v, err := h.ask.Status(t.Context())
+	v, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestACertificateExpiresWhileTheDaemonRuns(t *testing.T) {
 	now := time.Now()
 	doorPair(t, folder, "one", 1, now.Add(-time.Minute), trusted)
 	h := open(t, options{folder: folder, config: plainConfig + tlsServer})
-	v, err := h.ask.Status(t.Context())
+	v, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,7 @@ func TestACertificateExpiresWhileTheDaemonRuns(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if v, err = h.ask.Status(t.Context()); err != nil || len(v.Troubles) != 0 {
+	if v, err = server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil || len(v.Troubles) != 0 {
 		t.Errorf("after it was renewed: %+v %v", v.Troubles, err)
 	}
 }

@@ -35,18 +35,18 @@ func TestACodeIsNotKept(t *testing.T) {
 	const secret = "48019.37"
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), secret)))
 	h.eventually("the code is accepted", func() bool { return h.service.Accepted(phone(1)[1:]) == 1 })
-	by, err := h.ask.Send(t.Context(), server.SendRequest{
+	by, err := server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{
 		Phone: phone(2), Category: messaging.Authentication, Send: messaging.Send{Template: "login_code", Language: "en", Variables: []string{secret}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the one by hand is accepted", func() bool { return h.service.Accepted(phone(2)[1:]) == 1 })
-	story, err := h.ask.Event(t.Context(), 1)
+	story, err := server.ShowEvent.Call(t.Context(), h.ask, 1)
 	if err != nil || story.Event.ID != 1 || !story.Event.Forgotten {
 		t.Errorf("the event: %+v, %v", story.Event, err)
 	}
-	byHand, err := h.ask.Event(t.Context(), by.EventID)
+	byHand, err := server.ShowEvent.Call(t.Context(), h.ask, by.EventID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestACodeInDoubtIsForgottenAfterItsLastTry(t *testing.T) {
 	h.service.SetFaults(sandbox.Faults{CutAfter: 1})
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), "48019.37")))
 	h.eventually("in doubt", func() bool { return h.status().InDoubt == 1 })
-	_, err := h.ask.Resolve(t.Context(), 1, messaging.ResolveResend, "")
+	_, err := server.ResolveMessage.Call(t.Context(), h.ask, server.ResolveRequest{ID: 1, As: messaging.ResolveResend, Reason: ""})
 	refused, ok := errors.AsType[*server.Error](err)
 	if !ok || refused.Status != http.StatusConflict || !strings.Contains(refused.Words, "its variables are not kept") {
 		t.Errorf("a resend: %v", err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func TestTheConfigPageShowsWhatWasReadWithoutSecrets(t *testing.T) {
@@ -52,7 +54,7 @@ func TestTheConfigPageShowsWhatWasReadWithoutSecrets(t *testing.T) {
 func TestTheConfigPageSaysWhatAReloadWouldDoAndReloads(t *testing.T) {
 	h := open(t, options{config: withPages(plainConfig)})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
-	before, err := h.ask.Config(t.Context())
+	before, err := server.ShowConfig.Call(t.Context(), h.ask, server.None{})
 	if err != nil || before.Disk != nil || len(before.Files) != 1 || before.Version == "" {
 		t.Fatalf("%v %+v", err, before)
 	}
@@ -66,7 +68,7 @@ func TestTheConfigPageSaysWhatAReloadWouldDoAndReloads(t *testing.T) {
 	}
 	res := b.send(http.MethodPost, "/do/reload", url.Values{"sure": {"yes"}, "back": {"/config"}}, nil)
 	b.says(res.body, "The config was read: version ", "the same", "taken up", "reload ordered")
-	after, err := h.ask.Config(t.Context())
+	after, err := server.ShowConfig.Call(t.Context(), h.ask, server.None{})
 	if err != nil || after.Disk != nil || after.Version == before.Version {
 		t.Errorf("%v %+v", err, after)
 	}

@@ -169,7 +169,7 @@ func TestABatchOf1000IsOneCommitAndOneAnswer(t *testing.T) {
 	if len(answer.Events) != n || answer.Duplicates != 0 {
 		t.Errorf("%d events and %d duplicates, want %d and 0", len(answer.Events), answer.Duplicates, n)
 	}
-	s, err := h.ask.Status(t.Context())
+	s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	if err != nil || s.Counts["events"] != n {
 		t.Errorf("%d events are stored, %v; want %d", s.Counts["events"], err, n)
 	}
@@ -224,7 +224,7 @@ type statusOfHouse struct {
 
 func (h *house) view() statusOfHouse {
 	h.t.Helper()
-	s, err := h.ask.Status(h.t.Context())
+	s, err := server.ShowStatus.Call(h.t.Context(), h.ask, server.None{})
 	if err != nil || s.Daemon == nil {
 		h.t.Fatalf("status: %+v, %v", s, err)
 	}

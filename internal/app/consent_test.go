@@ -16,12 +16,12 @@ func TestConsentIsAskedWhenAMessageFallsDue(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: consentConfig})
 	at := time.Now().UTC().Format(time.RFC3339)
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil { // however long the rest takes
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil { // however long the rest takes
 		t.Fatal(err)
 	}
 	says := func(n int, word messaging.Consent) {
 		t.Helper()
-		if _, err := h.ask.RecordConsents(t.Context(), server.ConsentRequest{Rows: []server.ConsentRow{{Phone: phone(n), Consent: word}}}); err != nil {
+		if _, err := server.RecordConsents.Call(t.Context(), h.ask, server.ConsentRequest{Rows: []server.ConsentRow{{Phone: phone(n), Consent: word}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestConsentIsAskedWhenAMessageFallsDue(t *testing.T) {
 	if len(h.messages()) != 3 {
 		t.Errorf("planned: %+v", h.messages())
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the one who agreed gets it", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })

@@ -57,7 +57,7 @@ func TestWhatABodySaysOfConsentMeetsWhatIsRecorded(t *testing.T) {
 		for j, before := range befores {
 			n := i*len(befores) + j
 			if before != none {
-				if _, err := h.ask.RecordConsents(t.Context(), server.ConsentRequest{Rows: []server.ConsentRow{{Phone: phone(n), Consent: before, At: time.Now().Add(-time.Hour)}}}); err != nil {
+				if _, err := server.RecordConsents.Call(t.Context(), h.ask, server.ConsentRequest{Rows: []server.ConsentRow{{Phone: phone(n), Consent: before, At: time.Now().Add(-time.Hour)}}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -86,7 +86,7 @@ func TestWhatABodySaysOfConsentMeetsWhatIsRecorded(t *testing.T) {
 			if b.says != none {
 				want = b.says
 			}
-			got, err := h.ask.Contact(t.Context(), phone(n))
+			got, err := server.ShowContact.Call(t.Context(), h.ask, phone(n))
 			if err != nil {
 				t.Fatal(err)
 			}

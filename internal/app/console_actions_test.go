@@ -134,7 +134,7 @@ func TestActionsOfPages(t *testing.T) {
 	res = b.press("/jobs/news", "run-job")
 	b.isTold(res, "of news has begun")
 	h.eventually("the run is done", func() bool {
-		runs, err := h.ask.Runs(t.Context(), server.ListQuery{})
+		runs, err := server.ListRuns.Call(t.Context(), h.ask, server.ListQuery{})
 		return err == nil && len(runs) == 1 && runs[0].State.Final()
 	})
 	b.isTold(b.send(http.MethodGet, "/runs/1/rows.csv", nil, nil), "447700900201")
@@ -144,7 +144,7 @@ func TestActionsOfPages(t *testing.T) {
 	b.isTold(b.press("/jobs/news", "run-job"), "of news has begun")
 
 	b.isTold(b.send(http.MethodPost, "/audit", nil, nil), "entries are as they were written")
-	entries, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
+	entries, err := server.ListAudit.Call(t.Context(), h.ask, server.AuditQuery{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestActionsOfPages(t *testing.T) {
 		fields.Set("sure", "yes")
 		b.isTold(b.send(http.MethodPost, "/do/redact", fields, nil), "the box was not ticked")
 		b.isTold(b.press("/", one.do), one.told)
-		if open, err := h.ask.Redactions(t.Context()); err != nil || len(open) != 0 {
+		if open, err := server.ListRedactions.Call(t.Context(), h.ask, server.None{}); err != nil || len(open) != 0 {
 			t.Errorf("after %s: %+v, %v", one.do, open, err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestAViewerIsShownNoButtonAndForgesNone(t *testing.T) {
 			t.Errorf("a viewer's %s answers %d", path, status)
 		}
 	}
-	if halts, err := h.ask.Status(t.Context()); err != nil || len(halts.Holds) > 0 {
+	if halts, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil || len(halts.Holds) > 0 {
 		t.Errorf("a viewer halted: %+v %v", halts.Holds, err)
 	}
 }
@@ -224,7 +224,7 @@ func TestAFormIsCarriedOutOnce(t *testing.T) {
 			t.Errorf("one click leads to %s, another to %s", first, one)
 		}
 	}
-	if runs, err := h.ask.Runs(t.Context(), server.ListQuery{}); err != nil || len(runs) != 1 {
+	if runs, err := server.ListRuns.Call(t.Context(), h.ask, server.ListQuery{}); err != nil || len(runs) != 1 {
 		t.Errorf("four clicks made the runs %+v %v", runs, err)
 	}
 }
@@ -251,11 +251,11 @@ func TestBulkOrdersAboutOneMessageOrPhone(t *testing.T) {
 	}
 	for want, in := range map[int64]server.BulkRequest{1: {Message: 1}, 2: {Phone: phone(1)}, 0: {Phone: phone(9)}} {
 		in.DryRun = true
-		if v, err := h.ask.CancelMany(t.Context(), in); err != nil || v.Count != want {
+		if v, err := server.CancelMessages.Call(t.Context(), h.ask, in); err != nil || v.Count != want {
 			t.Errorf("%+v counts %d, want %d: %v", in, v.Count, want, err)
 		}
 	}
-	if _, err := h.ask.CancelMany(t.Context(), server.BulkRequest{Phone: "nobody"}); err == nil {
+	if _, err := server.CancelMessages.Call(t.Context(), h.ask, server.BulkRequest{Phone: "nobody"}); err == nil {
 		t.Error("a phone that is none is taken")
 	}
 }

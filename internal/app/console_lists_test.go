@@ -54,7 +54,7 @@ func TestAnOpenListFollowsWhatComes(t *testing.T) {
 	if body := bob.asks("/events?outcome=skiped", http.StatusBadRequest); !strings.Contains(body, "Unknown outcome") || !strings.Contains(body, "skipped") {
 		t.Errorf("an outcome that there is not: %s", body)
 	}
-	if _, err := h.ask.DisableUser(t.Context(), "ann"); err != nil {
+	if _, err := server.DisableUser.Call(t.Context(), h.ask, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	ann.asks("/events", http.StatusUnauthorized)

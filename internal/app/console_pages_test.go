@@ -46,7 +46,7 @@ func (h *house) browser() *browser {
 // signIn opens a new link and follows it.
 func (b *browser) signIn(masked bool) {
 	b.t.Helper()
-	link, err := b.h.ask.SignInLink(b.t.Context(), server.LinkRequest{Masked: masked})
+	link, err := server.LinkToConsole.Call(b.t.Context(), b.h.ask, server.LinkRequest{Masked: masked})
 	if err != nil {
 		b.t.Fatalf("ask for a link: %v", err)
 	}
@@ -218,7 +218,7 @@ func lively(t *testing.T, o options) *house {
 	if status, _ := h.do(forged); status != http.StatusUnauthorized {
 		t.Fatalf("a forged webhook is answered %d", status)
 	}
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(3)}, Reason: "asked by letter"}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(3)}, Reason: "asked by letter"}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the order's message is delivered", func() bool {
@@ -324,7 +324,7 @@ func TestWhatStrangersWriteIsShownAsText(t *testing.T) {
 	forged := h.shopify("orders/create", "", map[string]any{"a": script})
 	forged.Header.Set("X-Shopify-Hmac-Sha256", script)
 	h.do(forged)
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}, Reason: script, Source: script}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(1)}, Reason: script, Source: script}); err != nil {
 		t.Fatal(err)
 	}
 	b := h.browser()
@@ -399,7 +399,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 		}
 		stranger.sound(path, res)
 	}
-	link, err := h.ask.SignInLink(t.Context(), server.LinkRequest{})
+	link, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +416,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 	if res := stranger.send(http.MethodPost, "/sign-in", url.Values{"link": {u.Query().Get("link")}}, nil); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a link that was used answers %d", res.StatusCode)
 	}
-	late, err := h.ask.SignInLink(t.Context(), server.LinkRequest{})
+	late, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -474,7 +474,7 @@ func TestTheCookieIsForThePagesAlone(t *testing.T) {
 	h := open(t, options{config: withPages(plainConfig)})
 	b := h.browser()
 	b.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	link, err := h.ask.SignInLink(t.Context(), server.LinkRequest{})
+	link, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -545,7 +545,7 @@ func TestASessionDoesWhatItsScopesSay(t *testing.T) {
 	if res := b.send(http.MethodPost, server.Base+"/console/link", nil, map[string]string{"Content-Type": "application/json"}); res.StatusCode == http.StatusOK {
 		t.Errorf("a session made a link: %s", res.body)
 	}
-	entries, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 20})
+	entries, err := server.ListAudit.Call(t.Context(), h.ask, server.AuditQuery{Limit: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -556,7 +556,7 @@ func TestASessionDoesWhatItsScopesSay(t *testing.T) {
 
 func TestALinkNeedsAConsole(t *testing.T) {
 	h := open(t, options{})
-	_, err := h.ask.SignInLink(t.Context(), server.LinkRequest{})
+	_, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
 	no, ok := errors.AsType[*server.Error](err)
 	if !ok || no.Status != http.StatusConflict || !strings.Contains(no.Hint, "console.listen") {
 		t.Errorf("without a console: %v", err)
@@ -569,7 +569,7 @@ func TestSessionsOutliveAReloadAndARestart(t *testing.T) {
 	b := h.browser()
 	b.signIn(false)
 	h.edit("wait: 1h", "wait: 2h")
-	if _, err := h.ask.Reload(t.Context()); err != nil {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
 		t.Fatal(err)
 	}
 	if page := b.page("/triggers/reminder"); !strings.Contains(page, "It waits for 2 hours") || !strings.Contains(page, "wait: 2h") {
@@ -585,7 +585,7 @@ func TestSessionsOutliveAReloadAndARestart(t *testing.T) {
 
 func TestPagesShowWhatIsHalted(t *testing.T) {
 	h := lively(t, options{config: withPages(plainConfig)})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: "trigger", Name: "reminder", Reason: "wrong price"}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: "trigger", Name: "reminder", Reason: "wrong price"}); err != nil {
 		t.Fatal(err)
 	}
 	b := h.browser()
@@ -665,12 +665,12 @@ func TestAForecastIsMadeByAButton(t *testing.T) {
 	if res := masked.send(http.MethodPost, "/jobs/news/forecast", url.Values{}, nil); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a viewer's forecast answers %d", res.StatusCode)
 	}
-	run, err := h.ask.RunJob(t.Context(), "news", server.RunOrder{})
+	run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "news"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the run is over", func() bool {
-		r, err := h.ask.Run(t.Context(), run.ID)
+		r, err := server.ShowRun.Call(t.Context(), h.ask, run.ID)
 		return err == nil && r.State.Final()
 	})
 	for path, words := range map[string]string{"/jobs": "news", "/jobs/news": "/runs/1", "/runs/1": "SHA-256"} {
@@ -688,7 +688,7 @@ func TestAForgottenPhoneIsOnNoPage(t *testing.T) {
 	if !strings.Contains(b.page("/events/1"), digits) {
 		t.Fatal("the phone is not shown before it is forgotten")
 	}
-	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
+	if _, err := server.ForgetContacts.Call(t.Context(), h.ask, server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
 	h.forgotten(phone(1))

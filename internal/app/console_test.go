@@ -38,17 +38,17 @@ func TestTheConsolesListenerServesTheAPI(t *testing.T) {
 	if got := status(); got != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", got)
 	}
-	s, err := h.ask.Status(t.Context())
+	s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	if err != nil || s.Daemon.Console != at {
 		t.Errorf("status says that the API is at %q, want %q (%v)", s.Daemon.Console, at, err)
 	}
 	h.edit("console: {listen: '127.0.0.1:0'}", "console: {listen: '127.0.0.1:1'}")
-	d, err := h.ask.Reload(t.Context())
+	d, err := server.Reload.Call(t.Context(), h.ask, server.None{})
 	if want := "console.listen is still 127.0.0.1:0"; err != nil || !slices.Contains(d.NeedsRestart, want) || d.Console != at {
 		t.Errorf("a reload says %q and %q, want %q (%v)", d.NeedsRestart, d.Console, want, err)
 	}
 	h.edit("listen: '127.0.0.1:1'", "listen: ':8484'")
-	if _, err := h.ask.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "console.listen") {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err == nil || !strings.Contains(err.Error(), "console.listen") {
 		t.Errorf("a listener in the clear is taken: %v", err)
 	}
 	if got := status(); got != http.StatusUnauthorized {
@@ -79,14 +79,14 @@ func other(t *testing.T, h *house, console string) string {
 func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	o := options{config: consoleConfig, folder: t.TempDir()}
 	h := open(t, o)
-	made, err := h.ask.CreateToken(t.Context(), server.TokenRequest{Name: "ops", Scopes: []server.Scope{server.Read, server.Operate, server.Manage}})
+	made, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "ops", Scopes: []server.Scope{server.Read, server.Operate, server.Manage}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
+	if _, err := server.ForgetContacts.Call(t.Context(), h.ask, server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
 	h.stop()
@@ -96,20 +96,20 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
-	if _, err := far.Halt(t.Context(), server.HaltRequest{Scope: "all", Reason: "a test"}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), far, server.HaltRequest{Scope: "all", Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := far.Reload(t.Context()); err != nil {
+	if _, err := server.Reload.Call(t.Context(), far, server.None{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.ask.RevokeToken(t.Context(), "ops"); err != nil {
+	if _, err := server.RevokeToken.Call(t.Context(), h.ask, "ops"); err != nil {
 		t.Fatal(err)
 	}
 	var no *server.Error
-	if _, err := far.Status(t.Context()); !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
+	if _, err := server.ShowStatus.Call(t.Context(), far, server.None{}); !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
 		t.Errorf("a revoked token: %v", err)
 	}
-	all, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 100})
+	all, err := server.ListAudit.Call(t.Context(), h.ask, server.AuditQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the audit:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if v, err := h.ask.VerifyAudit(t.Context(), ""); err != nil || v.Broken != "" || v.Entries != int64(len(want)) {
+	if v, err := server.VerifyAudit.Call(t.Context(), h.ask, ""); err != nil || v.Broken != "" || v.Entries != int64(len(want)) {
 		t.Errorf("verify: %+v, %v", v, err)
 	}
 }
@@ -140,7 +140,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 // A program with a token posts what a connector's sender would, without its secret, and once.
 func TestEventsArePostedByTheAPI(t *testing.T) {
 	h := open(t, options{config: consoleConfig})
-	made, err := h.ask.CreateToken(t.Context(), server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Sending}})
+	made, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Sending}})
 	if err != nil {
 		t.Fatal(err)
 	}

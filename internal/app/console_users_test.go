@@ -16,7 +16,7 @@ const usersPassword = "a horse of three hills"
 // user adds one by the socket, and gives a browser in which they chose their password.
 func (h *house) user(name string, role server.Role) *browser {
 	h.t.Helper()
-	v, err := h.ask.AddUser(h.t.Context(), server.UserRequest{Name: name, Role: role})
+	v, err := server.AddUser.Call(h.t.Context(), h.ask, server.UserRequest{Name: name, Role: role})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestUsersAreRuledByAPage(t *testing.T) {
 	if res := ann.send(http.MethodPost, "/system/users/ann/disable", nil, nil); res.StatusCode != http.StatusConflict || !strings.Contains(res.body, "last admin") {
 		t.Errorf("the last admin: %d %s", res.StatusCode, res.body)
 	}
-	all, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 100})
+	all, err := server.ListAudit.Call(t.Context(), h.ask, server.AuditQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestAViewerActsNowhereAndSeesNoWholePhone(t *testing.T) {
 			t.Errorf("%s from another site answers %d", path, res.StatusCode)
 		}
 	}
-	if all, err := h.ask.Users(t.Context()); err != nil || len(all) != 2 || all[0].Role != server.RoleViewer || all[0].State != "good" {
+	if all, err := server.ListUsers.Call(t.Context(), h.ask, server.None{}); err != nil || len(all) != 2 || all[0].Role != server.RoleViewer || all[0].State != "good" {
 		t.Errorf("users: %+v, %v", all, err)
 	}
 }
@@ -165,11 +165,11 @@ func TestAViewerActsNowhereAndSeesNoWholePhone(t *testing.T) {
 func TestRestoredDataRevivesNoSession(t *testing.T) {
 	h := open(t, options{config: withPages(restoreConfig)})
 	ann := h.user("ann", server.RoleAdmin)
-	late, err := h.ask.AddUser(t.Context(), server.UserRequest{Name: "bob", Role: server.RoleViewer})
+	late, err := server.AddUser.Call(t.Context(), h.ask, server.UserRequest{Name: "bob", Role: server.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := h.ask.SignInLink(t.Context(), server.LinkRequest{})
+	link, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,20 +18,20 @@ func TestPeopleAreFoundByWhatEventsSaid(t *testing.T) {
 	h.mustTake(h.shopify("orders/create", "", o))
 	h.mustTake(h.shopify("checkouts/update", "", cart("c2", phone(2), "12.00")))
 	h.eventually("both are found by their name", func() bool {
-		found, err := h.ask.FindContacts(t.Context(), "byrne")
+		found, err := server.FindContacts.Call(t.Context(), h.ask, "byrne")
 		return err == nil && len(found) == 2
 	})
 	digits := strings.TrimPrefix(phone(1), "+")
 	for text, by := range map[string]string{"1001": "order", "#1001": "order", "ADA@example.com": "e-mail"} {
-		found, err := h.ask.FindContacts(t.Context(), text)
+		found, err := server.FindContacts.Call(t.Context(), h.ask, text)
 		if err != nil || len(found) != 1 || string(found[0].Phone) != digits || found[0].By != by {
 			t.Errorf("%s finds %+v (%v)", text, found, err)
 		}
 	}
-	if _, err := h.ask.FindContacts(t.Context(), " "); err == nil || !strings.Contains(err.Error(), "there is nothing to look for") {
+	if _, err := server.FindContacts.Call(t.Context(), h.ask, " "); err == nil || !strings.Contains(err.Error(), "there is nothing to look for") {
 		t.Errorf("a search for nothing: %v", err)
 	}
-	v, err := h.ask.Contact(t.Context(), phone(1))
+	v, err := server.ShowContact.Call(t.Context(), h.ask, phone(1))
 	if err != nil || len(v.Known) != 1 || v.Known[0].Name != "Ada Byrne" || v.Known[0].Email != "ada@example.com" || v.Known[0].Orders != 1 || v.Known[0].OrderName != "#1001" {
 		t.Errorf("known: %+v (%v)", v, err)
 	}

@@ -278,7 +278,7 @@ func (h *house) within(limit time.Duration, what string, ok func() bool) {
 
 func (h *house) messages() []server.MessageView {
 	h.t.Helper()
-	rows, err := h.ask.Messages(h.t.Context(), server.ListQuery{Limit: 1000})
+	rows, err := server.ListMessages.Call(h.t.Context(), h.ask, server.ListQuery{Limit: 1000})
 	if err != nil {
 		h.t.Fatalf("messages: %v", err)
 	}
@@ -287,7 +287,7 @@ func (h *house) messages() []server.MessageView {
 
 func (h *house) events() []server.EventView {
 	h.t.Helper()
-	rows, err := h.ask.Events(h.t.Context(), server.ListQuery{Limit: 1000})
+	rows, err := server.ListEvents.Call(h.t.Context(), h.ask, server.ListQuery{Limit: 1000})
 	if err != nil {
 		h.t.Fatalf("events: %v", err)
 	}

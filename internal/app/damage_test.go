@@ -54,23 +54,23 @@ func TestADamagedLogIsToldAndHoldsEverything(t *testing.T) {
 	if err = errors.Join(err, res.Body.Close()); err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(text), "nothing is sent until the damage is reviewed") {
 		t.Errorf("/readyz: %d %s (%v)", res.StatusCode, text, err)
 	}
-	s, err := h.ask.Status(t.Context())
+	s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	if err != nil || len(s.Holds) != 1 || !strings.Contains(s.Holds[0].Words(), "may be lost; what would be sent again: nudgewire messages list --state waiting; it goes on with: nudgewire resume --reviewed") {
 		t.Errorf("status: %+v (%v)", s.Holds, err)
 	}
 	h.mustTake(h.shopify("orders/create", "", numbered(50)))
-	_, err = h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll})
+	_, err = server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll})
 	var no *server.Error
 	if !errors.As(err, &no) || !strings.Contains(no.Hint, "nudgewire resume --reviewed") {
 		t.Errorf("resume: %v", err)
 	}
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Reviewed: true}); err == nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Reviewed: true}); err == nil {
 		t.Error("halt ends a review")
 	}
 	if n := h.service.Accepted(phone(50)[1:]); n != 0 {
 		t.Errorf("%d messages were sent", n)
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Reviewed: true}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Reviewed: true}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the message that waited", func() bool { return h.service.Accepted(phone(50)[1:]) == 1 })
@@ -119,7 +119,7 @@ func TestAFileThatIsCutOffClosesTheDoor(t *testing.T) {
 		!strings.Contains(string(text), `"why":"the data is damaged","hint":"stop the daemon, keep a copy`) || strings.Contains(string(text), h.folder) {
 		t.Errorf("/readyz is %d: %s (%v)", res.StatusCode, text, err)
 	}
-	_, err = h.ask.Status(t.Context())
+	_, err = server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	var told *server.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Words, "nudgewire.db-wal was cut off, or written over") || !strings.Contains(told.Hint, "keep a copy of the data's folder, and start it anew") {
 		t.Errorf("status: %v", err)

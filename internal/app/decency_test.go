@@ -27,7 +27,7 @@ func (h *house) states() (out []messaging.State) {
 // show is a message with all that is known of it.
 func (h *house) show(id messaging.MessageID) server.MessageView {
 	h.t.Helper()
-	m, err := h.ask.Message(h.t.Context(), strconv.FormatInt(int64(id), 10))
+	m, err := server.ShowMessage.Call(h.t.Context(), h.ask, strconv.FormatInt(int64(id), 10))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ jobs:
 	h.eventually("both triggers sent", func() bool {
 		return slices.Equal(h.states(), []messaging.State{messaging.StateAccepted, messaging.StateAccepted})
 	})
-	if _, err := h.ask.RunJob(t.Context(), "rows", server.RunOrder{}); err != nil {
+	if _, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "rows"}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("one row is sent, the other is put off", func() bool {
@@ -115,13 +115,13 @@ jobs:
 		!strings.Contains(v.Reason, "by cart") || !strings.Contains(v.Reason, "by thanks") {
 		t.Errorf("the row says %+v", v)
 	}
-	started, err := h.ask.RunJob(t.Context(), "file", server.RunOrder{})
+	started, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "file"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var file server.RunView
 	h.eventually("the file of the second phone left", func() bool {
-		file, err = h.ask.Run(t.Context(), started.ID)
+		file, err = server.ShowRun.Call(t.Context(), h.ask, started.ID)
 		return err == nil && file.Waits == messaging.WaitLimits && len(file.Parts) == 2 && file.Parts[0].State == messaging.PartAccepted
 	})
 	if open := file.Parts[1]; file.Parts[0].Rows != 1 || open.State != messaging.PartWaiting || open.Rows != 1 || !strings.Contains(open.Reason, "2 of 2 per 24h were sent to this contact") {

@@ -136,7 +136,7 @@ func triggerBrakes() map[string]triggerBrake {
 		"block": {
 			yaml: "category: marketing", states: []string{isDue, isLater, isStep2, isInDoubt}, says: []string{"blocked"},
 			bites: func(h *house, c *triggerCell) {
-				if _, err := h.ask.Block(h.t.Context(), server.BlockRequest{Phones: []string{c.phone()}}); err != nil {
+				if _, err := server.BlockContacts.Call(h.t.Context(), h.ask, server.BlockRequest{Phones: []string{c.phone()}}); err != nil {
 					h.t.Fatal(err)
 				}
 			},
@@ -180,7 +180,7 @@ func (c *triggerCell) messages(h *house) []server.MessageView {
 	h.t.Helper()
 	var all []server.MessageView
 	for _, name := range []string{c.trigger, c.trigger + "-2"} {
-		rows, err := h.ask.Messages(h.t.Context(), server.ListQuery{Trigger: name, Limit: 10})
+		rows, err := server.ListMessages.Call(h.t.Context(), h.ask, server.ListQuery{Trigger: name, Limit: 10})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func (c *triggerCell) begin(h *house) {
 		h.service.SetFaults(faults)
 		between := h.service.Accepted(phone(3)[1:]) + 1
 		one := messaging.Send{Template: "between", Language: "en"}
-		if _, err := h.ask.Send(h.t.Context(), server.SendRequest{Phone: phone(3), Category: messaging.Utility, Send: one}); err != nil {
+		if _, err := server.SendMessage.Call(h.t.Context(), h.ask, server.SendRequest{Phone: phone(3), Category: messaging.Utility, Send: one}); err != nil {
 			h.t.Fatal(err)
 		}
 		h.eventually("a message between two doubts is taken", func() bool { return h.service.Accepted(phone(3)[1:]) == between })
@@ -340,12 +340,12 @@ func TestATriggerThatIsEditedKeepsItsBrakes(t *testing.T) {
 				}
 			}
 			second := server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "two"}
-			if _, err := h.ask.Halt(t.Context(), second); err != nil {
+			if _, err := server.Halt.Call(t.Context(), h.ask, second); err != nil {
 				t.Fatal(err)
 			}
 			begin(isPutOff, isSent, isStep2, isInDoubt)
 			all := server.HaltRequest{Scope: messaging.ScopeAll}
-			if _, err := h.ask.Halt(t.Context(), all); err != nil {
+			if _, err := server.Halt.Call(t.Context(), h.ask, all); err != nil {
 				t.Fatal(err)
 			}
 			begin(isDue, isLater)
@@ -357,7 +357,7 @@ func TestATriggerThatIsEditedKeepsItsBrakes(t *testing.T) {
 				c.waited = c.brake != "expires" && slices.ContainsFunc(c.messages(h), func(m server.MessageView) bool { return m.State == messaging.StateWaiting })
 			}
 			h.edit(before, after)
-			v, err := h.ask.Reload(t.Context())
+			v, err := server.Reload.Call(t.Context(), h.ask, server.None{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,7 +368,7 @@ func TestATriggerThatIsEditedKeepsItsBrakes(t *testing.T) {
 				c.left = c.taken(h)
 			}
 			for _, r := range []server.HaltRequest{second, all} {
-				if _, err := h.ask.Resume(t.Context(), r); err != nil {
+				if _, err := server.Resume.Call(t.Context(), h.ask, r); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -378,7 +378,7 @@ func TestATriggerThatIsEditedKeepsItsBrakes(t *testing.T) {
 				}
 				for _, m := range c.messages(h) {
 					if m.State == messaging.StateInDoubt {
-						if _, err := h.ask.Resolve(t.Context(), m.ID, messaging.ResolveResend, ""); err != nil {
+						if _, err := server.ResolveMessage.Call(t.Context(), h.ask, server.ResolveRequest{ID: m.ID, As: messaging.ResolveResend, Reason: ""}); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -392,7 +392,7 @@ func TestATriggerThatIsEditedKeepsItsBrakes(t *testing.T) {
 						t.Errorf("%s: %d left at the reload", c, n-c.left)
 					}
 					paused := slices.ContainsFunc(v.Paused, func(p messaging.Hold) bool { return p.Name == c.trigger && p.Reason == edit.paused })
-					_, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: c.trigger})
+					_, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: c.trigger})
 					if c.waited && (!paused || err != nil) {
 						t.Errorf("%s: the reload says that it is paused: %v; resumed: %v", c, paused, err)
 					}

@@ -119,11 +119,11 @@ func TestAContactWithoutAPhoneIsLookedUpAndGetsItsMessage(t *testing.T) {
 	if api.times() != 1 || api.asked[0] != "/crm/v3/objects/contacts/10011" || api.tokens[0] != "Bearer "+apiKey {
 		t.Errorf("asked %v by %v", api.asked, api.tokens)
 	}
-	stories, err := h.ask.Why(t.Context(), "447700910011", 10)
+	stories, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: "447700910011", Limit: 10})
 	if err != nil || len(stories) != 1 || stories[0].Event.Lookup != nil || stories[0].Event.Decisions[0].Outcome != messaging.Planned {
 		t.Errorf("why: %+v (%v)", stories, err)
 	}
-	story, err := h.ask.Event(t.Context(), stories[0].Event.ID)
+	story, err := server.ShowEvent.Call(t.Context(), h.ask, stories[0].Event.ID)
 	if err != nil || !strings.Contains(story.Event.Payload, `"contact":{"id":"10011"`) {
 		t.Errorf("payload %s (%v)", story.Event.Payload, err)
 	}
@@ -143,14 +143,14 @@ func TestTheSenderIsAnsweredBeforeTheCRMAndCanSeeHowFarTheLookUpIs(t *testing.T)
 	if e.Lookup == nil || e.Lookup.Attempt != 1 || !e.Lookup.UnderWay || len(e.Decisions) != 0 {
 		t.Errorf("event %+v", e)
 	}
-	if s, err := h.ask.Status(t.Context()); err != nil || s.Lookups != 1 {
+	if s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil || s.Lookups != 1 {
 		t.Errorf("status counts %d (%v)", s.Lookups, err)
 	}
 	close(release)
 	if _, d := h.decision(); d.Outcome != messaging.Planned {
 		t.Errorf("decision %+v", d)
 	}
-	if s, err := h.ask.Status(t.Context()); err != nil || s.Lookups != 0 {
+	if s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil || s.Lookups != 0 {
 		t.Errorf("status counts %d (%v)", s.Lookups, err)
 	}
 }

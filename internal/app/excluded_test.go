@@ -46,7 +46,7 @@ func sheetRows(t *testing.T, path string) map[string]int64 {
 // out, and the note.
 func (h *house) why(phone string) (rows []string, note string) {
 	h.t.Helper()
-	stories, err := h.ask.Why(h.t.Context(), phone, 20)
+	stories, err := server.Why.Call(h.t.Context(), h.ask, server.ListQuery{Phone: phone, Limit: 20})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 	}
 	config := jobConfig(folder, byMessage) + "retention: {lists: 7d}\n"
 	h := open(t, options{folder: folder, config: config})
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{"+447700900102"}}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{"+447700900102"}}); err != nil {
 		t.Fatal(err)
 	}
 	if r := h.fire("winback"); r.State != messaging.RunDone || r.Tally.Kept != 1 {
@@ -110,11 +110,11 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 		}
 	}
 	var no *server.Error
-	if _, err := h.ask.Why(t.Context(), "13", 20); !errors.As(err, &no) || no.Words != "that is not a phone number; no run whose rows are kept excluded it" {
+	if _, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: "13", Limit: 20}); !errors.As(err, &no) || no.Words != "that is not a phone number; no run whose rows are kept excluded it" {
 		t.Errorf("why 13: %v", err)
 	}
 	const hint = `"nudgewire events rejected" shows requests that were not taken`
-	if _, err := h.ask.Why(t.Context(), "+447700900199", 20); !errors.As(err, &no) || no.Hint != hint {
+	if _, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: "+447700900199", Limit: 20}); !errors.As(err, &no) || no.Hint != hint {
 		t.Errorf("why of nobody: %v", err)
 	}
 	var rows []server.RowView
@@ -147,7 +147,7 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 		t.Errorf("%q, and the note is %q", got, note)
 	}
 	const gone = "which rows run 1 of winback excluded is not known any more (retention.lists)"
-	if _, err := h.ask.Why(t.Context(), "12", 20); !errors.As(err, &no) || !strings.HasSuffix(no.Words, "; no run whose rows are kept excluded it") || !strings.HasSuffix(no.Hint, "; "+gone) {
+	if _, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: "12", Limit: 20}); !errors.As(err, &no) || !strings.HasSuffix(no.Words, "; no run whose rows are kept excluded it") || !strings.HasSuffix(no.Hint, "; "+gone) {
 		t.Errorf("why of a cell whose run's files are gone: %#v", err)
 	}
 }
@@ -167,7 +167,7 @@ func (h *house) between(wanted []string) (messaged []string, blocked string) {
 	h.eventually("the other campaign has arrived", func() bool {
 		return !slices.ContainsFunc(messaged, func(p string) bool { return h.service.Accepted(p) == 0 }) && h.status().Sending == 0
 	})
-	if _, err := h.ask.Block(h.t.Context(), server.BlockRequest{Phones: []string{"+" + blocked}}); err != nil {
+	if _, err := server.BlockContacts.Call(h.t.Context(), h.ask, server.BlockRequest{Phones: []string{"+" + blocked}}); err != nil {
 		h.t.Fatal(err)
 	}
 	return messaged, blocked
@@ -209,7 +209,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 				wantOut["the message goes to a contact that is blocked"], firsts["the message goes to a contact that is blocked"] = 1, at[blocked]
 				delete(wantOut, "the contact is blocked")
 			}
-			f2, err := h.ask.ForecastRetry(t.Context(), first.ID, server.RunOrder{})
+			f2, err := server.ForecastRetry.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +227,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 				}
 			}
 			check("forecast", f2.Tally)
-			again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
+			again, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -264,7 +264,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 				t.Errorf("the retry sent:\n%s", diff)
 			}
 			var no *server.Error
-			_, err = h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
+			_, err = server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 			if !errors.As(err, &no) || no.Words != "run 1 has nothing that can be sent again" {
 				t.Errorf("a second retry: %v", err)
 			}
@@ -298,27 +298,27 @@ func TestARetryThatNobodyIsLeftFor(t *testing.T) {
 	f.ErrorRate, f.Status = 1, 422
 	h.service.SetFaults(f)
 	first := h.fire("winback")
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: wanted}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: wanted}); err != nil {
 		t.Fatal(err)
 	}
 	var no *server.Error
-	_, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
+	_, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 	if !errors.As(err, &no) || no.Words != "run 1 has nothing that can be sent again" ||
 		no.Hint != "nobody on its files is left to send to: of 3 rows 3 because the contact is blocked" {
 		t.Errorf("retry: %v", err)
 	}
-	runs, err := h.ask.Runs(t.Context(), server.ListQuery{})
+	runs, err := server.ListRuns.Call(t.Context(), h.ask, server.ListQuery{})
 	if err != nil || len(runs) != 1 {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 	// Unblocked, they are sent to after all.
 	for _, p := range wanted {
-		if _, err := h.ask.Allow(t.Context(), p); err != nil {
+		if _, err := server.AllowContact.Call(t.Context(), h.ask, p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.service.SetFaults(sandbox.Faults{})
-	again, err := h.ask.OrderRun(t.Context(), first.ID, "retry", server.RunOrder{})
+	again, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/metrics"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -47,7 +48,7 @@ func (a *App) showFigures(ctx context.Context) error {
 
 // readFigures is what a scrape asks for. Most of it is what status shows.
 func (a *App) readFigures(ctx context.Context) (f metrics.Figures, err error) {
-	if f.Status, err = a.local.Status(ctx); err != nil {
+	if f.Status, err = server.ShowStatus.Call(ctx, a.local, server.None{}); err != nil {
 		return f, err
 	}
 	if f.Status.Daemon == nil {

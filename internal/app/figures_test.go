@@ -99,7 +99,7 @@ func TestFiguresTellWhatHappened(t *testing.T) {
 		t.Errorf("a profile is answered %d", status)
 	}
 	// A halt, a bad file and a reload are seen in the next scrape.
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll, Reason: "a test"}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll, Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	if h.figure(`nudgewire_holds{kind="halt",scope="all"}`) != "1" || h.figure(`nudgewire_troubles{code="halt"}`) != "1" {

@@ -43,14 +43,14 @@ func TestAForecastIsTheTruth(t *testing.T) {
 	h := open(t, options{folder: folder, config: config})
 	h.consents(messaging.ConsentGiven, phones[:15]...)
 	h.consents(messaging.ConsentWithdrawn, phones[12:15]...)
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: phones[:2]}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: phones[:2]}); err != nil {
 		t.Fatal(err)
 	}
 	met := [3]int{}
 	for i, rule := range rules {
 		for _, deliver := range []string{"rows", "files"} {
 			job := fmt.Sprintf("%s-%d", deliver, i)
-			f, err := h.ask.Forecast(t.Context(), job)
+			f, err := server.ForecastJob.Call(t.Context(), h.ask, job)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,12 +62,12 @@ func TestAForecastIsTheTruth(t *testing.T) {
 			if f.Nothing != "" {
 				want = [3]int{0, people, 0}
 			}
-			run, err := h.ask.RunJob(t.Context(), job, server.RunOrder{Approve: true})
+			run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: job, Approve: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			h.eventually(fmt.Sprintf("%s (%s): %v leave, are left out, and wait", job, rule, want), func() bool {
-				r, err := h.ask.Run(t.Context(), run.ID)
+				r, err := server.ShowRun.Call(t.Context(), h.ask, run.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -91,7 +91,7 @@ func TestAForecastIsTheTruth(t *testing.T) {
 				met[i] += want[i]
 			}
 			if want[2] > 0 { // the next job is to meet what was sent, and nothing that waits
-				if _, err := h.ask.OrderRun(t.Context(), run.ID, "cancel", server.RunOrder{}); err != nil {
+				if _, err := server.CancelRun.Call(t.Context(), h.ask, run.ID); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -124,22 +124,22 @@ func TestAForecastSaysWhatHoldsItsRun(t *testing.T) {
 		{server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "winback"}, []string{"rows"}},
 		{server.HaltRequest{Scope: messaging.ScopeJob, Name: "rows"}, []string{"rows"}},
 	} {
-		if _, err := h.ask.Halt(t.Context(), tt.halt); err != nil {
+		if _, err := server.Halt.Call(t.Context(), h.ask, tt.halt); err != nil {
 			t.Fatal(err)
 		}
 		for _, job := range []string{"rows", "files"} {
-			f, err := h.ask.Forecast(t.Context(), job)
+			f, err := server.ForecastJob.Call(t.Context(), h.ask, job)
 			if err != nil {
 				t.Fatal(err)
 			}
-			run, err := h.ask.RunJob(t.Context(), job, server.RunOrder{Approve: true})
+			run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: job, Approve: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			held := slices.Contains(tt.held, job)
 			var is server.RunView
 			h.eventually("the run is held, or over", func() bool {
-				is, err = h.ask.Run(t.Context(), run.ID)
+				is, err = server.ShowRun.Call(t.Context(), h.ask, run.ID)
 				return err == nil && (is.Halted != "" || is.State.Final())
 			})
 			switch {
@@ -154,14 +154,14 @@ func TestAForecastSaysWhatHoldsItsRun(t *testing.T) {
 				t.Errorf("%v of %s: the forecast says %q, the run %q", tt.halt, job, f.Halted, is.Halted)
 			}
 			if held {
-				if _, err := h.ask.OrderRun(t.Context(), run.ID, "cancel", server.RunOrder{}); err != nil {
+				if _, err := server.CancelRun.Call(t.Context(), h.ask, run.ID); err != nil {
 					t.Fatal(err)
 				}
 			}
 			h.ended(run.ID)
 			h.pass() // a run by hand is named by its second
 		}
-		if _, err := h.ask.Resume(t.Context(), tt.halt); err != nil {
+		if _, err := server.Resume.Call(t.Context(), h.ask, tt.halt); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestAForecastSaysThatTheServiceRefuses(t *testing.T) {
 	h := open(t, options{folder: folder, api: service.api("${API_KEY}"), config: "defaults: {country: GB, language: en}\njobs:\n" +
 		fmt.Sprintf("  rows: {source: {csv: %q}, columns: {phone: phone}, %s}\n", filepath.Join(folder, "list.csv"), byRow)})
 	halted := func() string {
-		f, err := h.ask.Forecast(t.Context(), "rows")
+		f, err := server.ForecastJob.Call(t.Context(), h.ask, "rows")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestAForecastSaysThatTheServiceRefuses(t *testing.T) {
 		t.Errorf("before anything is refused: %q", words)
 	}
 	service.revoke(true)
-	if _, err := h.ask.Send(t.Context(), server.SendRequest{Phone: "+447700900701", Send: messaging.Send{Template: "one", Language: "en"}}); err != nil {
+	if _, err := server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{Phone: "+447700900701", Send: messaging.Send{Template: "one", Language: "en"}}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the key is refused", func() bool { return h.haltedBy("key") != nil })

@@ -26,11 +26,11 @@ func TestNothingThatComesLateUndoesAnErasure(t *testing.T) {
 	}
 	h.mustTake(again)
 	<-asked
-	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{gone}}); err != nil {
+	if _, err := server.ForgetContacts.Call(t.Context(), h.ask, server.ForgetRequest{Phones: []string{gone}}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("it is forgotten", func() bool {
-		v, err := h.ask.Contact(t.Context(), gone)
+		v, err := server.ShowContact.Call(t.Context(), h.ask, gone)
 		return err == nil && v.ForgottenAt != nil && v.Forgetting == ""
 	})
 	close(answer)
@@ -58,7 +58,7 @@ func TestNothingThatComesLateUndoesAnErasure(t *testing.T) {
 func TestARequestThatComesAgainAfterAnErasureSendsNothing(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: withPages(plainConfig)})
-	token, err := h.ask.CreateToken(t.Context(), server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Sending}})
+	token, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Sending}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestARequestThatComesAgainAfterAnErasureSendsNothing(t *testing.T) {
 	if status := send(); status != http.StatusConflict { // it is blocked
 		t.Errorf("once it is forgotten the same request is answered %d", status)
 	}
-	if _, err := h.ask.Allow(t.Context(), phone(1)); err != nil {
+	if _, err := server.AllowContact.Call(t.Context(), h.ask, phone(1)); err != nil {
 		t.Fatal(err)
 	}
 	if status := send(); status != http.StatusGone {

@@ -95,7 +95,7 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 			h := open(t, o)
 			h.service = service
 			tt.before(h)
-			if _, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{}); err != nil {
+			if _, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"}); err != nil {
 				t.Fatal(err)
 			}
 			h.eventually("it is built", func() bool { return h.run(1).Tally.Kept > 0 })
@@ -109,7 +109,7 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 			if h.service.Accepted(gone[1:]) > 0 {
 				t.Fatal("the rows leave in another order")
 			}
-			if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{gone}}); err != nil {
+			if _, err := server.ForgetContacts.Call(t.Context(), h.ask, server.ForgetRequest{Phones: []string{gone}}); err != nil {
 				t.Fatal(err)
 			}
 			if tt.held {
@@ -120,7 +120,7 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 				close(hangs)
 			}
 			h.eventually("it is forgotten", func() bool {
-				v, err := h.ask.Contact(t.Context(), gone)
+				v, err := server.ShowContact.Call(t.Context(), h.ask, gone)
 				return err == nil && v.ForgottenAt != nil && v.Forgetting == ""
 			})
 			if !tt.postgres {
@@ -160,7 +160,7 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 }
 
 func haltsTheJob(h *house) {
-	if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback"}); err != nil {
+	if _, err := server.Halt.Call(h.t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback"}); err != nil {
 		h.t.Fatal(err)
 	}
 }

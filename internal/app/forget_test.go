@@ -158,7 +158,7 @@ func (h *house) stored(phone string) (found []string) {
 // forget has contacts forgotten, and waits until it is done.
 func (h *house) forget(phones ...string) {
 	h.t.Helper()
-	if a, err := h.ask.Forget(h.t.Context(), server.ForgetRequest{Phones: phones}); err != nil || a.Ordered != len(phones) {
+	if a, err := server.ForgetContacts.Call(h.t.Context(), h.ask, server.ForgetRequest{Phones: phones}); err != nil || a.Ordered != len(phones) {
 		h.t.Fatalf("forget: %+v, %v", a, err)
 	}
 	h.forgotten(phones...)
@@ -168,7 +168,7 @@ func (h *house) forgotten(phones ...string) {
 	h.t.Helper()
 	for _, p := range phones {
 		h.eventually("it is forgotten", func() bool {
-			v, err := h.ask.Contact(h.t.Context(), p)
+			v, err := server.ShowContact.Call(h.t.Context(), h.ask, p)
 			if err != nil {
 				h.t.Fatal(err)
 			}
@@ -254,15 +254,15 @@ func TestForgettingTriesItsLastStepAgain(t *testing.T) {
 	if err := reader.QueryRowContext(t.Context(), `SELECT count(*) FROM events`).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(0)}}); err != nil {
+	if _, err := server.ForgetContacts.Call(t.Context(), h.ask, server.ForgetRequest{Phones: []string{phone(0)}}); err != nil {
 		t.Fatal(err)
 	}
 	const waits = "the database to be written anew"
 	h.eventually("the last step waits", func() bool {
-		v, err := h.ask.Contact(t.Context(), phone(0))
+		v, err := server.ShowContact.Call(t.Context(), h.ask, phone(0))
 		return err == nil && v.Forgetting == waits
 	})
-	if v, err := h.ask.Status(t.Context()); err != nil || !strings.HasSuffix(v.ForgettingRest, waits) {
+	if v, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil || !strings.HasSuffix(v.ForgettingRest, waits) {
 		t.Errorf("status says %q (%v)", v.ForgettingRest, err)
 	}
 	time.Sleep(12 * time.Second) // the log is tried to be emptied for 10 s at the most
@@ -382,7 +382,7 @@ func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {
 	h.mustTake(h.form("f1", phone(1), "x")) // a clause that names it, in a decision about another
 	h.edit(gone, "+447700900998")
 	h.reload()
-	if _, err := h.ask.RecordConsents(t.Context(), server.ConsentRequest{Rows: []server.ConsentRow{{Phone: gone, Consent: messaging.ConsentGiven, Proof: "said so by " + gone}}}); err != nil {
+	if _, err := server.RecordConsents.Call(t.Context(), h.ask, server.ConsentRequest{Rows: []server.ConsentRow{{Phone: gone, Consent: messaging.ConsentGiven, Proof: "said so by " + gone}}}); err != nil {
 		t.Fatal(err)
 	}
 	files, rows, held := h.fire("files"), h.fire("rows"), h.fire("held")
@@ -390,7 +390,7 @@ func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {
 		t.Fatalf("the runs are %s with %d parts, %s and %s", files.State, len(files.Parts), rows.State, held.State)
 	}
 	exported := h.export(files.ID)
-	data, err := h.ask.ContactData(t.Context(), gone)
+	data, err := server.ShowContactData.Call(t.Context(), h.ask, gone)
 	if err != nil || len(exported) == 0 || len(data.Stories) < 100 || len(data.Payloads) < 100 {
 		t.Fatalf("exported %d rows, %d stories, %d payloads: %v", len(exported), len(data.Stories), len(data.Payloads), err)
 	}
@@ -432,7 +432,7 @@ func TestNothingStoredCanBeReadAsAForgottenPhone(t *testing.T) {
 	h = open(t, o)
 	refused()
 	// The run that was held goes out without it.
-	if _, err := h.ask.OrderRun(t.Context(), held.ID, "approve", server.RunOrder{}); err != nil {
+	if _, err := server.ApproveRun.Call(t.Context(), h.ask, held.ID); err != nil {
 		t.Fatal(err)
 	}
 	if r := h.ended(held.ID); r.State != messaging.RunDone || h.service.Stats().Messages < 50 {
@@ -500,7 +500,7 @@ func TestForgettingInARunThatSendsRowByRow(t *testing.T) {
 	if len(now[messaging.StateAccepted]) != 10 || len(now[messaging.StateInDoubt]) != 9 || len(now[messaging.StateWaiting]) != 9 || len(now[messaging.StateCancelled]) != 1 || len(now[messaging.StateDropped]) != 1 {
 		t.Errorf("states: %v", now)
 	}
-	if v, err := h.ask.Run(t.Context(), r.ID); err != nil || v.Tally.Kept != 30 || v.State != messaging.RunDone {
+	if v, err := server.ShowRun.Call(t.Context(), h.ask, r.ID); err != nil || v.Tally.Kept != 30 || v.State != messaging.RunDone {
 		t.Errorf("the run: %+v, %v", v, err)
 	}
 	rows := h.export(r.ID)
@@ -518,13 +518,13 @@ func TestForgettingInARunThatSendsRowByRow(t *testing.T) {
 	h.eventually("the others have left", func() bool { return len(states()[messaging.StateWaiting]) == 0 && h.status().Sending == 0 })
 	for _, m := range h.messages() {
 		if m.State == messaging.StateInDoubt {
-			if _, err := h.ask.Resolve(t.Context(), m.ID, messaging.ResolveResend, ""); err != nil {
+			if _, err := server.ResolveMessage.Call(t.Context(), h.ask, server.ResolveRequest{ID: m.ID, As: messaging.ResolveResend, Reason: ""}); err != nil {
 				t.Error(err)
 			}
 		}
 	}
 	h.eventually("those in doubt have left", func() bool { return h.service.Stats().Messages == 9+9 })
-	if retried, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{}); err == nil {
+	if retried, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: r.ID}); err == nil {
 		h.ended(retried.ID)
 	}
 	h.eventually("nothing waits", func() bool { return len(states()[messaging.StateWaiting]) == 0 })

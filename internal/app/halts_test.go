@@ -83,7 +83,7 @@ func (g *gate) phones() []string {
 
 func (h *house) status() server.StatusView {
 	h.t.Helper()
-	s, err := h.ask.Status(h.t.Context())
+	s, err := server.ShowStatus.Call(h.t.Context(), h.ask, server.None{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -112,13 +112,13 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 			config := jobConfig(folder, perMessage)
 			h := open(t, options{folder: folder, config: config})
 			g := h.gated()
-			run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+			run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			h.ended(run.ID) // all rows are handed over
 			h.eventually("every place is taken", func() bool { return len(g.phones()) == full })
-			if _, err := h.ask.Halt(t.Context(), r); err != nil {
+			if _, err := server.Halt.Call(t.Context(), h.ask, r); err != nil {
 				t.Fatal(err)
 			}
 			g.open()
@@ -137,7 +137,7 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 				t.Errorf("after a restart the halts are %+v", s.Holds)
 			}
 			if r.Scope != messaging.ScopeAll { // what is not halted passes by
-				if _, err := h.ask.Send(t.Context(), server.SendRequest{Phone: "+447700900777", Send: messaging.Send{Template: "other", Language: "en"}}); err != nil {
+				if _, err := server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{Phone: "+447700900777", Send: messaging.Send{Template: "other", Language: "en"}}); err != nil {
 					t.Fatal(err)
 				}
 				h.eventually("what is not halted leaves", func() bool { return h.service.Accepted("447700900777") == 1 })
@@ -151,7 +151,7 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 			}
 
 			h = open(t, options{folder: folder, config: config})
-			if left, err := h.ask.Resume(t.Context(), r); err != nil || len(left) != 0 {
+			if left, err := server.Resume.Call(t.Context(), h.ask, r); err != nil || len(left) != 0 {
 				t.Fatalf("resume: %+v, %v", left, err)
 			}
 			h.eventually("everything left", func() bool { return h.status().Waiting+h.status().Sending == 0 })
@@ -166,7 +166,7 @@ func TestNothingLeavesOnceAHaltHasReturned(t *testing.T) {
 func TestAHaltedTriggerWaitsAndOthersSend(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "    wait: 1h\n", "", 1)})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("checkouts/create", "", cart("c1", "+447700900101", "80.00")))
@@ -189,7 +189,7 @@ func TestAHaltedTriggerWaitsAndOthersSend(t *testing.T) {
 	bought["id"] = 9007199254740995
 	h.mustTake(h.shopify("orders/create", "", bought))
 	h.eventually("the order's thanks leave", func() bool { return h.service.Accepted("447700900101") == 1 })
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("checkouts/create", "", cart("c3", "+447700900103", "80.00")))
@@ -209,18 +209,18 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	config := jobConfig(folder, byCSV+"    max_size: 40kB\n")
 	h := open(t, options{folder: folder, config: config})
 	g := h.gated()
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	r, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("part 1 is on its way", func() bool { return len(g.phones()) == 1 })
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback", Reason: "wrong list"}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback", Reason: "wrong list"}); err != nil {
 		t.Fatal(err)
 	}
 	g.open()
 	show := func() server.RunView {
 		t.Helper()
-		v, err := h.ask.Run(t.Context(), r.ID)
+		v, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,7 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	if want := `job "winback", since `; !strings.HasPrefix(v.Halted, want) || !strings.HasSuffix(v.Halted, " UTC: wrong list; it goes on with: nudgewire resume job winback") {
 		t.Errorf("a halted run says %q", v.Halted)
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback"}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback"}); err != nil {
 		t.Fatal(err)
 	}
 	if v = h.ended(r.ID); v.State != messaging.RunDone || v.Halted != "" {
@@ -259,7 +259,7 @@ func TestABlockHoldsForWhatIsClaimedAlready(t *testing.T) {
 	wanted := list(t, filepath.Join(folder, "list.csv"), 300)
 	h := open(t, options{folder: folder, config: jobConfig(folder, perMessage)})
 	g := h.gated()
-	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestABlockHoldsForWhatIsClaimedAlready(t *testing.T) {
 	if s := state(waiting).State; s != messaging.StateWaiting {
 		t.Fatalf("the last row is %s", s)
 	}
-	if a, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{"+" + claimed, "+" + waiting}, Reason: "asked for it"}); err != nil || a.Blocked != 2 {
+	if a, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{"+" + claimed, "+" + waiting}, Reason: "asked for it"}); err != nil || a.Blocked != 2 {
 		t.Fatalf("block: %+v, %v", a, err)
 	}
 	g.open()
@@ -304,12 +304,12 @@ func TestABlockHoldsForWhatIsClaimedAlready(t *testing.T) {
 	}
 	send := func(c messaging.Category) messaging.State {
 		t.Helper()
-		m, err := h.ask.Send(t.Context(), server.SendRequest{Phone: "+" + claimed, Category: c, Send: messaging.Send{Template: "code", Language: "en"}})
+		m, err := server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{Phone: "+" + claimed, Category: c, Send: messaging.Send{Template: "code", Language: "en"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.eventually(fmt.Sprintf("message %d ends", m.ID), func() bool {
-			if m, err = h.ask.Message(t.Context(), fmt.Sprint(m.ID)); err != nil {
+			if m, err = server.ShowMessage.Call(t.Context(), h.ask, fmt.Sprint(m.ID)); err != nil {
 				t.Fatal(err)
 			}
 			return m.State.Final()
@@ -319,10 +319,10 @@ func TestABlockHoldsForWhatIsClaimedAlready(t *testing.T) {
 	if s := send(messaging.Authentication); s != messaging.StateAccepted {
 		t.Errorf("a code to a blocked contact: %s", s)
 	}
-	if _, err := h.ask.Send(t.Context(), server.SendRequest{Phone: "+" + claimed, Category: messaging.Utility, Send: messaging.Send{Template: "code", Language: "en"}}); err == nil {
+	if _, err := server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{Phone: "+" + claimed, Category: messaging.Utility, Send: messaging.Send{Template: "code", Language: "en"}}); err == nil {
 		t.Error("an order update to a blocked contact is not refused")
 	}
-	if _, err := h.ask.Allow(t.Context(), "+"+claimed); err != nil {
+	if _, err := server.AllowContact.Call(t.Context(), h.ask, "+"+claimed); err != nil {
 		t.Fatal(err)
 	}
 	if s := send(messaging.Utility); s != messaging.StateAccepted {

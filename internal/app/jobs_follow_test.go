@@ -29,13 +29,13 @@ func TestTheMessagesOfAnUploadAreFollowed(t *testing.T) {
 				t.Fatalf("the run is %s (%s), %d messages of %d are followed", r.State, r.Reason, r.Parts[0].MessageIDs, n)
 			}
 			h.eventually("all are delivered", func() bool {
-				got, err := h.ask.Run(t.Context(), r.ID)
+				got, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
 				return got.Messages["delivered"] == n
 			})
-			history, err := h.ask.Runs(t.Context(), server.ListQuery{})
+			history, err := server.ListRuns.Call(t.Context(), h.ask, server.ListQuery{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestTheMessagesOfAnUploadAreFollowed(t *testing.T) {
 				t.Errorf("the newest message is %+v", m)
 			}
 			for _, by := range []string{string(m.ServiceID), "1"} {
-				if one, err := h.ask.Message(t.Context(), by); err != nil || one.Run != r.ID || one.Status != messaging.StatusDelivered || one.What != `campaign "`+r.Campaign+`"` {
+				if one, err := server.ShowMessage.Call(t.Context(), h.ask, by); err != nil || one.Run != r.ID || one.Status != messaging.StatusDelivered || one.What != `campaign "`+r.Campaign+`"` {
 					t.Errorf("message %s: %+v, %v", by, one, err)
 				}
 			}
@@ -70,7 +70,7 @@ func TestWhyTellsOfAMessageThatAnUploadBecame(t *testing.T) {
 	})
 	r := h.fire("winback")
 	h.eventually("it is delivered", func() bool {
-		story, err := h.ask.Why(t.Context(), "+"+wanted[7], 10)
+		story, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: "+" + wanted[7], Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestPointsAreCountedByCountry(t *testing.T) {
 	h := thirtyPriced(t)
 	const points = 10*0.75 + 10*1.2 + 10*1.0
 	near := func(got float64) bool { return got > points-1e-6 && got < points+1e-6 }
-	f, err := h.ask.Forecast(t.Context(), "winback")
+	f, err := server.ForecastJob.Call(t.Context(), h.ask, "winback")
 	if err != nil || !near(f.Tally.Points) || !f.Priced || len(f.Awaiting) != 1 {
 		t.Fatalf("forecast: %+v, %v", f, err)
 	}
@@ -54,7 +54,7 @@ func TestWhatFilesCostMeetsAReloadOfPrices(t *testing.T) {
 	h := thirtyPriced(t)
 	uploaded := func(when string, want float64) {
 		t.Helper()
-		v, err := h.ask.Report(t.Context(), server.ReportQuery{Group: "job"})
+		v, err := server.ShowReport.Call(t.Context(), h.ask, server.ReportQuery{Group: "job"})
 		if err != nil || v.Total.Points < want-1e-6 || v.Total.Points > want+1e-6 {
 			t.Errorf("%s the report says %v points, %v", when, v.Total.Points, err)
 		}

@@ -66,7 +66,7 @@ func (h *house) ended(id messaging.RunID) server.RunView {
 	var r server.RunView
 	h.within(20*time.Minute, fmt.Sprintf("run %d ends", id), func() bool {
 		var err error
-		if r, err = h.ask.Run(h.t.Context(), id); err != nil {
+		if r, err = server.ShowRun.Call(h.t.Context(), h.ask, id); err != nil {
 			h.t.Fatal(err)
 		}
 		return r.State.Final() || r.State == messaging.RunAwaiting || r.State == messaging.RunPaused
@@ -76,7 +76,7 @@ func (h *house) ended(id messaging.RunID) server.RunView {
 
 func (h *house) fire(job string) server.RunView {
 	h.t.Helper()
-	r, err := h.ask.RunJob(h.t.Context(), job, server.RunOrder{})
+	r, err := server.RunJob.Call(h.t.Context(), h.ask, server.JobOrder{Job: job})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestALongListIsSentInParts(t *testing.T) {
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), rows)
 	h := open(t, options{folder: folder, config: jobConfig(folder, byCSV+fmt.Sprintf("    max_size: %d\n", longPart))})
-	f, err := h.ask.Forecast(t.Context(), "winback")
+	f, err := server.ForecastJob.Call(t.Context(), h.ask, "winback")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,13 +162,13 @@ func TestAListThatGrewIsHeldUntilApproved(t *testing.T) {
 	if n := len(h.service.Campaigns()); n != 1 {
 		t.Errorf("%d uploads before it was approved", n)
 	}
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err != nil {
+	if _, err := server.ApproveRun.Call(t.Context(), h.ask, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	if r = h.ended(r.ID); r.State != messaging.RunDone || r.Approved != me() || len(h.service.Campaigns()) != 2 {
 		t.Errorf("approved, the run is %s by %q with %d uploads", r.State, r.Approved, len(h.service.Campaigns()))
 	}
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err == nil || err.Error() != fmt.Sprintf("run %d is done: there is nothing to approve", r.ID) {
+	if _, err := server.ApproveRun.Call(t.Context(), h.ask, r.ID); err == nil || err.Error() != fmt.Sprintf("run %d is done: there is nothing to approve", r.ID) {
 		t.Errorf("a second approval: %v", err)
 	}
 }
@@ -186,7 +186,7 @@ func TestRowsBecomeMessagesOnce(t *testing.T) {
 	folder := t.TempDir()
 	wanted := list(t, filepath.Join(folder, "list.csv"), 400)
 	h := open(t, options{folder: folder, config: jobConfig(folder, "    deliver: per_message\n    send: {template: winback}\n    exclude: {messaged_within: 7d}\n") + "tracking: {poll: [1s]}\n"})
-	if a, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{"+" + wanted[0], "+" + wanted[7], "12"}}); err != nil || a.Blocked != 2 || len(a.Bad) != 1 {
+	if a, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{"+" + wanted[0], "+" + wanted[7], "12"}}); err != nil || a.Blocked != 2 || len(a.Bad) != 1 {
 		t.Fatalf("block: %+v, %v", a, err)
 	}
 	r := h.fire("winback")
@@ -194,7 +194,7 @@ func TestRowsBecomeMessagesOnce(t *testing.T) {
 		t.Fatalf("the run is %s with %d rows: %s", r.State, r.Tally.Kept, r.Reason)
 	}
 	h.eventually("all are delivered", func() bool {
-		got, err := h.ask.Run(t.Context(), r.ID)
+		got, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestWhatWasRefusedGoesAgain(t *testing.T) {
 	if want := "part 1 was not accepted: create-with-csv: 400 Bad Request: "; r.State != messaging.RunFailed || !strings.HasPrefix(r.Reason, want) {
 		t.Fatalf("the run is %s: %s", r.State, r.Reason)
 	}
-	again, err := h.ask.OrderRun(t.Context(), r.ID, "retry", server.RunOrder{})
+	again, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: r.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,11 +238,11 @@ func TestWhatWasRefusedGoesAgain(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := h.ask.Jobs(t.Context())
+	jobs, err := server.ListJobs.Call(t.Context(), h.ask, server.None{})
 	if err != nil || len(jobs) != 1 || jobs[0].Name != "spring" {
 		t.Errorf("after a reload the jobs are %+v, %v", jobs, err)
 	}
-	if _, err := h.ask.Forecast(t.Context(), "sprng"); err == nil || err.Error() != `no job "sprng" in the config` {
+	if _, err := server.ForecastJob.Call(t.Context(), h.ask, "sprng"); err == nil || err.Error() != `no job "sprng" in the config` {
 		t.Errorf("a misspelt job: %v", err)
 	}
 }
@@ -260,13 +260,13 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	r, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	order := func(word string, want messaging.RunState) server.RunView {
 		t.Helper()
-		got, err := h.ask.OrderRun(t.Context(), r.ID, word, server.RunOrder{})
+		got, err := runOrders[word].Call(t.Context(), h.ask, r.ID)
 		if err != nil || got.State != want {
 			t.Fatalf("%s: the run is %s (%s), %v", word, got.State, got.Reason, err)
 		}
@@ -277,7 +277,7 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 		t.Errorf("paused because %s", got.Reason)
 	}
 	queued := func() (n int64) {
-		got, err := h.ask.Run(t.Context(), r.ID)
+		got, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +302,7 @@ func TestAPauseHoldsARunAndACancelEndsIt(t *testing.T) {
 		t.Errorf("cancelled, its messages are %v", end.Messages)
 	}
 	h.eventually("what was on its way has ended", func() bool {
-		got, err := h.ask.Run(t.Context(), r.ID)
+		got, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
 		return err == nil && got.Messages["sending"]+got.Messages["waiting"] == 0
 	})
 	if s := h.service.Stats(); s.Duplicates != 0 || int64(s.Messages) >= queued() {
@@ -321,15 +321,14 @@ func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
 	if err := h.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	r, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("all rows are handed over", func() bool {
-		got, err := h.ask.Run(t.Context(), r.ID)
+		got, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
 		return err == nil && got.State == messaging.RunDone
 	})
-	order := server.RunOrder{}
 	said := func(err error) string {
 		refused, _ := errors.AsType[*server.Error](err)
 		if refused == nil {
@@ -337,15 +336,15 @@ func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
 		}
 		return refused.Words + "; " + refused.Hint
 	}
-	got, err := h.ask.OrderRun(t.Context(), r.ID, "cancel", order)
+	got, err := server.CancelRun.Call(t.Context(), h.ask, r.ID)
 	if err != nil || got.State != messaging.RunCancelled || !strings.Contains(got.StoppedBy, me()) || got.Messages["waiting"] != 0 || got.Messages["cancelled"] < 100 {
 		t.Errorf("the run is %s by %q with %v (%v)", got.State, got.StoppedBy, got.Messages, err)
 	}
-	if _, err = h.ask.OrderRun(t.Context(), r.ID, "cancel", order); said(err) != "run 1 is cancelled: there is nothing to cancel; look at jobs show 1" {
+	if _, err = server.CancelRun.Call(t.Context(), h.ask, r.ID); said(err) != "run 1 is cancelled: there is nothing to cancel; look at jobs show 1" {
 		t.Errorf("a second time: %s", said(err))
 	}
 	h.eventually("what was claimed has ended", func() bool { return h.status().Sending+h.status().Waiting == 0 })
-	if _, err = h.ask.OrderRun(t.Context(), r.ID, "pause", order); said(err) != "run 1 is cancelled: there is nothing to pause; look at jobs show 1" {
+	if _, err = server.PauseRun.Call(t.Context(), h.ask, r.ID); said(err) != "run 1 is cancelled: there is nothing to pause; look at jobs show 1" {
 		t.Errorf("a pause of what has left: %s", said(err))
 	}
 }

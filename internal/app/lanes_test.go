@@ -198,6 +198,6 @@ func TestWhatIsRefusedWaitsAlone(t *testing.T) {
 
 // resumes ends a halt, which may be over already.
 func (h *house) resumes(scope messaging.HoldScope, name string) error {
-	_, err := h.ask.Resume(h.t.Context(), server.HaltRequest{Scope: scope, Name: name})
+	_, err := server.Resume.Call(h.t.Context(), h.ask, server.HaltRequest{Scope: scope, Name: name})
 	return err
 }

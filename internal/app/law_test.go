@@ -106,10 +106,10 @@ func TestShopifyHasAShopForgotten(t *testing.T) {
 	h.stop() // what waits for a person outlives the daemon
 	h = open(t, o)
 	h.waitsForAPerson()
-	if v, err := h.ask.DecideRedaction(t.Context(), "shopify", true); err != nil || v.Contacts != 3 {
+	if v, err := server.CarryOutRedaction.Call(t.Context(), h.ask, "shopify"); err != nil || v.Contacts != 3 {
 		t.Errorf("done: %+v, %v", v, err)
 	}
-	if _, err := h.ask.DecideRedaction(t.Context(), "shopify", true); !errors.Is(err, messaging.ErrNotFound) && (err == nil || !strings.Contains(err.Error(), "no request to forget all that came by")) {
+	if _, err := server.CarryOutRedaction.Call(t.Context(), h.ask, "shopify"); !errors.Is(err, messaging.ErrNotFound) && (err == nil || !strings.Contains(err.Error(), "no request to forget all that came by")) {
 		t.Errorf("done twice: %v", err)
 	}
 	h.eventually("it is done", func() bool { return len(h.status().Forgetting) == 0 && h.rewritten() })
@@ -135,7 +135,7 @@ func (h *house) waitsForAPerson() {
 		h.t.Errorf("decided %+v", said)
 	}
 	h.eventually("the audit has it", func() bool {
-		open, err := h.ask.Redactions(h.t.Context())
+		open, err := server.ListRedactions.Call(h.t.Context(), h.ask, server.None{})
 		return err == nil && len(open) == 1 && open[0].Connector == "shopify" && open[0].Contacts == 3
 	})
 	s := h.status()
@@ -143,7 +143,7 @@ func (h *house) waitsForAPerson() {
 	if at < 0 || s.Troubles[at].Severity != messaging.Note || !strings.Contains(s.Troubles[at].Hint, `"nudgewire contacts redactions do shopify"`) || len(s.Forgetting) > 0 {
 		h.t.Errorf("troubles: %+v; forgetting %+v", s.Troubles, s.Forgetting)
 	}
-	entries, err := h.ask.Audit(h.t.Context(), server.AuditQuery{Limit: 100})
+	entries, err := server.ListAudit.Call(h.t.Context(), h.ask, server.AuditQuery{Limit: 100})
 	n := 0
 	for _, e := range entries {
 		if e.Action == "ask to forget" && e.Who == "shopify.shop.redacted" && strings.HasPrefix(e.Detail, "all that came by shopify: 3 contacts, ") {
@@ -177,7 +177,7 @@ func TestACopiedWebhookForgetsNobody(t *testing.T) {
 		}
 	}
 	h.mustTake(h.shopify("shop.redacted", "copied", copied)) // no topic of Shopify's: an event of an unknown kind
-	open, err := h.ask.Redactions(t.Context())
+	open, err := server.ListRedactions.Call(t.Context(), h.ask, server.None{})
 	if err != nil || len(open) > 0 || len(h.status().Forgetting) > 0 || len(h.stored(phone(1))) == 0 {
 		t.Errorf("open %+v, %v", open, err)
 	}
@@ -195,7 +195,7 @@ func TestACopiedWebhookForgetsNobody(t *testing.T) {
 	})
 	h.mustTake(h.shopify("orders/create", "", another(6002)))
 	h.eventually("the thanks, which are utility, have left", func() bool { return h.service.Accepted(phone(2)[1:]) == 2 })
-	if v, err := h.ask.DecideRedaction(t.Context(), "shopify", false); err != nil || v.Contacts != 2 {
+	if v, err := server.RefuseRedaction.Call(t.Context(), h.ask, "shopify"); err != nil || v.Contacts != 2 {
 		t.Errorf("refused: %+v, %v", v, err)
 	}
 	h.eventually("marketing goes on", func() bool { state, _ := reminder(); return state == messaging.StateAccepted })
@@ -231,7 +231,7 @@ func TestWhoMayHaveToBeForgottenIsOnNoFile(t *testing.T) {
 				m := h.of("winback", phone(1))
 				return m != nil && m.State == messaging.StateWaiting && strings.Contains(m.Reason, "a person has to decide")
 			})
-			if _, err := h.ask.DecideRedaction(t.Context(), "shopify", false); err != nil {
+			if _, err := server.RefuseRedaction.Call(t.Context(), h.ask, "shopify"); err != nil {
 				t.Fatal(err)
 			}
 			h.eventually("it goes on", func() bool { return h.of("winback", phone(1)).State == messaging.StateAccepted })
@@ -253,7 +253,7 @@ func TestShopifyAsksForTheDataOfACustomer(t *testing.T) {
 		t.Helper()
 		h.eventually(fmt.Sprint(n, " requests are open"), func() (ok bool) {
 			var err error
-			if open, err = h.ask.DataRequests(t.Context()); err != nil {
+			if open, err = server.ListDataRequests.Call(t.Context(), h.ask, server.None{}); err != nil {
 				t.Fatal(err)
 			}
 			return len(open) == n
@@ -287,11 +287,11 @@ func TestShopifyAsksForTheDataOfACustomer(t *testing.T) {
 		t.Errorf("without a phone it holds %s, %v", text, err)
 	}
 	for _, id := range []messaging.EventID{99, -1} {
-		if _, err := h.ask.CloseDataRequest(t.Context(), id); err == nil {
+		if _, err := server.CloseDataRequest.Call(t.Context(), h.ask, id); err == nil {
 			t.Errorf("a request of event %d was closed", id)
 		}
 	}
-	if v, err := h.ask.CloseDataRequest(t.Context(), all[0].Event); err != nil || v.Event != all[0].Event {
+	if v, err := server.CloseDataRequest.Call(t.Context(), h.ask, all[0].Event); err != nil || v.Event != all[0].Event {
 		t.Fatal(v, err)
 	}
 	h.forget(phone(3))
@@ -301,7 +301,7 @@ func TestShopifyAsksForTheDataOfACustomer(t *testing.T) {
 	if left[0].Event != all[1].Event || !strings.HasPrefix(trouble(), "1 contact asks") {
 		t.Errorf("left: %+v, %q", left, trouble())
 	}
-	if _, err := h.ask.CloseDataRequest(t.Context(), left[0].Event); err != nil {
+	if _, err := server.CloseDataRequest.Call(t.Context(), h.ask, left[0].Event); err != nil {
 		t.Fatal(err)
 	}
 	requests(0)

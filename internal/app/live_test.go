@@ -28,7 +28,7 @@ func TestAReloadChangesTheRateOfARunUnderWay(t *testing.T) {
 	}
 	forecast := func(points float64, faster bool) {
 		t.Helper()
-		f, err := h.ask.Forecast(t.Context(), "winback")
+		f, err := server.ForecastJob.Call(t.Context(), h.ask, "winback")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestAReloadChangesTheRateOfARunUnderWay(t *testing.T) {
 	}
 	h.eventually("all have left", func() bool { return h.service.Stats().Messages == len(wanted) })
 	forecast(2*n, true)
-	v, err := h.ask.Run(t.Context(), r.ID)
+	v, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
 	if err != nil || v.Tally.Points != 1.5*n || h.service.Stats().Duplicates != 0 {
 		t.Errorf("the run has %v points, and %d got it twice: %v", v.Tally.Points, h.service.Stats().Duplicates, err)
 	}
@@ -84,7 +84,7 @@ func TestACanaryThroughTheDaemon(t *testing.T) {
 		if n := h.service.Stats().Messages; n != 20 {
 			t.Errorf("%d messages left before the canary had looked", n)
 		}
-		_, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{})
+		_, err := server.ApproveRun.Call(t.Context(), h.ask, r.ID)
 		if e, ok := errors.AsType[*server.Error](err); !ok || e.Words != "run 1 is paused: there is nothing to approve" || e.Hint != "it goes on with: nudgewire jobs resume 1" {
 			t.Errorf("approve: %#v", err)
 		}

@@ -25,7 +25,7 @@ func TestWhyFindsTheRowsOfUploadedFiles(t *testing.T) {
 		if row.State != "accepted" {
 			continue
 		}
-		stories, err := h.ask.Why(t.Context(), "+"+row.Phone, 20)
+		stories, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: "+" + row.Phone, Limit: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
 			h := open(t, options{folder: folder, config: one + "  second:" + job})
 			var ids []messaging.RunID
 			for _, name := range []string{"winback", "second"} {
-				r, err := h.ask.RunJob(t.Context(), name, server.RunOrder{})
+				r, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: name})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func TestTwoJobsAtOneMinuteReachEachOnce(t *testing.T) {
 				h.eventually("it is held", func() bool { return h.run(id).State == messaging.RunAwaiting })
 			}
 			for _, id := range ids {
-				if _, err := h.ask.OrderRun(t.Context(), id, "approve", server.RunOrder{}); err != nil {
+				if _, err := server.ApproveRun.Call(t.Context(), h.ask, id); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -53,7 +53,7 @@ func (h *house) networkPostsTo(connector string, n *networks.Network, all ...net
 
 func (h *house) isBlocked(person string) bool {
 	h.t.Helper()
-	v, err := h.ask.Contact(h.t.Context(), person)
+	v, err := server.ShowContact.Call(h.t.Context(), h.ask, person)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestAReplyFromEveryNetworkEndsWhatAskedForIt(t *testing.T) {
 			if got := h.eventsOf(n.Name); len(got) != 2 {
 				t.Errorf("a second reply is a duplicate: %d", len(got))
 			}
-			v, err := h.ask.Contact(t.Context(), first)
+			v, err := server.ShowContact.Call(t.Context(), h.ask, first)
 			if err != nil || v.Block != nil || len(v.Consents) != 1 || v.Consents[0].Consent != messaging.ConsentGiven {
 				t.Errorf("after a reply that says nothing of it: %+v, %v", v, err)
 			}
@@ -197,7 +197,7 @@ func TestAStopHoldsWhatWaits(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: networksConfig("", "")})
 	all := server.HaltRequest{Scope: messaging.ScopeAll}
-	if _, err := h.ask.Halt(t.Context(), all); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, all); err != nil {
 		t.Fatal(err)
 	}
 	for i := range networks.All {

@@ -51,11 +51,11 @@ func TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows(t *testing.T) {
 	if m.State != messaging.StateDropped || m.Reason != "the contact is blocked: opted out (event 1)" {
 		t.Errorf("the offer: %s, %q", m.State, m.Reason)
 	}
-	blocks, err := h.ask.Blocks(t.Context(), server.ListQuery{})
+	blocks, err := server.ListBlocks.Call(t.Context(), h.ask, server.ListQuery{})
 	if err != nil || len(blocks) != 1 || blocks[0].Event != 1 || blocks[0].Source != "crm.contact.unsubscribed" {
 		t.Errorf("blocked: %+v, %v", blocks, err)
 	}
-	stories, err := h.ask.Why(t.Context(), phone(0), 10)
+	stories, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(0), Limit: 10})
 	if err != nil || len(stories) != 3 {
 		t.Fatalf("why: %+v, %v", stories, err)
 	}
@@ -65,10 +65,10 @@ func TestAnOptOutThatACRMPostsBlocksAndALaterOptInAllows(t *testing.T) {
 	if d := stories[0].Event.Decisions; len(d) != 1 || d[0].Outcome != messaging.Blocked || d[0].Reason != "the contact is blocked: it gets nothing but codes" {
 		t.Errorf("why says %+v", d)
 	}
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(9)}, Reason: "rude"}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(9)}, Reason: "rude"}); err != nil {
 		t.Fatal(err)
 	}
-	if stories, err := h.ask.Why(t.Context(), phone(9), 10); err != nil || len(stories) != 1 || stories[0].Block == nil || stories[0].Block.Reason != "rude" {
+	if stories, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(9), Limit: 10}); err != nil || len(stories) != 1 || stories[0].Block == nil || stories[0].Block.Reason != "rude" {
 		t.Errorf("why of one who is blocked and nothing else: %+v, %v", stories, err)
 	}
 	h.crm("contact.subscribed", "s1", phone(0), late)
@@ -92,7 +92,7 @@ func TestAFastClockMakesNoWordOfAContactTheLast(t *testing.T) {
 		second := []string{"contact.unsubscribed", "contact.subscribed"}[i]
 		h.crm(first, fmt.Sprint("f", i), phone(i), far)
 		h.crm(second, fmt.Sprint("s", i), phone(i), time.Now().Format(time.RFC3339Nano))
-		v, err := h.ask.Contact(t.Context(), phone(i))
+		v, err := server.ShowContact.Call(t.Context(), h.ask, phone(i))
 		if err != nil || (v.Block != nil) != (second == "contact.unsubscribed") {
 			t.Errorf("after %s, then %s: %+v, %v", first, second, v, err)
 		}
@@ -131,7 +131,7 @@ func TestAReplyAtKlaviyoStopsOnceItsTextIsNamed(t *testing.T) {
 			}
 			req.Header = signed.Header
 			h.mustTake(req)
-			if v, err := h.ask.Contact(t.Context(), phone(1)); err != nil || (v.Block != nil) != c.blocked {
+			if v, err := server.ShowContact.Call(t.Context(), h.ask, phone(1)); err != nil || (v.Block != nil) != c.blocked {
 				t.Errorf("%+v, %v; want blocked: %v", v, err, c.blocked)
 			}
 		})

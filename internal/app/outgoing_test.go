@@ -66,7 +66,7 @@ webhooks_out:
 	order("o1", "+447700900101")
 	h.eventually("the receiver is told", func() bool { return slices.Equal(kinds(), []string{"message.waiting", "message.delivered"}) })
 
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: "all", Reason: "test"}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: "all", Reason: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	order("o2", "+447700900102")
@@ -80,7 +80,7 @@ webhooks_out:
 	order("o3", "+447700900103")
 	state := func(gone bool, waiting int64) func() bool {
 		return func() bool {
-			all, err := h.ask.WebhookReceivers(t.Context())
+			all, err := server.ListReceivers.Call(t.Context(), h.ask, server.None{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,10 +110,10 @@ webhooks_out:
 	if n := len(kinds()); n != 4 {
 		t.Errorf("%d were told: %v", n, kinds())
 	}
-	if tested, err := h.ask.TestWebhooks(t.Context(), "crm"); err != nil || tested.Error != "" {
+	if tested, err := server.TestReceiver.Call(t.Context(), h.ask, server.ReceiverTest{Receiver: "crm"}); err != nil || tested.Error != "" {
 		t.Errorf("%+v, %v", tested, err)
 	}
-	n, err := h.ask.ReplayWebhooks(t.Context(), server.ReplayRequest{Receiver: "crm"})
+	n, err := server.ReplayWebhooks.Call(t.Context(), h.ask, server.ReplayRequest{Receiver: "crm"})
 	if err != nil || n.Count != 4 {
 		t.Errorf("replayed %+v, %v", n, err)
 	}

@@ -12,16 +12,21 @@ import (
 // run asks for a run as it stands.
 func (h *house) run(id messaging.RunID) server.RunView {
 	h.t.Helper()
-	r, err := h.ask.Run(h.t.Context(), id)
+	r, err := server.ShowRun.Call(h.t.Context(), h.ask, id)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return r
 }
 
+// runOrders are words about a run.
+var runOrders = map[string]*server.Operation[messaging.RunID, server.RunView]{
+	"approve": server.ApproveRun, "pause": server.PauseRun, "resume": server.ResumeRun, "cancel": server.CancelRun,
+}
+
 func (h *house) order(id messaging.RunID, word string) server.RunView {
 	h.t.Helper()
-	r, err := h.ask.OrderRun(h.t.Context(), id, word, server.RunOrder{})
+	r, err := runOrders[word].Call(h.t.Context(), h.ask, id)
 	if err != nil {
 		h.t.Fatalf("%s: %v", word, err)
 	}
@@ -31,7 +36,7 @@ func (h *house) order(id messaging.RunID, word string) server.RunView {
 // send sends one message by hand, which no pause of a run concerns, and waits for it.
 func (h *house) send(phone string) {
 	h.t.Helper()
-	if _, err := h.ask.Send(h.t.Context(), server.SendRequest{Phone: "+" + phone, Send: messaging.Send{Template: "other", Language: "en"}}); err != nil {
+	if _, err := server.SendMessage.Call(h.t.Context(), h.ask, server.SendRequest{Phone: "+" + phone, Send: messaging.Send{Template: "other", Language: "en"}}); err != nil {
 		h.t.Fatal(err)
 	}
 	h.eventually("what is of no run leaves", func() bool { return h.service.Accepted(phone) == 1 })
@@ -43,7 +48,7 @@ func begun(t *testing.T, folder, config string, state messaging.RunState) (*hous
 	t.Helper()
 	h := open(t, options{folder: folder, config: config})
 	g := h.gated()
-	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func TestEveryPublishedBodyThroughTheDaemon(t *testing.T) {
 			connector := fmt.Sprint("p", i)
 			status, answer := h.do(p.request(t, h.url+"/hooks/"+connector))
 			q := server.ListQuery{Connector: connector, Limit: 100}
-			refused, err := h.ask.RejectedRequests(t.Context(), q)
+			refused, err := server.ListRejectedRequests.Call(t.Context(), h.ask, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestEveryPublishedBodyThroughTheDaemon(t *testing.T) {
 			if status == http.StatusUnauthorized || atProof {
 				t.Fatalf("answered %d, but it is %s: %+v", status, p.Expected, refused)
 			}
-			events, err := h.ask.Events(t.Context(), q)
+			events, err := server.ListEvents.Call(t.Context(), h.ask, q)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -125,7 +125,7 @@ func TestABalanceThatIsGoneBurnsNothing(t *testing.T) {
 			blocked = p
 		}
 	}
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{"+" + blocked}}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{"+" + blocked}}); err != nil {
 		t.Fatal(err)
 	}
 	h.order(first, "pause") // and a person holds what went again, and lets it go

@@ -46,7 +46,7 @@ func TestADatabaseServerThatGoesAndComesBack(t *testing.T) {
 			d := newDesk(t)
 			alerting := plainConfig + fmt.Sprintf("\nalerts: [{name: ops, when: data for 0s, webhook: %q, allow_private: true}]\n", d.url)
 			h := open(t, options{storage: address, log: zap.New(core), config: alerting, alerts: quick})
-			if s, err := h.ask.Status(t.Context()); err != nil || !strings.HasSuffix(s.Retention.SpaceWords(), " MB on the database server, which fills free space again by itself") {
+			if s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil || !strings.HasSuffix(s.Retention.SpaceWords(), " MB on the database server, which fills free space again by itself") {
 				t.Errorf("its space is %q, %v", s.Retention.SpaceWords(), err)
 			}
 			h.mustTake(h.shopify("orders/create", "", order("one", phone(1), "10")))
@@ -82,7 +82,7 @@ func TestADatabaseServerThatGoesAndComesBack(t *testing.T) {
 			})
 			h.eventually("its message is taken", func() bool { return h.service.Accepted(phone(2)[1:]) == 1 })
 			h.eventually("status is well again", func() bool {
-				s, err := h.ask.Status(t.Context())
+				s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 				return err == nil && s.Daemon.DataError == ""
 			})
 			if n := lines.FilterMessage("webhooks are rejected and nothing is sent").Len(); n > 2 {
@@ -133,7 +133,7 @@ func TestADatabaseServerThatHangs(t *testing.T) {
 		t.Errorf("readyz answers %d", res.StatusCode)
 	}
 	began = time.Now()
-	_, err = h.ask.Status(t.Context())
+	_, err = server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	t.Logf("status after %s: %v", time.Since(began).Round(time.Millisecond), err)
 	if told, is := errors.AsType[*server.Error](err); !is || told.Status != http.StatusServiceUnavailable || !strings.HasPrefix(told.Hint, "look at the database server") {
 		t.Errorf("status says %+v", err)
@@ -145,7 +145,7 @@ func TestADatabaseServerThatHangs(t *testing.T) {
 	})
 	h.eventually("its message is taken", func() bool { return h.service.Accepted(phone(2)[1:]) == 1 })
 	h.eventually("status is well again", func() bool {
-		s, err := h.ask.Status(t.Context())
+		s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 		return err == nil && s.Daemon.DataError == ""
 	})
 	if n := len(h.events()); n != 2 {
@@ -168,7 +168,7 @@ func TestADatabaseServerWithoutAConnectionToSpare(t *testing.T) {
 	h.eventually("the message of the first order is taken", func() bool { return h.service.Accepted(phone(1)[1:]) == 1 })
 	second := func() *http.Request { return h.shopify("orders/create", "two", another(order("two", phone(2), "10"))) }
 	status := func() (*server.Error, bool) {
-		_, err := h.ask.Status(t.Context())
+		_, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 		return errors.AsType[*server.Error](err)
 	}
 	free := testserver.Fill(t, address, func() bool {
@@ -245,7 +245,7 @@ func TestTwoDaemonsOnOneDatabase(t *testing.T) {
 		if n := len(h.events()); n != 2 {
 			t.Errorf("a node shows %d events, want 2", n)
 		}
-		s, err := h.ask.Status(t.Context())
+		s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,7 +286,7 @@ func TestNodesThatRunDifferentConfigs(t *testing.T) {
 	}
 	tells("begun nodes")
 	for i, h := range all {
-		s, err := h.ask.Status(t.Context())
+		s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,12 +312,12 @@ func TestNodesThatRunDifferentConfigs(t *testing.T) {
 	same := strings.Replace(string(text), folders[0], `"${NODE_FOLDER}"`, 1)
 	for _, h := range all {
 		h.write(same)
-		if _, err := h.ask.Reload(t.Context()); err != nil {
+		if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	tells("begun nodes", "over nodes")
-	if s, err := all[0].ask.Status(t.Context()); err != nil || s.Nodes[0].Config != s.Nodes[1].Config {
+	if s, err := server.ShowStatus.Call(t.Context(), all[0].ask, server.None{}); err != nil || s.Nodes[0].Config != s.Nodes[1].Config {
 		t.Errorf("%+v, %v", s.Nodes, err)
 	}
 }
@@ -339,7 +339,7 @@ func TestOneNodeWarnsOfASilentConnector(t *testing.T) {
 	passed.Store(int64(26 * time.Hour))
 	for i, h := range all {
 		app.LookForSilence(h.App)
-		s, err := h.ask.Status(t.Context())
+		s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +371,7 @@ func TestAStandbyThatNeedNotHaveAll(t *testing.T) {
 	t.Cleanup(func() { _ = standby.Close() })
 	both := strings.Replace(address, fmt.Sprint(":", p.Port), fmt.Sprintf(":%d,127.0.0.1:%d", p.Port, standby.Port), 1) + "&target_session_attrs=read-write"
 	h := open(t, options{storage: both})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("orders/create", "", order("one", phone(1), "10"))) // due, and held
@@ -398,10 +398,10 @@ func TestAStandbyThatNeedNotHaveAll(t *testing.T) {
 		return status == http.StatusOK
 	})
 	h.eventually("what was due is in doubt", func() bool {
-		s, err := h.ask.Status(t.Context())
+		s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 		return err == nil && s.InDoubt >= 1 && slices.ContainsFunc(s.Troubles, func(one messaging.Trouble) bool { return one.Code == messaging.TroubleReview })
 	})
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.reviewed(time.Time{}); err != nil {
@@ -426,10 +426,10 @@ func TestNoPasswordOfTheDatabaseIsShown(t *testing.T) {
 		return password, name == "DB_PASSWORD"
 	}})
 	h.edit("/nudgewire_1", "/another_one")
-	if _, err := h.ask.Reload(t.Context()); err != nil {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := h.ask.Status(t.Context())
+	s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	if err != nil {
 		t.Fatal(err)
 	}

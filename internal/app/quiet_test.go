@@ -115,7 +115,7 @@ func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
 	lists := strings.Replace(jobConfig(folder, byMessage), "language: en}", quiet, 1)
 	h := open(t, options{folder: folder, config: lists})
-	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestQuietHoursOfRowsAndOfWhatAPersonSends(t *testing.T) {
 	h.edit("jobs:"+job, "connectors:"+shop)
 	h.reload()
 	again("the quiet hours of a job that is gone hold", func() {
-		if _, err := h.ask.OrderRun(t.Context(), run.ID, "resume", server.RunOrder{}); err != nil {
+		if _, err := server.ResumeRun.Call(t.Context(), h.ask, run.ID); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -177,7 +177,7 @@ func TestQuietHoursAreLiftedAsTheirJobIsTurnedOff(t *testing.T) {
 	wanted := list(t, filepath.Join(folder, "list.csv"), 3)
 	quiet := "language: en, quiet_hours: " + nearlyAlways(t) + "}"
 	h := open(t, options{folder: folder, config: strings.Replace(jobConfig(folder, byMessage), "language: en}", quiet, 1)})
-	if _, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{}); err != nil {
+	if _, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("each row is put off", func() bool { return h.status().Deferred == int64(len(wanted)) })

@@ -37,7 +37,7 @@ func TestTheHintOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
 			h := open(t, options{config: plainConfig, api: fmt.Sprintf("{base_url: %s/api/v1, key: %q, rate: 100/s}", service.URL, tc.key)})
 			h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), "120.00")))
 			refused := func() (one messaging.Trouble, found bool) {
-				s, err := h.ask.Status(t.Context())
+				s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -52,7 +52,7 @@ func TestTheHintOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
 			if !strings.Contains(trouble.Hint, tc.hint) {
 				t.Errorf("the hint is %q", trouble.Hint)
 			}
-			d, err := h.ask.Reload(t.Context())
+			d, err := server.Reload.Call(t.Context(), h.ask, server.None{})
 			if err != nil || len(d.SameKeys) != 1 || !strings.Contains(d.SameKeys[0], tc.again) {
 				t.Fatalf("the reload says %q (%v)", d.SameKeys, err)
 			}
@@ -63,7 +63,7 @@ func TestTheHintOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.eventually("the new key is refused no more", func() bool {
-				if d, err = h.ask.Reload(t.Context()); err != nil {
+				if d, err = server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
 					t.Fatal(err)
 				}
 				return slices.ContainsFunc(h.messages(), func(m server.MessageView) bool { return m.State == messaging.StateAccepted })

@@ -45,7 +45,7 @@ func TestARenameThatOneNodeKnows(t *testing.T) {
 		all := of(2)
 		return len(all) == 1 && strings.Contains(all[0].Reason, "quiet hours are")
 	})
-	if _, err := two.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "polled"}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), two.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "polled"}); err != nil {
 		t.Fatal(err)
 	}
 	post(two, "waits", 1, "60.00")
@@ -54,7 +54,7 @@ func TestARenameThatOneNodeKnows(t *testing.T) {
 	for _, h := range []*house{two, one, two} {
 		all(h)
 	}
-	if _, err := one.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "polled-2"}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), one.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "polled-2"}); err != nil {
 		t.Fatal(err)
 	}
 	one.eventually("what waited is sent", func() bool { return sent(1) == 1 })

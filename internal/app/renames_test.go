@@ -32,13 +32,13 @@ func TestATriggerThatWasRenamedKeepsItsMemory(t *testing.T) {
 		h.mustTake(h.shopify("checkouts/create", "one", cart("a", phone(0), "60.00")))
 		h.eventually("cart A is served", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
 		halt := server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "polled"}
-		if _, err := h.ask.Halt(t.Context(), halt); err != nil {
+		if _, err := server.Halt.Call(t.Context(), h.ask, halt); err != nil {
 			t.Fatal(err)
 		}
 		h.mustTake(h.shopify("checkouts/create", "two", cart("b", phone(1), "60.00")))
 		h.eventually("cart B waits", func() bool { return len(h.messages()) == 2 })
 		h.edit(before, after)
-		said := words(h.ask.Changes(t.Context(), ""))
+		said := words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""}))
 		if len(said) == 0 || said[len(said)-1] != says {
 			t.Errorf("the dry run says %q", said)
 		}
@@ -58,7 +58,7 @@ func TestATriggerThatWasRenamedKeepsItsMemory(t *testing.T) {
 		if n := h.service.Accepted(phone(1)[1:]); n != 0 {
 			t.Errorf("was %v: what is halted left", was)
 		}
-		if _, err := h.ask.Resume(t.Context(), halt); err != nil {
+		if _, err := server.Resume.Call(t.Context(), h.ask, halt); err != nil {
 			t.Fatal(err)
 		}
 		if was {
@@ -71,7 +71,7 @@ func TestATriggerThatWasRenamedKeepsItsMemory(t *testing.T) {
 			if n := len(h.messages()); n != 2 {
 				t.Errorf("%d messages were queued for two carts", n)
 			}
-			same(t, "the dry run after it", words(h.ask.Changes(t.Context(), "")))
+			same(t, "the dry run after it", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})))
 		}
 		if n := h.service.Accepted(phone(0)[1:]); n != 0 && was || n > again {
 			t.Errorf("was %v: cart A was served %d times", was, n)
@@ -98,7 +98,7 @@ func TestARenameMeetsAnEditAndALeave(t *testing.T) {
 		h.mustTake(h.shopify("checkouts/create", "one", cart("a", phone(0), "60.00")))
 		h.eventually("it waits", func() bool { return len(h.messages()) == 1 })
 		h.edit(before, after)
-		if said := words(h.ask.Changes(t.Context(), "")); len(said) == 0 || said[0] != c.says {
+		if said := words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})); len(said) == 0 || said[0] != c.says {
 			t.Errorf("the dry run says %q", said)
 		}
 		h.reload()
@@ -110,7 +110,7 @@ func TestARenameMeetsAnEditAndALeave(t *testing.T) {
 		}
 		h.edit(after, pollHead+other)
 		h.reload()
-		if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "polled-2"}); err != nil {
+		if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "polled-2"}); err != nil {
 			t.Fatal(err)
 		}
 		h.eventually("it is held back", func() bool { return strings.Contains(h.messages()[0].Reason, "quiet hours are") })
@@ -125,18 +125,18 @@ func TestAJobThatWasRenamedKeepsItsRuns(t *testing.T) {
 	list(t, filepath.Join(folder, "list.csv"), 3)
 	const keys = "    deliver: per_message\n    send: {template: winback}\n    guard: {approve_over: 1}\n    canary: {first: 1, wait: 2h, stop_if: \"failed > 10%\"}\n"
 	h := open(t, options{folder: folder, config: jobConfig(folder, keys)})
-	r, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	r, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("it waits for approval", func() bool { return h.run(r.ID).State == messaging.RunAwaiting })
 	h.edit("  winback:\n", "  weekly:\n    was: winback\n")
-	same(t, "the dry run", words(h.ask.Changes(t.Context(), "")), "weekly was winback: it takes along what is open and what is remembered")
+	same(t, "the dry run", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})), "weekly was winback: it takes along what is open and what is remembered")
 	h.reload()
 	if got := h.run(r.ID); got.Job != "weekly" || got.State != messaging.RunAwaiting || got.Slot != r.Slot {
 		t.Errorf("%+v", got)
 	}
-	if _, err := h.ask.OrderRun(t.Context(), r.ID, "approve", server.RunOrder{}); err != nil {
+	if _, err := server.ApproveRun.Call(t.Context(), h.ask, r.ID); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("its canary waits", func() bool { return h.run(r.ID).Waits == messaging.WaitCanary })

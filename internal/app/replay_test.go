@@ -14,7 +14,7 @@ import (
 
 func (h *house) replay(in server.ReplayEventsRequest) server.ReplayedEvents {
 	h.t.Helper()
-	out, err := h.ask.ReplayEvents(h.t.Context(), in)
+	out, err := server.ReplayEvents.Call(h.t.Context(), h.ask, in)
 	if err != nil {
 		h.t.Fatalf("replay: %v", err)
 	}
@@ -74,7 +74,7 @@ func TestAReplayQueuesNothingTwice(t *testing.T) {
 	stored := make(chan messaging.EventID, 8)
 	for range 8 {
 		all.Go(func() {
-			if out, err := h.ask.ReplayEvents(t.Context(), only(third)); err != nil || len(out.Events) != 1 {
+			if out, err := server.ReplayEvents.Call(t.Context(), h.ask, only(third)); err != nil || len(out.Events) != 1 {
 				t.Errorf("%v %+v", err, out)
 			} else if as := out.Events[0].As; as != 0 {
 				stored <- as
@@ -92,7 +92,7 @@ func TestAReplayQueuesNothingTwice(t *testing.T) {
 	if len(by) != 3 || by[messaging.Phone(strings.TrimPrefix(phone(1), "+"))] != 1 || by[messaging.Phone(strings.TrimPrefix(phone(2), "+"))] != 1 || by[messaging.Phone(strings.TrimPrefix(phone(3), "+"))] != 1 {
 		t.Errorf("messages by phone: %v", by)
 	}
-	entries, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 5})
+	entries, err := server.ListAudit.Call(t.Context(), h.ask, server.AuditQuery{Limit: 5})
 	if err != nil || entries[0].Action != "POST /replay" {
 		t.Errorf("the audit: %v %+v", err, entries)
 	}
@@ -128,19 +128,19 @@ func TestAReplayMeetsTheRulesOfNow(t *testing.T) {
 func TestAReplayCarriesOutNoOptOut(t *testing.T) {
 	config := strings.Replace(plainConfig, "connectors:\n", "connectors:\n  crm: {verify: {kind: none}, event: {type: type, id: id}, map: {phone: phone, message.text: text}}\n", 1)
 	h := open(t, options{config: config})
-	if _, err := h.ask.PostEvents(t.Context(), "crm", []byte(`{"type": "contact.unsubscribed", "id": "1", "phone": "`+phone(1)+`"}`)); err != nil {
+	if _, err := server.PostEvents.Call(t.Context(), h.ask, server.PostedRequest{Connector: "crm", Body: []byte(`{"type": "contact.unsubscribed", "id": "1", "phone": "` + phone(1) + `"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if blocks, err := h.ask.Blocks(t.Context(), server.ListQuery{Limit: 10}); err != nil || len(blocks) != 1 {
+	if blocks, err := server.ListBlocks.Call(t.Context(), h.ask, server.ListQuery{Limit: 10}); err != nil || len(blocks) != 1 {
 		t.Fatalf("not blocked: %v %+v", err, blocks)
 	}
-	if _, err := h.ask.Allow(t.Context(), phone(1)); err != nil {
+	if _, err := server.AllowContact.Call(t.Context(), h.ask, phone(1)); err != nil {
 		t.Fatal(err)
 	}
 	if one := h.replay(only(h.events()[0].ID)).Events[0]; one.As == 0 || len(one.Decisions) > 0 {
 		t.Errorf("%+v", one)
 	}
-	if blocks, err := h.ask.Blocks(t.Context(), server.ListQuery{Limit: 10}); err != nil || len(blocks) > 0 {
+	if blocks, err := server.ListBlocks.Call(t.Context(), h.ask, server.ListQuery{Limit: 10}); err != nil || len(blocks) > 0 {
 		t.Errorf("blocked again: %v %+v", err, blocks)
 	}
 }
@@ -150,16 +150,16 @@ func TestAReplayMeetsWhatIsGone(t *testing.T) {
 	h := open(t, options{config: strings.Replace(plainConfig, "    category: utility\n", "    category: utility\n    keep_variables: false\n", 1)})
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), "60.00")))
 	h.mustTake(h.shopify("checkouts/update", "", cart("c2", phone(2), "60.00")))
-	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(2)}}); err != nil {
+	if _, err := server.ForgetContacts.Call(t.Context(), h.ask, server.ForgetRequest{Phones: []string{phone(2)}}); err != nil {
 		t.Fatal(err)
 	}
-	m, err := h.ask.Send(t.Context(), server.SendRequest{Phone: phone(3), Send: messaging.Send{Template: "hello", Language: "en"}})
+	m, err := server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{Phone: phone(3), Send: messaging.Send{Template: "hello", Language: "en"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		e, err := h.ask.Event(t.Context(), 2)
+		e, err := server.ShowEvent.Call(t.Context(), h.ask, 2)
 		if err != nil || e.Event.Payload == "" || time.Now().After(deadline) {
 			break
 		}
@@ -174,11 +174,11 @@ func TestAReplayMeetsWhatIsGone(t *testing.T) {
 			}
 		}
 	}
-	if _, err := h.ask.Try(t.Context(), server.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "not kept any more") {
+	if _, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "not kept any more") {
 		t.Errorf("a try: %v", err)
 	}
 	for what, in := range map[string]server.ReplayEventsRequest{"nothing": {}, "no time": {Connector: "shopify"}, "both": {Events: []messaging.EventID{1}, Connector: "shopify"}} {
-		if _, err := h.ask.ReplayEvents(t.Context(), in); err == nil {
+		if _, err := server.ReplayEvents.Call(t.Context(), h.ask, in); err == nil {
 			t.Errorf("%s is replayed", what)
 		}
 	}

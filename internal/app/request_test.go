@@ -81,15 +81,15 @@ func TestARequestIsFoundFromItsWebhookToItsStatus(t *testing.T) {
 	if waiting.State != messaging.StateWaiting {
 		t.Fatalf("the cart's message is %s", waiting.State)
 	}
-	shown, err := h.ask.Message(t.Context(), strconv.FormatInt(int64(waiting.ID), 10))
+	shown, err := server.ShowMessage.Call(t.Context(), h.ask, strconv.FormatInt(int64(waiting.ID), 10))
 	if err != nil || shown.Request != proxys {
 		t.Errorf("messages show tells of request %q, %v", shown.Request, err)
 	}
-	story, err := h.ask.Event(t.Context(), waiting.EventID)
+	story, err := server.ShowEvent.Call(t.Context(), h.ask, waiting.EventID)
 	if err != nil || story.Event.Request != proxys {
 		t.Errorf("events show tells of request %q, %v", story.Event.Request, err)
 	}
-	why, err := h.ask.Why(t.Context(), phone(2), 10)
+	why, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(2), Limit: 10})
 	if err != nil || len(why) != 1 || why[0].Event.Request != proxys {
 		t.Errorf("why tells %+v, %v", why, err)
 	}
@@ -124,7 +124,7 @@ func TestARepetitionKeepsTheFirstRequestsID(t *testing.T) {
 	if first == again || again == "" {
 		t.Fatalf("ids %q and %q", first, again)
 	}
-	story, err := h.ask.Event(t.Context(), 1)
+	story, err := server.ShowEvent.Call(t.Context(), h.ask, 1)
 	if err != nil || story.Event.Request != first {
 		t.Errorf("the event tells of request %q, %v; want %q", story.Event.Request, err, first)
 	}
@@ -140,7 +140,7 @@ func TestALookUpKeepsTheRequest(t *testing.T) {
 		all := strings.Join(lines(logs, id), ",")
 		return strings.Contains(all, "decision planned") && strings.Contains(all, "message accepted")
 	})
-	if story, err := h.ask.Event(t.Context(), 1); err != nil || story.Event.Request != id {
+	if story, err := server.ShowEvent.Call(t.Context(), h.ask, 1); err != nil || story.Event.Request != id {
 		t.Errorf("the event tells of request %q, %v; want %q", story.Event.Request, err, id)
 	}
 }
@@ -154,11 +154,11 @@ func TestForgettingTakesTheRequest(t *testing.T) {
 		m := h.messages()
 		return len(m) == 1 && m[0].Status == messaging.StatusDelivered
 	})
-	if _, err := h.ask.Forget(t.Context(), server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
+	if _, err := server.ForgetContacts.Call(t.Context(), h.ask, server.ForgetRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("forgotten", func() bool {
-		story, err := h.ask.Event(t.Context(), 1)
+		story, err := server.ShowEvent.Call(t.Context(), h.ask, 1)
 		return err == nil && story.Event.Request == ""
 	})
 }

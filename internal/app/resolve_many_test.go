@@ -25,7 +25,7 @@ func TestResolvingManyMessagesInDoubt(t *testing.T) {
 	h.service.SetFaults(sandbox.Faults{})
 	by := server.BulkRequest{Trigger: "thanks", As: messaging.ResolveAccepted, Reason: "seen on the phone", DryRun: true}
 	for _, want := range []int64{3, 3, 0} {
-		v, err := h.ask.ResolveMany(t.Context(), by)
+		v, err := server.ResolveMessages.Call(t.Context(), h.ask, by)
 		if err != nil || v.Count != want {
 			t.Fatalf("resolve (dry run %v): %+v, %v; want %d", by.DryRun, v, err, want)
 		}
@@ -33,12 +33,12 @@ func TestResolvingManyMessagesInDoubt(t *testing.T) {
 	}
 	h.eventually("none in doubt", inDoubt(0))
 	m := h.messages()[0]
-	one, err := h.ask.Message(t.Context(), "1")
+	one, err := server.ShowMessage.Call(t.Context(), h.ask, "1")
 	if err != nil || m.State != messaging.StateAccepted || len(one.Resolved) != 1 || one.Resolved[0].As != messaging.ResolveAccepted {
 		t.Errorf("resolved: %+v, %v", one, err)
 	}
 	by.As = "maybe"
-	if _, err := h.ask.ResolveMany(t.Context(), by); err == nil || err.Error() != `as "maybe": want accepted, resend or drop` {
+	if _, err := server.ResolveMessages.Call(t.Context(), h.ask, by); err == nil || err.Error() != `as "maybe": want accepted, resend or drop` {
 		t.Errorf("a resolution of nothing: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // What a reload says about a restart is held against the process that runs, however often the file was reloaded since.
@@ -14,7 +15,7 @@ func TestWhatNeedsARestartIsHeldAgainstTheProcess(t *testing.T) {
 	h := open(t, options{config: strings.Replace(plainConfig, "defaults:", "server: {listen: '127.0.0.1:0', max_in_flight: 16MB}\ndefaults:", 1)})
 	reload := func(want ...string) {
 		t.Helper()
-		d, err := h.ask.Reload(t.Context())
+		d, err := server.Reload.Call(t.Context(), h.ask, server.None{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func restored(t *testing.T, path string, o options) *house {
 }
 
 func (h *house) reviewed(lost time.Time) error {
-	_, err := h.ask.Resume(h.t.Context(), server.HaltRequest{Reviewed: true, LostAt: lost})
+	_, err := server.Resume.Call(h.t.Context(), h.ask, server.HaltRequest{Reviewed: true, LostAt: lost})
 	return err
 }
 
@@ -148,7 +148,7 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 	if !strings.Contains(body, "nothing is sent until the restored data is reviewed") {
 		t.Errorf("/readyz: %s", body)
 	}
-	s, err := second.ask.Status(t.Context())
+	s, err := server.ShowStatus.Call(t.Context(), second.ask, server.None{})
 	if err != nil || len(s.Holds) == 0 || s.Holds[0].Kind != messaging.HoldRestored || !strings.Contains(s.Holds[0].Words(), "nudgewire review; it goes on with: nudgewire resume --reviewed") {
 		t.Errorf("status: %+v (%v)", s.Holds, err)
 	}
@@ -156,7 +156,7 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 		t.Errorf("%d events are there, and %d were answered before the backup began", s.Counts["events"], before)
 	}
 	// On a slow machine a cart is due as soon as it is stored: it was being sent, or waited.
-	v, err := second.ask.Review(t.Context(), time.Time{})
+	v, err := server.ShowReview.Call(t.Context(), second.ask, time.Time{})
 	if err != nil || len(v.Waiting) != 1 || v.Waiting[0].Trigger != "later" || len(v.Doubted) == 0 && v.Claimed == 0 || v.Until.Before(v.CopiedAt) {
 		t.Errorf("the review: %+v (%v)", v, err)
 	}
@@ -172,14 +172,14 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 		t.Error("a webhook is refused")
 	}
 	urgent := server.SendRequest{Phone: "+" + phone(3000)[1:], Category: messaging.Authentication, Send: messaging.Send{Template: "code", Language: "en"}}
-	if _, err := second.ask.Send(t.Context(), urgent); err != nil {
+	if _, err := server.SendMessage.Call(t.Context(), second.ask, urgent); err != nil {
 		t.Error(err)
 	}
 	second.eventually("it would be due", func() bool { return second.messages()[0].DueAt.Before(time.Now().Add(-time.Second)) })
 	if now := sent(second); now != s.Counts["messages_accepted"] {
 		t.Errorf("%d messages were sent in review", now-s.Counts["messages_accepted"])
 	}
-	if _, err := second.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err == nil {
+	if _, err := server.Resume.Call(t.Context(), second.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err == nil {
 		t.Error("resume without --reviewed ends the review")
 	}
 
@@ -235,7 +235,7 @@ func must(req *http.Request, err error) *http.Request {
 // sent is how many messages were accepted since the data began.
 func sent(h *house) int64 {
 	h.t.Helper()
-	s, err := h.ask.Status(h.t.Context())
+	s, err := server.ShowStatus.Call(h.t.Context(), h.ask, server.None{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ tracking: {poll: [1s]}
 	}
 	inDoubt("at first", names...)
 	h.mustTake(h.shopify("orders/create", "", order("cancelled", phone(0), "90.00")))
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}, Reason: "STOP"}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(1)}, Reason: "STOP"}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("checkouts/update", "", cart("renewed", phone(3), "95.00")))
@@ -296,7 +296,7 @@ tracking: {poll: [1s]}
 		t.Errorf("the same cart again is queued: %d messages", n)
 	}
 	h.edit("wait: 2s", "wait: 10h")
-	if _, err := h.ask.Reload(t.Context()); err != nil {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
 		t.Fatal(err)
 	}
 	inDoubt("after a reload", names...)
@@ -309,7 +309,7 @@ tracking: {poll: [1s]}
 	}
 	inDoubt("after the review", names...)
 	for name, want := range map[string]messaging.State{"cancelled": messaging.StateCancelled, "blocked": messaging.StateDropped, "again": messaging.StateAccepted} {
-		if _, err := h.ask.Resolve(t.Context(), ids[name], messaging.ResolveResend, ""); err != nil {
+		if _, err := server.ResolveMessage.Call(t.Context(), h.ask, server.ResolveRequest{ID: ids[name], As: messaging.ResolveResend, Reason: ""}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		h.eventually(name, func() bool { return h.show(ids[name]).State == want })

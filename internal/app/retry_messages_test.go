@@ -29,7 +29,7 @@ func TestRetryingMessagesThatWereRejected(t *testing.T) {
 		return n == 4
 	})
 	h.service.SetFaults(sandbox.Faults{})
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("orders/create", "", order("c2", phone(2), "60.00")))
@@ -39,7 +39,7 @@ func TestRetryingMessagesThatWereRejected(t *testing.T) {
 	by := server.BulkRequest{State: "rejected", Trigger: "reminder", DryRun: true}
 	retry := func(want int64) server.BulkView {
 		t.Helper()
-		v, err := h.ask.RetryMany(t.Context(), by)
+		v, err := server.RetryMessages.Call(t.Context(), h.ask, by)
 		if err != nil || v.Count != want {
 			t.Fatalf("retry (dry run %v): %+v, %v; want %d", by.DryRun, v, err, want)
 		}
@@ -57,7 +57,7 @@ func TestRetryingMessagesThatWereRejected(t *testing.T) {
 	retry(1)
 	retry(0)
 	h.eventually("it leaves", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
-	stories, err := h.ask.Why(t.Context(), phone(0), 10)
+	stories, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(0), Limit: 10})
 	if err != nil || len(stories) != 1 || len(stories[0].Messages) != 2 {
 		t.Errorf("why tells %+v, %v", stories, err)
 	}
@@ -67,7 +67,7 @@ func TestRetryingMessagesThatWereRejected(t *testing.T) {
 		}
 	}
 	by.State = "accepted"
-	if _, err := h.ask.RetryMany(t.Context(), by); err == nil || !strings.Contains(err.Error(), `state "accepted": want rejected, failed or dropped`) {
+	if _, err := server.RetryMessages.Call(t.Context(), h.ask, by); err == nil || !strings.Contains(err.Error(), `state "accepted": want rejected, failed or dropped`) {
 		t.Errorf("retry of what was accepted: %v", err)
 	}
 }

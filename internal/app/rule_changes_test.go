@@ -43,7 +43,7 @@ func words(changes []server.RuleChange, err error) (out []string) {
 // reloaded is a reload with what it says.
 func (h *house) reloaded() []string {
 	h.t.Helper()
-	v, err := h.ask.Reload(h.t.Context())
+	v, err := server.Reload.Call(h.t.Context(), h.ask, server.None{})
 	return words(v.Changes, err)
 }
 
@@ -64,7 +64,7 @@ func (h *house) stand(n int) (out []string) {
 	h.t.Helper()
 	for i := range n {
 		m := h.reminder(phone(i))
-		e, err := h.ask.Event(h.t.Context(), m.EventID)
+		e, err := server.ShowEvent.Call(h.t.Context(), h.ask, m.EventID)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestAnEditDoesWhatOnChangeSays(t *testing.T) {
 			h.edit("    # an hour\n    wait: 60m\n", "    wait: 1h\n")
 
 			h.news()
-			same(t, "before it", words(h.ask.Changes(t.Context(), "")), want.before)
+			same(t, "before it", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})), want.before)
 			same(t, "after asking it stands", h.stand(3), planned...)
 			same(t, "the reload says", h.reloaded(), want.after)
 			same(t, "it stands", h.stand(3), want.stand...)
@@ -207,7 +207,7 @@ func TestAnEditOfATriggerThatDoesNotSend(t *testing.T) {
 			h.edit(sends, stop)
 			h.news()
 			reason := map[string]string{"off": "is off", "shadow": "is in mode shadow", "gone": "is gone from the config"}[name]
-			same(t, "before it", words(h.ask.Changes(t.Context(), "")), "reminder: "+reason+", 3 wait: paused")
+			same(t, "before it", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})), "reminder: "+reason+", 3 wait: paused")
 			same(t, "the reload says", h.reloaded(), "reminder: "+reason+", 3 wait: paused")
 			for i := range 3 {
 				if m := h.reminder(phone(i)); m.State != messaging.StateWaiting || m.What != `template "cart_reminder"` {
@@ -229,7 +229,7 @@ func TestWhatIsHaltedIsPlannedAnew(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: with("migrate")})
 	halt := server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}
-	if _, err := h.ask.Halt(t.Context(), halt); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, halt); err != nil {
 		t.Fatal(err)
 	}
 	h.threeCarts()
@@ -241,7 +241,7 @@ func TestWhatIsHaltedIsPlannedAnew(t *testing.T) {
 	if n := h.service.Accepted(phone(0)[1:]); n != 0 {
 		t.Fatalf("%d left while halted", n)
 	}
-	if _, err := h.ask.Resume(t.Context(), halt); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, halt); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -354,12 +354,12 @@ func TestAnyConfigIsHeldAgainstWhatWaits(t *testing.T) {
 	h := open(t, options{config: with("pin")})
 	h.threeCarts()
 	printed := func(change func(string) string) string { return change(with("pin")) }
-	same(t, "the same", words(h.ask.Changes(t.Context(), printed(strings.Clone))))
-	same(t, "edited", words(h.ask.Changes(t.Context(), printed(func(c string) string { return strings.Replace(c, "wait: 1h", "wait: 2h", 1) }))), changed["pin"].before)
-	same(t, "gone", words(h.ask.Changes(t.Context(), printed(func(c string) string { return strings.Replace(c, sends, stops["gone"], 1) }))),
+	same(t, "the same", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: printed(strings.Clone)})))
+	same(t, "edited", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: printed(func(c string) string { return strings.Replace(c, "wait: 1h", "wait: 2h", 1) })})), changed["pin"].before)
+	same(t, "gone", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: printed(func(c string) string { return strings.Replace(c, sends, stops["gone"], 1) })})),
 		"reminder: is gone from the config, 3 wait: paused", rename("reminder", "remainder"))
 	h.edit("wait: 1h", "wait: 1 hour of")
-	if _, err := h.ask.Changes(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "cannot be used") {
+	if _, err := server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""}); err == nil || !strings.Contains(err.Error(), "cannot be used") {
 		t.Errorf("a bad file says %v", err)
 	}
 }
@@ -455,7 +455,7 @@ func TestWhatWasPausedMeetsTheEditBeforeItLeaves(t *testing.T) {
 	due := func(t *testing.T, h *house) {
 		t.Helper()
 		halt := server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}
-		if _, err := h.ask.Halt(t.Context(), halt); err != nil {
+		if _, err := server.Halt.Call(t.Context(), h.ask, halt); err != nil {
 			t.Fatal(err)
 		}
 		h.threeCarts()
@@ -464,7 +464,7 @@ func TestWhatWasPausedMeetsTheEditBeforeItLeaves(t *testing.T) {
 		}
 		h.edit(sends, stops["off"])
 		h.reload()
-		if _, err := h.ask.Resume(t.Context(), halt); err != nil {
+		if _, err := server.Resume.Call(t.Context(), h.ask, halt); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Until(h.reminder(phone(29)).DueAt))

@@ -16,7 +16,7 @@ func TestARunWaitsForItsList(t *testing.T) {
 	folder := t.TempDir()
 	config := jobConfig(folder, byCSV)
 	h := open(t, options{folder: folder, config: config})
-	run, err := h.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	run, err := server.RunJob.Call(t.Context(), h.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestARunWaitsForItsList(t *testing.T) {
 
 	wanted := list(t, filepath.Join(folder, "other.csv"), 3)
 	h.edit("/list.csv", "/other.csv")
-	said := words(h.ask.Changes(t.Context(), ""))
+	said := words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""}))
 	if len(said) != 1 || !strings.Contains(said[0], "source: ") || strings.Contains(said[0], "keeps what it was built with") {
 		t.Errorf("before the reload it says %q", said)
 	}

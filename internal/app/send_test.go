@@ -14,12 +14,12 @@ func TestWhatAPersonSendsIsRefusedWhenItCanNeverLeave(t *testing.T) {
 	h.edit("language: en", "language: de")
 	h.reload()
 	ask := func(phone string, s messaging.Send, c messaging.Category, dry bool) (server.MessageView, error) {
-		return h.ask.Send(t.Context(), server.SendRequest{Phone: phone, Send: s, Category: c, DryRun: dry})
+		return server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{Phone: phone, Send: s, Category: c, DryRun: dry})
 	}
 	if m, err := ask(phone(0), messaging.Send{Template: "t"}, "", true); err != nil || m.Send.Language != "de" {
 		t.Errorf("the language: %+v, %v", m.Send, err)
 	}
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {

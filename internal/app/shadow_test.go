@@ -19,7 +19,7 @@ triggers:
   remind: {on: shopify.cart.created, mode: shadow, send: {template: cart_reminder}}
 `})
 	h.mustTake(h.shopify("checkouts/create", "", cart("c1", phone(1), "90.00")))
-	rows, err := h.ask.Messages(t.Context(), server.ListQuery{State: "shadowed"})
+	rows, err := server.ListMessages.Call(t.Context(), h.ask, server.ListQuery{State: "shadowed"})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -29,14 +29,14 @@ triggers:
 	if got := h.messages(); len(got) != 0 {
 		t.Errorf("%d messages are stored", len(got))
 	}
-	v, err := h.ask.Report(t.Context(), server.ReportQuery{Group: "template", Trigger: "remind"})
+	v, err := server.ShowReport.Call(t.Context(), h.ask, server.ReportQuery{Group: "template", Trigger: "remind"})
 	if err != nil || v.Total.Shadowed != 1 || v.Total.Queued != 0 || len(v.Rows) != 1 || v.Rows[0].Group != "cart_reminder" || v.Rows[0].Shadowed != 1 {
 		t.Errorf("the report says %+v, %+v, %v", v.Total, v.Rows, err)
 	}
-	if rows, err := h.ask.Messages(t.Context(), server.ListQuery{State: "shadowed", Phone: "+447700900999"}); err != nil || len(rows) != 0 {
+	if rows, err := server.ListMessages.Call(t.Context(), h.ask, server.ListQuery{State: "shadowed", Phone: "+447700900999"}); err != nil || len(rows) != 0 {
 		t.Errorf("of another phone %+v, %v", rows, err)
 	}
-	_, err = h.ask.Messages(t.Context(), server.ListQuery{State: string(messaging.Planned)})
+	_, err = server.ListMessages.Call(t.Context(), h.ask, server.ListQuery{State: string(messaging.Planned)})
 	if err == nil || !strings.Contains(err.Error(), `unknown state "planned"`) {
 		t.Errorf("another outcome: %v", err)
 	}

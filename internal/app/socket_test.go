@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func TestTheSocketLivesBesideTheDataHoweverLongItsPath(t *testing.T) {
@@ -30,7 +31,7 @@ func TestTheSocketLivesBesideTheDataHoweverLongItsPath(t *testing.T) {
 	if err != nil || info.Mode()&os.ModeSocket == 0 || info.Mode().Perm() != 0o600 {
 		t.Errorf("%s: %v %v", path, info.Mode(), err)
 	}
-	if _, err := h.ask.Status(t.Context()); err != nil {
+	if _, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil {
 		t.Error(err)
 	}
 	if n := logs.FilterMessage("the folder of the data is open to other users").Len(); n != 1 {

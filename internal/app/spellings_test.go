@@ -103,7 +103,7 @@ func (h *spelled) last(trigger, digits string) (m server.MessageView) {
 
 func (h *spelled) newest(trigger, digits string) server.MessageView {
 	h.t.Helper()
-	rows, err := h.ask.Messages(h.t.Context(), server.ListQuery{Phone: "+" + digits, Trigger: trigger})
+	rows, err := server.ListMessages.Call(h.t.Context(), h.ask, server.ListQuery{Phone: "+" + digits, Trigger: trigger})
 	if err != nil || len(rows) == 0 {
 		h.t.Fatalf("messages of %s to %s: %v, %v", trigger, digits, rows, err)
 	}
@@ -143,7 +143,7 @@ func (h *spelled) got(template, digits string) bool {
 // decided is what a trigger said to the newest event of that person.
 func (h *spelled) decided(trigger, digits string) (d server.DecisionView) {
 	h.t.Helper()
-	rows, err := h.ask.Events(h.t.Context(), server.ListQuery{Phone: "+" + digits, Limit: 1})
+	rows, err := server.ListEvents.Call(h.t.Context(), h.ask, server.ListQuery{Phone: "+" + digits, Limit: 1})
 	if err != nil || len(rows) == 0 {
 		h.t.Fatalf("events of %s: %v, %v", digits, rows, err)
 	}
@@ -176,11 +176,11 @@ var spellingFeatures = map[string]func(h *spelled, first, second string){
 		h.keeps("promo", "promo", first, "blocked")
 	},
 	"a block by hand, and its end": func(h *spelled, first, second string) {
-		if _, err := h.ask.Block(h.t.Context(), server.BlockRequest{Phones: []string{"+" + first}, Reason: "asked"}); err != nil {
+		if _, err := server.BlockContacts.Call(h.t.Context(), h.ask, server.BlockRequest{Phones: []string{"+" + first}, Reason: "asked"}); err != nil {
 			h.t.Fatal(err)
 		}
 		h.keeps("promo", "promo", second, "blocked")
-		if _, err := h.ask.Allow(h.t.Context(), "+"+second); err != nil {
+		if _, err := server.AllowContact.Call(h.t.Context(), h.ask, "+"+second); err != nil {
 			h.t.Fatal(err)
 		}
 		h.sends("promo", "promo", first)
@@ -188,7 +188,7 @@ var spellingFeatures = map[string]func(h *spelled, first, second string){
 	"consent is recorded, and withdrawn": func(h *spelled, first, second string) {
 		says := func(digits string, word messaging.Consent) {
 			rows := []server.ConsentRow{{Phone: "+" + digits, Consent: word}}
-			if _, err := h.ask.RecordConsents(h.t.Context(), server.ConsentRequest{Rows: rows}); err != nil {
+			if _, err := server.RecordConsents.Call(h.t.Context(), h.ask, server.ConsentRequest{Rows: rows}); err != nil {
 				h.t.Fatal(err)
 			}
 		}
@@ -201,7 +201,7 @@ var spellingFeatures = map[string]func(h *spelled, first, second string){
 	"forgetting, and its mark": func(h *spelled, first, second string) {
 		h.sends("promo", "promo", first)
 		h.list("weekly", first)
-		if _, err := h.ask.Forget(h.t.Context(), server.ForgetRequest{Phones: []string{"+" + second}}); err != nil {
+		if _, err := server.ForgetContacts.Call(h.t.Context(), h.ask, server.ForgetRequest{Phones: []string{"+" + second}}); err != nil {
 			h.t.Fatal(err)
 		}
 		if err := os.Remove(filepath.Join(h.folder, "weekly.csv")); err != nil { // the shop's own list
@@ -219,11 +219,11 @@ var spellingFeatures = map[string]func(h *spelled, first, second string){
 	},
 	"an export of one's data, and why": func(h *spelled, first, second string) {
 		h.sends("promo", "promo", first)
-		data, err := h.ask.ContactData(h.t.Context(), "+"+second)
+		data, err := server.ShowContactData.Call(h.t.Context(), h.ask, "+"+second)
 		if err != nil || len(data.Stories) != 1 || len(data.Stories[0].Messages) != 1 {
 			h.t.Fatalf("the data of %s: %+v, %v", second, data, err)
 		}
-		why, err := h.ask.Why(h.t.Context(), "+"+second, 10)
+		why, err := server.Why.Call(h.t.Context(), h.ask, server.ListQuery{Phone: "+" + second, Limit: 10})
 		if err != nil || len(why) != 1 || len(why[0].Messages) != 1 {
 			h.t.Fatalf("why %s: %+v, %v", second, why, err)
 		}
@@ -280,7 +280,7 @@ var spellingFeatures = map[string]func(h *spelled, first, second string){
 		if r := h.list("winback", second); r.Tally.Kept != 0 {
 			h.t.Errorf("kept %d", r.Tally.Kept)
 		}
-		why, err := h.ask.Why(h.t.Context(), "+"+second, 10)
+		why, err := server.Why.Call(h.t.Context(), h.ask, server.ListQuery{Phone: "+" + second, Limit: 10})
 		if err != nil || len(why) != 2 { // the row of the file, and the one that was left out
 			h.t.Errorf("why %s: %+v, %v", second, why, err)
 		}
@@ -308,7 +308,7 @@ var spellingFeatures = map[string]func(h *spelled, first, second string){
 	},
 	"a message by hand": func(h *spelled, first, second string) {
 		in := server.SendRequest{Phone: "+" + first, Category: messaging.Utility, Send: messaging.Send{Template: "hello", Language: "en"}}
-		if _, err := h.ask.Send(h.t.Context(), in); err != nil {
+		if _, err := server.SendMessage.Call(h.t.Context(), h.ask, in); err != nil {
 			h.t.Fatal(err)
 		}
 		h.eventually("it goes as it is written", func() bool { return h.got("hello", first) })

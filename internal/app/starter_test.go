@@ -31,7 +31,7 @@ func TestABurstOfChangesIsOneMessageWithWhatThePageSaysToPaste(t *testing.T) {
 				t.Fatal(problems)
 			}
 			// However long the four take: each of them begins the wait anew.
-			if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+			if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 4 {
@@ -51,7 +51,7 @@ func TestABurstOfChangesIsOneMessageWithWhatThePageSaysToPaste(t *testing.T) {
 			if n := len(h.events()); n != 4 {
 				t.Fatalf("%d events, want 4", n)
 			}
-			if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
+			if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll}); err != nil {
 				t.Fatal(err)
 			}
 			h.eventually("the message", func() bool { return len(h.service.Messages("447700900123")) >= want })

@@ -66,12 +66,12 @@ func (h *house) cartOf(token, phone, total string) {
 func (h *house) hold(template string) (letGo func()) {
 	h.t.Helper()
 	r := server.HaltRequest{Scope: messaging.ScopeTemplate, Name: template}
-	if _, err := h.ask.Halt(h.t.Context(), r); err != nil {
+	if _, err := server.Halt.Call(h.t.Context(), h.ask, r); err != nil {
 		h.t.Fatal(err)
 	}
 	return func() {
 		h.t.Helper()
-		if _, err := h.ask.Resume(h.t.Context(), r); err != nil {
+		if _, err := server.Resume.Call(h.t.Context(), h.ask, r); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -90,14 +90,14 @@ func TestASequenceGoesStepByStep(t *testing.T) {
 	if m.Steps != 3 || m.Reason != "step 3 of 3: cart.total < 100 does not hold (cart.total = 120.00)" {
 		t.Errorf("step %d of %d: %s", m.Step, m.Steps, m.Reason)
 	}
-	m, err := h.ask.Message(t.Context(), "6")
+	m, err := server.ShowMessage.Call(t.Context(), h.ask, "6")
 	if err != nil || m.Decided == nil || m.Decided.Outcome != messaging.Skipped || len(m.Decided.Clauses) != 1 {
 		t.Errorf("show: %+v, %v", m.Decided, err)
 	}
 	if two := h.step(phone(1), 2); two.AcceptedAt.Before(two.DueAt) {
 		t.Errorf("due %s, sent %s", two.DueAt, two.AcceptedAt)
 	}
-	story, err := h.ask.Why(t.Context(), phone(1), 10)
+	story, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(1), Limit: 10})
 	if err != nil || len(story) != 1 || len(story[0].Messages) != 3 {
 		t.Fatalf("why: %+v, %v", story, err)
 	}
@@ -258,7 +258,7 @@ func TestARejectedStepIsSentAgainWhileTheNextOneWaits(t *testing.T) {
 	h.cartOf("c1", phone(1), "60.00")
 	h.stepIs(phone(1), 1, messaging.StateRejected)
 	h.service.SetFaults(sandbox.Faults{})
-	v, err := h.ask.RetryMany(t.Context(), server.BulkRequest{State: "rejected", Trigger: "reminder"})
+	v, err := server.RetryMessages.Call(t.Context(), h.ask, server.BulkRequest{State: "rejected", Trigger: "reminder"})
 	if err != nil || v.Count != 1 {
 		t.Fatalf("retry: %+v, %v", v, err)
 	}
@@ -269,7 +269,7 @@ func TestARejectedStepIsSentAgainWhileTheNextOneWaits(t *testing.T) {
 		t.Errorf("%d messages", n)
 	}
 	// A step after it went, so the first is history.
-	if v, err := h.ask.RetryMany(t.Context(), server.BulkRequest{State: "rejected", Trigger: "reminder", DryRun: true}); err != nil || v.Count != 0 {
+	if v, err := server.RetryMessages.Call(t.Context(), h.ask, server.BulkRequest{State: "rejected", Trigger: "reminder", DryRun: true}); err != nil || v.Count != 0 {
 		t.Errorf("retry: %+v, %v", v, err)
 	}
 }
@@ -285,7 +285,7 @@ func TestAStepInDoubt(t *testing.T) {
 	h.service.SetFaults(sandbox.Faults{})
 	letGo()
 	h.stepIs(phone(1), 2, messaging.StateAccepted)
-	if _, err := h.ask.Resolve(t.Context(), one.ID, messaging.ResolveResend, "not seen"); err != nil {
+	if _, err := server.ResolveMessage.Call(t.Context(), h.ask, server.ResolveRequest{ID: one.ID, As: messaging.ResolveResend, Reason: "not seen"}); err != nil {
 		t.Fatal(err)
 	}
 	h.stepIs(phone(1), 1, messaging.StateAccepted)
@@ -298,7 +298,7 @@ func TestAStepInDoubt(t *testing.T) {
 func TestAHaltedStepHoldsTheNextOne(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: threeSteps})
-	if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "one"}); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "one"}); err != nil {
 		t.Fatal(err)
 	}
 	h.cartOf("c1", phone(1), "60.00")
@@ -313,10 +313,10 @@ func TestAHaltedStepHoldsTheNextOne(t *testing.T) {
 		t.Errorf("%d were sent", n)
 	}
 	// A block on top ends each as it falls due.
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "one"}); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "one"}); err != nil {
 		t.Fatal(err)
 	}
 	h.stepIs(phone(1), 1, messaging.StateDropped)
@@ -329,7 +329,7 @@ func TestABlockAndAnExpiryBetweenSteps(t *testing.T) {
 	letGo := h.hold("two")
 	h.cartOf("c1", phone(1), "60.00")
 	h.stepIs(phone(1), 1, messaging.StateAccepted)
-	if _, err := h.ask.Block(t.Context(), server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
+	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: []string{phone(1)}}); err != nil {
 		t.Fatal(err)
 	}
 	letGo()
@@ -344,7 +344,7 @@ func TestABlockAndAnExpiryBetweenSteps(t *testing.T) {
 	letGo()
 	h.stepIs(phone(2), 1, messaging.StateDropped)
 	two := h.stepIs(phone(2), 2, messaging.StateAccepted)
-	shown, err := h.ask.Message(t.Context(), strconv.FormatInt(int64(two.ID), 10))
+	shown, err := server.ShowMessage.Call(t.Context(), h.ask, strconv.FormatInt(int64(two.ID), 10))
 	if err != nil || shown.Decided == nil || shown.Decided.Clauses[0].Values[0].Value != "dropped" {
 		t.Errorf("it saw %+v, %v", shown.Decided, err)
 	}
@@ -429,7 +429,7 @@ func TestAStepSeesTheClassOfAFailure(t *testing.T) {
 	h.eventually("the first step has failed", func() bool { return h.step(nobody, 1).Status == messaging.StatusFailed })
 	letGo()
 	two := h.stepIs(nobody, 2, messaging.StateAccepted)
-	shown, err := h.ask.Message(t.Context(), strconv.FormatInt(int64(two.ID), 10))
+	shown, err := server.ShowMessage.Call(t.Context(), h.ask, strconv.FormatInt(int64(two.ID), 10))
 	if err != nil || shown.Decided == nil || shown.Decided.Outcome != messaging.Confirmed {
 		t.Errorf("it saw %+v, %v", shown.Decided, err)
 	}

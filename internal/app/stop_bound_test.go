@@ -84,7 +84,7 @@ func TestAStopMeetsWhatHangs(t *testing.T) {
 		}))
 	}
 	runs := func(h *house) {
-		if _, err := h.ask.RunJob(h.t.Context(), "winback", server.RunOrder{}); err != nil {
+		if _, err := server.RunJob.Call(h.t.Context(), h.ask, server.JobOrder{Job: "winback"}); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -137,13 +137,13 @@ func TestAStopMeetsWhatHangs(t *testing.T) {
 		"a receiver of webhooks out": {plainConfig + "\nwebhooks_out: [{name: crm, url: \"URL\", secret: " + crmSecret + ", on: [message.waiting], allow_private: true}]\n", "", buys, thanked},
 		"a receiver of alerts": {plainConfig + "\nalerts: [{when: [halt for 0s], webhook: \"URL\", allow_private: true}]\n", "", func(h *house) {
 			buys(h)
-			if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
+			if _, err := server.Halt.Call(h.t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
 				h.t.Fatal(err)
 			}
 		}, thanked},
 		"a mail server": {plainConfig + "\nalerts: [{when: [halt for 0s], email: [ops@example.com]}]\nmail: {smtp: \"ADDRESS\", from: n@example.com, tls: off, allow_private: true}\n", "", func(h *house) {
 			buys(h)
-			if _, err := h.ask.Halt(h.t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
+			if _, err := server.Halt.Call(h.t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
 				h.t.Fatal(err)
 			}
 		}, thanked},

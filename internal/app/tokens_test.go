@@ -71,14 +71,14 @@ func TestATokenThatIsTheBodyMeetsTheRest(t *testing.T) {
 		t.Errorf("one delivery and its repetitions are %d events", n)
 	}
 	h.posts(http.StatusOK, tokenOf("sold", 2, now))
-	story, err := h.ask.Event(t.Context(), 1)
+	story, err := server.ShowEvent.Call(t.Context(), h.ask, 1)
 	if err != nil || !strings.Contains(story.Event.Payload, `"kind":"sold"`) || strings.Contains(story.Event.Payload, "eyJ") {
 		t.Errorf("stored: %s, %v", story.Event.Payload, err)
 	}
 	parts := strings.Split(sold, ".")
 	h.posts(http.StatusUnauthorized, parts[0]+"."+strings.Split(tokenOf("paid", 1, now), ".")[1]+"."+parts[2])
 	h.posts(http.StatusBadRequest, tokenOf("bad", 3, now))
-	rejected, err := h.ask.RejectedRequests(t.Context(), server.ListQuery{Limit: 10})
+	rejected, err := server.ListRejectedRequests.Call(t.Context(), h.ask, server.ListQuery{Limit: 10})
 	if err != nil || len(rejected) != 2 {
 		t.Fatalf("rejected: %+v, %v", rejected, err)
 	}
@@ -178,7 +178,7 @@ triggers:
 		if n := len(h.eventsOf("shop")); n != 1 {
 			t.Errorf("copies of one request are %d events", n)
 		}
-		if v, err := h.ask.Contact(t.Context(), phone(1)); err == nil && (v.Block != nil || len(v.Consents) > 0 || v.ForgottenAt != nil) {
+		if v, err := server.ShowContact.Call(t.Context(), h.ask, phone(1)); err == nil && (v.Block != nil || len(v.Consents) > 0 || v.ForgottenAt != nil) {
 			t.Errorf("somebody was blocked or believed by what is not signed: %+v", v)
 		}
 		if round == 0 {
@@ -194,7 +194,7 @@ triggers:
 	if code, answer := h.hook("shop", strings.Replace(whole, `"e1"`, `"e2"`, 1), "X-Mark", base64.StdEncoding.EncodeToString(m.Sum(nil))); code != http.StatusOK {
 		t.Errorf("with all of it signed: %d %s", code, answer)
 	}
-	if v, err := h.ask.Contact(t.Context(), phone(1)); err != nil || v.Block == nil {
+	if v, err := server.ShowContact.Call(t.Context(), h.ask, phone(1)); err != nil || v.Block == nil {
 		t.Errorf("with all of it signed an opt-out blocks: %+v, %v", v, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	v1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -100,7 +100,7 @@ func TestATraceGoesFromTheWebhookToTheStatus(t *testing.T) {
 		return len(m) == 1 && m[0].Status == messaging.StatusDelivered
 	})
 	all := server.HaltRequest{Scope: messaging.ScopeAll} // the second leaves after the restart, however long a stop takes
-	if _, err := h.ask.Halt(t.Context(), all); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, all); err != nil {
 		t.Fatal(err)
 	}
 	late := h.postedBy(h.shopify("checkouts/update", "", cart("c2", phone(2), "80.00")), "")
@@ -109,7 +109,7 @@ func TestATraceGoesFromTheWebhookToTheStatus(t *testing.T) {
 	rejected := h.postedBy(forged, "")
 	h.stop()
 	h = open(t, o)
-	if _, err := h.ask.Resume(t.Context(), all); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, all); err != nil {
 		t.Fatal(err)
 	}
 	h.eventually("the second is delivered", func() bool {

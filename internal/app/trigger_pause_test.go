@@ -25,7 +25,7 @@ var stops = map[string]string{
 // reload is the reload command; what it says is paused comes back as words.
 func (h *house) reload() (paused []string) {
 	h.t.Helper()
-	v, err := h.ask.Reload(h.t.Context())
+	v, err := server.Reload.Call(h.t.Context(), h.ask, server.None{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func (h *house) reminder(phone string) server.MessageView {
 // settle gives the sender time to send what it may, judged by a message that it may send.
 func (h *house) settle(phone string) {
 	h.t.Helper()
-	if _, err := h.ask.Send(h.t.Context(), server.SendRequest{Phone: phone, Send: messaging.Send{Template: "other", Language: "en"}}); err != nil {
+	if _, err := server.SendMessage.Call(h.t.Context(), h.ask, server.SendRequest{Phone: phone, Send: messaging.Send{Template: "other", Language: "en"}}); err != nil {
 		h.t.Fatal(err)
 	}
 	h.eventually("another message leaves", func() bool { return h.service.Accepted(phone[1:]) == 1 })
@@ -63,7 +63,7 @@ func TestWhatWaitsOfATriggerThatDoesNotSendIsPausedAndStillCancelled(t *testing.
 			folder := t.TempDir()
 			config := strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)
 			h := open(t, options{folder: folder, config: config})
-			if _, err := h.ask.Halt(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
+			if _, err := server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}); err != nil {
 				t.Fatal(err)
 			}
 			for i, c := range []string{"c1", "c2", "c3"} {
@@ -74,7 +74,7 @@ func TestWhatWaitsOfATriggerThatDoesNotSendIsPausedAndStillCancelled(t *testing.
 				t.Fatalf("reload says %q, want %q", got, want)
 			}
 			// A person's halt ends, and the pause stays.
-			left, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"})
+			left, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"})
 			if err != nil || len(left) != 1 || left[0].State() != "paused" || left[0].Waiting != 3 {
 				t.Fatalf("resume of the halt leaves %+v, %v", left, err)
 			}
@@ -165,14 +165,14 @@ func TestAPersonSendsOrCancelsWhatIsPaused(t *testing.T) {
 			by := server.BulkRequest{Trigger: "reminder", DueBefore: h.reminder(phone(1)).DueAt, Reason: "wrong price"}
 			for _, dry := range []bool{true, false} {
 				by.DryRun = dry
-				if v, err := h.ask.CancelMany(t.Context(), by); err != nil || v.Count != 1 {
+				if v, err := server.CancelMessages.Call(t.Context(), h.ask, by); err != nil || v.Count != 1 {
 					t.Fatalf("cancel (dry run %v): %+v, %v", dry, v, err)
 				}
 			}
 			if m := h.reminder(phone(0)); m.State != messaging.StateCancelled || m.Reason != "cancelled by "+me()+": wrong price" {
 				t.Errorf("cancelled: %s, %q", m.State, m.Reason)
 			}
-			left, err := h.ask.Resume(t.Context(), server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"})
+			left, err := server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"})
 			if err != nil || len(left) != 1 || left[0].State() != "released" {
 				t.Fatalf("resume: %+v, %v", left, err)
 			}
@@ -191,7 +191,7 @@ func TestAPersonSendsOrCancelsWhatIsPaused(t *testing.T) {
 func TestCancellingManyNeedsANarrowing(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{})
-	_, err := h.ask.CancelMany(t.Context(), server.BulkRequest{})
+	_, err := server.CancelMessages.Call(t.Context(), h.ask, server.BulkRequest{})
 	if err == nil || err.Error() != "that would cancel everything that waits" {
 		t.Errorf("cancel of everything: %v", err)
 	}
@@ -202,7 +202,7 @@ func TestAMessageThatWaitsSaysWhatHoldsIt(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: strings.Replace(plainConfig, "wait: 1h", "wait: 1s", 1)})
 	halt := server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"}
-	if _, err := h.ask.Halt(t.Context(), halt); err != nil {
+	if _, err := server.Halt.Call(t.Context(), h.ask, halt); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
@@ -212,7 +212,7 @@ func TestAMessageThatWaitsSaysWhatHoldsIt(t *testing.T) {
 			"list": func() string { return h.reminder(phone(1)).Held },
 			"show": func() string { return h.show(h.reminder(phone(1)).ID).Held },
 			"why": func() string {
-				stories, err := h.ask.Why(t.Context(), phone(1), 10)
+				stories, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(1), Limit: 10})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -226,7 +226,7 @@ func TestAMessageThatWaitsSaysWhatHoldsIt(t *testing.T) {
 	held(`trigger "reminder" is halted`)
 	h.edit(sends, stops["gone"])
 	h.reload()
-	if _, err := h.ask.Resume(t.Context(), halt); err != nil {
+	if _, err := server.Resume.Call(t.Context(), h.ask, halt); err != nil {
 		t.Fatal(err)
 	}
 	held(`trigger "reminder" is gone from the config`)

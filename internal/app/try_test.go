@@ -47,7 +47,7 @@ func decided(t *testing.T, events []server.TriedEvent, trigger string) server.Tr
 func TestATrySaysWhatWouldBeAndDoesNothing(t *testing.T) {
 	h := open(t, options{config: strings.Replace(plainConfig, "language: en}", `language: en, quiet_hours: "21:00-09:00"}`, 1)})
 	at := time.Date(2026, 11, 24, 22, 0, 0, 0, time.UTC)
-	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", At: &at, Triggers: editedReminder})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", At: &at, Triggers: editedReminder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,10 +73,10 @@ func TestATrySaysWhatWouldBeAndDoesNothing(t *testing.T) {
 	if events, messages := h.events(), h.messages(); len(events)+len(messages) > 0 {
 		t.Errorf("a try left %d events and %d messages", len(events), len(messages))
 	}
-	if status, err := h.ask.Status(t.Context()); err != nil || status.Daemon.Guessed > 0 {
+	if status, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil || status.Daemon.Guessed > 0 {
 		t.Errorf("a try is counted among the guesses: %v", err)
 	}
-	if _, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Sample: "order"}); err != nil {
+	if _, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Sample: "order"}); err != nil {
 		t.Errorf("a sample: %v", err)
 	}
 }
@@ -85,7 +85,7 @@ func TestATryOfAStoredEvent(t *testing.T) {
 	h := open(t, options{})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
 	id := h.events()[0].ID
-	v, err := h.ask.Try(t.Context(), server.TryRequest{Event: id, Triggers: editedReminder})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Event: id, Triggers: editedReminder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestATryOfAStoredEvent(t *testing.T) {
 func TestATrySaysWhatIsWrong(t *testing.T) {
 	h := open(t, options{})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
-	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: "{\n  \"id\": oops}", Topic: "checkouts/update"})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: "{\n  \"id\": oops}", Topic: "checkouts/update"})
 	if err != nil || v.Rejected == nil || v.Rejected.Line != 2 || v.Rejected.Column != 9 || v.Rejected.Stage != "body" {
 		t.Errorf("bad JSON: %v, %+v", err, v.Rejected)
 	}
@@ -117,7 +117,7 @@ func TestATrySaysWhatIsWrong(t *testing.T) {
 		"holidays":               {editedReminder + "    quiet_hours: {hours: \"21:00-09:00\", holidays: /etc/passwd}\n", "is not read for a try", 7},
 		"aliases":                {"triggers:\n  a: &a [x,x,x,x,x,x,x,x,x]\n  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n  c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n  d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n  e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\n  f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n  g: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "", 0},
 	} {
-		v, err := h.ask.Try(t.Context(), server.TryRequest{Event: 1, Triggers: tt.rules})
+		v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Event: 1, Triggers: tt.rules})
 		if err != nil || v.Edited.Usable || len(v.Edited.Events) > 0 || len(v.Edited.Problems) == 0 {
 			t.Errorf("%s: %v, %+v", what, err, v.Edited)
 			continue
@@ -143,7 +143,7 @@ func TestATrySaysWhatIsWrong(t *testing.T) {
 		"rules too long":      {server.TryRequest{Event: 1, Triggers: strings.Repeat("#", 70<<10)}, "triggers"},
 		"a time":              {server.TryRequest{Event: 1, At: new(time.Time)}, "at"},
 	} {
-		_, err := h.ask.Try(t.Context(), tt.in)
+		_, err := server.TryWebhook.Call(t.Context(), h.ask, tt.in)
 		if no, is := errors.AsType[*server.Error](err); !is || no.Field != tt.field {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -156,7 +156,7 @@ func TestATryShowsNoSecret(t *testing.T) {
 	config = strings.Replace(config, "send: {template: cart_reminder,", "send: {header: {image: \"https://cdn.example/p.jpg?sig=s3cr3t-of-the-picture\"}, template: cart_reminder,", 1)
 	h := open(t, options{config: withPages(config)})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
-	all, err := h.ask.Connectors(t.Context())
+	all, err := server.ListConnectors.Call(t.Context(), h.ask, server.None{})
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%v, %+v", err, all)
 	}
@@ -164,10 +164,10 @@ func TestATryShowsNoSecret(t *testing.T) {
 		t.Errorf("samples: %s", text)
 	}
 	viewer := h.remote(server.Read)
-	if _, err := viewer.Try(t.Context(), server.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "scope phones") {
+	if _, err := server.TryWebhook.Call(t.Context(), viewer, server.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "scope phones") {
 		t.Errorf("a viewer tries a stored event: %v", err)
 	}
-	v, err := viewer.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update"})
+	v, err := server.TryWebhook.Call(t.Context(), viewer, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestATryShowsNoSecret(t *testing.T) {
 	// A line as it is shown is the line as it is.
 	shown := strings.ReplaceAll(editedReminder, "send: {template", "send: {header: {image: \"https://cdn.example/p.jpg?sig=*********************\"}, template")
 	shown = strings.Replace(shown, `"you"`, `"there"`, 1)
-	v, err = h.ask.Try(t.Context(), server.TryRequest{Event: 1, Triggers: strings.Replace(shown, "500", "5", 1)})
+	v, err = server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Event: 1, Triggers: strings.Replace(shown, "500", "5", 1)})
 	if err != nil || !v.Edited.Usable {
 		t.Fatalf("%v, %+v", err, v.Edited)
 	}
@@ -195,11 +195,11 @@ func TestATryEnds(t *testing.T) {
 		"long":  {Connector: "shopify", Payload: server.TryBody(`{"a":"` + strings.Repeat("x", 2<<20) + `"}`)},
 		"words": {Connector: "shopify", Payload: server.TryBody(strings.Repeat("nonsense ", 1000))},
 	} {
-		if v, err := h.ask.Try(t.Context(), in); err != nil || v.Rejected == nil {
+		if v, err := server.TryWebhook.Call(t.Context(), h.ask, in); err != nil || v.Rejected == nil {
 			t.Errorf("%s: %v, %+v", what, err, v.Rejected)
 		}
 	}
-	if _, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(strings.Repeat("x", 5<<20))}); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(strings.Repeat("x", 5<<20))}); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("a body without end: %v", err)
 	}
 	items := make([]any, 9000)
@@ -214,7 +214,7 @@ func TestATryEnds(t *testing.T) {
 		rules += fmt.Sprintf("  slow%d: {on: shopify.cart.updated, if: ['%s', '%s'], send: {template: a}}\n", i, slow, slow)
 	}
 	began := time.Now()
-	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, c)), Topic: "checkouts/update", Triggers: rules})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, c)), Topic: "checkouts/update", Triggers: rules})
 	if err != nil || !v.Edited.Usable {
 		t.Fatalf("%v, %+v", err, v.Edited)
 	}
@@ -241,14 +241,14 @@ func TestATryKnowsIncludedFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.folder, "triggers", "more.yaml"), []byte("triggers:\n  more: {on: shopify.cart.updated, send: {template: later}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v, err := h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: editedReminder})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: editedReminder})
 	if err != nil || !v.Edited.Usable {
 		t.Fatalf("%v %+v", err, v.Edited)
 	}
 	if d := decided(t, v.Edited.Events, "more"); d.Message.Send.Template != "more" {
 		t.Errorf("%+v", d)
 	}
-	v, err = h.ask.Try(t.Context(), server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: "triggers:\n  more: {on: shopify.cart.updated, send: {template: edited}}\n"})
+	v, err = server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: "triggers:\n  more: {on: shopify.cart.updated, send: {template: edited}}\n"})
 	if err != nil || !v.Edited.Usable || decided(t, v.Edited.Events, "more").Message.Send.Template != "edited" {
 		t.Errorf("%v %+v", err, v.Edited)
 	}
@@ -257,7 +257,7 @@ func TestATryKnowsIncludedFiles(t *testing.T) {
 // remote asks by the console's listener, with a token of these scopes.
 func (h *house) remote(scopes ...server.Scope) *server.Client {
 	h.t.Helper()
-	token, err := h.ask.CreateToken(h.t.Context(), server.TokenRequest{Name: fmt.Sprint("of ", scopes), Scopes: scopes})
+	token, err := server.CreateToken.Call(h.t.Context(), h.ask, server.TokenRequest{Name: fmt.Sprint("of ", scopes), Scopes: scopes})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -90,26 +90,26 @@ func TestWhatComesToNothingIsTold(t *testing.T) {
 	h.stop()
 	h = open(t, options{config: unusedConfig, folder: h.folder})
 	h.mustTell("after a restart", all...)
-	if _, err := h.ask.Reload(t.Context()); err != nil {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTell("after a reload", all...)
 
 	post("generic", order(11, `,"phone":"+447700900123"`))
 	h.mustTell("one with a phone", all[0], all[1])
-	ended, err := h.ask.EndUnused(t.Context(), "generic")
+	ended, err := server.EndUnused.Call(t.Context(), h.ask, server.UnusedRequest{Connector: "generic"})
 	if err != nil || len(ended) != 1 {
 		t.Errorf("EndUnused = %+v, %v", ended, err)
 	}
 	h.mustTell("a person's word on one connector", all[0])
-	if _, err = h.ask.EndUnused(t.Context(), ""); err != nil {
+	if _, err = server.EndUnused.Call(t.Context(), h.ask, server.UnusedRequest{Connector: ""}); err != nil {
 		t.Error(err)
 	}
 	h.mustTell("a person's word on all")
-	if _, err = h.ask.EndUnused(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nothing of any connector came to nothing") {
+	if _, err = server.EndUnused.Call(t.Context(), h.ask, server.UnusedRequest{Connector: ""}); err == nil || !strings.Contains(err.Error(), "nothing of any connector came to nothing") {
 		t.Errorf("a word on nothing: %v", err)
 	}
-	audit, err := h.ask.Audit(t.Context(), server.AuditQuery{Limit: 10})
+	audit, err := server.ListAudit.Call(t.Context(), h.ask, server.AuditQuery{Limit: 10})
 	if err != nil || !slices.ContainsFunc(audit, func(v server.AuditView) bool { return strings.Contains(v.Action, "unused") }) {
 		t.Errorf("the audit: %+v, %v", audit, err)
 	}
@@ -169,7 +169,7 @@ func TestJSONUnderTheTypeOfAFormByTheAPI(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: unusedConfig})
 	for name, typ := range map[string]string{"curl": "application/x-www-form-urlencoded", "text": "text/plain", "no name": ""} {
-		got, err := h.ask.PostEvents(t.Context(), "generic", json.RawMessage(fmt.Sprintf(`{"event":"order.created","event_id":%q,"phone":"+447700900123"}`, name)))
+		got, err := server.PostEvents.Call(t.Context(), h.ask, server.PostedRequest{Connector: "generic", Body: json.RawMessage(fmt.Sprintf(`{"event":"order.created","event_id":%q,"phone":"+447700900123"}`, name))})
 		if err != nil || len(got.Events) != 1 || len(got.Events[0].Decisions) != 1 {
 			t.Errorf("%s by the API: %+v, %v", name, got, err)
 		}

@@ -46,12 +46,12 @@ func TestUploadsOfANodeWhoseClockIsAhead(t *testing.T) {
 
 	list(t, filepath.Join(folder, "list.csv"), 120)
 	one.service.SetFaults(sandbox.Faults{ErrorRate: 1, Status: 429})
-	order, err := one.ask.RunJob(t.Context(), "winback", server.RunOrder{})
+	order, err := server.RunJob.Call(t.Context(), one.ask, server.JobOrder{Job: "winback"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	one.eventually("the service refuses the file for now", func() bool {
-		r, err := one.ask.Run(t.Context(), order.ID)
+		r, err := server.ShowRun.Call(t.Context(), one.ask, order.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -222,7 +222,7 @@ func TestVendorsDefaultBodies(t *testing.T) {
 				post(f.optOut, gone, 0)
 				events++
 				h.eventually("the opt-out counts", func() bool { return h.decidedAll(connector, events) })
-				if got, err := h.ask.Contact(t.Context(), phone(gone)); err != nil || got.Block == nil {
+				if got, err := server.ShowContact.Call(t.Context(), h.ask, phone(gone)); err != nil || got.Block == nil {
 					t.Errorf("who opted out is not blocked: %+v, %v; %+v", got, err, h.eventsOf(connector)[0])
 				}
 			}
@@ -232,7 +232,7 @@ func TestVendorsDefaultBodies(t *testing.T) {
 				post(f.opens, person, 0)
 				events++
 				h.eventually("the silent body is decided", func() bool { return h.decidedAll(connector, events) })
-				got, err := h.ask.Contact(t.Context(), phone(person))
+				got, err := server.ShowContact.Call(t.Context(), h.ask, phone(person))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -281,7 +281,7 @@ func (h *house) vendorPost(connector string, f *vendorFlow, body string) {
 
 func (h *house) eventsOf(connector string) []server.EventView {
 	h.t.Helper()
-	rows, err := h.ask.Events(h.t.Context(), server.ListQuery{Connector: connector, Limit: 1000})
+	rows, err := server.ListEvents.Call(h.t.Context(), h.ask, server.ListQuery{Connector: connector, Limit: 1000})
 	if err != nil {
 		h.t.Fatal(err)
 	}

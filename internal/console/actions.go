@@ -21,7 +21,7 @@ import (
 // An action is what a page lets somebody do. Its form is posted to /do/NAME. Most ask first: they show what is meant and how much of
 // it there is, and do it when the form of that page comes, which has sure set.
 type action struct {
-	route string // of the API, which carries it out and says who may: "POST /reload"
+	scope server.Scope // that it needs, as the route has it, which checks it again
 	sure  func(c *Console, ctx context.Context, f form) (confirmPage, error)
 	do    func(c *Console, ctx context.Context, f form) (did, error)
 }
@@ -69,7 +69,7 @@ type actForm struct {
 
 // Act makes the form of a button, nil for who may not. of are names and values of hidden fields.
 func (s shown) Act(do, words, tone string, of ...any) *actForm {
-	if !s.Who.May(scopes[do]) {
+	if !s.Who.May(actions[do].scope) {
 		return nil
 	}
 	out := &actForm{Do: do, Words: words, Tone: tone, Once: newOnce(), Back: s.Self}
@@ -108,18 +108,7 @@ func init() {
 	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions, redactionActions, eventActions} {
 		maps.Copy(actions, some)
 	}
-	routes := server.Routes()
-	for name, a := range actions {
-		i := slices.IndexFunc(routes, func(rt server.Route) bool { return rt.Method+" "+rt.Path == a.route })
-		if i < 0 {
-			panic("the action " + name + " asks " + a.route + ", which is no route")
-		}
-		scopes[name] = routes[i].Scope
-	}
 }
-
-// scopes say what one needs for an action; the table of routes has it, and checks it again.
-var scopes = map[string]server.Scope{}
 
 // act answers the form of an action: with a page that asks whether it is meant, or by doing it and leading to the page that says so.
 func (c *Console) act() http.Handler {
@@ -134,8 +123,8 @@ func (c *Console) act() http.Handler {
 		case !ok:
 			c.refuse(w, r, &server.Error{Status: http.StatusNotFound, Words: "there is no such action"})
 			return
-		case !who.May(scopes[name]):
-			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(scopes[name])})
+		case !who.May(a.scope):
+			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(a.scope)})
 			return
 		}
 		if err := r.ParseForm(); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // What can be done about events.
 var eventActions = map[string]action{
-	"replay": {"POST /replay", (*Console).confirmReplay, (*Console).replay},
+	"replay": {server.ReplayEvents.Scope, (*Console).confirmReplay, (*Console).replay},
 }
 
 func (f form) replayed() server.ReplayEventsRequest {
@@ -20,7 +20,7 @@ func (f form) replayed() server.ReplayEventsRequest {
 func (c *Console) confirmReplay(ctx context.Context, f form) (confirmPage, error) {
 	in := f.replayed()
 	in.DryRun = true
-	found, err := c.Ask.ReplayEvents(ctx, in)
+	found, err := server.ReplayEvents.Call(ctx, c.Ask, in)
 	if err != nil {
 		return confirmPage{}, err
 	}
@@ -45,7 +45,7 @@ func (c *Console) confirmReplay(ctx context.Context, f form) (confirmPage, error
 }
 
 func (c *Console) replay(ctx context.Context, f form) (did, error) {
-	done, err := c.Ask.ReplayEvents(ctx, f.replayed())
+	done, err := server.ReplayEvents.Call(ctx, c.Ask, f.replayed())
 	if err != nil {
 		return did{}, err
 	}

@@ -12,9 +12,9 @@ import (
 
 // What stops things, lets them go on, and reads the config again.
 var haltActions = map[string]action{
-	"halt":   {"POST /halt", (*Console).confirmHalt, (*Console).halt},
-	"resume": {"POST /resume", (*Console).confirmResume, (*Console).resume},
-	"reload": {"POST /reload", (*Console).confirmReload, (*Console).reload},
+	"halt":   {server.Halt.Scope, (*Console).confirmHalt, (*Console).halt},
+	"resume": {server.Resume.Scope, (*Console).confirmResume, (*Console).resume},
+	"reload": {server.Reload.Scope, (*Console).confirmReload, (*Console).reload},
 }
 
 func (f form) halted() server.HaltRequest {
@@ -34,7 +34,7 @@ func (c *Console) confirmHalt(_ context.Context, f form) (confirmPage, error) {
 }
 
 func (c *Console) halt(ctx context.Context, f form) (did, error) {
-	_, err := c.Ask.Halt(ctx, f.halted())
+	_, err := server.Halt.Call(ctx, c.Ask, f.halted())
 	return did{words: capital(haltOf(f.halted())) + " is halted"}, err
 }
 
@@ -47,12 +47,12 @@ func (c *Console) confirmResume(_ context.Context, f form) (confirmPage, error) 
 }
 
 func (c *Console) resume(ctx context.Context, f form) (did, error) {
-	_, err := c.Ask.Resume(ctx, f.halted())
+	_, err := server.Resume.Call(ctx, c.Ask, f.halted())
 	return did{words: capital(haltOf(f.halted())) + " goes on"}, err
 }
 
 func (c *Console) confirmReload(ctx context.Context, _ form) (confirmPage, error) {
-	changes, err := c.Ask.Changes(ctx, "")
+	changes, err := server.ReloadChanges.Call(ctx, c.Ask, server.ChangesRequest{Config: ""})
 	p := confirmPage{Title: "Read the config again?", Words: []string{"The file as it is now is checked first. Where it has a mistake, the daemon goes on with the rules that it has."}, Yes: "Read the config"}
 	for _, one := range changes {
 		p.Words = append(p.Words, sentence(one.Words()))
@@ -64,7 +64,7 @@ func (c *Console) confirmReload(ctx context.Context, _ form) (confirmPage, error
 }
 
 func (c *Console) reload(ctx context.Context, _ form) (did, error) {
-	v, err := c.Ask.Reload(ctx)
+	v, err := server.Reload.Call(ctx, c.Ask, server.None{})
 	words := fmt.Sprintf("The config was read: version %s, with %s", v.Config, units.Count(int64(len(v.Triggers)), "trigger"))
 	return did{words: strings.Join(append([]string{words}, v.SameKeys...), ". ")}, err
 }

@@ -13,13 +13,13 @@ import (
 
 // What can be done about jobs, their runs, and the parts of these.
 var jobActions = map[string]action{
-	"run-job":      {"POST /jobs/{name}/run", (*Console).confirmRunJob, (*Console).runJob},
-	"approve":      {"POST /runs/{id}/approve", (*Console).confirmApprove, (*Console).approve},
-	"pause":        {"POST /runs/{id}/pause", nil, order("pause", "is paused")},
-	"go-on":        {"POST /runs/{id}/resume", (*Console).confirmGoOn, order("resume", "goes on")},
-	"cancel-run":   {"POST /runs/{id}/cancel", (*Console).confirmCancelRun, order("cancel", "was cancelled")},
-	"retry-run":    {"POST /runs/{id}/retry", (*Console).confirmRetryRun, (*Console).retryRun},
-	"resolve-part": {"POST /runs/{id}/parts/{number}/resolve", (*Console).confirmPart, (*Console).resolvePart},
+	"run-job":      {server.RunJob.Scope, (*Console).confirmRunJob, (*Console).runJob},
+	"approve":      {server.ApproveRun.Scope, (*Console).confirmApprove, (*Console).approve},
+	"pause":        {server.PauseRun.Scope, nil, order(server.PauseRun, "is paused")},
+	"go-on":        {server.ResumeRun.Scope, (*Console).confirmGoOn, order(server.ResumeRun, "goes on")},
+	"cancel-run":   {server.CancelRun.Scope, (*Console).confirmCancelRun, order(server.CancelRun, "was cancelled")},
+	"retry-run":    {server.RetryRun.Scope, (*Console).confirmRetryRun, (*Console).retryRun},
+	"resolve-part": {server.ResolvePart.Scope, (*Console).confirmPart, (*Console).resolvePart},
 }
 
 func (f form) run() messaging.RunID { return messaging.RunID(f.number("run")) }
@@ -29,7 +29,7 @@ func runPath(id messaging.RunID) string { return fmt.Sprintf("/runs/%d", id) }
 // confirmRunJob reads the list first: what would be sent is said before it is.
 func (c *Console) confirmRunJob(ctx context.Context, f form) (confirmPage, error) {
 	job := f.Get("job")
-	v, err := c.Ask.Forecast(ctx, job)
+	v, err := server.ForecastJob.Call(ctx, c.Ask, job)
 	p := confirmPage{
 		Title: "Run " + job + " now?", Words: []string{"This is what it would do with its list as it is at this moment. Nothing was sent."}, Tally: &v.Tally,
 		Nothing: v.Nothing != "", Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
@@ -47,21 +47,21 @@ func (c *Console) confirmRunJob(ctx context.Context, f form) (confirmPage, error
 }
 
 func (c *Console) runJob(ctx context.Context, f form) (did, error) {
-	v, err := c.Ask.RunJob(ctx, f.Get("job"), server.RunOrder{Approve: f.Get("approve") == "yes", Repeats: messaging.RunID(f.number("repeats"))})
+	v, err := server.RunJob.Call(ctx, c.Ask, server.JobOrder{Job: f.Get("job"), Approve: f.Get("approve") == "yes", Repeats: messaging.RunID(f.number("repeats"))})
 	return did{fmt.Sprintf("Run %d of %s has begun", v.ID, v.Job), runPath(v.ID)}, err
 }
 
 // order is a word about a run; done is what it is then.
-func order(word, done string) func(*Console, context.Context, form) (did, error) {
+func order(word *server.Operation[messaging.RunID, server.RunView], done string) func(*Console, context.Context, form) (did, error) {
 	return func(c *Console, ctx context.Context, f form) (did, error) {
-		v, err := c.Ask.OrderRun(ctx, f.run(), word, server.RunOrder{})
+		v, err := word.Call(ctx, c.Ask, f.run())
 		return did{words: fmt.Sprintf("Run %d of %s %s", v.ID, v.Job, done)}, err
 	}
 }
 
 // confirmGoOn says how many more get it, and of a run that its canary stopped what the canary found.
 func (c *Console) confirmGoOn(ctx context.Context, f form) (confirmPage, error) {
-	v, err := c.Ask.Run(ctx, f.run())
+	v, err := server.ShowRun.Call(ctx, c.Ask, f.run())
 	more := units.Count(v.Unsent(), "more phone")
 	p := confirmPage{
 		Title: fmt.Sprintf("Let run %d of %s go on?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes on at once, to " + more + "."},
@@ -81,7 +81,7 @@ func (c *Console) confirmGoOn(ctx context.Context, f form) (confirmPage, error) 
 }
 
 func (c *Console) confirmApprove(ctx context.Context, f form) (confirmPage, error) {
-	v, err := c.Ask.Run(ctx, f.run())
+	v, err := server.ShowRun.Call(ctx, c.Ask, f.run())
 	p := confirmPage{
 		Title: fmt.Sprintf("Approve run %d of %s?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes out at once, to " + units.Count(v.Tally.Kept, "phone") + "."},
 		Tally: &v.Tally, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
@@ -98,7 +98,7 @@ func (c *Console) confirmApprove(ctx context.Context, f form) (confirmPage, erro
 
 // approve may be one of several that a run needs.
 func (c *Console) approve(ctx context.Context, f form) (did, error) {
-	v, err := c.Ask.OrderRun(ctx, f.run(), "approve", server.RunOrder{})
+	v, err := server.ApproveRun.Call(ctx, c.Ask, f.run())
 	if v.State == messaging.RunAwaiting && v.Approvals != nil {
 		return did{words: fmt.Sprintf("You approved run %d of %s, which waits for more people: %s", v.ID, v.Job, v.Approvals.Words)}, err
 	}
@@ -109,7 +109,7 @@ func (c *Console) approve(ctx context.Context, f form) (did, error) {
 }
 
 func (c *Console) confirmCancelRun(ctx context.Context, f form) (confirmPage, error) {
-	v, err := c.Ask.Run(ctx, f.run())
+	v, err := server.ShowRun.Call(ctx, c.Ask, f.run())
 	p := confirmPage{
 		Title: fmt.Sprintf("Cancel run %d of %s?", f.run(), v.Job), Words: []string{"What was not sent yet is sent to nobody. What went out stays, and is followed to its end. That is not taken back."},
 		Yes: "Cancel the run", Danger: true,
@@ -121,7 +121,7 @@ func (c *Console) confirmCancelRun(ctx context.Context, f form) (confirmPage, er
 }
 
 func (c *Console) confirmRetryRun(ctx context.Context, f form) (confirmPage, error) {
-	v, err := c.Ask.ForecastRetry(ctx, f.run(), server.RunOrder{})
+	v, err := server.ForecastRetry.Call(ctx, c.Ask, server.RetryOrder{Run: f.run()})
 	p := confirmPage{
 		Title: fmt.Sprintf("Send what run %d of %s could not?", f.run(), v.Job), Words: []string{"A new run sends once more what surely did not arrive. What may have arrived stays as it is."},
 		Tally: &v.Tally, Nothing: v.Tally.Kept == 0, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
@@ -137,7 +137,7 @@ func (c *Console) confirmRetryRun(ctx context.Context, f form) (confirmPage, err
 }
 
 func (c *Console) retryRun(ctx context.Context, f form) (did, error) {
-	v, err := c.Ask.OrderRun(ctx, f.run(), "retry", server.RunOrder{})
+	v, err := server.RetryRun.Call(ctx, c.Ask, server.RetryOrder{Run: f.run()})
 	return did{fmt.Sprintf("Run %d sends once more what run %d could not", v.ID, f.run()), runPath(v.ID)}, err
 }
 
@@ -151,6 +151,6 @@ func (c *Console) confirmPart(_ context.Context, f form) (confirmPage, error) {
 
 func (c *Console) resolvePart(ctx context.Context, f form) (did, error) {
 	number := int(f.number("part"))
-	_, err := c.Ask.ResolvePart(ctx, f.run(), number, server.PartWord{As: messaging.Resolution(f.Get("as")), Reason: f.Get("reason")})
+	_, err := server.ResolvePart.Call(ctx, c.Ask, server.PartWord{Run: f.run(), Part: number, As: messaging.Resolution(f.Get("as")), Reason: f.Get("reason")})
 	return did{words: fmt.Sprintf("Part %d was resolved", number)}, err
 }

@@ -12,10 +12,10 @@ import (
 
 // What can be done about messages: to one, which its form names, or to all that match the filters of the list.
 var messageActions = map[string]action{
-	"cancel":      {"POST /messages/cancel", (*Console).confirmCancel, (*Console).cancel},
-	"retry":       {"POST /messages/retry", (*Console).confirmRetry, (*Console).retry},
-	"resolve":     {"POST /messages/{id}/resolve", (*Console).confirmResolve, (*Console).resolve},
-	"resolve-all": {"POST /messages/resolve", (*Console).confirmResolveAll, (*Console).resolveAll},
+	"cancel":      {server.CancelMessages.Scope, (*Console).confirmCancel, (*Console).cancel},
+	"retry":       {server.RetryMessages.Scope, (*Console).confirmRetry, (*Console).retry},
+	"resolve":     {server.ResolveMessage.Scope, (*Console).confirmResolve, (*Console).resolve},
+	"resolve-all": {server.ResolveMessages.Scope, (*Console).confirmResolveAll, (*Console).resolveAll},
 }
 
 // asked is what a form asks for.
@@ -75,7 +75,7 @@ func (c *Console) confirmCancel(ctx context.Context, f form) (confirmPage, error
 		}, nil
 	}
 	in.DryRun = true
-	v, err := c.Ask.CancelMany(ctx, in)
+	v, err := server.CancelMessages.Call(ctx, c.Ask, in)
 	return confirmPage{
 		Title: "Cancel " + units.Count(v.Count, "message") + "?", Words: append(f.which(c), "They wait, and would be sent to nobody. That is not taken back."),
 		Counts: table("What waits", "Trigger or job", v.Groups), Fields: []field{why("Why")}, Nothing: v.Count == 0, Yes: "Cancel " + units.Count(v.Count, "message"), Danger: true,
@@ -85,10 +85,10 @@ func (c *Console) confirmCancel(ctx context.Context, f form) (confirmPage, error
 func (c *Console) cancel(ctx context.Context, f form) (did, error) {
 	in := f.asked()
 	if in.Message != 0 {
-		_, err := c.Ask.Cancel(ctx, in.Message, in.Reason)
+		_, err := server.CancelMessage.Call(ctx, c.Ask, server.CancelRequest{ID: in.Message, Reason: in.Reason})
 		return did{words: fmt.Sprintf("Message %d was cancelled", in.Message)}, err
 	}
-	v, err := c.Ask.CancelMany(ctx, in)
+	v, err := server.CancelMessages.Call(ctx, c.Ask, in)
 	return did{words: units.Count(v.Count, "message") + wasWere(v.Count) + "cancelled"}, err
 }
 
@@ -109,7 +109,7 @@ func (f form) retried() server.BulkRequest {
 func (c *Console) confirmRetry(ctx context.Context, f form) (confirmPage, error) {
 	in := f.retried()
 	in.DryRun = true
-	v, err := c.Ask.RetryMany(ctx, in)
+	v, err := server.RetryMessages.Call(ctx, c.Ask, in)
 	p := confirmPage{
 		Title: "Send " + units.Count(v.Count, "message") + " again?", Words: f.which(c),
 		Counts:  append(table("What goes again, by why it ended", "Why", v.Groups), table("What stays, and why", "Why", v.Stay)...),
@@ -123,7 +123,7 @@ func (c *Console) confirmRetry(ctx context.Context, f form) (confirmPage, error)
 }
 
 func (c *Console) retry(ctx context.Context, f form) (did, error) {
-	v, err := c.Ask.RetryMany(ctx, f.retried())
+	v, err := server.RetryMessages.Call(ctx, c.Ask, f.retried())
 	return did{words: units.Count(v.Count, "message") + wasWere(v.Count) + "queued again"}, err
 }
 
@@ -147,14 +147,14 @@ func (c *Console) confirmResolve(_ context.Context, f form) (confirmPage, error)
 
 func (c *Console) resolve(ctx context.Context, f form) (did, error) {
 	in := f.asked()
-	m, err := c.Ask.Resolve(ctx, in.Message, in.As, in.Reason)
+	m, err := server.ResolveMessage.Call(ctx, c.Ask, server.ResolveRequest{ID: in.Message, As: in.As, Reason: in.Reason})
 	return did{words: fmt.Sprintf("Message %d was resolved, and is %s now", in.Message, strings.ReplaceAll(string(m.State), "_", " "))}, err
 }
 
 func (c *Console) confirmResolveAll(ctx context.Context, f form) (confirmPage, error) {
 	in := f.asked()
 	in.DryRun, in.As = true, messaging.ResolveDrop // which is counted is the same for each
-	v, err := c.Ask.ResolveMany(ctx, in)
+	v, err := server.ResolveMessages.Call(ctx, c.Ask, in)
 	return confirmPage{
 		Title: "Resolve " + units.Count(v.Count, "message") + " in doubt?", Words: append(f.which(c), "The service may have taken each of them. Sent again, people may get them twice."),
 		Counts: table("Why they are in doubt", "Why", v.Groups), Fields: resolution("What became of them", resolutions), Nothing: v.Count == 0,
@@ -163,6 +163,6 @@ func (c *Console) confirmResolveAll(ctx context.Context, f form) (confirmPage, e
 }
 
 func (c *Console) resolveAll(ctx context.Context, f form) (did, error) {
-	v, err := c.Ask.ResolveMany(ctx, f.asked())
+	v, err := server.ResolveMessages.Call(ctx, c.Ask, f.asked())
 	return did{words: units.Count(v.Count, "message") + wasWere(v.Count) + "resolved"}, err
 }

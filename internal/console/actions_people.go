@@ -12,10 +12,10 @@ import (
 
 // What can be done about a person, whom the form names by the phone.
 var peopleActions = map[string]action{
-	"block":   {"POST /blocks", (*Console).confirmBlock, (*Console).block},
-	"allow":   {"DELETE /blocks/{phone}", (*Console).confirmAllow, (*Console).allow},
-	"consent": {"POST /consents", (*Console).confirmConsent, (*Console).consent},
-	"forget":  {"POST /contacts/forget", (*Console).confirmForget, (*Console).forget},
+	"block":   {server.BlockContacts.Scope, (*Console).confirmBlock, (*Console).block},
+	"allow":   {server.AllowContact.Scope, (*Console).confirmAllow, (*Console).allow},
+	"consent": {server.RecordConsents.Scope, (*Console).confirmConsent, (*Console).consent},
+	"forget":  {server.ForgetContacts.Scope, (*Console).confirmForget, (*Console).forget},
 }
 
 func (c *Console) confirmBlock(_ context.Context, f form) (confirmPage, error) {
@@ -34,7 +34,7 @@ func took(bad []server.BadRow) error {
 }
 
 func (c *Console) block(ctx context.Context, f form) (did, error) {
-	v, err := c.Ask.Block(ctx, server.BlockRequest{Phones: []string{f.Get("phone")}, Reason: f.Get("reason")})
+	v, err := server.BlockContacts.Call(ctx, c.Ask, server.BlockRequest{Phones: []string{f.Get("phone")}, Reason: f.Get("reason")})
 	if err == nil {
 		err = took(v.Bad)
 	}
@@ -51,7 +51,7 @@ func (c *Console) confirmAllow(_ context.Context, f form) (confirmPage, error) {
 }
 
 func (c *Console) allow(ctx context.Context, f form) (did, error) {
-	_, err := c.Ask.Allow(ctx, f.Get("phone"))
+	_, err := server.AllowContact.Call(ctx, c.Ask, f.Get("phone"))
 	return did{words: "This phone is not blocked any more"}, err
 }
 
@@ -68,7 +68,7 @@ func (c *Console) confirmConsent(_ context.Context, f form) (confirmPage, error)
 }
 
 func (c *Console) consent(ctx context.Context, f form) (did, error) {
-	v, err := c.Ask.RecordConsents(ctx, server.ConsentRequest{Rows: []server.ConsentRow{{
+	v, err := server.RecordConsents.Call(ctx, c.Ask, server.ConsentRequest{Rows: []server.ConsentRow{{
 		Phone: f.Get("phone"), Consent: messaging.Consent(f.Get("consent")), Category: messaging.Category(f.Get("category")), Proof: f.Get("proof"),
 	}}})
 	if err == nil {
@@ -80,11 +80,11 @@ func (c *Console) consent(ctx context.Context, f form) (did, error) {
 // confirmForget says what is removed, with numbers.
 func (c *Console) confirmForget(ctx context.Context, f form) (confirmPage, error) {
 	phone := f.Get("phone")
-	contact, err := c.Ask.Contact(ctx, phone)
+	contact, err := server.ShowContact.Call(ctx, c.Ask, phone)
 	if err != nil {
 		return confirmPage{}, err
 	}
-	stories, err := c.Ask.Why(ctx, phone, mostStories)
+	stories, err := server.Why.Call(ctx, c.Ask, server.ListQuery{Phone: phone, Limit: mostStories})
 	if no, ok := err.(*server.Error); ok && no.Status == http.StatusNotFound { //nolint:errorlint // the client wraps nothing
 		err = nil
 	}
@@ -115,7 +115,7 @@ func (c *Console) forget(ctx context.Context, f form) (did, error) {
 	if f.Get("meant") != "yes" {
 		return did{}, &server.Error{Status: http.StatusBadRequest, Words: "the box was not ticked"}
 	}
-	v, err := c.Ask.Forget(ctx, server.ForgetRequest{Phones: []string{f.Get("phone")}})
+	v, err := server.ForgetContacts.Call(ctx, c.Ask, server.ForgetRequest{Phones: []string{f.Get("phone")}})
 	if err == nil {
 		err = took(v.Bad)
 	}

@@ -11,13 +11,13 @@ import (
 
 // What a person decides about a sender's request that all that came by it is forgotten. The form names the connector.
 var redactionActions = map[string]action{
-	"redact":           {"POST /redactions/{connector}/do", (*Console).confirmRedact, (*Console).redact},
-	"refuse-redaction": {"POST /redactions/{connector}/refuse", (*Console).confirmRefuseRedaction, (*Console).refuseRedaction},
+	"redact":           {server.CarryOutRedaction.Scope, (*Console).confirmRedact, (*Console).redact},
+	"refuse-redaction": {server.RefuseRedaction.Scope, (*Console).confirmRefuseRedaction, (*Console).refuseRedaction},
 }
 
 // openRedaction is the request that a form is about.
 func (c *Console) openRedaction(ctx context.Context, f form) (server.RedactionView, error) {
-	all, err := c.Ask.Redactions(ctx)
+	all, err := server.ListRedactions.Call(ctx, c.Ask, server.None{})
 	if err != nil {
 		return server.RedactionView{}, err
 	}
@@ -44,7 +44,7 @@ func (c *Console) redact(ctx context.Context, f form) (did, error) {
 	if f.Get("meant") != "yes" {
 		return did{}, &server.Error{Status: http.StatusBadRequest, Words: "the box was not ticked"}
 	}
-	v, err := c.Ask.DecideRedaction(ctx, f.Get("connector"), true)
+	v, err := server.CarryOutRedaction.Call(ctx, c.Ask, f.Get("connector"))
 	return did{words: "All that came by " + v.Connector + " is being forgotten"}, err
 }
 
@@ -58,6 +58,6 @@ func (c *Console) confirmRefuseRedaction(ctx context.Context, f form) (confirmPa
 }
 
 func (c *Console) refuseRedaction(ctx context.Context, f form) (did, error) {
-	v, err := c.Ask.DecideRedaction(ctx, f.Get("connector"), false)
+	v, err := server.RefuseRedaction.Call(ctx, c.Ask, f.Get("connector"))
 	return did{words: "What came by " + v.Connector + " stays, and marketing to its contacts goes on"}, err
 }

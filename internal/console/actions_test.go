@@ -1,7 +1,7 @@
 package console_test
 
 import (
-	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,26 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
-// halting are operations that count what they are asked for.
-type halting struct {
-	console.Operations
-	n *int
-}
-
-func (h halting) Halt(ctx context.Context, _ server.HaltRequest) ([]messaging.Hold, error) {
-	*h.n++
-	return nil, ctx.Err()
-}
-
 // What came of a form is told to whoever sent it, and to nobody else who knows its word.
 func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
 	n := 0
-	r := newRoom(t, false, halting{n: &n})
+	r := newRoom(t, false, answers{"POST /halt": func(*http.Request) (any, error) { n++; return []messaging.Hold{}, nil }})
 	as := func(name string) *http.Cookie {
 		link := r.link(t, server.Process(name), server.LinkRequest{})
 		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
@@ -64,21 +52,20 @@ func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
 	}
 }
 
-// retrying are operations that note what was to be retried.
-type retrying struct {
-	console.Operations
-	asked *[]server.BulkRequest
-}
-
-func (r retrying) RetryMany(_ context.Context, in server.BulkRequest) (v server.BulkView, err error) {
-	*r.asked = append(*r.asked, in)
-	return v, nil
+// retrying notes what was to be retried.
+func retrying(asked *[]server.BulkRequest) answers {
+	return answers{"POST /messages/retry": func(r *http.Request) (any, error) {
+		var in server.BulkRequest
+		err := json.NewDecoder(r.Body).Decode(&in)
+		*asked = append(*asked, in)
+		return server.BulkView{}, err
+	}}
 }
 
 // A form whose number was broken is about nothing. Without a number it is about all that match.
 func TestABrokenNumberIsNotEverything(t *testing.T) {
 	var asked []server.BulkRequest
-	r := newRoom(t, false, retrying{asked: &asked})
+	r := newRoom(t, false, retrying(&asked))
 	ann := r.signIn(t)
 	for text, want := range map[string]messaging.MessageID{"": 0, "12": 12, "12x": -1, "0": -1, "-4": -1, "99999999999999999999": -1} {
 		asked = nil
@@ -92,7 +79,7 @@ func TestABrokenNumberIsNotEverything(t *testing.T) {
 // What a list was narrowed by narrows what is done to all of it, too.
 func TestTheFiltersOfTheListNarrowWhatIsRetried(t *testing.T) {
 	var asked []server.BulkRequest
-	r := newRoom(t, false, retrying{asked: &asked})
+	r := newRoom(t, false, retrying(&asked))
 	f := url.Values{
 		"phone": {"+447700900123"}, "trigger": {"welcome"}, "template": {"hello"}, "account": {"api"}, "state": {"failed"}, "class": {"no_points"}, "since": {"2026-11-25T10:00:00Z"},
 	}
@@ -111,7 +98,7 @@ func TestTheFiltersOfTheListNarrowWhatIsRetried(t *testing.T) {
 }
 
 func TestWhatIsNoActionSaysSo(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	if res, _ := r.do(t, http.MethodPost, "/do/nothing", url.Values{}, r.signIn(t)); res.StatusCode != http.StatusNotFound {
 		t.Errorf("no action is answered %d", res.StatusCode)
 	}
@@ -120,34 +107,31 @@ func TestWhatIsNoActionSaysSo(t *testing.T) {
 	}
 }
 
-// knowing are operations that know message 7, which the service calls 5f-1, and event 9.
-type knowing struct{ console.Operations }
-
-func (knowing) Message(_ context.Context, id string) (server.MessageView, error) {
-	if id == "7" || id == "5f-1" {
-		return server.MessageView{ID: 7}, nil
-	}
-	return server.MessageView{}, &server.Error{Status: http.StatusNotFound, Words: "no message"}
-}
-
-func (knowing) Event(_ context.Context, id messaging.EventID) (v server.StoryView, err error) {
-	if id != 9 {
-		return v, &server.Error{Status: http.StatusNotFound, Words: "no event"}
-	}
-	v.Event.ID = 9
-	return v, nil
-}
-
-func (knowing) FindContacts(_ context.Context, text string) (found []messaging.FoundContact, err error) {
-	switch text {
-	case "river", "#1001":
-		found = []messaging.FoundContact{{Phone: "447700900123", Name: "Ada River", By: "name"}}
-	}
-	return found, nil
+// knowing knows message 7, which the service calls 5f-1, and event 9.
+var knowing = answers{
+	"GET /messages/{id}": func(r *http.Request) (any, error) {
+		if id := r.PathValue("id"); id == "7" || id == "5f-1" {
+			return server.MessageView{ID: 7}, nil
+		}
+		return nil, &server.Error{Status: http.StatusNotFound, Words: "no message"}
+	},
+	"GET /events/{id}": func(r *http.Request) (any, error) {
+		if r.PathValue("id") != "9" {
+			return nil, &server.Error{Status: http.StatusNotFound, Words: "no event"}
+		}
+		return server.StoryView{Event: server.EventView{ID: 9}}, nil
+	},
+	"GET /contacts": func(r *http.Request) (any, error) {
+		switch r.URL.Query().Get("find") {
+		case "river", "#1001":
+			return []messaging.FoundContact{{Phone: "447700900123", Name: "Ada River", By: "name"}}, nil
+		}
+		return []messaging.FoundContact{}, nil
+	},
 }
 
 func TestWhatIsTypedIsFound(t *testing.T) {
-	r := newRoom(t, false, knowing{})
+	r := newRoom(t, false, knowing)
 	cookie := r.signIn(t)
 	for text, want := range map[string]string{
 		"+44 7700 900123": "/people?find=%2B44+7700+900123", "07700900123": "/people?find=07700900123", "7": "/messages/7", "5f-1": "/messages/7", "9": "/events/9",
@@ -166,18 +150,14 @@ func TestWhatIsTypedIsFound(t *testing.T) {
 	}
 }
 
-// approving are operations with a run that two people have to approve.
-type approving struct {
-	console.Operations
-	state messaging.RunState
-}
-
-func (a approving) Run(context.Context, messaging.RunID) (server.RunView, error) {
-	return server.RunView{ID: 3, Job: "news", State: messaging.RunAwaiting, Tally: messaging.Tally{Kept: 1200}, Approvals: &server.ApprovalsView{Need: 2, Words: "0 of 2 approved"}}, nil
-}
-
-func (a approving) OrderRun(context.Context, messaging.RunID, string, server.RunOrder) (server.RunView, error) {
-	return server.RunView{ID: 3, Job: "news", State: a.state, Approvals: &server.ApprovalsView{Need: 2, Words: "1 of 2 approved: ann"}}, nil
+// approving has a run that two people have to approve.
+func approving(state messaging.RunState) answers {
+	run := func(state messaging.RunState, words string) func(*http.Request) (any, error) {
+		return func(*http.Request) (any, error) {
+			return server.RunView{ID: 3, Job: "news", State: state, Tally: messaging.Tally{Kept: 1200}, Approvals: &server.ApprovalsView{Need: 2, Words: words}}, nil
+		}
+	}
+	return answers{"GET /runs/{id}": run(messaging.RunAwaiting, "0 of 2 approved"), "POST /runs/{id}/approve": run(state, "1 of 2 approved: ann")}
 }
 
 // What is said of an approval is what it did: one of two lets nothing go.
@@ -185,7 +165,7 @@ func TestOneApprovalOfTwoSaysSo(t *testing.T) {
 	for state, want := range map[messaging.RunState]string{
 		messaging.RunAwaiting: "which waits for more people: 1 of 2 approved: ann.", messaging.RunUploading: "was approved, and goes out now.",
 	} {
-		r := newRoom(t, false, approving{state: state})
+		r := newRoom(t, false, approving(state))
 		cookie := r.signIn(t)
 		if _, page := r.do(t, http.MethodPost, "/do/approve", url.Values{"run": {"3"}, "back": {"/people"}}, cookie); !strings.Contains(page, "when 2 people approved it, to 1,200 phones") || strings.Contains(page, "at once") {
 			t.Errorf("it asks %s", page)

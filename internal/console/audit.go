@@ -19,7 +19,7 @@ func (c *Console) audit(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	rows, err := c.Ask.Audit(r.Context(), server.AuditQuery{Before: q.Before, Limit: q.Limit})
+	rows, err := server.ListAudit.Call(r.Context(), c.Ask, server.AuditQuery{Before: q.Before, Limit: q.Limit})
 	rows = cut(&l, r, rows, func(e *server.AuditView) int64 { return e.ID })
 	return page{Name: "audit", Title: "Audit", Here: "/system", Data: auditPage{list: l, Rows: rows}}, err
 }
@@ -31,7 +31,7 @@ func (c *Console) verifyAudit(r *http.Request) (page, error) {
 		return p, err
 	}
 	v, _ := p.Data.(auditPage)
-	chain, err := c.Ask.VerifyAudit(r.Context(), "")
+	chain, err := server.VerifyAudit.Call(r.Context(), c.Ask, "")
 	v.Chain = &chain
 	p.Data = v
 	return p, err

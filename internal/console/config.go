@@ -36,7 +36,7 @@ type fileLine struct {
 }
 
 func (c *Console) config(r *http.Request) (page, error) {
-	view, err := c.Ask.Config(r.Context())
+	view, err := server.ShowConfig.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
@@ -56,7 +56,7 @@ func (c *Console) config(r *http.Request) (page, error) {
 	}
 	who, _ := server.WhoOf(r.Context())
 	if who.May(server.Manage) {
-		if v.History, err = c.Ask.Audit(r.Context(), server.AuditQuery{Limit: perPage, Configs: true}); err != nil {
+		if v.History, err = server.ListAudit.Call(r.Context(), c.Ask, server.AuditQuery{Limit: perPage, Configs: true}); err != nil {
 			return page{}, err
 		}
 	}

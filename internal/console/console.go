@@ -2,7 +2,7 @@ package console
 
 // To add a page, write its method in a file of its own (audit.go is a short example), its template templates/NAME.html, which is found by
 // itself, a line in Handler below, and a line in test/browser/pages.mjs. Data that no page shows yet needs a route in
-// internal/server/routes.go, a method of server.Client beside its handler, and that method in Operations.
+// internal/server/routes.go.
 
 import (
 	"bytes"
@@ -27,67 +27,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
-// Operations are what the pages ask. server.Client has them; the context says who asks.
-type Operations interface {
-	Status(ctx context.Context) (server.StatusView, error)
-	Events(ctx context.Context, q server.ListQuery) ([]server.EventView, error)
-	Event(ctx context.Context, id messaging.EventID) (server.StoryView, error)
-	RejectedRequests(ctx context.Context, q server.ListQuery) ([]server.RejectedRequestView, error)
-	Messages(ctx context.Context, q server.ListQuery) ([]server.MessageView, error)
-	Message(ctx context.Context, id string) (server.MessageView, error)
-	Why(ctx context.Context, phone string, limit int) ([]server.StoryView, error)
-	FindContacts(ctx context.Context, text string) ([]messaging.FoundContact, error)
-	Contact(ctx context.Context, phone string) (server.ContactView, error)
-	Jobs(ctx context.Context) ([]server.JobView, error)
-	Runs(ctx context.Context, q server.ListQuery) ([]server.RunView, error)
-	Run(ctx context.Context, id messaging.RunID) (server.RunView, error)
-	Calendar(ctx context.Context) ([]server.DueDayView, error)
-	Report(ctx context.Context, q server.ReportQuery) (server.ReportView, error)
-	Forecast(ctx context.Context, job string) (server.ForecastView, error)
-	Connectors(ctx context.Context) ([]server.ConnectorView, error)
-	Config(ctx context.Context) (server.ConfigView, error)
-	Try(ctx context.Context, in server.TryRequest) (server.TryView, error)
-	ReplayEvents(ctx context.Context, in server.ReplayEventsRequest) (server.ReplayedEvents, error)
-
-	Cancel(ctx context.Context, id messaging.MessageID, reason string) (server.MessageView, error)
-	Resolve(ctx context.Context, id messaging.MessageID, how messaging.Resolution, reason string) (server.MessageView, error)
-	CancelMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
-	RetryMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
-	ResolveMany(ctx context.Context, r server.BulkRequest) (server.BulkView, error)
-
-	Halt(ctx context.Context, r server.HaltRequest) ([]messaging.Hold, error)
-	Resume(ctx context.Context, r server.HaltRequest) ([]messaging.Hold, error)
-	Changes(ctx context.Context, printed string) ([]server.RuleChange, error)
-	Reload(ctx context.Context) (server.DaemonView, error)
-
-	RunJob(ctx context.Context, job string, o server.RunOrder) (server.RunView, error)
-	OrderRun(ctx context.Context, id messaging.RunID, word string, o server.RunOrder) (server.RunView, error)
-	ForecastRetry(ctx context.Context, id messaging.RunID, o server.RunOrder) (server.RetryView, error)
-	ResolvePart(ctx context.Context, id messaging.RunID, number int, w server.PartWord) (server.RunView, error)
-	Rows(ctx context.Context, id messaging.RunID, each func(*server.RowView) error) error
-
-	Block(ctx context.Context, r server.BlockRequest) (server.BlockAnswer, error)
-	Allow(ctx context.Context, phone string) (server.BlockView, error)
-	RecordConsents(ctx context.Context, r server.ConsentRequest) (server.ConsentAnswer, error)
-	Forget(ctx context.Context, r server.ForgetRequest) (server.ForgetAnswer, error)
-	Redactions(ctx context.Context) ([]server.RedactionView, error)
-	DecideRedaction(ctx context.Context, connector string, carryOut bool) (server.RedactionView, error)
-	ContactData(ctx context.Context, phone string) (server.DataView, error)
-
-	Audit(ctx context.Context, q server.AuditQuery) ([]server.AuditView, error)
-	VerifyAudit(ctx context.Context, known string) (server.ChainView, error)
-
-	Users(ctx context.Context) ([]server.UserView, error)
-	AddUser(ctx context.Context, in server.UserRequest) (server.UserView, error)
-	SetRole(ctx context.Context, name string, role server.Role) (server.UserView, error)
-	DisableUser(ctx context.Context, name string) (server.UserView, error)
-	EnableUser(ctx context.Context, name string) (server.UserView, error)
-	ResetUser(ctx context.Context, name string) (server.UserView, error)
-	RemoveUser(ctx context.Context, name string) (server.UserView, error)
-}
-
-var _ Operations = (*server.Client)(nil)
-
 // A Rule is a trigger of the config in use, as it is written and in sentences.
 type Rule struct {
 	Name      string
@@ -99,7 +38,7 @@ type Rule struct {
 
 // Options are what a Console is made of.
 type Options struct {
-	Ask    Operations
+	Ask    *server.Client          // of this process; the context says who asks
 	Door   *server.SessionDoor     // who signs in, and who is
 	SignOn func() SignOn           // who else signs people in, by the config in use
 	Rules  func() []Rule           // of the config in use, in its order

@@ -1,7 +1,7 @@
 package console_test
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -24,19 +24,42 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// broken are operations whose data is away.
-type broken struct {
-	console.Operations
-	err error
-}
+// answers are what a daemon says to whom it is asked by, by route: "POST /halt".
+type answers map[string]func(*http.Request) (any, error)
 
-func (b broken) Status(context.Context) (server.StatusView, error) { return server.StatusView{}, b.err }
+// client asks them.
+func (a answers) client(t *testing.T) *server.Client {
+	t.Helper()
+	mux := http.NewServeMux()
+	for route, do := range a {
+		method, path, _ := strings.Cut(route, " ")
+		mux.HandleFunc(method+" "+server.Base+path, func(w http.ResponseWriter, r *http.Request) {
+			v, err := do(r)
+			if e, is := errors.AsType[*server.Error](err); is {
+				w.WriteHeader(e.Status)
+				v = e
+			} else if err != nil { // it is no word of the API
+				_, _ = io.WriteString(w, err.Error())
+				return
+			}
+			_ = json.NewEncoder(w).Encode(v)
+		})
+	}
+	at := httptest.NewServer(mux)
+	t.Cleanup(at.Close)
+	ask, err := server.Remote(at.URL, "of this test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(ask.Close)
+	return ask
+}
 
 // A room is a console as its listener has it.
 type room struct {
 	*console.Console
 	h    http.Handler
-	api  http.Handler
+	api  *server.API
 	from string // where requests come from
 	on   console.SignOn
 	now  time.Time
@@ -49,7 +72,7 @@ type daemon struct{ server.Daemon }
 func (r *room) link(t *testing.T, who server.Who, in server.LinkRequest) string {
 	t.Helper()
 	who.From = server.FromSocket
-	v, err := server.Local(r.api, who).SignInLink(t.Context(), in)
+	v, err := server.LinkToConsole.Call(t.Context(), server.Local(r.api, who), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +80,7 @@ func (r *room) link(t *testing.T, who server.Who, in server.LinkRequest) string 
 	return link
 }
 
-func newRoom(t *testing.T, secure bool, ask console.Operations) *room {
+func newRoom(t *testing.T, secure bool, ask answers) *room {
 	t.Helper()
 	r := &room{now: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
 	data, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "n.db"), Settle: triggers.Settle})
@@ -82,7 +105,7 @@ func newRoom(t *testing.T, secure bool, ask console.Operations) *room {
 	}}
 	r.api = server.Admin(server.AdminOptions{Store: data, Daemon: daemon{}, SignIns: door, ConsoleURL: func() string { return "http://n" }, Now: now, Log: zap.NewNop()})
 	r.Console = console.New(console.Options{
-		Ask: ask, Door: door, SignOn: func() console.SignOn { return r.on }, Rules: func() []console.Rule { return nil }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
+		Ask: ask.client(t), Door: door, SignOn: func() console.SignOn { return r.on }, Rules: func() []console.Rule { return nil }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
 		Address: func(*http.Request) string { return r.from }, Now: now, Log: zap.NewNop(),
 	})
 	pages := r.Console.Handler()
@@ -136,7 +159,7 @@ func (r *room) signIn(t *testing.T) *http.Cookie {
 }
 
 func TestByHTTPSTheCookieIsBoundToTheHost(t *testing.T) {
-	r := newRoom(t, true, broken{})
+	r := newRoom(t, true, nil)
 	c := r.signIn(t)
 	if c.Name != "__Host-nudgewire" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" {
 		t.Errorf("the cookie is %s", c.Raw)
@@ -159,7 +182,7 @@ func TestAPageSaysThatTheDataIsAway(t *testing.T) {
 		{&server.Error{Status: http.StatusServiceUnavailable, Words: "the data cannot be read at present", Hint: "try again in a moment"}, 503, "The data cannot be read at present.", "ZgotmplZ"},
 		{errors.New("dial tcp 10.0.0.7:5432: password of ann"), 500, "The page could not be made.", "10.0.0.7"},
 	} {
-		r := newRoom(t, false, broken{err: c.err})
+		r := newRoom(t, false, answers{"GET /status": func(*http.Request) (any, error) { return nil, c.err }})
 		res, body := r.do(t, http.MethodGet, "/system", nil, r.signIn(t))
 		if res.StatusCode != c.status || !strings.Contains(body, c.said) || !strings.Contains(body, "webhooks are answered so that senders come again") || strings.Contains(body, c.kept) {
 			t.Errorf("%v answers %d %s", c.err, res.StatusCode, body)
@@ -168,7 +191,7 @@ func TestAPageSaysThatTheDataIsAway(t *testing.T) {
 }
 
 func TestASessionMayNoMoreThanWhoMadeItsLink(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	for _, c := range []struct {
 		scopes []server.Scope
 		role   server.Role
@@ -204,7 +227,7 @@ func TestASessionMayNoMoreThanWhoMadeItsLink(t *testing.T) {
 
 // What is kept has an end: the oldest makes room.
 func TestLinksAndSessionsAreBounded(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	link := r.link(t, server.Process("ann"), server.LinkRequest{})
 	for range 32 {
 		r.now = r.now.Add(time.Second)
@@ -238,14 +261,14 @@ func TestLinksAndSessionsAreBounded(t *testing.T) {
 }
 
 func TestWhatStrangersPostIsBounded(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	if res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {strings.Repeat("x", 1<<20)}}); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a megabyte is answered %d", res.StatusCode)
 	}
 }
 
 func TestStyleAndScriptsAreThere(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	_, page := r.do(t, http.MethodGet, "/sign-in", nil)
 	get := func(before, kind string) (path, content string) {
 		t.Helper()
@@ -279,7 +302,7 @@ func TestStyleAndScriptsAreThere(t *testing.T) {
 }
 
 func TestAFormWithoutEndIsRefused(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	cookie := r.signIn(t)
 	for path, n := range map[string]int{"/playground": 5 << 20} {
 		if res, body := r.do(t, http.MethodPost, path, url.Values{"payload": {strings.Repeat("x", n)}}, cookie); res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "too long to try") {

@@ -22,15 +22,17 @@ func (c *Console) events(r *http.Request) (page, error) {
 	}
 	q.Phone, q.Connector, q.Kind = l.Query.Get("phone"), l.Query.Get("connector"), l.Query.Get("kind")
 	q.Trigger, q.Outcome = l.Query.Get("trigger"), l.Query.Get("outcome")
-	l.Export = exported("events", q)
+	all := q // that match, and not of this page alone
+	all.Limit, all.Before = 0, 0
+	l.Export = server.ExportEvents.Address(all)
 	newest := func(q server.ListQuery) ([]int64, error) {
-		rows, err := c.Ask.Events(r.Context(), q)
+		rows, err := server.ListEvents.Call(r.Context(), c.Ask, q)
 		return idsOf(rows, eventNumber), err
 	}
 	if err := l.bounded(&q, newest); err != nil {
 		return page{}, err
 	}
-	rows, err := c.Ask.Events(r.Context(), q)
+	rows, err := server.ListEvents.Call(r.Context(), c.Ask, q)
 	if err != nil {
 		return page{}, err
 	}
@@ -46,7 +48,7 @@ func eventNumber(e *server.EventView) int64 { return int64(e.ID) }
 
 // daemon is what runs: the names that lists are narrowed by are of its config.
 func (c *Console) daemon(r *http.Request) (server.DaemonView, error) {
-	status, err := c.Ask.Status(r.Context())
+	status, err := server.ShowStatus.Call(r.Context(), c.Ask, server.None{})
 	if err != nil || status.Daemon == nil {
 		return server.DaemonView{}, err
 	}
@@ -65,7 +67,7 @@ func (c *Console) rejected(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	q.Connector = l.Query.Get("connector")
-	rows, err := c.Ask.RejectedRequests(r.Context(), q)
+	rows, err := server.ListRejectedRequests.Call(r.Context(), c.Ask, q)
 	if err != nil {
 		return page{}, err
 	}
@@ -79,6 +81,6 @@ func (c *Console) event(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	story, err := c.Ask.Event(r.Context(), messaging.EventID(id))
+	story, err := server.ShowEvent.Call(r.Context(), c.Ask, messaging.EventID(id))
 	return page{Name: "event", Title: "Event " + r.PathValue("id"), Here: "/events", Data: story}, err
 }

@@ -59,7 +59,7 @@ func (c *Console) rowsFile(r *http.Request, begin func(kind, name string) io.Wri
 		}
 		return out.Write(cells)
 	}
-	err = c.Ask.Rows(r.Context(), messaging.RunID(id), func(v *server.RowView) error {
+	err = server.ExportRows.Each(r.Context(), c.Ask, messaging.RunID(id), func(v *server.RowView) error {
 		if excluded && v.State != server.StateExcluded {
 			return nil
 		}
@@ -77,7 +77,7 @@ func (c *Console) rowsFile(r *http.Request, begin func(kind, name string) io.Wri
 
 // dataFile is all that is stored about a person.
 func (c *Console) dataFile(r *http.Request, begin func(kind, name string) io.Writer) error {
-	data, err := c.Ask.ContactData(r.Context(), r.URL.Query().Get("phone"))
+	data, err := server.ShowContactData.Call(r.Context(), c.Ask, r.URL.Query().Get("phone"))
 	if err != nil {
 		return err
 	}

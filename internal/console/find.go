@@ -41,18 +41,18 @@ func (c *Console) placeOf(r *http.Request, text string) (string, error) {
 		return "/people?find=" + url.QueryEscape(text), nil
 	}
 	if text != "" {
-		m, err := c.Ask.Message(r.Context(), text)
+		m, err := server.ShowMessage.Call(r.Context(), c.Ask, text)
 		if err == nil {
 			return fmt.Sprintf("/messages/%d", m.ID), nil
 		}
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
-		if e, err := c.Ask.Event(r.Context(), messaging.EventID(n)); err == nil {
+		if e, err := server.ShowEvent.Call(r.Context(), c.Ask, messaging.EventID(n)); err == nil {
 			return fmt.Sprintf("/events/%d", e.Event.ID), nil
 		}
 	}
 	if text != "" {
-		found, err := c.Ask.FindContacts(r.Context(), text)
+		found, err := server.FindContacts.Call(r.Context(), c.Ask, text)
 		if err != nil {
 			return "", err
 		}

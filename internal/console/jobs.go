@@ -16,7 +16,7 @@ type jobsPage struct {
 }
 
 func (c *Console) jobs(r *http.Request) (page, error) {
-	jobs, err := c.Ask.Jobs(r.Context())
+	jobs, err := server.ListJobs.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
@@ -35,7 +35,7 @@ func (c *Console) runs(r *http.Request, job string) (list, []server.RunView, err
 		return l, nil, err
 	}
 	q.Trigger = job
-	rows, err := c.Ask.Runs(r.Context(), q)
+	rows, err := server.ListRuns.Call(r.Context(), c.Ask, q)
 	return l, cut(&l, r, rows, func(v *server.RunView) int64 { return int64(v.ID) }), err
 }
 
@@ -57,7 +57,7 @@ func (c *Console) job(r *http.Request) (page, error) {
 
 func (c *Console) jobOf(r *http.Request) (jobPage, error) {
 	name := r.PathValue("name")
-	jobs, err := c.Ask.Jobs(r.Context())
+	jobs, err := server.ListJobs.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return jobPage{}, err
 	}
@@ -75,7 +75,7 @@ func (c *Console) forecast(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	told, err := c.Ask.Forecast(r.Context(), v.Job.Name)
+	told, err := server.ForecastJob.Call(r.Context(), c.Ask, v.Job.Name)
 	v.Forecast = &told
 	return page{Name: "forecast", Title: "Forecast of " + v.Job.Name, Here: "/jobs", Data: v}, err
 }
@@ -102,6 +102,6 @@ func (c *Console) run(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	run, err := c.Ask.Run(r.Context(), messaging.RunID(id))
+	run, err := server.ShowRun.Call(r.Context(), c.Ask, messaging.RunID(id))
 	return page{Name: "run", Title: "Run " + r.PathValue("id") + " of " + run.Job, Here: "/jobs", Data: runPage{&run, byCount(run.Messages), again(&run)}}, err
 }

@@ -64,14 +64,6 @@ func (c *Console) newList(r *http.Request, keys ...string) (list, server.ListQue
 	return l, q, nil
 }
 
-// exported is the address of all that a list shows and goes on with, as a file.
-func exported(of string, q server.ListQuery) string {
-	q.Limit, q.Before = 0, 0
-	v := q.Values()
-	v.Set("format", "csv")
-	return server.Base + "/" + of + "/export?" + v.Encode()
-}
-
 // idsOf are the numbers of rows.
 func idsOf[T any](rows []T, id func(*T) int64) []int64 {
 	out := make([]int64, len(rows))

@@ -1,8 +1,8 @@
 package console_test
 
 import (
-	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,13 +12,16 @@ import (
 
 // long has a message for each number up to newest; those of its marks are accepted.
 type long struct {
-	broken
 	newest int64
 	marks  []int64 // the newest first
 	asked  []server.ListQuery
 }
 
-func (l *long) Messages(_ context.Context, q server.ListQuery) (out []server.MessageView, _ error) {
+func (l *long) messages(r *http.Request) (any, error) {
+	in := r.URL.Query()
+	number := func(name string) (n int64) { n, _ = strconv.ParseInt(in.Get(name), 10, 64); return n }
+	q := server.ListQuery{State: in.Get("state"), Limit: int(number("limit")), Before: number("before"), DownTo: number("down_to")}
+	out := []server.MessageView{}
 	l.asked = append(l.asked, q)
 	most := l.newest
 	if q.Before > 0 {
@@ -38,12 +41,16 @@ func (l *long) Messages(_ context.Context, q server.ListQuery) (out []server.Mes
 	return out, nil
 }
 
-func (l *long) Jobs(context.Context) ([]server.JobView, error) { return nil, nil }
+func (l *long) answers() answers {
+	return answers{
+		"GET /messages": l.messages, "GET /jobs": func(*http.Request) (any, error) { return []server.JobView{}, nil }, "GET /status": func(*http.Request) (any, error) { return server.StatusView{}, nil },
+	}
+}
 
 // Whoever asks for what few match is shown those among the newest, and looks at older ones by a link, until there are none.
 func TestAPageOfAListDoesNotWalkThroughEverything(t *testing.T) {
 	l := &long{newest: 120_000, marks: []int64{119_000, 60_500, 5}}
-	r := newRoom(t, false, l)
+	r := newRoom(t, false, l.answers())
 	c := r.signIn(t)
 	path, pages := "/messages?state=accepted", 0
 	for _, want := range []string{"/messages/119000", "/messages/60500", "/messages/5"} {
@@ -76,7 +83,7 @@ func TestAPageOfAListDoesNotWalkThroughEverything(t *testing.T) {
 // Names that others add to a link, such as those of a newsletter, keep nobody from a page: the routes of the API refuse them, and pages hand on
 // what they know.
 func TestAPageTakesALinkToWhichOthersAddedNames(t *testing.T) {
-	r := newRoom(t, false, &long{newest: 10})
+	r := newRoom(t, false, (&long{newest: 10}).answers())
 	c := r.signIn(t)
 	for _, added := range []string{"?utm_source=mail&fbclid=x", "?limit=7;x"} {
 		if res, body := r.do(t, http.MethodGet, "/messages"+added, nil, c); res.StatusCode != http.StatusOK {

@@ -26,15 +26,17 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	}
 	q.Phone, q.State, q.Trigger, q.Account = l.Query.Get("phone"), l.Query.Get("state"), l.Query.Get("trigger"), l.Query.Get("account")
 	q.Template, q.Class = l.Query.Get("template"), l.Query.Get("class")
-	l.Export = exported("messages", q)
+	all := q // that match, and not of this page alone
+	all.Limit, all.Before = 0, 0
+	l.Export = server.ExportMessages.Address(all)
 	newest := func(q server.ListQuery) ([]int64, error) {
-		rows, err := c.Ask.Messages(r.Context(), q)
+		rows, err := server.ListMessages.Call(r.Context(), c.Ask, q)
 		return idsOf(rows, messageNumber), err
 	}
 	if err := l.bounded(&q, newest); err != nil {
 		return page{}, err
 	}
-	rows, err := c.Ask.Messages(r.Context(), q)
+	rows, err := server.ListMessages.Call(r.Context(), c.Ask, q)
 	if err != nil {
 		return page{}, err
 	}
@@ -43,11 +45,11 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	if err := v.further(r, q, newest); err != nil {
 		return page{}, err
 	}
-	status, err := c.Ask.Status(r.Context())
+	status, err := server.ShowStatus.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
-	jobs, err := c.Ask.Jobs(r.Context())
+	jobs, err := server.ListJobs.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
@@ -93,7 +95,7 @@ type messagePage struct {
 }
 
 func (c *Console) message(r *http.Request) (page, error) {
-	m, err := c.Ask.Message(r.Context(), r.PathValue("id"))
+	m, err := server.ShowMessage.Call(r.Context(), c.Ask, r.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
@@ -106,7 +108,7 @@ func (c *Console) message(r *http.Request) (page, error) {
 		v.Again = string(m.Status)
 	}
 	if m.EventID != 0 {
-		story, err := c.Ask.Event(r.Context(), m.EventID)
+		story, err := server.ShowEvent.Call(r.Context(), c.Ask, m.EventID)
 		if err != nil {
 			return page{}, err
 		}

@@ -167,7 +167,7 @@ func (r *room) who(t *testing.T, c *http.Cookie) server.Who {
 }
 
 func TestAProviderSignsPeopleIn(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	i := newIssuer(t, r)
 	r.on.OIDC = i.config()
 	if _, page := r.do(t, http.MethodGet, "/sign-in", nil); !strings.Contains(page, `href="/sign-in/oidc"`) {
@@ -211,20 +211,20 @@ func TestAProviderSignsPeopleIn(t *testing.T) {
 	if in, status, body := i.comes(t, jwt.MapClaims{"sub": "99", "preferred_username": "bob", "groups": "chiefs"}); in != nil || status != http.StatusForbidden || !strings.Contains(body, "another user of the name bob") {
 		t.Errorf("another bob: %d %s", status, body)
 	}
-	if _, err := ask.AddUser(t.Context(), server.UserRequest{Name: "local", Role: server.RoleAdmin}); err != nil {
+	if _, err := server.AddUser.Call(t.Context(), ask, server.UserRequest{Name: "local", Role: server.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
 	if in, status, _ := i.comes(t, jwt.MapClaims{"sub": "98", "preferred_username": "local", "groups": "crew"}); in != nil || status != http.StatusForbidden {
 		t.Errorf("who has a password here: %d", status)
 	}
 	in, _, _ := i.comes(t, jwt.MapClaims{"sub": "3", "preferred_username": "cid", "groups": "crew"})
-	if _, err := ask.SetRole(t.Context(), "cid", server.RoleAdmin); err == nil {
+	if _, err := server.SetRole.Call(t.Context(), ask, server.RoleRequest{User: "cid", Role: server.RoleAdmin}); err == nil {
 		t.Error("a role that is the provider's is changed here")
 	}
-	if _, err := ask.ResetUser(t.Context(), "cid"); err == nil {
+	if _, err := server.ResetUser.Call(t.Context(), ask, "cid"); err == nil {
 		t.Error("who has no password here gets a link for one")
 	}
-	if _, err := ask.DisableUser(t.Context(), "cid"); err != nil {
+	if _, err := server.DisableUser.Call(t.Context(), ask, "cid"); err != nil {
 		t.Fatal(err)
 	}
 	if r.who(t, in).Name != "" {
@@ -246,7 +246,7 @@ func TestAProviderSignsPeopleIn(t *testing.T) {
 }
 
 func TestWhatAProviderSaysIsHeldAgainstWhatWasAsked(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	i := newIssuer(t, r)
 	r.on.OIDC = i.config()
 	ann := jwt.MapClaims{"sub": "1", "preferred_username": "ann", "groups": "crew"}
@@ -298,7 +298,7 @@ func TestWhatAProviderSaysIsHeldAgainstWhatWasAsked(t *testing.T) {
 }
 
 func TestAProviderThatIsAwayIsToldInWords(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	i := newIssuer(t, r)
 	r.on.OIDC = i.config()
 	for what, set := range map[string]func(on bool){"away": func(on bool) { i.away = on }, "without an end": func(on bool) { i.big = on }} {
@@ -324,7 +324,7 @@ func TestAProviderThatIsAwayIsToldInWords(t *testing.T) {
 
 // Whoever is no proxy writes the header in vain.
 func TestAHeaderIsBelievedFromProxiesAlone(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	r.on = console.SignOn{
 		Base: "http://n", Proxies: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")},
 		Header: &server.TrustedHeader{Name: "X-Forwarded-User", RoleHeader: "X-Groups", Roles: map[string]server.Role{"crew": server.RoleOperator}, Users: map[string]server.Role{"ann": server.RoleAdmin}},
@@ -376,13 +376,13 @@ func TestAHeaderIsBelievedFromProxiesAlone(t *testing.T) {
 		t.Error("another site is believed")
 	}
 	users := server.Local(r.api, server.Process("root (0)"))
-	if _, err := users.DisableUser(t.Context(), "ann"); err != nil {
+	if _, err := server.DisableUser.Call(t.Context(), users, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(proxy, ann); got != "" {
 		t.Errorf("disabled: %q", got)
 	}
-	if all, err := users.Users(t.Context()); err != nil || len(all) != 2 || all[1].SignsIn != "header" || all[1].SignedInAt == nil {
+	if all, err := server.ListUsers.Call(t.Context(), users, server.None{}); err != nil || len(all) != 2 || all[1].SignsIn != "header" || all[1].SignedInAt == nil {
 		t.Errorf("users: %+v, %v", all, err)
 	}
 	r.on.Header = nil
@@ -393,7 +393,7 @@ func TestAHeaderIsBelievedFromProxiesAlone(t *testing.T) {
 
 // What the ID token leaves out is asked for, and counts for the same person alone.
 func TestTheProviderIsAskedForTheRest(t *testing.T) {
-	r := newRoom(t, false, broken{})
+	r := newRoom(t, false, nil)
 	i := newIssuer(t, r)
 	i.more = map[string]any{"sub": "1", "email": "ann@example.com", "email_verified": true, "groups": []string{"crew"}, "preferred_username": "other"}
 	r.on.OIDC = i.config()

@@ -70,7 +70,7 @@ type overviewPage struct {
 
 func (c *Console) overview(r *http.Request) (page, error) {
 	ctx := r.Context()
-	status, err := c.Ask.Status(ctx)
+	status, err := server.ShowStatus.Call(ctx, c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
@@ -88,7 +88,7 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	}
 	v.Health, v.Tone = health(v.Needs)
 	v.Needs = slices.DeleteFunc(v.Needs, func(n need) bool { return n.Subject == messaging.Everything }) // it stands above, as on every page
-	jobs, err := c.Ask.Jobs(ctx)
+	jobs, err := server.ListJobs.Call(ctx, c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
@@ -99,7 +99,7 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	}
 	slices.SortFunc(v.Next, func(a, b server.JobView) int { return a.NextAt.Compare(*b.NextAt) })
 	v.Next = v.Next[:min(len(v.Next), 8)]
-	if v.Lately, err = c.Ask.Events(ctx, server.ListQuery{Limit: 8}); err != nil {
+	if v.Lately, err = server.ListEvents.Call(ctx, c.Ask, server.ListQuery{Limit: 8}); err != nil {
 		return page{}, err
 	}
 	return page{Name: "overview", Title: "Overview", Here: "/", Data: v}, nil

@@ -50,7 +50,7 @@ func (c *Console) findPerson(ctx context.Context, v *peoplePage) (err error) {
 		return nil
 	}
 	if !strings.HasPrefix(v.Asked, "+") {
-		v.Found, err = c.Ask.FindContacts(ctx, v.Asked)
+		v.Found, err = server.FindContacts.Call(ctx, c.Ask, v.Asked)
 	}
 	switch {
 	case err != nil || len(v.Found) > 1 || len(v.Found) == 1 && v.Found[0].Phone.IsMasked():
@@ -59,7 +59,7 @@ func (c *Console) findPerson(ctx context.Context, v *peoplePage) (err error) {
 		v.Phone, v.Found = "+"+string(v.Found[0].Phone), nil
 		return nil
 	}
-	_, err = c.Ask.Contact(ctx, v.Asked)
+	_, err = server.ShowContact.Call(ctx, c.Ask, v.Asked)
 	if no, ok := errors.AsType[*server.Error](err); ok && no.Status == http.StatusBadRequest {
 		v.Nobody = true
 		return nil
@@ -70,12 +70,12 @@ func (c *Console) findPerson(ctx context.Context, v *peoplePage) (err error) {
 
 // tellPerson tells the story of a phone.
 func (c *Console) tellPerson(ctx context.Context, v *peoplePage) error {
-	contact, err := c.Ask.Contact(ctx, v.Phone)
+	contact, err := server.ShowContact.Call(ctx, c.Ask, v.Phone)
 	if err != nil {
 		return err
 	}
 	v.Contact = &contact
-	stories, err := c.Ask.Why(ctx, v.Phone, mostStories)
+	stories, err := server.Why.Call(ctx, c.Ask, server.ListQuery{Phone: v.Phone, Limit: mostStories})
 	if no, ok := errors.AsType[*server.Error](err); ok && no.Status == http.StatusNotFound {
 		v.Nothing, err = sentence(no.Words), nil
 	}

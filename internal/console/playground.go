@@ -99,7 +99,7 @@ func (c *Console) playground(r *http.Request) (page, error) {
 		}
 		return page{}, &server.Error{Status: http.StatusBadRequest, Words: "the form cannot be read", Hint: "open the page anew"}
 	}
-	connectors, err := c.Ask.Connectors(r.Context())
+	connectors, err := server.ListConnectors.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
@@ -132,7 +132,7 @@ func unix(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 // fill loads what the buttons of the form ask for, and what the page begins with.
 func (v *playgroundPage) fill(c *Console, r *http.Request, do string) error {
 	if do == "copy" && v.Event != 0 {
-		story, err := c.Ask.Event(r.Context(), v.Event)
+		story, err := server.ShowEvent.Call(r.Context(), c.Ask, v.Event)
 		if err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (v *playgroundPage) try(c *Console, r *http.Request) (*server.Error, error)
 		}
 		in.At = &at
 	}
-	view, err := c.Ask.Try(r.Context(), in)
+	view, err := server.TryWebhook.Call(r.Context(), c.Ask, in)
 	if no, is := errors.AsType[*server.Error](err); is && no.Status < http.StatusInternalServerError {
 		return &server.Error{Status: no.Status, Words: sentence(no.Words), Hint: sentence(no.Hint)}, nil
 	}

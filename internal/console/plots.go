@@ -177,7 +177,7 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	now := c.Now().In(c.Zone())
 	v.Stretches, v.Stretch = timeRanges, timeRangeOf(r)
 	since := v.Stretch.since(now)
-	if v.Report, err = c.Ask.Report(ctx, server.ReportQuery{Since: since}); err != nil {
+	if v.Report, err = server.ShowReport.Call(ctx, c.Ask, server.ReportQuery{Since: since}); err != nil {
 		return v, err
 	}
 	v.Funnel = funnel(&v.Report.Total)
@@ -188,7 +188,7 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	at, labels := c.moments(&v.Stretch, now)
 	var by [3]server.ReportView
 	for i, group := range []string{"trigger", "job", "connector"} {
-		if by[i], err = c.Ask.Report(ctx, server.ReportQuery{Since: since, By: v.Stretch.by, Group: group, OnlyRows: true}); err != nil {
+		if by[i], err = server.ShowReport.Call(ctx, c.Ask, server.ReportQuery{Since: since, By: v.Stretch.by, Group: group, Only: server.OnlyRows}); err != nil {
 			return v, err
 		}
 	}
@@ -238,7 +238,7 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	if v.Heat, err = c.heat(ctx, now); err != nil {
 		return v, err
 	}
-	days, err := c.Ask.Calendar(ctx)
+	days, err := server.ShowCalendar.Call(ctx, c.Ask, server.None{})
 	if err != nil {
 		return v, err
 	}
@@ -279,7 +279,7 @@ type dayByHour struct {
 func (c *Console) todayAndBefore(ctx context.Context, now time.Time) (today, before dayByHour, err error) {
 	day := func(back int) (d dayByHour, err error) {
 		from := time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, now.Location())
-		v, err := c.Ask.Report(ctx, server.ReportQuery{Since: from, Until: from.AddDate(0, 0, 1), By: "hour", OnlyRows: true})
+		v, err := server.ShowReport.Call(ctx, c.Ask, server.ReportQuery{Since: from, Until: from.AddDate(0, 0, 1), By: "hour", Only: server.OnlyRows})
 		d = dayByHour{from.Format("Monday 2 Jan"), make([]int64, 24)}
 		for i := range v.Rows {
 			d.hours[v.Rows[i].At.In(now.Location()).Hour()] += v.Rows[i].Sent()
@@ -337,7 +337,7 @@ type heatCell struct {
 const heatDays = 28
 
 func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
-	v, err := c.Ask.Report(ctx, server.ReportQuery{Since: daysBack(heatDays)(now), By: "hour", OnlyRows: true})
+	v, err := server.ShowReport.Call(ctx, c.Ask, server.ReportQuery{Since: daysBack(heatDays)(now), By: "hour", Only: server.OnlyRows})
 	if err != nil {
 		return h, err
 	}
@@ -366,8 +366,8 @@ func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
 func (c *Console) reportFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	zone := c.Zone()
 	s := timeRangeOf(r)
-	q := server.ReportQuery{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger"), OnlyRows: true}
-	v, err := c.Ask.Report(r.Context(), q)
+	q := server.ReportQuery{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger"), Only: server.OnlyRows}
+	v, err := server.ShowReport.Call(r.Context(), c.Ask, q)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
 package console_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,27 +15,25 @@ import (
 )
 
 // counting are operations of data in which each trigger sends three messages in each row, with one that wants to be markup.
-type counting struct {
-	broken
-	asked []server.ReportQuery
+type counting struct{ asked []url.Values }
+
+func (c *counting) answers() answers {
+	return answers{
+		"GET /status": func(*http.Request) (any, error) { return server.StatusView{}, nil },
+		"GET /jobs":   func(*http.Request) (any, error) { return []server.JobView{}, nil },
+		"GET /events": func(*http.Request) (any, error) { return []server.EventView{}, nil },
+		"GET /calendar": func(*http.Request) (any, error) {
+			return []server.DueDayView{{From: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC), Messages: 7}, {From: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC), Messages: 10_000, More: true}}, nil
+		},
+		"GET /report": c.report,
+	}
 }
 
-func (c *counting) Status(context.Context) (server.StatusView, error) {
-	return server.StatusView{}, nil
-}
-
-func (c *counting) Jobs(context.Context) ([]server.JobView, error) { return nil, nil }
-
-func (c *counting) Events(context.Context, server.ListQuery) ([]server.EventView, error) {
-	return nil, nil
-}
-
-func (c *counting) Calendar(context.Context) ([]server.DueDayView, error) {
-	return []server.DueDayView{{From: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC), Messages: 7}, {From: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC), Messages: 10_000, More: true}}, nil
-}
-
-func (c *counting) Report(_ context.Context, q server.ReportQuery) (server.ReportView, error) {
-	c.asked = append(c.asked, q)
+func (c *counting) report(r *http.Request) (any, error) {
+	in := r.URL.Query()
+	c.asked = append(c.asked, in)
+	q := server.ReportQuery{By: in.Get("by"), Group: in.Get("group"), Trigger: in.Get("trigger")}
+	q.Since, _ = time.Parse(time.RFC3339, in.Get("since")) // none is the beginning of time
 	v := server.ReportView{
 		Since: q.Since, CountedSince: q.Since, Total: server.Stages{Events: 900, Queued: 400, Accepted: 200, Uploaded: 7654, Delivered: 150, Read: 50, Failed: 10},
 		Ended:    []server.EndedCount{{State: "failed", Reason: "unknown", Messages: 10}},
@@ -67,7 +65,7 @@ var dataPlot = regexp.MustCompile(`data-plot="([^"]*)"`)
 
 func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
 	ask := &counting{}
-	r := newRoom(t, false, ask)
+	r := newRoom(t, false, ask.answers())
 	cookie := r.signIn(t)
 	res, body := r.do(t, http.MethodGet, "/?range=30d", nil, cookie)
 	if res.StatusCode != http.StatusOK {
@@ -116,7 +114,7 @@ func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
 }
 
 func TestTablesOfOverviewAreFilesToo(t *testing.T) {
-	r := newRoom(t, false, &counting{})
+	r := newRoom(t, false, new(counting).answers())
 	cookie := r.signIn(t)
 	_, page := r.do(t, http.MethodGet, "/", nil, cookie)
 	for table, want := range map[string]string{
@@ -140,7 +138,7 @@ func TestTablesOfOverviewAreFilesToo(t *testing.T) {
 }
 
 func TestNumbersOfAStretchAreAFileToo(t *testing.T) {
-	r := newRoom(t, false, &counting{})
+	r := newRoom(t, false, new(counting).answers())
 	if res, _ := r.do(t, http.MethodGet, "/report.csv", nil); res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("who is not signed in gets %d", res.StatusCode)
 	}

@@ -54,7 +54,7 @@ func (c *Console) lanes(ctx context.Context) (v runTimeline, err error) {
 		day := from.AddDate(0, 0, i)
 		v.Days = append(v.Days, timelineDay{x(day), day.Format("2 Jan")})
 	}
-	runs, err := c.Ask.Runs(ctx, server.ListQuery{Since: from, Limit: mostDots})
+	runs, err := server.ListRuns.Call(ctx, c.Ask, server.ListQuery{Since: from, Limit: mostDots})
 	if err != nil {
 		return v, err
 	}

@@ -15,7 +15,7 @@ type systemPage struct {
 }
 
 func (c *Console) system(r *http.Request) (page, error) {
-	status, err := c.Ask.Status(r.Context())
+	status, err := server.ShowStatus.Call(r.Context(), c.Ask, server.None{})
 	v := systemPage{Status: status, Holds: besides(status.Holds)}
 	if d := status.Daemon; d != nil {
 		if v.Accounts = d.Accounts; len(v.Accounts) == 0 {

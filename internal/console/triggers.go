@@ -39,7 +39,7 @@ func holdsOf(name string, all []messaging.Hold) (out []messaging.Hold) {
 }
 
 func (c *Console) triggers(r *http.Request) (page, error) {
-	status, err := c.Ask.Status(r.Context())
+	status, err := server.ShowStatus.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
@@ -77,7 +77,7 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 		return page{}, &server.Error{Status: http.StatusNotFound, Words: "the config has no trigger of that name", Hint: "the page Triggers lists those that it has"}
 	}
 	ctx := r.Context()
-	status, err := c.Ask.Status(ctx)
+	status, err := server.ShowStatus.Call(ctx, c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
@@ -85,7 +85,7 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 	if err := c.lifeOf(r, name, &v); err != nil {
 		return page{}, err
 	}
-	events, err := c.Ask.Events(ctx, server.ListQuery{Limit: lookedAt})
+	events, err := server.ListEvents.Call(ctx, c.Ask, server.ListQuery{Limit: lookedAt})
 	if err != nil {
 		return page{}, err
 	}
@@ -116,7 +116,7 @@ func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
 	now := c.Now().In(c.Zone())
 	v.Stretches, v.Stretch = timeRanges, timeRangeOf(r)
 	since := v.Stretch.since(now)
-	report, err := c.Ask.Report(r.Context(), server.ReportQuery{Since: since, By: v.Stretch.by, Trigger: name})
+	report, err := server.ShowReport.Call(r.Context(), c.Ask, server.ReportQuery{Since: since, By: v.Stretch.by, Trigger: name})
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type usersPage struct {
 func (c *Console) users(r *http.Request) (page, error) { return c.usersPage(r, nil) }
 
 func (c *Console) usersPage(r *http.Request, made *server.UserView) (page, error) {
-	all, err := c.Ask.Users(r.Context())
+	all, err := server.ListUsers.Call(r.Context(), c.Ask, server.None{})
 	p := usersPage{Users: all, Roles: server.Roles, New: made, Done: doneWords[r.URL.Query().Get("done")]}
 	if s, known, _ := c.session(r); known { // it only marks a row
 		p.Own = s.User
@@ -31,7 +31,7 @@ func (c *Console) usersPage(r *http.Request, made *server.UserView) (page, error
 
 // addUser shows the link in the answer: it is nowhere else, so there is no page to go on to.
 func (c *Console) addUser(r *http.Request) (page, error) {
-	v, err := c.Ask.AddUser(r.Context(), server.UserRequest{Name: r.PostFormValue("name"), Role: server.Role(r.PostFormValue("role"))})
+	v, err := server.AddUser.Call(r.Context(), c.Ask, server.UserRequest{Name: r.PostFormValue("name"), Role: server.Role(r.PostFormValue("role"))})
 	if err != nil {
 		return page{}, err
 	}
@@ -39,7 +39,7 @@ func (c *Console) addUser(r *http.Request) (page, error) {
 }
 
 func (c *Console) resetUser(r *http.Request) (page, error) {
-	v, err := c.Ask.ResetUser(r.Context(), r.PathValue("user"))
+	v, err := server.ResetUser.Call(r.Context(), c.Ask, r.PathValue("user"))
 	if err != nil {
 		return page{}, err
 	}
@@ -47,13 +47,13 @@ func (c *Console) resetUser(r *http.Request) (page, error) {
 }
 
 // changeUser does something to a user, and goes on to the page of all.
-func (c *Console) changeUser(do string, change func(r *http.Request, user string) error) http.Handler {
+func (c *Console) changeUser(do string, change func(r *http.Request, user string) (server.UserView, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, known := server.WhoOf(r.Context()); !known {
 			c.askWho(w, r, http.StatusUnauthorized, signInPage{})
 			return
 		}
-		if err := change(r, r.PathValue("user")); err != nil {
+		if _, err := change(r, r.PathValue("user")); err != nil {
 			c.refuse(w, r, err)
 			return
 		}
@@ -62,15 +62,15 @@ func (c *Console) changeUser(do string, change func(r *http.Request, user string
 }
 
 func (c *Console) userForms(mux *http.ServeMux) {
-	for do, change := range map[string]func(r *http.Request, user string) error{
-		"role": func(r *http.Request, user string) error {
-			_, err := c.Ask.SetRole(r.Context(), user, server.Role(r.PostFormValue("role")))
-			return err
-		},
-		"disable": func(r *http.Request, user string) error { _, err := c.Ask.DisableUser(r.Context(), user); return err },
-		"enable":  func(r *http.Request, user string) error { _, err := c.Ask.EnableUser(r.Context(), user); return err },
-		"remove":  func(r *http.Request, user string) error { _, err := c.Ask.RemoveUser(r.Context(), user); return err },
-	} {
+	form := func(do string, change func(r *http.Request, user string) (server.UserView, error)) {
 		mux.Handle("POST "+usersPath+"/{user}/"+do, c.changeUser(do, change))
+	}
+	form("role", func(r *http.Request, user string) (server.UserView, error) {
+		return server.SetRole.Call(r.Context(), c.Ask, server.RoleRequest{User: user, Role: server.Role(r.PostFormValue("role"))})
+	})
+	for do, change := range map[string]*server.Operation[string, server.UserView]{"disable": server.DisableUser, "enable": server.EnableUser, "remove": server.RemoveUser} {
+		form(do, func(r *http.Request, user string) (server.UserView, error) {
+			return change.Call(r.Context(), c.Ask, user)
+		})
 	}
 }

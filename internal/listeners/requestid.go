@@ -20,8 +20,11 @@ func RequestID(r *http.Request, proxies []netip.Prefix) string {
 	if given := r.Header.Get(RequestHeader); given != "" && cleanID(given) && trusted(peer(r), proxies) {
 		return given
 	}
-	return strings.ToLower(rand.Text()[:16])
+	return NewRequestID()
 }
+
+// NewRequestID is an id of ours.
+func NewRequestID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // cleanID reports whether an id is letters, digits and -._ only. One without a letter may be a phone, which has no place in a log.
 func cleanID(id string) bool {

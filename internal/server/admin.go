@@ -78,33 +78,33 @@ type admin struct {
 	reads   *readers
 }
 
-func (a admin) status(r *http.Request) (any, error) {
+func (a admin) status(ctx context.Context, _ None) (StatusView, error) {
 	// Of data on a server that is away nothing can be read, and a server that hangs would have whoever asks wait. Of damaged data
 	// nobody knows what is read.
 	err := a.Store.Present()
 	if _, damaged := errors.AsType[*sqlite.DamagedError](err); err != nil && (damaged || a.Store.Shares()) {
-		return nil, rejectf(http.StatusServiceUnavailable, a.Store.Hint(err), "webhooks are rejected and nothing is sent: %v", err)
+		return StatusView{}, rejectf(http.StatusServiceUnavailable, a.Store.Hint(err), "webhooks are rejected and nothing is sent: %v", err)
 	}
-	c, err := a.Store.Counts(r.Context())
+	c, err := a.Store.Counts(ctx)
 	if err != nil {
-		return nil, err
+		return StatusView{}, err
 	}
 	v := StatusView{
 		Storage: a.Data, Counts: c.Totals, Waiting: c.Waiting, Deferred: c.Deferred, Sending: c.Sending, Tracking: c.Tracking, Lookups: c.Lookups,
 		Awaiting: c.Awaiting,
 	}
-	rules, err := a.Store.VerdictCounts(r.Context())
+	rules, err := a.Store.VerdictCounts(ctx)
 	if err != nil {
-		return nil, err
+		return StatusView{}, err
 	}
 	for _, one := range rules {
 		v.Rules = append(v.Rules, RuleCountView{one.Rule, one.Action, one.N})
 	}
-	if v.Retention, err = retention(r.Context(), a.Store); err != nil {
-		return nil, err
+	if v.Retention, err = retention(ctx, a.Store); err != nil {
+		return StatusView{}, err
 	}
-	if err := a.look(r.Context(), &v); err != nil {
-		return nil, err
+	if err := a.look(ctx, &v); err != nil {
+		return StatusView{}, err
 	}
 	if late := c.Overdue(a.Now()); late > time.Second {
 		v.Overdue = late.Round(time.Second).String()
@@ -112,69 +112,28 @@ func (a admin) status(r *http.Request) (any, error) {
 	return v, nil
 }
 
-func (a admin) reload(r *http.Request) (any, error) {
-	changes, err := a.Daemon.Reload(r.Context())
+func (a admin) reload(ctx context.Context, _ None) (DaemonView, error) {
+	changes, err := a.Daemon.Reload(ctx)
 	if err != nil {
-		return nil, rejectf(http.StatusUnprocessableEntity, "the daemon goes on with the config that it had", "%v", err)
+		return DaemonView{}, rejectf(http.StatusUnprocessableEntity, "the daemon goes on with the config that it had", "%v", err)
 	}
 	v := a.Daemon.View()
 	v.Changes = changes
-	holds, err := a.holds(r.Context())
+	holds, err := a.holds(ctx)
 	v.Paused = slices.DeleteFunc(holds, func(h messaging.Hold) bool { return h.Kind != messaging.HoldMode && h.Kind != messaging.HoldGone })
 	return v, err
 }
 
-// parseList reads what Client.List wrote.
-func (a admin) parseList(r *http.Request) (q ListQuery, phone messaging.Phone, err error) {
-	in := r.URL.Query()
-	bad := func(name, want string) error {
-		return badField(name, "", "%s %q: want %s", name, in.Get(name), want)
+// listOf is a list as it is asked for, with what is meant where nothing was said, and the phone in it.
+func (a admin) listOf(q ListQuery) (_ ListQuery, phone messaging.Phone, err error) {
+	if q.Limit < 0 || q.Limit > MaxRows {
+		return q, "", badField("limit", "", "limit \"%d\": want 1 to %d", q.Limit, MaxRows)
 	}
-	q = ListQuery{
-		Limit: 50, Phone: in.Get("phone"), State: in.Get("state"), Trigger: in.Get("trigger"), Outcome: in.Get("outcome"), Template: in.Get("template"), Account: in.Get("account"),
-		Connector: in.Get("connector"), Kind: in.Get("kind"), Class: in.Get("class"),
-	}
-	if s := in.Get("since"); s != "" {
-		if q.Since, err = time.Parse(time.RFC3339Nano, s); err != nil {
-			return q, "", bad("since", "a time in RFC 3339")
-		}
-	}
-	if s := in.Get("until"); s != "" {
-		if q.Until, err = time.Parse(time.RFC3339Nano, s); err != nil {
-			return q, "", bad("until", "a time in RFC 3339")
-		}
-	}
-	if s := in.Get("limit"); s != "" {
-		if q.Limit, err = strconv.Atoi(s); err != nil || q.Limit < 0 || q.Limit > MaxRows {
-			return q, "", bad("limit", fmt.Sprintf("1 to %d", MaxRows))
-		}
-		if q.Limit == 0 {
-			q.Limit = 50
-		}
-	}
-	if s := in.Get("event"); s != "" {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || n < 1 {
-			return q, "", bad("event", "an event's number")
-		}
-		q.Event = messaging.EventID(n)
-	}
-	if s := in.Get("before"); s != "" {
-		if q.Before, err = strconv.ParseInt(s, 10, 64); err != nil || q.Before < 1 {
-			return q, "", bad("before", "the number of the last one on the page before")
-		}
-	}
-	if s := in.Get("down_to"); s != "" {
-		if q.DownTo, err = strconv.ParseInt(s, 10, 64); err != nil || q.DownTo < 1 {
-			return q, "", bad("down_to", "the number of the oldest one to look at")
-		}
-	}
+	q.Limit = cmp.Or(q.Limit, 50)
 	if q.Phone != "" {
-		if phone, err = a.phone(q.Phone, a.Country); err != nil {
-			return q, "", err
-		}
+		phone, err = a.phone(q.Phone, a.Country)
 	}
-	return q, phone, nil
+	return q, phone, err
 }
 
 func (a admin) phone(text, country string) (messaging.Phone, error) {
@@ -197,12 +156,12 @@ func readPhone(text, country string) (phone messaging.Phone, sentAs string, err 
 	return phone, sentAs, nil
 }
 
-func (a admin) events(r *http.Request) (any, error) {
-	q, phone, err := a.parseList(r)
+func (a admin) events(ctx context.Context, in ListQuery) ([]EventView, error) {
+	q, phone, err := a.listOf(in)
 	if err != nil {
 		return nil, err
 	}
-	return a.eventsOf(r.Context(), q, phone)
+	return a.eventsOf(ctx, q, phone)
 }
 
 // eventsOf is a page of events.
@@ -226,17 +185,13 @@ func (a admin) eventsOf(ctx context.Context, q ListQuery, phone messaging.Phone)
 	return out, nil
 }
 
-func (a admin) event(r *http.Request) (any, error) {
-	id, err := number(r, "id", "", "an event's number")
+func (a admin) event(ctx context.Context, id messaging.EventID) (StoryView, error) {
+	s, err := a.Store.EventStory(ctx, id)
 	if err != nil {
-		return nil, err
-	}
-	s, err := a.Store.EventStory(r.Context(), messaging.EventID(id))
-	if err != nil {
-		return nil, err
+		return StoryView{}, err
 	}
 	v := storyView(&s)
-	held, err := a.readHoldReasons(r.Context())
+	held, err := a.readHoldReasons(ctx)
 	held.tell(v.Messages)
 	return v, err
 }
@@ -251,12 +206,12 @@ func storyView(s *store.Story) StoryView {
 	return v
 }
 
-func (a admin) rejectedRequests(r *http.Request) (any, error) {
-	q, _, err := a.parseList(r)
+func (a admin) rejectedRequests(ctx context.Context, in ListQuery) ([]RejectedRequestView, error) {
+	q, _, err := a.listOf(in)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Store.RejectedRequests(r.Context(), store.RejectedRequestFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector, Before: q.Before})
+	rows, err := a.Store.RejectedRequests(ctx, store.RejectedRequestFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector, Before: q.Before})
 	if err != nil {
 		return nil, err
 	}
@@ -294,12 +249,12 @@ func OutcomeWords() []string {
 	return words
 }
 
-func (a admin) messages(r *http.Request) (any, error) {
-	q, phone, err := a.parseList(r)
+func (a admin) messages(ctx context.Context, in ListQuery) ([]MessageView, error) {
+	q, phone, err := a.listOf(in)
 	if err != nil {
 		return nil, err
 	}
-	return a.messagesOf(r.Context(), q, phone)
+	return a.messagesOf(ctx, q, phone)
 }
 
 // messagesOf is a page of messages.
@@ -347,12 +302,12 @@ func (a admin) shadows(ctx context.Context, f store.MessageFilter) ([]MessageVie
 	return out, err
 }
 
-func (a admin) message(r *http.Request) (any, error) {
-	v, err := a.messageOf(r.Context(), r.PathValue("id"))
+func (a admin) message(ctx context.Context, id string) (MessageView, error) {
+	v, err := a.messageOf(ctx, id)
 	if err != nil {
-		return nil, err
+		return MessageView{}, err
 	}
-	held, err := a.readHoldReasons(r.Context())
+	held, err := a.readHoldReasons(ctx)
 	one := []MessageView{v}
 	held.tell(one)
 	return one[0], err
@@ -417,10 +372,10 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 	return v, err
 }
 
-func (a admin) why(r *http.Request) (any, error) {
-	q, phone, err := a.parseList(r)
-	if no, ok := errors.AsType[*Error](err); ok && phone == "" && strings.TrimSpace(r.URL.Query().Get("phone")) != "" {
-		return a.whyNoPhone(r, no)
+func (a admin) why(ctx context.Context, in ListQuery) ([]StoryView, error) {
+	q, phone, err := a.listOf(in)
+	if no, ok := errors.AsType[*Error](err); ok && phone == "" && strings.TrimSpace(in.Phone) != "" {
+		return a.whyNoPhone(ctx, in, no)
 	}
 	if err != nil {
 		return nil, err
@@ -428,25 +383,25 @@ func (a admin) why(r *http.Request) (any, error) {
 	if phone == "" {
 		return nil, badField("phone", "", "why needs a phone")
 	}
-	stories, err := a.Store.Story(r.Context(), phone, q.Limit)
+	stories, err := a.Store.Story(ctx, phone, q.Limit)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Store.PhoneRows(r.Context(), phone, q.Limit)
+	rows, err := a.Store.PhoneRows(ctx, phone, q.Limit)
 	if err != nil {
 		return nil, err
 	}
-	left, note, err := a.listRows(r.Context(), phone, "", rows)
+	left, note, err := a.listRows(ctx, phone, "", rows)
 	if err != nil {
 		return nil, err
 	}
-	block, blocked, err := a.Store.BlockOf(r.Context(), phone)
+	block, blocked, err := a.Store.BlockOf(ctx, phone)
 	if err != nil {
 		return nil, err
 	}
 	if len(stories)+len(rows)+len(left) == 0 && !blocked {
 		hint := `"nudgewire events rejected" shows requests that were not taken`
-		kept, err := privacy.Records{Store: a.Store}.RetentionState(r.Context())
+		kept, err := privacy.Records{Store: a.Store}.RetentionState(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -465,13 +420,13 @@ func (a admin) why(r *http.Request) (any, error) {
 	for i := range rows {
 		var at messaging.Position
 		if rows[i].ReadBy != 0 {
-			if at, err = a.Store.RowPlace(r.Context(), rows[i].ReadBy, rows[i].ReadNumber); err != nil {
+			if at, err = a.Store.RowPlace(ctx, rows[i].ReadBy, rows[i].ReadNumber); err != nil {
 				return nil, err
 			}
 		}
 		out = append(out, rowStoryView(&rows[i], at))
 	}
-	held, err := a.readHoldReasons(r.Context())
+	held, err := a.readHoldReasons(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -499,49 +454,39 @@ func noted(out []StoryView, note string) []StoryView {
 	return out
 }
 
-// number is a number in the request's path, from 1, of what the words name: "an event's number".
-func number(r *http.Request, part, hint, what string) (int64, error) {
-	n, err := strconv.ParseInt(r.PathValue(part), 10, 64)
-	if err != nil || n < 1 {
-		return 0, badField(part, hint, "%q is not %s", r.PathValue(part), what)
-	}
-	return n, nil
+// A CancelRequest ends a message that waits.
+type CancelRequest struct {
+	ID     messaging.MessageID `json:"-" path:"id"`
+	Reason string              `json:"reason"`
 }
 
-type cancelRequest struct {
-	Reason string `json:"reason"`
+func (a admin) cancel(ctx context.Context, in CancelRequest) (MessageView, error) {
+	if err := a.Store.CancelMessage(ctx, in.ID, said("cancelled", person(ctx), in.Reason)); err != nil {
+		return MessageView{}, err
+	}
+	return a.numbered(ctx, in.ID)
 }
 
-func (a admin) cancel(r *http.Request, in cancelRequest) (any, error) {
-	id, err := number(r, "id", "", "a message's number")
-	if err != nil {
-		return nil, err
-	}
-	reason := said("cancelled", person(r), in.Reason)
-	if err := a.Store.CancelMessage(r.Context(), messaging.MessageID(id), reason); err != nil {
-		return nil, err
-	}
-	return a.messageOf(r.Context(), r.PathValue("id"))
-}
-
-type resolveRequest struct {
+// A ResolveRequest says what became of a message in doubt.
+type ResolveRequest struct {
+	ID     messaging.MessageID  `json:"-" path:"id"`
 	As     messaging.Resolution `json:"as"`
 	Reason string               `json:"reason"`
 }
 
-func (a admin) resolve(r *http.Request, in resolveRequest) (any, error) {
-	id, err := number(r, "id", "", "a message's number")
-	if err == nil {
-		err = checkResolution(in.As)
+func (a admin) resolve(ctx context.Context, in ResolveRequest) (MessageView, error) {
+	if err := checkResolution(in.As); err != nil {
+		return MessageView{}, err
 	}
-	if err != nil {
-		return nil, err
+	if err := a.Store.Resolve(ctx, in.ID, in.As, said("resolved as "+string(in.As), person(ctx), in.Reason)); err != nil {
+		return MessageView{}, err
 	}
-	reason := said("resolved as "+string(in.As), person(r), in.Reason)
-	if err := a.Store.Resolve(r.Context(), messaging.MessageID(id), in.As, reason); err != nil {
-		return nil, err
-	}
-	return a.messageOf(r.Context(), r.PathValue("id"))
+	return a.numbered(ctx, in.ID)
+}
+
+// numbered is the message of a number.
+func (a admin) numbered(ctx context.Context, id messaging.MessageID) (MessageView, error) {
+	return a.messageOf(ctx, strconv.FormatInt(int64(id), 10))
 }
 
 func checkResolution(as messaging.Resolution) error {
@@ -554,44 +499,44 @@ func checkResolution(as messaging.Resolution) error {
 
 // send queues one message to one phone at a person's word. It goes the way of every other
 // message: an event, a decision and a message in one commit.
-func (a admin) send(r *http.Request, in SendRequest) (any, error) {
+func (a admin) send(ctx context.Context, in SendRequest) (MessageView, error) {
 	phone, sentAs, err := readPhone(in.Phone, cmp.Or(in.Country, a.Country))
 	if err != nil {
-		return nil, err
+		return MessageView{}, err
 	}
 	daemon := a.Daemon.View()
 	if in.Send.Template != "" {
 		in.Send.Language = cmp.Or(in.Send.Language, daemon.Language)
 	}
 	if err := in.Check(); err != nil {
-		return nil, err
+		return MessageView{}, err
 	}
 	if in.Send.Template != "" && in.Send.Language == "" {
-		return nil, badField("send.language", "", "a template needs a language")
+		return MessageView{}, badField("send.language", "", "a template needs a language")
 	}
 	if h := in.Send.Header; h != nil {
 		if err := triggers.Fetchable(h.URL); err != nil {
-			return nil, badField("send.header.url", "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
+			return MessageView{}, badField("send.header.url", "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
 		}
 	}
 	account, err := accountOf(in.Account, &daemon)
 	if err != nil {
-		return nil, err
+		return MessageView{}, err
 	}
-	if err := a.canLeave(r.Context(), &in, phone, account.Texts); err != nil {
-		return nil, err
+	if err := a.canLeave(ctx, &in, phone, account.Texts); err != nil {
+		return MessageView{}, err
 	}
 	now, config := a.Now().UTC(), a.Daemon.View().Config
 	raw, err := json.Marshal(in)
 	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
+		return MessageView{}, fmt.Errorf("encode the request: %w", err)
 	}
-	key, err := dedupeKey(r)
+	key, err := dedupeKey(ctx, in.IdempotencyKey)
 	if err != nil {
-		return nil, err
+		return MessageView{}, err
 	}
 	event := messaging.Event{
-		Connector: messaging.People, Kind: "message.requested", Topic: "asked for by " + noPhone(person(r)), DedupeKey: key, ReceivedAt: now,
+		Connector: messaging.People, Kind: "message.requested", Topic: "asked for by " + noPhone(person(ctx)), DedupeKey: key, ReceivedAt: now,
 		Contact: messaging.Contact{Phone: phone, SentAs: sentAs}, Payload: raw, ContentType: "application/json",
 	}
 	in.Send.Forget = in.Category == messaging.Authentication
@@ -602,7 +547,7 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 	if in.DryRun {
 		return plainMessageView(&queued, nil), nil
 	}
-	receipts, err := a.Store.Accept(r.Context(), []messaging.Plan{{Event: event, Forgets: in.Send.Forget, Proposals: []messaging.Proposal{{
+	receipts, err := a.Store.Accept(ctx, []messaging.Plan{{Event: event, Forgets: in.Send.Forget, Proposals: []messaging.Proposal{{
 		Decision: messaging.Decision{
 			Trigger: messaging.ByHand, Outcome: messaging.Planned, Reason: "asked for by hand", Key: event.DedupeKey, Config: config, At: now,
 		},
@@ -610,12 +555,12 @@ func (a admin) send(r *http.Request, in SendRequest) (any, error) {
 		Message:     queued, OnRepeat: messaging.OnRepeat{Mode: messaging.Parallel}, Cooldown: messaging.Cooldown{Mode: messaging.CooldownNone}, EventAt: now,
 	}}}})
 	if err != nil {
-		return nil, err
+		return MessageView{}, err
 	}
 	if receipts[0].Duplicate {
-		return a.sentBefore(r.Context(), receipts[0].EventID, raw)
+		return a.sentBefore(ctx, receipts[0].EventID, raw)
 	}
-	return a.messageOf(r.Context(), strconv.FormatInt(int64(receipts[0].Decisions[0].MessageID), 10))
+	return a.numbered(ctx, receipts[0].Decisions[0].MessageID)
 }
 
 // maxKey is how long an Idempotency-Key may be, in bytes.
@@ -623,41 +568,40 @@ const maxKey = 200
 
 // dedupeKey is what the event of a message sent by hand is unique by: whom it is asked for by and the header Idempotency-Key, so that
 // two programs do not take each other's keys; without the header it is a random one.
-func dedupeKey(r *http.Request) (string, error) {
-	given := r.Header.Values("Idempotency-Key")
+func dedupeKey(ctx context.Context, given []string) (string, error) {
 	if len(given) == 0 {
 		return rand.Text(), nil
 	}
 	if len(given) > 1 || given[0] == "" || len(given[0]) > maxKey {
 		return "", badField("Idempotency-Key", "a random one for each message, such as a UUID", "the header Idempotency-Key has 1 to %d characters, once", maxKey)
 	}
-	who, _ := WhoOf(r.Context())
+	who, _ := WhoOf(ctx)
 	sum := sha256.Sum256([]byte(string(who.From) + "\x00" + who.Name + "\x00" + given[0]))
 	return "key-" + hex.EncodeToString(sum[:]), nil
 }
 
 // sentBefore is the message that was asked for with the same Idempotency-Key. Another request with that key is refused, as far as what
 // was asked then is still kept.
-func (a admin) sentBefore(ctx context.Context, id messaging.EventID, raw []byte) (any, error) {
+func (a admin) sentBefore(ctx context.Context, id messaging.EventID, raw []byte) (MessageView, error) {
 	s, err := a.Store.EventStory(ctx, id)
 	if err != nil {
-		return nil, err
+		return MessageView{}, err
 	}
 	if s.Forgotten {
-		return nil, &Error{
+		return MessageView{}, &Error{
 			Status: http.StatusGone, Field: "Idempotency-Key", Words: "a message was asked for with this key, and its contact was forgotten since: it is not sent again",
 			Hint: "take a new key for a new message",
 		}
 	}
 	if len(s.Payload) > 0 && !bytes.Equal(s.Payload, raw) {
-		return nil, &Error{Status: http.StatusConflict, Field: "Idempotency-Key", Words: "another message was asked for with this key", Hint: "take a new key for each message"}
+		return MessageView{}, &Error{Status: http.StatusConflict, Field: "Idempotency-Key", Words: "another message was asked for with this key", Hint: "take a new key for each message"}
 	}
 	for i := range s.Decisions {
 		if d := &s.Decisions[i]; d.MessageID != 0 {
-			return a.messageOf(ctx, strconv.FormatInt(int64(d.MessageID), 10))
+			return a.numbered(ctx, d.MessageID)
 		}
 	}
-	return nil, rejectf(http.StatusConflict, "nudgewire events show "+strconv.FormatInt(int64(id), 10), "the message was asked for before, and is not kept any more")
+	return MessageView{}, rejectf(http.StatusConflict, "nudgewire events show "+strconv.FormatInt(int64(id), 10), "the message was asked for before, and is not kept any more")
 }
 
 // accountOf is the account that a person names, or what is wrong with the name.

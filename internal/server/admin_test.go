@@ -42,7 +42,7 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 	ask := client(t, still{reload: errors.New("config.yaml cannot be used")})
 	ctx := t.Context()
 	send := func(r server.SendRequest) func() error {
-		return func() error { _, err := ask.Send(ctx, r); return err }
+		return func() error { _, err := server.SendMessage.Call(ctx, ask, r); return err }
 	}
 	template := messaging.Send{Template: "hello", Language: "en"}
 	tests := map[string]struct {
@@ -50,16 +50,28 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 		status int
 		words  string
 	}{
-		"why of nobody":           {func() error { _, err := ask.Why(ctx, "+447700900123", 10); return err }, 404, "nothing is known about 447700900123"},
-		"why of no phone":         {func() error { _, err := ask.Why(ctx, "", 10); return err }, 400, "why needs a phone"},
-		"a phone that is none":    {func() error { _, err := ask.Why(ctx, "CALL-ME", 10); return err }, 400, "that is not a phone number: has letters; no run whose rows are kept excluded it"},
-		"an unknown state":        {func() error { _, err := ask.Messages(ctx, server.ListQuery{State: "lost"}); return err }, 400, `unknown state "lost"`},
-		"an unknown class":        {func() error { _, err := ask.Messages(ctx, server.ListQuery{Class: "bad"}); return err }, 400, `class "bad": want no_points, recipient_limit, opt_out, template, permanent, retry or unknown`},
-		"a list down to nothing":  {func() error { _, err := ask.Events(ctx, server.ListQuery{DownTo: -1}); return err }, 400, `down_to "-1": want the number of the oldest one to look at`},
-		"a list too long":         {func() error { _, err := ask.Events(ctx, server.ListQuery{Limit: 10_001}); return err }, 400, `limit "10001": want 1 to 10000`},
-		"no such message":         {func() error { _, err := ask.Message(ctx, "99"); return err }, 404, "no message 99"},
-		"a resolution of nothing": {func() error { _, err := ask.Resolve(ctx, 1, "maybe", ""); return err }, 400, `as "maybe": want accepted, resend or drop`},
-		"a reload of a bad file":  {func() error { _, err := ask.Reload(ctx); return err }, 422, "config.yaml cannot be used"},
+		"why of nobody": {func() error {
+			_, err := server.Why.Call(ctx, ask, server.ListQuery{Phone: "+447700900123", Limit: 10})
+			return err
+		}, 404, "nothing is known about 447700900123"},
+		"why of no phone": {func() error { _, err := server.Why.Call(ctx, ask, server.ListQuery{Phone: "", Limit: 10}); return err }, 400, "why needs a phone"},
+		"a phone that is none": {func() error {
+			_, err := server.Why.Call(ctx, ask, server.ListQuery{Phone: "CALL-ME", Limit: 10})
+			return err
+		}, 400, "that is not a phone number: has letters; no run whose rows are kept excluded it"},
+		"an unknown state": {func() error {
+			_, err := server.ListMessages.Call(ctx, ask, server.ListQuery{State: "lost"})
+			return err
+		}, 400, `unknown state "lost"`},
+		"an unknown class":       {func() error { _, err := server.ListMessages.Call(ctx, ask, server.ListQuery{Class: "bad"}); return err }, 400, `class "bad": want no_points, recipient_limit, opt_out, template, permanent, retry or unknown`},
+		"a list down to nothing": {func() error { _, err := server.ListEvents.Call(ctx, ask, server.ListQuery{DownTo: -1}); return err }, 400, `down_to "-1": want a number from 1 on`},
+		"a list too long":        {func() error { _, err := server.ListEvents.Call(ctx, ask, server.ListQuery{Limit: 10_001}); return err }, 400, `limit "10001": want 1 to 10000`},
+		"no such message":        {func() error { _, err := server.ShowMessage.Call(ctx, ask, "99"); return err }, 404, "no message 99"},
+		"a resolution of nothing": {func() error {
+			_, err := server.ResolveMessage.Call(ctx, ask, server.ResolveRequest{ID: 1, As: "maybe", Reason: ""})
+			return err
+		}, 400, `as "maybe": want accepted, resend or drop`},
+		"a reload of a bad file":  {func() error { _, err := server.Reload.Call(ctx, ask, server.None{}); return err }, 422, "config.yaml cannot be used"},
 		"a send of nothing":       {send(server.SendRequest{Phone: "07700 900123"}), 400, "want exactly one of a template, a campaign and a text"},
 		"a send of two things":    {send(server.SendRequest{Phone: "07700 900123", Send: messaging.Send{Template: "a", Language: "en", Text: "b"}}), 400, "want exactly one of a template, a campaign and a text"},
 		"a send without language": {send(server.SendRequest{Phone: "07700 900123", Send: messaging.Send{Template: "a"}}), 400, "a template needs a language"},
@@ -83,25 +95,25 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 func TestAMessageSentByHandHasAnEventAndADecision(t *testing.T) {
 	ask := client(t, still{})
 	in := server.SendRequest{Phone: "07700 900123", Send: messaging.Send{Template: "hello", Language: "en"}, DryRun: true}
-	m, err := ask.Send(t.Context(), in)
+	m, err := server.SendMessage.Call(t.Context(), ask, in)
 	if err != nil || m.ID != 0 || m.Phone != "447700900123" {
 		t.Fatalf("dry run: %+v, %v", m, err)
 	}
-	if _, err := ask.Why(t.Context(), "447700900123", 10); err == nil {
+	if _, err := server.Why.Call(t.Context(), ask, server.ListQuery{Phone: "447700900123", Limit: 10}); err == nil {
 		t.Fatal("a dry run left something behind")
 	}
 	in.DryRun = false
-	if m, err = ask.Send(t.Context(), in); err != nil || m.ID != 1 || m.State != messaging.StateWaiting {
+	if m, err = server.SendMessage.Call(t.Context(), ask, in); err != nil || m.ID != 1 || m.State != messaging.StateWaiting {
 		t.Fatalf("send: %+v, %v", m, err)
 	}
-	story, err := ask.Why(t.Context(), "07700900123", 10)
+	story, err := server.Why.Call(t.Context(), ask, server.ListQuery{Phone: "07700900123", Limit: 10})
 	if err != nil || len(story) != 1 || story[0].Event.Event != "people.message.requested" || story[0].Event.Decisions[0].Reason == "" {
 		t.Fatalf("why: %+v, %v", story, err)
 	}
-	if m, err = ask.Cancel(t.Context(), 1, "wrong person"); err != nil || m.State != messaging.StateCancelled || m.Reason != "cancelled by Ann: wrong person" {
+	if m, err = server.CancelMessage.Call(t.Context(), ask, server.CancelRequest{ID: 1, Reason: "wrong person"}); err != nil || m.State != messaging.StateCancelled || m.Reason != "cancelled by Ann: wrong person" {
 		t.Fatalf("cancel: %+v, %v", m, err)
 	}
-	_, err = ask.Cancel(t.Context(), 1, "")
+	_, err = server.CancelMessage.Call(t.Context(), ask, server.CancelRequest{ID: 1, Reason: ""})
 	if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != 409 || e.Words != "message 1 was cancelled already (cancelled); this needs one that is waiting" {
 		t.Errorf("a second cancel: %#v", err)
 	}
@@ -109,10 +121,10 @@ func TestAMessageSentByHandHasAnEventAndADecision(t *testing.T) {
 
 func TestWithoutADaemonNothingCanBeChanged(t *testing.T) {
 	ask := client(t, nil)
-	if _, err := ask.Status(t.Context()); err != nil {
+	if _, err := server.ShowStatus.Call(t.Context(), ask, server.None{}); err != nil {
 		t.Errorf("status: %v", err)
 	}
-	if _, err := ask.Cancel(t.Context(), 1, ""); err == nil {
+	if _, err := server.CancelMessage.Call(t.Context(), ask, server.CancelRequest{ID: 1, Reason: ""}); err == nil {
 		t.Error("a message was cancelled without a daemon")
 	}
 }

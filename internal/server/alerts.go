@@ -17,13 +17,13 @@ type Alerts interface {
 	Test(ctx context.Context, name string) ([]alerts.Tested, error)
 }
 
-func (a admin) alerts(r *http.Request) (any, error) {
+func (a admin) alerts(ctx context.Context, _ None) (alerts.View, error) {
 	if a.Alerts != nil {
 		return a.Alerts.View(), nil
 	}
-	state, err := alerts.Records{Store: a.Store}.Alerts(r.Context())
+	state, err := alerts.Records{Store: a.Store}.Alerts(ctx)
 	if err != nil {
-		return nil, err
+		return alerts.View{}, err
 	}
 	return alerts.ViewOf(state), nil
 }
@@ -33,11 +33,11 @@ type TestRequest struct {
 	Name string `json:"receiver,omitempty"` // "" for all
 }
 
-func (a admin) testAlerts(r *http.Request, in TestRequest) (any, error) {
+func (a admin) testAlerts(ctx context.Context, in TestRequest) ([]alerts.Tested, error) {
 	if a.Alerts == nil {
 		return []alerts.Tested{}, nil
 	}
-	out, err := a.Alerts.Test(r.Context(), in.Name)
+	out, err := a.Alerts.Test(ctx, in.Name)
 	if !errors.Is(err, alerts.ErrNoReceiver) {
 		return out, err
 	}
@@ -55,14 +55,4 @@ func noReceiver(of, name string, names []string, command string) error {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return rejectf(http.StatusNotFound, hint, "no receiver %s is called %q", of, name)
-}
-
-// Alerts are how alerts stand.
-func (c *Client) Alerts(ctx context.Context) (alerts.View, error) {
-	return get[alerts.View](ctx, c, "/alerts", nil)
-}
-
-// TestAlerts sends a test to a receiver of alerts, or to all for "".
-func (c *Client) TestAlerts(ctx context.Context, name string) ([]alerts.Tested, error) {
-	return post[[]alerts.Tested](ctx, c.patient(), "/alerts/test", TestRequest{name})
 }

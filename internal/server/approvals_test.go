@@ -67,7 +67,7 @@ func TestTwoPeopleApproveARunByTheAPI(t *testing.T) {
 	if rec.Code != http.StatusOK || err != nil || run.State != messaging.RunUploading || run.Approved != "first ("+first.ID+"), ben" || run.Approvals.By[1].Via != "session" {
 		t.Errorf("the second person: %d %s; %+v, %v", rec.Code, rec.Body, run.Approvals, err)
 	}
-	all, err := w.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
+	all, err := server.ListAudit.Call(t.Context(), w.ask, server.AuditQuery{Limit: 50})
 	if err != nil || all[0].Who != "ben" || all[0].Action != "POST /runs/{id}/approve" || all[0].Subject != "/runs/1/approve" {
 		t.Errorf("the audit: %+v, %v", all[0], err)
 	}

@@ -2,13 +2,10 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,55 +34,34 @@ type AuditView struct {
 	Hash    string    `json:"hash" kind:"ours"`
 }
 
-// record is what comes before an order is carried out: nothing is done that is not in the audit. What was refused then gets a second
-// entry that says so; without one it was done, or the process ended in between.
-func (a admin) record(rt *Route, do http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			a.refuse(w, r, badBody(err))
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		who, _ := WhoOf(r.Context())
-		e := store.AuditEntry{
-			At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: rt.Method + " " + rt.Path,
-			Subject: subject(rt.Path, strings.TrimPrefix(r.URL.Path, Base)), Detail: detail(body),
-		}
-		if _, err := a.Store.Audit(r.Context(), e); err != nil {
-			a.Log.Error("an order is not carried out, because it cannot be recorded", zap.String("action", e.Action), zap.Error(err))
-			a.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data"})
-			return
-		}
-		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		do(seen, r)
-		if seen.status < http.StatusBadRequest {
-			return
-		}
-		e.At, e.Detail, e.Outcome = a.Now(), "", "refused: "+strconv.Itoa(seen.status)
-		if _, err := a.Store.Audit(context.WithoutCancel(r.Context()), e); err != nil {
-			a.Log.Error("the audit does not say that an order was refused", zap.String("action", e.Action), zap.Error(err))
-		}
+// entry is what the audit says of a request.
+func (a admin) entry(ctx context.Context, rt *Route, q *asked) store.AuditEntry {
+	who, _ := WhoOf(ctx)
+	return store.AuditEntry{At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: rt.action(), Subject: rt.subject(q.path)}
+}
+
+// record writes into the audit what is ordered, and then has it done: nothing is done that is not in the audit. What was refused then gets a
+// second entry that says so; without one it was done, or the process ended in between.
+func (a admin) record(ctx context.Context, rt *Route, q *asked, do func() error) error {
+	body, err := q.body()
+	if err != nil {
+		return err
 	}
+	e := a.entry(ctx, rt, q)
+	e.Detail = detail(body)
+	if _, err := a.Store.Audit(ctx, e); err != nil {
+		a.Log.Error("an order is not carried out, because it cannot be recorded", zap.String("action", e.Action), zap.Error(err))
+		return &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data"}
+	}
+	if err = do(); err == nil {
+		return nil
+	}
+	e.At, e.Detail, e.Outcome = a.Now(), "", "refused: "+strconv.Itoa(publicError(err).Status)
+	if _, unsaid := a.Store.Audit(context.WithoutCancel(ctx), e); unsaid != nil {
+		a.Log.Error("the audit does not say that an order was refused", zap.String("action", e.Action), zap.Error(unsaid))
+	}
+	return err
 }
-
-// statusWriter notes the status of an answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *statusWriter) Write(b []byte) (int, error) {
-	w.status = cmp.Or(w.status, http.StatusOK)
-	return w.ResponseWriter.Write(b) //nolint:wrapcheck // it is the writer's own
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // noPhone is a text as the audit keeps it.
 func noPhone(text string) string { return mask.Text(plain.Text(text)) }
@@ -94,15 +70,14 @@ func noPhone(text string) string { return mask.Text(plain.Text(text)) }
 const mostInID = 9
 
 // subject is a path as the audit keeps it: what a route says of itself, and numbers of events, messages, runs and parts, are ours.
-func subject(route, path string) string {
-	parts, names := strings.Split(path, "/"), strings.Split(route, "/")
-	for i, part := range parts {
-		ours := i < len(names) && (part == names[i] || slices.Contains([]string{"{id}", "{number}", "{event}"}, names[i]) && len(part) <= mostInID)
-		if !ours {
-			parts[i] = noPhone(part)
+func (rt *Route) subject(path map[string]string) string {
+	return inPathPattern.ReplaceAllStringFunc(rt.Path, func(name string) string {
+		value := path[strings.Trim(name, "{}")]
+		if slices.Contains([]string{"{id}", "{number}", "{event}"}, name) && len(value) <= mostInID {
+			return value
 		}
-	}
-	return strings.Join(parts, "/")
+		return noPhone(value)
+	})
 }
 
 // detail is a request's body as the audit keeps it: without phones, and of long lists how long they are.
@@ -158,25 +133,26 @@ func shortened(v any) any {
 	return v
 }
 
-func (a admin) audit(r *http.Request) (any, error) {
-	q, phone, err := a.parseList(r)
+// An AuditQuery says which entries of the audit are asked for.
+type AuditQuery struct {
+	Before  int64  `json:"before"`  // only entries before this number; 0 begins with the newest
+	Configs bool   `json:"configs"` // only those that say which config was taken up, and who ordered a reload; not with Phone
+	Limit   int    `json:"limit"`   // at most so many
+	Phone   string `json:"phone"`   // only those about this contact: who was told of it, and which webhook had it forgotten
+}
+
+func (a admin) audit(ctx context.Context, in AuditQuery) ([]AuditView, error) {
+	q, phone, err := a.listOf(ListQuery{Phone: in.Phone, Before: in.Before, Limit: in.Limit})
 	if err != nil {
 		return nil, err
 	}
-	if who, _ := WhoOf(r.Context()); phone != "" && !who.May(Phones) { // who tried all phones would know whose hash is whose
+	if who, _ := WhoOf(ctx); phone != "" && !who.May(Phones) { // who tried all phones would know whose hash is whose
 		return nil, rejectf(http.StatusForbidden, "", "%s may not ask for a phone: it needs the scope phones, too", who.Name)
 	}
-	var before int64
-	if text := r.URL.Query().Get("before"); text != "" {
-		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
-			return nil, badField("before", "", "before %q: want the number of an entry", text)
-		}
+	if in.Configs && phone != "" {
+		return nil, badField("configs", "", "configs goes with no phone")
 	}
-	configs := r.URL.Query().Get("configs")
-	if configs != "" && configs != "true" || configs != "" && phone != "" {
-		return nil, badField("configs", "", "configs %q: want true, and no phone with it", configs)
-	}
-	all, err := a.Store.AuditEntries(r.Context(), store.AuditSearch{Before: before, Limit: q.Limit, Contact: phone, Configs: configs != ""})
+	all, err := a.Store.AuditEntries(ctx, store.AuditSearch{Before: q.Before, Limit: q.Limit, Contact: phone, Configs: in.Configs})
 	out := make([]AuditView, len(all))
 	for i, e := range all {
 		out[i] = AuditView{e.ID, e.At.UTC(), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash}
@@ -191,59 +167,29 @@ type ChainView struct {
 	Broken  string `json:"broken,omitempty" kind:"ours"` // where it is not whole; "" when it is
 }
 
-func (a admin) verifyAudit(r *http.Request) (any, error) {
+// verifyAudit reads the whole chain. text is an entry that is known from before, as "41:HASH"; "" for none.
+func (a admin) verifyAudit(ctx context.Context, text string) (ChainView, error) {
 	var known int64
 	hash := ""
-	if text := r.URL.Query().Get("known"); text != "" {
+	if text != "" {
 		number, rest, _ := strings.Cut(text, ":")
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || n < 1 || len(rest) != 64 {
-			return nil, badField("known", "write it as audit verify printed it: 41:9f86d0…", "known %q: want an entry's number and its hash", text)
+			return ChainView{}, badField("known", "write it as audit verify printed it: 41:9f86d0…", "known %q: want an entry's number and its hash", text)
 		}
 		known, hash = n, rest
 	}
-	n, last, err := a.Store.VerifyAudit(r.Context(), known, hash)
+	n, last, err := a.Store.VerifyAudit(ctx, known, hash)
 	if broken, is := errors.AsType[*store.AuditError](err); is {
 		return ChainView{Entries: n, Hash: last, Broken: broken.Error()}, nil
 	}
 	return ChainView{Entries: n, Hash: last}, err
 }
 
-func (a admin) acceptAudit(r *http.Request) (any, error) {
-	if err := a.Store.AcceptAudit(r.Context()); err != nil {
-		return nil, err
+func (a admin) acceptAudit(ctx context.Context, _ None) (ChainView, error) {
+	if err := a.Store.AcceptAudit(ctx); err != nil {
+		return ChainView{}, err
 	}
-	state, err := a.Store.AuditState(r.Context())
+	state, err := a.Store.AuditState(ctx)
 	return ChainView{Entries: state.ID, Hash: state.Hash, Broken: state.Broken}, err
-}
-
-// AcceptAudit says that a person has looked into what is missing of the audit.
-func (c *Client) AcceptAudit(ctx context.Context) (ChainView, error) {
-	return post[ChainView](ctx, c, "/audit/accept", nil)
-}
-
-// An AuditQuery says which entries of the audit are asked for.
-type AuditQuery struct {
-	Before  int64  // only entries before this number; 0 begins with the newest
-	Limit   int    // at most so many
-	Phone   string // only those about this contact: who was told of it, and which webhook had it forgotten
-	Configs bool   // only those that say which config was taken up, and who ordered a reload; not with Phone
-}
-
-// Audit lists entries of the audit, the newest first.
-func (c *Client) Audit(ctx context.Context, q AuditQuery) ([]AuditView, error) {
-	values := ListQuery{Phone: q.Phone, Before: q.Before, Limit: q.Limit}.Values()
-	if q.Configs {
-		values.Set("configs", "true")
-	}
-	return get[[]AuditView](ctx, c, "/audit", values)
-}
-
-// VerifyAudit reads the whole chain. known is an entry that is known from before, as "41:HASH"; "" for none.
-func (c *Client) VerifyAudit(ctx context.Context, known string) (ChainView, error) {
-	q := url.Values{}
-	if known != "" {
-		q.Set("known", known)
-	}
-	return get[ChainView](ctx, c.patient(), "/audit/verify", q)
 }

@@ -3,16 +3,15 @@ package server
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/mask"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A disclosure is what a route tells of people, by which reading it is in the audit.
@@ -23,54 +22,46 @@ const (
 	ofAll                       // whatever is stored about one, or rows of many: each time
 )
 
-// ofPeople says what a route tells of people.
-func (rt Route) ofPeople(d disclosure) Route { rt.discloses = d; return rt }
-
 // recordRead is what comes before people are told of: nobody is told what is not in the audit. A contact stands there as a keyed hash. Without
 // a daemon nothing is recorded: who may read the files can read them by any program.
-func (a admin) recordRead(rt *Route, do http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := a.noteRead(rt, r); err != nil {
-			a.Log.Error("nobody is told of a contact, because it cannot be recorded", zap.String("action", rt.Method+" "+rt.Path), zap.Error(err))
-			a.refuse(w, r, &Error{
-				Status: http.StatusServiceUnavailable, Words: "nothing was shown: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data",
-			})
-			return
-		}
-		do(w, r)
+func (a admin) recordRead(ctx context.Context, rt *Route, q *asked) error {
+	err := a.noteRead(ctx, rt, q)
+	if err == nil {
+		return nil
+	}
+	a.Log.Error("nobody is told of a contact, because it cannot be recorded", zap.String("action", rt.action()), zap.Error(err))
+	return &Error{
+		Status: http.StatusServiceUnavailable, Words: "nothing was shown: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data",
 	}
 }
 
-func (a admin) noteRead(rt *Route, r *http.Request) error {
-	q := r.URL.Query()
-	text := cmp.Or(r.PathValue("phone"), q.Get("phone"), q.Get("find"))
+func (a admin) noteRead(ctx context.Context, rt *Route, q *asked) error {
+	text := cmp.Or(q.path["phone"], q.query.Get("phone"), q.query.Get("find"))
 	phone, unread := a.phone(text, a.Country)
-	if rt.discloses == ofOne && (text == "" || r.PathValue("phone") != "" && unread != nil) {
+	if rt.discloses == ofOne && (text == "" || q.path["phone"] != "" && unread != nil) {
 		return nil //nolint:nilerr // it is about nobody
 	}
 	var err error
-	who, _ := WhoOf(r.Context())
-	e := store.AuditEntry{
-		At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: rt.Method + " " + rt.Path, Subject: subject(rt.Path, strings.TrimPrefix(r.URL.Path, Base)),
-	}
+	e := a.entry(ctx, rt, q)
 	if unread == nil {
 		if e.Subject, err = a.Store.AuditContact(phone); err != nil {
 			return err //nolint:wrapcheck // it says what it is
 		}
 	}
 	if rt.discloses == ofAll {
+		rest := maps.Clone(q.query)
 		for _, personal := range []string{"phone", "after"} {
-			q.Del(personal)
+			rest.Del(personal)
 		}
-		e.Detail = noPhone(q.Encode())
-		_, err = a.Store.Audit(r.Context(), e)
+		e.Detail = noPhone(rest.Encode())
+		_, err = a.Store.Audit(ctx, e)
 		return err //nolint:wrapcheck // it says what it is
 	}
 	key := e.Via + " " + strconv.Quote(e.Who) + " " + e.Subject
 	if a.reads.within(e.At, key) {
 		return nil
 	}
-	if _, err = a.Store.Audit(context.WithoutCancel(r.Context()), e); err == nil {
+	if _, err = a.Store.Audit(context.WithoutCancel(ctx), e); err == nil {
 		a.reads.note(e.At, key)
 	}
 	return err //nolint:wrapcheck // it says what it is

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -69,29 +70,29 @@ func said(what, who, reason string) string {
 	return words
 }
 
-func (a admin) cancelMany(r *http.Request, in BulkRequest) (any, error) {
+func (a admin) cancelMany(ctx context.Context, in BulkRequest) (BulkView, error) {
 	f, err := a.filter(&in)
 	if err != nil {
-		return nil, err
+		return BulkView{}, err
 	}
 	if f == (store.MessageFilter{}) {
-		return nil, rejectf(http.StatusBadRequest, "name a trigger, a template, a phone, a run or a time", "that would cancel everything that waits")
+		return BulkView{}, rejectf(http.StatusBadRequest, "name a trigger, a template, a phone, a run or a time", "that would cancel everything that waits")
 	}
 	f.State = messaging.StateWaiting
 	if in.DryRun {
-		groups, err := a.Store.TallyByTrigger(r.Context(), f)
+		groups, err := a.Store.TallyByTrigger(ctx, f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.CancelAll(r.Context(), f, said("cancelled", person(r), in.Reason))
+	n, err := a.Store.CancelAll(ctx, f, said("cancelled", person(ctx), in.Reason))
 	return BulkView{Count: n}, err
 }
 
-func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
+func (a admin) retryMany(ctx context.Context, in BulkRequest) (BulkView, error) {
 	if err := checkClass(in.Class); err != nil {
-		return nil, err
+		return BulkView{}, err
 	}
 	if in.MinWait < 0 || in.Deadline < 0 {
-		return nil, rejectf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
+		return BulkView{}, rejectf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
 	}
 	states := []string{in.State}
 	switch in.State {
@@ -103,14 +104,14 @@ func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
 		}
 		fallthrough
 	default:
-		return nil, badField("state", "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
+		return BulkView{}, badField("state", "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
 	}
 	if in.Run != 0 {
-		return nil, badField("run", "nudgewire jobs retry RUN", "rows of a run go again with their run")
+		return BulkView{}, badField("run", "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
 	f, err := a.filter(&in)
 	if err != nil {
-		return nil, err
+		return BulkView{}, err
 	}
 	q := store.Retry{Now: a.Now(), DryRun: in.DryRun, OfClass: a.ofClass(in.Class), Expires: in.Deadline}
 	if rest := messaging.ErrorClass(in.Class).Rest(in.MinWait, true); rest > 0 {
@@ -124,9 +125,9 @@ func (a admin) retryMany(r *http.Request, in BulkRequest) (any, error) {
 		} else {
 			q.Filter.State = messaging.State(state)
 		}
-		went, stay, err := a.Store.Retry(r.Context(), q)
+		went, stay, err := a.Store.Retry(ctx, q)
 		if err != nil {
-			return nil, err
+			return BulkView{}, err
 		}
 		some := bulkView(went)
 		out.Count += some.Count
@@ -148,20 +149,20 @@ func (a admin) ofClass(class string) func(string, messaging.ErrorClass) (bool, m
 	}
 }
 
-func (a admin) resolveMany(r *http.Request, in BulkRequest) (any, error) {
+func (a admin) resolveMany(ctx context.Context, in BulkRequest) (BulkView, error) {
 	if err := checkResolution(in.As); err != nil {
-		return nil, err
+		return BulkView{}, err
 	}
 	f, err := a.filter(&in)
 	if err != nil {
-		return nil, err
+		return BulkView{}, err
 	}
 	f.State = messaging.StateInDoubt
 	if in.DryRun {
-		groups, err := a.Store.TallyByReason(r.Context(), f)
+		groups, err := a.Store.TallyByReason(ctx, f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.ResolveAll(r.Context(), f, in.As, said("resolved as "+string(in.As), person(r), in.Reason))
+	n, err := a.Store.ResolveAll(ctx, f, in.As, said("resolved as "+string(in.As), person(ctx), in.Reason))
 	return BulkView{Count: n}, err
 }
 

@@ -15,9 +15,9 @@ func TestANumberOfNothingIsNotEverything(t *testing.T) {
 	for _, in := range []server.BulkRequest{{Message: -1}, {Run: -1}} {
 		cancel, resolve, retry := in, in, in
 		resolve.As, retry.State = messaging.ResolveDrop, string(messaging.StateRejected)
-		_, cancelled := w.ask.CancelMany(t.Context(), cancel)
-		_, resolved := w.ask.ResolveMany(t.Context(), resolve)
-		_, retried := w.ask.RetryMany(t.Context(), retry)
+		_, cancelled := server.CancelMessages.Call(t.Context(), w.ask, cancel)
+		_, resolved := server.ResolveMessages.Call(t.Context(), w.ask, resolve)
+		_, retried := server.RetryMessages.Call(t.Context(), w.ask, retry)
 		for _, err := range []error{cancelled, resolved, retried} {
 			if e, is := errors.AsType[*server.Error](err); !is || e.Status != http.StatusBadRequest || e.Field == "" {
 				t.Errorf("%+v: %v", in, err)

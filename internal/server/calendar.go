@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/report"
@@ -18,12 +17,7 @@ type DueDayView struct {
 	More     bool      `json:"more,omitempty"` // there are more than that
 }
 
-// Calendar is what waits for each of the next 14 days, today first.
-func (c *Client) Calendar(ctx context.Context) ([]DueDayView, error) {
-	return get[[]DueDayView](ctx, c, "/calendar", nil)
-}
-
-func (a admin) calendar(r *http.Request) (any, error) {
+func (a admin) calendar(ctx context.Context, _ None) ([]DueDayView, error) {
 	now := a.Now().In(a.zone())
 	days := make([]report.DueDay, calendarDays)
 	day := func(i int) time.Time {
@@ -33,7 +27,7 @@ func (a admin) calendar(r *http.Request) (any, error) {
 		days[i] = report.DueDay{From: day(i), Until: day(i + 1)}
 	}
 	days[0].From = time.UnixMicro(0) // what is late
-	if err := a.numbers().DueDays(r.Context(), days); err != nil {
+	if err := a.numbers().DueDays(ctx, days); err != nil {
 		return nil, err
 	}
 	out := make([]DueDayView, len(days))

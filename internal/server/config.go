@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -44,9 +43,4 @@ func FilesOf(sources []yamlpos.Source) []ConfigFileView {
 	return out
 }
 
-func (a admin) config(r *http.Request) (any, error) { return a.Config(r.Context()) }
-
-// Config is the config in use, and what its files are now.
-func (c *Client) Config(ctx context.Context) (ConfigView, error) {
-	return get[ConfigView](ctx, c, "/config", nil)
-}
+func (a admin) config(ctx context.Context, _ None) (ConfigView, error) { return a.Config(ctx) }

@@ -71,23 +71,20 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		if e, is := errors.AsType[*Error](err); is && e.wait > 0 {
-			w.Header().Set("Retry-After", seconds(e.wait))
 			w.Header().Set("Connection", "close")
 		}
-		a.refuse(w, r, err)
+		a.refuse(w, refusal(Who{}, err))
 		return
 	case known:
 		c.ConnLimiter.Known(r)
 		r = r.WithContext(WithWho(r.Context(), who))
 		if wait := c.known.take(string(who.From)+" "+who.Name, c.Now()); wait > 0 {
-			w.Header().Set("Retry-After", seconds(wait))
-			a.refuse(w, r, tooOften(wait))
+			a.refuse(w, refusal(who, tooOften(wait)))
 			return
 		}
 	default:
 		if wait := c.unknown.take(from, c.Now()); wait > 0 {
-			w.Header().Set("Retry-After", seconds(wait))
-			a.refuse(w, r, tooOften(wait))
+			a.refuse(w, refusal(who, tooOften(wait)))
 			return
 		}
 	}

@@ -3,8 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,24 +95,23 @@ func consentView(c *messaging.ConsentRecord) ConsentView {
 	}
 }
 
-func (a admin) findContacts(r *http.Request) (any, error) {
-	text := r.URL.Query().Get("find")
+func (a admin) findContacts(ctx context.Context, text string) ([]messaging.FoundContact, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, badField("find", "a part of a name or of an e-mail address, an order, or a cart", "there is nothing to look for")
 	}
-	found, err := a.Store.FindContacts(r.Context(), text)
+	found, err := a.Store.FindContacts(ctx, text)
 	if found == nil {
 		found = []messaging.FoundContact{}
 	}
 	return found, err
 }
 
-func (a admin) contact(r *http.Request) (any, error) {
-	phone, err := a.phone(r.PathValue("phone"), a.Country)
+func (a admin) contact(ctx context.Context, text string) (ContactView, error) {
+	phone, err := a.phone(text, a.Country)
 	if err != nil {
-		return nil, err
+		return ContactView{}, err
 	}
-	return contactOf(r.Context(), a.Store, phone)
+	return contactOf(ctx, a.Store, phone)
 }
 
 // waitsForRewrite is what the last step of forgetting waits for.
@@ -158,12 +155,12 @@ func contactOf(ctx context.Context, st *store.Store, phone messaging.Phone) (v C
 	return v, err
 }
 
-func (a admin) contactData(r *http.Request) (any, error) {
-	phone, err := a.phone(r.PathValue("phone"), a.Country)
+func (a admin) contactData(ctx context.Context, text string) (DataView, error) {
+	phone, err := a.phone(text, a.Country)
 	if err != nil {
-		return nil, err
+		return DataView{}, err
 	}
-	return DataOf(r.Context(), a.Store, phone, a.Now())
+	return DataOf(ctx, a.Store, phone, a.Now())
 }
 
 // maxData bounds how many events and messages of a contact one answer lists.
@@ -204,10 +201,9 @@ func DataOf(ctx context.Context, st *store.Store, phone messaging.Phone, now tim
 // maxConsents bounds one answer; the next page is asked for by after.
 const maxConsents = 5000
 
-func (a admin) consents(r *http.Request) (any, error) {
-	after := r.URL.Query().Get("after")
-	from, _ := messaging.PhoneOf(after)
-	rows, err := a.Store.Consents(r.Context(), "", from, maxConsents)
+func (a admin) consents(ctx context.Context, after messaging.Phone) ([]ConsentView, error) {
+	from, _ := messaging.PhoneOf(string(after))
+	rows, err := a.Store.Consents(ctx, "", from, maxConsents)
 	if err != nil {
 		return nil, err
 	}
@@ -222,9 +218,9 @@ func (a admin) consents(r *http.Request) (any, error) {
 	return out, nil
 }
 
-func (a admin) recordConsents(r *http.Request, in ConsentRequest) (any, error) {
+func (a admin) recordConsents(ctx context.Context, in ConsentRequest) (ConsentAnswer, error) {
 	if len(in.Rows) == 0 || len(in.Rows) > maxBlocks {
-		return nil, badField("rows", "", "want 1 to %d rows, not %d", maxBlocks, len(in.Rows))
+		return ConsentAnswer{}, badField("rows", "", "want 1 to %d rows, not %d", maxBlocks, len(in.Rows))
 	}
 	answer := ConsentAnswer{}
 	var all []messaging.ConsentRecord
@@ -252,19 +248,19 @@ func (a admin) recordConsents(r *http.Request, in ConsentRequest) (any, error) {
 		}
 		all = append(all, messaging.ConsentRecord{
 			Phone: phone, Channel: c.Channel, Category: c.Category, Consent: c.Consent, At: c.At.UTC(),
-			Source: cmp.Or(c.Source, in.Source, byHand(r)), Proof: c.Proof,
+			Source: cmp.Or(c.Source, in.Source, byHand(ctx)), Proof: c.Proof,
 		})
 	}
 	answer.Recorded = len(all)
-	return answer, a.Store.SaveConsents(r.Context(), all)
+	return answer, a.Store.SaveConsents(ctx, all)
 }
 
-func (a admin) forget(r *http.Request, in ForgetRequest) (any, error) {
+func (a admin) forget(ctx context.Context, in ForgetRequest) (ForgetAnswer, error) {
 	if (len(in.Phones) == 0) == (in.Connector == "") || len(in.Phones) > maxBlocks {
-		return nil, badField("phones", "", "want 1 to %d phones, or a connector", maxBlocks)
+		return ForgetAnswer{}, badField("phones", "", "want 1 to %d phones, or a connector", maxBlocks)
 	}
 	if in.Connector != "" {
-		return ForgetAnswer{Ordered: 1}, a.Store.ForgetConnector(r.Context(), in.Connector, byHand(r))
+		return ForgetAnswer{Ordered: 1}, a.Store.ForgetConnector(ctx, in.Connector, byHand(ctx))
 	}
 	answer := ForgetAnswer{}
 	var phones []messaging.Phone
@@ -277,35 +273,5 @@ func (a admin) forget(r *http.Request, in ForgetRequest) (any, error) {
 		phones = append(phones, phone)
 	}
 	answer.Ordered = len(phones)
-	return answer, a.Store.Forget(r.Context(), phones, byHand(r))
-}
-
-// FindContacts finds contacts by a part of a name or of an e-mail address, by an order or a cart; none is no error.
-func (c *Client) FindContacts(ctx context.Context, text string) ([]messaging.FoundContact, error) {
-	return get[[]messaging.FoundContact](ctx, c, "/contacts", url.Values{"find": {text}})
-}
-
-// Contact is what is known of a contact.
-func (c *Client) Contact(ctx context.Context, phone string) (ContactView, error) {
-	return get[ContactView](ctx, c, "/contacts/"+url.PathEscape(phone), nil)
-}
-
-// ContactData is all that is stored about a contact.
-func (c *Client) ContactData(ctx context.Context, phone string) (DataView, error) {
-	return get[DataView](ctx, c, "/contacts/"+url.PathEscape(phone)+"/data", nil)
-}
-
-// Consents are what contacts agreed to, by phone, after the given one; none at the end.
-func (c *Client) Consents(ctx context.Context, after messaging.Phone) ([]ConsentView, error) {
-	return get[[]ConsentView](ctx, c, "/consents", url.Values{"after": {string(after)}})
-}
-
-// RecordConsents records what contacts agreed to.
-func (c *Client) RecordConsents(ctx context.Context, r ConsentRequest) (ConsentAnswer, error) {
-	return post[ConsentAnswer](ctx, c, "/consents", r)
-}
-
-// Forget has contacts forgotten.
-func (c *Client) Forget(ctx context.Context, r ForgetRequest) (ForgetAnswer, error) {
-	return post[ForgetAnswer](ctx, c, "/contacts/forget", r)
+	return answer, a.Store.Forget(ctx, phones, byHand(ctx))
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -77,10 +76,10 @@ func openRequests(database string) (open []DataRequestView, err error) {
 	return open, nil
 }
 
-func (a admin) dataRequests(r *http.Request) (any, error) {
+func (a admin) dataRequests(ctx context.Context, _ None) ([]DataRequestView, error) {
 	open, err := openRequests(a.Storage)
 	for i := range open {
-		text, err := regular.Read(r.Context(), open[i].File, MaxRequestFile)
+		text, err := regular.Read(ctx, open[i].File, MaxRequestFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -101,28 +100,14 @@ func (a admin) dataRequests(r *http.Request) (any, error) {
 }
 
 // closeRequest removes the file of a request that a person carried out.
-func (a admin) closeRequest(r *http.Request) (any, error) {
-	id, err := strconv.ParseInt(r.PathValue("event"), 10, 64)
-	if err != nil || id < 1 {
-		return nil, rejectf(http.StatusBadRequest, `"nudgewire contacts requests" shows them`, "%q is not the number of an event", r.PathValue("event"))
-	}
-	v := DataRequestView{Event: messaging.EventID(id), File: RequestPath(a.Storage, messaging.EventID(id))}
-	err = os.Remove(v.File)
+func (a admin) closeRequest(ctx context.Context, id messaging.EventID) (DataRequestView, error) {
+	v := DataRequestView{Event: id, File: RequestPath(a.Storage, id)}
+	err := os.Remove(v.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, rejectf(http.StatusNotFound, `"nudgewire contacts requests" shows them`, "no request of data by event %d is open", id)
+		return DataRequestView{}, rejectf(http.StatusNotFound, `"nudgewire contacts requests" shows them`, "no request of data by event %d is open", id)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("close the request of event %d: %w", id, err)
+		return DataRequestView{}, fmt.Errorf("close the request of event %d: %w", id, err)
 	}
 	return v, nil
-}
-
-// DataRequests are the requests of contacts for what is stored about them that are open.
-func (c *Client) DataRequests(ctx context.Context) ([]DataRequestView, error) {
-	return get[[]DataRequestView](ctx, c, "/data-requests", nil)
-}
-
-// CloseDataRequest notes that the contact of the event got its data, and removes the file.
-func (c *Client) CloseDataRequest(ctx context.Context, event messaging.EventID) (DataRequestView, error) {
-	return post[DataRequestView](ctx, c, fmt.Sprintf("/data-requests/%d/close", event), struct{}{})
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -39,37 +41,33 @@ func badField(field, hint, format string, args ...any) error {
 	return &Error{Status: http.StatusBadRequest, Field: field, Hint: hint, Words: mask.Sprintf(format, args...), whole: mask.Unmasked(format, args...)}
 }
 
-// answer runs a handler and turns what it returns into JSON, a status and, for errors that are ours, a log line.
-func (a admin) answer(do func(r *http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		v, err := do(r)
-		if err != nil {
-			a.refuse(w, r, err)
-			return
-		}
-		a.write(w, r, http.StatusOK, "application/json", v)
-	}
-}
-
-// refuse answers an error.
-func (a admin) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// refusal is an error as it is told to who asks.
+func refusal(who Who, err error) *Error {
 	e := *publicError(err)
 	e.Title = http.StatusText(e.Status)
-	if who, _ := WhoOf(r.Context()); e.whole != "" && who.May(Phones) {
-		e.Words = e.whole
+	if who.May(Phones) {
+		e.Words = cmp.Or(e.whole, e.Words)
+		e.whole = ""
+		return &e
 	}
-	if e.Status >= http.StatusInternalServerError {
-		a.Log.Error("admin request", zap.String("path", listeners.ShownPath(r.URL)), zap.Error(err))
-	}
-	if e.Status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	a.write(w, r, e.Status, "application/problem+json", &e)
+	e.whole = ""
+	return mask.Masked(&e).(*Error)
 }
 
-// write is the only place where a handler's answer is written.
-func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind string, v any) {
-	text, err := Shown(r.Context(), v)
+// refuse answers with a refusal.
+func (a admin) refuse(w http.ResponseWriter, no *Error) {
+	if no.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if no.wait > 0 {
+		w.Header().Set("Retry-After", seconds(no.wait))
+	}
+	a.write(w, no.Status, "application/problem+json", no)
+}
+
+// write is the only place where an answer is written that is no list of lines.
+func (a admin) write(w http.ResponseWriter, status int, kind string, v any) {
+	text, err := json.Marshal(v)
 	if err != nil {
 		a.Log.Error("admin answer", zap.Error(err))
 		status, kind, text = http.StatusInternalServerError, "application/problem+json", []byte(`{"status":500,"title":"Internal Server Error","detail":"the answer cannot be written"}`)
@@ -77,7 +75,7 @@ func (a admin) write(w http.ResponseWriter, r *http.Request, status int, kind st
 	listeners.Answering(w)
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	if _, err := w.Write(append(text, '\n')); err != nil { //nolint:gosec // it is JSON and says so, which no browser takes for a page
+	if _, err := w.Write(append(text, '\n')); err != nil {
 		a.Log.Debug("admin answer cut short", zap.Error(err))
 	}
 }

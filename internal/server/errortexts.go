@@ -1,8 +1,8 @@
 package server
 
 import (
+	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -85,8 +85,8 @@ func parseClasses(text string) (messaging.ErrorClassList, error) {
 	return messaging.ErrorClassList(strings.Join(slices.Compact(classes), ",")), nil
 }
 
-func (a admin) errorTexts(r *http.Request) (any, error) {
-	q, _, err := a.parseList(r)
+func (a admin) errorTexts(ctx context.Context, in ListQuery) ([]ErrorTextView, error) {
+	q, _, err := a.listOf(in)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (a admin) errorTexts(r *http.Request) (any, error) {
 	if err := checkClass(class); err != nil {
 		return nil, err
 	}
-	texts, err := a.Store.ErrorTexts(r.Context(), q.Since, MaxRows)
+	texts, err := a.Store.ErrorTexts(ctx, q.Since, MaxRows)
 	if err != nil {
 		return nil, err
 	}

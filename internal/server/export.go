@@ -1,13 +1,8 @@
 package server
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"net/http"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -47,42 +42,23 @@ const StateExcluded = "excluded"
 
 // A rowLine is one line of the answer: a row, or the end, without which the answer was cut short.
 type rowLine struct {
-	Row *RowView `json:"row,omitempty"`
-	End bool     `json:"end,omitempty"`
+	Row  *RowView `json:"row,omitempty"`
+	End  bool     `json:"end,omitempty"`
+	Rows int64    `json:"rows,omitempty"` // of the end: how many there were
 }
 
-// export streams every row of a run, as lines of JSON. No more than some hundreds of them are in
-// memory at a time, and the messages of one part where the answer to its upload named them.
-func (a admin) export(w http.ResponseWriter, r *http.Request) {
-	var run messaging.Run
-	var parts []messaging.Part
-	id, err := runNumber(r)
-	if err == nil {
-		if run, err = a.Store.Run(r.Context(), id); err != nil {
-			err = jobError(err)
-		}
-	}
-	if err == nil {
-		parts, err = a.Store.Parts(r.Context(), id)
-	}
+// exportRows gives every row of a run. No more than some hundreds of them are in memory at a time, and the messages of one part where the answer to
+// its upload named them.
+func (a admin) exportRows(ctx context.Context, id messaging.RunID, each func(*RowView) error) error {
+	run, err := a.Store.Run(ctx, id)
 	if err != nil {
-		a.refuse(w, r, err)
-		return
+		return jobError(err)
 	}
-	// A long list takes as long as its reader does, so no bound is set.
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	buf := bufio.NewWriterSize(w, 1<<16)
-	e := &exporting{admin: a, run: &run, parts: parts, out: json.NewEncoder(buf)}
-	err = e.all(r.Context())
-	switch {
-	case err == nil:
-		e.cut = e.out.Encode(rowLine{End: true})
-	case e.cut == nil && r.Context().Err() == nil:
-		a.Log.Error("exporting a run", zap.Int64("run", int64(id)), zap.Error(err))
+	parts, err := a.Store.Parts(ctx, id)
+	if err != nil {
+		return err
 	}
-	if err := buf.Flush(); err != nil {
-		a.Log.Debug("export cut short", zap.Error(err))
-	}
+	return (&exporting{admin: a, run: &run, parts: parts, put: each}).all(ctx)
 }
 
 // An exporting is one answer being written.
@@ -90,13 +66,7 @@ type exporting struct {
 	admin
 	run   *messaging.Run
 	parts []messaging.Part
-	out   *json.Encoder
-	cut   error // of writing; it ends the answer
-}
-
-func (e *exporting) put(row *RowView) error {
-	e.cut = e.out.Encode(rowLine{Row: row})
-	return e.cut
+	put   func(*RowView) error
 }
 
 func (e *exporting) all(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -23,9 +24,9 @@ func TestAnExportThatIsCutShortIsAnError(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			ask := Local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tt.lines) }), Process("a test"))
+			ask := far(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, tt.lines) })
 			rows := 0
-			err := ask.Rows(t.Context(), 1, func(*RowView) error { rows++; return nil })
+			err := ExportRows.Each(t.Context(), ask, 1, func(*RowView) error { rows++; return nil })
 			if rows != tt.rows || fmt.Sprint(err) != tt.err {
 				t.Errorf("%d rows, %v", rows, err)
 			}
@@ -33,20 +34,34 @@ func TestAnExportThatIsCutShortIsAnError(t *testing.T) {
 	}
 }
 
-// A reader that has enough ends the handler, and is told only once that has returned.
-func TestAReaderThatHasEnoughEndsTheHandler(t *testing.T) {
-	ended := false
-	ask := Local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+// far is a client of a daemon elsewhere that answers so.
+func far(t *testing.T, answer http.HandlerFunc) *Client {
+	t.Helper()
+	at := httptest.NewServer(answer)
+	t.Cleanup(at.Close)
+	ask, err := Remote(at.URL, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(ask.Close)
+	return ask
+}
+
+// A reader that has enough ends the answer: here the handler, and elsewhere the connection.
+func TestAReaderThatHasEnoughEndsTheAnswer(t *testing.T) {
+	gone := make(chan error, 1)
+	ask := far(t, func(w http.ResponseWriter, _ *http.Request) {
 		line := `{"row":{"row":1,"phone":"44","state":"accepted"}}` + "\n"
 		for {
 			if _, err := io.WriteString(w, strings.Repeat(line, 1000)); err != nil {
-				ended = true
+				gone <- err
 				return
 			}
 		}
-	}), Process("a test"))
+	})
 	enough := errors.New("enough")
-	if err := ask.Rows(t.Context(), 1, func(*RowView) error { return enough }); !errors.Is(err, enough) || !ended {
-		t.Errorf("%v; the handler ended: %v", err, ended)
+	if err := ExportRows.Each(t.Context(), ask, 1, func(*RowView) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("%v", err)
 	}
+	<-gone
 }

@@ -201,41 +201,41 @@ func (in *HaltRequest) check() error {
 	return nil
 }
 
-func (a admin) halt(r *http.Request, in HaltRequest) (any, error) {
+func (a admin) halt(ctx context.Context, in HaltRequest) ([]messaging.Hold, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
 	if in.Reviewed {
 		return nil, badField("reviewed", "", "resume ends a review, and halt begins none")
 	}
-	if err := a.known(r.Context(), in); err != nil {
+	if err := a.known(ctx, in); err != nil {
 		return nil, err
 	}
 	h := in.hold()
-	h.Who, h.At = person(r), a.Now()
-	if err := a.Store.Hold(r.Context(), h); err != nil {
+	h.Who, h.At = person(ctx), a.Now()
+	if err := a.Store.Hold(ctx, h); err != nil {
 		return nil, err
 	}
 	a.Log.Warn("halted by a person", zap.String("what", h.What()), zap.String("who", h.Who), zap.String("why", mask.Text(h.Reason)))
-	return a.holds(r.Context())
+	return a.holds(ctx)
 }
 
-func (a admin) resume(r *http.Request, in HaltRequest) (any, error) {
+func (a admin) resume(ctx context.Context, in HaltRequest) ([]messaging.Hold, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	ctx, was := r.Context(), in.hold()
+	was := in.hold()
 	for _, h := range a.Store.HoldsOf(func(h messaging.Hold) bool { return in.ends(&h) }) {
 		was = h
 	}
-	err := a.endHold(r, in)
+	err := a.endHold(ctx, in)
 	if errors.Is(err, messaging.ErrNotFound) {
 		return nil, a.notHalted(ctx, in)
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.Log.Warn("resumed by a person", zap.String("what", was.What()), zap.String("who", person(r)),
+	a.Log.Warn("resumed by a person", zap.String("what", was.What()), zap.String("who", person(ctx)),
 		zap.String("was_halted_because", was.Reason), zap.Time("was_halted_since", was.At))
 	return a.holds(ctx)
 }
@@ -254,17 +254,17 @@ func (in *HaltRequest) ends(h *messaging.Hold) bool {
 }
 
 // endHold ends a halt of that name, else what else of that name a person may end.
-func (a admin) endHold(r *http.Request, in HaltRequest) error {
+func (a admin) endHold(ctx context.Context, in HaltRequest) error {
 	if in.Reviewed {
-		return a.reviewed(r, in)
+		return a.reviewed(ctx, in)
 	}
-	err := a.Store.EndHold(r.Context(), in.hold())
+	err := a.Store.EndHold(ctx, in.hold())
 	switch {
 	case !errors.Is(err, messaging.ErrNotFound):
 	case in.Scope == messaging.ScopeTrigger:
-		err = a.Store.Release(r.Context(), in.Name, person(r), a.Now())
+		err = a.Store.Release(ctx, in.Name, person(ctx), a.Now())
 	case in.Scope == messaging.ScopeTemplate:
-		err = a.Store.EndSendHolds(r.Context(), in.Name)
+		err = a.Store.EndSendHolds(ctx, in.Name)
 	}
 	return err
 }

@@ -67,21 +67,21 @@ func TestHaltAndResumeAnswerWithAllThatIsHalted(t *testing.T) {
 	}
 	all := messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldHalt, Reason: "wrong price", Who: "Ann"}
 	trigger := messaging.Hold{Scope: messaging.ScopeTrigger, Kind: messaging.HoldHalt, Name: "reminder", Who: "Ann"}
-	got, err := ask.Halt(ctx, server.HaltRequest{Scope: messaging.ScopeAll, Reason: "wrong price"})
+	got, err := server.Halt.Call(ctx, ask, server.HaltRequest{Scope: messaging.ScopeAll, Reason: "wrong price"})
 	same("halt", []messaging.Hold{all}, got, err)
-	got, err = ask.Halt(ctx, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"})
+	got, err = server.Halt.Call(ctx, ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"})
 	same("halt trigger", []messaging.Hold{all, trigger}, got, err)
 	all.Reason = "wrong price, again"
-	got, err = ask.Halt(ctx, server.HaltRequest{Scope: messaging.ScopeAll, Reason: all.Reason})
+	got, err = server.Halt.Call(ctx, ask, server.HaltRequest{Scope: messaging.ScopeAll, Reason: all.Reason})
 	same("halt again", []messaging.Hold{all, trigger}, got, err)
-	status, err := ask.Status(ctx)
+	status, err := server.ShowStatus.Call(ctx, ask, server.None{})
 	same("status", []messaging.Hold{all, trigger}, status.Holds, err)
-	got, err = ask.Resume(ctx, server.HaltRequest{Scope: messaging.ScopeAll})
+	got, err = server.Resume.Call(ctx, ask, server.HaltRequest{Scope: messaging.ScopeAll})
 	same("resume", []messaging.Hold{trigger}, got, err)
-	got, err = ask.Resume(ctx, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"})
+	got, err = server.Resume.Call(ctx, ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "reminder"})
 	same("resume trigger", nil, got, err)
 	for _, r := range []server.HaltRequest{{Scope: messaging.ScopeTemplate, Name: "winback"}, {Scope: messaging.ScopeJob, Name: "winback-weekly"}} {
-		if got, err := ask.Halt(ctx, r); err != nil || got[len(got)-1].Name != r.Name {
+		if got, err := server.Halt.Call(ctx, ask, r); err != nil || got[len(got)-1].Name != r.Name {
 			t.Errorf("halt %s %s: %+v, %v", r.Scope, r.Name, got, err)
 		}
 	}
@@ -94,10 +94,16 @@ func TestAHaltOfWhatNobodyKnowsIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	halt := func(scope messaging.HoldScope, name string) func() error {
-		return func() error { _, err := ask.Halt(ctx, server.HaltRequest{Scope: scope, Name: name}); return err }
+		return func() error {
+			_, err := server.Halt.Call(ctx, ask, server.HaltRequest{Scope: scope, Name: name})
+			return err
+		}
 	}
 	resume := func(scope messaging.HoldScope, name string) func() error {
-		return func() error { _, err := ask.Resume(ctx, server.HaltRequest{Scope: scope, Name: name}); return err }
+		return func() error {
+			_, err := server.Resume.Call(ctx, ask, server.HaltRequest{Scope: scope, Name: name})
+			return err
+		}
 	}
 	tests := map[string]struct {
 		do          func() error
@@ -215,12 +221,12 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 		{server.HaltRequest{Scope: messaging.ScopeAll}, "nothing is halted", how},
 		{server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback-weekly"}, `job "winback-weekly" is not halted`, how},
 	} {
-		_, err := ask.Resume(ctx, c.in)
+		_, err := server.Resume.Call(ctx, ask, c.in)
 		if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != 404 || e.Words != c.words || e.Hint != c.hint {
 			t.Errorf("resume %s: %+v, want %q %q", c.in.Scope, e, c.words, c.hint)
 		}
 	}
-	got, err := ask.Halt(ctx, server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "winback"})
+	got, err := server.Halt.Call(ctx, ask, server.HaltRequest{Scope: messaging.ScopeTemplate, Name: "winback"})
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -238,11 +244,11 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", words, want[i])
 		}
 	}
-	if _, err := ask.Resume(ctx, server.HaltRequest{Scope: messaging.ScopeAll}); err == nil ||
+	if _, err := server.Resume.Call(ctx, ask, server.HaltRequest{Scope: messaging.ScopeAll}); err == nil ||
 		errHint(err) != `template "winback" is halted, and goes on with: nudgewire resume template winback; `+how {
 		t.Errorf("resume: %v, %s", err, errHint(err))
 	}
-	r, err := ask.Run(ctx, 1)
+	r, err := server.ShowRun.Call(ctx, ask, 1)
 	if err != nil || r.Messages["waiting"] != 2 || r.Expires != "1d" || r.UnderWay != 1 {
 		t.Errorf("the run: %+v, %v", r, err)
 	}
@@ -273,27 +279,27 @@ func TestAHaltSaysHowItsNameIsTyped(t *testing.T) {
 func TestWhatLeftTheConfigCanBeHaltedWhileItQueues(t *testing.T) {
 	ask, s := halting(t)
 	ctx := t.Context()
-	m, err := ask.Send(ctx, server.SendRequest{Phone: "07700 900123", Send: messaging.Send{Template: "old_offer", Language: "en"}})
+	m, err := server.SendMessage.Call(ctx, ask, server.SendRequest{Phone: "07700 900123", Send: messaging.Send{Template: "old_offer", Language: "en"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	old := []server.HaltRequest{{Scope: messaging.ScopeTrigger, Name: m.Trigger}, {Scope: messaging.ScopeTemplate, Name: "old_offer"}}
 	for _, r := range old {
-		if _, err := ask.Halt(ctx, r); err != nil {
+		if _, err := server.Halt.Call(ctx, ask, r); err != nil {
 			t.Errorf("halt %s %s: %v", r.Scope, r.Name, err)
 		}
 	}
-	if _, err := ask.Cancel(ctx, m.ID, ""); err != nil {
+	if _, err := server.CancelMessage.Call(ctx, ask, server.CancelRequest{ID: m.ID, Reason: ""}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range old {
-		if _, err := ask.Halt(ctx, r); err != nil {
+		if _, err := server.Halt.Call(ctx, ask, r); err != nil {
 			t.Errorf("halt %s %s again: %v", r.Scope, r.Name, err)
 		}
-		if _, err := ask.Resume(ctx, r); err != nil {
+		if _, err := server.Resume.Call(ctx, ask, r); err != nil {
 			t.Errorf("resume %s %s: %v", r.Scope, r.Name, err)
 		}
-		if _, err := ask.Halt(ctx, r); err == nil {
+		if _, err := server.Halt.Call(ctx, ask, r); err == nil {
 			t.Errorf("%s %s queues nothing any more, and was halted", r.Scope, r.Name)
 		}
 	}
@@ -302,7 +308,7 @@ func TestWhatLeftTheConfigCanBeHaltedWhileItQueues(t *testing.T) {
 	}); err != nil || !won {
 		t.Fatal(won, err)
 	}
-	if _, err := ask.Halt(ctx, server.HaltRequest{Scope: messaging.ScopeJob, Name: "spring"}); err != nil {
+	if _, err := server.Halt.Call(ctx, ask, server.HaltRequest{Scope: messaging.ScopeJob, Name: "spring"}); err != nil {
 		t.Errorf("a job with an open run: %v", err)
 	}
 }
@@ -314,11 +320,11 @@ func TestNamesTravelAsTheyAre(t *testing.T) {
 	if _, err := s.Block(ctx, []store.Block{{Phone: "447700900123"}}); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := ask.Allow(ctx, "07700 900 123"); err != nil || b.Phone != "447700900123" {
+	if b, err := server.AllowContact.Call(ctx, ask, "07700 900 123"); err != nil || b.Phone != "447700900123" {
 		t.Errorf("allow: %+v, %v", b, err)
 	}
 	for _, id := range []string{"50%", "a b", "50%25"} {
-		if _, err := ask.Message(ctx, id); err == nil || err.Error() != "no message "+id {
+		if _, err := server.ShowMessage.Call(ctx, ask, id); err == nil || err.Error() != "no message "+id {
 			t.Errorf("message %q: %v", id, err)
 		}
 	}

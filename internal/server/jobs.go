@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func jobError(err error) error {
 	}
 }
 
-func (a admin) jobs(r *http.Request) (any, error) {
+func (a admin) jobs(ctx context.Context, _ None) ([]JobView, error) {
 	now := a.Now()
 	out := []JobView{}
 	for _, j := range a.Jobs.Jobs(now) {
@@ -72,13 +71,13 @@ func (a admin) jobs(r *http.Request) (any, error) {
 			Name: j.Name, Cron: j.Cron, Timezone: j.Timezone, Source: j.Source, Campaign: j.Campaign, Deliver: j.Deliver,
 			Off: j.Paused, NextAt: optional(j.NextAt),
 		}
-		last, err := a.Store.Runs(r.Context(), store.RunFilter{Job: j.Name, Limit: 1})
+		last, err := a.Store.Runs(ctx, store.RunFilter{Job: j.Name, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
 		if len(last) > 0 {
 			run := runView(&last[0], nil)
-			if err := a.judged(r.Context(), &run); err != nil {
+			if err := a.judged(ctx, &run); err != nil {
 				return nil, err
 			}
 			v.Last = &run
@@ -104,20 +103,20 @@ func (a admin) noJob(name string) error {
 	return rejectf(http.StatusNotFound, hint, "no job %q in the config", name)
 }
 
-func (a admin) forecast(r *http.Request) (any, error) {
-	f, err := a.Jobs.Forecast(r.Context(), r.PathValue("name"))
+func (a admin) forecast(ctx context.Context, name string) (ForecastView, error) {
+	f, err := a.Jobs.Forecast(ctx, name)
 	if errors.Is(err, scheduler.ErrNoJob) {
-		return nil, a.noJob(r.PathValue("name"))
+		return ForecastView{}, a.noJob(name)
 	}
 	if err != nil {
 		if hinted, ok := jobError(err).(*Error); ok { //nolint:errorlint // jobError wraps nothing
-			return nil, hinted
+			return ForecastView{}, hinted
 		}
-		return nil, rejectf(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
+		return ForecastView{}, rejectf(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
 	}
 	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Awaiting: f.Awaiting, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Columns: f.Columns, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis, Later: f.Later}
-	if v.Halted, err = a.halted(r.Context(), &f.Run); err != nil {
-		return nil, err
+	if v.Halted, err = a.halted(ctx, &f.Run); err != nil {
+		return ForecastView{}, err
 	}
 	for _, p := range f.Previews {
 		v.First = append(v.First, PreviewView{Phone: p.Phone, SentAs: p.SentAs, Variables: p.Variables})
@@ -148,93 +147,67 @@ func (a admin) halted(ctx context.Context, r *messaging.Run) (string, error) {
 	return "", nil
 }
 
-func (a admin) fire(r *http.Request, in RunOrder) (any, error) {
-	who, _ := WhoOf(r.Context())
+// A JobOrder runs a job now.
+type JobOrder struct {
+	Job     string          `json:"-" path:"name"`
+	Approve bool            `json:"approve,omitempty"` // it waits for no approval
+	Repeats messaging.RunID `json:"repeats,omitempty"` // the run whose list and template it may send once more
+}
+
+func (a admin) fire(ctx context.Context, in JobOrder) (RunView, error) {
+	who, _ := WhoOf(ctx)
 	order := scheduler.HandOrder{Repeats: in.Repeats, Person: who.Person(), Makers: who.Makers}
 	if in.Approve {
-		order.Approved = person(r)
+		order.Approved = who.Name
 	}
-	id, err := a.Jobs.Fire(r.Context(), r.PathValue("name"), order)
+	id, err := a.Jobs.Fire(ctx, in.Job, order)
 	if errors.Is(err, scheduler.ErrNoJob) {
-		return nil, a.noJob(r.PathValue("name"))
+		return RunView{}, a.noJob(in.Job)
 	}
 	if err != nil {
-		return nil, jobError(err)
+		return RunView{}, jobError(err)
 	}
-	return a.runOf(r.Context(), id)
-}
-
-func runNumber(r *http.Request) (messaging.RunID, error) {
-	id, err := number(r, "id", `"nudgewire jobs history" shows the numbers`, "a run's number")
-	return messaging.RunID(id), err
-}
-
-// retryOrder is what a person's word says of a retry.
-func (a admin) retryOrder(in RunOrder) (what scheduler.RetryOrder, err error) {
-	if in.MinWait < 0 || in.Deadline < 0 {
-		return what, rejectf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
-	}
-	what.InDoubt, what.MinWait = in.InDoubt, in.MinWait
-	if in.Deadline > 0 {
-		what.Until = a.Now().Add(in.Deadline).UTC()
-	}
-	what.Classes, err = parseClasses(in.Classes)
-	return what, err
-}
-
-func (a admin) retry(r *http.Request, in RunOrder) (any, error) {
-	what, err := a.retryOrder(in)
-	if err != nil {
-		return nil, err
-	}
-	return a.ordered(r, func(who string, id messaging.RunID) (messaging.RunID, error) {
-		return a.Jobs.Retry(r.Context(), id, who, what)
-	})
+	return a.runOf(ctx, id)
 }
 
 // approve notes who approves a run: the person whom the socket, the token or the session proves.
-func (a admin) approve(r *http.Request) (any, error) {
-	return a.ordered(r, func(name string, id messaging.RunID) (messaging.RunID, error) {
-		who, _ := WhoOf(r.Context())
-		return id, a.Jobs.Approve(r.Context(), id, messaging.Approval{
-			Who: name, Person: who.Person(), Makers: who.Makers, LetInAt: who.LetInAt.UTC(), Via: string(who.From), At: a.Now().UTC(),
-		})
-	})
+func (a admin) approve(ctx context.Context, id messaging.RunID) (RunView, error) {
+	who, _ := WhoOf(ctx)
+	return a.ordered(ctx, "approve", id, id, a.Jobs.Approve(ctx, id, messaging.Approval{
+		Who: who.Name, Person: who.Person(), Makers: who.Makers, LetInAt: who.LetInAt.UTC(), Via: string(who.From), At: a.Now().UTC(),
+	}))
 }
 
-// order is the route of a word about a run.
-func (a admin) order(do func(Jobs, context.Context, messaging.RunID, string) error) func(*http.Request) (any, error) {
-	return func(r *http.Request) (any, error) {
-		return a.ordered(r, func(who string, id messaging.RunID) (messaging.RunID, error) {
-			return id, do(a.Jobs, r.Context(), id, who)
-		})
-	}
+func (a admin) pause(ctx context.Context, id messaging.RunID) (RunView, error) {
+	return a.ordered(ctx, "pause", id, id, a.Jobs.Pause(ctx, id, person(ctx)))
 }
 
-// ordered carries out an order about a run and shows the run that do names.
-func (a admin) ordered(r *http.Request, do func(who string, id messaging.RunID) (messaging.RunID, error)) (any, error) {
-	of, err := runNumber(r)
+func (a admin) resumeRun(ctx context.Context, id messaging.RunID) (RunView, error) {
+	return a.ordered(ctx, "resume", id, id, a.Jobs.Resume(ctx, id, person(ctx)))
+}
+
+func (a admin) cancelRun(ctx context.Context, id messaging.RunID) (RunView, error) {
+	return a.ordered(ctx, "cancel", id, id, a.Jobs.Cancel(ctx, id, person(ctx)))
+}
+
+// ordered tells of an order about a run that was carried out, and shows the run that came of it.
+func (a admin) ordered(ctx context.Context, order string, of, id messaging.RunID, err error) (RunView, error) {
 	if err != nil {
-		return nil, err
+		return RunView{}, jobError(err)
 	}
-	who := person(r)
-	id, err := do(who, of)
-	if err != nil {
-		return nil, jobError(err)
-	}
-	a.Log.Info("a person's order about a run", zap.String("order", path.Base(r.URL.Path)), zap.Int64("run", int64(of)), zap.String("who", who))
-	return a.runOf(r.Context(), id)
+	a.Log.Info("a person's order about a run", zap.String("order", order), zap.Int64("run", int64(of)), zap.String("who", person(ctx)))
+	return a.runOf(ctx, id)
 }
 
-func (a admin) runs(r *http.Request) (any, error) {
-	q, _, err := a.parseList(r)
+func (a admin) runs(ctx context.Context, in ListQuery) ([]RunView, error) {
+	q, _, err := a.listOf(in)
 	if err != nil {
 		return nil, err
 	}
 	if q.State != "" && !slices.Contains(messaging.RunStates, messaging.RunState(q.State)) {
 		return nil, badField("state", "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
 	}
-	return a.runsIn(r.Context(), store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: messaging.RunState(q.State), Before: messaging.RunID(q.Before)})
+	return a.runsIn(ctx, store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: messaging.RunState(q.State), Before: messaging.RunID(q.Before)})
 }
 
 // failing are the newest runs that began within a day and of whose messages at least half failed.
@@ -277,13 +250,7 @@ func RunWords() []string {
 	return words
 }
 
-func (a admin) run(r *http.Request) (any, error) {
-	id, err := runNumber(r)
-	if err != nil {
-		return nil, err
-	}
-	return a.runOf(r.Context(), id)
-}
+func (a admin) run(ctx context.Context, id messaging.RunID) (RunView, error) { return a.runOf(ctx, id) }
 
 // runOf is a run with its parts, its messages and how far it has come.
 func (a admin) runOf(ctx context.Context, id messaging.RunID) (RunView, error) {
@@ -319,12 +286,12 @@ func (a admin) runOf(ctx context.Context, id messaging.RunID) (RunView, error) {
 	return v, nil
 }
 
-func (a admin) blocks(r *http.Request) (any, error) {
-	q, _, err := a.parseList(r)
+func (a admin) blocks(ctx context.Context, in ListQuery) ([]BlockView, error) {
+	q, _, err := a.listOf(in)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Store.Blocks(r.Context(), q.Limit)
+	rows, err := a.Store.Blocks(ctx, q.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -338,9 +305,9 @@ func (a admin) blocks(r *http.Request) (any, error) {
 // maxBlocks bounds one request; a longer list comes in several.
 const maxBlocks = 10_000
 
-func (a admin) block(r *http.Request, in BlockRequest) (any, error) {
+func (a admin) block(ctx context.Context, in BlockRequest) (BlockAnswer, error) {
 	if len(in.Phones) == 0 || len(in.Phones) > maxBlocks {
-		return nil, badField("phones", "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
+		return BlockAnswer{}, badField("phones", "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
 	}
 	var blocks []store.Block
 	answer := BlockAnswer{}
@@ -350,24 +317,24 @@ func (a admin) block(r *http.Request, in BlockRequest) (any, error) {
 			answer.Bad = append(answer.Bad, BadRow{Row: i + 1, Reason: err.Error()})
 			continue
 		}
-		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, byHand(r)), At: a.Now()})
+		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, byHand(ctx)), At: a.Now()})
 	}
-	fresh, err := a.Store.Block(r.Context(), blocks)
+	fresh, err := a.Store.Block(ctx, blocks)
 	if err != nil {
-		return nil, err
+		return BlockAnswer{}, err
 	}
 	answer.Blocked, answer.Before = fresh, len(blocks)-fresh
 	return answer, nil
 }
 
-func (a admin) allow(r *http.Request) (any, error) {
-	phone, err := a.phone(r.PathValue("phone"), a.Country)
+func (a admin) allow(ctx context.Context, text string) (BlockView, error) {
+	phone, err := a.phone(text, a.Country)
 	if err != nil {
-		return nil, err
+		return BlockView{}, err
 	}
-	err = a.Store.Allow(r.Context(), phone)
+	err = a.Store.Allow(ctx, phone)
 	if errors.Is(err, messaging.ErrNotFound) {
-		return nil, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone)
+		return BlockView{}, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone)
 	}
 	return BlockView{Phone: phone}, err
 }

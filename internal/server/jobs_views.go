@@ -149,18 +149,6 @@ type PreviewView struct {
 	Variables []string        `json:"variables,omitempty" kind:"text"`
 }
 
-// A RunOrder is a person's word about a job or run.
-type RunOrder struct {
-	Approve bool   `json:"approve,omitempty"`  // for run: it waits for no approval
-	InDoubt bool   `json:"in_doubt,omitempty"` // for retry: parts in doubt, too
-	Classes string `json:"classes,omitempty"`  // for retry: only rows of these, with commas between them
-
-	MinWait  time.Duration `json:"min_wait_ns,omitempty"` // for retry: only rows that ended that long ago; 0 is as their class rests
-	Deadline time.Duration `json:"deadline_ns,omitempty"` // for retry: what is not sent within that is dropped
-
-	Repeats messaging.RunID `json:"repeats,omitempty"` // for run: the run whose list and template it may send once more
-}
-
 // A BlockRequest asks for contacts to be blocked.
 type BlockRequest struct {
 	Phones  []string `json:"phones" validate:"required"`

@@ -49,7 +49,7 @@ func TestWhatIsOursStandsWhole(t *testing.T) {
 		"a trouble":  messaging.Trouble{Subject: "run 12345678", Hint: "nudgewire jobs show 12345678", Words: note, Since: at},
 		"a problem":  yamlpos.Problem{File: "list-" + digits + ".yaml", Hint: "write it with its country code: +447700900123", Msg: note},
 	} {
-		text, err := server.Shown(blind, v)
+		text, err := json.Marshal(server.Seen(blind, v))
 		whole, err2 := json.Marshal(v)
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)

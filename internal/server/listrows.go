@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -18,17 +17,14 @@ import (
 const maxListRows = 50
 
 // whyNoPhone answers for a text that is no phone: a run may have excluded it for that.
-func (a admin) whyNoPhone(r *http.Request, no *Error) (any, error) {
-	q := r.URL.Query()
-	text := strings.TrimSpace(q.Get("phone"))
-	q.Del("phone")
-	plain := r.Clone(r.Context())
-	plain.URL.RawQuery = q.Encode()
-	list, _, err := a.parseList(plain)
+func (a admin) whyNoPhone(ctx context.Context, in ListQuery, no *Error) ([]StoryView, error) {
+	text := strings.TrimSpace(in.Phone)
+	in.Phone = ""
+	list, _, err := a.listOf(in)
 	if err != nil {
 		return nil, err
 	}
-	left, note, err := a.listRows(r.Context(), "", text, nil)
+	left, note, err := a.listRows(ctx, "", text, nil)
 	if err != nil {
 		return nil, err
 	}

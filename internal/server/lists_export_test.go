@@ -148,7 +148,7 @@ func TestListsLeaveWhole(t *testing.T) {
 		}
 	}
 	count := 0
-	if err := w.ask.ExportMessages(t.Context(), server.ListQuery{Trigger: "reminder"}, func(m *server.MessageView) error { count++; return nil }); err != nil || count != n {
+	if err := server.ExportMessages.Each(t.Context(), w.ask, server.ListQuery{Trigger: "reminder"}, func(m *server.MessageView) error { count++; return nil }); err != nil || count != n {
 		t.Errorf("the client has %d messages, %v", count, err)
 	}
 }

@@ -2,16 +2,15 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/nudgewire/nudgewire/internal/mask"
 )
 
-// Shown is v as JSON for who asks: whole for those with the scope phones. For everybody else this is the one place that masks answers, each field by
-// its kind (internal/mask/kinds.go).
-func Shown(ctx context.Context, v any) ([]byte, error) {
+// Seen is v as who asks may see it: as it is for those with the scope phones. For everybody else this is the one place that masks answers, each
+// field by its kind (internal/mask/kinds.go), in a copy.
+func Seen[T any](ctx context.Context, v T) T {
 	if who, _ := WhoOf(ctx); !who.May(Phones) {
-		v = mask.Masked(v)
+		return mask.Masked(v).(T)
 	}
-	return json.Marshal(v)
+	return v
 }

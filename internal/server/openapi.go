@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding"
 	"encoding/json"
 	"net/http"
@@ -57,8 +58,8 @@ type Document map[string]any
 // Kind says so.
 func (Document) Kind() mask.Kind { return mask.OfOurs }
 
-func (a admin) openAPI(r *http.Request) (any, error) {
-	switch version := r.URL.Query().Get("version"); version {
+func (a admin) openAPI(_ context.Context, version string) (Document, error) {
+	switch version {
 	case "", "3.1":
 		return Document(OpenAPI()), nil
 	case "3.0":
@@ -66,7 +67,7 @@ func (a admin) openAPI(r *http.Request) (any, error) {
 		doc["openapi"] = "3.0.3"
 		return Document(doc), nil
 	default:
-		return nil, badField("version", "", "version %q: want 3.1 or 3.0", version)
+		return Document{}, badField("version", "", "version %q: want 3.1 or 3.0", version)
 	}
 }
 
@@ -106,56 +107,65 @@ func olderOpenAPI(v any) any {
 type schemas map[string]any
 
 var (
-	inPath = regexp.MustCompile(`\{(\w+)\}`)
-	inName = regexp.MustCompile(`[A-Za-z]+`)
+	inPathPattern = regexp.MustCompile(`\{(\w+)\}`)
+	inName        = regexp.MustCompile(`[A-Za-z]+`)
 )
 
-// kinds are what a part of a path or a parameter is where that is no text.
-var kinds = map[string]map[string]any{
-	"id": {"type": "integer", "minimum": 1}, "number": {"type": "integer", "minimum": 1}, "event": {"type": "integer", "minimum": 1},
-	"limit": {"type": "integer", "minimum": 0, "maximum": MaxRows}, "before": {"type": "integer", "minimum": 1}, "down_to": {"type": "integer", "minimum": 1},
-	"since": {"type": "string", "format": "date-time"}, "until": {"type": "string", "format": "date-time"}, "lost_at": {"type": "string", "format": "date-time"},
-	"in_doubt": {"type": "boolean"}, "min_wait_ns": {"type": "integer"}, "deadline_ns": {"type": "integer"},
+// schemaOf is what a part of a request is; nil is one that is not of its type.
+func (s schemas) schemaOf(p *part) map[string]any {
+	switch {
+	case p == nil, p.place == inHeader:
+		return map[string]any{"type": "string"}
+	case p.name == "limit":
+		return map[string]any{"type": "integer", "minimum": 0, "maximum": MaxRows}
+	case p.counts():
+		return map[string]any{"type": "integer", "minimum": 1}
+	default:
+		return s.of(p.kind)
+	}
 }
 
-// DescribedPath is a route's path in the description. There, two paths must not differ in the names of their parts alone: the first one's
-// stand for both.
+// DescribedPath is a route's path in the description. There, two paths must not differ in the names of their parts alone: those of the one that
+// is read stand for both.
 func DescribedPath(rt *Route) string {
-	shape := inPath.ReplaceAllString(rt.Path, "{}")
+	shape, path := inPathPattern.ReplaceAllString(rt.Path, "{}"), rt.Path
 	for _, one := range Routes() {
-		if inPath.ReplaceAllString(one.Path, "{}") == shape {
-			return one.Path
+		if one.Method == http.MethodGet && inPathPattern.ReplaceAllString(one.Path, "{}") == shape {
+			path = one.Path
 		}
 	}
-	return rt.Path
+	return path
 }
 
 func (s schemas) operation(rt *Route) map[string]any {
 	parameters := []any{}
 	add := func(name, in string) {
-		schema := kinds[name]
-		if schema == nil || rt.Path == "/messages/{id}" && name == "id" { // the service's message_id is a text
-			schema = map[string]any{"type": "string"}
+		var of *part
+		if i := slices.IndexFunc(rt.parts, func(p part) bool { return p.name == name }); i >= 0 {
+			of = &rt.parts[i]
 		}
+		schema := s.schemaOf(of)
 		one := map[string]any{"name": name, "in": in, "schema": schema, "example": exampleParameter(name, schema)}
 		if in == "path" {
 			one["required"] = true
 		}
 		parameters = append(parameters, one)
 	}
-	described := inPath.FindAllStringSubmatch(DescribedPath(rt), -1)
-	for i, m := range inPath.FindAllStringSubmatch(rt.Path, -1) {
+	described := inPathPattern.FindAllStringSubmatch(DescribedPath(rt), -1)
+	for i, m := range inPathPattern.FindAllStringSubmatch(rt.Path, -1) {
 		add(m[1], "path")
 		parameters[i].(map[string]any)["name"] = described[i][1]
 	}
 	for _, name := range rt.Query {
 		add(name, "query")
 	}
-	if rt.Method == http.MethodPost && rt.Path == "/messages" {
-		add("Idempotency-Key", "header")
+	for i := range rt.parts {
+		if p := &rt.parts[i]; p.place == inHeader {
+			add(p.name, "header")
+		}
 	}
 	kind := "application/json"
-	if rt.writes != nil && rt.do == nil {
+	if rt.lines {
 		kind = "application/x-ndjson" // one of it a line
 	}
 	operation := map[string]any{
@@ -169,7 +179,7 @@ func (s schemas) operation(rt *Route) map[string]any {
 	if rt.Scope != "" {
 		operation["description"] = "Needs the scope " + string(rt.Scope) + "."
 	}
-	if rt.In != nil && reflect.TypeOf(rt.In) != reflect.TypeFor[bare]() {
+	if rt.In != nil {
 		body := s.content("application/json", reflect.TypeOf(rt.In), ExampleRequest(rt))
 		if reflect.TypeOf(rt.In).Kind() == reflect.Struct {
 			s.optional(reflect.TypeOf(rt.In))

@@ -37,8 +37,8 @@ var exampleValues = valuesByType(
 	ReplayRequest{Receiver: "crm", Since: exampleTime, DryRun: true},
 	HaltRequest{Scope: messaging.ScopeTrigger, Name: "cart-reminder", Reason: "the shop is closed"},
 	ForgetRequest{Phones: []string{"+" + examplePhone}},
-	RunOrder{Approve: true},
-	changesRequest{}, Document{"openapi": "3.1.0"},
+	JobOrder{Approve: true}, RetryOrder{InDoubt: true},
+	ChangesRequest{}, Document{"openapi": "3.1.0"},
 )
 
 func phoneOfExamples() messaging.Phone {

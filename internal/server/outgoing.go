@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -41,8 +40,8 @@ type ReceiverView struct {
 	FailedAt     *time.Time `json:"failed_at,omitempty"`
 }
 
-func (a admin) receivers(r *http.Request) (any, error) {
-	all, err := a.receiverViews(r.Context())
+func (a admin) receivers(ctx context.Context, _ None) ([]ReceiverView, error) {
+	all, err := a.receiverViews(ctx)
 	if all == nil {
 		all = []ReceiverView{}
 	}
@@ -158,11 +157,11 @@ type ReplayView struct {
 	DryRun   bool   `json:"dry_run,omitempty"`
 }
 
-func (a admin) replay(r *http.Request, in ReplayRequest) (any, error) {
+func (a admin) replay(ctx context.Context, in ReplayRequest) (ReplayView, error) {
 	if err := a.knowReceiver(in.Receiver); err != nil {
-		return nil, err
+		return ReplayView{}, err
 	}
-	n, err := outbox.Records{Store: a.Store}.Replay(r.Context(), outbox.Replay{Receiver: in.Receiver, Since: in.Since, Message: in.Message, GivenUp: in.GivenUp, DryRun: in.DryRun})
+	n, err := outbox.Records{Store: a.Store}.Replay(ctx, outbox.Replay{Receiver: in.Receiver, Since: in.Since, Message: in.Message, GivenUp: in.GivenUp, DryRun: in.DryRun})
 	return ReplayView{in.Receiver, n, in.DryRun}, err
 }
 
@@ -177,12 +176,12 @@ type ReceiverTested struct {
 	Error    string `json:"error,omitempty" kind:"text"`
 }
 
-func (a admin) testReceiver(r *http.Request, in ReceiverTest) (any, error) {
+func (a admin) testReceiver(ctx context.Context, in ReceiverTest) (ReceiverTested, error) {
 	if err := a.knowReceiver(in.Receiver); err != nil {
-		return nil, err
+		return ReceiverTested{}, err
 	}
 	out := ReceiverTested{Receiver: in.Receiver}
-	if err := a.Outgoing.TestReceiver(r.Context(), in.Receiver); err != nil {
+	if err := a.Outgoing.TestReceiver(ctx, in.Receiver); err != nil {
 		out.Error = err.Error()
 	}
 	return out, nil
@@ -200,19 +199,4 @@ func (a admin) knowReceiver(name string) error {
 		return nil
 	}
 	return noReceiver("under webhooks_out", name, names, "nudgewire webhooks list")
-}
-
-// WebhookReceivers are the receivers under webhooks_out.
-func (c *Client) WebhookReceivers(ctx context.Context) ([]ReceiverView, error) {
-	return get[[]ReceiverView](ctx, c, "/webhooks-out", nil)
-}
-
-// ReplayWebhooks has changes sent to a receiver again, or counts them.
-func (c *Client) ReplayWebhooks(ctx context.Context, in ReplayRequest) (ReplayView, error) {
-	return post[ReplayView](ctx, c.patient(), "/webhooks-out/replay", in)
-}
-
-// TestWebhooks posts a test to a receiver.
-func (c *Client) TestWebhooks(ctx context.Context, name string) (ReceiverTested, error) {
-	return post[ReceiverTested](ctx, c.patient(), "/webhooks-out/test", ReceiverTest{name})
 }

@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 
 	"go.uber.org/zap"
@@ -29,28 +27,30 @@ type PostedEvent struct {
 	Decisions []DecisionView    `json:"decisions"`
 }
 
+// A PostedRequest is what the sender of a connector would post.
+type PostedRequest struct {
+	Connector string      `json:"-" path:"connector"`
+	Header    http.Header `json:"-" header:"*"`
+	Body      []byte      `json:"-" body:"raw"`
+}
+
 // postEvents takes what a connector's sender would post, from a program that has proven who it is by its token. It goes the way of
 // a webhook from there on: the connector's map, the triggers, one commit.
-func (a admin) postEvents(r *http.Request) (any, error) {
+func (a admin) postEvents(ctx context.Context, in PostedRequest) (PostedView, error) {
 	rules := a.Rules.Load()
-	name := r.PathValue("connector")
-	to := rules.Receivers[name]
+	to := rules.Receivers[in.Connector]
 	if to == nil {
-		return nil, noConnector(name, rules.Receivers)
+		return PostedView{}, noConnector(in.Connector, rules.Receivers)
 	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, badBody(err)
-	}
-	header := r.Header.Clone()
+	header := in.Header.Clone()
 	header.Del("Authorization") // it is ours, and no part of the event
 	header.Del("Cookie")
-	got, err := to.Receive(connectors.Request{Method: r.Method, Path: "/hooks/" + name, RawQuery: r.URL.RawQuery, Header: header, Body: body, Now: a.Now(), Proven: true})
+	got, err := to.Receive(connectors.Request{Method: http.MethodPost, Path: "/hooks/" + in.Connector, Header: header, Body: in.Body, Now: a.Now(), Proven: true})
 	if no, is := errors.AsType[*connectors.Rejected](err); is {
-		return nil, rejectf(no.Status, "nudgewire connectors show "+name+" says what it takes", "%s", no.Reason)
+		return PostedView{}, rejectf(no.Status, "nudgewire connectors show "+in.Connector+" says what it takes", "%s", no.Reason)
 	}
 	if err != nil {
-		return nil, err
+		return PostedView{}, err
 	}
 	v := PostedView{Events: []PostedEvent{}}
 	for _, s := range got.Skipped {
@@ -59,16 +59,16 @@ func (a admin) postEvents(r *http.Request) (any, error) {
 	if len(got.Events) == 0 {
 		return v, nil
 	}
-	id := listeners.RequestID(r, nil)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), webhooks.AcceptFor) // as with a webhook
+	id := listeners.NewRequestID()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), webhooks.AcceptFor) // as with a webhook
 	defer cancel()
 	plans := enricher.Plans(to, rules.Triggers, got.Events, id, a.Now())
 	receipts, err := a.Store.Accept(ctx, plans)
 	if err != nil {
-		return nil, err
+		return PostedView{}, err
 	}
 	a.repeats.Count(ctx, a.Store, to, plans, receipts)
-	a.Log.Info("events posted by the API", zap.String("who", person(r)), zap.String("request", id), zap.String("connector", name), zap.Int("events", len(receipts)))
+	a.Log.Info("events posted by the API", zap.String("who", person(ctx)), zap.String("request", id), zap.String("connector", in.Connector), zap.Int("events", len(receipts)))
 	for i := range receipts {
 		one := PostedEvent{ID: receipts[i].EventID, Duplicate: receipts[i].Duplicate, Decisions: []DecisionView{}}
 		for j := range receipts[i].Decisions {
@@ -77,9 +77,4 @@ func (a admin) postEvents(r *http.Request) (any, error) {
 		v.Events = append(v.Events, one)
 	}
 	return v, nil
-}
-
-// PostEvents posts events as a connector's sender would.
-func (c *Client) PostEvents(ctx context.Context, connector string, body json.RawMessage) (PostedView, error) {
-	return post[PostedView](ctx, c, "/events/"+connector, body)
 }

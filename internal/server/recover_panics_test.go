@@ -3,6 +3,7 @@ package server_test
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func TestAFaultEndsOneRequest(t *testing.T) {
 	w := newTower(t)
 	ask := server.Local(server.Admin(server.AdminOptions{Store: w.store, Daemon: faulty{}, Now: time.Now, Log: zap.New(core)}), server.Process("ann"))
 	for range 2 {
-		_, err := ask.Status(t.Context())
+		_, err := server.ShowStatus.Call(t.Context(), ask, server.None{})
 		if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != http.StatusInternalServerError || e.Hint == "" {
 			t.Fatalf("a fault is answered %v", err)
 		}
@@ -31,18 +32,25 @@ func TestAFaultEndsOneRequest(t *testing.T) {
 	if said.Len() != 2 || said.All()[0].ContextMap()["fault"] != "a fault of the program" {
 		t.Errorf("the log says %+v", said.All())
 	}
-	if _, err := ask.Blocks(t.Context(), server.ListQuery{}); err != nil {
+	if _, err := server.ListBlocks.Call(t.Context(), ask, server.ListQuery{}); err != nil {
 		t.Errorf("after a fault: %v", err)
 	}
 }
 
 // Half an answer does not look whole.
 func TestAFaultAmidAnAnswerCutsIt(t *testing.T) {
-	ask := server.Local(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`[]`))
-		panic("late")
-	}), server.Process("ann"))
-	if _, err := ask.Messages(t.Context(), server.ListQuery{}); err == nil {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	defer at.Close()
+	ask, err := server.Remote(at.URL, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ask.Close()
+	if _, err := server.ListMessages.Call(t.Context(), ask, server.ListQuery{}); err == nil {
 		t.Error("an answer that was cut looks whole")
 	}
 }

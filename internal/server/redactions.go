@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -42,47 +41,35 @@ func (a admin) openRedactions(ctx context.Context) (out []RedactionView, err err
 	return out, err
 }
 
-func (a admin) redactions(r *http.Request) (any, error) {
-	out, err := a.openRedactions(r.Context())
+func (a admin) redactions(ctx context.Context, _ None) ([]RedactionView, error) {
+	out, err := a.openRedactions(ctx)
 	if out == nil {
 		out = []RedactionView{}
 	}
 	return out, err
 }
 
+func (a admin) carryOutRedaction(ctx context.Context, connector string) (RedactionView, error) {
+	return a.decideRedaction(ctx, connector, true)
+}
+
+func (a admin) refuseRedaction(ctx context.Context, connector string) (RedactionView, error) {
+	return a.decideRedaction(ctx, connector, false)
+}
+
 // decideRedaction carries out the open request of a connector, or refuses it. What waited for that is asked about again at once.
-func (a admin) decideRedaction(carryOut bool) func(*http.Request) (any, error) {
-	return func(r *http.Request) (any, error) {
-		connector := r.PathValue("connector")
-		who, _ := WhoOf(r.Context())
-		order := store.AuditEntry{At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: "refuse to forget", Subject: "connector " + noPhone(connector)}
-		if carryOut {
-			order.Action = "forget"
-		}
-		done, err := privacy.Records{Store: a.Store}.DecideRedaction(r.Context(), connector, carryOut, order)
-		if errors.Is(err, messaging.ErrNotFound) {
-			return nil, rejectf(http.StatusNotFound, `"nudgewire contacts redactions" shows those that are open`, "no request to forget all that came by %q is open", connector)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if _, err := a.Store.ReviewDeferred(r.Context()); err != nil {
-			return nil, err
-		}
-		return redactionView(&done), nil
-	}
-}
-
-// Redactions are the connectors all of which is asked to be forgotten.
-func (c *Client) Redactions(ctx context.Context) ([]RedactionView, error) {
-	return get[[]RedactionView](ctx, c, "/redactions", nil)
-}
-
-// DecideRedaction has all forgotten that came by a connector, or refuses it.
-func (c *Client) DecideRedaction(ctx context.Context, connector string, carryOut bool) (RedactionView, error) {
-	do := "refuse"
+func (a admin) decideRedaction(ctx context.Context, connector string, carryOut bool) (v RedactionView, err error) {
+	who, _ := WhoOf(ctx)
+	order := store.AuditEntry{At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: "refuse to forget", Subject: "connector " + noPhone(connector)}
 	if carryOut {
-		do = "do"
+		order.Action = "forget"
 	}
-	return post[RedactionView](ctx, c, "/redactions/"+url.PathEscape(connector)+"/"+do, struct{}{})
+	done, err := privacy.Records{Store: a.Store}.DecideRedaction(ctx, connector, carryOut, order)
+	if errors.Is(err, messaging.ErrNotFound) {
+		return v, rejectf(http.StatusNotFound, `"nudgewire contacts redactions" shows those that are open`, "no request to forget all that came by %q is open", connector)
+	}
+	if err == nil {
+		_, err = a.Store.ReviewDeferred(ctx)
+	}
+	return redactionView(&done), err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,16 +56,16 @@ const (
 	maxReplays = 20
 )
 
-func (a admin) replayEvents(r *http.Request, in ReplayEventsRequest) (any, error) {
-	ids, err := a.toReplay(r.Context(), &in)
+func (a admin) replayEvents(ctx context.Context, in ReplayEventsRequest) (ReplayedEvents, error) {
+	ids, err := a.toReplay(ctx, &in)
 	if err != nil {
-		return nil, err
+		return ReplayedEvents{}, err
 	}
 	out := ReplayedEvents{Events: []ReplayedEvent{}}
 	for _, id := range ids {
-		one, err := a.replayOne(r, id, &in)
+		one, err := a.replayOne(ctx, id, &in)
 		if err != nil {
-			return nil, err // what was replayed until then is; the same order goes on behind it
+			return ReplayedEvents{}, err // what was replayed until then is; the same order goes on behind it
 		}
 		if one.As != 0 || one.Would != nil {
 			out.Count++
@@ -74,7 +73,7 @@ func (a admin) replayEvents(r *http.Request, in ReplayEventsRequest) (any, error
 		out.Events = append(out.Events, one)
 	}
 	if !in.DryRun {
-		a.Log.Info("events replayed", zap.String("who", person(r)), zap.Int64("events", out.Count))
+		a.Log.Info("events replayed", zap.String("who", person(ctx)), zap.Int64("events", out.Count))
 	}
 	return out, nil
 }
@@ -111,11 +110,11 @@ func (a admin) toReplay(ctx context.Context, in *ReplayEventsRequest) (ids []mes
 }
 
 // replayOne replays an event, or says why not. With again it goes on from the newest replay of it.
-func (a admin) replayOne(r *http.Request, id messaging.EventID, in *ReplayEventsRequest) (out ReplayedEvent, err error) {
+func (a admin) replayOne(ctx context.Context, id messaging.EventID, in *ReplayEventsRequest) (out ReplayedEvent, err error) {
 	out.ID = id
 	queued := map[string]string{}
 	for at, times := id, 0; times < maxReplays; times++ {
-		s, err := a.Store.EventStory(r.Context(), at)
+		s, err := a.Store.EventStory(ctx, at)
 		if errors.Is(err, messaging.ErrNotFound) {
 			out.Refused = "there is no such event"
 			return out, nil
@@ -137,9 +136,9 @@ func (a admin) replayOne(r *http.Request, id messaging.EventID, in *ReplayEvents
 				queued[d.Trigger] = fmt.Sprintf("it was cancelled before it came (event %d), and stays so", at)
 			}
 		}
-		plan, to := a.replayPlan(r, &s, queued)
+		plan, to := a.replayPlan(&s, queued)
 		if in.DryRun {
-			would, err := to.tell(r.Context(), &plan, false)
+			would, err := to.tell(ctx, &plan, false)
 			if out.Before = would.Repeats; err != nil {
 				return out, err
 			}
@@ -147,7 +146,7 @@ func (a admin) replayOne(r *http.Request, id messaging.EventID, in *ReplayEvents
 				out.Would = &would
 				return out, nil
 			}
-		} else if err := a.replayNow(r, &plan, &out); err != nil || out.As != 0 {
+		} else if err := a.replayNow(ctx, &plan, &out); err != nil || out.As != 0 {
 			return out, err
 		}
 		if !in.Again {
@@ -160,8 +159,8 @@ func (a admin) replayOne(r *http.Request, id messaging.EventID, in *ReplayEvents
 }
 
 // replayNow stores a plan, or says which event was stored before in its place.
-func (a admin) replayNow(r *http.Request, plan *messaging.Plan, out *ReplayedEvent) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), webhooks.AcceptFor)
+func (a admin) replayNow(ctx context.Context, plan *messaging.Plan, out *ReplayedEvent) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), webhooks.AcceptFor)
 	defer cancel()
 	receipts, err := a.Store.Accept(ctx, []messaging.Plan{*plan})
 	if err != nil {
@@ -201,13 +200,13 @@ func (a admin) notReplayable(s *store.Story) string {
 
 // replayPlan is what the rules of now make of a stored event, but for those in queued, which pass it over. Nothing is looked up again, and
 // what it says of its contact's wishes is not carried out again: they may have changed since.
-func (a admin) replayPlan(r *http.Request, s *store.Story, queued map[string]string) (messaging.Plan, *Trial) {
+func (a admin) replayPlan(s *store.Story, queued map[string]string) (messaging.Plan, *Trial) {
 	rules, _ := a.Trial("")
 	now := a.Now().UTC()
 	e := s.Event
 	e.OccurredAt = e.Time() // what came since is newer
 	e.DedupeKey, e.ContentKey = messaging.ReplayKey+strconv.FormatInt(int64(e.ID), 10), ""
-	e.ID, e.ReceivedAt, e.Request = 0, now, listeners.RequestID(r, nil)
+	e.ID, e.ReceivedAt, e.Request = 0, now, listeners.NewRequestID()
 	plan := rules.Triggers.Match(&e, now)
 	plan.Window = replayable
 	for i := range plan.Proposals {
@@ -217,9 +216,4 @@ func (a admin) replayPlan(r *http.Request, s *store.Story, queued map[string]str
 		}
 	}
 	return plan, &rules
-}
-
-// ReplayEvents decides about stored events again.
-func (c *Client) ReplayEvents(ctx context.Context, in ReplayEventsRequest) (ReplayedEvents, error) {
-	return post[ReplayedEvents](ctx, c.patient(), "/replay", in)
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,35 +16,17 @@ import (
 
 // A ReportQuery says what a report is about. Zero fields ask for the usual.
 type ReportQuery struct {
-	Since, Until time.Time // hours that begin in this time; the last seven days, today among them
-	By           string    // "hour" or "day": a row for each; "" for none
-	Group        string    // "trigger", "job", "template", "country" or "connector": a row for each; "" for none
-	Trigger, Job string    // only of this one
-	OnlyRows     bool      // the rows alone, which costs a quarter
+	Since   time.Time `json:"since"` // hours that begin in this time; the last seven days, today among them
+	Until   time.Time `json:"until"`
+	By      string    `json:"by"`    // "hour" or "day": a row for each; "" for none
+	Group   string    `json:"group"` // "trigger", "job", "template", "country" or "connector": a row for each; "" for none
+	Trigger string    `json:"trigger"`
+	Job     string    `json:"job"`  // only of this one
+	Only    string    `json:"only"` // OnlyRows, or ""
 }
 
-func (q ReportQuery) values() url.Values {
-	v := url.Values{}
-	for name, at := range map[string]time.Time{"since": q.Since, "until": q.Until} {
-		if !at.IsZero() {
-			v.Set(name, at.UTC().Format(time.RFC3339))
-		}
-	}
-	for name, value := range map[string]string{"by": q.By, "group": q.Group, "trigger": q.Trigger, "job": q.Job} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	if q.OnlyRows {
-		v.Set("only", "rows")
-	}
-	return v
-}
-
-// Report counts what happened in a time.
-func (c *Client) Report(ctx context.Context, q ReportQuery) (ReportView, error) {
-	return get[ReportView](ctx, c, "/report", q.values())
-}
+// OnlyRows asks for the rows alone, which costs a quarter.
+const OnlyRows = "rows"
 
 // A ReportView is what happened in a time. Each number says how often something happened in it, and not what became later of what began
 // in it.
@@ -145,16 +125,8 @@ const (
 	mostReportRows  = 50_000
 )
 
-func (a admin) parseReport(r *http.Request) (q ReportQuery, err error) {
-	in := r.URL.Query()
-	q = ReportQuery{By: in.Get("by"), Group: in.Get("group"), Trigger: in.Get("trigger"), Job: in.Get("job"), OnlyRows: in.Get("only") == "rows"}
-	for name, into := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
-		if text := in.Get(name); text != "" {
-			if *into, err = time.Parse(time.RFC3339Nano, text); err != nil {
-				return q, badField(name, "", "%s %q: want a time in RFC 3339", name, text)
-			}
-		}
-	}
+// reportOf is a report as it is asked for, with what is meant where nothing was said.
+func (a admin) reportOf(q ReportQuery) (_ ReportQuery, err error) {
 	zone := a.zone()
 	now := a.Now().In(zone)
 	if q.Until.IsZero() || q.Until.After(now) {
@@ -166,8 +138,8 @@ func (a admin) parseReport(r *http.Request) (q ReportQuery, err error) {
 	}
 	q.Since, q.Until = q.Since.In(zone), q.Until.In(zone)
 	switch {
-	case !slices.Contains([]string{"", "rows"}, in.Get("only")):
-		err = badField("only", "", "only %q: want rows", in.Get("only"))
+	case !slices.Contains([]string{"", OnlyRows}, q.Only):
+		err = badField("only", "", "only %q: want rows", q.Only)
 	case !slices.Contains([]string{"", "hour", "day"}, q.By):
 		err = badField("by", "", "by %q: want hour or day", q.By)
 	case !slices.Contains([]string{"", "trigger", "job", "template", "country", "connector"}, q.Group):
@@ -207,25 +179,25 @@ func (q *ReportQuery) hours() report.HourQuery {
 	return h
 }
 
-func (a admin) report(r *http.Request) (any, error) {
-	q, err := a.parseReport(r)
+func (a admin) report(ctx context.Context, in ReportQuery) (ReportView, error) {
+	q, err := a.reportOf(in)
 	if err != nil {
-		return nil, err
+		return ReportView{}, err
 	}
 	v := ReportView{Zone: q.Since.Location().String(), Since: q.Since.UTC(), Until: q.Until.UTC(), Ended: []EndedCount{}, Outcomes: []OutcomeCount{}}
-	if v.CountedSince, _, err = a.numbers().HoursSince(r.Context()); err != nil {
-		return nil, err
+	if v.CountedSince, _, err = a.numbers().HoursSince(ctx); err != nil {
+		return ReportView{}, err
 	}
-	if q.OnlyRows {
+	if q.Only == OnlyRows {
 		v.Arrivals.Classes = []ArrivalView{}
-		v.Rows, err = a.reportRows(r.Context(), &q)
+		v.Rows, err = a.reportRows(ctx, &q)
 		return v, err
 	}
 	h := q.hours()
 	h.Classes = true
-	all, err := a.numbers().Hours(r.Context(), h)
+	all, err := a.numbers().Hours(ctx, h)
 	if err != nil {
-		return nil, err
+		return ReportView{}, err
 	}
 	v.Arrivals.Classes = make([]ArrivalView, len(store.ArrivalTimes)+1)
 	for i, upTo := range store.ArrivalTimes {
@@ -250,8 +222,8 @@ func (a admin) report(r *http.Request) (any, error) {
 	})
 	h = q.hours()
 	h.What, h.Details = []string{"decision"}, true
-	if all, err = a.numbers().Hours(r.Context(), h); err != nil {
-		return nil, err
+	if all, err = a.numbers().Hours(ctx, h); err != nil {
+		return ReportView{}, err
 	}
 	for i := range all {
 		at := slices.IndexFunc(v.Outcomes, func(o OutcomeCount) bool { return o.Outcome == all[i].Detail })
@@ -266,13 +238,13 @@ func (a admin) report(r *http.Request) (any, error) {
 	})
 	h = q.hours()
 	h.From, h.Until = h.From.AddDate(0, 0, -7), h.Until.AddDate(0, 0, -7)
-	if all, err = a.numbers().Hours(r.Context(), h); err != nil {
-		return nil, err
+	if all, err = a.numbers().Hours(ctx, h); err != nil {
+		return ReportView{}, err
 	}
 	for i := range all {
 		v.Before.add(all[i].What, all[i].N)
 	}
-	v.Rows, err = a.reportRows(r.Context(), &q)
+	v.Rows, err = a.reportRows(ctx, &q)
 	return v, err
 }
 
@@ -345,7 +317,7 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 			return rows, nil
 		}
 		others := map[string]string{"trigger": "job", "job": "trigger"}[q.Group]
-		if h.Names = true; q.OnlyRows || others == "" {
+		if h.Names = true; q.Only == OnlyRows || others == "" {
 			h.About = q.Group
 		}
 		group = func(c *report.HourCount) string {

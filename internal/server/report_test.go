@@ -86,7 +86,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 		a.State, a.Message, a.Class, a.Reason = messaging.StateRejected, nil, messaging.ErrorPermanent, "no such number"
 	})
 	day := func(d int) time.Time { return time.Date(2026, 7, d, 0, 0, 0, 0, zone) }
-	v, err := ask.Report(t.Context(), server.ReportQuery{Since: day(15), By: "day", Group: "trigger"})
+	v, err := server.ShowReport.Call(t.Context(), ask, server.ReportQuery{Since: day(15), By: "day", Group: "trigger"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 		t.Errorf("arrivals %+v", arrivals)
 	}
 	for group, want := range map[string]string{"country": "[BR GB]", "template": "[t-bye t-hello]", "connector": "[shop]", "job": "[(triggers)]"} {
-		v, err := ask.Report(t.Context(), server.ReportQuery{Since: day(15), Group: group})
+		v, err := server.ShowReport.Call(t.Context(), ask, server.ReportQuery{Since: day(15), Group: group})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,10 +130,10 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 			t.Errorf("groups by %s: %s, want %s", group, got, want)
 		}
 	}
-	if v, err = ask.Report(t.Context(), server.ReportQuery{By: "day", Trigger: "hello"}); err != nil || !v.Since.Equal(day(9)) || v.Total.Queued != 2 || v.Total.Events != 0 {
+	if v, err = server.ShowReport.Call(t.Context(), ask, server.ReportQuery{By: "day", Trigger: "hello"}); err != nil || !v.Since.Equal(day(9)) || v.Total.Queued != 2 || v.Total.Events != 0 {
 		t.Errorf("the usual report of one trigger is %+v, %v", v, err)
 	}
-	rows, err := ask.Report(t.Context(), server.ReportQuery{Since: day(15), By: "day", Group: "trigger", OnlyRows: true})
+	rows, err := server.ShowReport.Call(t.Context(), ask, server.ReportQuery{Since: day(15), By: "day", Group: "trigger", Only: server.OnlyRows})
 	if diff := cmp.Diff(want.Rows, rows.Rows); err != nil || diff != "" || rows.Total != (server.Stages{}) {
 		t.Errorf("the rows alone: %v %+v (-want +got):\n%s", err, rows.Total, diff)
 	}
@@ -149,7 +149,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 		{server.ReportQuery{Since: day(1).AddDate(-3, 0, 0)}, "since", "400 days at the most"},
 		{server.ReportQuery{Since: day(1).AddDate(0, -4, 0), By: "hour"}, "by", "62 days at the most"},
 	} {
-		_, err := ask.Report(t.Context(), one.q)
+		_, err := server.ShowReport.Call(t.Context(), ask, one.q)
 		e, is := errors.AsType[*server.Error](err)
 		if !is || e.Status != 400 || e.Field != one.field || !strings.Contains(e.Words, one.words) {
 			t.Errorf("%+v: %v", one.q, err)

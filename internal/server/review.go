@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"go.uber.org/zap"
@@ -51,21 +50,13 @@ func reviewGroup(g store.ReviewGroup) ReviewGroup {
 	return ReviewGroup{g.Trigger, g.Category, g.N, g.New, g.Past, g.FirstDue.UTC(), g.LatestDue.UTC()}
 }
 
-func (a admin) review(r *http.Request) (any, error) {
-	ctx := r.Context()
-	var lost time.Time
-	if text := r.URL.Query().Get("lost_at"); text != "" {
-		var err error
-		if lost, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return nil, badField("lost_at", "", "lost_at %q: want a time in RFC 3339", text)
-		}
-	}
+func (a admin) review(ctx context.Context, lost time.Time) (ReviewView, error) {
 	was, ok, err := a.Store.Restoration(ctx)
 	if err != nil {
-		return nil, err
+		return ReviewView{}, err
 	}
 	if !ok || !was.ReviewedAt.IsZero() {
-		return nil, rejectf(http.StatusNotFound, "", "nothing is to be reviewed")
+		return ReviewView{}, rejectf(http.StatusNotFound, "", "nothing is to be reviewed")
 	}
 	v := ReviewView{How: was.How, CopiedAt: utc(was.CopiedAt), NewestAt: utc(was.NewestAt), FoundAt: utc(was.FoundAt), Until: utc(was.Until), LostAt: lost, Claimed: was.Claimed}
 	by := lost
@@ -74,20 +65,20 @@ func (a admin) review(r *http.Request) (any, error) {
 	}
 	doubted, err := a.Store.ReviewDoubts(ctx, &was, by)
 	if err != nil {
-		return nil, err
+		return ReviewView{}, err
 	}
 	for _, g := range doubted {
 		v.Doubted = append(v.Doubted, reviewGroup(g))
 	}
 	waiting, err := a.Store.ReviewWaiting(ctx, &was, a.Now())
 	if err != nil {
-		return nil, err
+		return ReviewView{}, err
 	}
 	for _, g := range waiting {
 		v.Waiting = append(v.Waiting, reviewGroup(g))
 	}
 	if err := a.reviewRuns(ctx, &was, &v); err != nil {
-		return nil, err
+		return ReviewView{}, err
 	}
 	return v, nil
 }
@@ -121,8 +112,8 @@ func (a admin) reviewRuns(ctx context.Context, was *store.Restoration, v *Review
 }
 
 // reviewed ends the review of restored data, and the hold after damage.
-func (a admin) reviewed(r *http.Request, in HaltRequest) error {
-	done, err := a.Store.EndReview(r.Context(), in.LostAt)
+func (a admin) reviewed(ctx context.Context, in HaltRequest) error {
+	done, err := a.Store.EndReview(ctx, in.LostAt)
 	restored := !errors.Is(err, messaging.ErrNotFound)
 	if at, wrong := errors.AsType[*store.LostAtError](err); wrong {
 		return badField("lost_at", "give the time at which the machine that had the data ended, or leave --lost-at out", "%v", at)
@@ -131,23 +122,14 @@ func (a admin) reviewed(r *http.Request, in HaltRequest) error {
 		return err
 	}
 	if restored {
-		a.Log.Warn("the restored data was reviewed by a person, and is sent from again", zap.String("who", person(r)), zap.Time("lost_at", in.LostAt),
+		a.Log.Warn("the restored data was reviewed by a person, and is sent from again", zap.String("who", person(ctx)), zap.Time("lost_at", in.LostAt),
 			zap.Int64("stay_in_doubt", done.Doubted), zap.Int64("wait_again", done.Back))
 	} else if !in.LostAt.IsZero() {
 		return rejectf(http.StatusNotFound, "", "no restored data is to be reviewed")
 	}
-	err = a.Store.EndHold(r.Context(), messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldDamage})
+	err = a.Store.EndHold(ctx, messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldDamage})
 	if errors.Is(err, messaging.ErrNotFound) && restored {
 		return nil
 	}
 	return err
-}
-
-// Review asks what is to be looked at before restored data may send. Where nothing is, the *Error says so.
-func (c *Client) Review(ctx context.Context, lost time.Time) (ReviewView, error) {
-	q := url.Values{}
-	if !lost.IsZero() {
-		q.Set("lost_at", lost.UTC().Format(time.RFC3339Nano))
-	}
-	return get[ReviewView](ctx, c, "/review", q)
 }

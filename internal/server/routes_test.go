@@ -73,13 +73,13 @@ func (outs) Receivers() []server.ReceiverPlan           { return []server.Receiv
 func (outs) TestReceiver(context.Context, string) error { return nil }
 
 // lively is the whole API over data in which the shopper's phone stands wherever a phone may stand.
-func lively(t *testing.T) http.Handler {
+func lively(t *testing.T) *server.API {
 	t.Helper()
 	return livelyAt(t, time.Now)
 }
 
 // livelyAt is lively by a clock of the routes' own.
-func livelyAt(t *testing.T, clock func() time.Time) http.Handler {
+func livelyAt(t *testing.T, clock func() time.Time) *server.API {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + filepath.Join(t.TempDir(), "n.db"), Settle: triggers.Settle})
 	if err != nil {
@@ -90,7 +90,7 @@ func livelyAt(t *testing.T, clock func() time.Time) http.Handler {
 			t.Error(err)
 		}
 	})
-	now := time.Now().UTC()
+	now := clock().UTC()
 	e := messaging.Event{
 		Connector: "shop", Kind: "order.created", DedupeKey: "order of +44 7700 900123", ReceivedAt: now, Contact: messaging.Contact{Phone: shopper},
 		Payload: []byte(`{"to":"0044 (0) 7700  900 123"}`), ContentType: "application/json",

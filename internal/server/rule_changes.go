@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -125,12 +126,13 @@ func (c RuleChange) runWords() string {
 // maxPrinted bounds a config as it is printed, which may be of several files.
 const maxPrinted = 64 << 20
 
-type changesRequest struct {
+// A ChangesRequest asks what a reload would do.
+type ChangesRequest struct {
 	Config string `json:"config,omitempty"` // as it is printed; "" is the daemon's file
 }
 
-func (a admin) changes(r *http.Request, in changesRequest) (any, error) {
-	changes, err := a.Daemon.Changes(r.Context(), in.Config)
+func (a admin) changes(ctx context.Context, in ChangesRequest) ([]RuleChange, error) {
+	changes, err := a.Daemon.Changes(ctx, in.Config)
 	if err != nil {
 		return nil, rejectf(http.StatusUnprocessableEntity, "a reload would change nothing", "%v", err)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"time"
@@ -36,27 +37,27 @@ func (a admin) consoleURL() (string, error) {
 	return a.ConsoleURL(), nil
 }
 
-func (a admin) signInLink(r *http.Request, in LinkRequest) (any, error) {
-	who, _ := WhoOf(r.Context())
+func (a admin) signInLink(ctx context.Context, in LinkRequest) (LinkView, error) {
+	who, _ := WhoOf(ctx)
 	if who.From != FromSocket {
-		return nil, rejectf(http.StatusConflict, "ask on the daemon's machine: nudgewire console; or add a user, who is listed: nudgewire user add",
+		return LinkView{}, rejectf(http.StatusConflict, "ask on the daemon's machine: nudgewire console; or add a user, who is listed: nudgewire user add",
 			"a %s makes no links, because a session would outlive it", who.From)
 	}
 	switch {
 	case in.Masked && in.Role != "" && in.Role != RoleViewer:
-		return nil, badField("masked", "a viewer sees no whole phones, and an operator does", "masked does not go with the role %q", string(in.Role))
+		return LinkView{}, badField("masked", "a viewer sees no whole phones, and an operator does", "masked does not go with the role %q", string(in.Role))
 	case in.Masked:
 		in.Role = RoleViewer
 	case in.Role != "":
 		if err := CheckRole(in.Role); err != nil {
-			return nil, err
+			return LinkView{}, err
 		}
 	}
 	base, err := a.consoleURL()
 	if err != nil {
-		return nil, err
+		return LinkView{}, err
 	}
-	text, until, err := a.SignIns.invite(r.Context(), who, in.Role)
+	text, until, err := a.SignIns.invite(ctx, who, in.Role)
 	return LinkView{URL: base + "/sign-in?link=" + text, Until: until.UTC(), Role: in.Role}, err
 }
 

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -42,10 +44,10 @@ func TestARecordNamesTheUserOfTheSocket(t *testing.T) {
 		served <- listeners.Serve(ctx, l, BySocket(Admin(AdminOptions{Log: zap.NewNop()})), nil, time.Second, zap.NewNop())
 	}()
 	ask := Dial(path)
-	if _, err := get[WhoView](t.Context(), ask, "/whoami", map[string][]string{"who": {"the CEO"}}); err == nil {
+	if _, err := ask.request(t.Context(), &WhoAmI.Route, texts{query: url.Values{"who": {"the CEO"}}}, reflect.ValueOf(None{})); err == nil {
 		t.Error("a query names who asks")
 	}
-	got, err := get[WhoView](t.Context(), ask, "/whoami", nil)
+	got, err := WhoAmI.Call(t.Context(), ask, None{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,7 @@ func TestSomebodyElsesSocketIsAskedNothing(t *testing.T) {
 	}
 	ask := Dial(path)
 	defer ask.Close()
-	_, err = ask.Status(t.Context())
+	_, err = ShowStatus.Call(t.Context(), ask, None{})
 	no, ok := errors.AsType[*Error](err)
 	if !ok || no.Status != http.StatusForbidden || !strings.Contains(no.Words, "user 12345 listens at "+path) {
 		t.Errorf("asking it: %v", err)

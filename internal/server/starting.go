@@ -24,7 +24,7 @@ func ConsoleStarting(now func() webhooks.Readiness, log *zap.Logger) http.Handle
 		w.Header().Set("Connection", "close")
 		v := now()
 		if strings.HasPrefix(r.URL.Path, "/api/") {
-			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, r, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + mask.Text(v.Starting), Hint: v.Hint})
+			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, refusal(Who{}, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + mask.Text(v.Starting), Hint: v.Hint}))
 			return
 		}
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -124,8 +123,8 @@ func (a admin) tokenView(t *auth.Token) TokenView {
 	return v
 }
 
-func (a admin) tokens(r *http.Request) (any, error) {
-	all, err := a.people().Tokens(r.Context())
+func (a admin) tokens(ctx context.Context, _ None) ([]TokenView, error) {
+	all, err := a.people().Tokens(ctx)
 	out := make([]TokenView, len(all))
 	for i := range all {
 		out[i] = a.tokenView(&all[i])
@@ -160,80 +159,64 @@ func CheckScopes(given []Scope) ([]Scope, error) {
 	return out, nil
 }
 
-func (a admin) createToken(r *http.Request, in TokenRequest) (any, error) {
+func (a admin) createToken(ctx context.Context, in TokenRequest) (TokenView, error) {
 	name := strings.TrimSpace(in.Name)
 	switch {
 	case name == "" || name != plain.Text(name) || len([]rune(name)) > maxName:
-		return nil, badField("name", "what it is for, such as crm", "a name has 1 to %d characters, and none that steers a terminal", maxName)
+		return TokenView{}, badField("name", "what it is for, such as crm", "a name has 1 to %d characters, and none that steers a terminal", maxName)
 	case name != mask.Phones(name):
-		return nil, badField("name", "the name stands in the audit for good: name what it is for, such as crm", "a name must not hold what may be a phone")
+		return TokenView{}, badField("name", "the name stands in the audit for good: name what it is for, such as crm", "a name must not hold what may be a phone")
 	case !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(a.Now()):
-		return nil, badField("expires_at", "", "expires_at is in the past")
+		return TokenView{}, badField("expires_at", "", "expires_at is in the past")
 	}
 	scopes, err := CheckScopes(in.Scopes)
 	if err != nil {
-		return nil, err
+		return TokenView{}, err
 	}
-	all, err := a.people().Tokens(r.Context())
+	all, err := a.people().Tokens(ctx)
 	if err != nil {
-		return nil, err
+		return TokenView{}, err
 	}
 	if slices.ContainsFunc(all, func(t auth.Token) bool { return t.ID == name }) {
-		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "a name must not be the id of a token: to revoke the one would be to revoke the other", Hint: "take another name"}
+		return TokenView{}, &Error{Status: http.StatusConflict, Field: "name", Words: "a name must not be the id of a token: to revoke the one would be to revoke the other", Hint: "take another name"}
 	}
 	if len(all) >= maxTokens {
-		return nil, rejectf(http.StatusConflict, "one token can serve many programs of one kind", "there are %d tokens already", len(all))
+		return TokenView{}, rejectf(http.StatusConflict, "one token can serve many programs of one kind", "there are %d tokens already", len(all))
 	}
 	token, id := newToken()
-	who, _ := WhoOf(r.Context())
+	who, _ := WhoOf(ctx)
 	t := auth.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), Makers: who.Makers, ExpiresAt: in.ExpiresAt.UTC()}
 	for _, s := range scopes {
 		t.Scopes = append(t.Scopes, string(s))
 	}
-	err = a.people().AddToken(r.Context(), t)
+	err = a.people().AddToken(ctx, t)
 	if errors.Is(err, auth.ErrTokenName) {
-		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a token " + name + " already", Hint: "nudgewire token revoke ends it; or take another name"}
+		return TokenView{}, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a token " + name + " already", Hint: "nudgewire token revoke ends it; or take another name"}
 	}
 	v := a.tokenView(&t)
 	v.Token = token
 	return v, err
 }
 
-func (a admin) revokeToken(r *http.Request) (any, error) {
-	id := r.PathValue("token")
-	all, err := a.people().Tokens(r.Context())
+func (a admin) revokeToken(ctx context.Context, id string) (TokenView, error) {
+	all, err := a.people().Tokens(ctx)
 	if err != nil {
-		return nil, err
+		return TokenView{}, err
 	}
 	i := slices.IndexFunc(all, func(t auth.Token) bool { return t.ID == id })
 	if i < 0 { // else by the name that no other good one has; no token is called as an older one's id
 		i = slices.IndexFunc(all, func(t auth.Token) bool { return t.Name == id && t.Good(a.Now()) })
 	}
 	if i < 0 {
-		return nil, rejectf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", plain.Text(id))
+		return TokenView{}, rejectf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", plain.Text(id))
 	}
 	t := &all[i]
 	at := a.Now().UTC()
-	if err := a.people().RevokeToken(r.Context(), t.ID, at); errors.Is(err, messaging.ErrNotFound) {
-		return nil, rejectf(http.StatusConflict, "", "token %s was revoked already", mask.Own(t.ID))
+	if err := a.people().RevokeToken(ctx, t.ID, at); errors.Is(err, messaging.ErrNotFound) {
+		return TokenView{}, rejectf(http.StatusConflict, "", "token %s was revoked already", mask.Own(t.ID))
 	} else if err != nil {
-		return nil, err
+		return TokenView{}, err
 	}
 	t.RevokedAt = at
 	return a.tokenView(t), nil
-}
-
-// Tokens lists tokens, the newest first.
-func (c *Client) Tokens(ctx context.Context) ([]TokenView, error) {
-	return get[[]TokenView](ctx, c, "/tokens", nil)
-}
-
-// CreateToken makes a token. It is in this answer alone.
-func (c *Client) CreateToken(ctx context.Context, in TokenRequest) (TokenView, error) {
-	return post[TokenView](ctx, c, "/tokens", in)
-}
-
-// RevokeToken ends a token, by its id or its name.
-func (c *Client) RevokeToken(ctx context.Context, which string) (TokenView, error) {
-	return ask[TokenView](ctx, c, http.MethodDelete, "/tokens/"+url.PathEscape(which), nil, nil)
 }

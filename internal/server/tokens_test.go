@@ -41,7 +41,7 @@ type tower struct {
 	loads  atomic.Int64
 	ask    *server.Client // as ann at the socket
 	access http.Handler   // for tokens
-	api    http.Handler   // for whom the context names
+	api    *server.API    // for whom the context names
 }
 
 func (w *tower) View() server.DaemonView { return named{}.View() }
@@ -87,7 +87,7 @@ func console(api http.Handler, s *store.Store, now func() time.Time) http.Handle
 
 func (w *tower) token(name string, expires time.Time, scopes ...server.Scope) server.TokenView {
 	w.t.Helper()
-	v, err := w.ask.CreateToken(w.t.Context(), server.TokenRequest{Name: name, Scopes: scopes, ExpiresAt: expires})
+	v, err := server.CreateToken.Call(w.t.Context(), w.ask, server.TokenRequest{Name: name, Scopes: scopes, ExpiresAt: expires})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestATokenLetsInUntilItEnds(t *testing.T) {
 			t.Errorf("%s is answered %d", what, got)
 		}
 	}
-	all, err := w.ask.Tokens(t.Context())
+	all, err := server.ListTokens.Call(t.Context(), w.ask, server.None{})
 	if err != nil || len(all) != 1 || all[0].Token != "" || all[0].UsedAt == nil || all[0].State != "good" {
 		t.Errorf("listed: %+v, %v", all, err)
 	}
@@ -139,13 +139,13 @@ func TestATokenLetsInUntilItEnds(t *testing.T) {
 	if got := with(again.Token, "GET", "/whoami", "", other).Code; got != 404 {
 		t.Errorf("another node answers %d", got)
 	}
-	if _, err := w.ask.RevokeToken(t.Context(), "crm"); err != nil {
+	if _, err := server.RevokeToken.Call(t.Context(), w.ask, "crm"); err != nil {
 		t.Fatal(err)
 	}
 	if here, there := status(again.Token), with(again.Token, "GET", "/whoami", "", other).Code; here != 401 || there != 401 {
 		t.Errorf("a revoked one is answered %d, by another node %d", here, there)
 	}
-	if all, _ := w.ask.Tokens(t.Context()); len(all) != 2 || all[0].State != "revoked" || all[1].State != "expired" {
+	if all, _ := server.ListTokens.Call(t.Context(), w.ask, server.None{}); len(all) != 2 || all[0].State != "revoked" || all[1].State != "expired" {
 		t.Errorf("listed: %+v", all)
 	}
 	if err := w.store.Close(); err != nil {
@@ -174,13 +174,13 @@ func TestAWrongTokenRequestIsRefused(t *testing.T) {
 		{"a name that is taken", server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Read}}, 409, "name"},
 		{"in the past", server.TokenRequest{Name: "a", Scopes: []server.Scope{server.Read}, ExpiresAt: w.now}, 400, "expires_at"},
 	} {
-		_, err := w.ask.CreateToken(t.Context(), tt.in)
+		_, err := server.CreateToken.Call(t.Context(), w.ask, tt.in)
 		no, is := err.(*server.Error) //nolint:errorlint // the client gives it as it is
 		if !is || no.Status != tt.status || no.Field != tt.field {
 			t.Errorf("%s: %+v", tt.name, err)
 		}
 	}
-	if _, err := w.ask.RevokeToken(t.Context(), "nobody"); err == nil {
+	if _, err := server.RevokeToken.Call(t.Context(), w.ask, "nobody"); err == nil {
 		t.Error("a token that is not there was revoked")
 	}
 }
@@ -193,7 +193,7 @@ func TestARevokedTokenEndsNoRequestUnderWay(t *testing.T) {
 	answered := make(chan int, 1)
 	go func() { answered <- with(boss.Token, "POST", "/reload", "", w.access).Code }()
 	<-w.begun
-	if _, err := w.ask.RevokeToken(t.Context(), boss.ID); err != nil {
+	if _, err := server.RevokeToken.Call(t.Context(), w.ask, boss.ID); err != nil {
 		t.Fatal(err)
 	}
 	close(w.slow)
@@ -228,7 +228,7 @@ func TestOrdersAreInTheAuditWithWhoGaveThem(t *testing.T) {
 			t.Fatalf("order %d is answered %d", i, got)
 		}
 	}
-	all, err := w.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
+	all, err := server.ListAudit.Call(t.Context(), w.ask, server.AuditQuery{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,11 +249,11 @@ func TestOrdersAreInTheAuditWithWhoGaveThem(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the audit:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if v, err := w.ask.VerifyAudit(t.Context(), ""); err != nil || v.Entries != int64(len(want)) || v.Broken != "" || v.Hash != all[0].Hash {
+	if v, err := server.VerifyAudit.Call(t.Context(), w.ask, ""); err != nil || v.Entries != int64(len(want)) || v.Broken != "" || v.Hash != all[0].Hash {
 		t.Errorf("verify: %+v, %v", v, err)
 	}
 	// A message says itself who asked for it.
-	story, err := w.ask.Why(t.Context(), "+447700900125", 10)
+	story, err := server.Why.Call(t.Context(), w.ask, server.ListQuery{Phone: "+447700900125", Limit: 10})
 	if err != nil || story[0].Event.Topic != "asked for by ops ("+ops.ID+")" {
 		t.Errorf("the message: %+v, %v", story, err)
 	}
@@ -268,7 +268,7 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 	if err := w.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.ask.Reload(t.Context())
+	_, err := server.Reload.Call(t.Context(), w.ask, server.None{})
 	no, is := err.(*server.Error) //nolint:errorlint // the client gives it as it is
 	if !is || no.Status != http.StatusServiceUnavailable || !strings.HasPrefix(no.Words, "nothing was done: the audit cannot be written") || w.loads.Load() != 0 {
 		t.Errorf("%+v, and %d reloads were made", err, w.loads.Load())
@@ -315,7 +315,7 @@ func TestTokensAtTwoNodes(t *testing.T) {
 	answered := make(chan int, 1)
 	go func() { answered <- with(boss.Token, "POST", "/reload", "", b.access).Code }()
 	<-b.begun
-	if _, err := a.ask.RevokeToken(t.Context(), boss.ID); err != nil {
+	if _, err := server.RevokeToken.Call(t.Context(), a.ask, boss.ID); err != nil {
 		t.Fatal(err)
 	}
 	for name, node := range map[string]*tower{"here": a, "there": b} {
@@ -330,7 +330,7 @@ func TestTokensAtTwoNodes(t *testing.T) {
 	if got := with(boss.Token, "POST", "/reload", "", b.access).Code; got != http.StatusUnauthorized || b.loads.Load() != 1 {
 		t.Errorf("the next one is answered %d", got)
 	}
-	v, err := a.ask.VerifyAudit(t.Context(), "")
+	v, err := server.VerifyAudit.Call(t.Context(), a.ask, "")
 	if err != nil || v.Broken != "" || v.Entries != 3 { // the token made, the order at the other node, the token revoked
 		t.Errorf("the audit of both: %+v, %v", v, err)
 	}
@@ -345,7 +345,7 @@ func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := w.token("taken", time.Time{}, server.Read)
-	_, err := w.ask.CreateToken(t.Context(), server.TokenRequest{Name: taken.ID, Scopes: []server.Scope{server.Read}})
+	_, err := server.CreateToken.Call(t.Context(), w.ask, server.TokenRequest{Name: taken.ID, Scopes: []server.Scope{server.Read}})
 	if no, is := errors.AsType[*server.Error](err); !is || no.Field != "name" { // 409, or 400 where the id looks like a phone
 		t.Errorf("a token called as another's id: %v", err)
 	}
@@ -363,7 +363,7 @@ func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
 	if rec := with(boss.Token, "DELETE", "/tokens/"+id, "", w.access); rec.Code != http.StatusConflict {
 		t.Errorf("revoked once more: %d %s", rec.Code, rec.Body)
 	}
-	if all, err := w.ask.Tokens(t.Context()); err != nil || !slices.ContainsFunc(all, func(v server.TokenView) bool { return v.ID == newer.ID && v.State == "good" }) {
+	if all, err := server.ListTokens.Call(t.Context(), w.ask, server.None{}); err != nil || !slices.ContainsFunc(all, func(v server.TokenView) bool { return v.ID == newer.ID && v.State == "good" }) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if rec := with(boss.Token, "POST", "/tokens", `{"name":"next","scopes":["read"]}`, w.access); strings.Contains(rec.Body.String(), "*") {
@@ -382,10 +382,10 @@ func TestAClientElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ask.Close()
-	if v, err := ask.Status(t.Context()); err != nil || v.Daemon == nil {
+	if v, err := server.ShowStatus.Call(t.Context(), ask, server.None{}); err != nil || v.Daemon == nil {
 		t.Errorf("status: %+v, %v", v, err)
 	}
-	if _, err := ask.Halt(t.Context(), server.HaltRequest{Scope: "all"}); err == nil || err.(*server.Error).Status != 403 { //nolint:errorlint // the client gives it as it is
+	if _, err := server.Halt.Call(t.Context(), ask, server.HaltRequest{Scope: "all"}); err == nil || err.(*server.Error).Status != 403 { //nolint:errorlint // the client gives it as it is
 		t.Errorf("a halt by a reader: %v", err)
 	}
 	for _, address := range []string{"", "nudgewire.example.com", "ftp://a.example", "http://nudgewire.example.com", "https://a:b@n.example", "https://n.example/api/v1", "https://n.example?x=1"} {
@@ -406,7 +406,7 @@ func TestAClientElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer led.Close()
-	if _, err := led.Status(t.Context()); err == nil || shown != "" {
+	if _, err := server.ShowStatus.Call(t.Context(), led, server.None{}); err == nil || shown != "" {
 		t.Errorf("a redirect was followed: %v, %q", err, shown)
 	}
 }
@@ -497,7 +497,7 @@ func TestALongOrderLeavesNoPhoneInTheAudit(t *testing.T) {
 	if got := with(ops.Token, "POST", "/halt", body, w.access).Code; got != http.StatusBadRequest {
 		t.Fatalf("a field that there is none of is answered %d", got)
 	}
-	all, err := w.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
+	all, err := server.ListAudit.Call(t.Context(), w.ask, server.AuditQuery{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -520,7 +520,7 @@ func TestHashesOfTheAuditAreNotTakenForPhones(t *testing.T) {
 	for range 20 { // most hashes have seven digits in a row somewhere
 		w.token("more"+strings.Repeat("x", int(w.loads.Add(1))), time.Time{}, server.Read)
 	}
-	whole, err := w.ask.VerifyAudit(t.Context(), "")
+	whole, err := server.VerifyAudit.Call(t.Context(), w.ask, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -408,9 +408,9 @@ func (m *TriedMatter) Words() string {
 }
 
 // try says what a webhook would lead to.
-func (a admin) try(r *http.Request, in TryRequest) (any, error) {
+func (a admin) try(ctx context.Context, in TryRequest) (TryView, error) {
 	if err := in.check(); err != nil {
-		return nil, err
+		return TryView{}, err
 	}
 	rules, _ := a.Trial("")
 	at := a.Now().UTC()
@@ -420,31 +420,31 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 	v := TryView{At: at}
 	var meet func(*Trial) (TriedRequest, error)
 	if in.Event != 0 {
-		e, err := a.keptEvent(r, in.Event)
+		e, err := a.keptEvent(ctx, in.Event)
 		if err != nil {
-			return nil, err
+			return TryView{}, err
 		}
 		v.Connector = e.Connector
 		meet = func(t *Trial) (TriedRequest, error) {
 			out := TriedRequest{Events: []TriedEvent{}}
-			return out, t.meet(r.Context(), &out, []messaging.Event{e}, at, true)
+			return out, t.meet(ctx, &out, []messaging.Event{e}, at, true)
 		}
 	} else {
 		c := rules.Receivers[in.Connector]
 		if c == nil {
-			return nil, noConnector(in.Connector, rules.Receivers)
+			return TryView{}, noConnector(in.Connector, rules.Receivers)
 		}
 		req, err := in.request(c, rules.PublicURL, at)
 		if err != nil {
-			return nil, err
+			return TryView{}, err
 		}
 		v.Connector, v.Verified = c.Name(), c.Info().Verifier
-		meet = func(t *Trial) (TriedRequest, error) { return t.Request(r.Context(), c, req) }
+		meet = func(t *Trial) (TriedRequest, error) { return t.Request(ctx, c, req) }
 	}
 	began := time.Now()
 	met, err := meet(&rules)
 	if err != nil {
-		return nil, err
+		return TryView{}, err
 	}
 	v.TriedRequest = met
 	spent := time.Since(began)
@@ -454,8 +454,8 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 	select { // to compile rules is work that somebody who may only look could ask for without end
 	case editing <- struct{}{}:
 		defer func() { <-editing }()
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
+	case <-ctx.Done():
+		return TryView{}, ctx.Err()
 	}
 	began = time.Now()
 	edited, problems := a.Trial(in.Triggers)
@@ -466,7 +466,7 @@ func (a admin) try(r *http.Request, in TryRequest) (any, error) {
 	}
 	if v.Edited.Usable {
 		if met, err = meet(&edited); err != nil {
-			return nil, err
+			return TryView{}, err
 		}
 		v.Edited.Events, v.Edited.Unasked, v.Edited.Assumed = met.Events, met.Unasked, met.Assumed
 	}
@@ -556,11 +556,11 @@ func noConnector(name string, all map[string]*connectors.Connector) error {
 }
 
 // keptEvent is a stored event with all that it carried, for those who may see that.
-func (a admin) keptEvent(r *http.Request, id messaging.EventID) (messaging.Event, error) {
-	if who, _ := WhoOf(r.Context()); !who.May(Phones) {
+func (a admin) keptEvent(ctx context.Context, id messaging.EventID) (messaging.Event, error) {
+	if who, _ := WhoOf(ctx); !who.May(Phones) {
 		return messaging.Event{}, &Error{Status: http.StatusForbidden, Field: "event", Words: who.Name + " may not do that: what an event carried needs the scope " + string(Phones)}
 	}
-	e, err := a.Store.Event(r.Context(), id)
+	e, err := a.Store.Event(ctx, id)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
 		return e, &Error{Status: http.StatusNotFound, Field: "event", Words: mask.Sprintf("there is no event %d", id), Hint: `"nudgewire events list" shows the numbers`}
@@ -591,7 +591,7 @@ type SampleView struct {
 	Body    string            `json:"body" kind:"text"`
 }
 
-func (a admin) connectors(*http.Request) (any, error) {
+func (a admin) connectors(context.Context, None) ([]ConnectorView, error) {
 	rules, _ := a.Trial("")
 	out, number := make([]ConnectorView, 0, len(rules.Receivers)), 100_000+rand.IntN(900_000)
 	for _, name := range slices.Sorted(maps.Keys(rules.Receivers)) {
@@ -603,14 +603,4 @@ func (a admin) connectors(*http.Request) (any, error) {
 		out = append(out, v)
 	}
 	return out, nil
-}
-
-// Try says what a webhook would lead to; nothing is stored or sent.
-func (c *Client) Try(ctx context.Context, in TryRequest) (TryView, error) {
-	return post[TryView](ctx, c, "/try", in)
-}
-
-// Connectors are those of the config in use, with their samples.
-func (c *Client) Connectors(ctx context.Context) (out []ConnectorView, err error) {
-	return get[[]ConnectorView](ctx, c, "/connectors", nil)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestWhoMaySeeNoPhonesSeesNoCells(t *testing.T) {
 	words := map[string]string{"reason": "the source has no column \"phone\"; the source has " + lists.Names([]string{"NAME=yes", "root:x:0"})}
 	for scope, seen := range map[Scope]bool{Read: false, Phones: true} {
 		ctx := WithWho(t.Context(), Who{Name: "crm", Scopes: []Scope{Read, scope}, From: FromToken})
-		text, err := Shown(ctx, words)
+		text, err := json.Marshal(Seen(ctx, words))
 		if err != nil || strings.Contains(string(text), "NAME=yes") != seen || strings.Contains(string(text), "root:x") != seen || !strings.Contains(string(text), "no column") {
 			t.Errorf("scope %s is shown %s (%v)", scope, text, err)
 		}

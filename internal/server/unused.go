@@ -130,12 +130,12 @@ type UnusedRequest struct {
 	Connector string `json:"connector,omitempty"` // "" for all
 }
 
-func (a admin) listUnused(r *http.Request) (any, error) {
-	last, err := a.Store.LastEvents(r.Context())
+func (a admin) listUnused(ctx context.Context, _ None) ([]UnusedView, error) {
+	last, err := a.Store.LastEvents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, err := a.unused(r.Context(), last, a.Now())
+	out, err := a.unused(ctx, last, a.Now())
 	if out == nil {
 		out = []UnusedView{}
 	}
@@ -143,8 +143,8 @@ func (a admin) listUnused(r *http.Request) (any, error) {
 }
 
 // endUnused ends what came to nothing, by a person's word, and gives what that was.
-func (a admin) endUnused(r *http.Request, req UnusedRequest) (any, error) {
-	all, err := a.Store.Unused(r.Context(), a.Now())
+func (a admin) endUnused(ctx context.Context, req UnusedRequest) ([]UnusedView, error) {
+	all, err := a.Store.Unused(ctx, a.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -157,18 +157,8 @@ func (a admin) endUnused(r *http.Request, req UnusedRequest) (any, error) {
 	if len(ended) == 0 {
 		return nil, rejectf(http.StatusNotFound, `"nudgewire events unused" shows what there is`, "nothing of %s came to nothing", cmp.Or(req.Connector, "any connector"))
 	}
-	if err := a.Store.EndUnused(r.Context(), req.Connector); err != nil {
+	if err := a.Store.EndUnused(ctx, req.Connector); err != nil {
 		return nil, err
 	}
 	return ended, nil
-}
-
-// Unused is what was taken and came to nothing.
-func (c *Client) Unused(ctx context.Context) ([]UnusedView, error) {
-	return get[[]UnusedView](ctx, c, "/unused", nil)
-}
-
-// EndUnused says that a person has seen to what came to nothing, of a connector or of all.
-func (c *Client) EndUnused(ctx context.Context, connector string) ([]UnusedView, error) {
-	return post[[]UnusedView](ctx, c, "/unused/end", UnusedRequest{connector})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -63,7 +62,8 @@ type UserRequest struct {
 
 // A RoleRequest gives a user another role.
 type RoleRequest struct {
-	Role Role `json:"role" validate:"required"`
+	User string `json:"-" path:"user"`
+	Role Role   `json:"role" validate:"required"`
 }
 
 // A UserView is somebody who may sign in to the console.
@@ -97,8 +97,8 @@ func userView(u *auth.User) UserView {
 	return v
 }
 
-func (a admin) users(r *http.Request) (any, error) {
-	all, err := a.people().Users(r.Context())
+func (a admin) users(ctx context.Context, _ None) ([]UserView, error) {
+	all, err := a.people().Users(ctx)
 	out := make([]UserView, len(all))
 	for i := range all {
 		out[i] = userView(&all[i])
@@ -106,31 +106,31 @@ func (a admin) users(r *http.Request) (any, error) {
 	return out, err
 }
 
-func (a admin) addUser(r *http.Request, in UserRequest) (any, error) {
+func (a admin) addUser(ctx context.Context, in UserRequest) (UserView, error) {
 	name, err := UserName(in.Name)
 	if err == nil {
 		err = CheckRole(in.Role)
 	}
 	if err != nil {
-		return nil, err
+		return UserView{}, err
 	}
 	base, err := a.consoleURL()
 	if err != nil {
-		return nil, err
+		return UserView{}, err
 	}
 	link, hash := newSecret()
 	now := a.SignIns.Now()
-	who, _ := WhoOf(r.Context())
+	who, _ := WhoOf(ctx)
 	u := auth.User{
 		Name: name, Role: string(in.Role), Setup: hash, SetupUntil: now.Add(setupLife), CreatedAt: now, CreatedBy: who.Name, LetInAt: now, Makers: who.makersOf(name),
 	}
-	switch err := a.people().AddUser(r.Context(), u, maxUsers); {
+	switch err := a.people().AddUser(ctx, u, maxUsers); {
 	case errors.Is(err, auth.ErrUserName):
-		return nil, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a user " + name + " already", Hint: "nudgewire user reset makes a new link for them; or take another name"}
+		return UserView{}, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a user " + name + " already", Hint: "nudgewire user reset makes a new link for them; or take another name"}
 	case errors.Is(err, auth.ErrUsersFull):
-		return nil, rejectf(http.StatusConflict, "nudgewire user remove takes out who is gone", "there are %d users already", maxUsers)
+		return UserView{}, rejectf(http.StatusConflict, "nudgewire user remove takes out who is gone", "there are %d users already", maxUsers)
 	case err != nil:
-		return nil, err
+		return UserView{}, err
 	}
 	return setupView(&u, base, link), nil
 }
@@ -142,12 +142,12 @@ func setupView(u *auth.User, base, link string) UserView {
 }
 
 // changeUser changes the user of a request's path. What is taken away takes effect at once, because who asks is read with each request.
-func (a admin) changeUser(r *http.Request, c auth.UserChange) (auth.User, error) {
-	name := plainName(r.PathValue("user"))
-	who, _ := WhoOf(r.Context())
+func (a admin) changeUser(ctx context.Context, given string, c auth.UserChange) (auth.User, error) {
+	name := plainName(given)
+	who, _ := WhoOf(ctx)
 	// Whoever owns the socket needs no user, and so locks nobody out.
 	c.Admin, c.AnyAdmin = string(RoleAdmin), who.From == FromSocket || who.From == FromProcess
-	u, err := a.people().ChangeUser(r.Context(), name, c)
+	u, err := a.people().ChangeUser(ctx, name, c)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
 		return u, rejectf(http.StatusNotFound, "nudgewire user list shows those that there are", "there is no user %s", plain.Text(name))
@@ -159,19 +159,16 @@ func (a admin) changeUser(r *http.Request, c auth.UserChange) (auth.User, error)
 }
 
 // changed is a change of a user as an answer.
-func (a admin) changed(r *http.Request, c auth.UserChange) (any, error) {
-	u, err := a.changeUser(r, c)
-	if said, is := errors.AsType[*Error](err); is {
-		return nil, said
-	}
+func (a admin) changed(ctx context.Context, name string, c auth.UserChange) (UserView, error) {
+	u, err := a.changeUser(ctx, name, c)
 	return userView(&u), err
 }
 
-func (a admin) setRole(r *http.Request, in RoleRequest) (any, error) {
+func (a admin) setRole(ctx context.Context, in RoleRequest) (UserView, error) {
 	if err := CheckRole(in.Role); err != nil {
-		return nil, err
+		return UserView{}, err
 	}
-	return a.changed(r, auth.UserChange{Do: func(u *auth.User) error {
+	return a.changed(ctx, in.User, auth.UserChange{Do: func(u *auth.User) error {
 		if u.Source != "" {
 			return rejectf(http.StatusConflict, "change it where "+u.Source+" has it from; see docs/sign-in.md", "the role of %s is not kept here", u.Name)
 		}
@@ -180,9 +177,9 @@ func (a admin) setRole(r *http.Request, in RoleRequest) (any, error) {
 	}})
 }
 
-func (a admin) disableUser(r *http.Request) (any, error) {
+func (a admin) disableUser(ctx context.Context, name string) (UserView, error) {
 	at := a.Now()
-	return a.changed(r, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
+	return a.changed(ctx, name, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
 		if u.DisabledAt.IsZero() {
 			u.DisabledAt = at
 		}
@@ -190,19 +187,19 @@ func (a admin) disableUser(r *http.Request) (any, error) {
 	}})
 }
 
-func (a admin) enableUser(r *http.Request) (any, error) {
-	return a.changed(r, auth.UserChange{Do: func(u *auth.User) error { u.DisabledAt = time.Time{}; return nil }})
+func (a admin) enableUser(ctx context.Context, name string) (UserView, error) {
+	return a.changed(ctx, name, auth.UserChange{Do: func(u *auth.User) error { u.DisabledAt = time.Time{}; return nil }})
 }
 
-func (a admin) resetUser(r *http.Request) (any, error) {
+func (a admin) resetUser(ctx context.Context, name string) (UserView, error) {
 	base, err := a.consoleURL()
 	if err != nil {
-		return nil, err
+		return UserView{}, err
 	}
 	link, hash := newSecret()
 	now := a.SignIns.Now()
-	who, _ := WhoOf(r.Context())
-	u, err := a.changeUser(r, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
+	who, _ := WhoOf(ctx)
+	u, err := a.changeUser(ctx, name, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
 		if u.Source != "" {
 			return rejectf(http.StatusConflict, "", "%s signs in by %s and has no password here", u.Name, u.Source)
 		}
@@ -210,47 +207,9 @@ func (a admin) resetUser(r *http.Request) (any, error) {
 		u.LetInAt, u.Makers = now, who.makersOf(u.Name)
 		return nil
 	}})
-	if said, is := errors.AsType[*Error](err); is {
-		return nil, said
-	}
 	return setupView(&u, base, link), err
 }
 
-func (a admin) removeUser(r *http.Request) (any, error) {
-	return a.changed(r, auth.UserChange{Remove: true})
-}
-
-// Users lists users, by name.
-func (c *Client) Users(ctx context.Context) ([]UserView, error) {
-	return get[[]UserView](ctx, c, "/users", nil)
-}
-
-// AddUser adds a user. The link by which they choose a password is in this answer alone.
-func (c *Client) AddUser(ctx context.Context, in UserRequest) (UserView, error) {
-	return post[UserView](ctx, c, "/users", in)
-}
-
-// SetRole gives a user another role, at once.
-func (c *Client) SetRole(ctx context.Context, name string, role Role) (UserView, error) {
-	return post[UserView](ctx, c, "/users/"+url.PathEscape(name)+"/role", RoleRequest{role})
-}
-
-// DisableUser keeps a user from signing in, and ends their sessions.
-func (c *Client) DisableUser(ctx context.Context, name string) (UserView, error) {
-	return post[UserView](ctx, c, "/users/"+url.PathEscape(name)+"/disable", nil)
-}
-
-// EnableUser lets a user sign in again.
-func (c *Client) EnableUser(ctx context.Context, name string) (UserView, error) {
-	return post[UserView](ctx, c, "/users/"+url.PathEscape(name)+"/enable", nil)
-}
-
-// ResetUser takes a user's password away, ends their sessions, and makes a link by which they choose another.
-func (c *Client) ResetUser(ctx context.Context, name string) (UserView, error) {
-	return post[UserView](ctx, c, "/users/"+url.PathEscape(name)+"/reset", nil)
-}
-
-// RemoveUser removes a user and ends their sessions.
-func (c *Client) RemoveUser(ctx context.Context, name string) (UserView, error) {
-	return ask[UserView](ctx, c, http.MethodDelete, "/users/"+url.PathEscape(name), nil, nil)
+func (a admin) removeUser(ctx context.Context, name string) (UserView, error) {
+	return a.changed(ctx, name, auth.UserChange{Remove: true})
 }

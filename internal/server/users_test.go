@@ -44,7 +44,7 @@ func linkOf(t *testing.T, address, path string) string {
 // user adds one, who chooses the password good.
 func (w *tower) user(name string, role server.Role) server.SignedIn {
 	w.t.Helper()
-	v, err := w.ask.AddUser(w.t.Context(), server.UserRequest{Name: name, Role: role})
+	v, err := server.AddUser.Call(w.t.Context(), w.ask, server.UserRequest{Name: name, Role: role})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func statusOf(err error) int {
 func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	w := newTower(t)
 	d := w.door()
-	v, err := w.ask.AddUser(t.Context(), server.UserRequest{Name: " Ann@Example.com ", Role: server.RoleOperator})
+	v, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: " Ann@Example.com ", Role: server.RoleOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +117,11 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 		}
 	}
 	// A link of a day ago, and one of before a new one.
-	late, err := w.ask.AddUser(t.Context(), server.UserRequest{Name: "bob", Role: server.RoleViewer})
+	late, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: "bob", Role: server.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := w.ask.ResetUser(t.Context(), "bob")
+	again, err := server.ResetUser.Call(t.Context(), w.ask, "bob")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +132,11 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	if _, err := d.SetUp(t.Context(), linkOf(t, again.SetupURL, "/set-up"), good); !errors.Is(err, server.ErrWrongSignIn) {
 		t.Errorf("a link of a day ago: %v", err)
 	}
-	all, err := w.ask.Users(t.Context())
+	all, err := server.ListUsers.Call(t.Context(), w.ask, server.None{})
 	if err != nil || len(all) != 2 || all[0].SetupURL != "" || all[0].SignedInAt == nil || all[0].State != "good" {
 		t.Errorf("listed: %+v, %v", all, err)
 	}
-	entries, err := w.ask.Audit(t.Context(), server.AuditQuery{Limit: 50})
+	entries, err := server.ListAudit.Call(t.Context(), w.ask, server.AuditQuery{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ask.SetRole(t.Context(), "ann", server.RoleViewer); err != nil {
+	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "ann", Role: server.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
 	for _, in := range []server.SignedIn{ann, second} {
@@ -197,7 +197,7 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if w.known(ann) != nil || w.known(second) == nil {
 		t.Error("signing out elsewhere ends the wrong sessions")
 	}
-	if _, err := w.ask.DisableUser(t.Context(), "ann"); err != nil {
+	if _, err := server.DisableUser.Call(t.Context(), w.ask, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	if w.known(second) != nil {
@@ -206,7 +206,7 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if _, err := w.door().SignIn(t.Context(), "ann", better); !errors.Is(err, server.ErrWrongSignIn) {
 		t.Errorf("disabled: %v", err)
 	}
-	if _, err := w.ask.EnableUser(t.Context(), "ann"); err != nil {
+	if _, err := server.EnableUser.Call(t.Context(), w.ask, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	if w.known(second) != nil {
@@ -215,7 +215,7 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if second, err = w.door().SignIn(t.Context(), "ann", better); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ask.ResetUser(t.Context(), "ann"); err != nil {
+	if _, err := server.ResetUser.Call(t.Context(), w.ask, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	if w.known(second) != nil {
@@ -224,10 +224,10 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if _, err := w.door().SignIn(t.Context(), "ann", better); !errors.Is(err, server.ErrWrongSignIn) {
 		t.Errorf("reset: %v", err)
 	}
-	if _, err := w.ask.RemoveUser(t.Context(), "ann"); err != nil {
+	if _, err := server.RemoveUser.Call(t.Context(), w.ask, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ask.RemoveUser(t.Context(), "ann"); statusOf(err) != http.StatusNotFound {
+	if _, err := server.RemoveUser.Call(t.Context(), w.ask, "ann"); statusOf(err) != http.StatusNotFound {
 		t.Errorf("removed twice: %v", err)
 	}
 }
@@ -236,22 +236,25 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 func TestTheLastAdminGoesByTheSocketAlone(t *testing.T) {
 	w := newTower(t)
 	w.user("ann", server.RoleAdmin)
-	if _, err := w.ask.AddUser(t.Context(), server.UserRequest{Name: "bob", Role: server.RoleAdmin}); err != nil { // has no password yet
+	if _, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: "bob", Role: server.RoleAdmin}); err != nil { // has no password yet
 		t.Fatal(err)
 	}
 	ann := w.as("ann", server.RoleAdmin)
 	for what, do := range map[string]func() error{
-		"disable": func() error { _, err := ann.DisableUser(t.Context(), "ann"); return err },
-		"remove":  func() error { _, err := ann.RemoveUser(t.Context(), "ann"); return err },
-		"demote":  func() error { _, err := ann.SetRole(t.Context(), "ann", server.RoleOperator); return err },
-		"reset":   func() error { _, err := ann.ResetUser(t.Context(), "ann"); return err },
+		"disable": func() error { _, err := server.DisableUser.Call(t.Context(), ann, "ann"); return err },
+		"remove":  func() error { _, err := server.RemoveUser.Call(t.Context(), ann, "ann"); return err },
+		"demote": func() error {
+			_, err := server.SetRole.Call(t.Context(), ann, server.RoleRequest{User: "ann", Role: server.RoleOperator})
+			return err
+		},
+		"reset": func() error { _, err := server.ResetUser.Call(t.Context(), ann, "ann"); return err },
 	} {
 		err := do()
 		if e, is := errors.AsType[*server.Error](err); !is || e.Status != http.StatusConflict || !strings.Contains(e.Words, "ann is the last admin") || e.Hint == "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if v, err := w.ask.DisableUser(t.Context(), "ann"); err != nil || v.State != "disabled" || v.DisabledAt == nil {
+	if v, err := server.DisableUser.Call(t.Context(), w.ask, "ann"); err != nil || v.State != "disabled" || v.DisabledAt == nil {
 		t.Errorf("by the socket: %+v, %v", v, err)
 	}
 }
@@ -277,20 +280,20 @@ func TestRequestsForUsersAreLookedAt(t *testing.T) {
 		"a wrong role":    {server.UserRequest{Name: "bob", Role: "operater"}, 400, "role"},
 		"a name twice":    {server.UserRequest{Name: "ANN", Role: server.RoleViewer}, 409, "name"},
 	} {
-		_, err := w.ask.AddUser(t.Context(), c.in)
+		_, err := server.AddUser.Call(t.Context(), w.ask, c.in)
 		if e, is := errors.AsType[*server.Error](err); !is || e.Status != c.status || e.Field != c.field {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, name := range []string{"\u0430\u043d\u043d\u0430", "zoë.müller@example.com", `corp\ann`, "李"} {
-		if _, err := w.ask.AddUser(t.Context(), server.UserRequest{Name: name, Role: server.RoleViewer}); err != nil {
+		if _, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: name, Role: server.RoleViewer}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.ask.SetRole(t.Context(), "nobody", server.RoleViewer); statusOf(err) != http.StatusNotFound {
+	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "nobody", Role: server.RoleViewer}); statusOf(err) != http.StatusNotFound {
 		t.Errorf("the role of nobody: %v", err)
 	}
-	if _, err := w.ask.SetRole(t.Context(), "ann", "root"); statusOf(err) != http.StatusBadRequest {
+	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "ann", Role: "root"}); statusOf(err) != http.StatusBadRequest {
 		t.Errorf("no role: %v", err)
 	}
 	for path, body := range map[string]string{"/users": `{"name":"eve","role":"viewer","created_by":"ann"}`, "/users/ann/role": `{"role":"viewer","who":"ann"}`} {
@@ -305,7 +308,7 @@ func TestRequestsForUsersAreLookedAt(t *testing.T) {
 func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 	w := newTower(t)
 	w.user("ann", server.RoleViewer)
-	again, err := w.ask.ResetUser(t.Context(), "ann")
+	again, err := server.ResetUser.Call(t.Context(), w.ask, "ann")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +316,7 @@ func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := w.ask.SignInLink(t.Context(), server.LinkRequest{})
+	link, err := server.LinkToConsole.Call(t.Context(), w.ask, server.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

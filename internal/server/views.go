@@ -467,6 +467,8 @@ type SendRequest struct {
 	Account  string             `json:"account,omitempty"` // that sends it; "" is that of the section api
 	Send     messaging.Send     `json:"send"`
 	DryRun   bool               `json:"dry_run,omitempty"`
+
+	IdempotencyKey []string `json:"-" header:"Idempotency-Key"` // at most one: a message is sent once for each
 }
 
 func optional(t time.Time) *time.Time {

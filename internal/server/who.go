@@ -86,10 +86,10 @@ func BySocket(h http.Handler) http.Handler {
 }
 
 // person is who asks, for the record. It never comes from what they send.
-func person(r *http.Request) string {
-	w, _ := WhoOf(r.Context())
+func person(ctx context.Context) string {
+	w, _ := WhoOf(ctx)
 	return w.Name
 }
 
 // byHand says in a reason that a person did it.
-func byHand(r *http.Request) string { return "by hand: " + person(r) }
+func byHand(ctx context.Context) string { return "by hand: " + person(ctx) }

@@ -111,7 +111,7 @@ func (l *lab) pages(ctx context.Context, dir string, nodes int, f fixture, times
 		cancel()
 		err = errors.Join(err, <-ended)
 	}()
-	link, err := api.Dial(app.SocketPath(a.Storage())).SignInLink(ctx, api.LinkRequest{})
+	link, err := api.LinkToConsole.Call(ctx, api.Dial(app.SocketPath(a.Storage())), api.LinkRequest{})
 	if err != nil {
 		return err
 	}

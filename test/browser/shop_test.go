@@ -184,12 +184,12 @@ func (s *shop) play(acts ...act) {
 			s.t.Fatalf("%s: answered %d", a.name, status)
 		}
 		s.eventually(a.name+" has settled", func() bool {
-			events, err := s.ask.Events(s.t.Context(), server.ListQuery{Limit: 1})
+			events, err := server.ListEvents.Call(s.t.Context(), s.ask, server.ListQuery{Limit: 1})
 			if err != nil || len(events) != 1 {
 				return false
 			}
 			s.Facts.Event[a.name] = int(events[0].ID)
-			messages, err := s.ask.Messages(s.t.Context(), server.ListQuery{Event: events[0].ID})
+			messages, err := server.ListMessages.Call(s.t.Context(), s.ask, server.ListQuery{Event: events[0].ID})
 			for _, m := range messages {
 				if s.Facts.Msg[a.name] == 0 {
 					s.Facts.Msg[a.name] = int(m.ID)
@@ -277,15 +277,15 @@ func (s *shop) live() {
 	s.Facts.Run["pause"] = s.run("winter-news", messaging.RunAwaiting)
 	s.Facts.Run["later"] = s.run("autumn-news", messaging.RunAwaiting)
 	for name, role := range map[string]server.Role{"ann": server.RoleOperator, "bob": server.RoleViewer} {
-		if _, err := s.ask.AddUser(s.t.Context(), server.UserRequest{Name: name, Role: role}); err != nil {
+		if _, err := server.AddUser.Call(s.t.Context(), s.ask, server.UserRequest{Name: name, Role: role}); err != nil {
 			s.t.Fatalf("add %s: %v", name, err)
 		}
 	}
-	if _, err := s.ask.DisableUser(s.t.Context(), "ann"); err != nil {
+	if _, err := server.DisableUser.Call(s.t.Context(), s.ask, "ann"); err != nil {
 		s.t.Fatalf("disable ann: %v", err)
 	}
 	for _, h := range []server.HaltRequest{{Scope: messaging.ScopeTrigger, Name: "vip", Reason: "the offer is being rewritten"}} {
-		if _, err := s.ask.Halt(s.t.Context(), h); err != nil {
+		if _, err := server.Halt.Call(s.t.Context(), s.ask, h); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -295,12 +295,12 @@ func (s *shop) live() {
 // run runs a job until it is in one of the states, and gives its number.
 func (s *shop) run(job string, until ...messaging.RunState) int {
 	s.t.Helper()
-	r, err := s.ask.RunJob(s.t.Context(), job, server.RunOrder{})
+	r, err := server.RunJob.Call(s.t.Context(), s.ask, server.JobOrder{Job: job})
 	if err != nil {
 		s.t.Fatalf("run %s: %v", job, err)
 	}
 	s.eventually(job+" has run", func() bool {
-		now, err := s.ask.Run(s.t.Context(), r.ID)
+		now, err := server.ShowRun.Call(s.t.Context(), s.ask, r.ID)
 		return err == nil && slices.Contains(until, now.State)
 	})
 	return int(r.ID)
@@ -310,7 +310,7 @@ func (s *shop) run(job string, until ...messaging.RunState) int {
 func (s *shop) links() {
 	s.t.Helper()
 	for to, r := range map[*string]server.LinkRequest{&s.Facts.Admin: {}, &s.Facts.Viewer: {Masked: true}} {
-		link, err := s.ask.SignInLink(s.t.Context(), r)
+		link, err := server.LinkToConsole.Call(s.t.Context(), s.ask, r)
 		if err != nil {
 			s.t.Fatalf("ask for a link: %v", err)
 		}

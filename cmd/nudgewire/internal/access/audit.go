@@ -24,7 +24,7 @@ it is carried out; one that was refused has a second entry that says so. Phones 
 		Example: "  nudgewire audit --limit 20\n  nudgewire audit --phone +447700900123\n  nudgewire audit --configs\n  nudgewire audit verify",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.Audit(cmd.Context(), server.AuditQuery{Before: before, Limit: limit, Phone: phone, Configs: configs})
+				rows, err := server.ListAudit.Call(cmd.Context(), ask, server.AuditQuery{Before: before, Limit: limit, Phone: phone, Configs: configs})
 				if err != nil {
 					return err
 				}
@@ -54,7 +54,7 @@ func (c commands) auditAccept() *cobra.Command {
 audit says who accepted it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				v, err := ask.AcceptAudit(cmd.Context())
+				v, err := server.AcceptAudit.Call(cmd.Context(), ask, server.None{})
 				if err == nil && c.JSON {
 					return c.Print(v)
 				}
@@ -77,7 +77,7 @@ its hash as --known, as verify, the daemon's log (once a day) and each backup na
 		Example: "  nudgewire audit verify\n  nudgewire audit verify --known 41:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				v, err := ask.VerifyAudit(cmd.Context(), known)
+				v, err := server.VerifyAudit.Call(cmd.Context(), ask, known)
 				if err != nil {
 					return err
 				}

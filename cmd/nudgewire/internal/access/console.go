@@ -23,7 +23,7 @@ everything. For people who come often: nudgewire user add.`,
 				}
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				made, err := ask.SignInLink(cmd.Context(), r)
+				made, err := server.LinkToConsole.Call(cmd.Context(), ask, r)
 				if err != nil {
 					return err
 				}

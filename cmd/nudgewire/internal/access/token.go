@@ -47,7 +47,7 @@ The name says in the audit who did something.`,
 				return err
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				v, err := ask.CreateToken(cmd.Context(), in)
+				v, err := server.CreateToken.Call(cmd.Context(), ask, in)
 				if err != nil {
 					return err
 				}
@@ -94,7 +94,7 @@ func (c commands) tokenList() *cobra.Command {
 		Use: "list", Short: "Each token: what it lets do, until when, when it was used", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.Tokens(cmd.Context())
+				rows, err := server.ListTokens.Call(cmd.Context(), ask, server.None{})
 				if err != nil {
 					return err
 				}
@@ -113,7 +113,7 @@ func (c commands) tokenRevoke() *cobra.Command {
 carried out.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithDaemon(func(ask *server.Client) error {
-				v, err := ask.RevokeToken(cmd.Context(), args[0])
+				v, err := server.RevokeToken.Call(cmd.Context(), ask, args[0])
 				if err != nil {
 					return err
 				}

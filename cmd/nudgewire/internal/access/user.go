@@ -1,8 +1,6 @@
 package access
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
@@ -18,10 +16,10 @@ phones), operator (runs messaging, and sees phones) or admin (everything, users 
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.userAdd(), c.userList(), c.userRole(),
-		c.userChange("disable", "Keep a user from signing in, and end the sessions at once", "%s is disabled, and signed out everywhere", (*server.Client).DisableUser),
-		c.userChange("enable", "Let a user sign in again", "%s may sign in again", (*server.Client).EnableUser),
+		c.userChange("disable", "Keep a user from signing in, and end the sessions at once", "%s is disabled, and signed out everywhere", server.DisableUser),
+		c.userChange("enable", "Let a user sign in again", "%s may sign in again", server.EnableUser),
 		c.userReset(),
-		c.userChange("remove", "Remove a user, and end the sessions at once", "%s is removed, and signed out everywhere", (*server.Client).RemoveUser))
+		c.userChange("remove", "Remove a user, and end the sessions at once", "%s is removed, and signed out everywhere", server.RemoveUser))
 	return cmd
 }
 
@@ -48,7 +46,7 @@ once. It is kept nowhere: user reset makes another one.`,
 				return err
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				v, err := ask.AddUser(cmd.Context(), in)
+				v, err := server.AddUser.Call(cmd.Context(), ask, in)
 				if err != nil {
 					return err
 				}
@@ -65,7 +63,7 @@ func (c commands) userReset() *cobra.Command {
 		Use: "reset NAME", Short: "Take a password away, end the sessions, and print a new link", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithDaemon(func(ask *server.Client) error {
-				v, err := ask.ResetUser(cmd.Context(), args[0])
+				v, err := server.ResetUser.Call(cmd.Context(), ask, args[0])
 				if err != nil {
 					return err
 				}
@@ -80,7 +78,7 @@ func (c commands) userList() *cobra.Command {
 		Use: "list", Short: "Each user: role, state, when they signed in last", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.Users(cmd.Context())
+				rows, err := server.ListUsers.Call(cmd.Context(), ask, server.None{})
 				if err != nil {
 					return err
 				}
@@ -100,16 +98,18 @@ func (c commands) userRole() *cobra.Command {
 			if err := server.CheckRole(role); err != nil {
 				return err
 			}
-			return c.changesUser("%s has another role now", func(ask *server.Client) (server.UserView, error) { return ask.SetRole(cmd.Context(), args[0], role) })
+			return c.changesUser("%s has another role now", func(ask *server.Client) (server.UserView, error) {
+				return server.SetRole.Call(cmd.Context(), ask, server.RoleRequest{User: args[0], Role: role})
+			})
 		},
 	}
 }
 
-func (c commands) userChange(use, short, said string, change func(*server.Client, context.Context, string) (server.UserView, error)) *cobra.Command {
+func (c commands) userChange(use, short, said string, change *server.Operation[string, server.UserView]) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.changesUser(said, func(ask *server.Client) (server.UserView, error) { return change(ask, cmd.Context(), args[0]) })
+			return c.changesUser(said, func(ask *server.Client) (server.UserView, error) { return change.Call(cmd.Context(), ask, args[0]) })
 		},
 	}
 }

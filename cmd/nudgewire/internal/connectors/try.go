@@ -114,7 +114,7 @@ func (c commands) tryElsewhere(ctx context.Context, args []string, f *tryFlags, 
 	if !f.at.IsZero() {
 		in.At = &f.at
 	}
-	v, err := ask.Try(ctx, in)
+	v, err := server.TryWebhook.Call(ctx, ask, in)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ Who wrote a moment ago is found some seconds later. Phones are whole in --json.`
 		Example: "  nudgewire contacts find river\n  nudgewire contacts find '#1001' --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.FindContacts(cmd.Context(), args[0])
+				rows, err := server.FindContacts.Call(cmd.Context(), ask, args[0])
 				if err != nil {
 					return err
 				}
@@ -69,7 +69,7 @@ func (c commands) contactsShow() *cobra.Command {
 		Use: "show PHONE", Short: "What is known of a contact: who it is, a block, what it agreed to, whether it is forgotten", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				v, err := ask.Contact(cmd.Context(), args[0])
+				v, err := server.ShowContact.Call(cmd.Context(), ask, args[0])
 				if err != nil {
 					return err
 				}
@@ -113,7 +113,7 @@ func (c commands) contactsConsent() *cobra.Command {
 			}
 			row.Phone, row.Consent, row.Channel, row.Category = args[0], messaging.Consent(args[1]), messaging.Channel(channel), messaging.Category(category)
 			return c.WithDaemon(func(ask *server.Client) error {
-				a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: []server.ConsentRow{row}})
+				a, err := server.RecordConsents.Call(cmd.Context(), ask, server.ConsentRequest{Rows: []server.ConsentRow{row}})
 				if err != nil {
 					return err
 				}
@@ -222,7 +222,7 @@ func (c commands) importConsents(cmd *cobra.Command, name string) error {
 	}
 	return c.WithDaemon(func(ask *server.Client) error {
 		for from := 0; from < len(rows); from += importBatch {
-			a, err := ask.RecordConsents(cmd.Context(), server.ConsentRequest{Rows: rows[from:min(from+importBatch, len(rows))], Source: source})
+			a, err := server.RecordConsents.Call(cmd.Context(), ask, server.ConsentRequest{Rows: rows[from:min(from+importBatch, len(rows))], Source: source})
 			if err != nil {
 				return err
 			}
@@ -260,7 +260,7 @@ func (c commands) contactsExport() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
 				if len(args) == 1 {
-					v, err := ask.ContactData(cmd.Context(), args[0])
+					v, err := server.ShowContactData.Call(cmd.Context(), ask, args[0])
 					if err != nil {
 						return err
 					}
@@ -269,7 +269,7 @@ func (c commands) contactsExport() *cobra.Command {
 				all := []consentLine{}
 				var after messaging.Phone
 				for {
-					rows, err := ask.Consents(cmd.Context(), after)
+					rows, err := server.ListConsents.Call(cmd.Context(), ask, after)
 					if err != nil {
 						return err
 					}
@@ -310,7 +310,7 @@ func (c commands) contactsForget() *cobra.Command {
 				if err := c.Confirm(fmt.Sprintf("Forget %s for good: nothing stored tells of them, and they stay blocked?", units.Count(len(args), "contact"))); err != nil {
 					return err
 				}
-				a, err := ask.Forget(cmd.Context(), server.ForgetRequest{Phones: args})
+				a, err := server.ForgetContacts.Call(cmd.Context(), ask, server.ForgetRequest{Phones: args})
 				if err != nil {
 					return err
 				}

@@ -29,7 +29,7 @@ func (c commands) contactsBlock() *cobra.Command {
 		Use: "block PHONE...", Short: "Send contacts nothing from now on, but for the codes of their own log-ins", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithDaemon(func(ask *server.Client) error {
-				a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: args, Reason: reason})
+				a, err := server.BlockContacts.Call(cmd.Context(), ask, server.BlockRequest{Phones: args, Reason: reason})
 				if err != nil {
 					return err
 				}
@@ -69,7 +69,7 @@ func (c commands) contactsAllow() *cobra.Command {
 		Use: "allow PHONE", Short: "End a contact's block", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithDaemon(func(ask *server.Client) error {
-				b, err := ask.Allow(cmd.Context(), args[0])
+				b, err := server.AllowContact.Call(cmd.Context(), ask, args[0])
 				if err != nil {
 					return err
 				}
@@ -93,7 +93,7 @@ func (c commands) contactsList() *cobra.Command {
 				return err
 			}
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.Blocks(cmd.Context(), q)
+				rows, err := server.ListBlocks.Call(cmd.Context(), ask, q)
 				if err != nil {
 					return err
 				}
@@ -145,7 +145,7 @@ same; one that is there twice counts as blocked already the second time.`,
 				var all server.BlockAnswer
 				for at := 0; at < len(phones); at += importBatch {
 					some := phones[at:min(at+importBatch, len(phones))]
-					a, err := ask.Block(cmd.Context(), server.BlockRequest{Phones: some, Reason: reason, Source: source})
+					a, err := server.BlockContacts.Call(cmd.Context(), ask, server.BlockRequest{Phones: some, Reason: reason, Source: source})
 					if err != nil {
 						return err
 					}

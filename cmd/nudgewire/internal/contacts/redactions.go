@@ -25,7 +25,7 @@ that was uninstalled (shop/redact). Nobody carries that out but a person:
 Until then its contacts get no marketing. Utility and codes go on.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.Redactions(cmd.Context())
+				rows, err := server.ListRedactions.Call(cmd.Context(), ask, server.None{})
 				if err != nil {
 					return err
 				}
@@ -36,18 +36,19 @@ Until then its contacts get no marketing. Utility and codes go on.`,
 		},
 	}
 	cmd.AddCommand(
-		c.decideRedaction("do", "Forget all that came by a connector, as it asks: it cannot be undone", true),
-		c.decideRedaction("refuse", "Keep what came by a connector: marketing to its contacts goes on", false),
+		c.decideRedaction("do", "Forget all that came by a connector, as it asks: it cannot be undone", server.CarryOutRedaction),
+		c.decideRedaction("refuse", "Keep what came by a connector: marketing to its contacts goes on", server.RefuseRedaction),
 	)
 	return cmd
 }
 
-func (c commands) decideRedaction(name, short string, carryOut bool) *cobra.Command {
+func (c commands) decideRedaction(name, short string, decide *server.Operation[string, server.RedactionView]) *cobra.Command {
+	carryOut := decide == server.CarryOutRedaction
 	return &cobra.Command{
 		Use: name + " CONNECTOR", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithDaemon(func(ask *server.Client) error {
-				open, err := ask.Redactions(cmd.Context())
+				open, err := server.ListRedactions.Call(cmd.Context(), ask, server.None{})
 				if err != nil {
 					return err
 				}
@@ -61,7 +62,7 @@ func (c commands) decideRedaction(name, short string, carryOut bool) *cobra.Comm
 						return err
 					}
 				}
-				v, err := ask.DecideRedaction(cmd.Context(), args[0], carryOut)
+				v, err := decide.Call(cmd.Context(), ask, args[0])
 				if err != nil {
 					return err
 				}

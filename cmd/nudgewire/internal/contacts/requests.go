@@ -16,7 +16,7 @@ func (c commands) contactsRequests() *cobra.Command {
 		Use: "requests", Short: "Contacts who asked for what is stored about them, with the file to send", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.DataRequests(cmd.Context())
+				rows, err := server.ListDataRequests.Call(cmd.Context(), ask, server.None{})
 				if err != nil {
 					return err
 				}
@@ -41,7 +41,7 @@ func (c commands) contactsAnswered() *cobra.Command {
 				return exit.Fail(exit.Usage, `"nudgewire contacts requests" shows them`, "%q is not the number of an event", args[0])
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				v, err := ask.CloseDataRequest(cmd.Context(), messaging.EventID(id))
+				v, err := server.CloseDataRequest.Call(cmd.Context(), ask, messaging.EventID(id))
 				if err != nil {
 					return err
 				}

@@ -92,7 +92,7 @@ func (c commands) runDemo(ctx context.Context, keep, browse bool) error {
 	})
 	ask := server.Dial(app.SocketPath("sqlite:" + filepath.Join(s.folder, "nudgewire.db")))
 	defer ask.Close()
-	if link, err := ask.SignInLink(ctx, server.LinkRequest{}); err == nil { // a demo without it is one, too
+	if link, err := server.LinkToConsole.Call(ctx, ask, server.LinkRequest{}); err == nil { // a demo without it is one, too
 		address := link.URL + "#begin" // signs in at once, see console.js
 		c.Note("the console, in a browser: %s", address)
 		if browse && c.watched(os.Getenv) {
@@ -168,25 +168,25 @@ func (s *stage) clear(c *terminal.CLI, keep bool) {
 
 // demoSummary prints the totals, and the story of somebody who got no message.
 func (c commands) demoSummary(ctx context.Context, ask *server.Client, told *narrator, service *sandbox.Sandbox) error {
-	status, err := ask.Status(ctx)
+	status, err := server.ShowStatus.Call(ctx, ask, server.None{})
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}
 	told.silence()
 	c.Say("\n%s\n", c.Paint(c.Out, "1", "In all"))
-	blocks, err := ask.Blocks(ctx, server.ListQuery{})
+	blocks, err := server.ListBlocks.Call(ctx, ask, server.ListQuery{})
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}
 	c.totals(status, len(blocks))
 	c.Say("  the service itself counts %s accepted, %s of them twice\n", units.Count(service.Stats().Messages, "message"), units.Number(int64(service.Stats().Duplicates)))
-	cancelled, err := ask.Messages(ctx, server.ListQuery{State: string(messaging.StateCancelled), Limit: 100})
+	cancelled, err := server.ListMessages.Call(ctx, ask, server.ListQuery{State: string(messaging.StateCancelled), Limit: 100})
 	if err != nil {
 		return fmt.Errorf("sum up: %w", err)
 	}
 	for _, m := range cancelled[max(0, len(cancelled)-1):] { // the first of all, which the story told of
 		c.Say("\n%s\n", c.Paint(c.Out, "1", "nudgewire why +"+string(m.Phone)))
-		stories, err := ask.Why(ctx, string(m.Phone), 10)
+		stories, err := server.Why.Call(ctx, ask, server.ListQuery{Phone: string(m.Phone), Limit: 10})
 		if err != nil {
 			return fmt.Errorf("sum up: %w", err)
 		}

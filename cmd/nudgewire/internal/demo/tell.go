@@ -132,7 +132,7 @@ func (n *narrator) watch(ctx context.Context, ask *server.Client) {
 		case <-tick.C:
 		}
 		for _, state := range []messaging.State{messaging.StateDropped, messaging.StateWaiting} {
-			messages, err := ask.Messages(ctx, server.ListQuery{State: string(state), Limit: 100})
+			messages, err := server.ListMessages.Call(ctx, ask, server.ListQuery{State: string(state), Limit: 100})
 			if err != nil {
 				return // the demo is over
 			}

@@ -41,13 +41,13 @@ func (c commands) eventsList() *cobra.Command {
 				return err
 			}
 			defer done()
-			events, err := ask.Events(cmd.Context(), q)
+			events, err := server.ListEvents.Call(cmd.Context(), ask, q)
 			if err != nil {
 				return err
 			}
 			var rejected []server.RejectedRequestView
 			if q.Kind == "" && q.Phone == "" && q.Trigger == "" && q.Outcome == "" && !c.JSON {
-				if rejected, err = ask.RejectedRequests(cmd.Context(), q); err != nil {
+				if rejected, err = server.ListRejectedRequests.Call(cmd.Context(), ask, q); err != nil {
 					return err
 				}
 			}
@@ -145,7 +145,7 @@ func (c commands) eventsRejected() *cobra.Command {
 				return err
 			}
 			defer done()
-			rows, err := ask.RejectedRequests(cmd.Context(), q)
+			rows, err := server.ListRejectedRequests.Call(cmd.Context(), ask, q)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func (c commands) eventsShow() *cobra.Command {
 				return err
 			}
 			defer done()
-			told, err := ask.Event(cmd.Context(), id)
+			told, err := server.ShowEvent.Call(cmd.Context(), ask, id)
 			if err != nil {
 				return err
 			}

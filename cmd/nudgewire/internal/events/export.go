@@ -17,7 +17,7 @@ What webhooks carried is in events show alone.`,
 		Example: "  nudgewire events export --since 7d -o events.csv\n  nudgewire events export --kind order.created --json | jq .phone",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.ExportList(cmd, &f, "event", func(ask *server.Client, q server.ListQuery, to *terminal.Export) error {
-				return ask.ExportEvents(cmd.Context(), q, func(v *server.EventView) error { return to.Put(v, server.EventHead, v.Cells()) })
+				return server.ExportEvents.Each(cmd.Context(), ask, q, func(v *server.EventView) error { return to.Put(v, server.EventHead, v.Cells()) })
 			})
 		},
 	}

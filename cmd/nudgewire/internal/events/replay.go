@@ -45,7 +45,7 @@ days after a cart cancels nothing any more once remember_cancel is over. At most
 			return c.WithDaemon(func(ask *server.Client) error {
 				dry := in
 				dry.DryRun = true
-				found, err := ask.ReplayEvents(cmd.Context(), dry)
+				found, err := server.ReplayEvents.Call(cmd.Context(), ask, dry)
 				if err != nil {
 					return err
 				}
@@ -61,7 +61,7 @@ days after a cart cancels nothing any more once remember_cancel is over. At most
 				if err := c.Confirm("Decide about " + units.Count(found.Count, "event") + " again, and queue " + units.Count(wouldQueue(found), "message") + " at the most?"); err != nil {
 					return err
 				}
-				done, err := ask.ReplayEvents(cmd.Context(), in)
+				done, err := server.ReplayEvents.Call(cmd.Context(), ask, in)
 				if err != nil {
 					return err
 				}

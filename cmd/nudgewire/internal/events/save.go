@@ -45,7 +45,7 @@ before you give them to anybody.`,
 				if err != nil {
 					return err
 				}
-				told, err := ask.Event(cmd.Context(), id)
+				told, err := server.ShowEvent.Call(cmd.Context(), ask, id)
 				if err != nil {
 					return err
 				}

@@ -21,7 +21,7 @@ func (c commands) eventsUnused() *cobra.Command {
 				return err
 			}
 			defer done()
-			all, err := ask.Unused(cmd.Context())
+			all, err := server.ListUnused.Call(cmd.Context(), ask, server.None{})
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func (c commands) eventsSeen() *cobra.Command {
 				connector = args[0]
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				ended, err := ask.EndUnused(cmd.Context(), connector)
+				ended, err := server.EndUnused.Call(cmd.Context(), ask, server.UnusedRequest{Connector: connector})
 				if err != nil {
 					return err
 				}

@@ -36,7 +36,7 @@ that is gone or was changed is named, the others are written, and the command en
 				if err != nil {
 					return err
 				}
-				err = ask.Rows(cmd.Context(), id, func(r *server.RowView) error { return to.Put(r, server.RowHead, [][]string{r.Cells()}) })
+				err = server.ExportRows.Each(cmd.Context(), ask, id, func(r *server.RowView) error { return to.Put(r, server.RowHead, [][]string{r.Cells()}) })
 				if err = errors.Join(err, to.Close(err == nil)); err != nil {
 					return err
 				}

@@ -47,7 +47,7 @@ func (c commands) follow(ctx context.Context, ask *server.Client, r server.RunVi
 			return nil
 		case <-time.After(lookEvery):
 		}
-		next, err := ask.Run(ctx, r.ID)
+		next, err := server.ShowRun.Call(ctx, ask, r.ID)
 		if err != nil {
 			if ctx.Err() != nil {
 				continue

@@ -25,8 +25,8 @@ func (c commands) jobs() *cobra.Command {
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.jobsList(), c.jobsExplain(), c.jobsRun(), c.jobsForecast(), c.jobsHistory(), c.jobsShow(),
-		c.jobsOrder("approve", "Let a run go that awaits approval: past its guard, or with the list that the last run sent; who is blocked by then is excluded, and its canary looks all the same", true), c.jobsOrder("pause", "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
-		c.jobsOrder("resume", "Let a paused run go on where it was; of one that its canary or a restoration stopped after a question", false), c.jobsOrder("cancel", "End a run; what was uploaded stays uploaded", true),
+		c.jobsOrder("approve", server.ApproveRun, "Let a run go that awaits approval: past its guard, or with the list that the last run sent; who is blocked by then is excluded, and its canary looks all the same", true), c.jobsOrder("pause", server.PauseRun, "Stop a run for now: nothing of it leaves any more, but for what is on its way", false),
+		c.jobsOrder("resume", server.ResumeRun, "Let a paused run go on where it was; of one that its canary or a restoration stopped after a question", false), c.jobsOrder("cancel", server.CancelRun, "End a run; what was uploaded stays uploaded", true),
 		c.jobsRetry(), c.jobsResolve(), c.jobsExport())
 	return cmd
 }
@@ -40,7 +40,7 @@ func (c commands) jobsList() *cobra.Command {
 				return err
 			}
 			defer done()
-			jobs, err := ask.Jobs(cmd.Context())
+			jobs, err := server.ListJobs.Call(cmd.Context(), ask, server.None{})
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (c commands) jobsRun() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r, err := ask.RunJob(cmd.Context(), args[0], server.RunOrder{Approve: approve, Repeats: repeats})
+				r, err := server.RunJob.Call(cmd.Context(), ask, server.JobOrder{Job: args[0], Approve: approve, Repeats: repeats})
 				if err != nil {
 					return err
 				}
@@ -104,7 +104,7 @@ func (c commands) askToRun(cmd *cobra.Command, ask *server.Client, name string) 
 	if c.Yes {
 		return 0, nil
 	}
-	f, err := ask.Forecast(cmd.Context(), name)
+	f, err := server.ForecastJob.Call(cmd.Context(), ask, name)
 	if err != nil {
 		return 0, err
 	}
@@ -127,7 +127,7 @@ func (c commands) forecast(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer done()
-	f, err := ask.Forecast(cmd.Context(), name)
+	f, err := server.ForecastJob.Call(cmd.Context(), ask, name)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (c commands) jobsHistory() *cobra.Command {
 			}
 			q.State = state
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				runs, err := ask.Runs(cmd.Context(), q)
+				runs, err := server.ListRuns.Call(cmd.Context(), ask, q)
 				if err != nil {
 					return err
 				}
@@ -262,7 +262,7 @@ func (c commands) jobsShow() *cobra.Command {
 				return err
 			}
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				r, err := ask.Run(cmd.Context(), id)
+				r, err := server.ShowRun.Call(cmd.Context(), ask, id)
 				if err != nil {
 					return err
 				}
@@ -435,7 +435,7 @@ func byStatus(count map[string]int64) string {
 }
 
 // jobsOrder is a command that says one word to a run.
-func (c commands) jobsOrder(word, short string, asks bool) *cobra.Command {
+func (c commands) jobsOrder(word string, order *server.Operation[messaging.RunID, server.RunView], short string, asks bool) *cobra.Command {
 	return &cobra.Command{
 		Use: word + " RUN", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -444,7 +444,7 @@ func (c commands) jobsOrder(word, short string, asks bool) *cobra.Command {
 				return err
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				r, err := ask.Run(cmd.Context(), id)
+				r, err := server.ShowRun.Call(cmd.Context(), ask, id)
 				if err != nil {
 					return err
 				}
@@ -459,7 +459,7 @@ func (c commands) jobsOrder(word, short string, asks bool) *cobra.Command {
 						return err
 					}
 				}
-				if r, err = ask.OrderRun(cmd.Context(), id, word, server.RunOrder{}); err != nil {
+				if r, err = order.Call(cmd.Context(), ask, id); err != nil {
 					return err
 				}
 				if a := r.Approvals; word == "approve" && r.State == messaging.RunAwaiting && a != nil {

@@ -38,14 +38,14 @@ Your name and your word are kept with the part.`,
 				return exit.Fail(exit.Usage, "", "--as %q: want accepted or resend", as)
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				r, err := ask.Run(cmd.Context(), id)
+				r, err := server.ShowRun.Call(cmd.Context(), ask, id)
 				if err != nil {
 					return err
 				}
 				if err := c.Confirm(resolveQuestion(r, number, how)); err != nil {
 					return err
 				}
-				if r, err = ask.ResolvePart(cmd.Context(), id, number, server.PartWord{As: how, Reason: reason}); err != nil {
+				if r, err = server.ResolvePart.Call(cmd.Context(), ask, server.PartWord{Run: id, Part: number, As: how, Reason: reason}); err != nil {
 					return err
 				}
 				return c.ran(r)

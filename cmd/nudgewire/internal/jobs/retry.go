@@ -50,7 +50,7 @@ new run.`,
 				return exit.Fail(exit.Usage, "", "--only %q: want retriable or in_doubt", only)
 			}
 			doubtful := only == "in_doubt"
-			order := server.RunOrder{InDoubt: doubtful, Classes: classes}
+			order := server.RetryOrder{Run: id, InDoubt: doubtful, Classes: classes}
 			if order.MinWait, err = terminal.ParseDuration("--min-wait", minWait); err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ new run.`,
 				return err
 			}
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				f, err := ask.ForecastRetry(cmd.Context(), id, order)
+				f, err := server.ForecastRetry.Call(cmd.Context(), ask, order)
 				if err != nil {
 					return err
 				}
@@ -69,7 +69,7 @@ new run.`,
 					return err
 				}
 				return c.WithDaemon(func(ask *server.Client) error {
-					r, err := ask.OrderRun(cmd.Context(), id, "retry", order)
+					r, err := server.RetryRun.Call(cmd.Context(), ask, order)
 					if err != nil {
 						return err
 					}
@@ -85,7 +85,7 @@ new run.`,
 	return cmd
 }
 
-func retryQuestion(f server.RetryView, order server.RunOrder) string {
+func retryQuestion(f server.RetryView, order server.RetryOrder) string {
 	what := amount(f.Tally)
 	if order.Classes != "" {
 		what += " (" + order.Classes + ")"

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,11 +50,11 @@ func (f *bulkFlags) request(now time.Time, reason string) (r server.BulkRequest,
 
 // many counts what an order is about, shows it, asks, and gives the order.
 func (c commands) many(cmd *cobra.Command, r server.BulkRequest, dryRun bool, question func(n int64) string, done string,
-	do func(*server.Client, context.Context, server.BulkRequest) (server.BulkView, error),
+	do *server.Operation[server.BulkRequest, server.BulkView],
 ) error {
 	return c.WithDaemon(func(ask *server.Client) error {
 		r.DryRun = true
-		found, err := do(ask, cmd.Context(), r)
+		found, err := do.Call(cmd.Context(), ask, r)
 		if err != nil {
 			return err
 		}
@@ -79,7 +78,7 @@ func (c commands) many(cmd *cobra.Command, r server.BulkRequest, dryRun bool, qu
 			return err
 		}
 		r.DryRun = false
-		changed, err := do(ask, cmd.Context(), r)
+		changed, err := do.Call(cmd.Context(), ask, r)
 		if err != nil {
 			return err
 		}
@@ -119,7 +118,7 @@ recipient_limit, an hour for retry; --min-wait says another time.`,
 			if r.Deadline, err = terminal.ParseDeadline(deadline, c.Now()); err != nil {
 				return err
 			}
-			return c.many(cmd, r, dryRun, func(n int64) string { return "Send " + units.Count(n, "message") + " again?" }, "sent again", (*server.Client).RetryMany)
+			return c.many(cmd, r, dryRun, func(n int64) string { return "Send " + units.Count(n, "message") + " again?" }, "sent again", server.RetryMessages)
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", "", "rejected, failed or dropped")
@@ -144,5 +143,5 @@ func (c commands) resolveMany(cmd *cobra.Command, f *bulkFlags, as messaging.Res
 			return "Send " + units.Count(n, "message") + " again? Whoever got one gets it twice."
 		}
 		return "Resolve " + units.Count(n, "message") + " as " + string(as) + "?"
-	}, "resolved as "+string(as), (*server.Client).ResolveMany)
+	}, "resolved as "+string(as), server.ResolveMessages)
 }

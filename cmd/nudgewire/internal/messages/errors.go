@@ -43,7 +43,7 @@ it, and write a rule for it under errors: in the config. The newest 1,000 texts 
 			}
 			q.Class = class
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.ErrorTexts(cmd.Context(), q)
+				rows, err := server.ListErrors.Call(cmd.Context(), ask, q)
 				if err != nil {
 					return err
 				}

@@ -16,7 +16,7 @@ formula begin with an apostrophe.`,
 		Example: "  nudgewire messages export --since 30d --state failed -o failed.csv\n  nudgewire messages export --trigger abandoned-cart --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.ExportList(cmd, &f, "message", func(ask *server.Client, q server.ListQuery, to *terminal.Export) error {
-				return ask.ExportMessages(cmd.Context(), q, func(v *server.MessageView) error { return to.Put(v, server.MessageHead, v.Cells()) })
+				return server.ExportMessages.Each(cmd.Context(), ask, q, func(v *server.MessageView) error { return to.Put(v, server.MessageHead, v.Cells()) })
 			})
 		},
 	}

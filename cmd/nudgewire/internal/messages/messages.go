@@ -38,7 +38,7 @@ func (c commands) messagesList() *cobra.Command {
 			}
 			q.State, q.Trigger, q.Account, q.Phone = state, trigger, account, phone
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.Messages(cmd.Context(), q)
+				rows, err := server.ListMessages.Call(cmd.Context(), ask, q)
 				if err != nil {
 					return err
 				}
@@ -96,7 +96,7 @@ func (c commands) messagesShow() *cobra.Command {
 		Use: "show ID", Short: "One message with its attempts; ID is the message's number or the service's message_id", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				m, err := ask.Message(cmd.Context(), args[0])
+				m, err := server.ShowMessage.Call(cmd.Context(), ask, args[0])
 				if err != nil {
 					return err
 				}
@@ -169,14 +169,14 @@ and ends them. What is being sent at that moment is not ended.`,
 				if err != nil {
 					return err
 				}
-				return c.many(cmd, r, dryRun, func(n int64) string { return "Cancel " + units.Count(n, "message") + "?" }, "cancelled", (*server.Client).CancelMany)
+				return c.many(cmd, r, dryRun, func(n int64) string { return "Cancel " + units.Count(n, "message") + "?" }, "cancelled", server.CancelMessages)
 			}
 			id, err := messageID(args[0])
 			if err != nil {
 				return err
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				m, err := ask.Cancel(cmd.Context(), id, reason)
+				m, err := server.CancelMessage.Call(cmd.Context(), ask, server.CancelRequest{ID: id, Reason: reason})
 				return c.acted(m, err)
 			})
 		},
@@ -231,7 +231,7 @@ Without a number it is about all in doubt that match the flags: it counts them b
 				return exit.Fail(exit.Usage, "", "--as %q: want accepted, resend or drop", as)
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				m, err := ask.Resolve(cmd.Context(), id, how, reason)
+				m, err := server.ResolveMessage.Call(cmd.Context(), ask, server.ResolveRequest{ID: id, As: how, Reason: reason})
 				return c.acted(m, err)
 			})
 		},

@@ -38,7 +38,7 @@ func (c commands) send() *cobra.Command {
 				return err
 			}
 			defer done()
-			m, err := ask.Send(cmd.Context(), in)
+			m, err := server.SendMessage.Call(cmd.Context(), ask, in)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/story"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func (c commands) why() *cobra.Command {
@@ -28,7 +29,7 @@ that were uploaded.`,
 				return err
 			}
 			defer done()
-			stories, err := ask.Why(cmd.Context(), args[0], limit)
+			stories, err := server.Why.Call(cmd.Context(), ask, server.ListQuery{Phone: args[0], Limit: limit})
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ func (c commands) alerts() *cobra.Command {
 and how each receiver was reached last. docs/alert-names.md says of each alert what to do.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				v, err := ask.Alerts(cmd.Context())
+				v, err := server.ShowAlerts.Call(cmd.Context(), ask, server.None{})
 				if err != nil {
 					return err
 				}
@@ -44,7 +44,7 @@ func (c commands) alertsTest() *cobra.Command {
 				name = args[0]
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				tested, err := ask.TestAlerts(cmd.Context(), name)
+				tested, err := server.TestAlerts.Call(cmd.Context(), ask, server.TestRequest{Name: name})
 				if err != nil {
 					return err
 				}

@@ -200,7 +200,7 @@ func (d *doctor) public(ctx context.Context) {
 func (d *doctor) daemon(ctx context.Context, c *terminal.CLI) {
 	ask := c.Dial(d.cfg.Storage)
 	defer ask.Close()
-	s, err := ask.Status(ctx)
+	s, err := server.ShowStatus.Call(ctx, ask, server.None{})
 	switch {
 	case errors.Is(err, server.ErrNoDaemon) && terminal.DaemonStarts(ctx, d.cfg) != "":
 		return // the listener told
@@ -275,7 +275,7 @@ func (d *doctor) nodes(all []server.NodeView) {
 
 // runs says which of the newest runs wait for a place.
 func (d *doctor) runs(ctx context.Context, ask *server.Client) {
-	runs, err := ask.Runs(ctx, server.ListQuery{Since: time.Now().Add(-recently), Limit: 100})
+	runs, err := server.ListRuns.Call(ctx, ask, server.ListQuery{Since: time.Now().Add(-recently), Limit: 100})
 	if err != nil {
 		d.found(wellBad, "campaigns", "", "the runs cannot be read: %v", err)
 		return
@@ -285,7 +285,7 @@ func (d *doctor) runs(ctx context.Context, ask *server.Client) {
 		if r.State != messaging.RunPlanned {
 			continue
 		}
-		if one, err := ask.Run(ctx, r.ID); err == nil && one.Waiting() != "" {
+		if one, err := server.ShowRun.Call(ctx, ask, r.ID); err == nil && one.Waiting() != "" {
 			d.found(wellNote, "campaigns", `"nudgewire jobs cancel RUN" ends one that hangs`, "run %d of %s %s", r.ID, r.Job, one.Waiting())
 		}
 	}
@@ -309,7 +309,7 @@ func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.St
 		} else {
 			d.found(wellGood, what, "", "last event %s ago (%s)", units.Brief(time.Since(at)), at.UTC().Format("2006-01-02 15:04 UTC"))
 		}
-		rejected, err := ask.RejectedRequests(ctx, server.ListQuery{Connector: name, Since: time.Now().Add(-recently), Limit: 1000})
+		rejected, err := server.ListRejectedRequests.Call(ctx, ask, server.ListQuery{Connector: name, Since: time.Now().Add(-recently), Limit: 1000})
 		if err != nil {
 			d.found(wellBad, what, "", "what was rejected cannot be read: %v", err)
 			continue

@@ -26,7 +26,7 @@ and keeps its due time; what expires meanwhile is dropped. Webhooks are taken as
 				return err
 			}
 			r.Reason = reason
-			return c.switchHalt(cmd.Context(), r, (*server.Client).Halt)
+			return c.switchHalt(cmd.Context(), r, server.Halt)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
@@ -62,7 +62,7 @@ let the rest go with "resume --reviewed". Data that was restored is reviewed in 
 			} else if lostAt != "" {
 				return exit.Fail(exit.Usage, "resume --reviewed --lost-at TIME", "--lost-at belongs to --reviewed")
 			}
-			return c.switchHalt(cmd.Context(), r, (*server.Client).Resume)
+			return c.switchHalt(cmd.Context(), r, server.Resume)
 		},
 	}
 	cmd.Flags().BoolVar(&reviewed, "reviewed", false, "end the halt after damage or a restoration: somebody has looked at what would be sent again")
@@ -97,19 +97,17 @@ func haltRequest(args []string) (r server.HaltRequest, err error) {
 }
 
 // switchHalt asks the daemon and tells what is halted then.
-func (c commands) switchHalt(ctx context.Context, r server.HaltRequest,
-	do func(*server.Client, context.Context, server.HaltRequest) ([]messaging.Hold, error),
-) error {
+func (c commands) switchHalt(ctx context.Context, r server.HaltRequest, do *server.Operation[server.HaltRequest, []messaging.Hold]) error {
 	ask, done, err := c.Daemon()
 	if err != nil {
 		return err
 	}
 	defer done()
-	before, err := ask.Status(ctx)
+	before, err := server.ShowStatus.Call(ctx, ask, server.None{})
 	if err != nil {
 		return err
 	}
-	holds, err := do(ask, ctx, r)
+	holds, err := do.Call(ctx, ask, r)
 	if err != nil {
 		return err
 	}

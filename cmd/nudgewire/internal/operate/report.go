@@ -41,7 +41,7 @@ the same time a week before.`,
 				q.Group = ""
 			}
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				v, err := ask.Report(cmd.Context(), q)
+				v, err := server.ShowReport.Call(cmd.Context(), ask, q)
 				switch {
 				case err != nil:
 					return err

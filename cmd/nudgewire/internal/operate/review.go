@@ -49,7 +49,7 @@ have sent it, what is sent after the review, which runs are paused, and what nob
 }
 
 func (c commands) showReview(ctx context.Context, ask *server.Client, lost time.Time) error {
-	v, err := ask.Review(ctx, lost)
+	v, err := server.ShowReview.Call(ctx, ask, lost)
 	if err != nil {
 		return err
 	}

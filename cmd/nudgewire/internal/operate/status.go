@@ -23,7 +23,7 @@ func (c commands) status() *cobra.Command {
 				return err
 			}
 			defer done()
-			s, err := ask.Status(cmd.Context())
+			s, err := server.ShowStatus.Call(cmd.Context(), ask, server.None{})
 			if err != nil {
 				return err
 			}

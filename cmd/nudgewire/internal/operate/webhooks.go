@@ -29,7 +29,7 @@ func (c commands) webhooksList() *cobra.Command {
 		Use: "list", Short: "Each receiver: what waits, what failed, what was given up", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
-				rows, err := ask.WebhookReceivers(cmd.Context())
+				rows, err := server.ListReceivers.Call(cmd.Context(), ask, server.None{})
 				if err != nil {
 					return err
 				}
@@ -70,7 +70,7 @@ They are kept as long as retention.webhooks_out says.`,
 				return err
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
-				found, err := ask.ReplayWebhooks(cmd.Context(), in)
+				found, err := server.ReplayWebhooks.Call(cmd.Context(), ask, in)
 				if err != nil {
 					return err
 				}
@@ -87,7 +87,7 @@ They are kept as long as retention.webhooks_out says.`,
 					return err
 				}
 				in.DryRun = false
-				done, err := ask.ReplayWebhooks(cmd.Context(), in)
+				done, err := server.ReplayWebhooks.Call(cmd.Context(), ask, in)
 				if err != nil {
 					return err
 				}
@@ -111,7 +111,7 @@ func (c commands) webhooksTest() *cobra.Command {
 		Use: "test RECEIVER", Short: "Post a signed test to a receiver", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.WithDaemon(func(ask *server.Client) error {
-				tested, err := ask.TestWebhooks(cmd.Context(), args[0])
+				tested, err := server.TestReceiver.Call(cmd.Context(), ask, server.ReceiverTest{Receiver: args[0]})
 				switch {
 				case err != nil:
 					return err

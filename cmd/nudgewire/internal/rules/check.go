@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -96,7 +97,7 @@ func (c commands) against(ctx context.Context, running string, cfg *config.Confi
 		return err
 	}
 	defer done()
-	changes, err := ask.Changes(ctx, cfg.Redacted())
+	changes, err := server.ReloadChanges.Call(ctx, ask, server.ChangesRequest{Config: cfg.Redacted()})
 	if err != nil {
 		return err
 	}

@@ -24,13 +24,13 @@ or removed (they are paused). --dry-run says it before, and changes nothing.`,
 			}
 			defer done()
 			if dryRun {
-				changes, err := ask.Changes(cmd.Context(), "")
+				changes, err := server.ReloadChanges.Call(cmd.Context(), ask, server.ChangesRequest{Config: ""})
 				if err != nil {
 					return err
 				}
 				return c.tellChanges(changes)
 			}
-			d, err := ask.Reload(cmd.Context())
+			d, err := server.Reload.Call(cmd.Context(), ask, server.None{})
 			if err != nil {
 				return err
 			}

@@ -170,7 +170,7 @@ func (c *CLI) connectorNames(context.Context) (names []string) {
 // runNumbers are the newest runs, each with its job and its state behind a tab, as cobra wants descriptions.
 func (c *CLI) runNumbers(ctx context.Context) (numbers []string) {
 	_ = c.WithReader(ctx, func(ask *server.Client) error { // without a database there are no runs
-		runs, err := ask.Runs(ctx, server.ListQuery{Limit: 20})
+		runs, err := server.ListRuns.Call(ctx, ask, server.ListQuery{Limit: 20})
 		for _, r := range runs {
 			numbers = append(numbers, fmt.Sprintf("%s\t%s for %s: %s", strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.StatusText()))
 		}

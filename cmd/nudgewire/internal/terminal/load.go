@@ -108,7 +108,7 @@ func (c *CLI) Reader(ctx context.Context) (ask *server.Client, done func(), err 
 		return nil, nil, err
 	}
 	ask = c.Dial(dsn)
-	if _, err := ask.Status(ctx); !errors.Is(err, server.ErrNoDaemon) {
+	if _, err := server.ShowStatus.Call(ctx, ask, server.None{}); !errors.Is(err, server.ErrNoDaemon) {
 		return ask, ask.Close, err
 	}
 	cfg, _ := config.Load(c.Config, os.LookupEnv)
@@ -159,7 +159,7 @@ func awaitStart(ctx context.Context, ask *server.Client, dsn string, most time.D
 		return held
 	}
 	for until := time.Now().Add(most); held(); {
-		if _, err := ask.Status(ctx); !errors.Is(err, server.ErrNoDaemon) {
+		if _, err := server.ShowStatus.Call(ctx, ask, server.None{}); !errors.Is(err, server.ErrNoDaemon) {
 			return err == nil, err
 		}
 		if time.Now().After(until) {
