@@ -293,7 +293,7 @@ func TestAnExportTellsOfMessagesThatAnUploadNamed(t *testing.T) {
 	rows := h.export(r.ID)
 	ids := map[messaging.ServiceID]bool{}
 	for i, phone := range wanted {
-		if one := rows[i]; one.Phone != phone || one.Status != messaging.StatusDelivered || one.DeliveredAt == nil || one.ServiceID == "" {
+		if one := rows[i]; one.Phone != phone || one.Status != messaging.StatusDelivered || one.DeliveredAt.IsZero() || one.ServiceID == "" {
 			t.Fatalf("row %d is %+v", i+1, one)
 		}
 		ids[rows[i].ServiceID] = true

@@ -31,7 +31,7 @@ func TestAWebhookBecomesAMessageThatIsDelivered(t *testing.T) {
 		t.Errorf("variables (-want +got):\n%s", diff)
 	}
 	m := h.messages()[0]
-	if m.ServiceID == "" || m.AcceptedAt == nil || m.DeliveredAt == nil || m.NextPollAt != nil {
+	if m.ServiceID == "" || m.AcceptedAt.IsZero() || m.DeliveredAt.IsZero() || !m.NextPollAt.IsZero() {
 		t.Errorf("the message's record is not whole: %+v", m)
 	}
 }

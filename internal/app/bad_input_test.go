@@ -100,7 +100,7 @@ func TestWhatIsNotTakenHasAnAnswerAndATrace(t *testing.T) {
 	}
 }
 
-func rejectedRequests(t *testing.T, h *house) []server.RejectedRequestView {
+func rejectedRequests(t *testing.T, h *house) []messaging.RejectedRequest {
 	t.Helper()
 	rows, err := server.ListRejectedRequests.Call(t.Context(), h.ask, server.ListQuery{Limit: 100})
 	if err != nil {

@@ -47,8 +47,8 @@ func TestALimitPutsOffAndAReloadThatLiftsItLetsGo(t *testing.T) {
 	h.eventually("the second is put off", deferred)
 	m := h.show(2)
 	v := m.Verdicts[0]
-	if m.State != messaging.StateWaiting || v.Rule != "limit" || v.Action != messaging.DeferSend || v.Until == nil || !v.Until.Equal(m.DueAt) ||
-		!strings.Contains(v.Reason, "1 of 1 per 6h was sent to this contact") || m.FirstDue == nil || !m.DueAt.After(time.Now().Add(5*time.Hour)) {
+	if m.State != messaging.StateWaiting || v.Rule != "limit" || v.Action != messaging.DeferSend || v.Until.IsZero() || !v.Until.Equal(m.DueAt) ||
+		!strings.Contains(v.Reason, "1 of 1 per 6h was sent to this contact") || m.FirstDue.IsZero() || !m.DueAt.After(time.Now().Add(5*time.Hour)) {
 		t.Errorf("the second: %+v", m)
 	}
 	if s := h.status(); s.Deferred != 1 || !slices.Equal(s.Rules, []server.RuleCountView{{Rule: "limit", Action: messaging.DeferSend, Times: 1}}) {

@@ -113,7 +113,7 @@ func triggerBrakes() map[string]triggerBrake {
 			keys: []string{"expires"}, yaml: "expires: 1s", states: []string{isDue, isLater}, says: []string{"expired"},
 			bites: func(h *house, c *triggerCell) {
 				h.eventually(c.String()+" has expired", func() bool {
-					return !slices.ContainsFunc(c.messages(h), func(m server.MessageView) bool { return m.ExpiresAt == nil || time.Now().Before(*m.ExpiresAt) })
+					return !slices.ContainsFunc(c.messages(h), func(m server.MessageView) bool { return m.ExpiresAt.IsZero() || time.Now().Before(m.ExpiresAt) })
 				})
 			},
 		},

@@ -91,7 +91,7 @@ func (h *house) created(id int) *http.Request {
 }
 
 // decision waits until the newest event has one, and returns both.
-func (h *house) decision() (server.EventView, server.DecisionView) {
+func (h *house) decision() (server.EventView, messaging.Decision) {
 	h.t.Helper()
 	var e server.EventView
 	h.eventually("a decision", func() bool {

@@ -59,7 +59,7 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 			edited("  other:", "  winback:")(h)
 			edited("quiet_hours: "+night, "quiet_hours: off")(h)
 		}, false},
-		"a file of which one was refused for now": {byCSV, refusesForNow, none, func(v server.RunView) bool { return v.State == messaging.RunUploading && v.Parts[0].RetryAt != nil }, false, nil, false},
+		"a file of which one was refused for now": {byCSV, refusesForNow, none, func(v server.RunView) bool { return v.State == messaging.RunUploading && !v.Parts[0].RetryAt.IsZero() }, false, nil, false},
 		"a file that is being sent":               {byCSV, none, none, in(messaging.RunUploading), true, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 				return
 			}
 			h.eventually("it waits as before", func() bool { return tt.waits(h.run(1)) })
-			if v := h.run(1); (v.WaitUntil == nil) != (at.WaitUntil == nil) || v.WaitUntil != nil && !v.WaitUntil.Equal(*at.WaitUntil) {
+			if v := h.run(1); v.WaitUntil.IsZero() != at.WaitUntil.IsZero() || !v.WaitUntil.IsZero() && !v.WaitUntil.Equal(at.WaitUntil) {
 				t.Errorf("it waits until %v, before %v", v.WaitUntil, at.WaitUntil)
 			}
 			if tt.goes == nil {

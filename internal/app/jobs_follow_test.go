@@ -25,8 +25,8 @@ func TestTheMessagesOfAnUploadAreFollowed(t *testing.T) {
 			})
 			r := h.fire("winback")
 			n := int64(len(wanted))
-			if r.State != messaging.RunDone || r.Reason != "" || r.Parts[0].MessageIDs != n {
-				t.Fatalf("the run is %s (%s), %d messages of %d are followed", r.State, r.Reason, r.Parts[0].MessageIDs, n)
+			if r.State != messaging.RunDone || r.Reason != "" || r.Parts[0].Followed != n {
+				t.Fatalf("the run is %s (%s), %d messages of %d are followed", r.State, r.Reason, r.Parts[0].Followed, n)
 			}
 			h.eventually("all are delivered", func() bool {
 				got, err := server.ShowRun.Call(t.Context(), h.ask, r.ID)
@@ -47,11 +47,11 @@ func TestTheMessagesOfAnUploadAreFollowed(t *testing.T) {
 				t.Fatal("no messages are listed")
 			}
 			m := listed[0]
-			if m.Run != r.ID || m.Part != 1 || m.Trigger != "winback" || m.Phone != "" || m.ServiceID == "" || m.Status != messaging.StatusDelivered || m.DeliveredAt == nil {
+			if m.Run != r.ID || m.Part != 1 || m.Trigger != "winback" || m.Phone != "" || m.ServiceID == "" || m.Status != messaging.StatusDelivered || m.DeliveredAt.IsZero() {
 				t.Errorf("the newest message is %+v", m)
 			}
 			for _, by := range []string{string(m.ServiceID), "1"} {
-				if one, err := server.ShowMessage.Call(t.Context(), h.ask, by); err != nil || one.Run != r.ID || one.Status != messaging.StatusDelivered || one.What != `campaign "`+r.Campaign+`"` {
+				if one, err := server.ShowMessage.Call(t.Context(), h.ask, by); err != nil || one.Run != r.ID || one.Status != messaging.StatusDelivered || one.What != `campaign "`+r.CampaignName+`"` {
 					t.Errorf("message %s: %+v, %v", by, one, err)
 				}
 			}

@@ -31,7 +31,7 @@ func (h *house) law(topic string, customer map[string]any) *http.Request {
 }
 
 // decided is what was decided about the newest event of a kind.
-func (h *house) decided(kind string) (id messaging.EventID, all []server.DecisionView) {
+func (h *house) decided(kind string) (id messaging.EventID, all []messaging.Decision) {
 	h.t.Helper()
 	for _, e := range h.events() {
 		if strings.HasSuffix(e.Event, "."+kind) {

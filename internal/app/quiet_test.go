@@ -55,7 +55,7 @@ func TestQuietHoursMeetWhatElseHappens(t *testing.T) {
 	m := h.of("reminder", phone(1))
 	v := m.Verdicts[0]
 	if v.Rule != "quiet_hours" || v.Action != messaging.DeferSend || !strings.Contains(v.Reason, "quiet hours are ") || !strings.Contains(v.Reason, " in Europe/") ||
-		v.Until == nil || !m.DueAt.Equal(*v.Until) || !v.Until.After(time.Now().Add(20*time.Hour)) {
+		v.Until.IsZero() || !m.DueAt.Equal(v.Until) || !v.Until.After(time.Now().Add(20*time.Hour)) {
 		t.Errorf("put off: %+v", v)
 	}
 

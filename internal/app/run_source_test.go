@@ -22,10 +22,10 @@ func TestARunWaitsForItsList(t *testing.T) {
 	}
 	waits := func() bool {
 		r := h.run(run.ID)
-		return r.State == messaging.RunBuilding && r.Waits == messaging.WaitSource && r.WaitUntil.Sub(*r.StartedAt) >= 10*time.Minute
+		return r.State == messaging.RunBuilding && r.Waits == messaging.WaitSource && r.WaitUntil.Sub(r.StartedAt) >= 10*time.Minute
 	}
 	h.eventually("it waits", waits)
-	until := *h.run(run.ID).WaitUntil
+	until := h.run(run.ID).WaitUntil
 	if r := h.run(run.ID); !strings.Contains(r.Reason, "has such a name") && !strings.Contains(r.Reason, "no such file") {
 		t.Errorf("it says %q", r.Reason)
 	}

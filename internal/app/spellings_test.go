@@ -141,7 +141,7 @@ func (h *spelled) got(template, digits string) bool {
 }
 
 // decided is what a trigger said to the newest event of that person.
-func (h *spelled) decided(trigger, digits string) (d server.DecisionView) {
+func (h *spelled) decided(trigger, digits string) (d messaging.Decision) {
 	h.t.Helper()
 	rows, err := server.ListEvents.Call(h.t.Context(), h.ask, server.ListQuery{Phone: "+" + digits, Limit: 1})
 	if err != nil || len(rows) == 0 {

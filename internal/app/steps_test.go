@@ -340,7 +340,7 @@ func TestABlockAndAnExpiryBetweenSteps(t *testing.T) {
 	letGo = h.hold("one")
 	h.cartOf("c2", phone(2), "60.00")
 	one := h.step(phone(2), 1)
-	h.eventually("the first step expires", func() bool { return time.Now().After(*one.ExpiresAt) })
+	h.eventually("the first step expires", func() bool { return time.Now().After(one.ExpiresAt) })
 	letGo()
 	h.stepIs(phone(2), 1, messaging.StateDropped)
 	two := h.stepIs(phone(2), 2, messaging.StateAccepted)

@@ -96,7 +96,7 @@ func TestAStopMeetsWhatHangs(t *testing.T) {
 	}
 	followed := func(h *house) { // asked again when the lease of the question ends, which a slow machine may have done by now
 		m := h.messages()
-		if len(m) != 1 || m[0].State != messaging.StateAccepted || m[0].NextPollAt == nil && m[0].Status != messaging.StatusDelivered || h.service.Stats().Messages != 1 {
+		if len(m) != 1 || m[0].State != messaging.StateAccepted || m[0].NextPollAt.IsZero() && m[0].Status != messaging.StatusDelivered || h.service.Stats().Messages != 1 {
 			h.t.Errorf("messages: %+v", m)
 		}
 	}

@@ -152,7 +152,7 @@ func TestTopicsAndRequestsThatComeToNothing(t *testing.T) {
 	if status != http.StatusOK || strings.Count(answer, ",") != 2 {
 		t.Errorf("three bodies, one a line: %d %s", status, answer)
 	}
-	if got := rejectedRequests(t, h); !slices.ContainsFunc(got, func(r server.RejectedRequestView) bool {
+	if got := rejectedRequests(t, h); !slices.ContainsFunc(got, func(r messaging.RejectedRequest) bool {
 		return r.Reason == "taken, but there is no event in 1 of the bodies in it"
 	}) {
 		t.Errorf("rejected: %+v", got)

@@ -35,13 +35,13 @@ func TestUploadsOfANodeWhoseClockIsAhead(t *testing.T) {
 		t.Fatalf("the run is %s: %s", r.State, r.Reason)
 	}
 	soon("the end of the upload", r.Parts[0].UpdatedAt)
-	soon("the end of the run", *r.EndedAt)
+	soon("the end of the run", r.EndedAt)
 	messages := one.messages()
 	if len(messages) == 0 {
 		t.Error("the answer named no message")
 	}
 	for _, m := range messages {
-		soon("the time when a message was accepted", *m.AcceptedAt)
+		soon("the time when a message was accepted", m.AcceptedAt)
 	}
 
 	list(t, filepath.Join(folder, "list.csv"), 120)
@@ -58,8 +58,8 @@ func TestUploadsOfANodeWhoseClockIsAhead(t *testing.T) {
 		if r.State == messaging.RunAwaiting || r.State == messaging.RunPaused {
 			t.Fatalf("the run is %s: %s", r.State, r.Reason)
 		}
-		if len(r.Parts) == 1 && r.Parts[0].RetryAt != nil {
-			soon("the next try", *r.Parts[0].RetryAt)
+		if len(r.Parts) == 1 && !r.Parts[0].RetryAt.IsZero() {
+			soon("the next try", r.Parts[0].RetryAt)
 			return true
 		}
 		return false

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // What came of a form is told to whoever sent it, and to nobody else who knows its word.
@@ -111,7 +112,7 @@ func TestWhatIsNoActionSaysSo(t *testing.T) {
 var knowing = answers{
 	"GET /messages/{id}": func(r *http.Request) (any, error) {
 		if id := r.PathValue("id"); id == "7" || id == "5f-1" {
-			return server.MessageView{ID: 7}, nil
+			return server.MessageView{MessageStory: store.MessageStory{Message: messaging.Message{ID: 7}}}, nil
 		}
 		return nil, &server.Error{Status: http.StatusNotFound, Words: "no message"}
 	},
@@ -154,7 +155,7 @@ func TestWhatIsTypedIsFound(t *testing.T) {
 func approving(state messaging.RunState) answers {
 	run := func(state messaging.RunState, words string) func(*http.Request) (any, error) {
 		return func(*http.Request) (any, error) {
-			return server.RunView{ID: 3, Job: "news", State: state, Tally: messaging.Tally{Kept: 1200}, Approvals: &server.ApprovalsView{Need: 2, Words: words}}, nil
+			return server.RunView{Run: messaging.Run{ID: 3, Job: "news", State: state, Tally: messaging.Tally{Kept: 1200}}, Approvals: &server.ApprovalsView{Need: 2, Words: words}}, nil
 		}
 	}
 	return answers{"GET /runs/{id}": run(messaging.RunAwaiting, "0 of 2 approved"), "POST /runs/{id}/approve": run(state, "1 of 2 approved: ann")}

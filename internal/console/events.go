@@ -57,7 +57,7 @@ func (c *Console) daemon(r *http.Request) (server.DaemonView, error) {
 
 type rejectedPage struct {
 	list
-	Rows       []server.RejectedRequestView
+	Rows       []messaging.RejectedRequest
 	Connectors []string
 }
 
@@ -71,7 +71,7 @@ func (c *Console) rejected(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	rows = cut(&l, r, rows, func(e *server.RejectedRequestView) int64 { return e.ID })
+	rows = cut(&l, r, rows, func(e *messaging.RejectedRequest) int64 { return e.ID })
 	d, err := c.daemon(r)
 	return page{Name: "rejected", Title: "Requests that were not taken", Here: "/events", Data: rejectedPage{l, rows, d.Connectors}}, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // long has a message for each number up to newest; those of its marks are accepted.
@@ -29,13 +30,13 @@ func (l *long) messages(r *http.Request) (any, error) {
 	}
 	if q.State == "" {
 		if most > 0 {
-			out = append(out, server.MessageView{ID: messaging.MessageID(most)})
+			out = append(out, server.MessageView{MessageStory: store.MessageStory{Message: messaging.Message{ID: messaging.MessageID(most)}}})
 		}
 		return out, nil
 	}
 	for _, id := range l.marks {
 		if id <= most && id >= q.DownTo && len(out) < q.Limit {
-			out = append(out, server.MessageView{ID: messaging.MessageID(id), State: messaging.StateAccepted})
+			out = append(out, server.MessageView{MessageStory: store.MessageStory{Message: messaging.Message{ID: messaging.MessageID(id), State: messaging.StateAccepted}}})
 		}
 	}
 	return out, nil

@@ -88,8 +88,8 @@ func (v messagesPage) Again() bool {
 type messagePage struct {
 	Message   server.MessageView
 	Timeline  []server.Moment
-	Decision  *server.DecisionView // that queued it; nil where none is kept
-	Unsaid    bool                 // it is not kept any more
+	Decision  *messaging.Decision // that queued it; nil where none is kept
+	Unsaid    bool                // it is not kept any more
 	EventKind string
 	Again     string // the state in which it surely did not arrive, so that it may go again; "" where it may not
 }
@@ -119,7 +119,7 @@ func (c *Console) message(r *http.Request) (page, error) {
 }
 
 // decisionOn is what the message's trigger said when it was queued, or renewed; nil where that is not known.
-func decisionOn(m *server.MessageView, all []server.DecisionView) *server.DecisionView {
+func decisionOn(m *server.MessageView, all []messaging.Decision) *messaging.Decision {
 	for i := range all {
 		if d := &all[i]; d.Trigger == m.Trigger && (d.Outcome == messaging.Planned || d.Outcome == messaging.Restarted) {
 			return d

@@ -13,15 +13,15 @@ const (
 
 // A ConsentRecord is what a contact agreed to, by channel and category, and how that is known.
 type ConsentRecord struct {
-	Phone    Phone
-	Channel  Channel
-	Category Category
-	Consent  Consent
-	Since    time.Time // when the present word was said first
-	At       time.Time // when it was said last
-	Source   string    // who said so first: connector and kind, "by hand", a file's name
-	Proof    string    // in words: a form's address, a sentence that was agreed to; "" where the event is all there is
-	Event    EventID   // that said so first; 0 for a person or a file
+	Phone    Phone     `json:"phone"`
+	Channel  Channel   `json:"channel"`
+	Category Category  `json:"category"`
+	Consent  Consent   `json:"consent"`
+	Since    time.Time `json:"since,omitzero"`               // when the present word was said first
+	At       time.Time `json:"at,omitzero"`                  // when it was said last
+	Source   string    `json:"source,omitempty" kind:"text"` // who said so first: connector and kind, "by hand", a file's name
+	Proof    string    `json:"proof,omitempty" kind:"text"`  // in words: a form's address, a sentence that was agreed to; "" where the event is all there is
+	Event    EventID   `json:"event,omitempty"`              // that said so first; 0 for a person or a file
 }
 
 // ConsentOf is what an event says of its contact's consent to marketing on the phone; without a Consent where it says nothing.

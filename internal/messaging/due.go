@@ -95,12 +95,12 @@ const (
 
 // A Verdict is what duerules.MayGo answers. The zero value lets the message go.
 type Verdict struct {
-	Action VerdictAction
-	Rule   string    // what decided: one of DueReasons
-	Reason string    // one sentence for people, with the numbers that decided
-	Common string    // what Reason has in common with those of other contacts, for counts; "" for all of it
-	Until  time.Time // for DeferSend: when it falls due again
-	Window time.Time // for AllowSend: when the window of the trigger's rate began in which it goes; zero for no rate
+	Action VerdictAction `json:"action"`
+	Rule   string        `json:"rule" kind:"ours"`   // what decided: one of DueReasons
+	Reason string        `json:"reason" kind:"text"` // one sentence for people, with the numbers that decided
+	Common string        `json:"-"`                  // what Reason has in common with those of other contacts, for counts; "" for all of it
+	Until  time.Time     `json:"until,omitzero"`     // for DeferSend: when it falls due again
+	Window time.Time     `json:"-"`                  // for AllowSend: when the window of the trigger's rate began in which it goes; zero for no rate
 }
 
 // What a verdict goes by, as its Rule. Those of the config are its YAML keys.

@@ -35,60 +35,62 @@ type RunID int64
 // A Run is one firing of a job. It is unique by job and slot: whoever gets the row stored
 // runs it, so that neither the hour that autumn repeats nor a second process sends twice.
 type Run struct {
-	ID      RunID
-	Job     string    // name in config.yaml, kept as text: history outlives the job
-	Slot    string    // local wall-clock time it stands for, "2026-11-01 01:30"; by hand with the seconds and a word
-	DueAt   time.Time // UTC, the instant of Slot
-	Cause   RunCause
-	RetryOf RunID // the run whose parts or rows it sends again; 0 for none
+	ID      RunID     `json:"id"`
+	Job     string    `json:"job" kind:"ours"`  // name in config.yaml, kept as text: history outlives the job
+	Slot    string    `json:"slot" kind:"ours"` // local wall-clock time it stands for, "2026-11-01 01:30"; by hand with the seconds and a word
+	DueAt   time.Time `json:"due_at"`           // UTC, the instant of Slot
+	Cause   RunCause  `json:"cause"`
+	RetryOf RunID     `json:"retry_of,omitempty"` // the run whose parts or rows it sends again; 0 for none
 
-	RetryClasses ErrorClassList // of a retry of rows, the classes that it is about; "" is all
-	RetryWait    time.Duration  // of a retry of rows, how long before it they had ended at the least; 0 is as their class rests
-	RetryUntil   time.Time      // of a retry of rows, when what was not sent is dropped; zero is as the job has it
+	RetryClasses ErrorClassList `json:"retry_classes,omitempty"` // of a retry of rows, the classes that it is about; "" is all
+	RetryWait    time.Duration  `json:"-"`                       // of a retry of rows, how long before it they had ended at the least; 0 is as their class rests
+	RetryUntil   time.Time      `json:"retry_until,omitzero"`    // of a retry of rows, when what was not sent is dropped; zero is as the job has it
 
-	Source  string // where the rows came from, without secrets
-	Config  string // version of the config that it began with
-	Account string // of the service, that its files and rows go to; "" is that of the section api
+	Source  string `json:"source" kind:"text"`            // where the rows came from, without secrets
+	Config  string `json:"config" kind:"ours"`            // version of the config that it began with
+	Account string `json:"account,omitempty" kind:"ours"` // of the service, that its files and rows go to; "" is that of the section api
 
-	State  RunState
-	Reason string   // why it is in this state, where that needs words; "" for a run that does well
-	Before RunState // for paused: where it goes on
-	Began  string   // why it was begun late, or what was passed over before it; "" for a run on time
+	State  RunState `json:"state"`
+	Reason string   `json:"reason,omitempty" kind:"text"` // why it is in this state, where that needs words; "" for a run that does well
+	Before RunState `json:"before,omitempty"`             // for paused: where it goes on
+	Began  string   `json:"began,omitempty" kind:"ours"`  // why it was begun late, or what was passed over before it; "" for a run on time
 
 	// What keeps it from sending on, and, for StopPerson, who that was. Of a run that has ended it is
 	// who ended what was left of it. Empty for a run that nobody stopped.
-	Stopped   RunStop
-	StoppedBy string
+	Stopped   RunStop `json:"stopped,omitempty"`
+	StoppedBy string  `json:"stopped_by,omitempty" kind:"ours"`
 
-	Held     string // of StopConfig: why the config does not send by its job, "is gone from the config" or "is off"; else ""
-	Released string // who lets it go on all the same; "" for nobody
+	Held     string `json:"-"` // of StopConfig: why the config does not send by its job, "is gone from the config" or "is off"; else ""
+	Released string `json:"-"` // who lets it go on all the same; "" for nobody
 
 	// What a run that is uploading waits for before more of it leaves, and until when; empty while it
 	// waits for nothing, and in every other state. A run that is built has WaitSource from its first reading that failed to the
 	// end of its second.
-	Waits     RunWait
-	WaitUntil time.Time
+	Waits     RunWait   `json:"waits,omitempty"`
+	WaitUntil time.Time `json:"wait_until,omitzero"`
 
-	Deliver      Deliver
-	CampaignName string // as filled in for this run
-	TemplateID   int64  // for DeliverCSV
-	Send         Send   // for DeliverPerMessage, as it is written: what has {{ }} in it, each row says itself
-	Category     Category
-	Expires      time.Duration // for DeliverPerMessage: how long a row may wait
-	Columns      []string      // what its rows have beside a phone, as its files name them: var_1, language; nil before it was built
+	Deliver      Deliver       `json:"deliver"`
+	CampaignName string        `json:"campaign,omitempty" kind:"ours"` // as filled in for this run
+	TemplateID   int64         `json:"template_id,omitempty"`          // for DeliverCSV
+	Send         Send          `json:"-"`                              // for DeliverPerMessage, as it is written: what has {{ }} in it, each row says itself
+	Category     Category      `json:"-"`
+	Expires      time.Duration `json:"-"` // for DeliverPerMessage: how long a row may wait
+	Columns      []string      `json:"-"` // what its rows have beside a phone, as its files name them: var_1, language; nil before it was built
 
-	Tally     Tally
-	Approved  string    // who approved it; "" for nobody
-	Approvals Approvals // of those who approved it while it was held, and how many that takes
-	Canary    string    // what its canary found before it let the rest go; "" before that, and where there is none
-	Overruled string    // who let it go on after its canary had stopped it; "" for nobody
-	Repeats   RunID     // the run whose list and template a person said it may send once more; 0 for none
-	Owner     string    // who works on it; "" for nobody
-	LeaseEnd  time.Time
+	Tally     Tally     `json:"tally"`
+	Approved  string    `json:"approved,omitempty" kind:"ours"`  // who approved it; "" for nobody
+	Approvals Approvals `json:"-"`                               // of those who approved it while it was held, and how many that takes
+	Canary    string    `json:"canary,omitempty" kind:"text"`    // what its canary found before it let the rest go; "" before that, and where there is none
+	Overruled string    `json:"overruled,omitempty" kind:"text"` // who let it go on after its canary had stopped it; "" for nobody
+	Repeats   RunID     `json:"repeats,omitempty"`               // the run whose list and template a person said it may send once more; 0 for none
+	Owner     string    `json:"-"`                               // who works on it; "" for nobody
+	LeaseEnd  time.Time `json:"-"`
 
-	CreatedAt, StartedAt, EndedAt time.Time // UTC; zero while it has not come so far
+	CreatedAt time.Time `json:"created_at"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
 
-	BlankedAt time.Time // when the values of its rows were removed (retention.lists); zero while they are there
+	BlankedAt time.Time `json:"blanked_at,omitzero"` // when the values of its rows were removed (retention.lists); zero while they are there
 }
 
 // A RunCause is what made a run.
@@ -261,27 +263,27 @@ func (s RunState) May(next RunState) bool { return slices.Contains(runLaw[s], ne
 // A Part is rows of a list that go as one CSV file. It is cut when its turn comes: until then it is what is left of the list, and
 // what finds no place in the file is left in a part of its own.
 type Part struct {
-	RunID  RunID
-	Number int         // from 1
-	List   RunID       // the run that read the rows; of a retry that is another one
-	Ranges RowRanges   // the rows on the file of the newest attempt; of one that waits for its turn those that it may take
-	Rows   int64       // in Ranges; 0 only for PartExcluded
-	Bytes  int64       // of the file of the newest attempt; 0 before the first
-	Goes   []PartShare // of that file, by country; none before the first
-	SHA256 string      // of that file, hex; "" before the first
+	RunID  RunID       `json:"-"`
+	Number int         `json:"number"`             // from 1
+	List   RunID       `json:"-"`                  // the run that read the rows; of a retry that is another one
+	Ranges RowRanges   `json:"-"`                  // the rows on the file of the newest attempt; of one that waits for its turn those that it may take
+	Rows   int64       `json:"rows"`               // in Ranges; 0 only for PartExcluded
+	Bytes  int64       `json:"bytes"`              // of the file of the newest attempt; 0 before the first
+	Goes   []PartShare `json:"-"`                  // of that file, by country; none before the first
+	SHA256 string      `json:"sha256" kind:"ours"` // of that file, hex; "" before the first
 
-	State      PartState
-	Reason     string // the service's words or ours; "" for a plain acceptance
-	Attempt    int    // uploads begun so far; 0 before the first
-	RetryAt    time.Time
-	CampaignID string   // where the answer names one
-	MessageIDs []string // that the answer lists and that are not followed yet
-	Phones     []string // whose each of MessageIDs is, "" where the answer does not say; nil where it says none
-	Followed   int64    // messages of the part that are followed; 0 where the answer lists none
-	Answer     string   // the raw answer, first 4 KB
-	HTTPStatus int      // 0 when there was no answer
-	Resolved   string   // a person's word on it when it was in doubt; "" for none
-	UpdatedAt  time.Time
+	State      PartState `json:"state"`
+	Reason     string    `json:"reason,omitempty" kind:"text"` // the service's words or ours; "" for a plain acceptance
+	Attempt    int       `json:"attempt"`                      // uploads begun so far; 0 before the first
+	RetryAt    time.Time `json:"retry_at,omitzero"`
+	CampaignID string    `json:"campaign_id,omitempty" kind:"ours"` // where the answer names one
+	MessageIDs []string  `json:"-"`                                 // that the answer lists and that are not followed yet
+	Phones     []string  `json:"-"`                                 // whose each of MessageIDs is, "" where the answer does not say; nil where it says none
+	Followed   int64     `json:"message_ids,omitempty"`             // messages of the part that are followed; 0 where the answer lists none
+	Answer     string    `json:"answer,omitempty" kind:"text"`      // the raw answer, first 4 KB
+	HTTPStatus int       `json:"http_status,omitempty"`             // 0 when there was no answer
+	Resolved   string    `json:"resolved,omitempty" kind:"text"`    // a person's word on it when it was in doubt; "" for none
+	UpdatedAt  time.Time `json:"updated_at"`
 }
 
 // A PartShare is what of a file goes to one country.

@@ -12,49 +12,52 @@ type MessageID int64
 // A Message goes to one phone because of one event and one trigger, one row of a list, or one order by hand. It is one row from
 // planned to read: stored in the same commit as what it is planned by, and claimed by one sender at a time.
 type Message struct {
-	ID      MessageID
-	EventID EventID
-	Run     RunID  // that it is a row of, or that a file named it of; 0 for none
-	Part    int    // of the run, whose upload's answer named it; 0 for none
-	Trigger string // name in config.yaml, of the job where Run is set
-	Key     string // the correlation key within the trigger
-	Phone   Phone
-	SentAs  string // the spelling that the shop gave, where it is not Phone; see To
+	ID      MessageID `json:"id"`
+	EventID EventID   `json:"event"`
+	Run     RunID     `json:"run,omitempty"`             // that it is a row of, or that a file named it of; 0 for none
+	Part    int       `json:"part,omitempty"`            // of the run, whose upload's answer named it; 0 for none
+	Trigger string    `json:"trigger" kind:"ours"`       // name in config.yaml, of the job where Run is set
+	Key     string    `json:"key,omitempty" kind:"text"` // the correlation key within the trigger
+	Phone   Phone     `json:"phone"`
+	SentAs  string    `json:"sent_as,omitempty" kind:"phone"` // the spelling that the shop gave, where it is not Phone; see To
 
-	Category Category
-	Send     Send
+	Category Category `json:"category"`
+	Send     Send     `json:"send,omitzero"`
 
-	State     State
-	Reason    string    // why it is in this state, where that needs words
-	DroppedBy string    // the Rule that dropped it, for counts; set for a row of a list that is stored as dropped, and stored nowhere
-	DueAt     time.Time // UTC; claimed no earlier
-	ExpiresAt time.Time // past this it is dropped, never late; zero is never
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Attempt   int       // claims so far; 0 before the first
-	Tries     int       // calls so far that reached the service, or may have: of those before the claim in hand
-	Restarts  int       // times a later event of the correlation key renewed it
-	Owner     string    // who holds the claim while sending
-	LeaseEnds time.Time // a claim older than this is in doubt
-	Config    string    // version of the config that planned it
-	Zone      string    // the contact's own time zone, IANA; "" where the event named none
-	Step      int       // of the trigger's steps, from 1; 0 for a trigger without
-	Account   string    // of the messaging service; "" is that of the section api
+	State     State     `json:"state"`
+	Reason    string    `json:"reason,omitempty" kind:"text"` // why it is in this state, where that needs words
+	DroppedBy string    `json:"-"`                            // the Rule that dropped it, for counts; set for a row of a list that is stored as dropped, and stored nowhere
+	DueAt     time.Time `json:"due_at"`                       // UTC; claimed no earlier
+	ExpiresAt time.Time `json:"expires_at,omitzero"`          // past this it is dropped, never late; zero is never
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Attempt   int       `json:"attempt"`                       // claims so far; 0 before the first
+	Tries     int       `json:"-"`                             // calls so far that reached the service, or may have: of those before the claim in hand
+	Restarts  int       `json:"restarts,omitempty"`            // times a later event of the correlation key renewed it
+	Owner     string    `json:"-"`                             // who holds the claim while sending
+	LeaseEnds time.Time `json:"-"`                             // a claim older than this is in doubt
+	Config    string    `json:"config,omitempty" kind:"ours"`  // version of the config that planned it
+	Zone      string    `json:"zone,omitempty" kind:"ours"`    // the contact's own time zone, IANA; "" where the event named none
+	Step      int       `json:"step,omitempty"`                // of the trigger's steps, from 1; 0 for a trigger without
+	Account   string    `json:"account,omitempty" kind:"ours"` // of the messaging service; "" is that of the section api
 
 	// What the service says, from when it took the message on; changed by the tracker alone.
-	ServiceID  ServiceID // "" when the answer carried none: accepted, but cannot be followed
-	Status     Status    // "" before the service took it
-	Error      string    // the service's reason when failed
-	ErrorClass ErrorClass
-	AcceptedAt time.Time
-	StatusAt   time.Time // when Status was first seen
-	ToldAt     time.Time // the service's own timestamp of delivery; zero when it gave none
-	NextPollAt time.Time // zero when it is not polled any more
-	Polls      int       // status answers asked for so far
-	Final      bool      // of Status: it is not asked about any more
+	ServiceID  ServiceID  `json:"message_id,omitempty"`        // "" when the answer carried none: accepted, but cannot be followed
+	Status     Status     `json:"status,omitempty"`            // "" before the service took it
+	Error      string     `json:"error,omitempty" kind:"text"` // the service's reason when failed
+	ErrorClass ErrorClass `json:"class,omitempty"`
+	AcceptedAt time.Time  `json:"accepted_at,omitzero"`
+	StatusAt   time.Time  `json:"-"`                     // when Status was first seen
+	ToldAt     time.Time  `json:"-"`                     // the service's own timestamp of delivery; zero when it gave none
+	NextPollAt time.Time  `json:"next_poll_at,omitzero"` // zero when it is not polled any more
+	Polls      int        `json:"polls,omitempty"`       // status answers asked for so far
+	Final      bool       `json:"-"`                     // of Status: it is not asked about any more
 
 	// When each status was first seen by a poll; zero for one that was skipped over.
-	SentAt, DeliveredAt, ReadAt, FailedAt time.Time
+	SentAt      time.Time `json:"sent_at,omitzero"`
+	DeliveredAt time.Time `json:"delivered_at,omitzero"`
+	ReadAt      time.Time `json:"read_at,omitzero"`
+	FailedAt    time.Time `json:"failed_at,omitzero"`
 }
 
 // To is the number that the service is asked to send to: in the spelling that the shop gave.
@@ -241,23 +244,23 @@ func (s State) Final() bool {
 
 // An Attempt is how one claimed send ended, as the sender reports it to the store.
 type Attempt struct {
-	MessageID MessageID
-	Owner     string // must still hold the claim
-	Number    int    // Message.Attempt of the claim
-	State     State  // accepted, rejected, in_doubt, dropped, or waiting to try again
-	Reason    string // the service's words or ours; "" for a plain acceptance
-	RetryAt   time.Time
-	PutOff    bool      // with waiting: RetryAt is its due time from now on, and its expiry moves along
-	Decision  *Decision // of a step with conditions: what they said when it fell due
-	Doubtful  bool      // with waiting: it is sent again although it may have been taken; with dropped: it is let be
-	Called    bool      // with waiting: the call reached the service, or may have
-	Refused   Refused   // with waiting: what the service refuses again and again, and what waits for it to take it
-	Answer    string    // the raw answer, first 4 KB
-	DroppedBy string    // with dropped: the Rule or EndedBy, for counts
-	Words     string    // the service's own about the message, "" for none
-	Class     ErrorClass
-	Message   *Message
-	At        time.Time
+	MessageID MessageID  `json:"-"`
+	Owner     string     `json:"-"`                            // must still hold the claim
+	Number    int        `json:"number"`                       // Message.Attempt of the claim
+	State     State      `json:"state"`                        // accepted, rejected, in_doubt, dropped, or waiting to try again
+	Reason    string     `json:"reason,omitempty" kind:"text"` // the service's words or ours; "" for a plain acceptance
+	RetryAt   time.Time  `json:"-"`
+	PutOff    bool       `json:"-"` // with waiting: RetryAt is its due time from now on, and its expiry moves along
+	Decision  *Decision  `json:"-"` // of a step with conditions: what they said when it fell due
+	Doubtful  bool       `json:"-"` // with waiting: it is sent again although it may have been taken; with dropped: it is let be
+	Called    bool       `json:"-"` // with waiting: the call reached the service, or may have
+	Refused   Refused    `json:"-"` // with waiting: what the service refuses again and again, and what waits for it to take it
+	Answer    string     `json:"-"` // the raw answer, first 4 KB
+	DroppedBy string     `json:"-"` // with dropped: the Rule or EndedBy, for counts
+	Words     string     `json:"-"` // the service's own about the message, "" for none
+	Class     ErrorClass `json:"class,omitempty"`
+	Message   *Message   `json:"-"`
+	At        time.Time  `json:"at"`
 }
 
 // Refused says what the service refuses one message of after the other; "" is nothing.

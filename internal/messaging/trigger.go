@@ -31,16 +31,16 @@ var Outcomes = []Outcome{Planned, Restarted, Skipped, Cancelled, Cancelling, Sha
 // A Decision is what one trigger said to one event, and why. It is stored with the event
 // and never changed.
 type Decision struct {
-	EventID   EventID
-	Trigger   string // name in config.yaml, kept as text: history outlives the trigger
-	Outcome   Outcome
-	Reason    string      // one sentence for people
-	Clauses   []Clause    // the "if" lines in order, up to and with the first that failed
-	Key       string      // the correlation key within the trigger; "" when it has none
-	MessageID MessageID   // what was planned or restarted; 0 for none
-	Later     []MessageID // of a sequence: its other steps that were
-	Config    string      // version of the config that decided
-	At        time.Time
+	EventID   EventID     `json:"-"`
+	Trigger   string      `json:"trigger" kind:"ours"` // name in config.yaml, kept as text: history outlives the trigger
+	Outcome   Outcome     `json:"outcome"`
+	Reason    string      `json:"reason" kind:"text"`           // one sentence for people
+	Clauses   []Clause    `json:"clauses,omitempty"`            // the "if" lines in order, up to and with the first that failed
+	Key       string      `json:"key,omitempty" kind:"text"`    // the correlation key within the trigger; "" when it has none
+	MessageID MessageID   `json:"message,omitempty"`            // what was planned or restarted; 0 for none
+	Later     []MessageID `json:"later,omitempty"`              // of a sequence: its other steps that were
+	Config    string      `json:"config,omitempty" kind:"ours"` // version of the config that decided
+	At        time.Time   `json:"at"`
 }
 
 // OptOut is the trigger's name in the decisions about what a contact wants. No config can hold it.
@@ -263,14 +263,14 @@ type Receipt struct {
 // A RejectedRequest is a request to a hook that was not taken, kept without its secrets so that
 // "why did nothing arrive" has an answer.
 type RejectedRequest struct {
-	ID        int64
-	Connector string // as in the URL, at most 100 bytes; it may not exist
-	Status    int    // the HTTP status answered
-	Stage     string // where it ended: connector, method, size, address, verify, content, body, map
-	Reason    string // what was wrong, for the operator; never a secret
-	Empty     bool   // it was taken, and has no event in it; not kept with the trace
-	Method    string
-	Bytes     int
-	Sample    string // first 512 bytes of a body that passed verification; "" otherwise
-	At        time.Time
+	ID        int64     `json:"id"`
+	Connector string    `json:"connector" kind:"text"` // as in the URL, at most 100 bytes; it may not exist
+	Status    int       `json:"status"`                // the HTTP status answered
+	Stage     string    `json:"stage" kind:"ours"`     // where it ended: connector, method, size, address, verify, content, body, map
+	Reason    string    `json:"reason" kind:"text"`    // what was wrong, for the operator; never a secret
+	Empty     bool      `json:"-"`                     // it was taken, and has no event in it; not kept with the trace
+	Method    string    `json:"method" kind:"text"`
+	Bytes     int       `json:"bytes"`
+	Sample    string    `json:"sample,omitempty" kind:"carried"` // first 512 bytes of a body that passed verification; "" otherwise
+	At        time.Time `json:"at"`
 }

@@ -180,7 +180,7 @@ func (a admin) eventsOf(ctx context.Context, q ListQuery, phone messaging.Phone)
 	for i := range rows {
 		out[i] = eventView(&rows[i].Event, rows[i].Decisions)
 		out[i].Unsaid = rows[i].Unsaid
-		out[i].Payload, out[i].Lookup = "", lookupView(rows[i].Lookup)
+		out[i].Payload, out[i].Lookup = "", rows[i].Lookup
 	}
 	return out, nil
 }
@@ -198,7 +198,7 @@ func (a admin) event(ctx context.Context, id messaging.EventID) (StoryView, erro
 
 func storyView(s *store.Story) StoryView {
 	v := StoryView{Event: eventView(&s.Event, s.Decisions), Messages: make([]MessageView, 0, len(s.Messages))}
-	v.Event.Lookup, v.Event.Unsaid = lookupView(s.Lookup), s.Unsaid
+	v.Event.Lookup, v.Event.Unsaid = s.Lookup, s.Unsaid
 	for i := range s.Messages {
 		d := &s.Messages[i]
 		v.Messages = append(v.Messages, messageView(d))
@@ -206,7 +206,7 @@ func storyView(s *store.Story) StoryView {
 	return v
 }
 
-func (a admin) rejectedRequests(ctx context.Context, in ListQuery) ([]RejectedRequestView, error) {
+func (a admin) rejectedRequests(ctx context.Context, in ListQuery) ([]messaging.RejectedRequest, error) {
 	q, _, err := a.listOf(in)
 	if err != nil {
 		return nil, err
@@ -215,9 +215,9 @@ func (a admin) rejectedRequests(ctx context.Context, in ListQuery) ([]RejectedRe
 	if err != nil {
 		return nil, err
 	}
-	out := make([]RejectedRequestView, len(rows))
+	out := make([]messaging.RejectedRequest, len(rows))
 	for i, f := range rows {
-		out[i] = RejectedRequestView{
+		out[i] = messaging.RejectedRequest{
 			ID: f.ID, Connector: f.Connector, Status: f.Status, Stage: f.Stage, Reason: f.Reason,
 			Method: f.Method, Bytes: f.Bytes, Sample: f.Sample, At: f.At.UTC(),
 		}
@@ -295,8 +295,8 @@ func (a admin) shadows(ctx context.Context, f store.MessageFilter) ([]MessageVie
 	out := make([]MessageView, len(rows))
 	for i := range rows {
 		d := &rows[i]
-		out[i] = MessageView{
-			EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, State: messaging.State(messaging.Shadowed), Reason: d.Reason, CreatedAt: d.At.UTC(), DueAt: d.At.UTC(), UpdatedAt: d.At.UTC(),
+		out[i].Message = messaging.Message{
+			EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, State: messaging.State(messaging.Shadowed), Reason: d.Reason, CreatedAt: d.At, DueAt: d.At, UpdatedAt: d.At,
 		}
 	}
 	return out, err
@@ -354,8 +354,7 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 		said, err := a.Store.Decisions(ctx, v.EventID)
 		for i := range said {
 			if d := &said[i]; d.MessageID == v.ID && (d.Outcome == messaging.Confirmed || d.Outcome == messaging.Skipped) {
-				one := decisionView(d)
-				v.Decided = &one
+				v.Decided = d
 			}
 		}
 		return v, err
@@ -435,7 +434,7 @@ func (a admin) why(ctx context.Context, in ListQuery) ([]StoryView, error) {
 	}
 	out = told(append(out, left...), q.Limit)
 	if blocked {
-		out = append(out, StoryView{Messages: []MessageView{}, Block: blockView(&block)})
+		out = append(out, StoryView{Messages: []MessageView{}, Block: &block})
 	}
 	return noted(out, note), nil
 }
@@ -545,7 +544,7 @@ func (a admin) send(ctx context.Context, in SendRequest) (MessageView, error) {
 		State: messaging.StateWaiting, DueAt: now, ExpiresAt: now.Add(time.Hour), CreatedAt: now, UpdatedAt: now, Config: config,
 	}
 	if in.DryRun {
-		return plainMessageView(&queued, nil), nil
+		return messageView(&store.MessageStory{Message: queued}), nil
 	}
 	receipts, err := a.Store.Accept(ctx, []messaging.Plan{{Event: event, Forgets: in.Send.Forget, Proposals: []messaging.Proposal{{
 		Decision: messaging.Decision{

@@ -15,25 +15,12 @@ import (
 
 // A ContactView is what is known of a contact: what each connector's events said, and whether it wants messages.
 type ContactView struct {
-	Phone       messaging.Phone          `json:"phone"`
-	Known       []messaging.KnownContact `json:"known,omitempty"` // by connector, the one that spoke last first
-	Block       *BlockView               `json:"block,omitempty"`
-	Consents    []ConsentView            `json:"consents"`
-	ForgottenAt *time.Time               `json:"forgotten_at,omitempty"`
-	Forgetting  string                   `json:"forgetting,omitempty" kind:"text"` // what its forgetting waits for, where it is not done yet
-}
-
-// A ConsentView is what a contact agreed to, by channel and category.
-type ConsentView struct {
-	Phone    messaging.Phone    `json:"phone"`
-	Channel  messaging.Channel  `json:"channel"`
-	Category messaging.Category `json:"category"`
-	Consent  messaging.Consent  `json:"consent"`
-	Since    time.Time          `json:"since,omitzero"`
-	At       time.Time          `json:"at,omitzero"`
-	Source   string             `json:"source,omitempty" kind:"text"`
-	Proof    string             `json:"proof,omitempty" kind:"text"`
-	Event    messaging.EventID  `json:"event,omitempty"`
+	Phone       messaging.Phone           `json:"phone"`
+	Known       []messaging.KnownContact  `json:"known,omitempty"` // by connector, the one that spoke last first
+	Block       *store.Block              `json:"block,omitempty"`
+	Consents    []messaging.ConsentRecord `json:"consents"`
+	ForgottenAt *time.Time                `json:"forgotten_at,omitempty"`
+	Forgetting  string                    `json:"forgetting,omitempty" kind:"text"` // what its forgetting waits for, where it is not done yet
 }
 
 // A ConsentRequest says what contacts agreed to.
@@ -88,13 +75,6 @@ type PayloadView struct {
 	Payload string            `json:"payload" kind:"carried"`
 }
 
-func consentView(c *messaging.ConsentRecord) ConsentView {
-	return ConsentView{
-		Phone: c.Phone, Channel: c.Channel, Category: c.Category, Consent: c.Consent, Since: c.Since.UTC(), At: c.At.UTC(),
-		Source: c.Source, Proof: c.Proof, Event: c.Event,
-	}
-}
-
 func (a admin) findContacts(ctx context.Context, text string) ([]messaging.FoundContact, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, badField("find", "a part of a name or of an e-mail address, an order, or a cart", "there is nothing to look for")
@@ -118,7 +98,7 @@ func (a admin) contact(ctx context.Context, text string) (ContactView, error) {
 const waitsForRewrite = "the database to be written anew"
 
 func contactOf(ctx context.Context, st *store.Store, phone messaging.Phone) (v ContactView, err error) {
-	v = ContactView{Phone: phone, Consents: []ConsentView{}}
+	v = ContactView{Phone: phone, Consents: []messaging.ConsentRecord{}}
 	if v.Known, err = st.KnownContact(ctx, phone); err != nil {
 		return v, err
 	}
@@ -127,15 +107,13 @@ func contactOf(ctx context.Context, st *store.Store, phone messaging.Phone) (v C
 		return v, err
 	}
 	if blocked {
-		v.Block = blockView(&block)
+		v.Block = &block
 	}
 	records, err := st.Consents(ctx, phone, "", 0)
 	if err != nil {
 		return v, err
 	}
-	for i := range records {
-		v.Consents = append(v.Consents, consentView(&records[i]))
-	}
+	v.Consents = listed(records)
 	at, err := st.ForgottenAt(ctx, phone)
 	if err != nil {
 		return v, err
@@ -201,7 +179,7 @@ func DataOf(ctx context.Context, st *store.Store, phone messaging.Phone, now tim
 // maxConsents bounds one answer; the next page is asked for by after.
 const maxConsents = 5000
 
-func (a admin) consents(ctx context.Context, after messaging.Phone) ([]ConsentView, error) {
+func (a admin) consents(ctx context.Context, after messaging.Phone) ([]messaging.ConsentRecord, error) {
 	from, _ := messaging.PhoneOf(string(after))
 	rows, err := a.Store.Consents(ctx, "", from, maxConsents)
 	if err != nil {
@@ -211,11 +189,7 @@ func (a admin) consents(ctx context.Context, after messaging.Phone) ([]ConsentVi
 		last := rows[len(rows)-1].Phone
 		rows = rows[:slices.IndexFunc(rows, func(c messaging.ConsentRecord) bool { return c.Phone == last })]
 	}
-	out := make([]ConsentView, len(rows))
-	for i := range rows {
-		out[i] = consentView(&rows[i])
-	}
-	return out, nil
+	return listed(rows), nil
 }
 
 func (a admin) recordConsents(ctx context.Context, in ConsentRequest) (ConsentAnswer, error) {

@@ -23,16 +23,16 @@ type RowView struct {
 	State   string              `json:"state" kind:"ours"`
 	Reason  string              `json:"reason,omitempty" kind:"text"`
 	Message messaging.MessageID `json:"message,omitempty"`
-	At      *time.Time          `json:"at,omitempty"` // of State
+	At      time.Time           `json:"at,omitzero"` // of State
 
 	ServiceID   messaging.ServiceID `json:"message_id,omitempty"`
 	Status      messaging.Status    `json:"status,omitempty"` // in the service's words
 	Error       string              `json:"error,omitempty" kind:"text"`
-	AcceptedAt  *time.Time          `json:"accepted_at,omitempty"`
-	SentAt      *time.Time          `json:"sent_at,omitempty"`
-	DeliveredAt *time.Time          `json:"delivered_at,omitempty"`
-	ReadAt      *time.Time          `json:"read_at,omitempty"`
-	FailedAt    *time.Time          `json:"failed_at,omitempty"`
+	AcceptedAt  time.Time           `json:"accepted_at,omitzero"`
+	SentAt      time.Time           `json:"sent_at,omitzero"`
+	DeliveredAt time.Time           `json:"delivered_at,omitzero"`
+	ReadAt      time.Time           `json:"read_at,omitzero"`
+	FailedAt    time.Time           `json:"failed_at,omitzero"`
 	RetriedAs   messaging.MessageID `json:"retried_as,omitempty"` // the message that took its place
 	RetryOf     messaging.MessageID `json:"retry_of,omitempty"`   // the message whose place it took
 }
@@ -125,7 +125,7 @@ func (e *exporting) queued(r *messaging.RunRow) *RowView {
 		number = r.ReadNumber
 	}
 	v := &RowView{
-		Row: r.Position.Row, File: r.Position.File, Number: number, Phone: d.To(), State: string(d.State), Reason: d.Reason, Message: d.ID, At: optional(d.UpdatedAt),
+		Row: r.Position.Row, File: r.Position.File, Number: number, Phone: d.To(), State: string(d.State), Reason: d.Reason, Message: d.ID, At: d.UpdatedAt,
 		RetriedAs: r.RetriedAs, RetryOf: r.RetryOf,
 	}
 	v.follow(d)
@@ -134,8 +134,7 @@ func (e *exporting) queued(r *messaging.RunRow) *RowView {
 
 func (v *RowView) follow(m *messaging.Message) {
 	v.ServiceID, v.Status, v.Error = m.ServiceID, m.Status, m.Error
-	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(m.AcceptedAt), optional(m.SentAt), optional(m.DeliveredAt)
-	v.ReadAt, v.FailedAt = optional(m.ReadAt), optional(m.FailedAt)
+	v.AcceptedAt, v.SentAt, v.DeliveredAt, v.ReadAt, v.FailedAt = m.AcceptedAt, m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt
 }
 
 // rows tells of the rows from that number on, which have no message: of those that parts of the run have, and where it read them also of those

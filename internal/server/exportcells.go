@@ -34,8 +34,8 @@ func orNothing(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-func stamp(t *time.Time) string {
-	if t == nil {
+func stamp(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339)

@@ -35,13 +35,9 @@ func (h holdReasons) tell(messages []MessageView) {
 
 // of is what holds a message that waits, in words; "" for nothing but its time.
 func (h holdReasons) of(m *MessageView) string {
-	d := messaging.Message{ID: m.ID, EventID: m.EventID, Trigger: m.Trigger, Account: m.Account, Key: m.Key}
-	if m.Send != nil {
-		d.Send = *m.Send
-	}
 	var facts messaging.DueFacts
 	for _, one := range h.holds {
-		if one.Stops(&d) {
+		if one.Stops(&m.Message) {
 			facts.Held = one.Why()
 			break
 		}
@@ -51,5 +47,5 @@ func (h holdReasons) of(m *MessageView) string {
 			facts.Service = a.Words(h.now)
 		}
 	}
-	return duerules.MayGo(nil, &d, &facts, h.now).Reason // what the rules say it says itself, when it is due
+	return duerules.MayGo(nil, &m.Message, &facts, h.now).Reason // what the rules say it says itself, when it is due
 }

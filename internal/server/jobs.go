@@ -286,7 +286,7 @@ func (a admin) runOf(ctx context.Context, id messaging.RunID) (RunView, error) {
 	return v, nil
 }
 
-func (a admin) blocks(ctx context.Context, in ListQuery) ([]BlockView, error) {
+func (a admin) blocks(ctx context.Context, in ListQuery) ([]store.Block, error) {
 	q, _, err := a.listOf(in)
 	if err != nil {
 		return nil, err
@@ -295,11 +295,7 @@ func (a admin) blocks(ctx context.Context, in ListQuery) ([]BlockView, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]BlockView, len(rows))
-	for i, b := range rows {
-		out[i] = *blockView(&b)
-	}
-	return out, nil
+	return listed(rows), nil
 }
 
 // maxBlocks bounds one request; a longer list comes in several.
@@ -327,14 +323,14 @@ func (a admin) block(ctx context.Context, in BlockRequest) (BlockAnswer, error) 
 	return answer, nil
 }
 
-func (a admin) allow(ctx context.Context, text string) (BlockView, error) {
+func (a admin) allow(ctx context.Context, text string) (store.Block, error) {
 	phone, err := a.phone(text, a.Country)
 	if err != nil {
-		return BlockView{}, err
+		return store.Block{}, err
 	}
 	err = a.Store.Allow(ctx, phone)
 	if errors.Is(err, messaging.ErrNotFound) {
-		return BlockView{}, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone)
+		return store.Block{}, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone)
 	}
-	return BlockView{Phone: phone}, err
+	return store.Block{Phone: phone}, err
 }

@@ -8,10 +8,10 @@ import (
 
 // Whoever resumes a restored run is told what may have left, part by part.
 func TestAResumeOfARestoredRunSaysWhatMayHaveLeft(t *testing.T) {
-	restored := RunView{ID: 12, State: messaging.RunPaused, Stopped: messaging.StopRestored, Before: messaging.RunUploading, Deliver: messaging.DeliverCSV}
+	restored := RunView{Run: messaging.Run{ID: 12, State: messaging.RunPaused, Stopped: messaging.StopRestored, Before: messaging.RunUploading, Deliver: messaging.DeliverCSV}}
 	parted, single, awaits, byHand := restored, restored, restored, restored
 	parted.Tally.Rows = 9
-	parted.Parts = []PartView{{Number: 1, State: messaging.PartAccepted, Rows: 3}, {Number: 2, State: messaging.PartInDoubt, Rows: 4}, {Number: 3, State: messaging.PartWaiting, Rows: 2}}
+	parted.Parts = []messaging.Part{{Number: 1, State: messaging.PartAccepted, Rows: 3}, {Number: 2, State: messaging.PartInDoubt, Rows: 4}, {Number: 3, State: messaging.PartWaiting, Rows: 2}}
 	single.Deliver, single.Tally.Rows, single.Tally.Kept = messaging.DeliverPerMessage, 5, 5
 	awaits.Before = messaging.RunAwaiting
 	byHand.Stopped = messaging.StopPerson

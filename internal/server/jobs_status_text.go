@@ -101,14 +101,6 @@ func (v FailingView) Words() string {
 	return fmt.Sprintf("run %d of %s: %s", v.Run, v.Job, v.count())
 }
 
-// ended is when the run ended, zero while it has not.
-func (v *RunView) ended() time.Time {
-	if v.EndedAt == nil {
-		return time.Time{}
-	}
-	return *v.EndedAt
-}
-
 func (v FailingView) count() string {
 	return fmt.Sprintf("%s of %s failed", units.Number(v.Failed), units.Count(v.Messages, "message"))
 }
@@ -125,7 +117,7 @@ func (v *RunView) waiting() int64 {
 // others nothing is known, which is not a failure. What was dropped or cancelled counts for neither side,
 // because mostly a rule or a person wanted it so.
 func (v *RunView) failing() (f FailingView, mostly bool) {
-	f = FailingView{Run: v.ID, Job: v.Job, Since: v.ended(), Failed: v.Messages[string(messaging.StatusFailed)] + v.Messages[string(messaging.StateRejected)]}
+	f = FailingView{Run: v.ID, Job: v.Job, Since: v.EndedAt, Failed: v.Messages[string(messaging.StatusFailed)] + v.Messages[string(messaging.StateRejected)]}
 	var all int64
 	for _, n := range v.Messages {
 		all += n

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
@@ -25,54 +24,20 @@ type JobView struct {
 }
 
 // A RunView is one firing of a job. Parts, Messages and Progress are filled for a single run
-// only.
+// only. State is for people: of a run that is stored as done, by what became of its messages, see judge.
 type RunView struct {
-	ID      messaging.RunID `json:"id"`
-	Job     string          `json:"job" kind:"ours"`
-	Slot    string          `json:"slot" kind:"ours"`   // local time that it stands for
-	RetryOf messaging.RunID `json:"retry_of,omitempty"` // the run whose parts or rows it sends again
-	DueAt   time.Time       `json:"due_at"`
-
-	RetryClasses messaging.ErrorClassList `json:"retry_classes,omitempty"` // of a retry, what it is about; all where it names none
-	RetryUntil   *time.Time               `json:"retry_until,omitempty"`   // of a retry, when what was not sent is dropped
-
-	Cause      messaging.RunCause `json:"cause"`
-	State      messaging.RunState `json:"state"`            // for people: of one that is stored as done, by what became of its messages, see judge
-	Before     messaging.RunState `json:"before,omitempty"` // of a paused run, the state in which it goes on
-	Reason     string             `json:"reason,omitempty" kind:"text"`
-	Began      string             `json:"began,omitempty" kind:"ours"` // why it was begun late
-	Note       string             `json:"note,omitempty" kind:"text"`  // of one that is done: what is not known of it
-	Stopped    messaging.RunStop  `json:"stopped,omitempty"`
-	StoppedBy  string             `json:"stopped_by,omitempty" kind:"ours"`
-	Source     string             `json:"source" kind:"text"`
-	Deliver    messaging.Deliver  `json:"deliver"`
-	Account    string             `json:"account,omitempty" kind:"ours"` // that it goes out by; not that of the section api
-	Campaign   string             `json:"campaign,omitempty" kind:"ours"`
-	TemplateID int64              `json:"template_id,omitempty"`
-	Template   string             `json:"template,omitempty" kind:"ours"`
-	Sends      string             `json:"sends,omitempty" kind:"ours"`   // what each row is sent as, in words
-	Expires    string             `json:"expires,omitempty" kind:"ours"` // how long a row may wait, where it is sent as a message
-	Tally      messaging.Tally    `json:"tally"`
-	Approved   string             `json:"approved,omitempty" kind:"ours"` // who approved it
-	Approvals  *ApprovalsView     `json:"approvals,omitempty"`            // of one that several people have to approve
-	Canary     string             `json:"canary,omitempty" kind:"text"`   // what its canary found when it let the rest go
-	Waits      messaging.RunWait  `json:"waits,omitempty"`                // what it waits for
-	WaitUntil  *time.Time         `json:"wait_until,omitempty"`
-	Overruled  string             `json:"overruled,omitempty" kind:"text"` // who let it go on after its canary stopped it
-	Repeats    messaging.RunID    `json:"repeats,omitempty"`               // the run that a person said it may send once more
-	Config     string             `json:"config" kind:"ours"`
-	CreatedAt  time.Time          `json:"created_at"`
-	StartedAt  *time.Time         `json:"started_at,omitempty"`
-	EndedAt    *time.Time         `json:"ended_at,omitempty"`
-
-	BlankedAt *time.Time `json:"blanked_at,omitempty"` // when what its rows said was removed
-
-	Parts    []PartView        `json:"parts,omitempty"`
-	Messages map[string]int64  `json:"messages,omitempty" kind:"ours"` // by status, where they are tracked; filled in lists of runs, too
-	Progress *ProgressView     `json:"progress,omitempty"`
-	Retries  int               `json:"retries,omitempty"`            // runs that sent something of it again
-	WaitsFor []messaging.RunID `json:"waits_for,omitempty"`          // runs whose lists are being read while this one waits for a place
-	Halted   string            `json:"halted,omitempty" kind:"text"` // what holds the run back, in words
+	messaging.Run
+	Note      string            `json:"note,omitempty" kind:"text"` // of one that is done: what is not known of it
+	Template  string            `json:"template,omitempty" kind:"ours"`
+	Sends     string            `json:"sends,omitempty" kind:"ours"`   // what each row is sent as, in words
+	Expires   string            `json:"expires,omitempty" kind:"ours"` // how long a row may wait, where it is sent as a message
+	Approvals *ApprovalsView    `json:"approvals,omitempty"`           // of one that several people have to approve
+	Parts     []messaging.Part  `json:"parts,omitempty"`
+	Messages  map[string]int64  `json:"messages,omitempty" kind:"ours"` // by status, where they are tracked; filled in lists of runs, too
+	Progress  *ProgressView     `json:"progress,omitempty"`
+	Retries   int               `json:"retries,omitempty"`            // runs that sent something of it again
+	WaitsFor  []messaging.RunID `json:"waits_for,omitempty"`          // runs whose lists are being read while this one waits for a place
+	Halted    string            `json:"halted,omitempty" kind:"text"` // what holds the run back, in words
 
 	// Of a paused run, the most calls that may be under way for it: they end as usual, and nothing
 	// else of it leaves.
@@ -92,24 +57,6 @@ func (v *RunView) Waiting() string {
 		return "waits for a place: run " + words[0] + " is reading (server.lists_at_once)"
 	}
 	return "waits for a place: runs " + units.Enumerate(words) + " are reading (server.lists_at_once)"
-}
-
-// A PartView is one file of a run.
-type PartView struct {
-	Number     int                 `json:"number"`
-	Rows       int64               `json:"rows"`
-	Bytes      int64               `json:"bytes"`
-	SHA256     string              `json:"sha256" kind:"ours"`
-	State      messaging.PartState `json:"state"`
-	Reason     string              `json:"reason,omitempty" kind:"text"`
-	Attempt    int                 `json:"attempt"`
-	RetryAt    *time.Time          `json:"retry_at,omitempty"`
-	CampaignID string              `json:"campaign_id,omitempty" kind:"ours"`
-	MessageIDs int64               `json:"message_ids,omitempty"` // how many the answer listed: each is followed
-	Answer     string              `json:"answer,omitempty" kind:"text"`
-	HTTPStatus int                 `json:"http_status,omitempty"`
-	Resolved   string              `json:"resolved,omitempty" kind:"text"` // a person's word on it when it was in doubt
-	UpdatedAt  time.Time           `json:"updated_at"`
 }
 
 // A ProgressView is how far a run has come that is under way.
@@ -170,20 +117,6 @@ type BadRow struct {
 	Reason string `json:"reason" kind:"text"`
 }
 
-// A BlockView is a blocked contact.
-type BlockView struct {
-	Phone  messaging.Phone `json:"phone"`
-	Reason string          `json:"reason,omitempty" kind:"text"`
-	Source string          `json:"source,omitempty" kind:"text"`
-	At     time.Time       `json:"at,omitzero"`
-
-	Event messaging.EventID `json:"event,omitempty"` // that said so
-}
-
-func blockView(b *store.Block) *BlockView {
-	return &BlockView{Phone: b.Phone, Reason: b.Reason, Source: b.Source, At: b.At.UTC(), Event: b.Event}
-}
-
 // An ApprovalsView is how far a run is that several people have to approve.
 type ApprovalsView struct {
 	Need  int            `json:"need"`
@@ -212,17 +145,11 @@ func approvalsView(r *messaging.Run) *ApprovalsView {
 
 // runView is a run with its parts, nil where they are not asked for.
 func runView(r *messaging.Run, parts []messaging.Part) RunView {
-	v := RunView{
-		ID: r.ID, Job: r.Job, Slot: r.Slot, RetryOf: r.RetryOf, RetryClasses: r.RetryClasses, RetryUntil: optional(r.RetryUntil), DueAt: r.DueAt.UTC(), Cause: r.Cause, State: r.State, Reason: r.Why(), Source: r.Source,
-		Deliver: r.Deliver, Account: r.Account, Campaign: r.CampaignName, TemplateID: r.TemplateID, Template: r.Send.Template, Sends: sendsWords(r), Tally: r.Tally,
-		Approved: r.Approved, Approvals: approvalsView(r), Overruled: r.Overruled, Before: r.Before, Canary: r.Canary, Waits: r.Waits, WaitUntil: optional(r.WaitUntil), Repeats: r.Repeats, Began: r.Began, Stopped: r.Stopped, StoppedBy: r.StoppedBy, Config: r.Config, CreatedAt: r.CreatedAt.UTC(),
-		StartedAt: optional(r.StartedAt), EndedAt: optional(r.EndedAt),
-		BlankedAt: optional(r.BlankedAt),
+	v := RunView{Run: *r, Template: r.Send.Template, Sends: sendsWords(r), Approvals: approvalsView(r), Parts: parts, Note: scheduler.Untracked(r, parts)}
+	v.Reason = r.Why()
+	for i := range parts { // those that are not followed yet, too
+		parts[i].Followed = max(parts[i].Followed, int64(len(parts[i].MessageIDs)))
 	}
-	for i := range parts {
-		v.Parts = append(v.Parts, partView(&parts[i]))
-	}
-	v.Note = scheduler.Untracked(r, parts)
 	if r.Expires > 0 {
 		v.Expires = units.Duration(r.Expires).String()
 	}
@@ -245,14 +172,6 @@ func sendsWords(r *messaging.Run) string {
 		words += ", with " + map[string]string{"image": "an image", "video": "a video", "document": "a document"}[h.Type]
 	}
 	return words
-}
-
-func partView(p *messaging.Part) PartView {
-	return PartView{
-		Number: p.Number, Rows: p.Rows, Bytes: p.Bytes, SHA256: p.SHA256, State: p.State, Reason: p.Reason,
-		Attempt: p.Attempt, RetryAt: optional(p.RetryAt), CampaignID: p.CampaignID, MessageIDs: max(p.Followed, int64(len(p.MessageIDs))),
-		Answer: p.Answer, HTTPStatus: p.HTTPStatus, Resolved: p.Resolved, UpdatedAt: p.UpdatedAt.UTC(),
-	}
 }
 
 func progressView(p *scheduler.Progress) *ProgressView {

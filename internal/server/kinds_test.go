@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -41,10 +42,10 @@ func TestWhatIsOursStandsWhole(t *testing.T) {
 		"a user":     server.UserView{Name: "ann", SetupURL: "https://example.com/setup#" + digits},
 		"a link":     server.LinkView{URL: "https://example.com/in#" + digits},
 		"the audit":  server.AuditView{ID: 12345678, At: at, Who: "ann (" + digits + ")", Subject: "/runs/12345678/approve", Hash: strings.Repeat(digits, 4)},
-		"a decision": server.DecisionView{Config: digits, At: at, Trigger: "spring-" + digits, Message: 12345678, Reason: note},
-		"a message":  server.MessageView{ID: 12345678, ServiceID: digits, Request: digits, Trigger: "news-" + digits, Phone: "447700900123", SentAs: "447700900123", CreatedAt: at, Error: note},
-		"a part":     server.PartView{SHA256: strings.Repeat(digits, 4), CampaignID: digits, Answer: note},
-		"a run":      server.RunView{Slot: "2026-11-27T15:30", Config: digits, Campaign: "news-" + digits, Reason: note, Messages: map[string]int64{"read": 12345678}},
+		"a decision": messaging.Decision{Config: digits, At: at, Trigger: "spring-" + digits, MessageID: 12345678, Reason: note},
+		"a message":  server.MessageView{MessageStory: store.MessageStory{Message: messaging.Message{ID: 12345678, ServiceID: digits, Trigger: "news-" + digits, Phone: "447700900123", SentAs: "447700900123", CreatedAt: at, Error: note}}, Request: digits},
+		"a part":     messaging.Part{SHA256: strings.Repeat(digits, 4), CampaignID: digits, Answer: note},
+		"a run":      server.RunView{Run: messaging.Run{Slot: "2026-11-27T15:30", Config: digits, CampaignName: "news-" + digits, Reason: note}, Messages: map[string]int64{"read": 12345678}},
 		"a backup":   server.BackupView{File: "nudgewire-" + digits + ".nwb", At: at},
 		"a trouble":  messaging.Trouble{Subject: "run 12345678", Hint: "nudgewire jobs show 12345678", Words: note, Since: at},
 		"a problem":  yamlpos.Problem{File: "list-" + digits + ".yaml", Hint: "write it with its country code: +447700900123", Msg: note},

@@ -119,14 +119,14 @@ func listRowView(row *store.ListRowStory) StoryView {
 }
 
 // rowState is the state of a row of a list, why it is in it and since when.
-func rowState(r *messaging.Run, row *messaging.ListRow, p *messaging.Part) (state, reason string, at *time.Time) {
+func rowState(r *messaging.Run, row *messaging.ListRow, p *messaging.Part) (state, reason string, at time.Time) {
 	switch {
 	case p != nil:
-		return string(p.State), p.Reason, optional(p.UpdatedAt)
+		return string(p.State), p.Reason, p.UpdatedAt
 	case row.Reason != "" || row.Number < 0:
-		return StateExcluded, row.Reason, nil
+		return StateExcluded, row.Reason, at
 	case r.State.Final():
-		return string(messaging.PartCancelled), r.Reason, optional(r.EndedAt)
+		return string(messaging.PartCancelled), r.Reason, r.EndedAt
 	}
-	return string(messaging.PartWaiting), "", nil
+	return string(messaging.PartWaiting), "", at
 }

@@ -36,11 +36,11 @@ var EventHead = []string{"id", "event", "topic", "phone", "received_at", "occurr
 
 // Cells are an event as rows of a table, one for each trigger that said something to it, and one for an event to which none did. They are no formulas.
 func (v *EventView) Cells() [][]string {
-	one := func(d *DecisionView) []string {
-		return safe(orNothing(int64(v.ID)), v.Event, v.Topic, string(v.Phone), stamp(&v.ReceivedAt), stamp(v.OccurredAt), v.DedupeKey, d.Trigger, string(d.Outcome), d.Reason, orNothing(d.Message))
+	one := func(d *messaging.Decision) []string {
+		return safe(orNothing(int64(v.ID)), v.Event, v.Topic, string(v.Phone), stamp(v.ReceivedAt), stamp(v.OccurredAt), v.DedupeKey, d.Trigger, string(d.Outcome), d.Reason, orNothing(int64(d.MessageID)))
 	}
 	if len(v.Decisions) == 0 {
-		return [][]string{one(&DecisionView{})}
+		return [][]string{one(&messaging.Decision{})}
 	}
 	out := make([][]string, len(v.Decisions))
 	for i := range v.Decisions {
@@ -59,7 +59,7 @@ var MessageHead = []string{
 func (v *MessageView) Cells() [][]string {
 	return [][]string{safe(
 		orNothing(int64(v.ID)), orNothing(int64(v.EventID)), orNothing(int64(v.Run)), v.Trigger, orNothing(int64(v.Step)), string(v.Phone), v.SentAs, v.Account, string(v.Category), v.What,
-		string(v.State), string(v.Status), v.Reason, v.Error, string(v.Class), orNothing(int64(v.Attempt)), stamp(&v.CreatedAt), stamp(&v.DueAt), string(v.ServiceID),
+		string(v.State), string(v.Status), v.Reason, v.Error, string(v.ErrorClass), orNothing(int64(v.Attempt)), stamp(v.CreatedAt), stamp(v.DueAt), string(v.ServiceID),
 		stamp(v.AcceptedAt), stamp(v.SentAt), stamp(v.DeliveredAt), stamp(v.ReadAt), stamp(v.FailedAt),
 	)}
 }

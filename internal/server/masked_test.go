@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // BenchmarkAnswers is what a page of a list costs as JSON, for who may see phones and for who may not.
@@ -18,13 +19,15 @@ func BenchmarkAnswers(b *testing.B) {
 	var events []server.EventView
 	for i := range 50 {
 		messages = append(messages, server.MessageView{
-			ID: messaging.MessageID(i + 1), EventID: messaging.EventID(i + 1), Trigger: "abandoned-cart", Key: "cart-81", Phone: "447700900123", Category: "marketing", What: `template "cart_reminder"`,
-			State: messaging.StateAccepted, Reason: "the customer bought it: order 1001", CreatedAt: at, DueAt: at, UpdatedAt: at, Attempt: 1, ServiceID: "100287", Status: "delivered",
-			AcceptedAt: &at, SentAt: &at, DeliveredAt: &at,
+			MessageStory: store.MessageStory{Message: messaging.Message{
+				ID: messaging.MessageID(i + 1), EventID: messaging.EventID(i + 1), Trigger: "abandoned-cart", Key: "cart-81", Phone: "447700900123", Category: "marketing",
+				State: messaging.StateAccepted, Reason: "the customer bought it: order 1001", CreatedAt: at, DueAt: at, UpdatedAt: at, Attempt: 1, ServiceID: "100287", Status: "delivered",
+				AcceptedAt: at, SentAt: at, DeliveredAt: at,
+			}}, What: `template "cart_reminder"`,
 		})
 		events = append(events, server.EventView{
-			ID: messaging.EventID(i + 1), Event: "shopify.cart.updated", Topic: "carts/update", Phone: "447700900123", OccurredAt: &at, ReceivedAt: at, DedupeKey: fmt.Sprint("cart-", i),
-			Decisions: []server.DecisionView{{
+			ID: messaging.EventID(i + 1), Event: "shopify.cart.updated", Topic: "carts/update", Phone: "447700900123", OccurredAt: at, ReceivedAt: at, DedupeKey: fmt.Sprint("cart-", i),
+			Decisions: []messaging.Decision{{
 				Trigger: "abandoned-cart", Outcome: messaging.Skipped, Reason: "cart.total >= 50 does not hold (cart.total = 12.00)", Key: "cart-81", Config: "7f3a91c2", At: at,
 				Clauses: []messaging.Clause{{Text: "cart.total >= 50", Values: []messaging.Value{{Name: "cart.total", Value: "12.00"}}}},
 			}},

@@ -22,9 +22,9 @@ type PostedView struct {
 
 // A PostedEvent is one of them.
 type PostedEvent struct {
-	ID        messaging.EventID `json:"id"`
-	Duplicate bool              `json:"duplicate,omitempty"` // it was stored before, and nothing came of it now
-	Decisions []DecisionView    `json:"decisions"`
+	ID        messaging.EventID    `json:"id"`
+	Duplicate bool                 `json:"duplicate,omitempty"` // it was stored before, and nothing came of it now
+	Decisions []messaging.Decision `json:"decisions"`
 }
 
 // A PostedRequest is what the sender of a connector would post.
@@ -70,10 +70,7 @@ func (a admin) postEvents(ctx context.Context, in PostedRequest) (PostedView, er
 	a.repeats.Count(ctx, a.Store, to, plans, receipts)
 	a.Log.Info("events posted by the API", zap.String("who", person(ctx)), zap.String("request", id), zap.String("connector", in.Connector), zap.Int("events", len(receipts)))
 	for i := range receipts {
-		one := PostedEvent{ID: receipts[i].EventID, Duplicate: receipts[i].Duplicate, Decisions: []DecisionView{}}
-		for j := range receipts[i].Decisions {
-			one.Decisions = append(one.Decisions, decisionView(&receipts[i].Decisions[j]))
-		}
+		one := PostedEvent{ID: receipts[i].EventID, Duplicate: receipts[i].Duplicate, Decisions: listed(receipts[i].Decisions)}
 		v.Events = append(v.Events, one)
 	}
 	return v, nil

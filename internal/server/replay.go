@@ -39,12 +39,12 @@ type ReplayedEvents struct {
 
 // A ReplayedEvent is one event that was to be decided about again.
 type ReplayedEvent struct {
-	ID        messaging.EventID `json:"id"`
-	As        messaging.EventID `json:"as,omitempty"`                  // the new event
-	Before    messaging.EventID `json:"before,omitempty"`              // the event as which it was replayed before; nothing was done
-	Refused   string            `json:"refused,omitempty" kind:"text"` // why it is not replayed
-	Decisions []DecisionView    `json:"decisions,omitempty"`           // of the new event
-	Would     *TriedEvent       `json:"would,omitempty"`               // with dry_run
+	ID        messaging.EventID    `json:"id"`
+	As        messaging.EventID    `json:"as,omitempty"`                  // the new event
+	Before    messaging.EventID    `json:"before,omitempty"`              // the event as which it was replayed before; nothing was done
+	Refused   string               `json:"refused,omitempty" kind:"text"` // why it is not replayed
+	Decisions []messaging.Decision `json:"decisions,omitempty"`           // of the new event
+	Would     *TriedEvent          `json:"would,omitempty"`               // with dry_run
 }
 
 const (
@@ -172,9 +172,7 @@ func (a admin) replayNow(ctx context.Context, plan *messaging.Plan, out *Replaye
 		return nil
 	}
 	out.As = got.EventID
-	for i := range got.Decisions {
-		out.Decisions = append(out.Decisions, decisionView(&got.Decisions[i]))
-	}
+	out.Decisions = got.Decisions
 	return nil
 }
 

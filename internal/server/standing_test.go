@@ -13,27 +13,27 @@ func TestTheStandingOfARun(t *testing.T) {
 		words string
 		state messaging.RunState
 	}{
-		"most arrived":      {RunView{State: messaging.RunDone, Messages: map[string]int64{"delivered": 3, "failed": 1}}, "done", messaging.RunDone},
-		"some wait":         {RunView{State: messaging.RunDone, Messages: map[string]int64{"waiting": 270, "sending": 3, "delivered": 27}}, "handed over, 273 waiting", messaging.RunDone},
-		"most failed":       {RunView{State: messaging.RunDone, Messages: failed}, "partial, 80% failed", messaging.RunPartial},
-		"half failed":       {RunView{State: messaging.RunDone, Messages: map[string]int64{"failed": 2, "sent": 2}}, "partial, 50% failed", messaging.RunPartial},
-		"all failed":        {RunView{State: messaging.RunDone, Messages: map[string]int64{"failed": 2, "rejected": 1}}, "failed, none arrived", messaging.RunFailed},
-		"one in doubt":      {RunView{State: messaging.RunDone, Messages: map[string]int64{"failed": 2, "in_doubt": 1}}, "partial, 67% failed", messaging.RunPartial},
-		"dropped by a rule": {RunView{State: messaging.RunDone, Messages: map[string]int64{"dropped": 9, "cancelled": 3}}, "done", messaging.RunDone},
-		"failed or dropped": {RunView{State: messaging.RunDone, Messages: map[string]int64{"dropped": 9, "failed": 1}}, "failed, none arrived", messaging.RunFailed},
-		"failed and waits":  {RunView{State: messaging.RunDone, Messages: map[string]int64{"failed": 2, "waiting": 6}}, "handed over, 6 waiting, 100% failed", messaging.RunDone},
-		"cancelled":         {RunView{State: messaging.RunCancelled, Messages: failed}, "cancelled, 80% failed", messaging.RunCancelled},
-		"not ended":         {RunView{State: messaging.RunUploading, Messages: map[string]int64{"failed": 3}}, "uploading", messaging.RunUploading},
+		"most arrived":      {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: map[string]int64{"delivered": 3, "failed": 1}}, "done", messaging.RunDone},
+		"some wait":         {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: map[string]int64{"waiting": 270, "sending": 3, "delivered": 27}}, "handed over, 273 waiting", messaging.RunDone},
+		"most failed":       {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: failed}, "partial, 80% failed", messaging.RunPartial},
+		"half failed":       {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: map[string]int64{"failed": 2, "sent": 2}}, "partial, 50% failed", messaging.RunPartial},
+		"all failed":        {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: map[string]int64{"failed": 2, "rejected": 1}}, "failed, none arrived", messaging.RunFailed},
+		"one in doubt":      {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: map[string]int64{"failed": 2, "in_doubt": 1}}, "partial, 67% failed", messaging.RunPartial},
+		"dropped by a rule": {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: map[string]int64{"dropped": 9, "cancelled": 3}}, "done", messaging.RunDone},
+		"failed or dropped": {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: map[string]int64{"dropped": 9, "failed": 1}}, "failed, none arrived", messaging.RunFailed},
+		"failed and waits":  {RunView{Run: messaging.Run{State: messaging.RunDone}, Messages: map[string]int64{"failed": 2, "waiting": 6}}, "handed over, 6 waiting, 100% failed", messaging.RunDone},
+		"cancelled":         {RunView{Run: messaging.Run{State: messaging.RunCancelled}, Messages: failed}, "cancelled, 80% failed", messaging.RunCancelled},
+		"not ended":         {RunView{Run: messaging.Run{State: messaging.RunUploading}, Messages: map[string]int64{"failed": 3}}, "uploading", messaging.RunUploading},
 		"all went again and arrived": {
-			RunView{State: messaging.RunDone, Deliver: messaging.DeliverPerMessage, Tally: messaging.Tally{Kept: 10}, Messages: map[string]int64{"failed": 10, "delivered": 10}},
+			RunView{Run: messaging.Run{State: messaging.RunDone, Deliver: messaging.DeliverPerMessage, Tally: messaging.Tally{Kept: 10}}, Messages: map[string]int64{"failed": 10, "delivered": 10}},
 			"done", messaging.RunDone,
 		},
 		"all went again and wait": {
-			RunView{State: messaging.RunDone, Deliver: messaging.DeliverPerMessage, Tally: messaging.Tally{Kept: 10}, Messages: map[string]int64{"failed": 10, "waiting": 10}},
+			RunView{Run: messaging.Run{State: messaging.RunDone, Deliver: messaging.DeliverPerMessage, Tally: messaging.Tally{Kept: 10}}, Messages: map[string]int64{"failed": 10, "waiting": 10}},
 			"handed over, 10 waiting", messaging.RunDone,
 		},
 		"few of a file are known": {
-			RunView{State: messaging.RunDone, Deliver: messaging.DeliverCSV, Tally: messaging.Tally{Kept: 10}, Messages: map[string]int64{"failed": 1}},
+			RunView{Run: messaging.Run{State: messaging.RunDone, Deliver: messaging.DeliverCSV, Tally: messaging.Tally{Kept: 10}}, Messages: map[string]int64{"failed": 1}},
 			"done", messaging.RunDone,
 		},
 	} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A Moment is one thing that happened to a message, in words for people.
@@ -22,12 +23,12 @@ func (v *MessageView) Timeline(clock func(time.Time) string) (out []Moment) {
 	say := func(at time.Time, words string) { out = append(out, Moment{At: at, Words: words}) }
 	if v.Part == 0 {
 		first := v.DueAt
-		if v.FirstDue != nil {
-			first = *v.FirstDue
+		if !v.FirstDue.IsZero() {
+			first = v.FirstDue
 		}
 		planned := "planned, due " + clock(first)
 		triedAgain := v.Attempt > 1 || v.Attempt == 1 && v.State == messaging.StateWaiting
-		if v.Restarts > 0 || triedAgain && v.FirstDue == nil {
+		if v.Restarts > 0 || triedAgain && v.FirstDue.IsZero() {
 			planned = "planned" // its due time is another one by now; the decision has that of then
 		}
 		say(v.CreatedAt, planned)
@@ -54,22 +55,22 @@ func (v *MessageView) Timeline(clock func(time.Time) string) (out []Moment) {
 		} else {
 			accepted += " without a message_id, so it cannot be followed"
 		}
-		if v.AcceptedAt != nil {
-			say(*v.AcceptedAt, accepted)
+		if !v.AcceptedAt.IsZero() {
+			say(v.AcceptedAt, accepted)
 		}
 	default:
 		say(v.UpdatedAt, withReason(strings.ReplaceAll(string(v.State), "_", " "), reason))
 	}
 	for _, s := range []struct {
-		at    *time.Time
+		at    time.Time
 		words string
-	}{{v.SentAt, "sent"}, {v.DeliveredAt, "delivered"}, {v.ReadAt, "read"}, {v.FailedAt, withReason("failed", withClass(v.Error, v.Class))}} {
-		if s.at != nil {
-			say(*s.at, s.words)
+	}{{v.SentAt, "sent"}, {v.DeliveredAt, "delivered"}, {v.ReadAt, "read"}, {v.FailedAt, withReason("failed", withClass(v.Error, v.ErrorClass))}} {
+		if !s.at.IsZero() {
+			say(s.at, s.words)
 		}
 	}
-	if v.NextPollAt != nil {
-		say(*v.NextPollAt, fmt.Sprintf("will be asked about again; now %s", v.Status))
+	if !v.NextPollAt.IsZero() {
+		say(v.NextPollAt, fmt.Sprintf("will be asked about again; now %s", v.Status))
 	}
 	return out
 }
@@ -77,35 +78,35 @@ func (v *MessageView) Timeline(clock func(time.Time) string) (out []Moment) {
 // said is what rules, attempts and people said, in the order in which they did, and the last word of a person.
 func (v *MessageView) said(clock func(time.Time) string) (out []Moment, last messaging.Resolution) {
 	for _, one := range v.Verdicts {
-		out = append(out, Moment{At: one.At, Words: one.words(clock)})
+		out = append(out, Moment{At: one.At, Words: verdictWords(&one, clock)})
 	}
 	for _, a := range v.Attempts {
-		if a.State == messaging.StateAccepted && a.Words == "" {
+		if a.State == messaging.StateAccepted && a.Reason == "" {
 			continue // told with its message_id
 		}
-		out = append(out, Moment{At: a.At, Words: fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, withClass(a.Words, a.Class))})
+		out = append(out, Moment{At: a.At, Words: fmt.Sprintf("attempt %d: %s: %s", a.Number, a.State, withClass(a.Reason, a.Class))})
 	}
 	for _, r := range v.Resolved {
-		out = append(out, Moment{At: r.At, Words: r.Words})
+		out = append(out, Moment{At: r.At, Words: r.Reason})
 		last = r.As
 	}
 	slices.SortStableFunc(out, func(a, b Moment) int { return a.At.Compare(b.At) })
 	return out, last
 }
 
-// words say what a rule said.
-func (v *VerdictView) words(clock func(time.Time) string) string {
+// verdictWords say what a rule said.
+func verdictWords(v *store.Verdict, clock func(time.Time) string) string {
 	words := fmt.Sprintf("%s by %s", v.Action, v.Rule)
 	switch {
-	case v.Rule == messaging.RuleOnChange && v.Until != nil:
-		words = v.Reason + ", due " + clock(*v.Until)
-	case v.Until != nil:
-		words += " until " + clock(*v.Until) + ": " + v.Reason
+	case v.Rule == messaging.RuleOnChange && !v.Until.IsZero():
+		words = v.Reason + ", due " + clock(v.Until)
+	case !v.Until.IsZero():
+		words += " until " + clock(v.Until) + ": " + v.Reason
 	default:
 		words += ": " + v.Reason
 	}
-	if v.LastAt != nil {
-		words += fmt.Sprintf(" (said %d times, the last %s)", v.Times, clock(*v.LastAt))
+	if v.Times > 1 {
+		words += fmt.Sprintf(" (said %d times, the last %s)", v.Times, clock(v.LastAt))
 	}
 	return words
 }

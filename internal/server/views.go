@@ -18,90 +18,34 @@ import (
 
 // An EventView is a stored event. Payload is filled for a single event only.
 type EventView struct {
-	ID         messaging.EventID `json:"id"`
-	Event      string            `json:"event" kind:"text"` // connector.kind
-	Topic      string            `json:"topic,omitempty" kind:"text"`
-	Phone      messaging.Phone   `json:"phone,omitempty"`
-	SentAs     string            `json:"sent_as,omitempty" kind:"phone"` // the phone as the sender spells it, where that differs; in a single event only
-	OccurredAt *time.Time        `json:"occurred_at,omitempty"`
-	ReceivedAt time.Time         `json:"received_at"`
-	Request    string            `json:"request,omitempty" kind:"ours"` // id of the request that brought it; in events show and why
-	DedupeKey  string            `json:"dedupe_key" kind:"text"`
-	Decisions  []DecisionView    `json:"decisions"`
-	Lookup     *LookupView       `json:"lookup,omitempty"` // what it waits for before it is planned
-	Payload    string            `json:"payload,omitempty" kind:"carried"`
-	Forgotten  bool              `json:"forgotten,omitempty"` // the payload was not kept: keep_variables: false
-	Cleared    bool              `json:"cleared,omitempty"`   // the payload is not kept any more (retention.payloads); in a single event only
-	Unsaid     bool              `json:"unsaid,omitempty"`    // what triggers decided is not kept any more (retention.decisions)
+	ID         messaging.EventID        `json:"id"`
+	Event      string                   `json:"event" kind:"text"` // connector.kind
+	Topic      string                   `json:"topic,omitempty" kind:"text"`
+	Phone      messaging.Phone          `json:"phone,omitempty"`
+	SentAs     string                   `json:"sent_as,omitempty" kind:"phone"` // the phone as the sender spells it, where that differs; in a single event only
+	OccurredAt time.Time                `json:"occurred_at,omitzero"`
+	ReceivedAt time.Time                `json:"received_at"`
+	Request    string                   `json:"request,omitempty" kind:"ours"` // id of the request that brought it; in events show and why
+	DedupeKey  string                   `json:"dedupe_key" kind:"text"`
+	Decisions  []messaging.Decision     `json:"decisions"`
+	Lookup     *messaging.PendingLookup `json:"lookup,omitempty"` // what it waits for before it is planned
+	Payload    string                   `json:"payload,omitempty" kind:"carried"`
+	Forgotten  bool                     `json:"forgotten,omitempty"` // the payload was not kept: keep_variables: false
+	Cleared    bool                     `json:"cleared,omitempty"`   // the payload is not kept any more (retention.payloads); in a single event only
+	Unsaid     bool                     `json:"unsaid,omitempty"`    // what triggers decided is not kept any more (retention.decisions)
 }
 
-// A LookupView is an event's wait for a look-up.
-type LookupView struct {
-	Attempt  int       `json:"attempt"` // begun so far
-	UnderWay bool      `json:"under_way,omitempty"`
-	NextAt   time.Time `json:"next_at"`
-	Reason   string    `json:"reason,omitempty" kind:"text"` // why the last attempt led to nothing
-}
-
-// A DecisionView is what one trigger said.
-type DecisionView struct {
-	Trigger string             `json:"trigger" kind:"ours"`
-	Outcome messaging.Outcome  `json:"outcome"`
-	Reason  string             `json:"reason" kind:"text"`
-	Clauses []messaging.Clause `json:"clauses,omitempty"`
-	Key     string             `json:"key,omitempty" kind:"text"`
-	Message int64              `json:"message,omitempty"` // id as in MessageView
-	Later   []int64            `json:"later,omitempty"`   // of a sequence: the messages of its other steps
-	Config  string             `json:"config,omitempty" kind:"ours"`
-	At      time.Time          `json:"at"`
-}
-
-// A MessageView is a message. Its id is ours: it has one before the service gives it another, the message_id.
+// A MessageView is a message with all that came of it. Its id is ours: it has one before the service gives it another, the message_id.
 type MessageView struct {
-	ID        messaging.MessageID `json:"id"`
-	EventID   messaging.EventID   `json:"event"`
-	Request   string              `json:"request,omitempty" kind:"ours"` // id of the request that brought the event; in a single message only
-	Trigger   string              `json:"trigger" kind:"ours"`
-	Key       string              `json:"key,omitempty" kind:"text"`
-	Phone     messaging.Phone     `json:"phone"`
-	SentAs    string              `json:"sent_as,omitempty" kind:"phone"` // the phone as the shop spells it, which is sent, where that differs
-	Category  messaging.Category  `json:"category"`
-	Account   string              `json:"account,omitempty" kind:"ours"` // that sends it; not that of the section api
-	What      string              `json:"what" kind:"text"`
-	Send      *messaging.Send     `json:"send,omitempty"`
-	State     messaging.State     `json:"state"`
-	Reason    string              `json:"reason,omitempty" kind:"text"`
-	Held      string              `json:"held,omitempty" kind:"text"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
-	CreatedAt time.Time           `json:"created_at"`
-	DueAt     time.Time           `json:"due_at"`
-	ExpiresAt *time.Time          `json:"expires_at,omitempty"`
-	UpdatedAt time.Time           `json:"updated_at"`
-	Attempt   int                 `json:"attempt"`
-	Restarts  int                 `json:"restarts,omitempty"`
-	Run       messaging.RunID     `json:"run,omitempty"`              // for a row of a run, and a message that the answer to an upload named
-	Part      int                 `json:"part,omitempty"`             // of that run, for such a message
-	Row       int64               `json:"row,omitempty"`              // for a row: as messaging.Position has it; in a single message only
-	File      string              `json:"file,omitempty" kind:"text"` // of the source, that the row stands in
-	Step      int                 `json:"step,omitempty"`             // of a sequence, from 1
-	Steps     int                 `json:"steps,omitempty"`            // that the sequence has
-	If        []string            `json:"if,omitempty" kind:"text"`   // what is asked of the step when it falls due
-	Decided   *DecisionView       `json:"decided,omitempty"`          // what was said then; in a single message only
-	Attempts  []AttemptView       `json:"attempts,omitempty"`
-	Resolved  []ResolvedView      `json:"resolved,omitempty"`     // what people said while it was in doubt
-	Verdicts  []VerdictView       `json:"verdicts,omitempty"`     // what rules said when it was due
-	FirstDue  *time.Time          `json:"first_due_at,omitempty"` // before a rule put it off
-
-	ServiceID   messaging.ServiceID  `json:"message_id,omitempty"`
-	Status      messaging.Status     `json:"status,omitempty"`
-	Error       string               `json:"error,omitempty" kind:"text"`
-	Class       messaging.ErrorClass `json:"class,omitempty"` // of Error, by the rules of that day
-	AcceptedAt  *time.Time           `json:"accepted_at,omitempty"`
-	SentAt      *time.Time           `json:"sent_at,omitempty"`
-	DeliveredAt *time.Time           `json:"delivered_at,omitempty"`
-	ReadAt      *time.Time           `json:"read_at,omitempty"`
-	FailedAt    *time.Time           `json:"failed_at,omitempty"`
-	NextPollAt  *time.Time           `json:"next_poll_at,omitempty"`
-	Polls       int                  `json:"polls,omitempty"`
+	store.MessageStory
+	Request string              `json:"request,omitempty" kind:"ours"` // id of the request that brought the event; in a single message only
+	What    string              `json:"what" kind:"text"`
+	Held    string              `json:"held,omitempty" kind:"text"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
+	Row     int64               `json:"row,omitempty"`              // for a row: as messaging.Position has it; in a single message only
+	File    string              `json:"file,omitempty" kind:"text"` // of the source, that the row stands in
+	Steps   int                 `json:"steps,omitempty"`            // that the sequence has
+	If      []string            `json:"if,omitempty" kind:"text"`   // what is asked of the step when it falls due
+	Decided *messaging.Decision `json:"decided,omitempty"`          // what was said then; in a single message only
 }
 
 // To is whom the message goes to, as it is sent, and whose phone that is where another spelling stands for it.
@@ -112,41 +56,13 @@ func (v *MessageView) To() string {
 	return v.SentAs + " (" + string(v.Phone) + ")"
 }
 
-// An AttemptView is one send that did not end in a plain acceptance.
-type AttemptView struct {
-	Number int                  `json:"number"`
-	At     time.Time            `json:"at"`
-	State  messaging.State      `json:"state"`
-	Words  string               `json:"words" kind:"text"`
-	Class  messaging.ErrorClass `json:"class,omitempty"` // of the service's words, by the rules of that day
-}
-
-// A ResolvedView is a person's word on a message that was in doubt.
-type ResolvedView struct {
-	As    messaging.Resolution `json:"as"`
-	Words string               `json:"words" kind:"text"` // who said it, and why
-	At    time.Time            `json:"at"`
-}
-
-// A VerdictView is what a rule said to a message when it was due: that it waits, or goes to nobody. That of on_change is said when an
-// edit planned it anew; until is its new time, earlier or later.
-type VerdictView struct {
-	Rule   string                  `json:"rule" kind:"ours"` // the YAML key
-	Action messaging.VerdictAction `json:"action"`
-	Reason string                  `json:"reason" kind:"text"`
-	Until  *time.Time              `json:"until,omitempty"`
-	At     time.Time               `json:"at"`
-	Times  int64                   `json:"times,omitempty"`   // where the same was said more than once
-	LastAt *time.Time              `json:"last_at,omitempty"` // and when for the last time
-}
-
 // A StoryView is one event of a phone, or one row of a run, with all that came of it. The last ones
 // may be the phone's block alone, and a note alone, on what is not known.
 type StoryView struct {
 	Event    EventView     `json:"event,omitzero"`
 	Row      *RunRowView   `json:"row,omitempty"` // instead of Event
 	Messages []MessageView `json:"messages"`
-	Block    *BlockView    `json:"block,omitempty"` // that holds at present
+	Block    *store.Block  `json:"block,omitempty"` // that holds at present
 	Note     string        `json:"note,omitempty" kind:"ours"`
 }
 
@@ -193,19 +109,6 @@ func rowStoryView(r *store.RowStory, at messaging.Position) StoryView {
 		},
 		Messages: []MessageView{messageView(&r.MessageStory)},
 	}
-}
-
-// A RejectedRequestView is a request to a hook that was not taken.
-type RejectedRequestView struct {
-	ID        int64     `json:"id"`
-	Connector string    `json:"connector" kind:"text"`
-	Status    int       `json:"status"`
-	Stage     string    `json:"stage" kind:"ours"`
-	Reason    string    `json:"reason" kind:"text"`
-	Method    string    `json:"method" kind:"text"`
-	Bytes     int       `json:"bytes"`
-	Sample    string    `json:"sample,omitempty" kind:"carried"`
-	At        time.Time `json:"at"`
 }
 
 // A StatusView is the daemon's state in one look. Everything under Daemon is absent when the
@@ -479,71 +382,31 @@ func optional(t time.Time) *time.Time {
 	return &t
 }
 
+// listed is a list that JSON has as [] where nothing is in it.
+func listed[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
+
 func eventView(e *messaging.Event, decisions []messaging.Decision) EventView {
 	v := EventView{
 		ID: e.ID, Event: e.Ref(), Topic: e.Topic, Phone: e.Contact.Phone, SentAs: e.Contact.SentAs,
-		OccurredAt: optional(e.OccurredAt), ReceivedAt: e.ReceivedAt.UTC(), Request: e.Request, DedupeKey: e.DedupeKey,
-		Decisions: make([]DecisionView, 0, len(decisions)), Payload: string(e.Payload), Forgotten: e.Forgotten, Cleared: e.Cleared,
+		OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt.UTC(), Request: e.Request, DedupeKey: e.DedupeKey,
+		Decisions: listed(decisions), Payload: string(e.Payload), Forgotten: e.Forgotten, Cleared: e.Cleared,
 	}
-	for _, d := range decisions {
-		v.Decisions = append(v.Decisions, decisionView(&d))
-	}
-	return v
-}
-
-func decisionView(d *messaging.Decision) DecisionView {
-	v := DecisionView{
-		Trigger: d.Trigger, Outcome: d.Outcome, Reason: d.Reason, Clauses: d.Clauses,
-		Key: d.Key, Message: int64(d.MessageID), Config: d.Config, At: d.At.UTC(),
-	}
-	for _, id := range d.Later {
-		v.Later = append(v.Later, int64(id))
-	}
-	return v
-}
-
-func lookupView(l *messaging.PendingLookup) *LookupView {
-	if l == nil {
-		return nil
-	}
-	return &LookupView{Attempt: l.Attempt, UnderWay: l.UnderWay, NextAt: l.NextAt.UTC(), Reason: l.Reason}
-}
-
-func plainMessageView(d *messaging.Message, attempts []messaging.Attempt) MessageView {
-	v := MessageView{
-		ID: d.ID, EventID: d.EventID, Trigger: d.Trigger, Key: d.Key, Phone: d.Phone, SentAs: d.SentAs, Category: d.Category, Account: d.Account,
-		What: d.Send.What(), Send: &d.Send, State: d.State, Reason: d.Reason,
-		CreatedAt: d.CreatedAt.UTC(), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), UpdatedAt: d.UpdatedAt.UTC(),
-		Attempt: d.Attempt, Restarts: d.Restarts, Step: d.Step, Run: d.Run, Part: d.Part,
-	}
-	if d.Part > 0 {
-		v.Key = fmt.Sprintf("run %d part %d", d.Run, d.Part)
-	}
-	for _, a := range attempts {
-		v.Attempts = append(v.Attempts, AttemptView{Number: a.Number, At: a.At.UTC(), State: a.State, Words: a.Reason, Class: a.Class})
-	}
-	v.ServiceID, v.Status, v.Error, v.Class, v.Polls = d.ServiceID, d.Status, d.Error, d.ErrorClass, d.Polls
-	v.AcceptedAt, v.SentAt, v.DeliveredAt = optional(d.AcceptedAt), optional(d.SentAt), optional(d.DeliveredAt)
-	v.ReadAt, v.FailedAt, v.NextPollAt = optional(d.ReadAt), optional(d.FailedAt), optional(d.NextPollAt)
 	return v
 }
 
 // messageView is a message with all that came of it.
 func messageView(d *store.MessageStory) MessageView {
-	v := plainMessageView(&d.Message, d.Attempts)
-	for _, r := range d.Resolved {
-		v.Resolved = append(v.Resolved, ResolvedView{r.As, r.Reason, r.At.UTC()})
+	v := MessageView{MessageStory: *d, What: d.Send.What()}
+	if d.Part > 0 {
+		v.Key = fmt.Sprintf("run %d part %d", d.Run, d.Part)
 	}
 	if d.Rule != nil {
 		v.Steps, v.If = d.Rule.Of, d.Rule.If
-	}
-	v.FirstDue = optional(d.FirstDue)
-	for _, said := range d.Verdicts {
-		one := VerdictView{Rule: said.Rule, Action: said.Action, Reason: said.Reason, Until: optional(said.Until), At: said.At.UTC()}
-		if said.Times > 1 {
-			one.Times, one.LastAt = said.Times, optional(said.LastAt)
-		}
-		v.Verdicts = append(v.Verdicts, one)
 	}
 	return v
 }

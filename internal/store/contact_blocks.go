@@ -11,11 +11,11 @@ import (
 
 // A Block says that nothing is sent to a phone.
 type Block struct {
-	Phone  messaging.Phone
-	Reason string // in a person's words; "" for none given
-	Source string // who said so: "by hand", a file's name, or the event's connector and kind
-	At     time.Time
-	Event  messaging.EventID // that said so; 0 for a person
+	Phone  messaging.Phone   `json:"phone"`
+	Reason string            `json:"reason,omitempty" kind:"text"` // in a person's words; "" for none given
+	Source string            `json:"source,omitempty" kind:"text"` // who said so: "by hand", a file's name, or the event's connector and kind
+	At     time.Time         `json:"at,omitzero"`
+	Event  messaging.EventID `json:"event,omitempty"` // that said so; 0 for a person
 }
 
 // perBlocks is how many blocks share one operation.

@@ -501,9 +501,9 @@ func (t *Tx) nameTrigger(name string) error {
 // A Verdict is what a rule said to a message when it was due.
 type Verdict struct {
 	messaging.Verdict
-	At     time.Time // for the first time
-	LastAt time.Time // for the last time
-	Times  int64     // that it was said
+	At     time.Time `json:"at"`               // for the first time
+	LastAt time.Time `json:"last_at,omitzero"` // for the last time
+	Times  int64     `json:"times"`            // that it was said
 }
 
 // addVerdicts fills in what rules said to each message.

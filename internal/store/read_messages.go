@@ -34,19 +34,19 @@ type MessageFilter struct {
 // A MessageStory is a message with how its attempts ended, and what rules and people said of it.
 type MessageStory struct {
 	messaging.Message
-	ClaimedAt time.Time // for the last time, which is when its rules were asked; zero before the first
-	Attempts  []messaging.Attempt
-	Resolved  []Resolved          // what people said while it was in doubt, the oldest first
-	Verdicts  []Verdict           // what rules said when it was due, the oldest first
-	FirstDue  time.Time           // before a rule put it off; zero where none did
-	Rule      *messaging.StepRule // of a step of a sequence; nil for others
+	ClaimedAt time.Time           `json:"-"` // for the last time, which is when its rules were asked; zero before the first
+	Attempts  []messaging.Attempt `json:"attempts,omitempty"`
+	Resolved  []Resolved          `json:"resolved,omitempty"`    // what people said while it was in doubt, the oldest first
+	Verdicts  []Verdict           `json:"verdicts,omitempty"`    // what rules said when it was due, the oldest first
+	FirstDue  time.Time           `json:"first_due_at,omitzero"` // before a rule put it off; zero where none did
+	Rule      *messaging.StepRule `json:"-"`                     // of a step of a sequence; nil for others
 }
 
 // Resolved is what a person decided about a message that was in doubt.
 type Resolved struct {
-	As     messaging.Resolution
-	Reason string // who said it, and why
-	At     time.Time
+	As     messaging.Resolution `json:"as"`
+	Reason string               `json:"reason" kind:"text"` // who said it, and why
+	At     time.Time            `json:"at"`
 }
 
 // Messages lists messages, newest first.

@@ -207,7 +207,7 @@ func onItsWay(m *server.MessageView) bool {
 	case messaging.StateSending:
 		return true
 	case messaging.StateAccepted:
-		return m.NextPollAt != nil
+		return !m.NextPollAt.IsZero()
 	case messaging.StateWaiting:
 		return m.DueAt.Before(time.Now()) && m.Held == ""
 	default:

@@ -25,7 +25,7 @@ var silent = map[string]string{
 	"internal/sandbox/status.go":    "message",   // of the sandbox itself
 	"internal/store/read_events.go": "scanEvent", // what it was spelled like is among the facts
 	"internal/duerules/maygo.go":    "MayGo",
-	"internal/server/admin.go":      "canLeave", // it is only asked about
+	"internal/server/admin.go":      "canLeave shadows", // it is only asked about, or shown
 }
 
 // A Phone made of a text in another way could be another spelling of somebody who is known already: a block, a limit or a

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 func (c commands) contacts() *cobra.Command {
@@ -97,7 +98,7 @@ func (c commands) contactsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.NoteLimit(terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "", "nobody is blocked"), "PHONE | SINCE | BY | WHY", func(b server.BlockView) []string {
+				return c.NoteLimit(terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "", "nobody is blocked"), "PHONE | SINCE | BY | WHY", func(b store.Block) []string {
 					return []string{b.Phone.Masked(), c.Clock(b.At), b.Source, terminal.OrDash(b.Reason)}
 				}), len(rows), limit)
 			})

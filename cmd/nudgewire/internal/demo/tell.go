@@ -147,7 +147,7 @@ func (n *narrator) judged(m *server.MessageView) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	said := string(m.State) + m.Reason
-	if m.State == messaging.StateWaiting && m.FirstDue == nil || n.held[m.ID] == said {
+	if m.State == messaging.StateWaiting && m.FirstDue.IsZero() || n.held[m.ID] == said {
 		return
 	}
 	n.held[m.ID] = said

@@ -45,7 +45,7 @@ func (c commands) eventsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var rejected []server.RejectedRequestView
+			var rejected []messaging.RejectedRequest
 			if q.Kind == "" && q.Phone == "" && q.Trigger == "" && q.Outcome == "" && !c.JSON {
 				if rejected, err = server.ListRejectedRequests.Call(cmd.Context(), ask, q); err != nil {
 					return err
@@ -75,7 +75,7 @@ func eventFlags(cmd *cobra.Command, q *server.ListQuery) {
 }
 
 // eventRows merges events and rejected requests by time, newest first.
-func (c commands) eventRows(events []server.EventView, rejected []server.RejectedRequestView, limit int) [][]string {
+func (c commands) eventRows(events []server.EventView, rejected []messaging.RejectedRequest, limit int) [][]string {
 	var rows [][]string
 	for len(rows) < limit && len(events)+len(rejected) > 0 {
 		if len(rejected) == 0 || (len(events) > 0 && !events[0].ReceivedAt.Before(rejected[0].At)) {
@@ -110,14 +110,14 @@ func (c commands) cameOf(e *server.EventView) string {
 
 // rejectedWords is a request that was not taken, or was taken unverified because its connector only
 // watches.
-func rejectedWords(r server.RejectedRequestView) string {
+func rejectedWords(r messaging.RejectedRequest) string {
 	if r.Status < http.StatusBadRequest {
 		return "taken, but not verified (" + r.Stage + "): " + r.Reason
 	}
 	return fmt.Sprintf("rejected %d (%s): %s", r.Status, r.Stage, r.Reason)
 }
 
-func decisionsInShort(ds []server.DecisionView) string {
+func decisionsInShort(ds []messaging.Decision) string {
 	var out []string
 	for _, d := range ds {
 		text := d.Trigger + ": " + string(d.Outcome)
@@ -150,7 +150,7 @@ func (c commands) eventsRejected() *cobra.Command {
 				return err
 			}
 			nothing := exit.Fail(exit.Nothing, "", "no request was rejected")
-			return c.NoteLimit(terminal.List(c.CLI, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r server.RejectedRequestView) []string {
+			return c.NoteLimit(terminal.List(c.CLI, rows, nothing, "AT | CONNECTOR | ANSWER | STAGE | BYTES | REASON", func(r messaging.RejectedRequest) []string {
 				return []string{c.Clock(r.At), r.Connector, strconv.Itoa(r.Status), r.Stage, strconv.Itoa(r.Bytes), r.Reason}
 			}), len(rows), f.Limit)
 		},

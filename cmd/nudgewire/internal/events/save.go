@@ -189,7 +189,7 @@ func (s *saving) happened(start time.Time) (sent, reasons []string) {
 			if m.Step > 0 {
 				line += fmt.Sprintf(", step: %d", m.Step)
 			}
-			if m.Send != nil && m.Send.Template != "" {
+			if m.Send.Template != "" {
 				line += ", template: " + inQuotes(m.Send.Template)
 			}
 			sent = append(sent, line+"}\n")

@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/ruletest"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 const savedConfig = `
@@ -82,11 +83,11 @@ func played(t *testing.T) (words string, err error) {
 func TestStoredEventsBecomeATest(t *testing.T) {
 	at := time.Date(2026, 3, 2, 10, 0, 0, 420_000_000, time.UTC)
 	cart := savedStory(41, "shopify.cart.updated", "checkouts/update", savedCart, at)
-	cart.Event.Decisions = []server.DecisionView{{Trigger: "reminder", Outcome: messaging.Planned, Clauses: []messaging.Clause{{Text: `raw.source_name == "web"`, Held: true}}}}
+	cart.Event.Decisions = []messaging.Decision{{Trigger: "reminder", Outcome: messaging.Planned, Clauses: []messaging.Clause{{Text: `raw.source_name == "web"`, Held: true}}}}
 	alone := cart
-	alone.Messages = []server.MessageView{{ID: 7, Trigger: "reminder", State: messaging.StateAccepted, DueAt: time.Date(2026, 3, 2, 10, 44, 58, 0, time.UTC), Send: &messaging.Send{Template: "cart_reminder"}}}
+	alone.Messages = []server.MessageView{{MessageStory: store.MessageStory{Message: messaging.Message{ID: 7, Trigger: "reminder", State: messaging.StateAccepted, DueAt: time.Date(2026, 3, 2, 10, 44, 58, 0, time.UTC), Send: messaging.Send{Template: "cart_reminder"}}}}}
 	order := savedStory(44, "shopify.order.created", "orders/create", savedOrder, at.Add(20*time.Minute))
-	cart.Messages = []server.MessageView{{ID: 7, Trigger: "reminder", State: messaging.StateCancelled, DueAt: at.Add(45 * time.Minute)}}
+	cart.Messages = []server.MessageView{{MessageStory: store.MessageStory{Message: messaging.Message{ID: 7, Trigger: "reminder", State: messaging.StateCancelled, DueAt: at.Add(45 * time.Minute)}}}}
 	for name, stories := range map[string][]server.StoryView{"a cart": {alone}, "a cart and its order": {order, cart}} {
 		t.Run(name, func(t *testing.T) {
 			if words, err := saved(t, stories...); err != nil {

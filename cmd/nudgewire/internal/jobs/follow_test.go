@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheLastBarOfADoneRunIsWhole(t *testing.T) {
-	r := server.RunView{Tally: messaging.Tally{Rows: 600, Kept: 560, Parts: 5}}
+	r := server.RunView{Run: messaging.Run{Tally: messaging.Tally{Rows: 600, Kept: 560, Parts: 5}}}
 	if got, want := wholeBarOf(r, 80), "uploading [========================] 100% 560 rows, part 5 of 5"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

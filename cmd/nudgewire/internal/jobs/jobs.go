@@ -326,8 +326,8 @@ func (c commands) ran(r server.RunView) error {
 	if r.RetryOf != 0 {
 		c.Say("  retry of    run %d\n", r.RetryOf)
 	}
-	if r.RetryUntil != nil {
-		c.Say("  deadline    %s: what was not sent by then is dropped\n", c.Clock(*r.RetryUntil))
+	if !r.RetryUntil.IsZero() {
+		c.Say("  deadline    %s: what was not sent by then is dropped\n", c.Clock(r.RetryUntil))
 	}
 	c.Say("  source      %s\n", r.Source)
 	if r.Sends != "" {
@@ -335,8 +335,8 @@ func (c commands) ran(r server.RunView) error {
 	}
 	c.tellTally(r.Tally, false)
 	switch {
-	case r.BlankedAt != nil:
-		c.Say("  rows        what they said was removed %s (retention.lists)\n", c.Clock(*r.BlankedAt))
+	case !r.BlankedAt.IsZero():
+		c.Say("  rows        what they said was removed %s (retention.lists)\n", c.Clock(r.BlankedAt))
 	case r.Tally.ExcludedRows() > 0:
 		c.Say("              nudgewire jobs export %d lists them\n", r.ID)
 	}
@@ -373,10 +373,10 @@ func (c commands) ran(r server.RunView) error {
 
 // waitWords say what a run waits for; "" for nothing.
 func (c commands) waitWords(r server.RunView) string {
-	if r.WaitUntil == nil {
+	if r.WaitUntil.IsZero() {
 		return ""
 	}
-	return story.WaitsUntil(r.Waits, c.Clock(*r.WaitUntil))
+	return story.WaitsUntil(r.Waits, c.Clock(r.WaitUntil))
 }
 
 // oneLine puts words of several lines on one, each of them once: a full disk says the same twice.
@@ -396,8 +396,8 @@ func (c commands) beganWords(r server.RunView) string {
 		messaging.CauseCron: "by its cron line", messaging.CauseMissed: "late", messaging.CauseHand: "by hand",
 	}[r.Cause]
 	at := r.CreatedAt
-	if r.StartedAt != nil {
-		at = *r.StartedAt
+	if !r.StartedAt.IsZero() {
+		at = r.StartedAt
 	}
 	if words += ", " + c.Clock(at); r.Began != "" {
 		words += ": " + r.Began

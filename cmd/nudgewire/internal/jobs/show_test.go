@@ -18,19 +18,20 @@ func TestARunTellsOfItsRowsAndMessages(t *testing.T) {
 	ended := time.Date(2025, 3, 2, 12, 0, 0, 0, time.UTC)
 	const began = "2025-03-02 12:00:00 UTC"
 	run := server.RunView{
-		ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: messaging.RunDone, Source: "csv list.csv", Cause: messaging.CauseCron, CreatedAt: ended,
-		Tally:    messaging.Tally{Rows: 5, Kept: 4, Parts: 1, Bytes: 100, Excluded: []messaging.Excluded{{Reason: "the phone is too short for GB", Count: 1, First: 2}}},
-		Messages: map[string]int64{"failed": 1, "delivered": 1200, "accepted": 1},
+		Run: messaging.Run{
+			ID: 3, Job: "winback", Slot: "2025-03-02 12:00", State: messaging.RunDone, Source: "csv list.csv", Cause: messaging.CauseCron, CreatedAt: ended,
+			Tally: messaging.Tally{Rows: 5, Kept: 4, Parts: 1, Bytes: 100, Excluded: []messaging.Excluded{{Reason: "the phone is too short for GB", Count: 1, First: 2}}},
+		}, Messages: map[string]int64{"failed": 1, "delivered": 1200, "accepted": 1},
 	}
 	head := "run 3 of winback for 2025-03-02 12:00: done\n  began       by its cron line, " + began + "\n  source      csv list.csv\n  rows        5, 4 to send\n" +
 		"  excluded    1: the phone is too short for GB (first in row 2)\n  parts       1, 100 bytes\n"
 	const messages = "  messages    1,200 delivered, 1 accepted, 1 failed\n"
 	for name, tt := range map[string]struct {
-		removed *time.Time
+		removed time.Time
 		want    string
 	}{
-		"while they are there": {nil, head + "              nudgewire jobs export 3 lists them\n" + messages},
-		"once they are gone":   {&ended, head + "  rows        what they said was removed 2025-03-02 12:00:00 UTC (retention.lists)\n" + messages},
+		"while they are there": {time.Time{}, head + "              nudgewire jobs export 3 lists them\n" + messages},
+		"once they are gone":   {ended, head + "  rows        what they said was removed 2025-03-02 12:00:00 UTC (retention.lists)\n" + messages},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -61,10 +62,7 @@ func TestARunCountsTheRowsThatItNeverHandedOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			c := commands{&terminal.CLI{Streams: terminal.Streams{Out: &out, Err: &out}}}
-			run := server.RunView{
-				ID: 5, Job: "winback", Slot: "s", State: messaging.RunCancelled, Deliver: tt.deliver, Tally: messaging.Tally{Kept: tt.kept},
-				Messages: map[string]int64{"delivered": 991, "cancelled": 1569},
-			}
+			run := server.RunView{Run: messaging.Run{ID: 5, Job: "winback", Slot: "s", State: messaging.RunCancelled, Deliver: tt.deliver, Tally: messaging.Tally{Kept: tt.kept}}, Messages: map[string]int64{"delivered": 991, "cancelled": 1569}}
 			if err := c.ran(run); err != nil {
 				t.Fatal(err)
 			}
@@ -80,12 +78,12 @@ func TestARunCountsTheRowsThatItNeverHandedOver(t *testing.T) {
 // Wherever a run waits for a person, or left something open, it names the next step. One that is sent
 // message by message has no parts.
 func TestARunNamesTheNextStep(t *testing.T) {
-	csv := server.RunView{ID: 7, Job: "winback", Slot: "2025-03-02 12:00", Deliver: messaging.DeliverCSV, Source: "csv list.csv", Tally: messaging.Tally{Rows: 1, Kept: 1, Parts: 1, Bytes: 1, ReadAs: `windows-1252 with ";" between cells`}}
+	csv := server.RunView{Run: messaging.Run{ID: 7, Job: "winback", Slot: "2025-03-02 12:00", Deliver: messaging.DeliverCSV, Source: "csv list.csv", Tally: messaging.Tally{Rows: 1, Kept: 1, Parts: 1, Bytes: 1, ReadAs: `windows-1252 with ";" between cells`}}}
 	single := csv
 	single.Deliver, single.State, single.Tally = messaging.DeliverPerMessage, messaging.RunDone, messaging.Tally{Rows: 1, Kept: 1}
 	part := func(r server.RunView, run messaging.RunState, reason string, s messaging.PartState) server.RunView {
 		r.State, r.Reason = run, reason
-		r.Parts = []server.PartView{{Number: 1, State: s, Rows: 1}}
+		r.Parts = []messaging.Part{{Number: 1, State: s, Rows: 1}}
 		if s != messaging.PartWaiting { // it was cut
 			r.Parts[0].Attempt, r.Parts[0].Bytes, r.Parts[0].SHA256 = 1, 1, "0123456789abcdef"
 		}
@@ -153,7 +151,7 @@ func TestCountsAreOneOrSeveral(t *testing.T) {
 		firstIn(messaging.Excluded{First: 1200}):             " (first in row 1,200)",
 		firstIn(messaging.Excluded{First: 2, File: "b.csv"}): " (first in row 2 of b.csv)",
 		firstIn(messaging.Excluded{}):                        "",
-		resolveQuestion(server.RunView{ID: 3, Job: "spring", Parts: []server.PartView{{Number: 1, Rows: 1}}}, 1, messaging.ResolveResend): "Upload part 1 of run 3 of spring, 1 row, again? If it did arrive, everybody on it gets the message twice.",
+		resolveQuestion(server.RunView{Run: messaging.Run{ID: 3, Job: "spring"}, Parts: []messaging.Part{{Number: 1, Rows: 1}}}, 1, messaging.ResolveResend): "Upload part 1 of run 3 of spring, 1 row, again? If it did arrive, everybody on it gets the message twice.",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -105,12 +105,10 @@ func (c commands) messagesShow() *cobra.Command {
 				}
 				story.TellMessage(c.CLI, m, "")
 				c.tellDecided(m)
-				if m.Send != nil {
-					if m.Send.Forget {
-						c.Say("  variables   not kept (keep_variables: false), and not shown\n")
-					}
-					story.TellSend(c.CLI, m.Send, "  ")
+				if m.Send.Forget {
+					c.Say("  variables   not kept (keep_variables: false), and not shown\n")
 				}
+				story.TellSend(c.CLI, &m.Send, "  ")
 				cause := fmt.Sprintf("event %d", m.EventID)
 				if m.Request != "" {
 					cause += ", request " + m.Request

@@ -315,7 +315,7 @@ func (d *doctor) connectors(ctx context.Context, ask *server.Client, s server.St
 			continue
 		}
 		// What a connector in mode monitor took unverified came through.
-		rejected = slices.DeleteFunc(rejected, func(r server.RejectedRequestView) bool { return r.Status < http.StatusBadRequest })
+		rejected = slices.DeleteFunc(rejected, func(r messaging.RejectedRequest) bool { return r.Status < http.StatusBadRequest })
 		if len(rejected) > 0 {
 			last := rejected[0]
 			since := 0

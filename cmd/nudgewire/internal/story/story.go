@@ -31,8 +31,8 @@ func TellStory(c *terminal.CLI, s server.StoryView) {
 	if e.Topic != "" && e.Topic != strings.TrimPrefix(e.Event, e.Event[:strings.IndexByte(e.Event, '.')+1]) {
 		c.Say("  the sender calls it %q\n", e.Topic)
 	}
-	if e.OccurredAt != nil && e.ReceivedAt.Sub(*e.OccurredAt) > 2*time.Second {
-		c.Say("  happened %s before it arrived\n", terminal.ShortDuration(e.ReceivedAt.Sub(*e.OccurredAt)))
+	if !e.OccurredAt.IsZero() && e.ReceivedAt.Sub(e.OccurredAt) > 2*time.Second {
+		c.Say("  happened %s before it arrived\n", terminal.ShortDuration(e.ReceivedAt.Sub(e.OccurredAt)))
 	}
 	if e.Request != "" {
 		c.Say("  request %s\n", e.Request)
@@ -132,7 +132,7 @@ func WaitsUntil(what messaging.RunWait, clock string) string {
 }
 
 // LookupWords says how far the look-up of an event is.
-func LookupWords(c *terminal.CLI, l *server.LookupView) string {
+func LookupWords(c *terminal.CLI, l *messaging.PendingLookup) string {
 	switch {
 	case l.UnderWay:
 		return WithReason(fmt.Sprintf("being looked up, attempt %d", l.Attempt), l.Reason)
