@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,20 +98,41 @@ func (r *round) slots() (all []string) {
 			nobody = nobody && slices.ContainsFunc(d.away, func(s span) bool { return s.holds(at) })
 		}
 		if !nobody {
-			all = append(all, at.UTC().Format("2006-01-02 15:04"))
+			all = append(all, at.UTC().Format(slotLayout))
 		}
 	}
 	return all
 }
 
-// slotsOf counts the runs of each slot of the job ticks.
+// slotsOf counts what became of each slot of the job ticks.
 func slotsOf(ctx context.Context, s *store.Store) (map[string]int, error) {
 	runs, err := s.Runs(ctx, store.RunFilter{Job: ticks, Limit: 1000})
+	return countSlots(runs), err
+}
+
+// slotLayout is how a run has its slot.
+const slotLayout = "2006-01-02 15:04"
+
+// earlier is how a run tells of the times before its own that passed while no daemon lived long enough to see them: the newest alone is run
+// or recorded.
+var earlier = regexp.MustCompile(`\b(\d+) earlier (?:times|ones)\b`)
+
+// countSlots counts the runs of each slot, and a slot that a run says had passed as one.
+func countSlots(runs []messaging.Run) map[string]int {
 	slots := map[string]int{}
 	for i := range runs {
-		slots[runs[i].Slot]++
+		r := &runs[i]
+		slots[r.Slot]++
+		at, err := time.Parse(slotLayout, r.Slot)
+		if told := earlier.FindStringSubmatch(r.Began + " " + r.Reason); err == nil && told != nil {
+			n, _ := strconv.Atoi(told[1]) // digits, few of them
+			for range n {
+				at = at.Add(-time.Minute)
+				slots[at.Format(slotLayout)]++
+			}
+		}
 	}
-	return slots, err
+	return slots
 }
 
 // soon is what settle waits for although a rule put it off: it leaves before the daemon has ended.

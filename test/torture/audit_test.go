@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,16 @@ func TestAuditsBite(t *testing.T) {
 		one, other := &daemon{away: []span{{at(50), at(130)}}}, &daemon{away: []span{{at(10), at(20)}, {at(110), at(125)}}}
 		r := &round{ready: at(1), mended: at(180), daemons: []*daemon{one, other}}
 		if got := r.slots(); !slices.Equal(got, []string{"2026-03-02 12:01", "2026-03-02 12:03"}) {
+			t.Errorf("slots: %v", got)
+		}
+	})
+	t.Run("a minute that a run says had passed is told of", func(t *testing.T) {
+		got := countSlots([]messaging.Run{
+			{Slot: "2026-03-02 12:01"}, {Slot: "2026-03-02 12:04", Began: "2 earlier times passed while nudgewire was not running"},
+			{Slot: "2026-03-02 12:06", Reason: "missed: nudgewire was not running at 2026-03-02 12:06, and 1 earlier ones; on_missed is skip"},
+		})
+		want := map[string]int{"2026-03-02 12:01": 1, "2026-03-02 12:02": 1, "2026-03-02 12:03": 1, "2026-03-02 12:04": 1, "2026-03-02 12:05": 1, "2026-03-02 12:06": 1}
+		if !maps.Equal(got, want) {
 			t.Errorf("slots: %v", got)
 		}
 	})
