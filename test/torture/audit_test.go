@@ -134,7 +134,8 @@ func TestAuditsBite(t *testing.T) {
 	})
 	t.Run("a minute that a run says had passed is told of", func(t *testing.T) {
 		got := countSlots([]messaging.Run{
-			{Slot: "2026-03-02 12:01"}, {Slot: "2026-03-02 12:04", Began: "2 earlier times passed while nudgewire was not running"},
+			{Slot: "2026-03-02 12:01"},
+			{Slot: "2026-03-02 12:04", Began: "2 earlier times passed while nudgewire was not running"},
 			{Slot: "2026-03-02 12:06", Reason: "missed: nudgewire was not running at 2026-03-02 12:06, and 1 earlier ones; on_missed is skip"},
 		})
 		want := map[string]int{"2026-03-02 12:01": 1, "2026-03-02 12:02": 1, "2026-03-02 12:03": 1, "2026-03-02 12:04": 1, "2026-03-02 12:05": 1, "2026-03-02 12:06": 1}
