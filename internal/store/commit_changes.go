@@ -112,25 +112,21 @@ func (t *Tx) heldBack(v *messaging.Verdict) {
 	t.CountNamed(verdictPrefix+v.Rule+"/"+string(v.Action), 1)
 }
 
-// messageState says what a message became, when it was something before. waiting is that it waits once more. class is that of the error; of what
-// was dropped or cancelled it is the Rule or the EndedBy by which it was.
-func (t *Tx) messageState(id messaging.MessageID, p *eventLabels, state messaging.State, reason, class string) {
+// messageState says what a message became, when it was something before. waiting is that it waits once more. by is the Rule or the EndedBy by
+// which it was dropped or cancelled, and class that of the service's words, if they were the reason.
+func (t *Tx) messageState(id messaging.MessageID, p *eventLabels, state messaging.State, reason, by string, class messaging.ErrorClass) {
 	t.counts[stateCounts[state]]++
 	what := string(state)
 	if state == messaging.StateWaiting {
 		what = hourAgain
 		t.noteContact(p.phone, factSend)
 	}
-	t.countMessage(p, what, class)
+	t.countMessage(p, what, cmp.Or(by, string(class)))
 	if state == messaging.StateRejected {
 		t.countRejection(string(state), reason)
 	}
 	if messaging.ToldState(state) {
-		change := messaging.Change{Message: id, State: string(state), Reason: reason}
-		if state != messaging.StateDropped && state != messaging.StateCancelled {
-			change.ErrorClass = messaging.ErrorClass(class)
-		}
-		t.Note(messaging.AboutMessage, string(state), change, false)
+		t.Note(messaging.AboutMessage, string(state), messaging.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
 	}
 }
 

@@ -340,7 +340,7 @@ func (t *Tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messagi
 		}
 		d.state = messaging.StateCancelled
 		t.foreseen.cancels = append(t.foreseen.cancels, []any{int64(c), byEvent(e, id), t.At})
-		t.messageState(c, &d.eventLabels, messaging.StateCancelled, byEvent(e, id), messaging.EndedByEvent)
+		t.messageState(c, &d.eventLabels, messaging.StateCancelled, byEvent(e, id), messaging.EndedByEvent, "")
 	}
 	for _, c := range done.CallOff {
 		if err := t.callOff(c, byEvent(e, id)); err != nil {

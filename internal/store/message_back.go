@@ -58,7 +58,7 @@ var putBackSQL = SQL(`UPDATE messages SET state = ?2, reason = ?3, due_at = ?4, 
 // event called it off meanwhile; dropped when its contact was blocked; in doubt instead of the last
 // two when it may have been taken. d is its row as this transaction sees it, and changes along.
 func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, error) {
-	reason, class := c.reason, string(c.class)
+	reason, by := c.reason, ""
 	state, kept, err := t.meanwhile(d)
 	if err != nil {
 		return "", err
@@ -72,9 +72,9 @@ func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, e
 	case c.doubtful:
 		state, reason, keepOwner = messaging.StateInDoubt, c.reason+"; not sent again: "+kept.Reason, 1
 	default:
-		reason, class = kept.Reason, kept.Rule
+		reason, by = kept.Reason, kept.Rule
 		if state == messaging.StateCancelled {
-			class = messaging.EndedByEvent
+			by = messaging.EndedByEvent
 		}
 		if c.reason != "" {
 			reason += "; " + c.reason
@@ -92,7 +92,7 @@ func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, e
 	if c.doubtful {
 		t.mayHaveArrived(&p, c.at)
 	}
-	t.messageState(d.ID, &p, state, reason, class)
+	t.messageState(d.ID, &p, state, reason, by, c.class)
 	return state, err
 }
 

@@ -261,7 +261,7 @@ var dropSQL = SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_a
 
 func (t *Tx) drop(d *claimed, v *messaging.Verdict, now time.Time) error {
 	p := labelsOfMessage(&d.Message)
-	t.messageState(d.ID, &p, messaging.StateDropped, v.Reason, v.Rule)
+	t.messageState(d.ID, &p, messaging.StateDropped, v.Reason, v.Rule, "")
 	return t.Put(dropSQL, int64(d.ID), v.Reason, Micro(now))
 }
 

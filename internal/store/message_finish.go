@@ -147,7 +147,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 
 // finished writes what follows from the end of a claim, but for one that waits again. m is what the service took.
 func (t *Tx) finished(a *messaging.Attempt, p *eventLabels, m *messaging.Message) error {
-	t.messageState(a.MessageID, p, a.State, a.Reason, cmp.Or(a.DroppedBy, string(a.Class)))
+	t.messageState(a.MessageID, p, a.State, a.Reason, a.DroppedBy, a.Class)
 	plain := a.State == messaging.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {
 		ended := *a

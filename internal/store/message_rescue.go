@@ -142,15 +142,15 @@ func (t *Tx) lapse(d *messaging.Message, now time.Time, owner string, known bool
 	}
 	rule := t.onDoubt(d)
 	if !d.ResendsInDoubt(rule, now) {
-		state, class := messaging.StateInDoubt, ""
+		state, by := messaging.StateInDoubt, ""
 		if d.InDoubt(rule) == messaging.DoubtDrop {
-			state, class, reason = messaging.StateDropped, messaging.EndedByDoubt, reason+"; it is let be, as on_doubt says"
+			state, by, reason = messaging.StateDropped, messaging.EndedByDoubt, reason+"; it is let be, as on_doubt says"
 		}
 		p := labelsOfMessage(d)
 		if state == messaging.StateDropped {
 			t.mayHaveArrived(&p, Micro(now))
 		}
-		t.messageState(d.ID, &p, state, reason, class)
+		t.messageState(d.ID, &p, state, reason, by, "")
 		return t.Put(lapseSQL, int64(d.ID), reason, Micro(now), string(state))
 	}
 	_, err := t.requeueMessage(d, requeue{

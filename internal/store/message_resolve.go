@@ -25,7 +25,7 @@ func (t *Tx) cancelOne(d *messaging.Message, reason, by string) error {
 	n, err := t.Exec(cancelSQL, int64(d.ID), reason, t.At)
 	if n > 0 {
 		p := labelsOfMessage(d)
-		t.messageState(d.ID, &p, messaging.StateCancelled, reason, by)
+		t.messageState(d.ID, &p, messaging.StateCancelled, reason, by, "")
 	}
 	return err
 }
@@ -88,14 +88,14 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason, by
 		}
 		_, err = t.requeueMessage(d, requeue{reason: reason, due: t.At, expires: Micro(expires), at: t.At, anew: true, keepOwner: true})
 	case messaging.ResolveAccepted:
-		t.messageState(d.ID, &p, messaging.StateAccepted, reason, "")
+		t.messageState(d.ID, &p, messaging.StateAccepted, reason, "", "")
 		m := messaging.Message{ID: d.ID, Reason: reason}
 		begin(&m, Moment(t.At))
 		t.messageTaken(&m, &p, false)
 		err = t.Put(arrivedSQL, int64(d.ID), reason, t.At)
 	default:
 		t.mayHaveArrived(&p, t.At)
-		t.messageState(d.ID, &p, messaging.StateDropped, reason, by)
+		t.messageState(d.ID, &p, messaging.StateDropped, reason, by, "")
 		err = t.Put(dropDoubtSQL, int64(d.ID), reason, t.At)
 	}
 	return err == nil, err

@@ -308,7 +308,7 @@ func (t *Tx) markRestoredInDoubt(id int64, r *Restoration) (was messaging.State,
 		return "", err
 	}
 	p := labelsOfMessage(&d)
-	t.messageState(d.ID, &p, messaging.StateInDoubt, a.Reason, "")
+	t.messageState(d.ID, &p, messaging.StateInDoubt, a.Reason, "", "")
 	err = t.Put(doubtRestoredSQL, id, a.Reason, t.At, int64(a.Number), a.Owner)
 	return d.State, err
 }

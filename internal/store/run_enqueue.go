@@ -121,7 +121,7 @@ func (t *Tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Mess
 		if err == nil && rows[i].State == messaging.StateDropped { // its contact may not get it any more
 			err = t.Put(dropSQL, id+int64(i), rows[i].Reason, t.At)
 			p := labelsOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
-			t.messageState(messaging.MessageID(id+int64(i)), &p, messaging.StateDropped, rows[i].Reason, rows[i].DroppedBy)
+			t.messageState(messaging.MessageID(id+int64(i)), &p, messaging.StateDropped, rows[i].Reason, rows[i].DroppedBy, "")
 		}
 		if err != nil {
 			return fmt.Errorf("row %d: %w", first+int64(i), err)
@@ -250,7 +250,7 @@ func (s *Store) CancelRows(ctx context.Context, run messaging.RunID, reason stri
 			ended = 0
 			return t.Query(cancelRowsSQL, func(r *Row) error {
 				id, p := messaging.MessageID(r.Int()), scanLabels(r)
-				t.messageState(id, &p, messaging.StateCancelled, reason, messaging.EndedByRun)
+				t.messageState(id, &p, messaging.StateCancelled, reason, messaging.EndedByRun, "")
 				ended++
 				return r.Err
 			}, one.message, one.message+one.count, reason, t.At)

@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/outbox"
 	"github.com/nudgewire/nudgewire/internal/privacy"
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 // tell has receivers want to know of kinds.
@@ -79,6 +80,8 @@ func (s suite) outgoing(t *testing.T) {
 	t.Run("what a dead process had in hand is due again when its lease ends, and its late end does not count", s.whatADeadProcessHadInHandIsToldAgain)
 
 	t.Run("in doubt, then resolved; cancelled, dropped, a run that ends", s.whatAPersonDecidesIsTold)
+
+	t.Run("what is given up is told with the class of the service's words", s.whatIsGivenUpIsToldWithItsClass)
 
 	t.Run("replay sends again what ended, in its order, and counts first", s.replaySendsAgainWhatEnded)
 
@@ -194,6 +197,21 @@ func (s suite) whatAPersonDecidesIsTold(t *testing.T) {
 	if c := all[3].Change; c.Reason != "seen on the phone" {
 		t.Errorf("resolved: %+v", c)
 	}
+}
+
+// What is given up after words of the service is counted by who gave it up, and told with the class of the words.
+func (s suite) whatIsGivenUpIsToldWithItsClass(t *testing.T) {
+	l := s.open(t)
+	l.tell("crm", "message.dropped")
+	a := attempt(l.claimed("1"), messaging.StateDropped)
+	a.Class = messaging.ErrorRetry
+	l.must(l.Finish(l.ctx, a))
+	all := l.allOutgoing("crm", noon.Add(2*time.Hour))
+	if len(all) != 1 || all[0].Change.ErrorClass != messaging.ErrorRetry {
+		t.Errorf("told: %+v", all)
+	}
+	same(t, "counts", []string{"trigger dropped /reminder//tries 1"}, l.counted(report.HourQuery{About: "trigger", What: []string{"dropped"}, Details: true, Classes: true}))
+	l.recount()
 }
 
 func (s suite) replaySendsAgainWhatEnded(t *testing.T) {
