@@ -144,9 +144,9 @@ CREATE TABLE unused (
 -- The answer to an upload may name messages of its part (part > 0): those begin as accepted, with the phone that the answer says, else
 -- with none.
 --
--- To add a column: here and in v_messages; messaging.Message; messageColumns and ScanMessage (row_scan.go); the statements that insert or
--- renew a row (event_accept.go, message_retry.go, message_follow.go, message_replan.go). What people see is server.MessageView and
--- lists_export.go in internal/server; what tells of a person is erased in internal/privacy. Copies to another engine follow by themselves.
+-- To add a column: here and in v_messages; messaging.Message, with the name that people see; messageColumns and ScanMessage (row_scan.go);
+-- the statements that insert or renew a row (event_accept.go, message_retry.go, message_follow.go, message_replan.go). Exports as CSV have it
+-- by lists_export.go in internal/server; what tells of a person is erased in internal/privacy. Copies to another engine follow by themselves.
 CREATE TABLE messages (
 	id              {{id}},
 	event_id        BIGINT NOT NULL DEFAULT 0,
