@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -83,7 +84,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		"no_ponts":  `class "no_ponts": want no_points, recipient_limit, opt_out, template, permanent, retry or unknown`,
 		"retry,":    `class "retry," is empty between its commas`,
 	} {
-		var no *server.Error
+		var no *refusal.Error
 		if _, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID, Classes: classes}); !errors.As(err, &no) || no.Words != want {
 			t.Errorf("a retry of %s: %v, want %s", classes, err, want)
 		}
@@ -102,7 +103,7 @@ func TestRowsThatFailedGoAgainOnce(t *testing.T) {
 		t.Errorf("the retry is %s %q with %+v", second.State, second.Reason, second.Tally)
 	}
 	_, err = server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
-	var no *server.Error
+	var no *refusal.Error
 	if !errors.As(err, &no) || no.Words != fmt.Sprintf("run %d has nothing that can be sent again", first.ID) ||
 		no.Hint != fmt.Sprintf("%d of its rows went again before: look for its retry with jobs history winback", failed) {
 		t.Errorf("a second retry: %v", err)

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/backup"
@@ -194,7 +195,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.mu.Unlock()
 	a.people = &server.SessionDoor{Store: auth.Records{Store: a.store}, Now: a.store.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
 	a.commands = server.Admin(a.adminOptions())
-	a.local = server.Local(a.commands, server.Process("nudgewire"))
+	a.local = server.Local(a.commands, access.Process("nudgewire"))
 	a.pages = a.newPages()
 	a.backups = &backup.Keeper{
 		DSN: cfg.Storage, Version: o.Version, Plan: func() backup.Plan { b := a.config().Backup; return b.Plan() }, Log: a.log.Named("backups"), Now: a.store.Now,
@@ -251,7 +252,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"forgetting", a.watchForgetting},
 		{"contacts", a.led(a.readContacts)},
 		{"admin", func(ctx context.Context) error {
-			return listeners.Serve(ctx, a.admin, server.BySocket(a.commands), nil, grace, a.log.Named("admin"))
+			return listeners.Serve(ctx, a.admin, access.BySocket(a.commands), nil, grace, a.log.Named("admin"))
 		}},
 		{"console certificates", a.watchConsoleCertificates},
 		{"console", a.serveConsole},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -137,7 +138,7 @@ func TestReloadKeepsTheOldConfigWhenTheNewOneIsBad(t *testing.T) {
 	h := open(t, options{})
 	h.edit("cart.total >= 50", "cart.totl >= 50")
 	_, err := server.Reload.Call(t.Context(), h.ask, server.None{})
-	var no *server.Error
+	var no *refusal.Error
 	if !errors.As(err, &no) || no.Status != http.StatusUnprocessableEntity || !strings.Contains(no.Words, `did you mean "total"`) {
 		t.Fatalf("reload of a bad config: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -80,7 +81,7 @@ func TestACodeInDoubtIsForgottenAfterItsLastTry(t *testing.T) {
 	h.mustTake(h.shopify("orders/create", "", order("c1", phone(1), "48019.37")))
 	h.eventually("in doubt", func() bool { return h.status().InDoubt == 1 })
 	_, err := server.ResolveMessage.Call(t.Context(), h.ask, server.ResolveRequest{ID: 1, As: messaging.ResolveResend, Reason: ""})
-	refused, ok := errors.AsType[*server.Error](err)
+	refused, ok := errors.AsType[*refusal.Error](err)
 	if !ok || refused.Status != http.StatusConflict || !strings.Contains(refused.Words, "its variables are not kept") {
 		t.Errorf("a resend: %v", err)
 	}

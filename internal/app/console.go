@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/config"
@@ -138,7 +139,7 @@ func (a *App) watchAudit(ctx context.Context) error {
 
 // recordConfig notes in the audit which config is used from now on. Where it cannot, the daemon goes on: what it decides names its config.
 func (a *App) recordConfig(ctx context.Context, action string, cfg *config.Config) {
-	_, err := a.store.Audit(ctx, store.AuditEntry{At: a.store.Now(), Who: a.owner, Via: string(server.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version})
+	_, err := a.store.Audit(ctx, store.AuditEntry{At: a.store.Now(), Who: a.owner, Via: string(access.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version})
 	if err != nil {
 		a.log.Error("which config is used is not in the audit", zap.String("config", cfg.Version), zap.Error(err))
 	}

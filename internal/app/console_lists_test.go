@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -22,7 +23,7 @@ func (b *browser) asks(path string, status int) (body string) {
 // An open list shows what came since, to each as they may see it, and nothing once they may not look any more.
 func TestAnOpenListFollowsWhatComes(t *testing.T) {
 	h := open(t, options{config: withPages(plainConfig)})
-	ann, bob := h.user("ann", server.RoleViewer), h.user("bob", server.RoleOperator)
+	ann, bob := h.user("ann", access.RoleViewer), h.user("bob", access.RoleOperator)
 	for _, list := range []string{"/events", "/events/rejected", "/messages", "/jobs"} {
 		if body := ann.asks(list, http.StatusOK); !strings.Contains(body, `hx-get="`+list+`"`) || !strings.Contains(body, `id="live-list"`) || !strings.Contains(body, "data-pause") {
 			t.Errorf("%s does not follow: %s", list, body)

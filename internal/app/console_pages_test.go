@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -557,7 +558,7 @@ func TestASessionDoesWhatItsScopesSay(t *testing.T) {
 func TestALinkNeedsAConsole(t *testing.T) {
 	h := open(t, options{})
 	_, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
-	no, ok := errors.AsType[*server.Error](err)
+	no, ok := errors.AsType[*refusal.Error](err)
 	if !ok || no.Status != http.StatusConflict || !strings.Contains(no.Hint, "console.listen") {
 		t.Errorf("without a console: %v", err)
 	}

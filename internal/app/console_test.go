@@ -10,8 +10,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -79,7 +81,7 @@ func other(t *testing.T, h *house, console string) string {
 func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	o := options{config: consoleConfig, folder: t.TempDir()}
 	h := open(t, o)
-	made, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "ops", Scopes: []server.Scope{server.Read, server.Operate, server.Manage}})
+	made, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "ops", Scopes: []access.Scope{access.Read, access.Operate, access.Manage}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	if _, err := server.RevokeToken.Call(t.Context(), h.ask, "ops"); err != nil {
 		t.Fatal(err)
 	}
-	var no *server.Error
+	var no *refusal.Error
 	if _, err := server.ShowStatus.Call(t.Context(), far, server.None{}); !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
 		t.Errorf("a revoked token: %v", err)
 	}
@@ -116,7 +118,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	var got []string
 	for _, e := range slices.Backward(all) {
 		who := e.Who
-		if e.Via == string(server.FromProcess) {
+		if e.Via == string(access.FromProcess) {
 			who = "the daemon"
 		}
 		got = append(got, who+": "+e.Action)
@@ -140,7 +142,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 // A program with a token posts what a connector's sender would, without its secret, and once.
 func TestEventsArePostedByTheAPI(t *testing.T) {
 	h := open(t, options{config: consoleConfig})
-	made, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Sending}})
+	made, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Sending}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 const usersPassword = "a horse of three hills"
 
 // user adds one by the socket, and gives a browser in which they chose their password.
-func (h *house) user(name string, role server.Role) *browser {
+func (h *house) user(name string, role access.Role) *browser {
 	h.t.Helper()
 	v, err := server.AddUser.Call(h.t.Context(), h.ask, server.UserRequest{Name: name, Role: role})
 	if err != nil {
@@ -41,7 +42,7 @@ func (b *browser) choose(link string) {
 // An admin adds a user by the page, who signs in by the link on it; then what the admin takes away is gone at once.
 func TestUsersAreRuledByAPage(t *testing.T) {
 	h := open(t, options{config: withPages(plainConfig)})
-	ann := h.user("ann", server.RoleAdmin)
+	ann := h.user("ann", access.RoleAdmin)
 	if page := ann.page("/system/users"); !strings.Contains(page, "by "+me()) || !strings.Contains(page, "you</span>") {
 		t.Errorf("the page: %s", page)
 	}
@@ -103,7 +104,7 @@ func TestUsersAreRuledByAPage(t *testing.T) {
 // A viewer, with each page and each route: none acts, none has a whole phone, and none tells of other users.
 func TestAViewerActsNowhereAndSeesNoWholePhone(t *testing.T) {
 	h := lively(t, options{config: withPages(plainConfig + newsJob)})
-	eve, other := h.user("eve", server.RoleViewer), h.user("secretive", server.RoleAdmin)
+	eve, other := h.user("eve", access.RoleViewer), h.user("secretive", access.RoleAdmin)
 	hidden := func(path string, res got) {
 		t.Helper()
 		for n := 1; n <= 3; n++ {
@@ -136,7 +137,7 @@ func TestAViewerActsNowhereAndSeesNoWholePhone(t *testing.T) {
 		path := server.Base + fill.Replace(rt.Path)
 		res := eve.send(rt.Method, path, nil, map[string]string{"Content-Type": "application/json"})
 		hidden(rt.Path, res)
-		if want := rt.Scope == "" || rt.Scope == server.Read; want == (res.StatusCode == http.StatusForbidden) {
+		if want := rt.Scope == "" || rt.Scope == access.Read; want == (res.StatusCode == http.StatusForbidden) {
 			t.Errorf("%s %s answers a viewer %d", rt.Method, rt.Path, res.StatusCode)
 		}
 	}
@@ -156,7 +157,7 @@ func TestAViewerActsNowhereAndSeesNoWholePhone(t *testing.T) {
 			t.Errorf("%s from another site answers %d", path, res.StatusCode)
 		}
 	}
-	if all, err := server.ListUsers.Call(t.Context(), h.ask, server.None{}); err != nil || len(all) != 2 || all[0].Role != server.RoleViewer || all[0].State != "good" {
+	if all, err := server.ListUsers.Call(t.Context(), h.ask, server.None{}); err != nil || len(all) != 2 || all[0].Role != access.RoleViewer || all[0].State != "good" {
 		t.Errorf("users: %+v, %v", all, err)
 	}
 }
@@ -164,8 +165,8 @@ func TestAViewerActsNowhereAndSeesNoWholePhone(t *testing.T) {
 // Restored data knows users and their passwords, and revives no session and no link, which could have been ended since.
 func TestRestoredDataRevivesNoSession(t *testing.T) {
 	h := open(t, options{config: withPages(restoreConfig)})
-	ann := h.user("ann", server.RoleAdmin)
-	late, err := server.AddUser.Call(t.Context(), h.ask, server.UserRequest{Name: "bob", Role: server.RoleViewer})
+	ann := h.user("ann", access.RoleAdmin)
+	late, err := server.AddUser.Call(t.Context(), h.ask, server.UserRequest{Name: "bob", Role: access.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}

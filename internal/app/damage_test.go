@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -60,7 +61,7 @@ func TestADamagedLogIsToldAndHoldsEverything(t *testing.T) {
 	}
 	h.mustTake(h.shopify("orders/create", "", numbered(50)))
 	_, err = server.Resume.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeAll})
-	var no *server.Error
+	var no *refusal.Error
 	if !errors.As(err, &no) || !strings.Contains(no.Hint, "nudgewire resume --reviewed") {
 		t.Errorf("resume: %v", err)
 	}
@@ -120,7 +121,7 @@ func TestAFileThatIsCutOffClosesTheDoor(t *testing.T) {
 		t.Errorf("/readyz is %d: %s (%v)", res.StatusCode, text, err)
 	}
 	_, err = server.ShowStatus.Call(t.Context(), h.ask, server.None{})
-	var told *server.Error
+	var told *refusal.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Words, "nudgewire.db-wal was cut off, or written over") || !strings.Contains(told.Hint, "keep a copy of the data's folder, and start it anew") {
 		t.Errorf("status: %v", err)
 	}

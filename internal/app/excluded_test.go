@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -109,7 +110,7 @@ func TestWhyTellsWhomARunLeftOut(t *testing.T) {
 			t.Errorf("why %s, note %q:\n%s", phone, note, diff)
 		}
 	}
-	var no *server.Error
+	var no *refusal.Error
 	if _, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: "13", Limit: 20}); !errors.As(err, &no) || no.Words != "that is not a phone number; no run whose rows are kept excluded it" {
 		t.Errorf("why 13: %v", err)
 	}
@@ -263,7 +264,7 @@ func TestARetryLooksAgainAtWhoIsSkipped(t *testing.T) {
 			if diff := cmp.Diff(rest, sent); diff != "" {
 				t.Errorf("the retry sent:\n%s", diff)
 			}
-			var no *server.Error
+			var no *refusal.Error
 			_, err = server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 			if !errors.As(err, &no) || no.Words != "run 1 has nothing that can be sent again" {
 				t.Errorf("a second retry: %v", err)
@@ -301,7 +302,7 @@ func TestARetryThatNobodyIsLeftFor(t *testing.T) {
 	if _, err := server.BlockContacts.Call(t.Context(), h.ask, server.BlockRequest{Phones: wanted}); err != nil {
 		t.Fatal(err)
 	}
-	var no *server.Error
+	var no *refusal.Error
 	_, err := server.RetryRun.Call(t.Context(), h.ask, server.RetryOrder{Run: first.ID})
 	if !errors.As(err, &no) || no.Words != "run 1 has nothing that can be sent again" ||
 		no.Hint != "nobody on its files is left to send to: of 3 rows 3 because the contact is blocked" {

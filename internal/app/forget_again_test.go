@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -58,7 +59,7 @@ func TestNothingThatComesLateUndoesAnErasure(t *testing.T) {
 func TestARequestThatComesAgainAfterAnErasureSendsNothing(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: withPages(plainConfig)})
-	token, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Sending}})
+	token, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Sending}})
 	if err != nil {
 		t.Fatal(err)
 	}

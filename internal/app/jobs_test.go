@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -330,7 +331,7 @@ func TestACancelEndsWhatADoneRunStillOwes(t *testing.T) {
 		return err == nil && got.State == messaging.RunDone
 	})
 	said := func(err error) string {
-		refused, _ := errors.AsType[*server.Error](err)
+		refused, _ := errors.AsType[*refusal.Error](err)
 		if refused == nil {
 			return fmt.Sprint(err)
 		}

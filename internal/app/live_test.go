@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -85,7 +86,7 @@ func TestACanaryThroughTheDaemon(t *testing.T) {
 			t.Errorf("%d messages left before the canary had looked", n)
 		}
 		_, err := server.ApproveRun.Call(t.Context(), h.ask, r.ID)
-		if e, ok := errors.AsType[*server.Error](err); !ok || e.Words != "run 1 is paused: there is nothing to approve" || e.Hint != "it goes on with: nudgewire jobs resume 1" {
+		if e, ok := errors.AsType[*refusal.Error](err); !ok || e.Words != "run 1 is paused: there is nothing to approve" || e.Hint != "it goes on with: nudgewire jobs resume 1" {
 			t.Errorf("approve: %#v", err)
 		}
 		question := "20 of the first 20 messages have ended and 20 of these failed, which is more than 10%: resume it all the same, and send to " + strconv.Itoa(rows-20) + " more phones without another look"

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
@@ -135,7 +136,7 @@ func TestADatabaseServerThatHangs(t *testing.T) {
 	began = time.Now()
 	_, err = server.ShowStatus.Call(t.Context(), h.ask, server.None{})
 	t.Logf("status after %s: %v", time.Since(began).Round(time.Millisecond), err)
-	if told, is := errors.AsType[*server.Error](err); !is || told.Status != http.StatusServiceUnavailable || !strings.HasPrefix(told.Hint, "look at the database server") {
+	if told, is := errors.AsType[*refusal.Error](err); !is || told.Status != http.StatusServiceUnavailable || !strings.HasPrefix(told.Hint, "look at the database server") {
 		t.Errorf("status says %+v", err)
 	}
 	w.Hang(false)
@@ -167,9 +168,9 @@ func TestADatabaseServerWithoutAConnectionToSpare(t *testing.T) {
 	h.mustTake(h.shopify("orders/create", "", order("one", phone(1), "10")))
 	h.eventually("the message of the first order is taken", func() bool { return h.service.Accepted(phone(1)[1:]) == 1 })
 	second := func() *http.Request { return h.shopify("orders/create", "two", another(order("two", phone(2), "10"))) }
-	status := func() (*server.Error, bool) {
+	status := func() (*refusal.Error, bool) {
 		_, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})
-		return errors.AsType[*server.Error](err)
+		return errors.AsType[*refusal.Error](err)
 	}
 	free := testserver.Fill(t, address, func() bool {
 		told, is := status()

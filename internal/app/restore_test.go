@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -189,7 +190,7 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 	second.eventually("it goes on", func() bool {
 		return second.service.Accepted(phone(2001)[1:]) == 1 && second.service.Accepted(phone(3000)[1:]) == 1
 	})
-	var no *server.Error
+	var no *refusal.Error
 	if err := second.reviewed(time.Time{}); !errors.As(err, &no) || no.Status != http.StatusNotFound {
 		t.Errorf("reviewed twice: %v", err)
 	}

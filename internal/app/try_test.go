@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -144,7 +146,7 @@ func TestATrySaysWhatIsWrong(t *testing.T) {
 		"a time":              {server.TryRequest{Event: 1, At: new(time.Time)}, "at"},
 	} {
 		_, err := server.TryWebhook.Call(t.Context(), h.ask, tt.in)
-		if no, is := errors.AsType[*server.Error](err); !is || no.Field != tt.field {
+		if no, is := errors.AsType[*refusal.Error](err); !is || no.Field != tt.field {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -163,7 +165,7 @@ func TestATryShowsNoSecret(t *testing.T) {
 	if text := payload(t, all); strings.Contains(text, shopSecret) || !strings.Contains(text, "secret") {
 		t.Errorf("samples: %s", text)
 	}
-	viewer := h.remote(server.Read)
+	viewer := h.remote(access.Read)
 	if _, err := server.TryWebhook.Call(t.Context(), viewer, server.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "scope phones") {
 		t.Errorf("a viewer tries a stored event: %v", err)
 	}
@@ -255,7 +257,7 @@ func TestATryKnowsIncludedFiles(t *testing.T) {
 }
 
 // remote asks by the console's listener, with a token of these scopes.
-func (h *house) remote(scopes ...server.Scope) *server.Client {
+func (h *house) remote(scopes ...access.Scope) *server.Client {
 	h.t.Helper()
 	token, err := server.CreateToken.Call(h.t.Context(), h.ask, server.TokenRequest{Name: fmt.Sprint("of ", scopes), Scopes: scopes})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/netguard"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -73,11 +74,11 @@ func (c *Config) oidc(k *checker, o *server.OIDC) {
 }
 
 // roles checks who gets which role.
-func (k *checker) roles(at string, roles, users map[string]server.Role) {
+func (k *checker) roles(at string, roles, users map[string]access.Role) {
 	if len(roles) == 0 && len(users) == 0 {
 		k.bad(at, "gives nobody a role, so nobody could sign in", `add roles: {GROUP: operator} or users: {ann@example.com: admin}`)
 	}
-	for key, all := range map[string]map[string]server.Role{"roles": roles, "users": users} {
+	for key, all := range map[string]map[string]access.Role{"roles": roles, "users": users} {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if len(all[name].Scopes()) == 0 {
 				k.bad(at+"."+key, fmt.Sprintf("%q is no role", string(all[name])), "write viewer, operator or admin")

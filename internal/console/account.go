@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -38,13 +39,13 @@ func (c *Console) own(do func(r *http.Request, s server.Session) (done string, e
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, known, err := c.session(r)
 		if err == nil && (!known || s.User == "") {
-			err = &server.Error{Status: http.StatusForbidden, Words: "only who signed in as a user has an account here", Hint: "nudgewire user add makes one"}
+			err = &refusal.Error{Status: http.StatusForbidden, Words: "only who signed in as a user has an account here", Hint: "nudgewire user add makes one"}
 		}
 		done := ""
 		if err == nil {
 			done, err = do(r, s)
 		}
-		e, said := errors.AsType[*server.Error](err)
+		e, said := errors.AsType[*refusal.Error](err)
 		switch {
 		case errors.Is(err, server.ErrWrongSignIn):
 			c.showAccount(w, r, http.StatusForbidden, s, "The present password is another one.")

@@ -14,14 +14,15 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // An action is what a page lets somebody do. Its form is posted to /do/NAME. Most ask first: they show what is meant and how much of
 // it there is, and do it when the form of that page comes, which has sure set.
 type action struct {
-	scope server.Scope // that it needs, as the route has it, which checks it again
+	scope access.Scope // that it needs, as the route has it, which checks it again
 	sure  func(c *Console, ctx context.Context, f form) (confirmPage, error)
 	do    func(c *Console, ctx context.Context, f form) (did, error)
 }
@@ -115,20 +116,20 @@ func (c *Console) act() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("action")
 		a, ok := actions[name]
-		who, known := server.WhoOf(r.Context())
+		who, known := access.WhoOf(r.Context())
 		switch {
 		case !known:
 			c.write(w, r, http.StatusUnauthorized, page{Name: "signin", Title: "Sign in", Data: signInPage{}})
 			return
 		case !ok:
-			c.refuse(w, r, &server.Error{Status: http.StatusNotFound, Words: "there is no such action"})
+			c.refuse(w, r, &refusal.Error{Status: http.StatusNotFound, Words: "there is no such action"})
 			return
 		case !who.May(a.scope):
-			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(a.scope)})
+			c.refuse(w, r, &refusal.Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(a.scope)})
 			return
 		}
 		if err := r.ParseForm(); err != nil {
-			c.refuse(w, r, &server.Error{Status: http.StatusBadRequest, Words: "the form cannot be read", Hint: "open the page again, and try again"})
+			c.refuse(w, r, &refusal.Error{Status: http.StatusBadRequest, Words: "the form cannot be read", Hint: "open the page again, and try again"})
 			return
 		}
 		f := form{r.PostForm}
@@ -183,7 +184,7 @@ func (c *Console) carried(w http.ResponseWriter, r *http.Request, once string, d
 
 // failed is an error as a page says it. What is no word of ours is written to the log alone.
 func (c *Console) failed(r *http.Request, err error) *said {
-	e, ok := errors.AsType[*server.Error](err)
+	e, ok := errors.AsType[*refusal.Error](err)
 	if !ok {
 		c.Log.Error("console", zap.String("action", r.PathValue("action")), zap.Error(err))
 		return &said{Words: "It is not known whether that was done.", Hint: "The daemon's log says why.", Tone: "bad"}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -30,7 +31,7 @@ func took(bad []server.BadRow) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return &server.Error{Status: http.StatusBadRequest, Words: bad[0].Reason, Hint: "write the phone with its country code"}
+	return &refusal.Error{Status: http.StatusBadRequest, Words: bad[0].Reason, Hint: "write the phone with its country code"}
 }
 
 func (c *Console) block(ctx context.Context, f form) (did, error) {
@@ -85,7 +86,7 @@ func (c *Console) confirmForget(ctx context.Context, f form) (confirmPage, error
 		return confirmPage{}, err
 	}
 	stories, err := server.Why.Call(ctx, c.Ask, server.ListQuery{Phone: phone, Limit: mostStories})
-	if no, ok := err.(*server.Error); ok && no.Status == http.StatusNotFound { //nolint:errorlint // the client wraps nothing
+	if no, ok := err.(*refusal.Error); ok && no.Status == http.StatusNotFound { //nolint:errorlint // the client wraps nothing
 		err = nil
 	}
 	var events, messages int64
@@ -113,7 +114,7 @@ func (c *Console) confirmForget(ctx context.Context, f form) (confirmPage, error
 
 func (c *Console) forget(ctx context.Context, f form) (did, error) {
 	if f.Get("meant") != "yes" {
-		return did{}, &server.Error{Status: http.StatusBadRequest, Words: "the box was not ticked"}
+		return did{}, &refusal.Error{Status: http.StatusBadRequest, Words: "the box was not ticked"}
 	}
 	v, err := server.ForgetContacts.Call(ctx, c.Ask, server.ForgetRequest{Phones: []string{f.Get("phone")}})
 	if err == nil {

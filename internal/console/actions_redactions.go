@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -24,7 +25,7 @@ func (c *Console) openRedaction(ctx context.Context, f form) (server.RedactionVi
 	if i := slices.IndexFunc(all, func(v server.RedactionView) bool { return v.Connector == f.Get("connector") }); i >= 0 {
 		return all[i], nil
 	}
-	return server.RedactionView{}, &server.Error{Status: http.StatusNotFound, Words: "no request to forget all of " + f.Get("connector") + " is open any more"}
+	return server.RedactionView{}, &refusal.Error{Status: http.StatusNotFound, Words: "no request to forget all of " + f.Get("connector") + " is open any more"}
 }
 
 func (c *Console) confirmRedact(ctx context.Context, f form) (confirmPage, error) {
@@ -42,7 +43,7 @@ func (c *Console) confirmRedact(ctx context.Context, f form) (confirmPage, error
 
 func (c *Console) redact(ctx context.Context, f form) (did, error) {
 	if f.Get("meant") != "yes" {
-		return did{}, &server.Error{Status: http.StatusBadRequest, Words: "the box was not ticked"}
+		return did{}, &refusal.Error{Status: http.StatusBadRequest, Words: "the box was not ticked"}
 	}
 	v, err := server.CarryOutRedaction.Call(ctx, c.Ask, f.Get("connector"))
 	return did{words: "All that came by " + v.Connector + " is being forgotten"}, err

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -19,7 +21,7 @@ func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
 	n := 0
 	r := newRoom(t, false, answers{"POST /halt": func(*http.Request) (any, error) { n++; return []messaging.Hold{}, nil }})
 	as := func(name string) *http.Cookie {
-		link := r.link(t, server.Process(name), server.LinkRequest{})
+		link := r.link(t, access.Process(name), server.LinkRequest{})
 		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
 		return res.Cookies()[0]
 	}
@@ -114,11 +116,11 @@ var knowing = answers{
 		if id := r.PathValue("id"); id == "7" || id == "5f-1" {
 			return server.MessageView{MessageStory: store.MessageStory{Message: messaging.Message{ID: 7}}}, nil
 		}
-		return nil, &server.Error{Status: http.StatusNotFound, Words: "no message"}
+		return nil, &refusal.Error{Status: http.StatusNotFound, Words: "no message"}
 	},
 	"GET /events/{id}": func(r *http.Request) (any, error) {
 		if r.PathValue("id") != "9" {
-			return nil, &server.Error{Status: http.StatusNotFound, Words: "no event"}
+			return nil, &refusal.Error{Status: http.StatusNotFound, Words: "no event"}
 		}
 		return server.StoryView{Event: server.EventView{ID: 9}}, nil
 	},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -54,8 +55,8 @@ func (c *Console) config(r *http.Request) (page, error) {
 		v.Faults = int64(disk.Problems.Errors())
 		v.problems(disk)
 	}
-	who, _ := server.WhoOf(r.Context())
-	if who.May(server.Manage) {
+	who, _ := access.WhoOf(r.Context())
+	if who.May(access.Manage) {
 		if v.History, err = server.ListAudit.Call(r.Context(), c.Ask, server.AuditQuery{Limit: perPage, Configs: true}); err != nil {
 			return page{}, err
 		}

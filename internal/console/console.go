@@ -19,9 +19,11 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -89,7 +91,7 @@ var headers = map[string]string{
 // A look makes the content of a page: its data, or an error that becomes a page.
 type look func(r *http.Request) (page, error)
 
-// Handler answers browsers. Every page but the sign-in wants to know who asks (server.WhoOf): by Session, or by a token.
+// Handler answers browsers. Every page but the sign-in wants to know who asks (access.WhoOf): by Session, or by a token.
 func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]look{
@@ -150,7 +152,7 @@ func (c *Console) Handler() http.Handler {
 			r.Body = http.MaxBytesReader(w, r.Body, most)
 		}
 		if elsewhere(r) {
-			c.refuse(w, r, &server.Error{Status: http.StatusForbidden, Words: "another site asked for this", Hint: "open the page here, and try again"})
+			c.refuse(w, r, &refusal.Error{Status: http.StatusForbidden, Words: "another site asked for this", Hint: "open the page here, and try again"})
 			return
 		}
 		listeners.Working(w)
@@ -172,7 +174,7 @@ type page struct {
 // shown is what a template sees.
 type shown struct {
 	page
-	Who      server.Who
+	Who      access.Who
 	SignedIn bool
 	Phones   bool // whole phones are shown
 	Zone     string
@@ -202,7 +204,7 @@ var sections = []section{
 // signedIn lets in who is known, and sends everybody else to sign in.
 func (c *Console) signedIn(do look) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, known := server.WhoOf(r.Context()); !known {
+		if _, known := access.WhoOf(r.Context()); !known {
 			c.askWho(w, r, http.StatusUnauthorized, signInPage{})
 			return
 		}
@@ -234,7 +236,7 @@ func (c *Console) told(r *http.Request) *http.Request {
 
 // notFound answers what no page is at.
 func (c *Console) notFound(*http.Request) (page, error) {
-	return page{}, &server.Error{Status: http.StatusNotFound, Words: "there is no such page", Hint: "the navigation names those that there are"}
+	return page{}, &refusal.Error{Status: http.StatusNotFound, Words: "there is no such page", Hint: "the navigation names those that there are"}
 }
 
 // An errorPage says what went wrong, and what to do.
@@ -245,9 +247,9 @@ type errorPage struct {
 
 // refuse answers with an error as a page. What is no word of ours is written to the log alone.
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	e, ok := errors.AsType[*server.Error](err)
+	e, ok := errors.AsType[*refusal.Error](err)
 	if !ok {
-		e = &server.Error{Status: http.StatusInternalServerError, Words: "the page could not be made", Hint: "the daemon's log says why"}
+		e = &refusal.Error{Status: http.StatusInternalServerError, Words: "the page could not be made", Hint: "the daemon's log says why"}
 		c.Log.Error("console", zap.String("page", r.Pattern), zap.Error(err))
 	}
 	title := "Something went wrong"
@@ -287,8 +289,8 @@ func capital(words string) string {
 func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p page) {
 	now := c.Now()
 	v := shown{page: p, Now: now, Sections: sections, Assets: static}
-	v.Who, v.SignedIn = server.WhoOf(r.Context())
-	v.Phones = v.Who.May(server.Phones)
+	v.Who, v.SignedIn = access.WhoOf(r.Context())
+	v.Phones = v.Who.May(access.Phones)
 	v.Self = r.URL.RequestURI()
 	if v.SignedIn {
 		v.Held = c.Held()

@@ -15,8 +15,10 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/console"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -35,7 +37,7 @@ func (a answers) client(t *testing.T) *server.Client {
 		method, path, _ := strings.Cut(route, " ")
 		mux.HandleFunc(method+" "+server.Base+path, func(w http.ResponseWriter, r *http.Request) {
 			v, err := do(r)
-			if e, is := errors.AsType[*server.Error](err); is {
+			if e, is := errors.AsType[*refusal.Error](err); is {
 				w.WriteHeader(e.Status)
 				v = e
 			} else if err != nil { // it is no word of the API
@@ -69,9 +71,9 @@ type room struct {
 type daemon struct{ server.Daemon }
 
 // link makes one for who at the socket, with a role, and gives what lets in of it.
-func (r *room) link(t *testing.T, who server.Who, in server.LinkRequest) string {
+func (r *room) link(t *testing.T, who access.Who, in server.LinkRequest) string {
 	t.Helper()
-	who.From = server.FromSocket
+	who.From = access.FromSocket
 	v, err := server.LinkToConsole.Call(t.Context(), server.Local(r.api, who), in)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +113,7 @@ func newRoom(t *testing.T, secure bool, ask answers) *room {
 	pages := r.Console.Handler()
 	r.h = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if who, ok, _ := r.Session(req); ok {
-			req = req.WithContext(server.WithWho(req.Context(), who))
+			req = req.WithContext(access.WithWho(req.Context(), who))
 		}
 		pages.ServeHTTP(w, req)
 	})
@@ -150,7 +152,7 @@ func (r *room) ask(t *testing.T, req *http.Request, cookies []*http.Cookie) (*ht
 
 func (r *room) signIn(t *testing.T) *http.Cookie {
 	t.Helper()
-	link := r.link(t, server.Process("ann"), server.LinkRequest{})
+	link := r.link(t, access.Process("ann"), server.LinkRequest{})
 	res, body := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
 	if res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
 		t.Fatalf("signing in answers %d %s", res.StatusCode, body)
@@ -179,7 +181,7 @@ func TestAPageSaysThatTheDataIsAway(t *testing.T) {
 		status     int
 		said, kept string
 	}{
-		{&server.Error{Status: http.StatusServiceUnavailable, Words: "the data cannot be read at present", Hint: "try again in a moment"}, 503, "The data cannot be read at present.", "ZgotmplZ"},
+		{&refusal.Error{Status: http.StatusServiceUnavailable, Words: "the data cannot be read at present", Hint: "try again in a moment"}, 503, "The data cannot be read at present.", "ZgotmplZ"},
 		{errors.New("dial tcp 10.0.0.7:5432: password of ann"), 500, "The page could not be made.", "10.0.0.7"},
 	} {
 		r := newRoom(t, false, answers{"GET /status": func(*http.Request) (any, error) { return nil, c.err }})
@@ -193,27 +195,27 @@ func TestAPageSaysThatTheDataIsAway(t *testing.T) {
 func TestASessionMayNoMoreThanWhoMadeItsLink(t *testing.T) {
 	r := newRoom(t, false, nil)
 	for _, c := range []struct {
-		scopes []server.Scope
-		role   server.Role
-		want   []server.Scope
+		scopes []access.Scope
+		role   access.Role
+		want   []access.Scope
 	}{
-		{server.Scopes, "", server.Scopes},
-		{server.Scopes, server.RoleViewer, []server.Scope{server.Read}},
-		{server.Scopes, server.RoleOperator, server.RoleOperator.Scopes()},
-		{server.Scopes, server.RoleAdmin, server.Scopes},
-		{[]server.Scope{server.Manage, server.Read}, "", []server.Scope{server.Read, server.Manage}},
-		{[]server.Scope{server.Manage, server.Read}, server.RoleOperator, []server.Scope{server.Read}},
-		{[]server.Scope{server.Manage, server.Phones}, server.RoleViewer, nil},
+		{access.Scopes, "", access.Scopes},
+		{access.Scopes, access.RoleViewer, []access.Scope{access.Read}},
+		{access.Scopes, access.RoleOperator, access.RoleOperator.Scopes()},
+		{access.Scopes, access.RoleAdmin, access.Scopes},
+		{[]access.Scope{access.Manage, access.Read}, "", []access.Scope{access.Read, access.Manage}},
+		{[]access.Scope{access.Manage, access.Read}, access.RoleOperator, []access.Scope{access.Read}},
+		{[]access.Scope{access.Manage, access.Phones}, access.RoleViewer, nil},
 	} {
-		link := r.link(t, server.Who{Name: "ann", Scopes: c.scopes}, server.LinkRequest{Role: c.role})
+		link := r.link(t, access.Who{Name: "ann", Scopes: c.scopes}, server.LinkRequest{Role: c.role})
 		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		req.AddCookie(res.Cookies()[0])
 		who, ok, err := r.Session(req)
-		if !ok || err != nil || who.From != server.FromSession || who.Name != "ann" {
+		if !ok || err != nil || who.From != access.FromSession || who.Name != "ann" {
 			t.Fatalf("the session is %+v %v %v", who, ok, err)
 		}
-		for _, s := range server.Scopes {
+		for _, s := range access.Scopes {
 			want := false
 			for _, one := range c.want {
 				want = want || one == s
@@ -228,10 +230,10 @@ func TestASessionMayNoMoreThanWhoMadeItsLink(t *testing.T) {
 // What is kept has an end: the oldest makes room.
 func TestLinksAndSessionsAreBounded(t *testing.T) {
 	r := newRoom(t, false, nil)
-	link := r.link(t, server.Process("ann"), server.LinkRequest{})
+	link := r.link(t, access.Process("ann"), server.LinkRequest{})
 	for range 32 {
 		r.now = r.now.Add(time.Second)
-		r.link(t, server.Process("ann"), server.LinkRequest{})
+		r.link(t, access.Process("ann"), server.LinkRequest{})
 	}
 	if res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}}); res.StatusCode != http.StatusForbidden {
 		t.Errorf("the first of 33 links answers %d", res.StatusCode)

@@ -9,14 +9,16 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // file answers with something to download. name is asked of do once the first of it is there: before that, an error is a page.
 func (c *Console) file(do func(r *http.Request, begin func(kind, name string) io.Writer) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, known := server.WhoOf(r.Context()); !known {
+		if _, known := access.WhoOf(r.Context()); !known {
 			c.write(w, r, http.StatusUnauthorized, page{Name: "signin", Title: "Sign in", Data: signInPage{}})
 			return
 		}
@@ -69,7 +71,7 @@ func (c *Console) rowsFile(r *http.Request, begin func(kind, name string) io.Wri
 	case err != nil:
 		return err
 	case out == nil:
-		return &server.Error{Status: http.StatusNotFound, Words: "there is no such row, or it is not kept any more", Hint: "its counts are kept, on the page of the run"}
+		return &refusal.Error{Status: http.StatusNotFound, Words: "there is no such row, or it is not kept any more", Hint: "its counts are kept, on the page of the run"}
 	}
 	out.Flush()
 	return out.Error() //nolint:wrapcheck // whoever asked is gone

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -17,7 +19,7 @@ const fewestDigits = 7
 // find leads from what somebody typed to its page: a phone, the number of a message or of an event, the service's id of a message, or what
 // a person is found by.
 func (c *Console) find(w http.ResponseWriter, r *http.Request) {
-	if _, known := server.WhoOf(r.Context()); !known {
+	if _, known := access.WhoOf(r.Context()); !known {
 		c.write(w, r, http.StatusUnauthorized, page{Name: "signin", Title: "Sign in", Data: signInPage{}})
 		return
 	}
@@ -60,7 +62,7 @@ func (c *Console) placeOf(r *http.Request, text string) (string, error) {
 			return "/people?find=" + url.QueryEscape(text), nil
 		}
 	}
-	return "", &server.Error{
+	return "", &refusal.Error{
 		Status: http.StatusNotFound, Words: "nothing is found by that",
 		Hint: "type a phone with its country code, a name, an e-mail address, an order, the number of a message, or \"event 12\"",
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -21,7 +22,7 @@ type SignOn struct {
 
 // byHeader is who a proxy says somebody is. It is believed only where the connection itself comes from a proxy of the config: a header is
 // written by anybody.
-func (c *Console) byHeader(r *http.Request) (who server.Who, ok bool) {
+func (c *Console) byHeader(r *http.Request) (who access.Who, ok bool) {
 	on := c.SignOn()
 	if on.Header == nil {
 		return who, false

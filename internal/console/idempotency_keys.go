@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/access"
 )
 
 // A form of a page is carried out once: it bears a random word, and a second form with that word, by a click too many or a page that
@@ -44,14 +44,14 @@ const (
 
 func newOnce() string { return rand.Text() }
 
-func keyOf(who server.Who, word string) onceKey { return onceKey{string(who.From), who.Name, word} }
+func keyOf(who access.Who, word string) onceKey { return onceKey{string(who.From), who.Name, word} }
 
 // carry does what a form asks for, unless a form with its word was or is carried out.
 func (o *idempotencyKeys) carry(r *http.Request, word string, do func() (*said, string)) (*said, string) {
 	if word == "" || len(word) > onceLong {
 		return do()
 	}
-	who, _ := server.WhoOf(r.Context())
+	who, _ := access.WhoOf(r.Context())
 	key := keyOf(who, word)
 	o.mu.Lock()
 	one := o.by[key]
@@ -82,7 +82,7 @@ func (d *done) over() bool {
 
 // of is what came of the form with a word; nil where that is not known.
 func (o *idempotencyKeys) of(r *http.Request, word string) *said {
-	who, known := server.WhoOf(r.Context())
+	who, known := access.WhoOf(r.Context())
 	if word == "" || !known {
 		return nil
 	}

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -63,10 +65,10 @@ func (c *Console) jobOf(r *http.Request) (jobPage, error) {
 	}
 	i := slices.IndexFunc(jobs, func(j server.JobView) bool { return j.Name == name })
 	if i < 0 {
-		return jobPage{}, &server.Error{Status: http.StatusNotFound, Words: "the config has no job of that name", Hint: "the page Jobs lists those that it has"}
+		return jobPage{}, &refusal.Error{Status: http.StatusNotFound, Words: "the config has no job of that name", Hint: "the page Jobs lists those that it has"}
 	}
-	who, _ := server.WhoOf(r.Context())
-	return jobPage{Job: jobs[i], May: who.May(server.Operate)}, nil
+	who, _ := access.WhoOf(r.Context())
+	return jobPage{Job: jobs[i], May: who.May(access.Operate)}, nil
 }
 
 // forecast has the job's list read. It changes nothing, and is asked for by a button and no link because it may take long.

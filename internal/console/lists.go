@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -46,7 +47,7 @@ func (c *Console) newList(r *http.Request, keys ...string) (list, server.ListQue
 	q := server.ListQuery{Limit: perPage + 1}
 	i := slices.IndexFunc(spans, func(s span) bool { return s.Key == in.Get("since") })
 	if i < 0 {
-		return l, q, &server.Error{Status: http.StatusBadRequest, Words: "since is not a time span of this list", Hint: "write 1h, 24h, 7d or 30d"}
+		return l, q, &refusal.Error{Status: http.StatusBadRequest, Words: "since is not a time span of this list", Hint: "write 1h, 24h, 7d or 30d"}
 	}
 	if spans[i].length > 0 {
 		q.Since = c.Now().Add(-spans[i].length)
@@ -54,7 +55,7 @@ func (c *Console) newList(r *http.Request, keys ...string) (list, server.ListQue
 	if text := in.Get("before"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 {
-			return l, q, &server.Error{Status: http.StatusBadRequest, Words: "before is not a number", Hint: "follow the link Older of a list"}
+			return l, q, &refusal.Error{Status: http.StatusBadRequest, Words: "before is not a number", Hint: "follow the link Older of a list"}
 		}
 		q.Before, l.Newest = n, with(r.URL, "before", "")
 	}
@@ -118,7 +119,7 @@ func (l *list) further(r *http.Request, q server.ListQuery, newest numbered) err
 func number(r *http.Request, what string) (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || n < 1 {
-		return 0, &server.Error{Status: http.StatusNotFound, Words: "that is not the number of " + what, Hint: "lists show the numbers"}
+		return 0, &refusal.Error{Status: http.StatusNotFound, Words: "that is not the number of " + what, Hint: "lists show the numbers"}
 	}
 	return n, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/netguard"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -93,9 +94,9 @@ func (c *Console) oidcClient(of *server.OIDC, p *oidc.Provider) *oauth2.Config {
 func (c *Console) providerAway(err error) error {
 	c.Log.Warn("the provider under console.oidc could not be asked", zap.String("error", mask.Text(err.Error())))
 	if errors.Is(err, netguard.ErrPrivate) {
-		return &server.Error{Status: http.StatusServiceUnavailable, Words: "the provider leads into a private network", Hint: "an admin sets console.oidc.allow_private: true if that is meant"}
+		return &refusal.Error{Status: http.StatusServiceUnavailable, Words: "the provider leads into a private network", Hint: "an admin sets console.oidc.allow_private: true if that is meant"}
 	}
-	return &server.Error{Status: http.StatusServiceUnavailable, Words: "the provider that signs people in does not answer as it should at present", Hint: "try again in some seconds; the daemon's log says more"}
+	return &refusal.Error{Status: http.StatusServiceUnavailable, Words: "the provider that signs people in does not answer as it should at present", Hint: "try again in some seconds; the daemon's log says more"}
 }
 
 func (c *Console) oidcCookie(value string, seconds int) *http.Cookie {
@@ -109,7 +110,7 @@ func (c *Console) oidcCookie(value string, seconds int) *http.Cookie {
 func (c *Console) toProvider(w http.ResponseWriter, r *http.Request) {
 	of := c.SignOn().OIDC
 	if of == nil {
-		c.refuse(w, r, &server.Error{Status: http.StatusNotFound, Words: "nobody signs in by a provider here", Hint: "an admin names one under console.oidc"})
+		c.refuse(w, r, &refusal.Error{Status: http.StatusNotFound, Words: "nobody signs in by a provider here", Hint: "an admin names one under console.oidc"})
 		return
 	}
 	p, _, err := c.provider.at(r.Context(), of, c.Now())
@@ -123,7 +124,7 @@ func (c *Console) toProvider(w http.ResponseWriter, r *http.Request) {
 }
 
 // errStrayed is an answer of a provider that belongs to no sign-in of this browser.
-var errStrayed = &server.Error{Status: http.StatusForbidden, Words: "this sign-in did not begin in this browser, or took longer than ten minutes", Hint: "begin again on the sign-in page"}
+var errStrayed = &refusal.Error{Status: http.StatusForbidden, Words: "this sign-in did not begin in this browser, or took longer than ten minutes", Hint: "begin again on the sign-in page"}
 
 // fromProvider is where the provider sends a browser back to. It answers a page that goes on by itself: a cookie of this site alone is not sent with a
 // request that the provider's site began.
@@ -162,7 +163,7 @@ func (c *Console) signedOn(r *http.Request) (who server.Person, err error) {
 	}
 	if q.Get("error") != "" || q.Get("code") == "" {
 		c.Log.Info("the provider under console.oidc signed somebody not in", zap.String("error", mask.Text(q.Get("error"))))
-		return who, &server.Error{Status: http.StatusForbidden, Words: "the provider did not sign you in", Hint: "begin again on the sign-in page"}
+		return who, &refusal.Error{Status: http.StatusForbidden, Words: "the provider did not sign you in", Hint: "begin again on the sign-in page"}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 2*oidcPatience)
 	defer cancel()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -115,7 +116,7 @@ func newIssuer(t *testing.T, r *room) *issuer {
 func (i *issuer) config() *server.OIDC {
 	return &server.OIDC{
 		Issuer: i.URL, ClientID: "nudgewire", ClientSecret: secret.New("hush"), Scopes: []string{"groups"}, RoleClaim: "groups", AllowPrivate: true,
-		Roles: map[string]server.Role{"crew": server.RoleOperator, "chiefs": server.RoleAdmin}, Users: map[string]server.Role{"vic@example.com": server.RoleViewer},
+		Roles: map[string]access.Role{"crew": access.RoleOperator, "chiefs": access.RoleAdmin}, Users: map[string]access.Role{"vic@example.com": access.RoleViewer},
 	}
 }
 
@@ -155,7 +156,7 @@ func (i *issuer) comes(t *testing.T, claims jwt.MapClaims) (in *http.Cookie, sta
 	return in, res.StatusCode, body
 }
 
-func (r *room) who(t *testing.T, c *http.Cookie) server.Who {
+func (r *room) who(t *testing.T, c *http.Cookie) access.Who {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	req.AddCookie(c)
@@ -176,12 +177,12 @@ func TestAProviderSignsPeopleIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		claims jwt.MapClaims
 		who    string
-		role   server.Role
+		role   access.Role
 	}{
-		"a group":            {jwt.MapClaims{"sub": "1", "email": "Ann@example.com", "email_verified": true, "groups": []string{"others", "crew"}}, "ann@example.com", server.RoleOperator},
-		"the highest":        {jwt.MapClaims{"sub": "2", "preferred_username": "bob", "groups": []string{"crew", "chiefs"}}, "bob", server.RoleAdmin},
-		"one text":           {jwt.MapClaims{"sub": "3", "preferred_username": "cid", "groups": "crew"}, "cid", server.RoleOperator},
-		"an address":         {jwt.MapClaims{"sub": "4", "email": "vic@example.com", "email_verified": true}, "vic@example.com", server.RoleViewer},
+		"a group":            {jwt.MapClaims{"sub": "1", "email": "Ann@example.com", "email_verified": true, "groups": []string{"others", "crew"}}, "ann@example.com", access.RoleOperator},
+		"the highest":        {jwt.MapClaims{"sub": "2", "preferred_username": "bob", "groups": []string{"crew", "chiefs"}}, "bob", access.RoleAdmin},
+		"one text":           {jwt.MapClaims{"sub": "3", "preferred_username": "cid", "groups": "crew"}, "cid", access.RoleOperator},
+		"an address":         {jwt.MapClaims{"sub": "4", "email": "vic@example.com", "email_verified": true}, "vic@example.com", access.RoleViewer},
 		"not verified":       {jwt.MapClaims{"sub": "5", "email": "vic@example.com", "email_verified": false}, "", ""},
 		"no role":            {jwt.MapClaims{"sub": "6", "preferred_username": "dan", "groups": []string{"others"}}, "", ""},
 		"a phone for a name": {jwt.MapClaims{"sub": "7", "preferred_username": "447700900123", "groups": "crew"}, "", ""},
@@ -197,28 +198,28 @@ func TestAProviderSignsPeopleIn(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, body)
 			continue
 		}
-		if got := r.who(t, in); got.Name != c.who || got.From != server.FromSession || len(got.Scopes) != len(c.role.Scopes()) {
+		if got := r.who(t, in); got.Name != c.who || got.From != access.FromSession || len(got.Scopes) != len(c.role.Scopes()) {
 			t.Errorf("%s is %+v", name, got)
 		}
 		r.now = r.now.Add(time.Minute)
 	}
 	// The role follows the provider; a name is one person's; whoever is disabled here is not signed in.
-	ask := server.Local(r.api, server.Process("root (0)"))
+	ask := server.Local(r.api, access.Process("root (0)"))
 	r.now = r.now.Add(time.Minute)
-	if in, _, _ := i.comes(t, jwt.MapClaims{"sub": "2", "preferred_username": "bob", "groups": "crew"}); in == nil || r.who(t, in).May(server.Manage) {
+	if in, _, _ := i.comes(t, jwt.MapClaims{"sub": "2", "preferred_username": "bob", "groups": "crew"}); in == nil || r.who(t, in).May(access.Manage) {
 		t.Error("bob is an admin for good")
 	}
 	if in, status, body := i.comes(t, jwt.MapClaims{"sub": "99", "preferred_username": "bob", "groups": "chiefs"}); in != nil || status != http.StatusForbidden || !strings.Contains(body, "another user of the name bob") {
 		t.Errorf("another bob: %d %s", status, body)
 	}
-	if _, err := server.AddUser.Call(t.Context(), ask, server.UserRequest{Name: "local", Role: server.RoleAdmin}); err != nil {
+	if _, err := server.AddUser.Call(t.Context(), ask, server.UserRequest{Name: "local", Role: access.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
 	if in, status, _ := i.comes(t, jwt.MapClaims{"sub": "98", "preferred_username": "local", "groups": "crew"}); in != nil || status != http.StatusForbidden {
 		t.Errorf("who has a password here: %d", status)
 	}
 	in, _, _ := i.comes(t, jwt.MapClaims{"sub": "3", "preferred_username": "cid", "groups": "crew"})
-	if _, err := server.SetRole.Call(t.Context(), ask, server.RoleRequest{User: "cid", Role: server.RoleAdmin}); err == nil {
+	if _, err := server.SetRole.Call(t.Context(), ask, server.RoleRequest{User: "cid", Role: access.RoleAdmin}); err == nil {
 		t.Error("a role that is the provider's is changed here")
 	}
 	if _, err := server.ResetUser.Call(t.Context(), ask, "cid"); err == nil {
@@ -327,7 +328,7 @@ func TestAHeaderIsBelievedFromProxiesAlone(t *testing.T) {
 	r := newRoom(t, false, nil)
 	r.on = console.SignOn{
 		Base: "http://n", Proxies: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")},
-		Header: &server.TrustedHeader{Name: "X-Forwarded-User", RoleHeader: "X-Groups", Roles: map[string]server.Role{"crew": server.RoleOperator}, Users: map[string]server.Role{"ann": server.RoleAdmin}},
+		Header: &server.TrustedHeader{Name: "X-Forwarded-User", RoleHeader: "X-Groups", Roles: map[string]access.Role{"crew": access.RoleOperator}, Users: map[string]access.Role{"ann": access.RoleAdmin}},
 	}
 	ask := func(from string, header map[string][]string) string {
 		t.Helper()
@@ -343,7 +344,7 @@ func TestAHeaderIsBelievedFromProxiesAlone(t *testing.T) {
 		if who.Name == "" {
 			return ""
 		}
-		return who.Name + " " + string(who.From) + " " + map[bool]string{true: "admin", false: "other"}[who.May(server.Manage)]
+		return who.Name + " " + string(who.From) + " " + map[bool]string{true: "admin", false: "other"}[who.May(access.Manage)]
 	}
 	const proxy = "10.1.2.3:4000"
 	ann := map[string][]string{"X-Forwarded-User": {"Ann"}}
@@ -375,7 +376,7 @@ func TestAHeaderIsBelievedFromProxiesAlone(t *testing.T) {
 	if _, known, _ := r.Session(req); known {
 		t.Error("another site is believed")
 	}
-	users := server.Local(r.api, server.Process("root (0)"))
+	users := server.Local(r.api, access.Process("root (0)"))
 	if _, err := server.DisableUser.Call(t.Context(), users, "ann"); err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +399,7 @@ func TestTheProviderIsAskedForTheRest(t *testing.T) {
 	i.more = map[string]any{"sub": "1", "email": "ann@example.com", "email_verified": true, "groups": []string{"crew"}, "preferred_username": "other"}
 	r.on.OIDC = i.config()
 	in, status, body := i.comes(t, jwt.MapClaims{"sub": "1", "preferred_username": "ann"})
-	if in == nil || r.who(t, in).Name != "ann@example.com" || !r.who(t, in).May(server.Operate) {
+	if in == nil || r.who(t, in).Name != "ann@example.com" || !r.who(t, in).May(access.Operate) {
 		t.Errorf("%d %s", status, body)
 	}
 	i.more["sub"] = "2"

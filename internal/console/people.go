@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -60,7 +61,7 @@ func (c *Console) findPerson(ctx context.Context, v *peoplePage) (err error) {
 		return nil
 	}
 	_, err = server.ShowContact.Call(ctx, c.Ask, v.Asked)
-	if no, ok := errors.AsType[*server.Error](err); ok && no.Status == http.StatusBadRequest {
+	if no, ok := errors.AsType[*refusal.Error](err); ok && no.Status == http.StatusBadRequest {
 		v.Nobody = true
 		return nil
 	}
@@ -76,7 +77,7 @@ func (c *Console) tellPerson(ctx context.Context, v *peoplePage) error {
 	}
 	v.Contact = &contact
 	stories, err := server.Why.Call(ctx, c.Ask, server.ListQuery{Phone: v.Phone, Limit: mostStories})
-	if no, ok := errors.AsType[*server.Error](err); ok && no.Status == http.StatusNotFound {
+	if no, ok := errors.AsType[*refusal.Error](err); ok && no.Status == http.StatusNotFound {
 		v.Nothing, err = sentence(no.Words), nil
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -36,7 +37,7 @@ type playgroundPage struct {
 	Trigger     string            // whose rule is edited: its name, "*" for all, "" for none
 	Text        string            // of the edited rules
 
-	Mistake *server.Error // in what was asked
+	Mistake *refusal.Error // in what was asked
 	Tried   *triedPage
 }
 
@@ -95,9 +96,9 @@ type codeLine struct {
 func (c *Console) playground(r *http.Request) (page, error) {
 	if err := r.ParseForm(); err != nil {
 		if tooLong, is := errors.AsType[*http.MaxBytesError](err); is {
-			return page{}, &server.Error{Status: http.StatusRequestEntityTooLarge, Words: "that is too long to try", Hint: "send at most " + strconv.FormatInt(tooLong.Limit>>20, 10) + " MB"}
+			return page{}, &refusal.Error{Status: http.StatusRequestEntityTooLarge, Words: "that is too long to try", Hint: "send at most " + strconv.FormatInt(tooLong.Limit>>20, 10) + " MB"}
 		}
-		return page{}, &server.Error{Status: http.StatusBadRequest, Words: "the form cannot be read", Hint: "open the page anew"}
+		return page{}, &refusal.Error{Status: http.StatusBadRequest, Words: "the form cannot be read", Hint: "open the page anew"}
 	}
 	connectors, err := server.ListConnectors.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
@@ -111,7 +112,7 @@ func (c *Console) playground(r *http.Request) (page, error) {
 	if text := r.Form.Get("event"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id < 1 {
-			return page{}, &server.Error{Status: http.StatusBadRequest, Words: "that is not the number of an event", Hint: "lists show the numbers"}
+			return page{}, &refusal.Error{Status: http.StatusBadRequest, Words: "that is not the number of an event", Hint: "lists show the numbers"}
 		}
 		v.Event = messaging.EventID(id)
 	}
@@ -199,14 +200,14 @@ func (v *playgroundPage) yaml() string {
 }
 
 // try asks what would be. A mistake of whoever asks is shown where the result would be, beside what they wrote.
-func (v *playgroundPage) try(c *Console, r *http.Request) (*server.Error, error) {
+func (v *playgroundPage) try(c *Console, r *http.Request) (*refusal.Error, error) {
 	in := server.TryRequest{Event: v.Event, Triggers: v.Text}
 	if v.Event == 0 {
 		if number, same := v.untouched(); same { // it is made for the time that was chosen
 			_, sample, _ := strings.Cut(v.From, "/")
 			in = server.TryRequest{Connector: v.Connector, Sample: sample, Number: number, Triggers: v.Text}
 		} else if strings.TrimSpace(v.Payload) == "" {
-			return &server.Error{Status: http.StatusBadRequest, Words: "There is no payload.", Hint: "Paste one, or choose a sample."}, nil
+			return &refusal.Error{Status: http.StatusBadRequest, Words: "There is no payload.", Hint: "Paste one, or choose a sample."}, nil
 		} else {
 			in.Connector, in.Payload, in.Topic, in.Headers = v.Connector, server.TryBody(v.Payload), v.Topic, v.headers()
 		}
@@ -214,13 +215,13 @@ func (v *playgroundPage) try(c *Console, r *http.Request) (*server.Error, error)
 	if v.At != "" {
 		at, err := time.ParseInLocation("2006-01-02T15:04", v.At, c.Zone())
 		if err != nil {
-			return &server.Error{Status: http.StatusBadRequest, Words: "That is no time.", Hint: "Write it as 2026-12-24T22:00."}, nil
+			return &refusal.Error{Status: http.StatusBadRequest, Words: "That is no time.", Hint: "Write it as 2026-12-24T22:00."}, nil
 		}
 		in.At = &at
 	}
 	view, err := server.TryWebhook.Call(r.Context(), c.Ask, in)
-	if no, is := errors.AsType[*server.Error](err); is && no.Status < http.StatusInternalServerError {
-		return &server.Error{Status: no.Status, Words: sentence(no.Words), Hint: sentence(no.Hint)}, nil
+	if no, is := errors.AsType[*refusal.Error](err); is && no.Status < http.StatusInternalServerError {
+		return &refusal.Error{Status: no.Status, Words: sentence(no.Words), Hint: sentence(no.Hint)}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/nudgewire/nudgewire/internal/plain"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // TableCSV is the address of a table of Overview as a file.
@@ -50,7 +50,7 @@ func (v *numbers) table(name string) [][]string {
 func (c *Console) numbersFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	name := r.URL.Query().Get("table")
 	if new(numbers).table(name) == nil {
-		return &server.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is ended, arrivals, calendar or heat"}
+		return &refusal.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is ended, arrivals, calendar or heat"}
 	}
 	v, err := c.numbers(r, false)
 	if err != nil {

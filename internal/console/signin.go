@@ -7,7 +7,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -32,7 +34,7 @@ func (c *Console) cookie(id string, seconds int) *http.Cookie {
 
 // Session is who signed in, by the request's cookie. Another site, or another program of this machine, that has a browser do something
 // does it as nobody.
-func (c *Console) Session(r *http.Request) (who server.Who, ok bool, err error) {
+func (c *Console) Session(r *http.Request) (who access.Who, ok bool, err error) {
 	if elsewhere(r) {
 		return who, false, nil
 	}
@@ -120,7 +122,7 @@ func (c *Console) try(r *http.Request, name string, do func() (server.SignedIn, 
 }
 
 func tooMany(where string) error {
-	return &server.Error{Status: http.StatusTooManyRequests, Words: "too many sign-ins failed " + where, Hint: "wait a minute, and try again"}
+	return &refusal.Error{Status: http.StatusTooManyRequests, Words: "too many sign-ins failed " + where, Hint: "wait a minute, and try again"}
 }
 
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +146,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 
 // refuseSignIn says how long to wait where somebody has to.
 func (c *Console) refuseSignIn(w http.ResponseWriter, r *http.Request, err error) {
-	if e, is := errors.AsType[*server.Error](err); is && e.Status == http.StatusTooManyRequests {
+	if e, is := errors.AsType[*refusal.Error](err); is && e.Status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "60")
 	}
 	c.refuse(w, r, err)
@@ -157,7 +159,7 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request, in server.Signed
 			break // it is not this browser's any more
 		}
 	}
-	c.Log.Info("somebody signed in to the console", zap.String("who", in.Who.Name), zap.Bool("phones", in.Who.May(server.Phones)))
+	c.Log.Info("somebody signed in to the console", zap.String("who", in.Who.Name), zap.Bool("phones", in.Who.May(access.Phones)))
 	http.SetCookie(w, c.cookie(in.Cookie, int(auth.SessionLife.Seconds())))
 }
 
@@ -209,7 +211,7 @@ func (c *Console) setUp(w http.ResponseWriter, r *http.Request) {
 // askPassword shows the form for a password, with what was wrong with the one before.
 func (c *Console) askPassword(w http.ResponseWriter, r *http.Request, p setUpPage, err error) {
 	status := http.StatusOK
-	e, said := errors.AsType[*server.Error](err)
+	e, said := errors.AsType[*refusal.Error](err)
 	switch {
 	case errors.Is(err, server.ErrWrongSignIn):
 		status, p = http.StatusForbidden, setUpPage{}

@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 const password = "a horse of three hills"
 
 // user adds one with a password, and gives the cookie of the session that begins with it.
-func (r *room) user(t *testing.T, name string, role server.Role) *http.Cookie {
+func (r *room) user(t *testing.T, name string, role access.Role) *http.Cookie {
 	t.Helper()
-	v, err := server.AddUser.Call(t.Context(), server.Local(r.api, server.Process("root (0)")), server.UserRequest{Name: name, Role: role})
+	v, err := server.AddUser.Call(t.Context(), server.Local(r.api, access.Process("root (0)")), server.UserRequest{Name: name, Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func (r *room) guess(t *testing.T, name, word string, cookies ...*http.Cookie) (
 
 func TestAUserSignsInByAPassword(t *testing.T) {
 	r := newRoom(t, true, nil)
-	r.user(t, "ann", server.RoleViewer)
+	r.user(t, "ann", access.RoleViewer)
 	_, page := r.do(t, http.MethodGet, "/sign-in", nil)
 	for _, part := range []string{`<form class="stack" method="post" action="/sign-in">`, `autocomplete="username"`, `autocomplete="current-password"`, `type="password"`} {
 		if !strings.Contains(page, part) {
@@ -83,13 +84,13 @@ func TestAUserSignsInByAPassword(t *testing.T) {
 // What is wrong is not said, and to a guesser each answer is the same: of a user, of nobody, of one who is disabled or has no password yet.
 func TestAWrongSignInTellsNothing(t *testing.T) {
 	r := newRoom(t, false, nil)
-	ask := server.Local(r.api, server.Process("root (0)"))
-	r.user(t, "ann", server.RoleViewer)
-	r.user(t, "gone", server.RoleViewer)
+	ask := server.Local(r.api, access.Process("root (0)"))
+	r.user(t, "ann", access.RoleViewer)
+	r.user(t, "gone", access.RoleViewer)
 	if _, err := server.DisableUser.Call(t.Context(), ask, "gone"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.AddUser.Call(t.Context(), ask, server.UserRequest{Name: "bob", Role: server.RoleViewer}); err != nil {
+	if _, err := server.AddUser.Call(t.Context(), ask, server.UserRequest{Name: "bob", Role: access.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
 	var first string
@@ -110,7 +111,7 @@ func TestAWrongSignInTellsNothing(t *testing.T) {
 
 func TestGuessingIsHeldUp(t *testing.T) {
 	r := newRoom(t, false, nil)
-	r.user(t, "ann", server.RoleViewer)
+	r.user(t, "ann", access.RoleViewer)
 	r.now = r.now.Add(time.Hour)
 	// For a name, from wherever the guesses come: also one that nobody has.
 	for _, name := range []string{"ann", "nobody"} {
@@ -147,7 +148,7 @@ func TestGuessingIsHeldUp(t *testing.T) {
 
 func TestSomebodyChangesTheirOwnPasswordAlone(t *testing.T) {
 	r := newRoom(t, false, nil)
-	ann, bob := r.user(t, "ann", server.RoleViewer), r.user(t, "bob", server.RoleAdmin)
+	ann, bob := r.user(t, "ann", access.RoleViewer), r.user(t, "bob", access.RoleAdmin)
 	link := r.signIn(t)
 	if _, body := r.do(t, http.MethodGet, "/account", nil, ann); !strings.Contains(body, "Present password") || !strings.Contains(body, "viewer") {
 		t.Errorf("the account: %s", body)
@@ -209,7 +210,7 @@ func TestPicturesOfAnotherSiteAreNoGuesses(t *testing.T) {
 	if res, _ := r.guess(t, "ann", "guess"); res.StatusCode != http.StatusForbidden {
 		t.Errorf("the first guess from there is answered %d", res.StatusCode)
 	}
-	link := r.link(t, server.Process("ann"), server.LinkRequest{}) // in a mail on the web
+	link := r.link(t, access.Process("ann"), server.LinkRequest{}) // in a mail on the web
 	if res, body := r.doWith(t, "/sign-in?link="+link, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Dest": {"document"}}); res.StatusCode != http.StatusOK || !strings.Contains(body, link) {
 		t.Errorf("a link of another site is answered %d", res.StatusCode)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -74,7 +75,7 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 	rules := c.Rules()
 	i := slices.IndexFunc(rules, func(one Rule) bool { return one.Name == name })
 	if i < 0 {
-		return page{}, &server.Error{Status: http.StatusNotFound, Words: "the config has no trigger of that name", Hint: "the page Triggers lists those that it has"}
+		return page{}, &refusal.Error{Status: http.StatusNotFound, Words: "the config has no trigger of that name", Hint: "the page Triggers lists those that it has"}
 	}
 	ctx := r.Context()
 	status, err := server.ShowStatus.Call(ctx, c.Ask, server.None{})

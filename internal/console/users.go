@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -12,7 +13,7 @@ const usersPath = "/system/users"
 // A usersPage lists who may sign in.
 type usersPage struct {
 	Users []server.UserView
-	Roles []server.Role
+	Roles []access.Role
 	New   *server.UserView // with a link, in the answer to its making alone
 	Done  string
 	Own   string // the user who looks
@@ -22,7 +23,7 @@ func (c *Console) users(r *http.Request) (page, error) { return c.usersPage(r, n
 
 func (c *Console) usersPage(r *http.Request, made *server.UserView) (page, error) {
 	all, err := server.ListUsers.Call(r.Context(), c.Ask, server.None{})
-	p := usersPage{Users: all, Roles: server.Roles, New: made, Done: doneWords[r.URL.Query().Get("done")]}
+	p := usersPage{Users: all, Roles: access.Roles, New: made, Done: doneWords[r.URL.Query().Get("done")]}
 	if s, known, _ := c.session(r); known { // it only marks a row
 		p.Own = s.User
 	}
@@ -31,7 +32,7 @@ func (c *Console) usersPage(r *http.Request, made *server.UserView) (page, error
 
 // addUser shows the link in the answer: it is nowhere else, so there is no page to go on to.
 func (c *Console) addUser(r *http.Request) (page, error) {
-	v, err := server.AddUser.Call(r.Context(), c.Ask, server.UserRequest{Name: r.PostFormValue("name"), Role: server.Role(r.PostFormValue("role"))})
+	v, err := server.AddUser.Call(r.Context(), c.Ask, server.UserRequest{Name: r.PostFormValue("name"), Role: access.Role(r.PostFormValue("role"))})
 	if err != nil {
 		return page{}, err
 	}
@@ -49,7 +50,7 @@ func (c *Console) resetUser(r *http.Request) (page, error) {
 // changeUser does something to a user, and goes on to the page of all.
 func (c *Console) changeUser(do string, change func(r *http.Request, user string) (server.UserView, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, known := server.WhoOf(r.Context()); !known {
+		if _, known := access.WhoOf(r.Context()); !known {
 			c.askWho(w, r, http.StatusUnauthorized, signInPage{})
 			return
 		}
@@ -66,7 +67,7 @@ func (c *Console) userForms(mux *http.ServeMux) {
 		mux.Handle("POST "+usersPath+"/{user}/"+do, c.changeUser(do, change))
 	}
 	form("role", func(r *http.Request, user string) (server.UserView, error) {
-		return server.SetRole.Call(r.Context(), c.Ask, server.RoleRequest{User: user, Role: server.Role(r.PostFormValue("role"))})
+		return server.SetRole.Call(r.Context(), c.Ask, server.RoleRequest{User: user, Role: access.Role(r.PostFormValue("role"))})
 	})
 	for do, change := range map[string]*server.Operation[string, server.UserView]{"disable": server.DisableUser, "enable": server.EnableUser, "remove": server.RemoveUser} {
 		form(do, func(r *http.Request, user string) (server.UserView, error) {

@@ -19,12 +19,14 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/privacy"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -83,7 +85,7 @@ func (a admin) status(ctx context.Context, _ None) (StatusView, error) {
 	// nobody knows what is read.
 	err := a.Store.Present()
 	if _, damaged := errors.AsType[*sqlite.DamagedError](err); err != nil && (damaged || a.Store.Shares()) {
-		return StatusView{}, rejectf(http.StatusServiceUnavailable, a.Store.Hint(err), "webhooks are rejected and nothing is sent: %v", err)
+		return StatusView{}, refusal.Newf(http.StatusServiceUnavailable, a.Store.Hint(err), "webhooks are rejected and nothing is sent: %v", err)
 	}
 	c, err := a.Store.Counts(ctx)
 	if err != nil {
@@ -115,7 +117,7 @@ func (a admin) status(ctx context.Context, _ None) (StatusView, error) {
 func (a admin) reload(ctx context.Context, _ None) (DaemonView, error) {
 	changes, err := a.Daemon.Reload(ctx)
 	if err != nil {
-		return DaemonView{}, rejectf(http.StatusUnprocessableEntity, "the daemon goes on with the config that it had", "%v", err)
+		return DaemonView{}, refusal.Newf(http.StatusUnprocessableEntity, "the daemon goes on with the config that it had", "%v", err)
 	}
 	v := a.Daemon.View()
 	v.Changes = changes
@@ -127,7 +129,7 @@ func (a admin) reload(ctx context.Context, _ None) (DaemonView, error) {
 // listOf is a list as it is asked for, with what is meant where nothing was said, and the phone in it.
 func (a admin) listOf(q ListQuery) (_ ListQuery, phone messaging.Phone, err error) {
 	if q.Limit < 0 || q.Limit > MaxRows {
-		return q, "", badField("limit", "", "limit \"%d\": want 1 to %d", q.Limit, MaxRows)
+		return q, "", refusal.Fieldf("limit", "", "limit \"%d\": want 1 to %d", q.Limit, MaxRows)
 	}
 	q.Limit = cmp.Or(q.Limit, 50)
 	if q.Phone != "" {
@@ -150,7 +152,7 @@ func readPhone(text, country string) (phone messaging.Phone, sentAs string, err 
 		if !errors.Is(err, phones.ErrNone) {
 			words += ": " + err.Error()
 		}
-		return "", "", badField("phone", "write it with its country code: +447700900123", "%s", words)
+		return "", "", refusal.Fieldf("phone", "write it with its country code: +447700900123", "%s", words)
 	}
 	phone, sentAs = messaging.PhoneOf(number.Digits)
 	return phone, sentAs, nil
@@ -167,7 +169,7 @@ func (a admin) events(ctx context.Context, in ListQuery) ([]EventView, error) {
 // eventsOf is a page of events.
 func (a admin) eventsOf(ctx context.Context, q ListQuery, phone messaging.Phone) ([]EventView, error) {
 	if q.Outcome != "" && !slices.Contains(OutcomeWords(), q.Outcome) {
-		return nil, badField("outcome", "one of: "+strings.Join(OutcomeWords(), ", "), "unknown outcome %q", q.Outcome)
+		return nil, refusal.Fieldf("outcome", "one of: "+strings.Join(OutcomeWords(), ", "), "unknown outcome %q", q.Outcome)
 	}
 	rows, err := a.Store.Events(ctx, store.EventFilter{
 		Since: q.Since, Until: q.Until, Limit: q.Limit, Connector: q.Connector, Kind: q.Kind, Phone: phone, Trigger: q.Trigger, Outcome: messaging.Outcome(q.Outcome),
@@ -271,7 +273,7 @@ func (a admin) messagesOf(ctx context.Context, q ListQuery, phone messaging.Phon
 	case slices.Contains(messaging.Statuses, messaging.Status(q.State)):
 		f.Status = messaging.Status(q.State)
 	case q.State != "":
-		return nil, badField("state", "one of: "+strings.Join(append(StateWords(), string(messaging.Shadowed)), ", "), "unknown state %q", q.State)
+		return nil, refusal.Fieldf("state", "one of: "+strings.Join(append(StateWords(), string(messaging.Shadowed)), ", "), "unknown state %q", q.State)
 	}
 	rows, err := a.Store.Messages(ctx, f)
 	if err != nil {
@@ -315,7 +317,7 @@ func (a admin) message(ctx context.Context, id string) (MessageView, error) {
 
 // messageOf finds a message by our number, or by the service's message_id.
 func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) {
-	nothing := rejectf(http.StatusNotFound, `"nudgewire messages list" shows the numbers`, "no message %s", text)
+	nothing := refusal.Newf(http.StatusNotFound, `"nudgewire messages list" shows the numbers`, "no message %s", text)
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err == nil {
 		d, err := a.Store.MessageStory(ctx, messaging.MessageID(id))
@@ -373,14 +375,14 @@ func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
 
 func (a admin) why(ctx context.Context, in ListQuery) ([]StoryView, error) {
 	q, phone, err := a.listOf(in)
-	if no, ok := errors.AsType[*Error](err); ok && phone == "" && strings.TrimSpace(in.Phone) != "" {
+	if no, ok := errors.AsType[*refusal.Error](err); ok && phone == "" && strings.TrimSpace(in.Phone) != "" {
 		return a.whyNoPhone(ctx, in, no)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if phone == "" {
-		return nil, badField("phone", "", "why needs a phone")
+		return nil, refusal.Fieldf("phone", "", "why needs a phone")
 	}
 	stories, err := a.Store.Story(ctx, phone, q.Limit)
 	if err != nil {
@@ -410,7 +412,7 @@ func (a admin) why(ctx context.Context, in ListQuery) ([]StoryView, error) {
 		if note != "" {
 			hint += "; " + note
 		}
-		return nil, rejectf(http.StatusNotFound, hint, "nothing is known about %s", phone)
+		return nil, refusal.Newf(http.StatusNotFound, hint, "nothing is known about %s", phone)
 	}
 	out := make([]StoryView, 0, len(stories)+len(rows)+len(left))
 	for i := range stories {
@@ -460,7 +462,7 @@ type CancelRequest struct {
 }
 
 func (a admin) cancel(ctx context.Context, in CancelRequest) (MessageView, error) {
-	if err := a.Store.CancelMessage(ctx, in.ID, said("cancelled", person(ctx), in.Reason)); err != nil {
+	if err := a.Store.CancelMessage(ctx, in.ID, said("cancelled", access.NameOf(ctx), in.Reason)); err != nil {
 		return MessageView{}, err
 	}
 	return a.numbered(ctx, in.ID)
@@ -477,7 +479,7 @@ func (a admin) resolve(ctx context.Context, in ResolveRequest) (MessageView, err
 	if err := checkResolution(in.As); err != nil {
 		return MessageView{}, err
 	}
-	if err := a.Store.Resolve(ctx, in.ID, in.As, said("resolved as "+string(in.As), person(ctx), in.Reason)); err != nil {
+	if err := a.Store.Resolve(ctx, in.ID, in.As, said("resolved as "+string(in.As), access.NameOf(ctx), in.Reason)); err != nil {
 		return MessageView{}, err
 	}
 	return a.numbered(ctx, in.ID)
@@ -493,7 +495,7 @@ func checkResolution(as messaging.Resolution) error {
 	case messaging.ResolveAccepted, messaging.ResolveResend, messaging.ResolveDrop:
 		return nil
 	}
-	return badField("as", "", "as %q: want accepted, resend or drop", as)
+	return refusal.Fieldf("as", "", "as %q: want accepted, resend or drop", as)
 }
 
 // send queues one message to one phone at a person's word. It goes the way of every other
@@ -511,11 +513,11 @@ func (a admin) send(ctx context.Context, in SendRequest) (MessageView, error) {
 		return MessageView{}, err
 	}
 	if in.Send.Template != "" && in.Send.Language == "" {
-		return MessageView{}, badField("send.language", "", "a template needs a language")
+		return MessageView{}, refusal.Fieldf("send.language", "", "a template needs a language")
 	}
 	if h := in.Send.Header; h != nil {
 		if err := triggers.Fetchable(h.URL); err != nil {
-			return MessageView{}, badField("send.header.url", "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
+			return MessageView{}, refusal.Fieldf("send.header.url", "write an address such as https://shop.example/picture.jpg", "the header's %s: %v", h.Type, err)
 		}
 	}
 	account, err := accountOf(in.Account, &daemon)
@@ -535,7 +537,7 @@ func (a admin) send(ctx context.Context, in SendRequest) (MessageView, error) {
 		return MessageView{}, err
 	}
 	event := messaging.Event{
-		Connector: messaging.People, Kind: "message.requested", Topic: "asked for by " + noPhone(person(ctx)), DedupeKey: key, ReceivedAt: now,
+		Connector: messaging.People, Kind: "message.requested", Topic: "asked for by " + noPhone(access.NameOf(ctx)), DedupeKey: key, ReceivedAt: now,
 		Contact: messaging.Contact{Phone: phone, SentAs: sentAs}, Payload: raw, ContentType: "application/json",
 	}
 	in.Send.Forget = in.Category == messaging.Authentication
@@ -572,9 +574,9 @@ func dedupeKey(ctx context.Context, given []string) (string, error) {
 		return rand.Text(), nil
 	}
 	if len(given) > 1 || given[0] == "" || len(given[0]) > maxKey {
-		return "", badField("Idempotency-Key", "a random one for each message, such as a UUID", "the header Idempotency-Key has 1 to %d characters, once", maxKey)
+		return "", refusal.Fieldf("Idempotency-Key", "a random one for each message, such as a UUID", "the header Idempotency-Key has 1 to %d characters, once", maxKey)
 	}
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	sum := sha256.Sum256([]byte(string(who.From) + "\x00" + who.Name + "\x00" + given[0]))
 	return "key-" + hex.EncodeToString(sum[:]), nil
 }
@@ -587,20 +589,20 @@ func (a admin) sentBefore(ctx context.Context, id messaging.EventID, raw []byte)
 		return MessageView{}, err
 	}
 	if s.Forgotten {
-		return MessageView{}, &Error{
+		return MessageView{}, &refusal.Error{
 			Status: http.StatusGone, Field: "Idempotency-Key", Words: "a message was asked for with this key, and its contact was forgotten since: it is not sent again",
 			Hint: "take a new key for a new message",
 		}
 	}
 	if len(s.Payload) > 0 && !bytes.Equal(s.Payload, raw) {
-		return MessageView{}, &Error{Status: http.StatusConflict, Field: "Idempotency-Key", Words: "another message was asked for with this key", Hint: "take a new key for each message"}
+		return MessageView{}, &refusal.Error{Status: http.StatusConflict, Field: "Idempotency-Key", Words: "another message was asked for with this key", Hint: "take a new key for each message"}
 	}
 	for i := range s.Decisions {
 		if d := &s.Decisions[i]; d.MessageID != 0 {
 			return a.numbered(ctx, d.MessageID)
 		}
 	}
-	return MessageView{}, rejectf(http.StatusConflict, "nudgewire events show "+strconv.FormatInt(int64(id), 10), "the message was asked for before, and is not kept any more")
+	return MessageView{}, refusal.Newf(http.StatusConflict, "nudgewire events show "+strconv.FormatInt(int64(id), 10), "the message was asked for before, and is not kept any more")
 }
 
 // accountOf is the account that a person names, or what is wrong with the name.
@@ -621,20 +623,20 @@ func accountOf(name string, d *DaemonView) (AccountView, error) {
 	} else if len(names) > 0 {
 		hint = "there are " + strings.Join(names, ", ")
 	}
-	return AccountView{}, &Error{Status: http.StatusNotFound, Field: "account", Hint: hint, Words: mask.Sprintf("there is no account %q", name)}
+	return AccountView{}, &refusal.Error{Status: http.StatusNotFound, Field: "account", Hint: hint, Words: mask.Sprintf("there is no account %q", name)}
 }
 
 // canLeave refuses what would wait and never leave.
 func (a admin) canLeave(ctx context.Context, in *SendRequest, phone messaging.Phone, texts bool) error {
 	if in.Send.Text != "" && !texts {
-		return rejectf(http.StatusConflict, "set api.text_path to the path of the service's text endpoint, and reload", "plain texts cannot be sent: their endpoint is not known")
+		return refusal.Newf(http.StatusConflict, "set api.text_path to the path of the service's text endpoint, and reload", "plain texts cannot be sent: their endpoint is not known")
 	}
 	blocked, err := a.Store.Blocked(ctx, []messaging.Phone{phone})
 	asked := messaging.Message{Trigger: messaging.ByHand, Phone: phone, Category: in.Category}
 	if v := duerules.MayGo(nil, &asked, &messaging.DueFacts{Blocked: blocked[phone]}, a.Now()); err != nil || v.Action == messaging.AllowSend {
 		return err
 	}
-	return rejectf(http.StatusConflict, "nudgewire contacts allow, with its phone, ends that", "the contact %s is blocked: nothing but codes is sent to it", phone)
+	return refusal.Newf(http.StatusConflict, "nudgewire contacts allow, with its phone, ends that", "the contact %s is blocked: nothing but codes is sent to it", phone)
 }
 
 // Check holds a message sent by hand to the rules of one made by a trigger; what is wrong with it is an *Error.
@@ -645,7 +647,7 @@ func (in *SendRequest) Check() error {
 	switch in.Category {
 	case messaging.Marketing, messaging.Utility, messaging.Authentication:
 	default:
-		return badField("category", "", "category %q: want marketing, utility or authentication", in.Category)
+		return refusal.Fieldf("category", "", "category %q: want marketing, utility or authentication", in.Category)
 	}
 	kinds := 0
 	for _, s := range []string{in.Send.Template, in.Send.Campaign, in.Send.Text} {
@@ -654,7 +656,7 @@ func (in *SendRequest) Check() error {
 		}
 	}
 	if kinds != 1 {
-		return badField("send", "", "want exactly one of a template, a campaign and a text")
+		return refusal.Fieldf("send", "", "want exactly one of a template, a campaign and a text")
 	}
 	return nil
 }

@@ -9,7 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -35,7 +37,7 @@ func client(t *testing.T, d server.Daemon) *server.Client {
 			t.Error(err)
 		}
 	})
-	return server.Local(server.Admin(server.AdminOptions{Store: s, Daemon: d, Country: "GB", Now: time.Now, Log: zap.NewNop()}), server.Process("Ann"))
+	return server.Local(server.Admin(server.AdminOptions{Store: s, Daemon: d, Country: "GB", Now: time.Now, Log: zap.NewNop()}), access.Process("Ann"))
 }
 
 func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
@@ -84,7 +86,7 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			err := tt.do()
-			e, ok := errors.AsType[*server.Error](err)
+			e, ok := errors.AsType[*refusal.Error](err)
 			if !ok || e.Status != tt.status || e.Words != tt.words {
 				t.Errorf("%#v, want %d %q", err, tt.status, tt.words)
 			}
@@ -114,7 +116,7 @@ func TestAMessageSentByHandHasAnEventAndADecision(t *testing.T) {
 		t.Fatalf("cancel: %+v, %v", m, err)
 	}
 	_, err = server.CancelMessage.Call(t.Context(), ask, server.CancelRequest{ID: 1, Reason: ""})
-	if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != 409 || e.Words != "message 1 was cancelled already (cancelled); this needs one that is waiting" {
+	if e, ok := errors.AsType[*refusal.Error](err); !ok || e.Status != 409 || e.Words != "message 1 was cancelled already (cancelled); this needs one that is waiting" {
 		t.Errorf("a second cancel: %#v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // Alerts is what the admin API asks of those who tell alerts.
@@ -54,5 +55,5 @@ func noReceiver(of, name string, names []string, command string) error {
 	if near := nearest.Of(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return rejectf(http.StatusNotFound, hint, "no receiver %s is called %q", of, name)
+	return refusal.Newf(http.StatusNotFound, hint, "no receiver %s is called %q", of, name)
 }

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -43,11 +44,11 @@ func TestTwoPeopleApproveARunByTheAPI(t *testing.T) {
 	if err != nil || id != 1 {
 		t.Fatal(id, err)
 	}
-	first, second := w.token("first", time.Time{}, server.Operate, server.Read), w.token("second", time.Time{}, server.Operate, server.Manage)
+	first, second := w.token("first", time.Time{}, access.Operate, access.Read), w.token("second", time.Time{}, access.Operate, access.Manage)
 	made := with(second.Token, "POST", "/tokens", `{"name":"third","scopes":["operate"]}`, w.access).Body.String()
 	_, third, _ := strings.Cut(made, `"token":"`)
 	third, _, _ = strings.Cut(third, `"`)
-	reader := w.token("reader", time.Time{}, server.Read, server.Phones)
+	reader := w.token("reader", time.Time{}, access.Read, access.Phones)
 	if rec := with(reader.Token, "POST", "/runs/1/approve", "", w.access); rec.Code != http.StatusForbidden {
 		t.Errorf("without the scope: %d", rec.Code)
 	}
@@ -60,7 +61,7 @@ func TestTwoPeopleApproveARunByTheAPI(t *testing.T) {
 	if rec := with(first.Token, "GET", "/status", "", w.access); !strings.Contains(rec.Body.String(), "run 1 of winback waits to be approved: 12,000 rows are too many; 1 of 2 approved: first (") {
 		t.Errorf("status: %s", rec.Body)
 	}
-	r := httptest.NewRequestWithContext(server.WithWho(t.Context(), server.Who{Name: "ben", Scopes: []server.Scope{server.Operate}, From: server.FromSession}), "POST", server.Base+"/runs/1/approve", http.NoBody)
+	r := httptest.NewRequestWithContext(access.WithWho(t.Context(), access.Who{Name: "ben", Scopes: []access.Scope{access.Operate}, From: access.FromSession}), "POST", server.Base+"/runs/1/approve", http.NoBody)
 	rec := httptest.NewRecorder()
 	api.ServeHTTP(rec, r)
 	run, err := w.store.Run(t.Context(), 1)
@@ -77,14 +78,14 @@ func TestTwoPeopleApproveARunByTheAPI(t *testing.T) {
 func TestOneAdminIsNotTwoPeople(t *testing.T) {
 	type world struct {
 		*tower
-		as  func(who server.Who, method, path, body string) *httptest.ResponseRecorder
-		who func(answer string) server.Who // the user of an answer
+		as  func(who access.Who, method, path, body string) *httptest.ResponseRecorder
+		who func(answer string) access.Who // the user of an answer
 	}
-	eve := server.Who{Name: "eve", Scopes: server.Scopes, From: server.FromSession, Makers: []string{"root (0)"}}
-	add := func(w *world, by server.Who, name string) server.Who {
+	eve := access.Who{Name: "eve", Scopes: access.Scopes, From: access.FromSession, Makers: []string{"root (0)"}}
+	add := func(w *world, by access.Who, name string) access.Who {
 		return w.who(w.as(by, "POST", "/users", `{"name":"`+name+`","role":"admin"}`).Body.String())
 	}
-	token := func(w *world, by server.Who, name string) server.Who {
+	token := func(w *world, by access.Who, name string) access.Who {
 		_, text, _ := strings.Cut(w.as(by, "POST", "/tokens", `{"name":"`+name+`","scopes":["operate","admin"]}`).Body.String(), `"token":"`)
 		text, _, _ = strings.Cut(text, `"`)
 		who, err := (&server.TokenDoor{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}).Who(t.Context(), text)
@@ -94,28 +95,28 @@ func TestOneAdminIsNotTwoPeople(t *testing.T) {
 		return who
 	}
 	for name, tt := range map[string]struct {
-		second func(w *world, ben server.Who) server.Who
+		second func(w *world, ben access.Who) access.Who
 		status int
 		words  string
 	}{
-		"a user whom she added":        {func(w *world, ben server.Who) server.Who { return add(w, eve, "pup") }, 409, "pup was let in by eve"},
-		"a user of a token of hers":    {func(w *world, ben server.Who) server.Who { return add(w, token(w, eve, "crm"), "pup") }, 409, "pup was let in by eve"},
-		"a user of a user":             {func(w *world, ben server.Who) server.Who { return add(w, add(w, eve, "pup"), "pup2") }, 409, "pup2 was let in by eve"},
-		"a token of a user of hers":    {func(w *world, ben server.Who) server.Who { return token(w, add(w, eve, "pup"), "crm") }, 409, "was let in by eve"},
-		"a token of a token of a user": {func(w *world, ben server.Who) server.Who { return token(w, token(w, add(w, eve, "pup"), "crm"), "erp") }, 409, "was let in by eve"},
-		"a user of one who was removed": {func(w *world, ben server.Who) server.Who {
+		"a user whom she added":        {func(w *world, ben access.Who) access.Who { return add(w, eve, "pup") }, 409, "pup was let in by eve"},
+		"a user of a token of hers":    {func(w *world, ben access.Who) access.Who { return add(w, token(w, eve, "crm"), "pup") }, 409, "pup was let in by eve"},
+		"a user of a user":             {func(w *world, ben access.Who) access.Who { return add(w, add(w, eve, "pup"), "pup2") }, 409, "pup2 was let in by eve"},
+		"a token of a user of hers":    {func(w *world, ben access.Who) access.Who { return token(w, add(w, eve, "pup"), "crm") }, 409, "was let in by eve"},
+		"a token of a token of a user": {func(w *world, ben access.Who) access.Who { return token(w, token(w, add(w, eve, "pup"), "crm"), "erp") }, 409, "was let in by eve"},
+		"a user of one who was removed": {func(w *world, ben access.Who) access.Who {
 			second := add(w, add(w, eve, "pup"), "pup2")
 			w.as(eve, "DELETE", "/users/pup", "")
 			return second
 		}, 409, "pup2 was let in by eve"},
-		"somebody whose password she reset": {func(w *world, ben server.Who) server.Who {
+		"somebody whose password she reset": {func(w *world, ben access.Who) access.Who {
 			return w.who(w.as(eve, "POST", "/users/ben/reset", "").Body.String())
 		}, 409, "ben was let in by eve"},
-		"somebody whom she gave a role": {func(w *world, ben server.Who) server.Who {
+		"somebody whom she gave a role": {func(w *world, ben access.Who) access.Who {
 			w.as(eve, "POST", "/users/ben/role", `{"role":"viewer"}`)
 			return ben
 		}, 200, ""},
-		"somebody else's user": {func(w *world, ben server.Who) server.Who { return ben }, 200, ""},
+		"somebody else's user": {func(w *world, ben access.Who) access.Who { return ben }, 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{tower: newTower(t)}
@@ -123,22 +124,22 @@ func TestOneAdminIsNotTwoPeople(t *testing.T) {
 			w.api = server.Admin(server.AdminOptions{
 				Store: w.store, Daemon: w.tower, Jobs: approving{store: w.store}, Country: "GB", Now: func() time.Time { return w.now }, Log: zap.NewNop(), SignIns: door, ConsoleURL: func() string { return "https://c.example" },
 			})
-			w.as = func(who server.Who, method, path, body string) *httptest.ResponseRecorder {
+			w.as = func(who access.Who, method, path, body string) *httptest.ResponseRecorder {
 				rec := httptest.NewRecorder()
-				w.api.ServeHTTP(rec, httptest.NewRequestWithContext(server.WithWho(t.Context(), who), method, server.Base+path, strings.NewReader(body)))
+				w.api.ServeHTTP(rec, httptest.NewRequestWithContext(access.WithWho(t.Context(), who), method, server.Base+path, strings.NewReader(body)))
 				return rec
 			}
-			w.who = func(answer string) server.Who {
+			w.who = func(answer string) access.Who {
 				_, name, _ := strings.Cut(answer, `"name":"`)
 				name, _, _ = strings.Cut(name, `"`)
 				u, err := w.door().Store.User(t.Context(), name)
 				if err != nil {
 					t.Fatal(answer, err)
 				}
-				return server.Who{Name: u.Name, Scopes: server.Scopes, From: server.FromSession, Makers: u.Makers, LetInAt: u.LetInAt} // as a session has it
+				return access.Who{Name: u.Name, Scopes: access.Scopes, From: access.FromSession, Makers: u.Makers, LetInAt: u.LetInAt} // as a session has it
 			}
-			add(w, server.Process("root (0)"), "another")
-			second := tt.second(w, add(w, server.Process("root (0)"), "ben"))
+			add(w, access.Process("root (0)"), "another")
+			second := tt.second(w, add(w, access.Process("root (0)"), "ben"))
 			_, _, err := w.store.StartRun(t.Context(), messaging.Run{
 				Job: "winback", Slot: "2026-03-02 10:00", DueAt: w.now, Cause: messaging.CauseCron, Deliver: messaging.DeliverCSV, State: messaging.RunAwaiting, Reason: "many",
 				CreatedAt: w.now.Add(time.Second), Tally: messaging.Tally{Kept: 12_000, SHA256: "ab"}, Approvals: messaging.Approvals{Need: 2},

@@ -13,8 +13,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -36,7 +38,7 @@ type AuditView struct {
 
 // entry is what the audit says of a request.
 func (a admin) entry(ctx context.Context, rt *Route, q *asked) store.AuditEntry {
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	return store.AuditEntry{At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: rt.action(), Subject: rt.subject(q.path)}
 }
 
@@ -51,7 +53,7 @@ func (a admin) record(ctx context.Context, rt *Route, q *asked, do func() error)
 	e.Detail = detail(body)
 	if _, err := a.Store.Audit(ctx, e); err != nil {
 		a.Log.Error("an order is not carried out, because it cannot be recorded", zap.String("action", e.Action), zap.Error(err))
-		return &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data"}
+		return &refusal.Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data"}
 	}
 	if err = do(); err == nil {
 		return nil
@@ -146,11 +148,11 @@ func (a admin) audit(ctx context.Context, in AuditQuery) ([]AuditView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if who, _ := WhoOf(ctx); phone != "" && !who.May(Phones) { // who tried all phones would know whose hash is whose
-		return nil, rejectf(http.StatusForbidden, "", "%s may not ask for a phone: it needs the scope phones, too", who.Name)
+	if who, _ := access.WhoOf(ctx); phone != "" && !who.May(access.Phones) { // who tried all phones would know whose hash is whose
+		return nil, refusal.Newf(http.StatusForbidden, "", "%s may not ask for a phone: it needs the scope phones, too", who.Name)
 	}
 	if in.Configs && phone != "" {
-		return nil, badField("configs", "", "configs goes with no phone")
+		return nil, refusal.Fieldf("configs", "", "configs goes with no phone")
 	}
 	all, err := a.Store.AuditEntries(ctx, store.AuditSearch{Before: q.Before, Limit: q.Limit, Contact: phone, Configs: in.Configs})
 	out := make([]AuditView, len(all))
@@ -175,7 +177,7 @@ func (a admin) verifyAudit(ctx context.Context, text string) (ChainView, error) 
 		number, rest, _ := strings.Cut(text, ":")
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || n < 1 || len(rest) != 64 {
-			return ChainView{}, badField("known", "write it as audit verify printed it: 41:9f86d0…", "known %q: want an entry's number and its hash", text)
+			return ChainView{}, refusal.Fieldf("known", "write it as audit verify printed it: 41:9f86d0…", "known %q: want an entry's number and its hash", text)
 		}
 		known, hash = n, rest
 	}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // A disclosure is what a route tells of people, by which reading it is in the audit.
@@ -30,7 +31,7 @@ func (a admin) recordRead(ctx context.Context, rt *Route, q *asked) error {
 		return nil
 	}
 	a.Log.Error("nobody is told of a contact, because it cannot be recorded", zap.String("action", rt.action()), zap.Error(err))
-	return &Error{
+	return &refusal.Error{
 		Status: http.StatusServiceUnavailable, Words: "nothing was shown: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data",
 	}
 }

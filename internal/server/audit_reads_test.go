@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -17,8 +18,8 @@ import (
 func TestWhoIsToldOfAContactIsInTheAudit(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 5, 0, 0, time.UTC)
 	h := livelyAt(t, func() time.Time { return now })
-	ann, bob := server.Process("ann"), server.Who{Name: "bob", Scopes: server.Scopes, From: server.FromToken}
-	read := func(who *server.Who, path string) (all []server.AuditView, status int) {
+	ann, bob := access.Process("ann"), access.Who{Name: "bob", Scopes: access.Scopes, From: access.FromToken}
+	read := func(who *access.Who, path string) (all []server.AuditView, status int) {
 		t.Helper()
 		res := call(h, who, http.MethodGet, server.Base+path, "")
 		text, err := io.ReadAll(res.Body)
@@ -38,8 +39,8 @@ func TestWhoIsToldOfAContactIsInTheAudit(t *testing.T) {
 	each := map[string]bool{}
 	for _, rt := range server.Routes() { // no route that takes a phone, and none that hands out rows, is left out
 		named := strings.Contains(rt.Path, "{phone}") || slices.Contains(rt.Query, "phone") || slices.Contains(rt.Query, "find")
-		if rt.Method == http.MethodGet && rt.Path != "/audit" && (named || rt.Scope == server.Phones || strings.HasSuffix(rt.Path, "/export")) {
-			each[rt.Path] = strings.HasSuffix(rt.Path, "/export") || rt.Scope == server.Phones
+		if rt.Method == http.MethodGet && rt.Path != "/audit" && (named || rt.Scope == access.Phones || strings.HasSuffix(rt.Path, "/export")) {
+			each[rt.Path] = strings.HasSuffix(rt.Path, "/export") || rt.Scope == access.Phones
 		}
 	}
 	if len(each) != 10 {
@@ -55,7 +56,7 @@ func TestWhoIsToldOfAContactIsInTheAudit(t *testing.T) {
 		case !strings.Contains(path, "{phone}") && path != "/consents" && path != "/runs/{id}/rows":
 			at += "?phone=%2B" + shopper
 		}
-		for _, who := range []*server.Who{&ann, &ann, &bob} {
+		for _, who := range []*access.Who{&ann, &ann, &bob} {
 			read(who, at)
 		}
 		after, _ := read(&ann, "/audit?limit=1000")
@@ -93,7 +94,7 @@ func TestWhoIsToldOfAContactIsInTheAudit(t *testing.T) {
 	if other, _ := read(&ann, "/audit?phone=447700900789"); len(about) < 17 || len(other) != 0 {
 		t.Errorf("%d entries are about the contact, %d about another one", len(about), len(other))
 	}
-	if _, status := read(&server.Who{Name: "eve", Scopes: []server.Scope{server.Manage}}, "/audit?phone="+shopper); status != http.StatusForbidden {
+	if _, status := read(&access.Who{Name: "eve", Scopes: []access.Scope{access.Manage}}, "/audit?phone="+shopper); status != http.StatusForbidden {
 		t.Errorf("who may see no phones asks whose hash is whose: %d", status)
 	}
 }
@@ -104,7 +105,7 @@ func TestASearchOfTheAuditIsReadOrRefused(t *testing.T) {
 	for query, status := range map[string]int{
 		"configs=true": http.StatusOK, "configs=yes": http.StatusBadRequest, "configs=true&phone=%2B447700900123": http.StatusBadRequest, "before=x": http.StatusBadRequest,
 	} {
-		ann := server.Process("ann")
+		ann := access.Process("ann")
 		res := call(h, &ann, http.MethodGet, server.Base+"/audit?"+query, "")
 		if err := res.Body.Close(); err != nil || res.StatusCode != status {
 			t.Errorf("%s: %d (%v), want %d", query, res.StatusCode, err, status)

@@ -9,12 +9,13 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // posted is the answer of the API to a body, for somebody with these scopes.
-func posted(t *testing.T, method, path, body string, scopes ...server.Scope) string {
+func posted(t *testing.T, method, path, body string, scopes ...access.Scope) string {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + t.TempDir() + "/nudgewire.db"})
 	if err != nil {
@@ -23,7 +24,7 @@ func posted(t *testing.T, method, path, body string, scopes ...server.Scope) str
 	t.Cleanup(func() { _ = s.Close() })
 	h := server.Admin(server.AdminOptions{Store: s, Daemon: still{}, Country: "GB", Now: time.Now, Log: zap.NewNop()})
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r = r.WithContext(server.WithWho(r.Context(), server.Who{Name: "ann", Scopes: scopes}))
+	r = r.WithContext(access.WithWho(r.Context(), access.Who{Name: "ann", Scopes: scopes}))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Body.String()
@@ -41,7 +42,7 @@ func TestABodyThatIsWrongIsToldInPlainWords(t *testing.T) {
 		`{"scope": "a`:             `request body: it ends in the middle`,
 		``:                         `request body: there is none`,
 	} {
-		if got := posted(t, http.MethodPost, "/api/v1/halt", body, server.Operate); !strings.Contains(got, want) || strings.Contains(got, "Go ") {
+		if got := posted(t, http.MethodPost, "/api/v1/halt", body, access.Operate); !strings.Contains(got, want) || strings.Contains(got, "Go ") {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
 	}
@@ -50,7 +51,7 @@ func TestABodyThatIsWrongIsToldInPlainWords(t *testing.T) {
 // Who may see phones sees the one that he asked about in the error, too.
 func TestAnErrorShowsAPhoneToWhoMaySeeIt(t *testing.T) {
 	const path = "/api/v1/why?phone=%2B447700900123"
-	for want, scopes := range map[string][]server.Scope{"about 447700900123": {server.Read, server.Phones}, "about 4477******23": {server.Read}} {
+	for want, scopes := range map[string][]access.Scope{"about 447700900123": {access.Read, access.Phones}, "about 4477******23": {access.Read}} {
 		if got := posted(t, http.MethodGet, path, "", scopes...); !strings.Contains(got, want) {
 			t.Errorf("with %v: %s, want %q", scopes, got, want)
 		}

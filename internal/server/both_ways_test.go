@@ -13,16 +13,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
 	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // overHTTP is a client that asks as whom a test says, by a socket of the network.
-func overHTTP(t *testing.T, api http.Handler, who *server.Who) *server.Client {
+func overHTTP(t *testing.T, api http.Handler, who *access.Who) *server.Client {
 	t.Helper()
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		api.ServeHTTP(w, r.WithContext(server.WithWho(r.Context(), *who)))
+		api.ServeHTTP(w, r.WithContext(access.WithWho(r.Context(), *who)))
 	}))
 	t.Cleanup(at.Close)
 	ask, err := server.Remote(at.URL, "of this test")
@@ -39,7 +42,7 @@ var byChance = regexp.MustCompile(`nw_[a-z0-9]+_[a-z0-9]+|link=[^"]+|"hash":"[^"
 // told is what came of a call, as text.
 func told(t *testing.T, v any, err error) string {
 	t.Helper()
-	if no, is := errors.AsType[*server.Error](err); is {
+	if no, is := errors.AsType[*refusal.Error](err); is {
 		v = no
 	} else if err != nil {
 		return err.Error()
@@ -62,10 +65,10 @@ func TestBothWaysOfAskingAreOne(t *testing.T) {
 	at := time.Now().UTC().Truncate(time.Second)
 	clock := func() time.Time { return at }
 	here, there := livelyAt(t, clock), livelyAt(t, clock)
-	blind := slices.DeleteFunc(slices.Clone(server.Scopes), func(s server.Scope) bool { return s == server.Phones })
-	boss := server.Process("boss")
-	for _, who := range []server.Who{
-		{Name: "nobody", From: server.FromToken}, {Name: "blind", Scopes: blind, From: server.FromToken}, {Name: "ann", Scopes: server.Scopes, From: server.FromSocket},
+	blind := slices.DeleteFunc(slices.Clone(access.Scopes), func(s access.Scope) bool { return s == access.Phones })
+	boss := access.Process("boss")
+	for _, who := range []access.Who{
+		{Name: "nobody", From: access.FromToken}, {Name: "blind", Scopes: blind, From: access.FromToken}, {Name: "ann", Scopes: access.Scopes, From: access.FromSocket},
 	} {
 		far := overHTTP(t, there, &who)
 		near := server.Local(here, who)
@@ -113,7 +116,7 @@ func TestBothWaysOfAskingAreOne(t *testing.T) {
 
 // What a value cannot be is refused by the same words, though no text of it is read in this process.
 func TestBothWaysRefuseTheSameValues(t *testing.T) {
-	api, ann := lively(t), server.Process("ann")
+	api, ann := lively(t), access.Process("ann")
 	far, near := overHTTP(t, api, &ann), server.Local(api, ann)
 	for name, ask := range map[string]func(*server.Client) error{
 		"no run":             func(c *server.Client) error { _, err := server.ShowRun.Call(t.Context(), c, -1); return err },
@@ -153,7 +156,7 @@ func TestBothWaysRefuseTheSameValues(t *testing.T) {
 		},
 	} {
 		a, b := ask(near), ask(far)
-		if _, is := errors.AsType[*server.Error](a); !is || told(t, nil, a) != told(t, nil, b) {
+		if _, is := errors.AsType[*refusal.Error](a); !is || told(t, nil, a) != told(t, nil, b) {
 			t.Errorf("%s: in this process %v, over HTTP %v", name, told(t, nil, a), told(t, nil, b))
 		}
 	}
@@ -164,7 +167,7 @@ func TestAnAnswerIsTheCallersOwn(t *testing.T) {
 	own := server.ConfigView{Files: []server.ConfigFileView{{Name: "config.yaml", Lines: []string{"mode: live"}}}}
 	ask := server.Local(server.Admin(server.AdminOptions{
 		Daemon: named{}, Config: func(context.Context) (server.ConfigView, error) { return own, nil }, Log: zap.NewNop(),
-	}), server.Process("ann"))
+	}), access.Process("ann"))
 	told, err := server.ShowConfig.Call(t.Context(), ask, server.None{})
 	if err != nil {
 		t.Fatal(err)

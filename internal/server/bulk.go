@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -50,9 +52,9 @@ type GroupView struct {
 func (a admin) filter(in *BulkRequest) (f store.MessageFilter, err error) {
 	switch { // whatever narrows to nothing must not be taken for what narrows not at all
 	case in.Message < 0:
-		return f, badField("message", "", "a message's number begins at 1")
+		return f, refusal.Fieldf("message", "", "a message's number begins at 1")
 	case in.Run < 0:
-		return f, badField("run", "", "a run's number begins at 1")
+		return f, refusal.Fieldf("run", "", "a run's number begins at 1")
 	}
 	if in.Phone != "" {
 		f.Phone, err = a.phone(in.Phone, a.Country)
@@ -76,14 +78,14 @@ func (a admin) cancelMany(ctx context.Context, in BulkRequest) (BulkView, error)
 		return BulkView{}, err
 	}
 	if f == (store.MessageFilter{}) {
-		return BulkView{}, rejectf(http.StatusBadRequest, "name a trigger, a template, a phone, a run or a time", "that would cancel everything that waits")
+		return BulkView{}, refusal.Newf(http.StatusBadRequest, "name a trigger, a template, a phone, a run or a time", "that would cancel everything that waits")
 	}
 	f.State = messaging.StateWaiting
 	if in.DryRun {
 		groups, err := a.Store.TallyByTrigger(ctx, f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.CancelAll(ctx, f, said("cancelled", person(ctx), in.Reason))
+	n, err := a.Store.CancelAll(ctx, f, said("cancelled", access.NameOf(ctx), in.Reason))
 	return BulkView{Count: n}, err
 }
 
@@ -92,7 +94,7 @@ func (a admin) retryMany(ctx context.Context, in BulkRequest) (BulkView, error) 
 		return BulkView{}, err
 	}
 	if in.MinWait < 0 || in.Deadline < 0 {
-		return BulkView{}, rejectf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
+		return BulkView{}, refusal.Newf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
 	}
 	states := []string{in.State}
 	switch in.State {
@@ -104,10 +106,10 @@ func (a admin) retryMany(ctx context.Context, in BulkRequest) (BulkView, error) 
 		}
 		fallthrough
 	default:
-		return BulkView{}, badField("state", "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
+		return BulkView{}, refusal.Fieldf("state", "", "state %q: want rejected, failed or dropped; what else ended may have reached the phone", in.State)
 	}
 	if in.Run != 0 {
-		return BulkView{}, badField("run", "nudgewire jobs retry RUN", "rows of a run go again with their run")
+		return BulkView{}, refusal.Fieldf("run", "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
 	f, err := a.filter(&in)
 	if err != nil {
@@ -162,7 +164,7 @@ func (a admin) resolveMany(ctx context.Context, in BulkRequest) (BulkView, error
 		groups, err := a.Store.TallyByReason(ctx, f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.ResolveAll(ctx, f, in.As, said("resolved as "+string(in.As), person(ctx), in.Reason))
+	n, err := a.Store.ResolveAll(ctx, f, in.As, said("resolved as "+string(in.As), access.NameOf(ctx), in.Reason))
 	return BulkView{Count: n}, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -19,7 +20,7 @@ func TestANumberOfNothingIsNotEverything(t *testing.T) {
 		_, resolved := server.ResolveMessages.Call(t.Context(), w.ask, resolve)
 		_, retried := server.RetryMessages.Call(t.Context(), w.ask, retry)
 		for _, err := range []error{cancelled, resolved, retried} {
-			if e, is := errors.AsType[*server.Error](err); !is || e.Status != http.StatusBadRequest || e.Field == "" {
+			if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != http.StatusBadRequest || e.Field == "" {
 				t.Errorf("%+v: %v", in, err)
 			}
 		}

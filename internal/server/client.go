@@ -19,9 +19,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // ErrNoDaemon means that nobody answers at the socket.
@@ -37,7 +39,7 @@ type Client struct {
 	token string  // that it shows; "" for none
 
 	api *API // in this process, in place of these
-	who Who
+	who access.Who
 }
 
 // Dial returns a client of the daemon behind the first of the Unix sockets that somebody listens on. Nothing is sent yet.
@@ -47,7 +49,7 @@ func Dial(paths ...string) *Client {
 			for _, path := range paths {
 				c, err := listeners.DialSocket(ctx, path)
 				if e, is := errors.AsType[*listeners.StrangerError](err); is {
-					return nil, &Error{Status: http.StatusForbidden, Words: string(mask.Own(e.Error() + ": nothing was asked")), Hint: "find out what that program is, end it, and start the daemon anew"}
+					return nil, &refusal.Error{Status: http.StatusForbidden, Words: string(mask.Own(e.Error() + ": nothing was asked")), Hint: "find out what that program is, end it, and start the daemon anew"}
 				}
 				if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
 					return c, err
@@ -60,14 +62,14 @@ func Dial(paths ...string) *Client {
 
 // Local returns a client of the API in this process, so that what only reads works the same with and without a daemon: a call is one of a
 // function. It asks as whom the context of a call names (WithWho), else as who.
-func Local(api *API, who Who) *Client { return &Client{api: api, who: who} }
+func Local(api *API, who access.Who) *Client { return &Client{api: api, who: who} }
 
 // asking is a context that names who asks in this process.
 func (c *Client) asking(ctx context.Context) context.Context {
-	if _, known := WhoOf(ctx); known {
+	if _, known := access.WhoOf(ctx); known {
 		return ctx
 	}
-	return WithWho(ctx, c.who)
+	return access.WithWho(ctx, c.who)
 }
 
 // Remote returns a client of the daemon whose console listens at an address, "https://nudgewire.example.com", with a token. An address in
@@ -76,13 +78,13 @@ func Remote(address, token string) (*Client, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, &Error{Status: http.StatusBadRequest, Words: "this is not the address of a server", Hint: "write it as https://nudgewire.example.com"}
+		return nil, &refusal.Error{Status: http.StatusBadRequest, Words: "this is not the address of a server", Hint: "write it as https://nudgewire.example.com"}
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
-		return nil, &Error{Status: http.StatusBadRequest, Words: "the address of a server has no path, name or password", Hint: "write it as https://nudgewire.example.com"}
+		return nil, &refusal.Error{Status: http.StatusBadRequest, Words: "the address of a server has no path, name or password", Hint: "write it as https://nudgewire.example.com"}
 	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return nil, &Error{Status: http.StatusBadRequest, Words: "the token would cross the network in the clear", Hint: "write https://, or reach the server through a tunnel on 127.0.0.1"}
+		return nil, &refusal.Error{Status: http.StatusBadRequest, Words: "the token would cross the network in the clear", Hint: "write https://, or reach the server through a tunnel on 127.0.0.1"}
 	case token == "":
-		return nil, &Error{Status: http.StatusUnauthorized, Words: "there is no token for the server", Hint: "set NUDGEWIRE_TOKEN to one of \"nudgewire token create\" on its machine"}
+		return nil, &refusal.Error{Status: http.StatusUnauthorized, Words: "there is no token for the server", Hint: "set NUDGEWIRE_TOKEN to one of \"nudgewire token create\" on its machine"}
 	}
 	return &Client{
 		at: url.URL{Scheme: u.Scheme, Host: u.Host}, token: token,
@@ -129,14 +131,14 @@ func (c *Client) request(ctx context.Context, rt *Route, t texts, in reflect.Val
 	case errors.Is(err, ErrNoDaemon):
 		return nil, ErrNoDaemon
 	case err != nil && c.at.Host != "":
-		return nil, &Error{Status: http.StatusServiceUnavailable, Words: "ask " + c.at.String() + ": " + mask.Text(err.Error()), Hint: "look whether console.listen of its config is reached at that address"}
+		return nil, &refusal.Error{Status: http.StatusServiceUnavailable, Words: "ask " + c.at.String() + ": " + mask.Text(err.Error()), Hint: "look whether console.listen of its config is reached at that address"}
 	case err != nil:
 		return nil, fmt.Errorf("ask the daemon: %w", err)
 	case res.StatusCode < http.StatusMultipleChoices:
 		return res, nil
 	}
 	defer res.Body.Close()
-	e := &Error{Status: res.StatusCode}
+	e := &refusal.Error{Status: res.StatusCode}
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(e); err != nil || e.Words == "" {
 		e.Words = res.Status
 	}

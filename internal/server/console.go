@@ -14,8 +14,10 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // ErrUnknownToken means that nobody is known by a token: there is none like it, or it was revoked or has expired.
@@ -26,9 +28,9 @@ type ConsoleOptions struct {
 	API   http.Handler // as Admin gives it
 	Pages http.Handler // everything that is not below /api/; nil is nothing. It sees who asks (WhoOf) where that is known
 	// Token says whose a bearer token is; ErrUnknownToken for nobody's. nil knows none.
-	Token func(ctx context.Context, token string) (Who, error)
+	Token func(ctx context.Context, token string) (access.Who, error)
 	// Session says who signed in, by the request's cookie; nil knows nobody.
-	Session     func(r *http.Request) (w Who, known bool, err error)
+	Session     func(r *http.Request) (w access.Who, known bool, err error)
 	Proxies     func() []netip.Prefix         // whose X-Forwarded-For is believed
 	ConnLimiter *listeners.ConsoleConnLimiter // learns whose connections are known; nil for none
 	Now         func() time.Time
@@ -70,21 +72,21 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	who, known, err := c.who(r, from)
 	switch {
 	case err != nil:
-		if e, is := errors.AsType[*Error](err); is && e.wait > 0 {
+		if e, is := errors.AsType[*refusal.Error](err); is && e.Wait > 0 {
 			w.Header().Set("Connection", "close")
 		}
-		a.refuse(w, refusal(Who{}, err))
+		a.refuse(w, refusalFor(access.Who{}, err))
 		return
 	case known:
 		c.ConnLimiter.Known(r)
-		r = r.WithContext(WithWho(r.Context(), who))
+		r = r.WithContext(access.WithWho(r.Context(), who))
 		if wait := c.known.take(string(who.From)+" "+who.Name, c.Now()); wait > 0 {
-			a.refuse(w, refusal(who, tooOften(wait)))
+			a.refuse(w, refusalFor(who, tooOften(wait)))
 			return
 		}
 	default:
 		if wait := c.unknown.take(from, c.Now()); wait > 0 {
-			a.refuse(w, refusal(who, tooOften(wait)))
+			a.refuse(w, refusalFor(who, tooOften(wait)))
 			return
 		}
 	}
@@ -102,7 +104,7 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 // who finds out who asks, by a token or a session. A wrong token counts against its address, and is looked at all the same: else whoever
 // sends wrong ones would lock out the good ones of programs on the same machine. What bounds guessing is the size of a secret; an address
 // that sends too many wrong ones is told to wait, and begins a new connection for each.
-func (c *console) who(r *http.Request, from string) (w Who, known bool, err error) {
+func (c *console) who(r *http.Request, from string) (w access.Who, known bool, err error) {
 	if given := r.Header.Get("Authorization"); given != "" {
 		kind, token, _ := strings.Cut(given, " ")
 		err = ErrUnknownToken
@@ -115,7 +117,7 @@ func (c *console) who(r *http.Request, from string) (w Who, known bool, err erro
 		if wait := c.wrong.take(from, c.Now()); wait > 0 {
 			return w, false, tooOften(wait)
 		}
-		return w, false, &Error{Status: http.StatusUnauthorized, Words: mask.Text(err.Error()), Hint: "nudgewire token list shows those that there are"}
+		return w, false, &refusal.Error{Status: http.StatusUnauthorized, Words: mask.Text(err.Error()), Hint: "nudgewire token list shows those that there are"}
 	}
 	if c.Session == nil {
 		return w, false, nil
@@ -130,11 +132,11 @@ func (c *console) unsaid(err error) error {
 		return nil
 	}
 	c.Log.Error("who asks cannot be found out", zap.Error(err))
-	return &Error{Status: http.StatusServiceUnavailable, Words: "who asks cannot be found out at present: the data cannot be read", Hint: "try again in a moment"}
+	return &refusal.Error{Status: http.StatusServiceUnavailable, Words: "who asks cannot be found out at present: the data cannot be read", Hint: "try again in a moment"}
 }
 
 func tooOften(wait time.Duration) error {
-	return &Error{Status: http.StatusTooManyRequests, Words: "too many requests", Hint: "ask again in " + seconds(wait) + " seconds", wait: wait}
+	return &refusal.Error{Status: http.StatusTooManyRequests, Words: "too many requests", Hint: "ask again in " + seconds(wait) + " seconds", Wait: wait}
 }
 
 // seconds are whole ones, at least 1.

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -24,8 +25,8 @@ func TestSlowStrangersDoNotFillTheConsole(t *testing.T) {
 	connLimiter := listeners.NewConsoleConnLimiter(most, none, zap.NewNop())
 	h := server.Console(server.ConsoleOptions{
 		API: lively(t), ConnLimiter: connLimiter, Log: zap.NewNop(), Now: time.Now, Proxies: none,
-		Token: func(context.Context, string) (server.Who, error) {
-			return server.Who{Name: "crm", Scopes: []server.Scope{server.Read}, From: server.FromToken}, nil
+		Token: func(context.Context, string) (access.Who, error) {
+			return access.Who{Name: "crm", Scopes: []access.Scope{access.Read}, From: access.FromToken}, nil
 		},
 	})
 	var lc net.ListenConfig

@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -29,20 +31,20 @@ func newDesk(t *testing.T) *desk {
 	d.h = server.Console(server.ConsoleOptions{
 		API: lively(t), Log: zap.NewNop(), Now: func() time.Time { return d.now },
 		Proxies: func() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")} },
-		Token: func(_ context.Context, token string) (server.Who, error) {
+		Token: func(_ context.Context, token string) (access.Who, error) {
 			if d.err != nil {
-				return server.Who{}, d.err
+				return access.Who{}, d.err
 			}
 			if token != "right" {
-				return server.Who{}, server.ErrUnknownToken
+				return access.Who{}, server.ErrUnknownToken
 			}
-			return server.Who{Name: "crm", Scopes: []server.Scope{server.Read}, From: server.FromToken}, nil
+			return access.Who{Name: "crm", Scopes: []access.Scope{access.Read}, From: access.FromToken}, nil
 		},
 	})
 	return d
 }
 
-func (d *desk) ask(from, authorization, path string) (*http.Response, server.Error) {
+func (d *desk) ask(from, authorization, path string) (*http.Response, refusal.Error) {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	if peer, forwarded, by := strings.Cut(from, " for "); by {
 		r.Header.Set("X-Forwarded-For", forwarded)
@@ -55,7 +57,7 @@ func (d *desk) ask(from, authorization, path string) (*http.Response, server.Err
 	w := httptest.NewRecorder()
 	d.h.ServeHTTP(w, r)
 	res := w.Result()
-	var p server.Error
+	var p refusal.Error
 	_ = json.NewDecoder(res.Body).Decode(&p) // what is no problem has none
 	return res, p
 }

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -77,7 +79,7 @@ type PayloadView struct {
 
 func (a admin) findContacts(ctx context.Context, text string) ([]messaging.FoundContact, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, badField("find", "a part of a name or of an e-mail address, an order, or a cart", "there is nothing to look for")
+		return nil, refusal.Fieldf("find", "a part of a name or of an e-mail address, an order, or a cart", "there is nothing to look for")
 	}
 	found, err := a.Store.FindContacts(ctx, text)
 	if found == nil {
@@ -194,7 +196,7 @@ func (a admin) consents(ctx context.Context, after messaging.Phone) ([]messaging
 
 func (a admin) recordConsents(ctx context.Context, in ConsentRequest) (ConsentAnswer, error) {
 	if len(in.Rows) == 0 || len(in.Rows) > maxBlocks {
-		return ConsentAnswer{}, badField("rows", "", "want 1 to %d rows, not %d", maxBlocks, len(in.Rows))
+		return ConsentAnswer{}, refusal.Fieldf("rows", "", "want 1 to %d rows, not %d", maxBlocks, len(in.Rows))
 	}
 	answer := ConsentAnswer{}
 	var all []messaging.ConsentRecord
@@ -222,7 +224,7 @@ func (a admin) recordConsents(ctx context.Context, in ConsentRequest) (ConsentAn
 		}
 		all = append(all, messaging.ConsentRecord{
 			Phone: phone, Channel: c.Channel, Category: c.Category, Consent: c.Consent, At: c.At.UTC(),
-			Source: cmp.Or(c.Source, in.Source, byHand(ctx)), Proof: c.Proof,
+			Source: cmp.Or(c.Source, in.Source, access.ByHand(ctx)), Proof: c.Proof,
 		})
 	}
 	answer.Recorded = len(all)
@@ -231,10 +233,10 @@ func (a admin) recordConsents(ctx context.Context, in ConsentRequest) (ConsentAn
 
 func (a admin) forget(ctx context.Context, in ForgetRequest) (ForgetAnswer, error) {
 	if (len(in.Phones) == 0) == (in.Connector == "") || len(in.Phones) > maxBlocks {
-		return ForgetAnswer{}, badField("phones", "", "want 1 to %d phones, or a connector", maxBlocks)
+		return ForgetAnswer{}, refusal.Fieldf("phones", "", "want 1 to %d phones, or a connector", maxBlocks)
 	}
 	if in.Connector != "" {
-		return ForgetAnswer{Ordered: 1}, a.Store.ForgetConnector(ctx, in.Connector, byHand(ctx))
+		return ForgetAnswer{Ordered: 1}, a.Store.ForgetConnector(ctx, in.Connector, access.ByHand(ctx))
 	}
 	answer := ForgetAnswer{}
 	var phones []messaging.Phone
@@ -247,5 +249,5 @@ func (a admin) forget(ctx context.Context, in ForgetRequest) (ForgetAnswer, erro
 		phones = append(phones, phone)
 	}
 	answer.Ordered = len(phones)
-	return answer, a.Store.Forget(ctx, phones, byHand(ctx))
+	return answer, a.Store.Forget(ctx, phones, access.ByHand(ctx))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/regular"
 )
 
@@ -104,7 +105,7 @@ func (a admin) closeRequest(ctx context.Context, id messaging.EventID) (DataRequ
 	v := DataRequestView{Event: id, File: RequestPath(a.Storage, id)}
 	err := os.Remove(v.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return DataRequestView{}, rejectf(http.StatusNotFound, `"nudgewire contacts requests" shows them`, "no request of data by event %d is open", id)
+		return DataRequestView{}, refusal.Newf(http.StatusNotFound, `"nudgewire contacts requests" shows them`, "no request of data by event %d is open", id)
 	}
 	if err != nil {
 		return DataRequestView{}, fmt.Errorf("close the request of event %d: %w", id, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // A ClassView is what the rules make of the service's words.
@@ -64,7 +65,7 @@ func checkClass(class string) error {
 	if near := nearest.Of(class, messaging.ErrorClassWords()); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
-	return badField("class", hint, "class %q: want no_points, recipient_limit, opt_out, template, permanent, retry or unknown", class)
+	return refusal.Fieldf("class", hint, "class %q: want no_points, recipient_limit, opt_out, template, permanent, retry or unknown", class)
 }
 
 // parseClasses reads classes with commas between them.
@@ -75,7 +76,7 @@ func parseClasses(text string) (messaging.ErrorClassList, error) {
 	classes := strings.Split(text, ",")
 	for i, c := range classes {
 		if classes[i] = strings.TrimSpace(c); classes[i] == "" {
-			return "", badField("classes", "write them as no_points,recipient_limit", "class %q is empty between its commas", text)
+			return "", refusal.Fieldf("classes", "write them as no_points,recipient_limit", "class %q is empty between its commas", text)
 		}
 		if err := checkClass(classes[i]); err != nil {
 			return "", err

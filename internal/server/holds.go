@@ -12,9 +12,11 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // A HaltRequest names what to halt or to resume.
@@ -107,7 +109,7 @@ func (a admin) known(ctx context.Context, in HaltRequest) error {
 	if unsent, err := a.Store.Unsent(ctx, in.Scope, in.Name); err != nil || unsent {
 		return err
 	}
-	return rejectf(http.StatusNotFound, a.nearestTo(in, names), "no %s %q in the config, and nothing of that name waits to be sent; nothing was halted", in.Scope, in.Name)
+	return refusal.Newf(http.StatusNotFound, a.nearestTo(in, names), "no %s %q in the config, and nothing of that name waits to be sent; nothing was halted", in.Scope, in.Name)
 }
 
 // nearestTo is the hint for a name that is not there.
@@ -162,7 +164,7 @@ func (a admin) notHalted(ctx context.Context, in HaltRequest) error {
 	case len(all) == 0:
 		hint = "nothing is halted"
 	}
-	return rejectf(http.StatusNotFound, hint, "%s", words)
+	return refusal.Newf(http.StatusNotFound, hint, "%s", words)
 }
 
 // HaltHint helps on who names a scope that cannot be halted.
@@ -189,14 +191,14 @@ func (in *HaltRequest) check() error {
 	switch in.Scope {
 	case messaging.ScopeAll:
 		if in.Name != "" {
-			return badField("name", "", "%s takes no name", in.Scope)
+			return refusal.Fieldf("name", "", "%s takes no name", in.Scope)
 		}
 	case messaging.ScopeTrigger, messaging.ScopeTemplate, messaging.ScopeJob:
 		if in.Name == "" {
-			return badField("name", "", "which %s?", in.Scope)
+			return refusal.Fieldf("name", "", "which %s?", in.Scope)
 		}
 	default:
-		return badField("scope", HaltHint(string(in.Scope), in.Name), "scope %q: want all, trigger, template or job", in.Scope)
+		return refusal.Fieldf("scope", HaltHint(string(in.Scope), in.Name), "scope %q: want all, trigger, template or job", in.Scope)
 	}
 	return nil
 }
@@ -206,13 +208,13 @@ func (a admin) halt(ctx context.Context, in HaltRequest) ([]messaging.Hold, erro
 		return nil, err
 	}
 	if in.Reviewed {
-		return nil, badField("reviewed", "", "resume ends a review, and halt begins none")
+		return nil, refusal.Fieldf("reviewed", "", "resume ends a review, and halt begins none")
 	}
 	if err := a.known(ctx, in); err != nil {
 		return nil, err
 	}
 	h := in.hold()
-	h.Who, h.At = person(ctx), a.Now()
+	h.Who, h.At = access.NameOf(ctx), a.Now()
 	if err := a.Store.Hold(ctx, h); err != nil {
 		return nil, err
 	}
@@ -235,7 +237,7 @@ func (a admin) resume(ctx context.Context, in HaltRequest) ([]messaging.Hold, er
 	if err != nil {
 		return nil, err
 	}
-	a.Log.Warn("resumed by a person", zap.String("what", was.What()), zap.String("who", person(ctx)),
+	a.Log.Warn("resumed by a person", zap.String("what", was.What()), zap.String("who", access.NameOf(ctx)),
 		zap.String("was_halted_because", was.Reason), zap.Time("was_halted_since", was.At))
 	return a.holds(ctx)
 }
@@ -262,7 +264,7 @@ func (a admin) endHold(ctx context.Context, in HaltRequest) error {
 	switch {
 	case !errors.Is(err, messaging.ErrNotFound):
 	case in.Scope == messaging.ScopeTrigger:
-		err = a.Store.Release(ctx, in.Name, person(ctx), a.Now())
+		err = a.Store.Release(ctx, in.Name, access.NameOf(ctx), a.Now())
 	case in.Scope == messaging.ScopeTemplate:
 		err = a.Store.EndSendHolds(ctx, in.Name)
 	}

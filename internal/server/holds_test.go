@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -50,7 +52,7 @@ func halting(t *testing.T) (*server.Client, *store.Store) {
 	})
 	return server.Local(server.Admin(server.AdminOptions{
 		Store: s, Daemon: named{}, Jobs: calendar{}, Country: "GB", Now: time.Now, Log: zap.NewNop(),
-	}), server.Process("Ann")), s
+	}), access.Process("Ann")), s
 }
 
 func TestHaltAndResumeAnswerWithAllThatIsHalted(t *testing.T) {
@@ -154,7 +156,7 @@ func TestAHaltOfWhatNobodyKnowsIsRefused(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			e, ok := errors.AsType[*server.Error](tt.do())
+			e, ok := errors.AsType[*refusal.Error](tt.do())
 			if !ok || e.Status != tt.status || e.Words != tt.words || e.Hint != tt.hint {
 				t.Errorf("%+v, want %d %q %q", e, tt.status, tt.words, tt.hint)
 			}
@@ -174,7 +176,7 @@ func TestAHaltOfWhatNobodyKnowsIsRefused(t *testing.T) {
 		if hint != "" {
 			do = resume(messaging.ScopeJob, "wnb")
 		}
-		if e, ok := errors.AsType[*server.Error](do()); !ok || e.Words != what || e.Hint != hint {
+		if e, ok := errors.AsType[*refusal.Error](do()); !ok || e.Words != what || e.Hint != hint {
 			t.Errorf("a resume of nothing: %+v, want %q %q", e, what, hint)
 		}
 	}
@@ -222,7 +224,7 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 		{server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback-weekly"}, `job "winback-weekly" is not halted`, how},
 	} {
 		_, err := server.Resume.Call(ctx, ask, c.in)
-		if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != 404 || e.Words != c.words || e.Hint != c.hint {
+		if e, ok := errors.AsType[*refusal.Error](err); !ok || e.Status != 404 || e.Words != c.words || e.Hint != c.hint {
 			t.Errorf("resume %s: %+v, want %q %q", c.in.Scope, e, c.words, c.hint)
 		}
 	}
@@ -255,7 +257,7 @@ func TestAPausedRunIsListedAndResumedAsARun(t *testing.T) {
 }
 
 func errHint(err error) string {
-	if e, ok := errors.AsType[*server.Error](err); ok {
+	if e, ok := errors.AsType[*refusal.Error](err); ok {
 		return e.Hint
 	}
 	return ""

@@ -11,8 +11,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
@@ -50,14 +52,14 @@ func jobError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, messaging.ErrNotFound):
-		return rejectf(http.StatusNotFound, `"nudgewire jobs history" shows the numbers`, "there is no such run")
+		return refusal.Newf(http.StatusNotFound, `"nudgewire jobs history" shows the numbers`, "there is no such run")
 	case errors.Is(err, messaging.ErrMoved):
-		return rejectf(http.StatusConflict, "look at it with jobs show, then try again", "the run moved on in this very moment; nothing was changed")
+		return refusal.Newf(http.StatusConflict, "look at it with jobs show, then try again", "the run moved on in this very moment; nothing was changed")
 	case errors.As(err, &hinted):
 		if errors.Is(err, scheduler.ErrNothing) {
-			return rejectf(http.StatusNotFound, hinted.Hint(), "%s", err.Error())
+			return refusal.Newf(http.StatusNotFound, hinted.Hint(), "%s", err.Error())
 		}
-		return rejectf(http.StatusConflict, hinted.Hint(), "%s", err.Error())
+		return refusal.Newf(http.StatusConflict, hinted.Hint(), "%s", err.Error())
 	default:
 		return err
 	}
@@ -100,7 +102,7 @@ func (a admin) noJob(name string) error {
 	if near := nearest.Of(name, names); near != "" {
 		hint = `did you mean "` + near + `"?`
 	}
-	return rejectf(http.StatusNotFound, hint, "no job %q in the config", name)
+	return refusal.Newf(http.StatusNotFound, hint, "no job %q in the config", name)
 }
 
 func (a admin) forecast(ctx context.Context, name string) (ForecastView, error) {
@@ -109,10 +111,10 @@ func (a admin) forecast(ctx context.Context, name string) (ForecastView, error) 
 		return ForecastView{}, a.noJob(name)
 	}
 	if err != nil {
-		if hinted, ok := jobError(err).(*Error); ok { //nolint:errorlint // jobError wraps nothing
+		if hinted, ok := jobError(err).(*refusal.Error); ok { //nolint:errorlint // jobError wraps nothing
 			return ForecastView{}, hinted
 		}
-		return ForecastView{}, rejectf(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
+		return ForecastView{}, refusal.Newf(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
 	}
 	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Awaiting: f.Awaiting, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Columns: f.Columns, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis, Later: f.Later}
 	if v.Halted, err = a.halted(ctx, &f.Run); err != nil {
@@ -155,7 +157,7 @@ type JobOrder struct {
 }
 
 func (a admin) fire(ctx context.Context, in JobOrder) (RunView, error) {
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	order := scheduler.HandOrder{Repeats: in.Repeats, Person: who.Person(), Makers: who.Makers}
 	if in.Approve {
 		order.Approved = who.Name
@@ -172,22 +174,22 @@ func (a admin) fire(ctx context.Context, in JobOrder) (RunView, error) {
 
 // approve notes who approves a run: the person whom the socket, the token or the session proves.
 func (a admin) approve(ctx context.Context, id messaging.RunID) (RunView, error) {
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	return a.ordered(ctx, "approve", id, id, a.Jobs.Approve(ctx, id, messaging.Approval{
 		Who: who.Name, Person: who.Person(), Makers: who.Makers, LetInAt: who.LetInAt.UTC(), Via: string(who.From), At: a.Now().UTC(),
 	}))
 }
 
 func (a admin) pause(ctx context.Context, id messaging.RunID) (RunView, error) {
-	return a.ordered(ctx, "pause", id, id, a.Jobs.Pause(ctx, id, person(ctx)))
+	return a.ordered(ctx, "pause", id, id, a.Jobs.Pause(ctx, id, access.NameOf(ctx)))
 }
 
 func (a admin) resumeRun(ctx context.Context, id messaging.RunID) (RunView, error) {
-	return a.ordered(ctx, "resume", id, id, a.Jobs.Resume(ctx, id, person(ctx)))
+	return a.ordered(ctx, "resume", id, id, a.Jobs.Resume(ctx, id, access.NameOf(ctx)))
 }
 
 func (a admin) cancelRun(ctx context.Context, id messaging.RunID) (RunView, error) {
-	return a.ordered(ctx, "cancel", id, id, a.Jobs.Cancel(ctx, id, person(ctx)))
+	return a.ordered(ctx, "cancel", id, id, a.Jobs.Cancel(ctx, id, access.NameOf(ctx)))
 }
 
 // ordered tells of an order about a run that was carried out, and shows the run that came of it.
@@ -195,7 +197,7 @@ func (a admin) ordered(ctx context.Context, order string, of, id messaging.RunID
 	if err != nil {
 		return RunView{}, jobError(err)
 	}
-	a.Log.Info("a person's order about a run", zap.String("order", order), zap.Int64("run", int64(of)), zap.String("who", person(ctx)))
+	a.Log.Info("a person's order about a run", zap.String("order", order), zap.Int64("run", int64(of)), zap.String("who", access.NameOf(ctx)))
 	return a.runOf(ctx, id)
 }
 
@@ -205,7 +207,7 @@ func (a admin) runs(ctx context.Context, in ListQuery) ([]RunView, error) {
 		return nil, err
 	}
 	if q.State != "" && !slices.Contains(messaging.RunStates, messaging.RunState(q.State)) {
-		return nil, badField("state", "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
+		return nil, refusal.Fieldf("state", "one of: "+strings.Join(RunWords(), ", "), "unknown state %q", q.State)
 	}
 	return a.runsIn(ctx, store.RunFilter{Since: q.Since, Limit: q.Limit, Job: q.Trigger, State: messaging.RunState(q.State), Before: messaging.RunID(q.Before)})
 }
@@ -303,7 +305,7 @@ const maxBlocks = 10_000
 
 func (a admin) block(ctx context.Context, in BlockRequest) (BlockAnswer, error) {
 	if len(in.Phones) == 0 || len(in.Phones) > maxBlocks {
-		return BlockAnswer{}, badField("phones", "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
+		return BlockAnswer{}, refusal.Fieldf("phones", "", "want 1 to %d phones, not %d", maxBlocks, len(in.Phones))
 	}
 	var blocks []store.Block
 	answer := BlockAnswer{}
@@ -313,7 +315,7 @@ func (a admin) block(ctx context.Context, in BlockRequest) (BlockAnswer, error) 
 			answer.Bad = append(answer.Bad, BadRow{Row: i + 1, Reason: err.Error()})
 			continue
 		}
-		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, byHand(ctx)), At: a.Now()})
+		blocks = append(blocks, store.Block{Phone: phone, Reason: in.Reason, Source: cmp.Or(in.Source, access.ByHand(ctx)), At: a.Now()})
 	}
 	fresh, err := a.Store.Block(ctx, blocks)
 	if err != nil {
@@ -330,7 +332,7 @@ func (a admin) allow(ctx context.Context, text string) (store.Block, error) {
 	}
 	err = a.Store.Allow(ctx, phone)
 	if errors.Is(err, messaging.ErrNotFound) {
-		return store.Block{}, rejectf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone)
+		return store.Block{}, refusal.Newf(http.StatusNotFound, `"nudgewire contacts list" shows who is`, "%s is not blocked", phone)
 	}
 	return store.Block{Phone: phone}, err
 }

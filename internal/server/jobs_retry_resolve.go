@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
 
@@ -31,7 +33,7 @@ type RetryOrder struct {
 // retryOrder is what a person's word says of a retry.
 func (a admin) retryOrder(in RetryOrder) (what scheduler.RetryOrder, err error) {
 	if in.MinWait < 0 || in.Deadline < 0 {
-		return what, rejectf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
+		return what, refusal.Newf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
 	}
 	what.InDoubt, what.MinWait = in.InDoubt, in.MinWait
 	if in.Deadline > 0 {
@@ -46,7 +48,7 @@ func (a admin) retry(ctx context.Context, in RetryOrder) (RunView, error) {
 	if err != nil {
 		return RunView{}, err
 	}
-	id, err := a.Jobs.Retry(ctx, in.Run, person(ctx), what)
+	id, err := a.Jobs.Retry(ctx, in.Run, access.NameOf(ctx), what)
 	return a.ordered(ctx, "retry", in.Run, id, err)
 }
 
@@ -72,9 +74,9 @@ type PartWord struct {
 
 func (a admin) resolvePart(ctx context.Context, in PartWord) (RunView, error) {
 	if in.As != messaging.ResolveAccepted && in.As != messaging.ResolveResend {
-		return RunView{}, badField("as", "", "as %q: want accepted or resend", in.As)
+		return RunView{}, refusal.Fieldf("as", "", "as %q: want accepted or resend", in.As)
 	}
-	if err := a.Jobs.ResolvePart(ctx, in.Run, in.Part, in.As, person(ctx), in.Reason); err != nil {
+	if err := a.Jobs.ResolvePart(ctx, in.Run, in.Part, in.As, access.NameOf(ctx), in.Reason); err != nil {
 		return RunView{}, jobError(err)
 	}
 	return a.runOf(ctx, in.Run)

@@ -8,12 +8,15 @@ import (
 	"go/token"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -22,7 +25,7 @@ import (
 // A new field of an answer says what it is before anybody sees it.
 func TestEveryFieldHasAKind(t *testing.T) {
 	said := map[string]bool{}
-	for _, one := range append(server.Routes(), server.Route{Path: "an error", Out: server.Error{}}) {
+	for _, one := range append(server.Routes(), server.Route{Path: "an error", Out: refusal.Error{}}) {
 		for _, field := range mask.Kindless(reflect.TypeOf(one.Out)) {
 			if !said[field] {
 				t.Errorf("%s: %s: tag it kind:\"ours\", \"text\", \"phone\", \"email\" or \"carried\" (internal/mask/kinds.go)", one.Path, field)
@@ -36,7 +39,7 @@ func TestEveryFieldHasAKind(t *testing.T) {
 func TestWhatIsOursStandsWhole(t *testing.T) {
 	const digits, note = "2026112715300012", "ring 07700,900,123 or ٠٧٧٠٠٩٠٠١٢٣"
 	at := time.Date(2026, 11, 27, 15, 30, 0, 123456789, time.UTC)
-	blind := server.WithWho(t.Context(), server.Who{Name: "boss", Scopes: []server.Scope{server.Manage, server.Read}, From: server.FromSocket})
+	blind := access.WithWho(t.Context(), access.Who{Name: "boss", Scopes: []access.Scope{access.Manage, access.Read}, From: access.FromSocket})
 	for name, v := range map[string]any{
 		"a token":    server.TokenView{ID: digits, Token: "nw_ab_" + digits, Name: "crm"},
 		"a user":     server.UserView{Name: "ann", SetupURL: "https://example.com/setup#" + digits},
@@ -64,20 +67,22 @@ func TestWhatIsOursStandsWhole(t *testing.T) {
 
 // What strangers wrote is masked where it is put into an error; the words around it, and the hint, are ours.
 func TestErrorsMaskWhatTheyInsert(t *testing.T) {
-	ours, err := filepath.Glob("*.go")
-	pages, err2 := filepath.Glob("../console/*.go")
-	if err != nil || err2 != nil || len(ours) == 0 || len(pages) == 0 {
-		t.Fatal(err, err2)
+	all, err := filepath.Glob("../*/*.go")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range append(ours, pages...) {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
+	refusing := 0
+	for _, name := range all {
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
+		refuses := func(i *ast.ImportSpec) bool { return strings.HasSuffix(i.Path.Value, `/refusal"`) }
+		if strings.HasSuffix(name, "_test.go") || !slices.ContainsFunc(file.Imports, refuses) {
+			continue
+		}
+		refusing++
 		ast.Inspect(file, func(n ast.Node) bool {
 			one, is := n.(*ast.KeyValueExpr)
 			if !is {
@@ -101,5 +106,8 @@ func TestErrorsMaskWhatTheyInsert(t *testing.T) {
 			})
 			return true
 		})
+	}
+	if refusing < 30 {
+		t.Errorf("only %d files refuse anything", refusing)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -17,7 +18,7 @@ import (
 const maxListRows = 50
 
 // whyNoPhone answers for a text that is no phone: a run may have excluded it for that.
-func (a admin) whyNoPhone(ctx context.Context, in ListQuery, no *Error) ([]StoryView, error) {
+func (a admin) whyNoPhone(ctx context.Context, in ListQuery, no *refusal.Error) ([]StoryView, error) {
 	text := strings.TrimSpace(in.Phone)
 	in.Phone = ""
 	list, _, err := a.listOf(in)
@@ -29,7 +30,7 @@ func (a admin) whyNoPhone(ctx context.Context, in ListQuery, no *Error) ([]Story
 		return nil, err
 	}
 	if len(left) == 0 {
-		return nil, rejectf(no.Status, joined(no.Hint, note), "%s; no run whose rows are kept excluded it", mask.Own(no.Words))
+		return nil, refusal.Newf(no.Status, joined(no.Hint, note), "%s; no run whose rows are kept excluded it", mask.Own(no.Words))
 	}
 	return noted(told(left, list.Limit), note), nil
 }

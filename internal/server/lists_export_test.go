@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -65,7 +66,7 @@ func TestListsLeaveWhole(t *testing.T) {
 	const n = 1203
 	w := newTower(t)
 	w.fill(n)
-	blind, sees := w.token("blind", time.Time{}, server.Read), w.token("sees", time.Time{}, server.Read, server.Phones)
+	blind, sees := w.token("blind", time.Time{}, access.Read), w.token("sees", time.Time{}, access.Read, access.Phones)
 	get := func(token, path string) string {
 		t.Helper()
 		rec := with(token, "GET", path, "", w.access)
@@ -192,7 +193,7 @@ func TestAnExportThatIsCutShortDoesNotLookWhole(t *testing.T) {
 		for _, format := range []string{"csv", "jsonl"} {
 			w := newTower(t)
 			w.fill(1100)
-			reader := w.token("reader", time.Time{}, server.Read, server.Phones)
+			reader := w.token("reader", time.Time{}, access.Read, access.Phones)
 			ctx, gone := context.WithCancel(t.Context())
 			body, _, whole := w.export(ctx, reader.Token, "/events/export?format="+format, func() { cut(w, gone) })
 			gone()
@@ -206,7 +207,7 @@ func TestAnExportThatIsCutShortDoesNotLookWhole(t *testing.T) {
 func TestAnExportGoesOnWhileRowsComeAndGo(t *testing.T) {
 	w := newTower(t)
 	w.fill(1100)
-	reader := w.token("reader", time.Time{}, server.Read, server.Phones)
+	reader := w.token("reader", time.Time{}, access.Read, access.Phones)
 	body, _, whole := w.export(t.Context(), reader.Token, "/events/export", func() {
 		plan := messaging.Plan{Event: messaging.Event{Connector: "shop", Kind: "order.created", DedupeKey: "new", ReceivedAt: w.now.UTC()}}
 		if _, err := w.store.Accept(t.Context(), []messaging.Plan{plan}); err != nil {
@@ -223,7 +224,7 @@ func TestFewExportsAreUnderWayAtATime(t *testing.T) {
 	const most = 4
 	w := newTower(t)
 	w.fill(3)
-	reader := w.token("reader", time.Time{}, server.Read)
+	reader := w.token("reader", time.Time{}, access.Read)
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	ended := make(chan bool, most)
 	for range most {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -34,9 +35,9 @@ func BenchmarkAnswers(b *testing.B) {
 		})
 	}
 	for name, v := range map[string]any{"messages": messages, "events": events} {
-		for who, scopes := range map[string][]server.Scope{"viewer": {server.Read}, "whole": server.Scopes} {
+		for who, scopes := range map[string][]access.Scope{"viewer": {access.Read}, "whole": access.Scopes} {
 			b.Run(name+"/"+who, func(b *testing.B) {
-				ctx := server.WithWho(context.Background(), server.Who{Scopes: scopes})
+				ctx := access.WithWho(context.Background(), access.Who{Scopes: scopes})
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, err := json.Marshal(server.Seen(ctx, v)); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -25,7 +26,7 @@ func TestTheDoorKnowsNoRouteOfTheAPI(t *testing.T) {
 	rules.Store(new(webhooks.Rules))
 	h := webhooks.New(webhooks.Options{Rules: rules, Store: traceless{}, Log: zap.NewNop()}).Handler()
 	for _, rt := range Routes() {
-		r := httptest.NewRequest(rt.Method, Base+rt.Path, strings.NewReader("{}")).WithContext(WithWho(t.Context(), Process("ann")))
+		r := httptest.NewRequest(rt.Method, Base+rt.Path, strings.NewReader("{}")).WithContext(access.WithWho(t.Context(), access.Process("ann")))
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != http.StatusNotFound {

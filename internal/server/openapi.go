@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // OpenAPI is the description of the API as OpenAPI 3.1 has it, made from the table of routes and the Go types.
@@ -67,7 +68,7 @@ func (a admin) openAPI(_ context.Context, version string) (Document, error) {
 		doc["openapi"] = "3.0.3"
 		return Document(doc), nil
 	default:
-		return Document{}, badField("version", "", "version %q: want 3.1 or 3.0", version)
+		return Document{}, refusal.Fieldf("version", "", "version %q: want 3.1 or 3.0", version)
 	}
 }
 
@@ -173,7 +174,7 @@ func (s schemas) operation(rt *Route) map[string]any {
 		"summary":     rt.Words, "parameters": parameters,
 		"responses": map[string]any{
 			"200":     map[string]any{"description": "It is so, or it was done.", "content": s.content(kind, reflect.TypeOf(rt.Out), exampleOf(reflect.TypeOf(rt.Out)))},
-			"default": map[string]any{"description": "It was refused.", "content": s.content("application/problem+json", reflect.TypeFor[Error](), exampleOf(reflect.TypeFor[Error]()))},
+			"default": map[string]any{"description": "It was refused.", "content": s.content("application/problem+json", reflect.TypeFor[refusal.Error](), exampleOf(reflect.TypeFor[refusal.Error]()))},
 		},
 	}
 	if rt.Scope != "" {
@@ -274,7 +275,7 @@ var unnamed = []string{"server", "certificates", "webhooks", "nudgewire"}
 func (s schemas) name(t reflect.Type) string {
 	of := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
-	if t == reflect.TypeFor[Error]() {
+	if t == reflect.TypeFor[refusal.Error]() {
 		return "Problem"
 	}
 	if slices.Contains(unnamed, of) {

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // Examples of the description are made from the types of requests and answers: each field is filled by its type, its name and its kind
@@ -26,12 +28,12 @@ var exampleValues = valuesByType(
 	phoneOfExamples(), messaging.ServiceID("wamid-9f86d081"), messaging.Marketing, messaging.StateWaiting, messaging.StatusDelivered, messaging.Planned,
 	messaging.ResolveAccepted, messaging.ConsentGiven, messaging.ChannelPhone, messaging.ErrorRetry, messaging.ErrorClassList("retry"), messaging.DeferSend,
 	messaging.ScopeTrigger, messaging.HoldHalt, messaging.DeliverCSV, messaging.CauseCron, messaging.StopPerson, messaging.WaitRate, messaging.RunDone, messaging.PartAccepted,
-	messaging.Note, messaging.TroublePoints, messaging.UnusedPhone, messaging.AmountFromFloat(49.95), RoleViewer, Read, FromToken,
+	messaging.Note, messaging.TroublePoints, messaging.UnusedPhone, messaging.AmountFromFloat(49.95), access.RoleViewer, access.Read, access.FromToken,
 	messaging.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ada"}},
-	Error{Status: http.StatusBadRequest, Title: http.StatusText(http.StatusBadRequest), Words: `limit "many": want 1 to 1000`, Field: "limit"},
+	refusal.Error{Status: http.StatusBadRequest, Title: http.StatusText(http.StatusBadRequest), Words: `limit "many": want 1 to 1000`, Field: "limit"},
 
 	SendRequest{Phone: "+" + examplePhone, Category: messaging.Utility, Send: messaging.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ada"}}, DryRun: true},
-	BulkRequest{Trigger: "cart-reminder", Since: exampleTime, DryRun: true}, TokenRequest{Name: "crm", Scopes: []Scope{Read, Sending}},
+	BulkRequest{Trigger: "cart-reminder", Since: exampleTime, DryRun: true}, TokenRequest{Name: "crm", Scopes: []access.Scope{access.Read, access.Sending}},
 	TryRequest{Connector: "shopify", Payload: `{"id":1001}`, Topic: "orders/create"},
 	ReplayEventsRequest{Events: []messaging.EventID{41}, DryRun: true},
 	ReplayRequest{Receiver: "crm", Since: exampleTime, DryRun: true},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -19,9 +20,9 @@ import (
 // every body that the session sends.
 func TestTheDescriptionIsHeldToTheAnswers(t *testing.T) {
 	h := lively(t)
-	ann := server.Process("ann")
+	ann := access.Process("ann")
 	hold := description(t)
-	viewer := server.Who{Name: "viewer", Scopes: []server.Scope{server.Read, server.Operate, server.Contacts, server.Manage, server.Sending}}
+	viewer := access.Who{Name: "viewer", Scopes: []access.Scope{access.Read, access.Operate, access.Contacts, access.Manage, access.Sending}}
 	good := 0
 	for _, rt := range server.Routes() {
 		what := rt.Method + " " + rt.Path
@@ -30,7 +31,7 @@ func TestTheDescriptionIsHeldToTheAnswers(t *testing.T) {
 		if rt.In != nil && sent != "{}" {
 			hold(at+"/requestBody/content/application~1json/schema", "the body of "+what, []byte(sent))
 		}
-		for _, who := range []*server.Who{&ann, &viewer, nil} {
+		for _, who := range []*access.Who{&ann, &viewer, nil} {
 			rec := call(h, who, rt.Method, path(&rt), sent)
 			var all bytes.Buffer
 			if _, err := all.ReadFrom(rec.Body); err != nil {
@@ -159,7 +160,7 @@ func (e *example) hold(hold func(at, what string, body []byte), at, what string)
 
 // The examples of requests are read by their routes, and what they name may not be there.
 func TestTheExamplesOfRequestsAreRead(t *testing.T) {
-	h, ann := lively(t), server.Process("ann")
+	h, ann := lively(t), access.Process("ann")
 	for _, rt := range server.Routes() {
 		if rt.In == nil {
 			continue
@@ -178,7 +179,7 @@ func TestTheExamplesOfRequestsAreRead(t *testing.T) {
 
 // Generators that read OpenAPI 3.0 know no null among types, and no word of 3.1; test/openapi/try has one make a client.
 func TestTheDescriptionIsToldAsGeneratorsReadIt(t *testing.T) {
-	h, everything := lively(t), server.Who{Name: "ann", Scopes: server.Scopes, From: server.FromSocket}
+	h, everything := lively(t), access.Who{Name: "ann", Scopes: access.Scopes, From: access.FromSocket}
 	read := func(version string) map[string]any {
 		t.Helper()
 		res := call(h, &everything, http.MethodGet, server.Base+"/openapi.json?version="+version, "")

@@ -18,8 +18,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // An Operation is a route with the types of what is asked and of what is answered: it is served by it, described by it, and asked by it, over
@@ -49,7 +51,7 @@ func register[R registered](one R, in reflect.Type, more []option) R {
 	return one
 }
 
-func operation[In, Out any](method, path string, scope Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
+func operation[In, Out any](method, path string, scope access.Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
 	one := &Operation[In, Out]{Route{Method: method, Path: path, Scope: scope, Out: *new(Out), Words: words}, do}
 	if method != http.MethodGet {
 		one.needs, one.Changes = needsDaemon, true
@@ -58,17 +60,17 @@ func operation[In, Out any](method, path string, scope Scope, do func(admin, con
 }
 
 // reads is a route that changes nothing.
-func reads[In, Out any](path string, scope Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
+func reads[In, Out any](path string, scope access.Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
 	return operation(http.MethodGet, path, scope, do, words, more...)
 }
 
 // does is a route that does something by the running daemon.
-func does[In, Out any](path string, scope Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
+func does[In, Out any](path string, scope access.Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
 	return operation(http.MethodPost, path, scope, do, words, more...)
 }
 
 // removes is a route that takes something away by the running daemon.
-func removes[In, Out any](path string, scope Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
+func removes[In, Out any](path string, scope access.Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
 	return operation(http.MethodDelete, path, scope, do, words, more...)
 }
 
@@ -80,7 +82,7 @@ type asked struct {
 }
 
 // invoke does an operation for whom the context names, and gives what that one may see of the answer. read gives what is asked.
-func (o *Operation[In, Out]) invoke(ctx context.Context, a admin, q *asked, read func() (In, error)) (out Out, no *Error) {
+func (o *Operation[In, Out]) invoke(ctx context.Context, a admin, q *asked, read func() (In, error)) (out Out, no *refusal.Error) {
 	no = a.guard(ctx, &o.Route, q, func() error {
 		in, err := read()
 		if err == nil {
@@ -200,7 +202,7 @@ type Stream[In, Row any] struct {
 }
 
 // streams is a route that reads a list of any length.
-func streams[In, Row any](one *Stream[In, Row], path string, scope Scope, out any, words string, more ...option) *Stream[In, Row] {
+func streams[In, Row any](one *Stream[In, Row], path string, scope access.Scope, out any, words string, more ...option) *Stream[In, Row] {
 	one.Route = Route{Method: http.MethodGet, Path: path, Scope: scope, Out: out, Words: words, discloses: ofAll, patient: true, lines: true}
 	return register(one, reflect.TypeFor[In](), more)
 }
@@ -212,7 +214,7 @@ type reader[Row any] interface {
 }
 
 // each gives the rows to a reader as whom the context names may see them; enough is what the reader said when it ended the list.
-func (s *Stream[In, Row]) each(ctx context.Context, a admin, q *asked, read func() (In, error), to reader[Row]) (no *Error, enough error) {
+func (s *Stream[In, Row]) each(ctx context.Context, a admin, q *asked, read func() (In, error), to reader[Row]) (no *refusal.Error, enough error) {
 	no = a.guard(ctx, &s.Route, q, func() error {
 		in, err := read()
 		if err != nil {
@@ -223,8 +225,8 @@ func (s *Stream[In, Row]) each(ctx context.Context, a admin, q *asked, read func
 			case a.exports <- struct{}{}:
 				defer func() { <-a.exports }()
 			default:
-				return &Error{
-					Status: http.StatusServiceUnavailable, Words: mask.Sprintf("%d exports are under way, and no more may be", mostExports), Hint: "try again when one of them has ended", wait: exportWait,
+				return &refusal.Error{
+					Status: http.StatusServiceUnavailable, Words: mask.Sprintf("%d exports are under way, and no more may be", mostExports), Hint: "try again when one of them has ended", Wait: exportWait,
 				}
 			}
 		}
@@ -343,7 +345,7 @@ func (s *Stream[In, Row]) asTable(q *asked) (bool, error) {
 	case "":
 		return s.cells != nil && strings.Contains(q.header.Get("Accept"), "text/csv"), nil
 	default:
-		return false, badField("format", "", "format %q: want csv or jsonl", format)
+		return false, refusal.Fieldf("format", "", "format %q: want csv or jsonl", format)
 	}
 }
 

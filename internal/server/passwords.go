@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/argon2"
+
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // A password is kept as argon2id writes it: $argon2id$v=19$m=32768,t=3,p=1$SALT$KEY. What is kept says how it was made, so that these may
@@ -44,7 +46,7 @@ var (
 
 // hashTurn waits for a turn to hash, which lasts until end.
 func hashTurn(ctx context.Context) (end func(), err error) {
-	busy := &Error{Status: http.StatusServiceUnavailable, Words: "too many people sign in at this moment", Hint: "try again in some seconds"}
+	busy := &refusal.Error{Status: http.StatusServiceUnavailable, Words: "too many people sign in at this moment", Hint: "try again in some seconds"}
 	defer hashWaiting.Add(-1)
 	if hashWaiting.Add(1) > mostHashing {
 		return nil, busy
@@ -115,11 +117,11 @@ func samePassword(ctx context.Context, kept, password string) (bool, error) {
 func checkPassword(name, password string) error {
 	switch {
 	case len([]rune(password)) < fewestInPassword:
-		return badField("password", "some words that belong together only for you are easy to keep in mind", "a password has at least %d characters", fewestInPassword)
+		return refusal.Fieldf("password", "some words that belong together only for you are easy to keep in mind", "a password has at least %d characters", fewestInPassword)
 	case len(password) > mostInPassword:
-		return badField("password", "", "a password has at most %d bytes", mostInPassword)
+		return refusal.Fieldf("password", "", "a password has at most %d bytes", mostInPassword)
 	case strings.EqualFold(strings.TrimSpace(password), name):
-		return badField("password", "", "the password is the name")
+		return refusal.Fieldf("password", "", "the password is the name")
 	default:
 		return nil
 	}

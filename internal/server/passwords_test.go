@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 func TestAPasswordIsKeptAsArgon2id(t *testing.T) {
@@ -57,7 +59,7 @@ func TestPasswordsAreHashedAFewAtATime(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	_, err := hashTurn(t.Context())
-	if e, is := errors.AsType[*Error](err); !is || e.Status != http.StatusServiceUnavailable {
+	if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != http.StatusServiceUnavailable {
 		t.Errorf("one too many: %v", err)
 	}
 	cancel()

@@ -8,9 +8,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
@@ -47,7 +49,7 @@ func (a admin) postEvents(ctx context.Context, in PostedRequest) (PostedView, er
 	header.Del("Cookie")
 	got, err := to.Receive(connectors.Request{Method: http.MethodPost, Path: "/hooks/" + in.Connector, Header: header, Body: in.Body, Now: a.Now(), Proven: true})
 	if no, is := errors.AsType[*connectors.Rejected](err); is {
-		return PostedView{}, rejectf(no.Status, "nudgewire connectors show "+in.Connector+" says what it takes", "%s", no.Reason)
+		return PostedView{}, refusal.Newf(no.Status, "nudgewire connectors show "+in.Connector+" says what it takes", "%s", no.Reason)
 	}
 	if err != nil {
 		return PostedView{}, err
@@ -68,7 +70,7 @@ func (a admin) postEvents(ctx context.Context, in PostedRequest) (PostedView, er
 		return PostedView{}, err
 	}
 	a.repeats.Count(ctx, a.Store, to, plans, receipts)
-	a.Log.Info("events posted by the API", zap.String("who", person(ctx)), zap.String("request", id), zap.String("connector", in.Connector), zap.Int("events", len(receipts)))
+	a.Log.Info("events posted by the API", zap.String("who", access.NameOf(ctx)), zap.String("request", id), zap.String("connector", in.Connector), zap.Int("events", len(receipts)))
 	for i := range receipts {
 		one := PostedEvent{ID: receipts[i].EventID, Duplicate: receipts[i].Duplicate, Decisions: listed(receipts[i].Decisions)}
 		v.Events = append(v.Events, one)

@@ -10,6 +10,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -22,10 +24,10 @@ func (faulty) View() server.DaemonView { panic("a fault of the program") }
 func TestAFaultEndsOneRequest(t *testing.T) {
 	core, said := observer.New(zap.ErrorLevel)
 	w := newTower(t)
-	ask := server.Local(server.Admin(server.AdminOptions{Store: w.store, Daemon: faulty{}, Now: time.Now, Log: zap.New(core)}), server.Process("ann"))
+	ask := server.Local(server.Admin(server.AdminOptions{Store: w.store, Daemon: faulty{}, Now: time.Now, Log: zap.New(core)}), access.Process("ann"))
 	for range 2 {
 		_, err := server.ShowStatus.Call(t.Context(), ask, server.None{})
-		if e, ok := errors.AsType[*server.Error](err); !ok || e.Status != http.StatusInternalServerError || e.Hint == "" {
+		if e, ok := errors.AsType[*refusal.Error](err); !ok || e.Status != http.StatusInternalServerError || e.Hint == "" {
 			t.Fatalf("a fault is answered %v", err)
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -59,14 +61,14 @@ func (a admin) refuseRedaction(ctx context.Context, connector string) (Redaction
 
 // decideRedaction carries out the open request of a connector, or refuses it. What waited for that is asked about again at once.
 func (a admin) decideRedaction(ctx context.Context, connector string, carryOut bool) (v RedactionView, err error) {
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	order := store.AuditEntry{At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: "refuse to forget", Subject: "connector " + noPhone(connector)}
 	if carryOut {
 		order.Action = "forget"
 	}
 	done, err := privacy.Records{Store: a.Store}.DecideRedaction(ctx, connector, carryOut, order)
 	if errors.Is(err, messaging.ErrNotFound) {
-		return v, rejectf(http.StatusNotFound, `"nudgewire contacts redactions" shows those that are open`, "no request to forget all that came by %q is open", connector)
+		return v, refusal.Newf(http.StatusNotFound, `"nudgewire contacts redactions" shows those that are open`, "no request to forget all that came by %q is open", connector)
 	}
 	if err == nil {
 		_, err = a.Store.ReviewDeferred(ctx)

@@ -11,8 +11,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -73,7 +75,7 @@ func (a admin) replayEvents(ctx context.Context, in ReplayEventsRequest) (Replay
 		out.Events = append(out.Events, one)
 	}
 	if !in.DryRun {
-		a.Log.Info("events replayed", zap.String("who", person(ctx)), zap.Int64("events", out.Count))
+		a.Log.Info("events replayed", zap.String("who", access.NameOf(ctx)), zap.Int64("events", out.Count))
 	}
 	return out, nil
 }
@@ -83,22 +85,22 @@ func (a admin) toReplay(ctx context.Context, in *ReplayEventsRequest) (ids []mes
 	narrowed := !in.Since.IsZero() || in.Connector != "" || in.Kind != ""
 	switch {
 	case len(in.Events) > 0 && narrowed:
-		return nil, badField("events", "", "numbers of events and filters do not go together")
+		return nil, refusal.Fieldf("events", "", "numbers of events and filters do not go together")
 	case len(in.Events) > maxReplayed:
-		return nil, badField("events", "", "at most %d events are replayed at a time", maxReplayed)
+		return nil, refusal.Fieldf("events", "", "at most %d events are replayed at a time", maxReplayed)
 	case len(in.Events) > 0:
 		ids = slices.Clone(in.Events)
 		slices.Sort(ids)
 		return slices.Compact(ids), nil
 	case in.Since.IsZero():
-		return nil, badField("since", "say from when on, such as --since 2h", "that would replay every event that there is")
+		return nil, refusal.Fieldf("since", "say from when on, such as --since 2h", "that would replay every event that there is")
 	}
 	rows, err := a.Store.Events(ctx, store.EventFilter{Since: in.Since, Connector: in.Connector, Kind: in.Kind, Limit: maxReplayed + 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) > maxReplayed {
-		return nil, badField("since", "say a later time, or a connector and a kind", "more than %d events match", maxReplayed)
+		return nil, refusal.Fieldf("since", "say a later time, or a connector and a kind", "more than %d events match", maxReplayed)
 	}
 	for i := range rows {
 		if !rows[i].Replays() && !rows[i].ByHand() {

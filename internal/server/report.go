@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -139,19 +140,19 @@ func (a admin) reportOf(q ReportQuery) (_ ReportQuery, err error) {
 	q.Since, q.Until = q.Since.In(zone), q.Until.In(zone)
 	switch {
 	case !slices.Contains([]string{"", OnlyRows}, q.Only):
-		err = badField("only", "", "only %q: want rows", q.Only)
+		err = refusal.Fieldf("only", "", "only %q: want rows", q.Only)
 	case !slices.Contains([]string{"", "hour", "day"}, q.By):
-		err = badField("by", "", "by %q: want hour or day", q.By)
+		err = refusal.Fieldf("by", "", "by %q: want hour or day", q.By)
 	case !slices.Contains([]string{"", "trigger", "job", "template", "country", "connector"}, q.Group):
-		err = badField("group", "", "group %q: want trigger, job, template, country or connector", q.Group)
+		err = refusal.Fieldf("group", "", "group %q: want trigger, job, template, country or connector", q.Group)
 	case q.Trigger != "" && q.Job != "":
-		err = badField("job", "ask for one of them", "a message is of a trigger or of a job, and not of both")
+		err = refusal.Fieldf("job", "ask for one of them", "a message is of a trigger or of a job, and not of both")
 	case !q.Since.Before(q.Until):
-		err = badField("since", "", "since %s is not before until %s", q.Since.Format(time.RFC3339), q.Until.Format(time.RFC3339))
+		err = refusal.Fieldf("since", "", "since %s is not before until %s", q.Since.Format(time.RFC3339), q.Until.Format(time.RFC3339))
 	case q.Until.Sub(q.Since) > store.HoursKept:
-		err = badField("since", "counts are kept for that long", "a report is about 400 days at the most")
+		err = refusal.Fieldf("since", "counts are kept for that long", "a report is about 400 days at the most")
 	case q.By == "hour" && q.Until.Sub(q.Since) > mostReportHours*time.Hour:
-		err = badField("by", "ask by day, or for less", "a report by hour is about 62 days at the most")
+		err = refusal.Fieldf("by", "ask by day, or for less", "a report by hour is about 62 days at the most")
 	}
 	return q, err
 }
@@ -356,7 +357,7 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 		at, known := place[k]
 		if !known {
 			if len(rows) >= mostReportRows {
-				return nil, badField("since", "ask for less time, by day, or without a group", "that is more than %d rows", mostReportRows)
+				return nil, refusal.Fieldf("since", "ask for less time, by day, or without a group", "that is more than %d rows", mostReportRows)
 			}
 			at = len(rows)
 			place[k] = at

@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -35,7 +37,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 	})
 	ask := server.Local(server.Admin(server.AdminOptions{
 		Store: s, Country: "GB", Zone: func() *time.Location { return zone }, Now: func() time.Time { return today }, Log: zap.NewNop(),
-	}), server.Process("Ann"))
+	}), access.Process("Ann"))
 	number := 0
 	sent := func(at time.Time, trigger string, phone messaging.Phone, end func(*messaging.Attempt), polls ...messaging.Poll) {
 		t.Helper()
@@ -150,7 +152,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 		{server.ReportQuery{Since: day(1).AddDate(0, -4, 0), By: "hour"}, "by", "62 days at the most"},
 	} {
 		_, err := server.ShowReport.Call(t.Context(), ask, one.q)
-		e, is := errors.AsType[*server.Error](err)
+		e, is := errors.AsType[*refusal.Error](err)
 		if !is || e.Status != 400 || e.Field != one.field || !strings.Contains(e.Words, one.words) {
 			t.Errorf("%+v: %v", one.q, err)
 		}

@@ -8,7 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -56,7 +58,7 @@ func (a admin) review(ctx context.Context, lost time.Time) (ReviewView, error) {
 		return ReviewView{}, err
 	}
 	if !ok || !was.ReviewedAt.IsZero() {
-		return ReviewView{}, rejectf(http.StatusNotFound, "", "nothing is to be reviewed")
+		return ReviewView{}, refusal.Newf(http.StatusNotFound, "", "nothing is to be reviewed")
 	}
 	v := ReviewView{How: was.How, CopiedAt: utc(was.CopiedAt), NewestAt: utc(was.NewestAt), FoundAt: utc(was.FoundAt), Until: utc(was.Until), LostAt: lost, Claimed: was.Claimed}
 	by := lost
@@ -116,16 +118,16 @@ func (a admin) reviewed(ctx context.Context, in HaltRequest) error {
 	done, err := a.Store.EndReview(ctx, in.LostAt)
 	restored := !errors.Is(err, messaging.ErrNotFound)
 	if at, wrong := errors.AsType[*store.LostAtError](err); wrong {
-		return badField("lost_at", "give the time at which the machine that had the data ended, or leave --lost-at out", "%v", at)
+		return refusal.Fieldf("lost_at", "give the time at which the machine that had the data ended, or leave --lost-at out", "%v", at)
 	}
 	if err != nil && restored {
 		return err
 	}
 	if restored {
-		a.Log.Warn("the restored data was reviewed by a person, and is sent from again", zap.String("who", person(ctx)), zap.Time("lost_at", in.LostAt),
+		a.Log.Warn("the restored data was reviewed by a person, and is sent from again", zap.String("who", access.NameOf(ctx)), zap.Time("lost_at", in.LostAt),
 			zap.Int64("stay_in_doubt", done.Doubted), zap.Int64("wait_again", done.Back))
 	} else if !in.LostAt.IsZero() {
-		return rejectf(http.StatusNotFound, "", "no restored data is to be reviewed")
+		return refusal.Newf(http.StatusNotFound, "", "no restored data is to be reviewed")
 	}
 	err = a.Store.EndHold(ctx, messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldDamage})
 	if errors.Is(err, messaging.ErrNotFound) && restored {

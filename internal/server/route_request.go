@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/valid"
 )
 
@@ -107,7 +108,7 @@ func (rt *Route) write(request reflect.Value) (t texts, err error) {
 		case inPath:
 			text := textOf(v)
 			if slices.Contains([]string{"", ".", ".."}, text) { // a path cannot have it
-				return t, badField(p.name, "", "%s %q: nothing is called that", p.name, text)
+				return t, refusal.Fieldf(p.name, "", "%s %q: nothing is called that", p.name, text)
 			}
 			t.path[p.name] = text
 		case inQuery:
@@ -169,7 +170,9 @@ var wanted = map[reflect.Type][2]string{
 }
 
 func setText(v reflect.Value, p *part, text string) error {
-	wrong := func(want, hint string) error { return badField(p.name, hint, "%s %q: want %s", p.name, text, want) }
+	wrong := func(want, hint string) error {
+		return refusal.Fieldf(p.name, hint, "%s %q: want %s", p.name, text, want)
+	}
 	switch {
 	case v.Type() == reflect.TypeFor[time.Time]():
 		at, err := time.Parse(time.RFC3339Nano, text)

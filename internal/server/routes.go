@@ -16,9 +16,11 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/valid"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -34,7 +36,7 @@ const maxRequest = 1 << 20
 // Go follow from that. Out is what the handler answers: a zero value of its type.
 type Route struct {
 	Method, Path string // below Base
-	Scope        Scope
+	Scope        access.Scope
 	Words        string   // one sentence
 	In, Out      any      // zero values of the body and of the answer; nil for none
 	Query        []string // the names that its query may have; others are refused
@@ -90,104 +92,104 @@ func patient(rt *Route) { rt.patient = true }
 var (
 	WhoAmI        = reads("/whoami", "", admin.whoami, "Who asks, and what they may do.")
 	DescribeAPI   = reads("/openapi.json", "", admin.openAPI, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", query("version"))
-	ShowStatus    = reads("/status", Read, admin.status, "How the daemon is, what waits, and what needs a person.")
-	Reload        = does("/reload", Manage, admin.reload, "Reads the config file again.")
-	ReloadChanges = does("/reload/changes", Manage, admin.changes, "Says what a reload would do to what waits, and changes nothing.", readOnly, upTo(maxPrinted))
-	ShowConfig    = reads("/config", Read, admin.config, "The config in use as it was written, without secrets, and what a reload would read.", needing(needsDaemon))
-	LinkToConsole = does("/console/link", Manage, admin.signInLink, "Makes a link that signs in to the console, once.")
+	ShowStatus    = reads("/status", access.Read, admin.status, "How the daemon is, what waits, and what needs a person.")
+	Reload        = does("/reload", access.Manage, admin.reload, "Reads the config file again.")
+	ReloadChanges = does("/reload/changes", access.Manage, admin.changes, "Says what a reload would do to what waits, and changes nothing.", readOnly, upTo(maxPrinted))
+	ShowConfig    = reads("/config", access.Read, admin.config, "The config in use as it was written, without secrets, and what a reload would read.", needing(needsDaemon))
+	LinkToConsole = does("/console/link", access.Manage, admin.signInLink, "Makes a link that signs in to the console, once.")
 
-	ListEvents = reads("/events", Read, admin.events, "Events, the newest first.",
+	ListEvents = reads("/events", access.Read, admin.events, "Events, the newest first.",
 		query("since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome"), ofPeople(ofOne))
 	ExportEvents = streams(&Stream[ListQuery, EventView]{do: admin.exportEvents, few: true, file: "events", head: EventHead, cells: (*EventView).Cells, line: func(v *EventView) any { return EventLine{Event: v} }},
-		"/events/export", Read, EventLine{}, "All events that match, one a line, the newest first; the last line says that it is whole.",
+		"/events/export", access.Read, EventLine{}, "All events that match, one a line, the newest first; the last line says that it is whole.",
 		query("since", "until", "connector", "kind", "phone", "trigger", "outcome", "format"))
-	ShowEvent    = reads("/events/{id}", Read, admin.event, "One event with all that came of it.")
-	PostEvents   = does("/events/{connector}", Sending, admin.postEvents, "Takes events as the sender of a connector would post them.", unaudited)
-	TryWebhook   = does("/try", Read, admin.try, "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", readOnly, upTo(maxTryBody))
-	ReplayEvents = does("/replay", Operate, admin.replayEvents,
+	ShowEvent    = reads("/events/{id}", access.Read, admin.event, "One event with all that came of it.")
+	PostEvents   = does("/events/{connector}", access.Sending, admin.postEvents, "Takes events as the sender of a connector would post them.", unaudited)
+	TryWebhook   = does("/try", access.Read, admin.try, "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", readOnly, upTo(maxTryBody))
+	ReplayEvents = does("/replay", access.Operate, admin.replayEvents,
 		"Decides about stored events again, by the rules of now, or says what would be; no trigger queues a second message for one.", patient)
-	ListConnectors       = reads("/connectors", Read, admin.connectors, "The connectors of the config, with their samples.", needing(needsDaemon))
-	ListRejectedRequests = reads("/requests/rejected", Read, admin.rejectedRequests, "Requests to hooks that were not taken, the newest first.", query("since", "limit", "before", "connector"))
-	ListUnused           = reads("/unused", Read, admin.listUnused, "What was taken and came to nothing, and is not over, by connector, reason and kind.")
-	EndUnused            = does("/unused/end", Operate, admin.endUnused, "Says that a person has seen to what came to nothing, of a connector or of all.")
+	ListConnectors       = reads("/connectors", access.Read, admin.connectors, "The connectors of the config, with their samples.", needing(needsDaemon))
+	ListRejectedRequests = reads("/requests/rejected", access.Read, admin.rejectedRequests, "Requests to hooks that were not taken, the newest first.", query("since", "limit", "before", "connector"))
+	ListUnused           = reads("/unused", access.Read, admin.listUnused, "What was taken and came to nothing, and is not over, by connector, reason and kind.")
+	EndUnused            = does("/unused/end", access.Operate, admin.endUnused, "Says that a person has seen to what came to nothing, of a connector or of all.")
 
-	ListMessages = reads("/messages", Read, admin.messages, "Messages, the newest first.",
+	ListMessages = reads("/messages", access.Read, admin.messages, "Messages, the newest first.",
 		query("since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "event"), ofPeople(ofOne))
 	ExportMessages = streams(&Stream[ListQuery, MessageView]{do: admin.exportMessages, few: true, file: "messages", head: MessageHead, cells: (*MessageView).Cells, line: func(v *MessageView) any { return MessageLine{Message: v} }},
-		"/messages/export", Read, MessageLine{}, "All messages that match, one a line, the newest first; the last line says that it is whole.",
+		"/messages/export", access.Read, MessageLine{}, "All messages that match, one a line, the newest first; the last line says that it is whole.",
 		query("since", "until", "phone", "state", "trigger", "template", "account", "class", "event", "format"))
-	ShowMessage    = reads("/messages/{id}", Read, admin.message, "One message with its attempts, by its number or the service's message_id.")
-	SendMessage    = does("/messages", Sending, admin.send, "Sends one message.", unaudited)
-	CancelMessage  = does("/messages/{id}/cancel", Operate, admin.cancel, "Ends a message that waits.")
-	ResolveMessage = does("/messages/{id}/resolve", Operate, admin.resolve, "Says what became of a message in doubt.")
-	CancelMessages = does("/messages/cancel", Operate, admin.cancelMany, "Ends all messages that wait and match, or counts them.", patient)
-	RetryMessages  = does("/messages/retry", Operate, admin.retryMany, "Sends what surely did not reach the phone once more, or counts it.", patient,
+	ShowMessage    = reads("/messages/{id}", access.Read, admin.message, "One message with its attempts, by its number or the service's message_id.")
+	SendMessage    = does("/messages", access.Sending, admin.send, "Sends one message.", unaudited)
+	CancelMessage  = does("/messages/{id}/cancel", access.Operate, admin.cancel, "Ends a message that waits.")
+	ResolveMessage = does("/messages/{id}/resolve", access.Operate, admin.resolve, "Says what became of a message in doubt.")
+	CancelMessages = does("/messages/cancel", access.Operate, admin.cancelMany, "Ends all messages that wait and match, or counts them.", patient)
+	RetryMessages  = does("/messages/retry", access.Operate, admin.retryMany, "Sends what surely did not reach the phone once more, or counts it.", patient,
 		withExample(BulkRequest{State: "rejected", Class: "retry", DryRun: true}))
-	ResolveMessages = does("/messages/resolve", Operate, admin.resolveMany, "Says what became of all messages in doubt that match, or counts them.", patient,
+	ResolveMessages = does("/messages/resolve", access.Operate, admin.resolveMany, "Says what became of all messages in doubt that match, or counts them.", patient,
 		withExample(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}))
-	Why          = reads("/why", Read, admin.why, "The whole story of a phone, the oldest event first.", query("phone", "limit"), ofPeople(ofOne))
-	ShowReport   = reads("/report", Read, admin.report, "What happened in a time, by hour or day, and by trigger, job, template, country or connector.")
-	ShowCalendar = reads("/calendar", Read, admin.calendar, "How many messages wait for each of the next 14 days.")
-	ListErrors   = reads("/errors", Read, admin.errorTexts, "What the service said about messages that it did not send.", query("since", "limit", "class"))
+	Why          = reads("/why", access.Read, admin.why, "The whole story of a phone, the oldest event first.", query("phone", "limit"), ofPeople(ofOne))
+	ShowReport   = reads("/report", access.Read, admin.report, "What happened in a time, by hour or day, and by trigger, job, template, country or connector.")
+	ShowCalendar = reads("/calendar", access.Read, admin.calendar, "How many messages wait for each of the next 14 days.")
+	ListErrors   = reads("/errors", access.Read, admin.errorTexts, "What the service said about messages that it did not send.", query("since", "limit", "class"))
 
-	Halt       = does("/halt", Operate, admin.halt, "Stops sending: everything, a trigger, a template or a job.")
-	Resume     = does("/resume", Operate, admin.resume, "Lets something that is halted go on.")
-	ShowReview = reads("/review", Read, admin.review, "What is to be looked at before restored data may send.", query("lost_at"))
+	Halt       = does("/halt", access.Operate, admin.halt, "Stops sending: everything, a trigger, a template or a job.")
+	Resume     = does("/resume", access.Operate, admin.resume, "Lets something that is halted go on.")
+	ShowReview = reads("/review", access.Read, admin.review, "What is to be looked at before restored data may send.", query("lost_at"))
 
-	ShowAlerts     = reads("/alerts", Read, admin.alerts, "How alerts stand.")
-	TestAlerts     = does("/alerts/test", Manage, admin.testAlerts, "Sends a test to a receiver of alerts, or to all.", patient)
-	ListReceivers  = reads("/webhooks-out", Read, admin.receivers, "The receivers of webhooks out, and how it goes with them.")
-	ReplayWebhooks = does("/webhooks-out/replay", Operate, admin.replay, "Sends changes to a receiver again, or counts them.", patient)
-	TestReceiver   = does("/webhooks-out/test", Operate, admin.testReceiver, "Posts a test to a receiver.", patient)
+	ShowAlerts     = reads("/alerts", access.Read, admin.alerts, "How alerts stand.")
+	TestAlerts     = does("/alerts/test", access.Manage, admin.testAlerts, "Sends a test to a receiver of alerts, or to all.", patient)
+	ListReceivers  = reads("/webhooks-out", access.Read, admin.receivers, "The receivers of webhooks out, and how it goes with them.")
+	ReplayWebhooks = does("/webhooks-out/replay", access.Operate, admin.replay, "Sends changes to a receiver again, or counts them.", patient)
+	TestReceiver   = does("/webhooks-out/test", access.Operate, admin.testReceiver, "Posts a test to a receiver.", patient)
 
-	ListJobs    = reads("/jobs", Read, admin.jobs, "The jobs of the config.", needing(needsJobs))
-	ForecastJob = does("/jobs/{name}/forecast", Operate, admin.forecast, "Reads a job's list and says what a run would do.", readOnly, patient, func(rt *Route) { rt.needs = needsJobs })
-	RunJob      = does("/jobs/{name}/run", Operate, admin.fire, "Runs a job now.", needing(needsJobs))
-	ListRuns    = reads("/runs", Read, admin.runs, "Runs of jobs, the newest first; trigger names the job.", query("since", "limit", "before", "state", "trigger"))
-	ShowRun     = reads("/runs/{id}", Read, admin.run, "One run with its parts.")
+	ListJobs    = reads("/jobs", access.Read, admin.jobs, "The jobs of the config.", needing(needsJobs))
+	ForecastJob = does("/jobs/{name}/forecast", access.Operate, admin.forecast, "Reads a job's list and says what a run would do.", readOnly, patient, func(rt *Route) { rt.needs = needsJobs })
+	RunJob      = does("/jobs/{name}/run", access.Operate, admin.fire, "Runs a job now.", needing(needsJobs))
+	ListRuns    = reads("/runs", access.Read, admin.runs, "Runs of jobs, the newest first; trigger names the job.", query("since", "limit", "before", "state", "trigger"))
+	ShowRun     = reads("/runs/{id}", access.Read, admin.run, "One run with its parts.")
 	ExportRows  = streams(&Stream[messaging.RunID, RowView]{do: admin.exportRows, line: func(v *RowView) any { return rowLine{Row: v} }},
-		"/runs/{id}/rows", Phones, rowLine{}, "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true} and how many there were.")
-	ForecastRetry = reads("/runs/{id}/retry", Read, admin.forecastRetry, "What a retry of a run would send.", needing(needsJobs), patient)
-	RetryRun      = does("/runs/{id}/retry", Operate, admin.retry, "Sends rows or parts of a run that did not arrive once more, as a new run.", needing(needsJobs))
-	ApproveRun    = does("/runs/{id}/approve", Operate, admin.approve, "Approves a run that waits for it, and lets it go when enough people did.", needing(needsJobs))
-	PauseRun      = does("/runs/{id}/pause", Operate, admin.pause, "Stops a run until it is resumed.", needing(needsJobs))
-	ResumeRun     = does("/runs/{id}/resume", Operate, admin.resumeRun, "Lets a paused run go on.", needing(needsJobs))
-	CancelRun     = does("/runs/{id}/cancel", Operate, admin.cancelRun, "Ends a run.", needing(needsJobs))
-	ResolvePart   = does("/runs/{id}/parts/{number}/resolve", Operate, admin.resolvePart, "Says what became of a part in doubt.", needing(needsJobs))
+		"/runs/{id}/rows", access.Phones, rowLine{}, "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true} and how many there were.")
+	ForecastRetry = reads("/runs/{id}/retry", access.Read, admin.forecastRetry, "What a retry of a run would send.", needing(needsJobs), patient)
+	RetryRun      = does("/runs/{id}/retry", access.Operate, admin.retry, "Sends rows or parts of a run that did not arrive once more, as a new run.", needing(needsJobs))
+	ApproveRun    = does("/runs/{id}/approve", access.Operate, admin.approve, "Approves a run that waits for it, and lets it go when enough people did.", needing(needsJobs))
+	PauseRun      = does("/runs/{id}/pause", access.Operate, admin.pause, "Stops a run until it is resumed.", needing(needsJobs))
+	ResumeRun     = does("/runs/{id}/resume", access.Operate, admin.resumeRun, "Lets a paused run go on.", needing(needsJobs))
+	CancelRun     = does("/runs/{id}/cancel", access.Operate, admin.cancelRun, "Ends a run.", needing(needsJobs))
+	ResolvePart   = does("/runs/{id}/parts/{number}/resolve", access.Operate, admin.resolvePart, "Says what became of a part in doubt.", needing(needsJobs))
 
-	FindContacts    = reads("/contacts", Read, admin.findContacts, "Contacts by a part of a name or of an e-mail address, an order or a cart, at most 50.", query("find"), ofPeople(ofOne))
-	ShowContact     = reads("/contacts/{phone}", Read, admin.contact, "What is known of a contact, and whether it wants messages.", ofPeople(ofOne))
-	ShowContactData = reads("/contacts/{phone}/data", Phones, admin.contactData, "All that is stored about a contact.", ofPeople(ofAll))
-	ForgetContacts  = does("/contacts/forget", Contacts, admin.forget, "Has contacts forgotten, or all that came by a connector.")
+	FindContacts    = reads("/contacts", access.Read, admin.findContacts, "Contacts by a part of a name or of an e-mail address, an order or a cart, at most 50.", query("find"), ofPeople(ofOne))
+	ShowContact     = reads("/contacts/{phone}", access.Read, admin.contact, "What is known of a contact, and whether it wants messages.", ofPeople(ofOne))
+	ShowContactData = reads("/contacts/{phone}/data", access.Phones, admin.contactData, "All that is stored about a contact.", ofPeople(ofAll))
+	ForgetContacts  = does("/contacts/forget", access.Contacts, admin.forget, "Has contacts forgotten, or all that came by a connector.")
 	// The cursor of this list is a phone, and so its reader needs to see phones.
-	ListConsents   = reads("/consents", Phones, admin.consents, "What contacts agreed to, by phone, after the given one.", query("after"), ofPeople(ofAll))
-	RecordConsents = does("/consents", Contacts, admin.recordConsents, "Records what contacts agreed to.")
-	ListBlocks     = reads("/blocks", Read, admin.blocks, "Blocked contacts.", query("limit"))
-	BlockContacts  = does("/blocks", Contacts, admin.block, "Blocks contacts.")
-	AllowContact   = removes("/blocks/{phone}", Contacts, admin.allow, "Ends a contact's block.")
+	ListConsents   = reads("/consents", access.Phones, admin.consents, "What contacts agreed to, by phone, after the given one.", query("after"), ofPeople(ofAll))
+	RecordConsents = does("/consents", access.Contacts, admin.recordConsents, "Records what contacts agreed to.")
+	ListBlocks     = reads("/blocks", access.Read, admin.blocks, "Blocked contacts.", query("limit"))
+	BlockContacts  = does("/blocks", access.Contacts, admin.block, "Blocks contacts.")
+	AllowContact   = removes("/blocks/{phone}", access.Contacts, admin.allow, "Ends a contact's block.")
 
-	ListTokens  = reads("/tokens", Manage, admin.tokens, "Tokens of the API, without what lets in.")
-	CreateToken = does("/tokens", Manage, admin.createToken, "Makes a token, which is in this answer alone.")
-	RevokeToken = removes("/tokens/{token}", Manage, admin.revokeToken, "Ends a token, by its id or its name.")
+	ListTokens  = reads("/tokens", access.Manage, admin.tokens, "Tokens of the API, without what lets in.")
+	CreateToken = does("/tokens", access.Manage, admin.createToken, "Makes a token, which is in this answer alone.")
+	RevokeToken = removes("/tokens/{token}", access.Manage, admin.revokeToken, "Ends a token, by its id or its name.")
 
-	ListUsers   = reads("/users", Manage, admin.users, "Who may sign in to the console, by name.")
-	AddUser     = does("/users", Manage, admin.addUser, "Adds a user, with a link in this answer alone by which a password is chosen.")
-	SetRole     = does("/users/{user}/role", Manage, admin.setRole, "Gives a user another role, at once.")
-	DisableUser = does("/users/{user}/disable", Manage, admin.disableUser, "Keeps a user from signing in, and ends the sessions of that user.")
-	EnableUser  = does("/users/{user}/enable", Manage, admin.enableUser, "Lets a user sign in again.")
-	ResetUser   = does("/users/{user}/reset", Manage, admin.resetUser, "Takes a user's password away, ends the sessions, and makes a link as for a new user.")
-	RemoveUser  = removes("/users/{user}", Manage, admin.removeUser, "Removes a user, and ends the sessions of that user.")
+	ListUsers   = reads("/users", access.Manage, admin.users, "Who may sign in to the console, by name.")
+	AddUser     = does("/users", access.Manage, admin.addUser, "Adds a user, with a link in this answer alone by which a password is chosen.")
+	SetRole     = does("/users/{user}/role", access.Manage, admin.setRole, "Gives a user another role, at once.")
+	DisableUser = does("/users/{user}/disable", access.Manage, admin.disableUser, "Keeps a user from signing in, and ends the sessions of that user.")
+	EnableUser  = does("/users/{user}/enable", access.Manage, admin.enableUser, "Lets a user sign in again.")
+	ResetUser   = does("/users/{user}/reset", access.Manage, admin.resetUser, "Takes a user's password away, ends the sessions, and makes a link as for a new user.")
+	RemoveUser  = removes("/users/{user}", access.Manage, admin.removeUser, "Removes a user, and ends the sessions of that user.")
 
-	ListAudit = reads("/audit", Manage, admin.audit,
+	ListAudit = reads("/audit", access.Manage, admin.audit,
 		"Who ordered what and who was told of whom, the newest first, before the entry of the number in before; with phone what is about that contact, with configs=true which config was taken up and who ordered a reload.")
-	VerifyAudit = reads("/audit/verify", Manage, admin.verifyAudit, "Whether the audit is as it was written; known is an entry and its hash from before.", query("known"), patient)
-	AcceptAudit = does("/audit/accept", Manage, admin.acceptAudit, "Says that a person has looked into what is missing of the audit, which ends the trouble and mends nothing.")
+	VerifyAudit = reads("/audit/verify", access.Manage, admin.verifyAudit, "Whether the audit is as it was written; known is an entry and its hash from before.", query("known"), patient)
+	AcceptAudit = does("/audit/accept", access.Manage, admin.acceptAudit, "Says that a person has looked into what is missing of the audit, which ends the trouble and mends nothing.")
 
-	ListRedactions    = reads("/redactions", Contacts, admin.redactions, "Connectors all of which is asked to be forgotten, the oldest request first.")
-	CarryOutRedaction = does("/redactions/{connector}/do", Contacts, admin.carryOutRedaction, "Has all forgotten that came by a connector, as it asks.")
-	RefuseRedaction   = does("/redactions/{connector}/refuse", Contacts, admin.refuseRedaction, "Refuses to forget all that came by a connector: marketing to its contacts goes on.")
-	ListDataRequests  = reads("/data-requests", Contacts, admin.dataRequests, "Contacts who are to get what is stored about them.")
-	CloseDataRequest  = does("/data-requests/{event}/close", Contacts, admin.closeRequest, "Notes that a contact got its data, and removes the file.")
+	ListRedactions    = reads("/redactions", access.Contacts, admin.redactions, "Connectors all of which is asked to be forgotten, the oldest request first.")
+	CarryOutRedaction = does("/redactions/{connector}/do", access.Contacts, admin.carryOutRedaction, "Has all forgotten that came by a connector, as it asks.")
+	RefuseRedaction   = does("/redactions/{connector}/refuse", access.Contacts, admin.refuseRedaction, "Refuses to forget all that came by a connector: marketing to its contacts goes on.")
+	ListDataRequests  = reads("/data-requests", access.Contacts, admin.dataRequests, "Contacts who are to get what is stored about them.")
+	CloseDataRequest  = does("/data-requests/{event}/close", access.Contacts, admin.closeRequest, "Notes that a contact got its data, and removes the file.")
 )
 
 // Routes is the table, by path, for those who describe it.
@@ -217,7 +219,7 @@ func Admin(o AdminOptions) *API {
 	}
 	const rest = "/"
 	mux.HandleFunc(rest, func(w http.ResponseWriter, r *http.Request) {
-		who, known := WhoOf(r.Context())
+		who, known := access.WhoOf(r.Context())
 		var others []string
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 			if _, pattern := mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host}); pattern != rest {
@@ -231,9 +233,9 @@ func Admin(o AdminOptions) *API {
 			err = stranger()
 		case allow != "":
 			w.Header().Set("Allow", allow)
-			err = &Error{Status: http.StatusMethodNotAllowed, Words: "this path takes " + allow}
+			err = &refusal.Error{Status: http.StatusMethodNotAllowed, Words: "this path takes " + allow}
 		}
-		a.refuse(w, refusal(who, err))
+		a.refuse(w, refusalFor(who, err))
 	})
 	return &API{a, mux}
 }
@@ -252,17 +254,17 @@ func (a admin) has() (has need) {
 }
 
 func noSuchPath() error {
-	return &Error{Status: http.StatusNotFound, Words: "there is no such path", Hint: Base + "/openapi.json lists those that there are"}
+	return &refusal.Error{Status: http.StatusNotFound, Words: "there is no such path", Hint: Base + "/openapi.json lists those that there are"}
 }
 
 func stranger() error {
-	return &Error{Status: http.StatusUnauthorized, Words: "nobody is known by that", Hint: "send the header Authorization: Bearer with a token of \"nudgewire token create\""}
+	return &refusal.Error{Status: http.StatusUnauthorized, Words: "nobody is known by that", Hint: "send the header Authorization: Bearer with a token of \"nudgewire token create\""}
 }
 
 // guard does what holds for every route, by whichever way it is asked, and then do: who asks, whether they may, that a query has no name that
 // the route does not know, and that nothing is done and nobody told of that is not in the audit. A fault of do ends what was asked, and nothing else.
-func (a admin) guard(ctx context.Context, rt *Route, q *asked, do func() error) (no *Error) {
-	who, known := WhoOf(ctx)
+func (a admin) guard(ctx context.Context, rt *Route, q *asked, do func() error) (no *refusal.Error) {
+	who, known := access.WhoOf(ctx)
 	defer func() {
 		switch v := recover(); {
 		case v == nil:
@@ -270,7 +272,7 @@ func (a admin) guard(ctx context.Context, rt *Route, q *asked, do func() error) 
 			panic(v)
 		default:
 			a.Log.Error("a request ended in a fault of this program", zap.String("action", rt.action()), zap.Any("fault", v), zap.StackSkip("stack", 1))
-			no = refusal(who, &Error{Status: http.StatusInternalServerError, Words: "the request ended in a fault of this program", Hint: "the daemon's log says where; please report it"})
+			no = refusalFor(who, &refusal.Error{Status: http.StatusInternalServerError, Words: "the request ended in a fault of this program", Hint: "the daemon's log says where; please report it"})
 		}
 	}()
 	err := rt.knows(q)
@@ -280,7 +282,7 @@ func (a admin) guard(ctx context.Context, rt *Route, q *asked, do func() error) 
 	case rt.needs&^a.has() != 0:
 		err = noSuchPath()
 	case rt.Scope != "" && !who.May(rt.Scope):
-		err = &Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(rt.Scope)}
+		err = &refusal.Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(rt.Scope)}
 	case err != nil:
 	case rt.Changes:
 		err = a.record(ctx, rt, q, do)
@@ -294,7 +296,7 @@ func (a admin) guard(ctx context.Context, rt *Route, q *asked, do func() error) 
 	if err == nil {
 		return nil
 	}
-	no = refusal(who, err)
+	no = refusalFor(who, err)
 	if no.Status >= http.StatusInternalServerError {
 		a.Log.Error("admin request", zap.String("action", rt.action()), zap.Error(err))
 	}
@@ -305,7 +307,7 @@ func (a admin) guard(ctx context.Context, rt *Route, q *asked, do func() error) 
 func (rt *Route) knows(q *asked) error {
 	at := "the query of " + rt.Method + " " + Base + rt.Path
 	if q.unread != nil {
-		return badField("", "write it as name=value, with & between two of them", "%s cannot be read: %v", mask.Own(at), q.unread)
+		return refusal.Fieldf("", "write it as name=value, with & between two of them", "%s cannot be read: %v", mask.Own(at), q.unread)
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.query)) {
 		if slices.Contains(rt.Query, name) {
@@ -317,16 +319,16 @@ func (rt *Route) knows(q *asked) error {
 		} else if len(rt.Query) == 0 {
 			hint = "this route takes no query"
 		}
-		return badField(name, hint, "%s has the name %q, which the route does not know", mask.Own(at), name)
+		return refusal.Fieldf(name, hint, "%s has the name %q, which the route does not know", mask.Own(at), name)
 	}
 	return nil
 }
 
 // badBody is what is wrong with a body, with the field where it is one.
 func badBody(err error) error {
-	e := &Error{Status: http.StatusBadRequest, Words: "request body: " + mask.Text(bodyWords(err))}
+	e := &refusal.Error{Status: http.StatusBadRequest, Words: "request body: " + mask.Text(bodyWords(err))}
 	if tooLong, is := errors.AsType[*http.MaxBytesError](err); is {
-		return &Error{Status: http.StatusRequestEntityTooLarge, Words: "the request body is too long", Hint: mask.Sprintf("send at most %d bytes at a time", tooLong.Limit)}
+		return &refusal.Error{Status: http.StatusRequestEntityTooLarge, Words: "the request body is too long", Hint: mask.Sprintf("send at most %d bytes at a time", tooLong.Limit)}
 	}
 	if broken, is := errors.AsType[*valid.FieldError](err); is {
 		e.Field = broken.Field
@@ -393,12 +395,12 @@ func jsonKind(t reflect.Type) string {
 
 // A WhoView is who asks.
 type WhoView struct {
-	Name   string  `json:"name" kind:"ours"`
-	From   From    `json:"from"`
-	Scopes []Scope `json:"scopes"`
+	Name   string         `json:"name" kind:"ours"`
+	From   access.From    `json:"from"`
+	Scopes []access.Scope `json:"scopes"`
 }
 
 func (a admin) whoami(ctx context.Context, _ None) (WhoView, error) {
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	return WhoView{who.Name, who.From, slices.Clone(who.Scopes)}, nil
 }

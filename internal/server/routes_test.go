@@ -16,10 +16,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -146,10 +148,10 @@ func path(rt *server.Route) string {
 	return server.Base + p
 }
 
-func call(h http.Handler, who *server.Who, method, path, body string) *http.Response {
+func call(h http.Handler, who *access.Who, method, path, body string) *http.Response {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if who != nil {
-		r = r.WithContext(server.WithWho(r.Context(), *who))
+		r = r.WithContext(access.WithWho(r.Context(), *who))
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -195,16 +197,16 @@ func TestEachRouteAsksForItsScopeAndForNoOther(t *testing.T) {
 		if rt.Method == http.MethodGet && rt.Changes || rt.Method != http.MethodGet && !rt.Changes && !slices.Contains([]string{"/reload/changes", "/jobs/{name}/forecast", "/messages", "/events/{connector}", "/try"}, rt.Path) {
 			t.Errorf("%s: changes something: %v", at, rt.Changes)
 		}
-		for _, scope := range server.Scopes {
-			res := call(h, &server.Who{Name: "key", Scopes: []server.Scope{scope}}, rt.Method, path(&rt), body(&rt))
+		for _, scope := range access.Scopes {
+			res := call(h, &access.Who{Name: "key", Scopes: []access.Scope{scope}}, rt.Method, path(&rt), body(&rt))
 			_, _ = io.Copy(io.Discard, res.Body)
 			allowed := rt.Scope == "" || scope == rt.Scope
 			if (res.StatusCode == http.StatusForbidden) == allowed || res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusMethodNotAllowed {
 				t.Errorf("%s answers scope %s %s", at, scope, res.Status)
 			}
 		}
-		others := slices.DeleteFunc(slices.Clone(server.Scopes), func(s server.Scope) bool { return s == rt.Scope })
-		if res := call(h, &server.Who{Name: "key", Scopes: others}, rt.Method, path(&rt), body(&rt)); rt.Scope != "" && res.StatusCode != http.StatusForbidden {
+		others := slices.DeleteFunc(slices.Clone(access.Scopes), func(s access.Scope) bool { return s == rt.Scope })
+		if res := call(h, &access.Who{Name: "key", Scopes: others}, rt.Method, path(&rt), body(&rt)); rt.Scope != "" && res.StatusCode != http.StatusForbidden {
 			t.Errorf("%s answers who has every other scope %s", at, res.Status)
 		}
 	}
@@ -213,8 +215,8 @@ func TestEachRouteAsksForItsScopeAndForNoOther(t *testing.T) {
 // Whoever may do everything but see phones sees no whole one in any answer: not of a list, not of an order, not of an error.
 func TestWithoutTheScopeNoAnswerHasAWholePhone(t *testing.T) {
 	h := lively(t)
-	all := server.Process("ann")
-	blind := server.Who{Name: "viewer", Scopes: slices.DeleteFunc(slices.Clone(server.Scopes), func(s server.Scope) bool { return s == server.Phones })}
+	all := access.Process("ann")
+	blind := access.Who{Name: "viewer", Scopes: slices.DeleteFunc(slices.Clone(access.Scopes), func(s access.Scope) bool { return s == access.Phones })}
 	digits := func(text string) string {
 		return strings.Map(func(r rune) rune {
 			if r >= '0' && r <= '9' || r == '*' || r == '"' {
@@ -224,7 +226,7 @@ func TestWithoutTheScopeNoAnswerHasAWholePhone(t *testing.T) {
 		}, text)
 	}
 	shown := 0
-	read := func(who *server.Who, rt *server.Route) (string, int) {
+	read := func(who *access.Who, rt *server.Route) (string, int) {
 		res := call(h, who, rt.Method, path(rt), body(rt))
 		text, err := io.ReadAll(res.Body)
 		if err != nil {
@@ -258,15 +260,15 @@ func TestWithoutTheScopeNoAnswerHasAWholePhone(t *testing.T) {
 
 // A name in the query that a route does not know is refused, with the one that was meant, before anything is done. Each that it knows is let through.
 func TestARouteKnowsTheNamesOfItsQuery(t *testing.T) {
-	h, ann := lively(t), server.Process("ann")
-	blind := server.Who{Name: "ben", Scopes: []server.Scope{server.Read, server.Operate, server.Contacts, server.Manage, server.Sending}}
+	h, ann := lively(t), access.Process("ann")
+	blind := access.Who{Name: "ben", Scopes: []access.Scope{access.Read, access.Operate, access.Contacts, access.Manage, access.Sending}}
 	for _, rt := range server.Routes() {
 		what, at := rt.Method+" "+rt.Path, server.Base+rt.Path
 		who := &ann
-		ask := func(query string) server.Error {
+		ask := func(query string) refusal.Error {
 			res := call(h, who, rt.Method, strings.Split(path(&rt), "?")[0]+"?"+query, body(&rt))
 			defer res.Body.Close()
-			p := server.Error{Status: res.StatusCode}
+			p := refusal.Error{Status: res.StatusCode}
 			if res.StatusCode >= http.StatusBadRequest {
 				if err := json.NewDecoder(res.Body).Decode(&p); err != nil {
 					t.Fatal(err)
@@ -274,7 +276,7 @@ func TestARouteKnowsTheNamesOfItsQuery(t *testing.T) {
 			}
 			return p
 		}
-		unknown := func(p *server.Error) bool { return strings.Contains(p.Words, "which the route does not know") }
+		unknown := func(p *refusal.Error) bool { return strings.Contains(p.Words, "which the route does not know") }
 		others := "takes no query"
 		if len(rt.Query) > 0 {
 			others = "it knows " + strings.Join(rt.Query, ", ")
@@ -303,7 +305,7 @@ func TestARouteKnowsTheNamesOfItsQuery(t *testing.T) {
 
 func TestWhatIsNoRouteIsAProblem(t *testing.T) {
 	h := lively(t)
-	ann := server.Process("ann")
+	ann := access.Process("ann")
 	for _, tt := range []struct {
 		method, path, body string
 		status             int
@@ -330,7 +332,7 @@ func TestWhatIsNoRouteIsAProblem(t *testing.T) {
 		{"GET", server.Base + "/why", "", 400, "phone", ""},
 	} {
 		res := call(h, &ann, tt.method, tt.path, tt.body)
-		var p server.Error
+		var p refusal.Error
 		if err := json.NewDecoder(res.Body).Decode(&p); err != nil {
 			t.Fatalf("%s %s: %v", tt.method, tt.path, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -134,7 +135,7 @@ type ChangesRequest struct {
 func (a admin) changes(ctx context.Context, in ChangesRequest) ([]RuleChange, error) {
 	changes, err := a.Daemon.Changes(ctx, in.Config)
 	if err != nil {
-		return nil, rejectf(http.StatusUnprocessableEntity, "a reload would change nothing", "%v", err)
+		return nil, refusal.Newf(http.StatusUnprocessableEntity, "a reload would change nothing", "%v", err)
 	}
 	if changes == nil {
 		changes = []RuleChange{}

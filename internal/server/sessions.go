@@ -13,8 +13,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -52,15 +54,15 @@ type SessionDoor struct {
 // A SignedIn is a session that began.
 type SignedIn struct {
 	Cookie string // what the browser keeps: 256 random bits
-	Who    Who
+	Who    access.Who
 }
 
 // A Session is who is signed in.
 type Session struct {
-	Who  Who
-	User string // "" for who came by a link
-	Role Role   // of the user
-	By   string // what says who the user is; "" for a password here
+	Who  access.Who
+	User string      // "" for who came by a link
+	Role access.Role // of the user
+	By   string      // what says who the user is; "" for a password here
 
 	hash [sha256.Size]byte
 }
@@ -78,7 +80,7 @@ func newSecret() (text string, hash [sha256.Size]byte) {
 
 // record notes in the audit what somebody is about to do at the sign-in. Where it cannot, nothing is done.
 func (d *SessionDoor) record(ctx context.Context, who, action, subject string) error {
-	_, err := d.Store.Audit(ctx, store.AuditEntry{At: d.Now(), Who: noPhone(who), Via: string(FromSession), Action: action, Subject: noPhone(subject)})
+	_, err := d.Store.Audit(ctx, store.AuditEntry{At: d.Now(), Who: noPhone(who), Via: string(access.FromSession), Action: action, Subject: noPhone(subject)})
 	return d.unwritten(err)
 }
 
@@ -87,15 +89,15 @@ func (d *SessionDoor) unwritten(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	if _, said := errors.AsType[*Error](err); said {
+	if _, said := errors.AsType[*refusal.Error](err); said {
 		return err
 	}
 	d.Log.Error("nobody can sign in or out", zap.Error(err))
-	return &Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the daemon cannot write its data at present", Hint: "whoever is signed in goes on; \"nudgewire status\" says what is wrong with the data"}
+	return &refusal.Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the daemon cannot write its data at present", Hint: "whoever is signed in goes on; \"nudgewire status\" says what is wrong with the data"}
 }
 
 // invite makes a link that signs who in once, with a role, and no more than who may; "" is all that who may.
-func (d *SessionDoor) invite(ctx context.Context, who Who, role Role) (text string, until time.Time, err error) {
+func (d *SessionDoor) invite(ctx context.Context, who access.Who, role access.Role) (text string, until time.Time, err error) {
 	scopes := who.Scopes
 	if role != "" {
 		scopes = role.Scopes()
@@ -136,14 +138,14 @@ func (d *SessionDoor) EnterByLink(ctx context.Context, link string) (in SignedIn
 }
 
 // sessionWho is who a session is of.
-func sessionWho(n *auth.Session, u *auth.User) Who {
-	w := Who{Name: n.Who, From: FromSession}
+func sessionWho(n *auth.Session, u *auth.User) access.Who {
+	w := access.Who{Name: n.Who, From: access.FromSession}
 	if u != nil {
-		w.Scopes, w.Makers, w.LetInAt = Role(u.Role).Scopes(), u.Makers, u.LetInAt
+		w.Scopes, w.Makers, w.LetInAt = access.Role(u.Role).Scopes(), u.Makers, u.LetInAt
 		return w
 	}
 	for _, s := range n.Scopes {
-		w.Scopes = append(w.Scopes, Scope(s))
+		w.Scopes = append(w.Scopes, access.Scope(s))
 	}
 	return w
 }
@@ -243,7 +245,7 @@ func (d *SessionDoor) session(ctx context.Context, cookie string, used bool) (s 
 	}
 	s = Session{Who: sessionWho(&n, u), User: n.User, hash: hash}
 	if u != nil {
-		s.Role, s.By = Role(u.Role), u.Source
+		s.Role, s.By = access.Role(u.Role), u.Source
 	}
 	return s, true, nil
 }
@@ -271,7 +273,7 @@ func (d *SessionDoor) ChangePassword(ctx context.Context, s Session, old, passwo
 		return err
 	}
 	if u.Source != "" {
-		return rejectf(http.StatusConflict, "", "%s has no password here", u.Name)
+		return refusal.Newf(http.StatusConflict, "", "%s has no password here", u.Name)
 	}
 	if err := checkPassword(u.Name, password); err != nil {
 		return err
@@ -290,7 +292,7 @@ func (d *SessionDoor) ChangePassword(ctx context.Context, s Session, old, passwo
 	if err != nil {
 		return err
 	}
-	_, err = d.Store.ChangeUser(ctx, u.Name, auth.UserChange{Admin: string(RoleAdmin), EndSessions: true, But: s.hash, Do: func(now *auth.User) error {
+	_, err = d.Store.ChangeUser(ctx, u.Name, auth.UserChange{Admin: string(access.RoleAdmin), EndSessions: true, But: s.hash, Do: func(now *auth.User) error {
 		if now.Password != u.Password || !now.Able() {
 			return ErrWrongSignIn
 		}
@@ -308,7 +310,7 @@ func (d *SessionDoor) SignOutElsewhere(ctx context.Context, s Session) error {
 	if err := d.record(ctx, s.User, "sign-out", "everywhere else"); err != nil {
 		return err
 	}
-	_, err := d.Store.ChangeUser(ctx, s.User, auth.UserChange{Admin: string(RoleAdmin), EndSessions: true, But: s.hash, Do: func(*auth.User) error { return nil }})
+	_, err := d.Store.ChangeUser(ctx, s.User, auth.UserChange{Admin: string(access.RoleAdmin), EndSessions: true, But: s.hash, Do: func(*auth.User) error { return nil }})
 	return d.unwritten(err)
 }
 

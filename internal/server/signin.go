@@ -6,25 +6,27 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/listeners"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // A LinkRequest asks for a link to the pages of the console.
 type LinkRequest struct {
-	Role   Role `json:"role,omitempty"`   // what whoever signs in by it may do; absent is all that who asks may
-	Masked bool `json:"masked,omitempty"` // the same as the role viewer
+	Role   access.Role `json:"role,omitempty"`   // what whoever signs in by it may do; absent is all that who asks may
+	Masked bool        `json:"masked,omitempty"` // the same as the role viewer
 }
 
 // A LinkView is a link that signs somebody in, once.
 type LinkView struct {
-	URL   string    `json:"url" kind:"ours"`
-	Until time.Time `json:"until"` // it works no longer
-	Role  Role      `json:"role,omitempty"`
+	URL   string      `json:"url" kind:"ours"`
+	Until time.Time   `json:"until"` // it works no longer
+	Role  access.Role `json:"role,omitempty"`
 }
 
 // noConsole is said where a link would lead nowhere.
 func noConsole() error {
-	return &Error{
+	return &refusal.Error{
 		Status: http.StatusConflict, Words: "there is no console: nothing listens for browsers", Hint: "set console.listen in the config, such as 127.0.0.1:8484, and start the daemon anew; see docs/console.md",
 	}
 }
@@ -38,18 +40,18 @@ func (a admin) consoleURL() (string, error) {
 }
 
 func (a admin) signInLink(ctx context.Context, in LinkRequest) (LinkView, error) {
-	who, _ := WhoOf(ctx)
-	if who.From != FromSocket {
-		return LinkView{}, rejectf(http.StatusConflict, "ask on the daemon's machine: nudgewire console; or add a user, who is listed: nudgewire user add",
+	who, _ := access.WhoOf(ctx)
+	if who.From != access.FromSocket {
+		return LinkView{}, refusal.Newf(http.StatusConflict, "ask on the daemon's machine: nudgewire console; or add a user, who is listed: nudgewire user add",
 			"a %s makes no links, because a session would outlive it", who.From)
 	}
 	switch {
-	case in.Masked && in.Role != "" && in.Role != RoleViewer:
-		return LinkView{}, badField("masked", "a viewer sees no whole phones, and an operator does", "masked does not go with the role %q", string(in.Role))
+	case in.Masked && in.Role != "" && in.Role != access.RoleViewer:
+		return LinkView{}, refusal.Fieldf("masked", "a viewer sees no whole phones, and an operator does", "masked does not go with the role %q", string(in.Role))
 	case in.Masked:
-		in.Role = RoleViewer
+		in.Role = access.RoleViewer
 	case in.Role != "":
-		if err := CheckRole(in.Role); err != nil {
+		if err := access.CheckRole(in.Role); err != nil {
 			return LinkView{}, err
 		}
 	}

@@ -22,7 +22,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/listeners"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 func TestARecordNamesTheUserOfTheSocket(t *testing.T) {
@@ -41,7 +43,7 @@ func TestARecordNamesTheUserOfTheSocket(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- listeners.Serve(ctx, l, BySocket(Admin(AdminOptions{Log: zap.NewNop()})), nil, time.Second, zap.NewNop())
+		served <- listeners.Serve(ctx, l, access.BySocket(Admin(AdminOptions{Log: zap.NewNop()})), nil, time.Second, zap.NewNop())
 	}()
 	ask := Dial(path)
 	if _, err := ask.request(t.Context(), &WhoAmI.Route, texts{query: url.Values{"who": {"the CEO"}}}, reflect.ValueOf(None{})); err == nil {
@@ -51,7 +53,7 @@ func TestARecordNamesTheUserOfTheSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := me.Username + " (" + me.Uid + ")"; got.Name != want || got.From != FromSocket || !slices.Equal(got.Scopes, Scopes) {
+	if want := me.Username + " (" + me.Uid + ")"; got.Name != want || got.From != access.FromSocket || !slices.Equal(got.Scopes, access.Scopes) {
 		t.Errorf("it is %+v that asks, want %q with every scope", got, want)
 	}
 	ask.Close()
@@ -102,7 +104,7 @@ func TestSomebodyElsesSocketIsAskedNothing(t *testing.T) {
 	ask := Dial(path)
 	defer ask.Close()
 	_, err = ShowStatus.Call(t.Context(), ask, None{})
-	no, ok := errors.AsType[*Error](err)
+	no, ok := errors.AsType[*refusal.Error](err)
 	if !ok || no.Status != http.StatusForbidden || !strings.Contains(no.Words, "user 12345 listens at "+path) {
 		t.Errorf("asking it: %v", err)
 	}

@@ -8,7 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
@@ -24,7 +26,7 @@ func ConsoleStarting(now func() webhooks.Readiness, log *zap.Logger) http.Handle
 		w.Header().Set("Connection", "close")
 		v := now()
 		if strings.HasPrefix(r.URL.Path, "/api/") {
-			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, refusal(Who{}, &Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + mask.Text(v.Starting), Hint: v.Hint}))
+			admin{AdminOptions: AdminOptions{Log: log}}.refuse(w, refusalFor(access.Who{}, &refusal.Error{Status: http.StatusServiceUnavailable, Words: "the daemon waits before it can open its data: " + mask.Text(v.Starting), Hint: v.Hint}))
 			return
 		}
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

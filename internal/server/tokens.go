@@ -13,11 +13,13 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // A token is nw_ID_SECRET: the id finds it, and the secret is more than 256 random bits. A search for secrets that were published finds it by
@@ -49,28 +51,28 @@ type TokenDoor struct {
 const usedEvery = time.Minute
 
 // Who is whose the token is. ErrUnknownToken for nobody's, also of one that was revoked or has expired.
-func (d *TokenDoor) Who(ctx context.Context, token string) (Who, error) {
+func (d *TokenDoor) Who(ctx context.Context, token string) (access.Who, error) {
 	rest, is := strings.CutPrefix(token, tokenHead)
 	id, _, whole := strings.Cut(rest, "_")
 	if !is || !whole || len(id) != tokenIDSize || len(token) > mostToken {
-		return Who{}, ErrUnknownToken
+		return access.Who{}, ErrUnknownToken
 	}
 	t, err := d.Store.Token(ctx, id)
 	if errors.Is(err, messaging.ErrNotFound) {
-		return Who{}, ErrUnknownToken
+		return access.Who{}, ErrUnknownToken
 	}
 	if err != nil {
-		return Who{}, err
+		return access.Who{}, err
 	}
 	now := d.Now()
 	sum := sha256.Sum256([]byte(token))
 	if same := subtle.ConstantTimeCompare(sum[:], t.Hash[:]); same != 1 || !t.Good(now) {
-		return Who{}, ErrUnknownToken
+		return access.Who{}, ErrUnknownToken
 	}
 	d.used(ctx, id, now)
-	w := Who{Name: t.Name + " (" + id + ")", From: FromToken, By: t.CreatedBy, Makers: t.Makers, LetInAt: t.CreatedAt}
+	w := access.Who{Name: t.Name + " (" + id + ")", From: access.FromToken, By: t.CreatedBy, Makers: t.Makers, LetInAt: t.CreatedAt}
 	for _, s := range t.Scopes {
-		w.Scopes = append(w.Scopes, Scope(s))
+		w.Scopes = append(w.Scopes, access.Scope(s))
 	}
 	return w, nil
 }
@@ -87,23 +89,23 @@ func (d *TokenDoor) used(ctx context.Context, id string, now time.Time) {
 
 // A TokenRequest asks for a token.
 type TokenRequest struct {
-	Name      string    `json:"name" validate:"required"`
-	Scopes    []Scope   `json:"scopes" validate:"required"`
-	ExpiresAt time.Time `json:"expires_at,omitzero"` // absent is never
+	Name      string         `json:"name" validate:"required"`
+	Scopes    []access.Scope `json:"scopes" validate:"required"`
+	ExpiresAt time.Time      `json:"expires_at,omitzero"` // absent is never
 }
 
 // A TokenView is a token, without what lets in.
 type TokenView struct {
-	ID        string     `json:"id" kind:"ours"`
-	Name      string     `json:"name" kind:"ours"`
-	Scopes    []Scope    `json:"scopes"`
-	State     string     `json:"state" kind:"ours"` // good, expired or revoked
-	CreatedAt time.Time  `json:"created_at"`
-	CreatedBy string     `json:"created_by" kind:"ours"` // of one that a token made, who made that
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-	UsedAt    *time.Time `json:"used_at,omitempty"`           // to the minute
-	Token     string     `json:"token,omitempty" kind:"ours"` // in the answer to its making, and never again
+	ID        string         `json:"id" kind:"ours"`
+	Name      string         `json:"name" kind:"ours"`
+	Scopes    []access.Scope `json:"scopes"`
+	State     string         `json:"state" kind:"ours"` // good, expired or revoked
+	CreatedAt time.Time      `json:"created_at"`
+	CreatedBy string         `json:"created_by" kind:"ours"` // of one that a token made, who made that
+	ExpiresAt *time.Time     `json:"expires_at,omitempty"`
+	RevokedAt *time.Time     `json:"revoked_at,omitempty"`
+	UsedAt    *time.Time     `json:"used_at,omitempty"`           // to the minute
+	Token     string         `json:"token,omitempty" kind:"ours"` // in the answer to its making, and never again
 }
 
 func (a admin) tokenView(t *auth.Token) TokenView {
@@ -118,7 +120,7 @@ func (a admin) tokenView(t *auth.Token) TokenView {
 		v.State = "expired"
 	}
 	for _, s := range t.Scopes {
-		v.Scopes = append(v.Scopes, Scope(s))
+		v.Scopes = append(v.Scopes, access.Scope(s))
 	}
 	return v
 }
@@ -133,28 +135,28 @@ func (a admin) tokens(ctx context.Context, _ None) ([]TokenView, error) {
 }
 
 // CheckScopes gives the scopes sorted as they are documented, each once, or says which is none.
-func CheckScopes(given []Scope) ([]Scope, error) {
-	var out []Scope
-	for _, s := range Scopes {
+func CheckScopes(given []access.Scope) ([]access.Scope, error) {
+	var out []access.Scope
+	for _, s := range access.Scopes {
 		if slices.Contains(given, s) {
 			out = append(out, s)
 		}
 	}
 	for _, s := range given {
-		if !slices.Contains(Scopes, s) {
-			words := make([]string, len(Scopes))
-			for i, one := range Scopes {
+		if !slices.Contains(access.Scopes, s) {
+			words := make([]string, len(access.Scopes))
+			for i, one := range access.Scopes {
 				words[i] = string(one)
 			}
 			hint := "one or more of: " + strings.Join(words, ", ")
 			if near := nearest.Of(string(s), words); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return nil, badField("scopes", hint, "%q is no scope", string(s))
+			return nil, refusal.Fieldf("scopes", hint, "%q is no scope", string(s))
 		}
 	}
 	if len(out) == 0 {
-		return nil, badField("scopes", "", "a token needs a scope")
+		return nil, refusal.Fieldf("scopes", "", "a token needs a scope")
 	}
 	return out, nil
 }
@@ -163,11 +165,11 @@ func (a admin) createToken(ctx context.Context, in TokenRequest) (TokenView, err
 	name := strings.TrimSpace(in.Name)
 	switch {
 	case name == "" || name != plain.Text(name) || len([]rune(name)) > maxName:
-		return TokenView{}, badField("name", "what it is for, such as crm", "a name has 1 to %d characters, and none that steers a terminal", maxName)
+		return TokenView{}, refusal.Fieldf("name", "what it is for, such as crm", "a name has 1 to %d characters, and none that steers a terminal", maxName)
 	case name != mask.Phones(name):
-		return TokenView{}, badField("name", "the name stands in the audit for good: name what it is for, such as crm", "a name must not hold what may be a phone")
+		return TokenView{}, refusal.Fieldf("name", "the name stands in the audit for good: name what it is for, such as crm", "a name must not hold what may be a phone")
 	case !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(a.Now()):
-		return TokenView{}, badField("expires_at", "", "expires_at is in the past")
+		return TokenView{}, refusal.Fieldf("expires_at", "", "expires_at is in the past")
 	}
 	scopes, err := CheckScopes(in.Scopes)
 	if err != nil {
@@ -178,20 +180,20 @@ func (a admin) createToken(ctx context.Context, in TokenRequest) (TokenView, err
 		return TokenView{}, err
 	}
 	if slices.ContainsFunc(all, func(t auth.Token) bool { return t.ID == name }) {
-		return TokenView{}, &Error{Status: http.StatusConflict, Field: "name", Words: "a name must not be the id of a token: to revoke the one would be to revoke the other", Hint: "take another name"}
+		return TokenView{}, &refusal.Error{Status: http.StatusConflict, Field: "name", Words: "a name must not be the id of a token: to revoke the one would be to revoke the other", Hint: "take another name"}
 	}
 	if len(all) >= maxTokens {
-		return TokenView{}, rejectf(http.StatusConflict, "one token can serve many programs of one kind", "there are %d tokens already", len(all))
+		return TokenView{}, refusal.Newf(http.StatusConflict, "one token can serve many programs of one kind", "there are %d tokens already", len(all))
 	}
 	token, id := newToken()
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	t := auth.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), Makers: who.Makers, ExpiresAt: in.ExpiresAt.UTC()}
 	for _, s := range scopes {
 		t.Scopes = append(t.Scopes, string(s))
 	}
 	err = a.people().AddToken(ctx, t)
 	if errors.Is(err, auth.ErrTokenName) {
-		return TokenView{}, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a token " + name + " already", Hint: "nudgewire token revoke ends it; or take another name"}
+		return TokenView{}, &refusal.Error{Status: http.StatusConflict, Field: "name", Words: "there is a token " + name + " already", Hint: "nudgewire token revoke ends it; or take another name"}
 	}
 	v := a.tokenView(&t)
 	v.Token = token
@@ -208,12 +210,12 @@ func (a admin) revokeToken(ctx context.Context, id string) (TokenView, error) {
 		i = slices.IndexFunc(all, func(t auth.Token) bool { return t.Name == id && t.Good(a.Now()) })
 	}
 	if i < 0 {
-		return TokenView{}, rejectf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", plain.Text(id))
+		return TokenView{}, refusal.Newf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", plain.Text(id))
 	}
 	t := &all[i]
 	at := a.Now().UTC()
 	if err := a.people().RevokeToken(ctx, t.ID, at); errors.Is(err, messaging.ErrNotFound) {
-		return TokenView{}, rejectf(http.StatusConflict, "", "token %s was revoked already", mask.Own(t.ID))
+		return TokenView{}, refusal.Newf(http.StatusConflict, "", "token %s was revoked already", mask.Own(t.ID))
 	} else if err != nil {
 		return TokenView{}, err
 	}

@@ -21,9 +21,11 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -74,7 +76,7 @@ func newTowerOn(t *testing.T, dsn string) *tower {
 	}
 	t.Cleanup(func() { _ = w.store.Close() }) // a test may have closed it
 	api := server.Admin(server.AdminOptions{Store: w.store, Daemon: w, SignIns: w.door(), ConsoleURL: func() string { return consoleURL }, Country: "GB", Now: func() time.Time { return w.now }, Log: zap.NewNop()})
-	w.ask = server.Local(api, server.Who{Name: "ann (1000)", Scopes: server.Scopes, From: server.FromSocket})
+	w.ask = server.Local(api, access.Who{Name: "ann (1000)", Scopes: access.Scopes, From: access.FromSocket})
 	w.api = api
 	w.access = console(api, w.store, func() time.Time { return w.now })
 	return w
@@ -85,7 +87,7 @@ func console(api http.Handler, s *store.Store, now func() time.Time) http.Handle
 	return server.Console(server.ConsoleOptions{API: api, Token: door.Who, Proxies: func() []netip.Prefix { return nil }, Now: now, Log: zap.NewNop()})
 }
 
-func (w *tower) token(name string, expires time.Time, scopes ...server.Scope) server.TokenView {
+func (w *tower) token(name string, expires time.Time, scopes ...access.Scope) server.TokenView {
 	w.t.Helper()
 	v, err := server.CreateToken.Call(w.t.Context(), w.ask, server.TokenRequest{Name: name, Scopes: scopes, ExpiresAt: expires})
 	if err != nil {
@@ -104,8 +106,8 @@ func with(token, method, path, body string, h http.Handler) *httptest.ResponseRe
 
 func TestATokenLetsInUntilItEnds(t *testing.T) {
 	w := newTower(t)
-	crm := w.token("crm", w.now.Add(time.Hour), server.Operate, server.Read)
-	if !strings.HasPrefix(crm.Token, "nw_"+crm.ID+"_") || len(crm.Token) < 60 || crm.CreatedBy != "ann (1000)" || !slices.Equal(crm.Scopes, []server.Scope{server.Read, server.Operate}) {
+	crm := w.token("crm", w.now.Add(time.Hour), access.Operate, access.Read)
+	if !strings.HasPrefix(crm.Token, "nw_"+crm.ID+"_") || len(crm.Token) < 60 || crm.CreatedBy != "ann (1000)" || !slices.Equal(crm.Scopes, []access.Scope{access.Read, access.Operate}) {
 		t.Errorf("made: %+v", crm)
 	}
 	status := func(token string) int { return with(token, "GET", "/whoami", "", w.access).Code }
@@ -130,7 +132,7 @@ func TestATokenLetsInUntilItEnds(t *testing.T) {
 	if got := status(crm.Token); got != 401 {
 		t.Errorf("an expired one is answered %d", got)
 	}
-	again := w.token("crm", time.Time{}, server.Read) // its name is free
+	again := w.token("crm", time.Time{}, access.Read) // its name is free
 	if got := status(again.Token); got != 200 {
 		t.Errorf("one without an end is answered %d", got)
 	}
@@ -159,7 +161,7 @@ func TestATokenLetsInUntilItEnds(t *testing.T) {
 
 func TestAWrongTokenRequestIsRefused(t *testing.T) {
 	w := newTower(t)
-	w.token("crm", time.Time{}, server.Read)
+	w.token("crm", time.Time{}, access.Read)
 	for _, tt := range []struct {
 		name   string
 		in     server.TokenRequest
@@ -167,15 +169,15 @@ func TestAWrongTokenRequestIsRefused(t *testing.T) {
 		field  string
 	}{
 		{"no scope", server.TokenRequest{Name: "a"}, 400, "scopes"},
-		{"a misspelt scope", server.TokenRequest{Name: "a", Scopes: []server.Scope{"raed"}}, 400, "scopes"},
-		{"no name", server.TokenRequest{Scopes: []server.Scope{server.Read}}, 400, "name"},
-		{"a phone for a name", server.TokenRequest{Name: "+" + shopper, Scopes: []server.Scope{server.Read}}, 400, "name"},
-		{"a name that steers", server.TokenRequest{Name: "a\x1b[31m", Scopes: []server.Scope{server.Read}}, 400, "name"},
-		{"a name that is taken", server.TokenRequest{Name: "crm", Scopes: []server.Scope{server.Read}}, 409, "name"},
-		{"in the past", server.TokenRequest{Name: "a", Scopes: []server.Scope{server.Read}, ExpiresAt: w.now}, 400, "expires_at"},
+		{"a misspelt scope", server.TokenRequest{Name: "a", Scopes: []access.Scope{"raed"}}, 400, "scopes"},
+		{"no name", server.TokenRequest{Scopes: []access.Scope{access.Read}}, 400, "name"},
+		{"a phone for a name", server.TokenRequest{Name: "+" + shopper, Scopes: []access.Scope{access.Read}}, 400, "name"},
+		{"a name that steers", server.TokenRequest{Name: "a\x1b[31m", Scopes: []access.Scope{access.Read}}, 400, "name"},
+		{"a name that is taken", server.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Read}}, 409, "name"},
+		{"in the past", server.TokenRequest{Name: "a", Scopes: []access.Scope{access.Read}, ExpiresAt: w.now}, 400, "expires_at"},
 	} {
 		_, err := server.CreateToken.Call(t.Context(), w.ask, tt.in)
-		no, is := err.(*server.Error) //nolint:errorlint // the client gives it as it is
+		no, is := err.(*refusal.Error) //nolint:errorlint // the client gives it as it is
 		if !is || no.Status != tt.status || no.Field != tt.field {
 			t.Errorf("%s: %+v", tt.name, err)
 		}
@@ -189,7 +191,7 @@ func TestAWrongTokenRequestIsRefused(t *testing.T) {
 func TestARevokedTokenEndsNoRequestUnderWay(t *testing.T) {
 	w := newTower(t)
 	w.slow, w.begun = make(chan struct{}), make(chan struct{})
-	boss := w.token("boss", time.Time{}, server.Manage)
+	boss := w.token("boss", time.Time{}, access.Manage)
 	answered := make(chan int, 1)
 	go func() { answered <- with(boss.Token, "POST", "/reload", "", w.access).Code }()
 	<-w.begun
@@ -207,7 +209,7 @@ func TestARevokedTokenEndsNoRequestUnderWay(t *testing.T) {
 
 func TestOrdersAreInTheAuditWithWhoGaveThem(t *testing.T) {
 	w := newTower(t)
-	ops := w.token("ops", time.Time{}, server.Operate, server.Contacts, server.Sending)
+	ops := w.token("ops", time.Time{}, access.Operate, access.Contacts, access.Sending)
 	do := func(method, path, body string) int { return with(ops.Token, method, path, body, w.access).Code }
 	halt := `{"scope":"trigger","name":"reminder","reason":"call +44 7700 900123"}`
 	block := `{"phones":["+447700900123","07700900124"],"reason":"asked"}`
@@ -269,7 +271,7 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := server.Reload.Call(t.Context(), w.ask, server.None{})
-	no, is := err.(*server.Error) //nolint:errorlint // the client gives it as it is
+	no, is := err.(*refusal.Error) //nolint:errorlint // the client gives it as it is
 	if !is || no.Status != http.StatusServiceUnavailable || !strings.HasPrefix(no.Words, "nothing was done: the audit cannot be written") || w.loads.Load() != 0 {
 		t.Errorf("%+v, and %d reloads were made", err, w.loads.Load())
 	}
@@ -278,7 +280,7 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 // The disk is full: tokens can be read, and what they order is not done.
 func TestOrdersAtTheConsoleWhileTheDiskIsFull(t *testing.T) {
 	w := newTower(t)
-	boss := w.token("boss", time.Time{}, server.Manage, server.Read)
+	boss := w.token("boss", time.Time{}, access.Manage, access.Read)
 	other, err := sql.Open("sqlite3", w.file)
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +313,7 @@ func TestTokensAtTwoNodes(t *testing.T) {
 	}
 	a, b := newTowerOn(t, dsn+"#"+t.TempDir()), newTowerOn(t, dsn+"#"+t.TempDir())
 	b.slow, b.begun = make(chan struct{}), make(chan struct{})
-	boss := a.token("boss", time.Time{}, server.Manage)
+	boss := a.token("boss", time.Time{}, access.Manage)
 	answered := make(chan int, 1)
 	go func() { answered <- with(boss.Token, "POST", "/reload", "", b.access).Code }()
 	<-b.begun
@@ -344,16 +346,16 @@ func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
 	if err := w.door().Store.AddToken(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	taken := w.token("taken", time.Time{}, server.Read)
-	_, err := server.CreateToken.Call(t.Context(), w.ask, server.TokenRequest{Name: taken.ID, Scopes: []server.Scope{server.Read}})
-	if no, is := errors.AsType[*server.Error](err); !is || no.Field != "name" { // 409, or 400 where the id looks like a phone
+	taken := w.token("taken", time.Time{}, access.Read)
+	_, err := server.CreateToken.Call(t.Context(), w.ask, server.TokenRequest{Name: taken.ID, Scopes: []access.Scope{access.Read}})
+	if no, is := errors.AsType[*refusal.Error](err); !is || no.Field != "name" { // 409, or 400 where the id looks like a phone
 		t.Errorf("a token called as another's id: %v", err)
 	}
 	newer := auth.Token{ID: "newertokenab", Name: id, Hash: [32]byte{2}, Scopes: []string{"read"}, CreatedAt: w.now.Add(time.Second).UTC(), CreatedBy: "ann"} // from before that was refused
 	if err := w.door().Store.AddToken(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	boss := w.token("boss", time.Time{}, server.Manage)
+	boss := w.token("boss", time.Time{}, access.Manage)
 	if rec := with(boss.Token, "GET", "/tokens", "", w.access); !strings.Contains(rec.Body.String(), `"id":"`+id+`"`) {
 		t.Errorf("listed without the scope phones: %s", rec.Body)
 	}
@@ -374,7 +376,7 @@ func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
 // A client elsewhere shows its token to the one server that was named, and never in the clear.
 func TestAClientElsewhere(t *testing.T) {
 	w := newTower(t)
-	crm := w.token("crm", time.Time{}, server.Read)
+	crm := w.token("crm", time.Time{}, access.Read)
 	s := httptest.NewServer(w.access)
 	defer s.Close()
 	ask, err := server.Remote(s.URL+"/", crm.Token)
@@ -385,7 +387,7 @@ func TestAClientElsewhere(t *testing.T) {
 	if v, err := server.ShowStatus.Call(t.Context(), ask, server.None{}); err != nil || v.Daemon == nil {
 		t.Errorf("status: %+v, %v", v, err)
 	}
-	if _, err := server.Halt.Call(t.Context(), ask, server.HaltRequest{Scope: "all"}); err == nil || err.(*server.Error).Status != 403 { //nolint:errorlint // the client gives it as it is
+	if _, err := server.Halt.Call(t.Context(), ask, server.HaltRequest{Scope: "all"}); err == nil || err.(*refusal.Error).Status != 403 { //nolint:errorlint // the client gives it as it is
 		t.Errorf("a halt by a reader: %v", err)
 	}
 	for _, address := range []string{"", "nudgewire.example.com", "ftp://a.example", "http://nudgewire.example.com", "https://a:b@n.example", "https://n.example/api/v1", "https://n.example?x=1"} {
@@ -414,7 +416,7 @@ func TestAClientElsewhere(t *testing.T) {
 // A program that lost an answer asks again with the same key, and gets the message that there is.
 func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 	w := newTower(t)
-	crm, shop := w.token("crm", time.Time{}, server.Sending), w.token("shop", time.Time{}, server.Sending)
+	crm, shop := w.token("crm", time.Time{}, access.Sending), w.token("shop", time.Time{}, access.Sending)
 	const hello = `{"phone":"+447700900123","send":{"template":"hello","language":"en"}}`
 	send := func(token, key, body string) (int, string) {
 		r := httptest.NewRequest("POST", server.Base+"/messages", strings.NewReader(body))
@@ -492,7 +494,7 @@ func TestAMessageWithAnIdempotencyKeyIsSentOnce(t *testing.T) {
 // A phone that is a number, in a body that is too long to be kept whole, is no phone in the audit either.
 func TestALongOrderLeavesNoPhoneInTheAudit(t *testing.T) {
 	w := newTower(t)
-	ops := w.token("ops", time.Time{}, server.Operate)
+	ops := w.token("ops", time.Time{}, access.Operate)
 	body := `{"about":447700900123,"reason":"` + strings.Repeat("so ", 400) + `"}`
 	if got := with(ops.Token, "POST", "/halt", body, w.access).Code; got != http.StatusBadRequest {
 		t.Fatalf("a field that there is none of is answered %d", got)
@@ -516,9 +518,9 @@ func TestALongOrderLeavesNoPhoneInTheAudit(t *testing.T) {
 // Who may not see phones gets hashes of the audit as they are: one with asterisks would not be found again.
 func TestHashesOfTheAuditAreNotTakenForPhones(t *testing.T) {
 	w := newTower(t)
-	keeper := w.token("keeper", time.Time{}, server.Manage)
+	keeper := w.token("keeper", time.Time{}, access.Manage)
 	for range 20 { // most hashes have seven digits in a row somewhere
-		w.token("more"+strings.Repeat("x", int(w.loads.Add(1))), time.Time{}, server.Read)
+		w.token("more"+strings.Repeat("x", int(w.loads.Add(1))), time.Time{}, access.Read)
 	}
 	whole, err := server.VerifyAudit.Call(t.Context(), w.ask, "")
 	if err != nil {
@@ -535,7 +537,7 @@ func TestHashesOfTheAuditAreNotTakenForPhones(t *testing.T) {
 // A session knows nothing of the token that would have made it, so it would go on when that is revoked.
 func TestATokenMakesNoLinkToTheConsole(t *testing.T) {
 	w := newTower(t)
-	all := w.token("all", time.Time{}, server.Scopes...)
+	all := w.token("all", time.Time{}, access.Scopes...)
 	if rec := with(all.Token, "POST", "/console/link", "{}", w.access); rec.Code != http.StatusConflict || !strings.Contains(rec.Body.String(), "a token makes no links") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
@@ -546,7 +548,7 @@ func TestWorkMayTakeLongerThanItsAnswer(t *testing.T) {
 	const bound = 20 * time.Millisecond
 	w := newTower(t)
 	w.slow, w.begun = make(chan struct{}), make(chan struct{})
-	boss := w.token("boss", time.Time{}, server.Manage)
+	boss := w.token("boss", time.Time{}, access.Manage)
 	s := httptest.NewUnstartedServer(w.access)
 	s.Config.WriteTimeout = bound
 	s.Start()
@@ -590,7 +592,7 @@ func (b *bounded) WriteHeader(status int) {
 func TestTheBoundOfAnAnswerBeginsWithItsWriting(t *testing.T) {
 	w := newTower(t)
 	w.slow, w.begun = make(chan struct{}), make(chan struct{})
-	boss := w.token("boss", time.Time{}, server.Manage)
+	boss := w.token("boss", time.Time{}, access.Manage)
 	answer := &bounded{ResponseRecorder: httptest.NewRecorder(), set: make(chan time.Time, 10)}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, server.Base+"/reload", http.NoBody)
 	req.Header.Set("Authorization", "Bearer "+boss.Token)

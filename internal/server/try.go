@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -479,19 +481,19 @@ var editing = make(chan struct{}, 2)
 func (in *TryRequest) check() error {
 	switch {
 	case in.Event < 0:
-		return badField("event", "", "an event's number begins at 1")
+		return refusal.Fieldf("event", "", "an event's number begins at 1")
 	case in.Event != 0 && (in.Connector != "" || in.Payload != "" || in.Sample != "" || len(in.Headers) > 0 || in.Topic != ""):
-		return badField("event", "leave event out, or all that describes a webhook", "a stored event has its connector, payload and headers already")
+		return refusal.Fieldf("event", "leave event out, or all that describes a webhook", "a stored event has its connector, payload and headers already")
 	case in.Event == 0 && in.Connector == "":
-		return badField("connector", "name a connector of the config, or the number of an event", "there is nothing to try")
+		return refusal.Fieldf("connector", "name a connector of the config, or the number of an event", "there is nothing to try")
 	case in.Payload != "" && in.Sample != "":
-		return badField("sample", "leave one of the two out", "a sample has a payload of its own")
+		return refusal.Fieldf("sample", "leave one of the two out", "a sample has a payload of its own")
 	case len(in.Triggers) > maxEditedRules:
-		return badField("triggers", "send only the triggers that are edited", "the rules are longer than %d bytes", maxEditedRules)
+		return refusal.Fieldf("triggers", "send only the triggers that are edited", "the rules are longer than %d bytes", maxEditedRules)
 	case in.Number < 0:
-		return badField("number", "", "a number is 0 or more")
+		return refusal.Fieldf("number", "", "a number is 0 or more")
 	case in.At != nil && (in.At.Year() < 2000 || in.At.Year() > 2200):
-		return badField("at", "", "that is no time of ours")
+		return refusal.Fieldf("at", "", "that is no time of ours")
 	}
 	return nil
 }
@@ -516,7 +518,7 @@ func (in *TryRequest) request(c *connectors.Connector, publicURL string, at time
 	if in.Topic != "" {
 		name := c.TopicHeader()
 		if name == "" {
-			return req, badField("topic", "leave topic out", "connector %q takes the topic from the body, not from a header", c.Name())
+			return req, refusal.Fieldf("topic", "leave topic out", "connector %q takes the topic from the body, not from a header", c.Name())
 		}
 		req.Header.Set(name, in.Topic)
 	}
@@ -530,7 +532,7 @@ func (in *TryRequest) request(c *connectors.Connector, publicURL string, at time
 func pickSample(c *connectors.Connector, name string, at time.Time, number int) (connectors.Sample, error) {
 	all := c.SamplesWithoutSecret(at, number)
 	if len(all) == 0 {
-		return connectors.Sample{}, badField("payload", "give a payload", "connector %q has no samples", c.Name())
+		return connectors.Sample{}, refusal.Fieldf("payload", "give a payload", "connector %q has no samples", c.Name())
 	}
 	names := make([]string, 0, len(all))
 	for _, s := range all {
@@ -539,7 +541,7 @@ func pickSample(c *connectors.Connector, name string, at time.Time, number int) 
 		}
 		names = append(names, s.Name)
 	}
-	return connectors.Sample{}, &Error{Status: http.StatusNotFound, Field: "sample", Words: mask.Sprintf("connector %q has no sample of that name", c.Name()), Hint: "it has " + strings.Join(names, ", ")}
+	return connectors.Sample{}, &refusal.Error{Status: http.StatusNotFound, Field: "sample", Words: mask.Sprintf("connector %q has no sample of that name", c.Name()), Hint: "it has " + strings.Join(names, ", ")}
 }
 
 // noConnector says which there are.
@@ -552,22 +554,22 @@ func noConnector(name string, all map[string]*connectors.Connector) error {
 	if near := nearest.Of(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return &Error{Status: http.StatusNotFound, Field: "connector", Words: "there is no connector of that name", Hint: hint}
+	return &refusal.Error{Status: http.StatusNotFound, Field: "connector", Words: "there is no connector of that name", Hint: hint}
 }
 
 // keptEvent is a stored event with all that it carried, for those who may see that.
 func (a admin) keptEvent(ctx context.Context, id messaging.EventID) (messaging.Event, error) {
-	if who, _ := WhoOf(ctx); !who.May(Phones) {
-		return messaging.Event{}, &Error{Status: http.StatusForbidden, Field: "event", Words: who.Name + " may not do that: what an event carried needs the scope " + string(Phones)}
+	if who, _ := access.WhoOf(ctx); !who.May(access.Phones) {
+		return messaging.Event{}, &refusal.Error{Status: http.StatusForbidden, Field: "event", Words: who.Name + " may not do that: what an event carried needs the scope " + string(access.Phones)}
 	}
 	e, err := a.Store.Event(ctx, id)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
-		return e, &Error{Status: http.StatusNotFound, Field: "event", Words: mask.Sprintf("there is no event %d", id), Hint: `"nudgewire events list" shows the numbers`}
+		return e, &refusal.Error{Status: http.StatusNotFound, Field: "event", Words: mask.Sprintf("there is no event %d", id), Hint: `"nudgewire events list" shows the numbers`}
 	case err != nil:
 		return e, err
 	case e.Forgotten, e.Cleared, len(e.Payload) == 0:
-		return e, &Error{Status: http.StatusConflict, Field: "event", Words: mask.Sprintf("what event %d carried is not kept any more, so nothing can be decided by it", id), Hint: "paste the payload, if you have it"}
+		return e, &refusal.Error{Status: http.StatusConflict, Field: "event", Words: mask.Sprintf("what event %d carried is not kept any more, so nothing can be decided by it", id), Hint: "paste the payload, if you have it"}
 	}
 	return e, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -155,7 +156,7 @@ func (a admin) endUnused(ctx context.Context, req UnusedRequest) ([]UnusedView, 
 		}
 	}
 	if len(ended) == 0 {
-		return nil, rejectf(http.StatusNotFound, `"nudgewire events unused" shows what there is`, "nothing of %s came to nothing", cmp.Or(req.Connector, "any connector"))
+		return nil, refusal.Newf(http.StatusNotFound, `"nudgewire events unused" shows what there is`, "nothing of %s came to nothing", cmp.Or(req.Connector, "any connector"))
 	}
 	if err := a.Store.EndUnused(ctx, req.Connector); err != nil {
 		return nil, err

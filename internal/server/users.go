@@ -10,10 +10,12 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 const maxUsers = 1000
@@ -32,11 +34,11 @@ func UserName(given string) (string, error) {
 	}
 	switch {
 	case strings.Trim(name, "._-@+'\\") == "" || len([]rune(name)) > maxName || strings.ContainsFunc(name, odd) || name != plain.Text(name): // "." and ".." are no part of a path
-		return "", badField("name", "write it like ann or ann@example.com", "a user's name has 1 to %d letters, digits or any of . _ - @ + ' \\", maxName)
+		return "", refusal.Fieldf("name", "write it like ann or ann@example.com", "a user's name has 1 to %d letters, digits or any of . _ - @ + ' \\", maxName)
 	case name != mask.Phones(name):
-		return "", badField("name", "the name stands in the audit for good: write it like ann or ann@example.com", "a name must not hold what may be a phone")
+		return "", refusal.Fieldf("name", "the name stands in the audit for good: write it like ann or ann@example.com", "a name must not hold what may be a phone")
 	case looksLikeAnother(name):
-		return "", badField("name", "the name stands in the audit, where nobody could tell it from another: write it like ann or ann@example.com", "a name must not mix alphabets, nor have letters that only look like others")
+		return "", refusal.Fieldf("name", "the name stands in the audit, where nobody could tell it from another: write it like ann or ann@example.com", "a name must not mix alphabets, nor have letters that only look like others")
 	default:
 		return name, nil
 	}
@@ -56,33 +58,33 @@ func looksLikeAnother(name string) bool {
 
 // A UserRequest asks for a user.
 type UserRequest struct {
-	Name string `json:"name" validate:"required"`
-	Role Role   `json:"role" validate:"required"`
+	Name string      `json:"name" validate:"required"`
+	Role access.Role `json:"role" validate:"required"`
 }
 
 // A RoleRequest gives a user another role.
 type RoleRequest struct {
-	User string `json:"-" path:"user"`
-	Role Role   `json:"role" validate:"required"`
+	User string      `json:"-" path:"user"`
+	Role access.Role `json:"role" validate:"required"`
 }
 
 // A UserView is somebody who may sign in to the console.
 type UserView struct {
-	Name       string     `json:"name" kind:"ours"`
-	Role       Role       `json:"role"`
-	State      string     `json:"state" kind:"ours"`    // good, invited (has not chosen a password yet), or disabled
-	SignsIn    string     `json:"signs_in" kind:"ours"` // by what: password, oidc or header
-	CreatedAt  time.Time  `json:"created_at"`
-	CreatedBy  string     `json:"created_by" kind:"ours"`
-	DisabledAt *time.Time `json:"disabled_at,omitempty"`
-	SignedInAt *time.Time `json:"signed_in_at,omitempty"`
-	SetupUntil *time.Time `json:"setup_until,omitempty"`           // until when the link works by which a password is chosen
-	SetupURL   string     `json:"setup_url,omitempty" kind:"ours"` // that link: in the answer to its making, and never again
+	Name       string      `json:"name" kind:"ours"`
+	Role       access.Role `json:"role"`
+	State      string      `json:"state" kind:"ours"`    // good, invited (has not chosen a password yet), or disabled
+	SignsIn    string      `json:"signs_in" kind:"ours"` // by what: password, oidc or header
+	CreatedAt  time.Time   `json:"created_at"`
+	CreatedBy  string      `json:"created_by" kind:"ours"`
+	DisabledAt *time.Time  `json:"disabled_at,omitempty"`
+	SignedInAt *time.Time  `json:"signed_in_at,omitempty"`
+	SetupUntil *time.Time  `json:"setup_until,omitempty"`           // until when the link works by which a password is chosen
+	SetupURL   string      `json:"setup_url,omitempty" kind:"ours"` // that link: in the answer to its making, and never again
 }
 
 func userView(u *auth.User) UserView {
 	v := UserView{
-		Name: u.Name, Role: Role(u.Role), State: "good", SignsIn: u.Source, CreatedAt: u.CreatedAt.UTC(), CreatedBy: u.CreatedBy,
+		Name: u.Name, Role: access.Role(u.Role), State: "good", SignsIn: u.Source, CreatedAt: u.CreatedAt.UTC(), CreatedBy: u.CreatedBy,
 		DisabledAt: optional(u.DisabledAt), SignedInAt: optional(u.SignedInAt), SetupUntil: optional(u.SetupUntil),
 	}
 	if u.Source == "" {
@@ -109,7 +111,7 @@ func (a admin) users(ctx context.Context, _ None) ([]UserView, error) {
 func (a admin) addUser(ctx context.Context, in UserRequest) (UserView, error) {
 	name, err := UserName(in.Name)
 	if err == nil {
-		err = CheckRole(in.Role)
+		err = access.CheckRole(in.Role)
 	}
 	if err != nil {
 		return UserView{}, err
@@ -120,15 +122,15 @@ func (a admin) addUser(ctx context.Context, in UserRequest) (UserView, error) {
 	}
 	link, hash := newSecret()
 	now := a.SignIns.Now()
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	u := auth.User{
-		Name: name, Role: string(in.Role), Setup: hash, SetupUntil: now.Add(setupLife), CreatedAt: now, CreatedBy: who.Name, LetInAt: now, Makers: who.makersOf(name),
+		Name: name, Role: string(in.Role), Setup: hash, SetupUntil: now.Add(setupLife), CreatedAt: now, CreatedBy: who.Name, LetInAt: now, Makers: who.MakersOf(name),
 	}
 	switch err := a.people().AddUser(ctx, u, maxUsers); {
 	case errors.Is(err, auth.ErrUserName):
-		return UserView{}, &Error{Status: http.StatusConflict, Field: "name", Words: "there is a user " + name + " already", Hint: "nudgewire user reset makes a new link for them; or take another name"}
+		return UserView{}, &refusal.Error{Status: http.StatusConflict, Field: "name", Words: "there is a user " + name + " already", Hint: "nudgewire user reset makes a new link for them; or take another name"}
 	case errors.Is(err, auth.ErrUsersFull):
-		return UserView{}, rejectf(http.StatusConflict, "nudgewire user remove takes out who is gone", "there are %d users already", maxUsers)
+		return UserView{}, refusal.Newf(http.StatusConflict, "nudgewire user remove takes out who is gone", "there are %d users already", maxUsers)
 	case err != nil:
 		return UserView{}, err
 	}
@@ -144,15 +146,15 @@ func setupView(u *auth.User, base, link string) UserView {
 // changeUser changes the user of a request's path. What is taken away takes effect at once, because who asks is read with each request.
 func (a admin) changeUser(ctx context.Context, given string, c auth.UserChange) (auth.User, error) {
 	name := plainName(given)
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	// Whoever owns the socket needs no user, and so locks nobody out.
-	c.Admin, c.AnyAdmin = string(RoleAdmin), who.From == FromSocket || who.From == FromProcess
+	c.Admin, c.AnyAdmin = string(access.RoleAdmin), who.From == access.FromSocket || who.From == access.FromProcess
 	u, err := a.people().ChangeUser(ctx, name, c)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
-		return u, rejectf(http.StatusNotFound, "nudgewire user list shows those that there are", "there is no user %s", plain.Text(name))
+		return u, refusal.Newf(http.StatusNotFound, "nudgewire user list shows those that there are", "there is no user %s", plain.Text(name))
 	case errors.Is(err, auth.ErrLastAdmin):
-		return u, rejectf(http.StatusConflict, "make somebody else an admin first; or do it on the daemon's machine, with nudgewire user", "%s is the last admin who can sign in", name)
+		return u, refusal.Newf(http.StatusConflict, "make somebody else an admin first; or do it on the daemon's machine, with nudgewire user", "%s is the last admin who can sign in", name)
 	default:
 		return u, err
 	}
@@ -165,12 +167,12 @@ func (a admin) changed(ctx context.Context, name string, c auth.UserChange) (Use
 }
 
 func (a admin) setRole(ctx context.Context, in RoleRequest) (UserView, error) {
-	if err := CheckRole(in.Role); err != nil {
+	if err := access.CheckRole(in.Role); err != nil {
 		return UserView{}, err
 	}
 	return a.changed(ctx, in.User, auth.UserChange{Do: func(u *auth.User) error {
 		if u.Source != "" {
-			return rejectf(http.StatusConflict, "change it where "+u.Source+" has it from; see docs/sign-in.md", "the role of %s is not kept here", u.Name)
+			return refusal.Newf(http.StatusConflict, "change it where "+u.Source+" has it from; see docs/sign-in.md", "the role of %s is not kept here", u.Name)
 		}
 		u.Role = string(in.Role)
 		return nil
@@ -198,13 +200,13 @@ func (a admin) resetUser(ctx context.Context, name string) (UserView, error) {
 	}
 	link, hash := newSecret()
 	now := a.SignIns.Now()
-	who, _ := WhoOf(ctx)
+	who, _ := access.WhoOf(ctx)
 	u, err := a.changeUser(ctx, name, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
 		if u.Source != "" {
-			return rejectf(http.StatusConflict, "", "%s signs in by %s and has no password here", u.Name, u.Source)
+			return refusal.Newf(http.StatusConflict, "", "%s signs in by %s and has no password here", u.Name, u.Source)
 		}
 		u.Password, u.Setup, u.SetupUntil = "", hash, now.Add(setupLife)
-		u.LetInAt, u.Makers = now, who.makersOf(u.Name)
+		u.LetInAt, u.Makers = now, who.MakersOf(u.Name)
 		return nil
 	}})
 	return setupView(&u, base, link), err

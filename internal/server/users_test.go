@@ -12,7 +12,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -27,8 +29,8 @@ func (w *tower) door() *server.SessionDoor {
 }
 
 // as is a client of somebody who signed in with a role.
-func (w *tower) as(name string, role server.Role) *server.Client {
-	return server.Local(w.api, server.Who{Name: name, Scopes: role.Scopes(), From: server.FromSession})
+func (w *tower) as(name string, role access.Role) *server.Client {
+	return server.Local(w.api, access.Who{Name: name, Scopes: role.Scopes(), From: access.FromSession})
 }
 
 // linkOf is what lets in of a link.
@@ -42,7 +44,7 @@ func linkOf(t *testing.T, address, path string) string {
 }
 
 // user adds one, who chooses the password good.
-func (w *tower) user(name string, role server.Role) server.SignedIn {
+func (w *tower) user(name string, role access.Role) server.SignedIn {
 	w.t.Helper()
 	v, err := server.AddUser.Call(w.t.Context(), w.ask, server.UserRequest{Name: name, Role: role})
 	if err != nil {
@@ -69,7 +71,7 @@ func (w *tower) known(in server.SignedIn) *server.Session {
 }
 
 func statusOf(err error) int {
-	if e, is := errors.AsType[*server.Error](err); is {
+	if e, is := errors.AsType[*refusal.Error](err); is {
 		return e.Status
 	}
 	return 0
@@ -78,7 +80,7 @@ func statusOf(err error) int {
 func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	w := newTower(t)
 	d := w.door()
-	v, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: " Ann@Example.com ", Role: server.RoleOperator})
+	v, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: " Ann@Example.com ", Role: access.RoleOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := w.known(in); s == nil || s.Who.Name != v.Name || s.Who.From != server.FromSession || s.Role != server.RoleOperator || !slices.Equal(s.Who.Scopes, server.RoleOperator.Scopes()) ||
+	if s := w.known(in); s == nil || s.Who.Name != v.Name || s.Who.From != access.FromSession || s.Role != access.RoleOperator || !slices.Equal(s.Who.Scopes, access.RoleOperator.Scopes()) ||
 		len(s.Who.Makers) == 0 || s.Who.Makers[0] != v.CreatedBy || s.Who.LetInAt.IsZero() {
 		t.Errorf("signed in: %+v", s)
 	}
@@ -117,7 +119,7 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 		}
 	}
 	// A link of a day ago, and one of before a new one.
-	late, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: "bob", Role: server.RoleViewer})
+	late, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: "bob", Role: access.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,16 +157,16 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 
 func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	w := newTower(t)
-	ann := w.user("ann", server.RoleAdmin)
+	ann := w.user("ann", access.RoleAdmin)
 	second, err := w.door().SignIn(t.Context(), "ann", good)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "ann", Role: server.RoleViewer}); err != nil {
+	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "ann", Role: access.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
 	for _, in := range []server.SignedIn{ann, second} {
-		if s := w.known(in); s == nil || s.Role != server.RoleViewer || s.Who.May(server.Phones) || s.Who.May(server.Manage) {
+		if s := w.known(in); s == nil || s.Role != access.RoleViewer || s.Who.May(access.Phones) || s.Who.May(access.Manage) {
 			t.Errorf("a viewer from now on: %+v", s)
 		}
 	}
@@ -235,22 +237,22 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 // Nobody is locked out: the last admin who can sign in goes only by the socket, whose owner needs no user.
 func TestTheLastAdminGoesByTheSocketAlone(t *testing.T) {
 	w := newTower(t)
-	w.user("ann", server.RoleAdmin)
-	if _, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: "bob", Role: server.RoleAdmin}); err != nil { // has no password yet
+	w.user("ann", access.RoleAdmin)
+	if _, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: "bob", Role: access.RoleAdmin}); err != nil { // has no password yet
 		t.Fatal(err)
 	}
-	ann := w.as("ann", server.RoleAdmin)
+	ann := w.as("ann", access.RoleAdmin)
 	for what, do := range map[string]func() error{
 		"disable": func() error { _, err := server.DisableUser.Call(t.Context(), ann, "ann"); return err },
 		"remove":  func() error { _, err := server.RemoveUser.Call(t.Context(), ann, "ann"); return err },
 		"demote": func() error {
-			_, err := server.SetRole.Call(t.Context(), ann, server.RoleRequest{User: "ann", Role: server.RoleOperator})
+			_, err := server.SetRole.Call(t.Context(), ann, server.RoleRequest{User: "ann", Role: access.RoleOperator})
 			return err
 		},
 		"reset": func() error { _, err := server.ResetUser.Call(t.Context(), ann, "ann"); return err },
 	} {
 		err := do()
-		if e, is := errors.AsType[*server.Error](err); !is || e.Status != http.StatusConflict || !strings.Contains(e.Words, "ann is the last admin") || e.Hint == "" {
+		if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != http.StatusConflict || !strings.Contains(e.Words, "ann is the last admin") || e.Hint == "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -261,43 +263,43 @@ func TestTheLastAdminGoesByTheSocketAlone(t *testing.T) {
 
 func TestRequestsForUsersAreLookedAt(t *testing.T) {
 	w := newTower(t)
-	w.user("ann", server.RoleViewer)
+	w.user("ann", access.RoleViewer)
 	for name, c := range map[string]struct {
 		in     server.UserRequest
 		status int
 		field  string
 	}{
-		"a phone":         {server.UserRequest{Name: "447700900123", Role: server.RoleViewer}, 400, "name"},
-		"no name":         {server.UserRequest{Name: "  ", Role: server.RoleViewer}, 400, "name"},
-		"a long one":      {server.UserRequest{Name: strings.Repeat("a", 65), Role: server.RoleViewer}, 400, "name"},
-		"like the socket": {server.UserRequest{Name: "root (0)", Role: server.RoleViewer}, 400, "name"},
-		"a bent one":      {server.UserRequest{Name: "an\u202en", Role: server.RoleViewer}, 400, "name"},
-		"a path":          {server.UserRequest{Name: "a/b", Role: server.RoleViewer}, 400, "name"},
-		"a step up":       {server.UserRequest{Name: "..", Role: server.RoleViewer}, 400, "name"},
-		"a Cyrillic a":    {server.UserRequest{Name: "\u0430nn", Role: server.RoleViewer}, 400, "name"},
-		"a ligature":      {server.UserRequest{Name: "\ufb01n", Role: server.RoleViewer}, 400, "name"},
+		"a phone":         {server.UserRequest{Name: "447700900123", Role: access.RoleViewer}, 400, "name"},
+		"no name":         {server.UserRequest{Name: "  ", Role: access.RoleViewer}, 400, "name"},
+		"a long one":      {server.UserRequest{Name: strings.Repeat("a", 65), Role: access.RoleViewer}, 400, "name"},
+		"like the socket": {server.UserRequest{Name: "root (0)", Role: access.RoleViewer}, 400, "name"},
+		"a bent one":      {server.UserRequest{Name: "an\u202en", Role: access.RoleViewer}, 400, "name"},
+		"a path":          {server.UserRequest{Name: "a/b", Role: access.RoleViewer}, 400, "name"},
+		"a step up":       {server.UserRequest{Name: "..", Role: access.RoleViewer}, 400, "name"},
+		"a Cyrillic a":    {server.UserRequest{Name: "\u0430nn", Role: access.RoleViewer}, 400, "name"},
+		"a ligature":      {server.UserRequest{Name: "\ufb01n", Role: access.RoleViewer}, 400, "name"},
 		"no role":         {server.UserRequest{Name: "bob"}, 400, "role"},
 		"a wrong role":    {server.UserRequest{Name: "bob", Role: "operater"}, 400, "role"},
-		"a name twice":    {server.UserRequest{Name: "ANN", Role: server.RoleViewer}, 409, "name"},
+		"a name twice":    {server.UserRequest{Name: "ANN", Role: access.RoleViewer}, 409, "name"},
 	} {
 		_, err := server.AddUser.Call(t.Context(), w.ask, c.in)
-		if e, is := errors.AsType[*server.Error](err); !is || e.Status != c.status || e.Field != c.field {
+		if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != c.status || e.Field != c.field {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, name := range []string{"\u0430\u043d\u043d\u0430", "zoë.müller@example.com", `corp\ann`, "李"} {
-		if _, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: name, Role: server.RoleViewer}); err != nil {
+		if _, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: name, Role: access.RoleViewer}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "nobody", Role: server.RoleViewer}); statusOf(err) != http.StatusNotFound {
+	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "nobody", Role: access.RoleViewer}); statusOf(err) != http.StatusNotFound {
 		t.Errorf("the role of nobody: %v", err)
 	}
 	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "ann", Role: "root"}); statusOf(err) != http.StatusBadRequest {
 		t.Errorf("no role: %v", err)
 	}
 	for path, body := range map[string]string{"/users": `{"name":"eve","role":"viewer","created_by":"ann"}`, "/users/ann/role": `{"role":"viewer","who":"ann"}`} {
-		who := server.Process("x")
+		who := access.Process("x")
 		if res := call(w.api, &who, "POST", server.Base+path, body); res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s takes who did it from the body: %d", path, res.StatusCode)
 		}
@@ -307,7 +309,7 @@ func TestRequestsForUsersAreLookedAt(t *testing.T) {
 // The disk is full: whoever is signed in reads on, nobody signs in or out, and words say why.
 func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 	w := newTower(t)
-	w.user("ann", server.RoleViewer)
+	w.user("ann", access.RoleViewer)
 	again, err := server.ResetUser.Call(t.Context(), w.ask, "ann")
 	if err != nil {
 		t.Fatal(err)
@@ -340,12 +342,12 @@ func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 		"by a link":     func() error { _, err := w.door().EnterByLink(t.Context(), linkOf(t, link.URL, "/sign-in")); return err },
 		"out":           func() error { return w.door().SignOut(t.Context(), in.Cookie) },
 		"by a provider": func() error {
-			_, err := w.door().Meet(t.Context(), server.Person{Name: "bob", Source: server.SourceOIDC, Subject: "1", Role: server.RoleViewer})
+			_, err := w.door().Meet(t.Context(), server.Person{Name: "bob", Source: server.SourceOIDC, Subject: "1", Role: access.RoleViewer})
 			return err
 		},
 	} {
 		err := do()
-		if e, is := errors.AsType[*server.Error](err); !is || e.Status != http.StatusServiceUnavailable || !strings.Contains(e.Words, "nothing was done") {
+		if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != http.StatusServiceUnavailable || !strings.Contains(e.Words, "nothing was done") {
 			t.Errorf("signing %s: %v", what, err)
 		}
 	}
@@ -356,13 +358,13 @@ func TestARoleOfAProviderIsTakenUpWithEachSignIn(t *testing.T) {
 	w := newTower(t)
 	door := w.door()
 	door.Sources = func() []string { return []string{server.SourceOIDC} }
-	for i, role := range []server.Role{server.RoleViewer, server.RoleAdmin, server.RoleViewer, server.RoleAdmin, server.RoleViewer} {
+	for i, role := range []access.Role{access.RoleViewer, access.RoleAdmin, access.RoleViewer, access.RoleAdmin, access.RoleViewer} {
 		in, err := door.Meet(t.Context(), server.Person{Name: "bob", Source: server.SourceOIDC, Subject: "1", Role: role})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s, known, err := door.Session(t.Context(), in.Cookie)
-		if err != nil || !known || s.Role != role || s.Who.May(server.Manage) != (role == server.RoleAdmin) {
+		if err != nil || !known || s.Role != role || s.Who.May(access.Manage) != (role == access.RoleAdmin) {
 			t.Errorf("sign-in %d as %s may %v: %v", i, role, s.Who.Scopes, err)
 		}
 		w.now = w.now.Add(5 * time.Second)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
@@ -276,7 +277,7 @@ func (s *shop) live() {
 	s.Facts.Run["approve"] = s.run("spring-news", messaging.RunAwaiting)
 	s.Facts.Run["pause"] = s.run("winter-news", messaging.RunAwaiting)
 	s.Facts.Run["later"] = s.run("autumn-news", messaging.RunAwaiting)
-	for name, role := range map[string]server.Role{"ann": server.RoleOperator, "bob": server.RoleViewer} {
+	for name, role := range map[string]access.Role{"ann": access.RoleOperator, "bob": access.RoleViewer} {
 		if _, err := server.AddUser.Call(s.t.Context(), s.ask, server.UserRequest{Name: name, Role: role}); err != nil {
 			s.t.Fatalf("add %s: %v", name, err)
 		}

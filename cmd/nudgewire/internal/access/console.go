@@ -3,6 +3,7 @@ package access
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -18,7 +19,7 @@ everything. For people who come often: nudgewire user add.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.Role != "" {
-				if err := server.CheckRole(r.Role); err != nil {
+				if err := access.CheckRole(r.Role); err != nil {
 					return err
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -37,7 +38,7 @@ The name says in the audit who did something.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := server.TokenRequest{Name: args[0]}
 			for _, s := range scopes {
-				in.Scopes = append(in.Scopes, server.Scope(strings.TrimSpace(s)))
+				in.Scopes = append(in.Scopes, access.Scope(strings.TrimSpace(s)))
 			}
 			if _, err := server.CheckScopes(in.Scopes); err != nil {
 				return err
@@ -81,7 +82,7 @@ func parseExpires(text string, now time.Time) (time.Time, error) {
 	return now.Add(d.D()).UTC().Truncate(time.Second), nil
 }
 
-func scopeWords(scopes []server.Scope) string {
+func scopeWords(scopes []access.Scope) string {
 	out := make([]string, len(scopes))
 	for i, s := range scopes {
 		out[i] = string(s)

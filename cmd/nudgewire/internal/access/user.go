@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -34,7 +35,7 @@ func (c commands) setupLink(v server.UserView) error {
 }
 
 func (c commands) userAdd() *cobra.Command {
-	in := server.UserRequest{Role: server.RoleViewer}
+	in := server.UserRequest{Role: access.RoleViewer}
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a user, and print a link by which they choose a password", Args: cobra.ExactArgs(1),
 		Long: `add prints the link on standard output, and nothing else there. Whoever opens it within 24 hours chooses the password,
@@ -42,7 +43,7 @@ once. It is kept nowhere: user reset makes another one.`,
 		Example: "  nudgewire user add ann --role operator",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Name = args[0]
-			if err := server.CheckRole(in.Role); err != nil {
+			if err := access.CheckRole(in.Role); err != nil {
 				return err
 			}
 			return c.WithDaemon(func(ask *server.Client) error {
@@ -94,8 +95,8 @@ func (c commands) userRole() *cobra.Command {
 	return &cobra.Command{
 		Use: "role NAME viewer|operator|admin", Short: "Give a user another role, at once", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			role := server.Role(args[1])
-			if err := server.CheckRole(role); err != nil {
+			role := access.Role(args[1])
+			if err := access.CheckRole(role); err != nil {
 				return err
 			}
 			return c.changesUser("%s has another role now", func(ask *server.Client) (server.UserView, error) {

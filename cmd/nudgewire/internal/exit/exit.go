@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -88,7 +89,7 @@ func Report(w io.Writer, err error) int {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		e = &Error{Code: Failed, err: err}
-		var remote *server.Error
+		var remote *refusal.Error
 		switch {
 		case errors.Is(err, server.ErrNoDaemon):
 			e.Code, e.hint = NoDaemon, "start it with: nudgewire serve"

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -36,7 +37,7 @@ func (c commands) jobsReader(ctx context.Context) (ask *server.Client, done func
 	}
 	ask = server.Local(server.Admin(server.AdminOptions{
 		Store: st, Country: cfg.Defaults.Country, Zone: c.Location, Now: st.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, st.Now),
-	}), server.Process("this command"))
+	}), access.Process("this command"))
 	return ask, func() {
 		if err := errors.Join(st.Close(), os.RemoveAll(folder)); err != nil {
 			c.Note("clear up: %v", err)

@@ -23,6 +23,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -212,7 +213,7 @@ func (d *doctor) daemon(ctx context.Context, c *terminal.CLI) {
 		return
 	case err != nil:
 		hint := ""
-		if told, is := errors.AsType[*server.Error](err); is {
+		if told, is := errors.AsType[*refusal.Error](err); is {
 			hint = told.Hint
 		}
 		d.found(wellBad, "daemon", hint, "does not say how it is: %v", err)

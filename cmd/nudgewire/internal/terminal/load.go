@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -140,7 +141,7 @@ func (c *CLI) Reader(ctx context.Context) (ask *server.Client, done func(), err 
 		o.Jobs = app.JobsBeside(cfg, st, st.Now)
 		o.Errors = func() *messaging.ErrorRules { return cfg.Errors }
 	}
-	ask = server.Local(server.Admin(o), server.Process("this command"))
+	ask = server.Local(server.Admin(o), access.Process("this command"))
 	return ask, func() {
 		if err := st.Close(); err != nil {
 			c.Note("close the database: %v", err)

@@ -1,4 +1,5 @@
-package server
+// Package access says who asks the API, and what they may do: scopes, roles, and the person or program in a context.
+package access
 
 import (
 	"cmp"
@@ -49,8 +50,8 @@ type Who struct {
 // Person is who answers for what w does: where several people have to approve something, the same one counts once.
 func (w Who) Person() string { return cmp.Or(w.By, w.Name) }
 
-// makersOf are the makers of somebody of that name whom w lets in: w, then who let w in.
-func (w Who) makersOf(name string) (all []string) {
+// MakersOf are the makers of somebody of that name whom w lets in: w, then who let w in.
+func (w Who) MakersOf(name string) (all []string) {
 	for _, one := range append([]string{w.Person()}, w.Makers...) {
 		if one != name && !slices.Contains(all, one) {
 			all = append(all, one)
@@ -85,11 +86,11 @@ func BySocket(h http.Handler) http.Handler {
 	})
 }
 
-// person is who asks, for the record. It never comes from what they send.
-func person(ctx context.Context) string {
+// NameOf is who asks, for the record. It never comes from what they send.
+func NameOf(ctx context.Context) string {
 	w, _ := WhoOf(ctx)
 	return w.Name
 }
 
-// byHand says in a reason that a person did it.
-func byHand(ctx context.Context) string { return "by hand: " + person(ctx) }
+// ByHand says in a reason that a person did it.
+func ByHand(ctx context.Context) string { return "by hand: " + NameOf(ctx) }

@@ -1,10 +1,11 @@
-package server
+package access
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
 // A Role is what a person may do: a set of scopes.
@@ -46,5 +47,5 @@ func CheckRole(r Role) error {
 	if near := nearest.Of(string(r), words); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return badField("role", hint, "%q is no role", string(r))
+	return refusal.Fieldf("role", hint, "%q is no role", string(r))
 }
