@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/apiclient"
+	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -20,6 +21,8 @@ import (
 type checker struct {
 	doc   *yamlpos.Doc
 	known yamlpos.Problems // the faults found before the rooms were asked
+
+	samples map[source][]connectors.SampleEvent // that lints looked at
 }
 
 func (k *checker) bad(path, msg, hint string)  { k.doc.Report(path, 0, msg, hint, false) }

@@ -22,7 +22,6 @@ func (c *Config) lint(k *checker) {
 	c.lintListen(k)
 	c.lintAccounts(k)
 	c.lintConnectors(k)
-	seen := map[string]string{}
 	for i := range c.in.Triggers {
 		e := &c.in.Triggers[i]
 		at := yamlpos.Join("triggers", e.Key)
@@ -35,17 +34,15 @@ func (c *Config) lint(k *checker) {
 		c.lintConsent(k, at, &e.Value)
 		k.lintDoubt(at, &e.Value)
 		c.lintLimited(k, at, &e.Value)
-		parts := []string{sorted(e.Value.On), e.Value.Key}
-		for _, s := range e.Value.Sends() {
-			parts = append(parts, s.Template, s.Campaign, s.Text)
-		}
-		same := strings.Join(parts, "\x00")
-		if other, twice := seen[same]; twice && e.Value.Mode != triggers.Off && len(e.Value.If) == 0 {
-			k.lintKey(at, fmt.Sprintf("sends the same for the same events as %s", other), "remove one, or give it an if")
-		}
-		seen[same] = e.Key
+		k.lintContradictions(at, &e.Value)
+		k.lintLimitOfSteps(at, &e.Value)
+		k.lintWaits(at, &e.Value)
+		c.lintCancelKey(k, at, &e.Value)
+		c.lintSamples(k, at, &e.Value, c.lintCarried(k, at, &e.Value))
+		k.lintUtility(at, &e.Value)
 	}
-	c.lintVariables(k)
+	c.lintTwins(k)
+	c.lintTemplates(k)
 	c.lintDue(k)
 	c.lintAlerts(k)
 }
@@ -225,6 +222,7 @@ func overlap(a, b string) bool {
 const (
 	longWait     = 90 * 24 * time.Hour
 	shortExpires = 30 * time.Second
+	shortAge     = time.Minute
 )
 
 // lintTimes warns of times that make no sense together.
@@ -243,7 +241,7 @@ func (k *checker) lintTimes(at string, r *triggers.Rule) {
 	if r.Cooldown.Mode == messaging.CooldownFor && r.Cooldown.For < r.Wait.For {
 		k.lint(at+".cooldown", fmt.Sprintf("a cooldown of %s is over before the wait of %s is", span(r.Cooldown.For), span(r.Wait.For)), "make it longer than the wait")
 	}
-	if r.MaxAge.Set && !r.MaxAge.Off && r.MaxAge.For < time.Minute {
+	if r.MaxAge.Set && !r.MaxAge.Off && r.MaxAge.For < shortAge {
 		k.lint(at+".max_age", fmt.Sprintf("%s is less than senders need to repeat a webhook that was lost", span(r.MaxAge.For)), "give it hours")
 	}
 	if len(r.CancelOn) > 0 && r.Wait.For > 0 && r.OnRepeat.Mode == messaging.Parallel && r.Key == "" {
@@ -336,58 +334,6 @@ func (c *Config) anySends(kind string) bool {
 		}
 	}
 	return false
-}
-
-// lintVariables warns of triggers and jobs that give one template different numbers of variables, or name one that cannot be: the
-// service answers with an error, for every message.
-func (c *Config) lintVariables(k *checker) {
-	type use struct {
-		by    string
-		count int
-	}
-	first := map[string]use{}
-	look := func(at, by, template string, count int) {
-		u, known := first[template]
-		if strings.ContainsAny(template, " \t\u00a0") && !strings.Contains(template, "{{") {
-			k.lint(at+".template", fmt.Sprintf("%q has a space, and names of templates have none", template), "copy the name as the messaging service shows it")
-		}
-		switch {
-		case template == "":
-		case !known:
-			first[template] = use{by, count}
-		case u.count != count:
-			k.lint(at+".template",
-				fmt.Sprintf("%s gets %s here and %s in %s", template, counted(count), counted(u.count), u.by), "a template has one number of variables")
-		}
-	}
-	for i := range c.in.Triggers {
-		e := &c.in.Triggers[i]
-		for key, s := range e.Value.Sends() {
-			look(yamlpos.Join("triggers", e.Key)+"."+key, e.Key, s.Template, len(s.Variables))
-		}
-	}
-	for i := range c.in.Jobs {
-		if e := &c.in.Jobs[i]; e.Value.Send != nil {
-			count := len(e.Value.Columns)
-			if _, written := e.Value.Columns.Get("phone"); written {
-				count--
-			}
-			look(yamlpos.Join("jobs", e.Key)+".send", e.Key, e.Value.Send.Template, count)
-		}
-	}
-}
-
-func counted(n int) string {
-	if n == 1 {
-		return "1 variable"
-	}
-	return fmt.Sprintf("%d variables", n)
-}
-
-func sorted(items []string) string {
-	s := slices.Clone(items)
-	slices.Sort(s)
-	return strings.Join(s, ",")
 }
 
 func span(d time.Duration) string { return units.Duration(d).String() }

@@ -36,6 +36,7 @@ func (c *Config) lintDue(k *checker) {
 		}
 		c.lintKeys(k, at, &j.Keys, now)
 		k.lintExempt(at, &j.Keys, category)
+		c.lintCron(k, at, j, category)
 	}
 }
 

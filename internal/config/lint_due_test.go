@@ -209,7 +209,7 @@ func TestALintOfWaitingForAQuietHour(t *testing.T) {
 		"it is not":              {"21:00-09:00", `{until: "09:00"}`, nil},
 		"on Sundays only":        {"[21:00-09:00, sun 00:00-20:00]", `{until: "10:00"}`, nil},
 		"a time that it expires": {"21:00-09:00", "{until: \"20:00\"}\n    expires: 1h", nil},
-		"an expression":          {"21:00-09:00", "{until: 'cart.expires_at - 2h'}", nil},
+		"an expression":          {"21:00-09:00", "{until: 'time(raw.expires_at) - 2h'}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := strings.Replace(dueConfig("  quiet_hours: "+tt.quiet+"\n", "", ""), "wait: 45m", "wait: "+tt.wait, 1)

@@ -145,7 +145,7 @@ func TestLintsWarnOfWhatIsLikelyNotMeant(t *testing.T) {
 				"    if: customer.accepts_marketing\n",
 				"    category: utility\n  second: {on: shopify.cart.updated, wait: 5m, cancel_on: shopify.order.created, category: utility, send: {template: cart_reminder}}\n",
 			},
-			[]string{"14:3: warning: triggers.second: sends the same for the same events as remind; remove one, or give it an if"},
+			[]string{"14:118: warning: triggers.second.send.template: remind sends it because of the same event: a person gets it twice; remove one of the two, make them steps of one trigger, or give each an if that excludes the other's"},
 		},
 		"a template with two numbers of variables": {
 			more("  first: {on: shopify.order.paid, category: utility, send: {template: cart_reminder, variables: [a]}}\n"),

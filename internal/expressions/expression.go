@@ -12,12 +12,15 @@ type Fault struct {
 }
 
 // An Expression is a checked expression.
-type Expression struct{ of typed }
+type Expression struct {
+	of    typed
+	paths []*path
+}
 
 // Compile reads an expression. The faults are in the order of the text.
 func Compile(text string) (*Expression, []Fault) {
 	t, c := compileText(text, nil)
-	return &Expression{t}, c.faults
+	return &Expression{t, c.paths}, c.faults
 }
 
 // Kind is what the value will be.

@@ -25,6 +25,7 @@ type part struct {
 	value    eval // nil for text
 	fallback eval // nil for none
 	source   string
+	paths    []*path // what both read
 }
 
 // CompileTemplate reads a template; the faults count bytes of text.
@@ -125,7 +126,7 @@ func compileValue(text string, row *rowNames) (part, []Fault) {
 		faults = []Fault{{0, `"or" joins conditions, not texts`, `for a text in its place write | default: "there"`}}
 	}
 	faults = append(faults, printable(main, value)...)
-	p.value = value.eval
+	p.value, p.paths = value.eval, c.paths
 	if !found {
 		return p, faults
 	}
@@ -137,7 +138,7 @@ func compileValue(text string, row *rowNames) (part, []Fault) {
 		f.Offset += len(text) - len(rest)
 		faults = append(faults, f)
 	}
-	p.fallback = fallback.eval
+	p.fallback, p.paths = fallback.eval, append(p.paths, c.paths...)
 	return p, faults
 }
 

@@ -374,3 +374,41 @@ func identifier(e *messaging.Event, family string) string {
 		return ""
 	}
 }
+
+// KeyFields are the fields of an event that are the key of a rule, any of which will do: those that its key reads, or the identifiers of what
+// its events are about. None is the phone.
+func KeyFields(r *Rule) (fields []string) {
+	if r.Key != "" {
+		if key, faults := expressions.Compile(r.Key); len(faults) == 0 {
+			return key.Fields()
+		}
+		return nil
+	}
+	for _, family := range familiesOf(written(r.On)) {
+		if family != "" {
+			fields = append(fields, family+".id")
+		}
+	}
+	return fields
+}
+
+// written are entries of on as patterns, whether or not there is such an event.
+func written(refs []string) (all []pattern) {
+	for _, ref := range refs {
+		connector, kind, _ := strings.Cut(ref, ".")
+		kind, open := strings.CutSuffix(kind, "*")
+		all = append(all, pattern{connector, kind, open})
+	}
+	return all
+}
+
+// CancelsByKey reports whether an event has the key by which it would cancel what waits of a rule, and not the phone alone.
+func CancelsByKey(r *Rule, e *messaging.Event) bool {
+	one := &rule{Rule: *r, families: familiesOf(written(r.On))}
+	if r.Key != "" {
+		one.key, _ = expressions.Compile(r.Key)
+	}
+	m := matching{event: e, scope: expressions.NewScope(e, e.ReceivedAt, time.UTC), now: e.ReceivedAt}
+	defer m.scope.Free()
+	return slices.ContainsFunc(m.cancel(nil, listener{rule: one}), func(w messaging.Proposal) bool { return w.Correlation.Key != "" })
+}
