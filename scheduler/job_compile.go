@@ -33,6 +33,8 @@ type Env struct {
 	ReadKnown   bool // tracking.final_status is read
 
 	Prices, Texts map[string]bool // the same of the further accounts, by name
+
+	Templates messaging.Templates // whose texts are known
 }
 
 // A Problem is one thing wrong in a job. Path is within the job, "columns.var_1" or
@@ -73,7 +75,10 @@ type Compiled struct {
 	source   lists.Source
 	columns  *mapping
 	title    *expressions.RowText
-	unread   string // why its list cannot be read by it, of a job that left the config; else ""
+
+	templates messaging.Templates // for previews
+	language  string              // of templates where neither the job nor a row says it
+	unread    string              // why its list cannot be read by it, of a job that left the config; else ""
 }
 
 // Schedule is when the job fires; nil when it only runs by hand, or is off.
@@ -152,7 +157,7 @@ func (b *builder) err(path string, err error) {
 func (b *builder) build() *Compiled {
 	j := b.job
 	fill(&j)
-	c := &Compiled{Job: j, Version: b.env.Version, zone: b.zone(j.Timezone), home: phones.Home{Country: cmp.Or(j.Country, b.env.Country), Spelling: j.Phones}}
+	c := &Compiled{Job: j, Version: b.env.Version, templates: b.env.Templates, language: b.env.Language, zone: b.zone(j.Timezone), home: phones.Home{Country: cmp.Or(j.Country, b.env.Country), Spelling: j.Phones}}
 	if c.category = messaging.Category(j.Category); j.Category == "" || byRow(string(j.Category)) {
 		c.category = cmp.Or(b.env.Category, messaging.Marketing)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -234,4 +235,19 @@ func (m *mapping) titles() []string {
 		titles[i] = strings.ToUpper(name)
 	}
 	return titles
+}
+
+// reads is what a phone shows of a row with these cells beside its phone; "" where the template's text is not known.
+func (c *Compiled) reads(cells []string) string {
+	n := c.columns.variables()
+	s := messaging.Send{Template: c.send.Template, Language: cmp.Or(c.send.Language, c.language), Variables: cells[:n]}
+	if c.Campaign != nil {
+		s.Template = strconv.FormatInt(c.Campaign.TemplateID, 10)
+	}
+	for i := range c.columns.fields {
+		if c.columns.fields[i].column == fieldLanguage {
+			s.Language = cells[n+i]
+		}
+	}
+	return c.templates.Reads(s, c.account())
 }

@@ -82,6 +82,7 @@ type Preview struct {
 	Phone     messaging.Phone
 	SentAs    string // as in messaging.Message
 	Variables []string
+	Reads     string // what the phone shows, where the template's text is known
 }
 
 // maxPreviews is how many first rows a forecast shows.
@@ -456,6 +457,7 @@ func (b *building) look(one *batch) {
 		p := Preview{}
 		p.Phone, p.SentAs = messaging.PhoneOf(strings.Clone(one.sent[i]))
 		p.Variables = append(p.Variables, one.vars[i*one.width:(i+1)*one.width]...)
+		p.Reads = b.job.reads(p.Variables)
 		b.first = append(b.first, p)
 	}
 	for i, p := range one.phones {

@@ -27,7 +27,7 @@ func (a *App) trial(edited string) (server.Trial, yamlpos.Problems) {
 
 // TrialOf is what of a config something can be tried against.
 func TrialOf(cfg *config.Config) server.Trial {
-	return server.Trial{Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), PublicURL: strings.TrimSuffix(cfg.Server.PublicURL, "/")}
+	return server.Trial{Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Templates: cfg.Templates, PublicURL: strings.TrimSuffix(cfg.Server.PublicURL, "/")}
 }
 
 // SimulationOf is what of a config can be played.

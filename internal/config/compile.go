@@ -45,7 +45,9 @@ func (c *Config) compile(k *checker) {
 		}
 	}
 	c.compileTriggers(k, infos)
+	c.declareTemplates(k)
 	c.compileJobs(k)
+	c.holdToTemplates(k)
 	c.checkRenames(k)
 	c.compileDue(k)
 	c.compileAlerts(k)

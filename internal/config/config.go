@@ -44,6 +44,7 @@ type Config struct {
 	Callers   map[string]*x509.CertPool        // who vouches for those who connect, by connector; of those that ask
 	Triggers  *triggers.Set
 	Due       *duerules.Rules // what holds at the due moment
+	Templates messaging.Templates
 	Alerts    *alerts.Plan
 	Outgoing  *outbox.Plan          // of webhooks_out
 	Renames   []store.Rename        // the keys "was" of triggers and jobs
@@ -60,7 +61,7 @@ type Config struct {
 
 // A file is config.yaml as it is written: one field for each section.
 type file struct {
-	Include   []string                 `yaml:"include" example:"[triggers/*.yaml]" doc:"Further files, with connectors, triggers and jobs: names or patterns (* and ?), from the folder of this file. See docs/config-files.md."`
+	Include   []string                 `yaml:"include" example:"[triggers/*.yaml]" doc:"Further files, with connectors, triggers, templates and jobs: names or patterns (* and ?), from the folder of this file. See docs/config-files.md."`
 	API       API                      `yaml:"api" validate:"required" doc:"The messaging service that sends."`
 	Accounts  yamlpos.Ordered[Account] `yaml:"accounts" doc:"Further accounts of the service, by name: other brands, other numbers. A connector, trigger or job names one with account; what names none is sent by that of the section api."`
 	Defaults  Defaults                 `yaml:"defaults" doc:"What every trigger and job starts from."`
@@ -83,9 +84,10 @@ type file struct {
 
 // A part is what an included file may hold, too.
 type part struct {
-	Connectors yamlpos.Ordered[connectors.Config] `yaml:"connectors" doc:"Who may post to /hooks/<name>: a preset of that name, or one described here."`
-	Triggers   yamlpos.Ordered[triggers.Rule]     `yaml:"triggers" doc:"Who gets which message when."`
-	Jobs       yamlpos.Ordered[scheduler.Job]     `yaml:"jobs" doc:"Scheduled campaigns: which list is sent what, and when."`
+	Connectors yamlpos.Ordered[connectors.Config]  `yaml:"connectors" doc:"Who may post to /hooks/<name>: a preset of that name, or one described here."`
+	Triggers   yamlpos.Ordered[triggers.Rule]      `yaml:"triggers" doc:"Who gets which message when."`
+	Templates  yamlpos.Ordered[messaging.Template] `yaml:"templates" doc:"Approved templates of the service, by name, each declared once: all that send one are held to its variables, languages, category and header, and previews show its text. See docs/templates.md."`
+	Jobs       yamlpos.Ordered[scheduler.Job]      `yaml:"jobs" doc:"Scheduled campaigns: which list is sent what, and when."`
 }
 
 // API is the messaging service and how hard it may be pressed.

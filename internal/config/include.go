@@ -22,7 +22,7 @@ const (
 )
 
 // includable are the sections that an included file may have.
-var includable = []string{"connectors", "triggers", "jobs"}
+var includable = []string{"connectors", "triggers", "templates", "jobs"}
 
 // Included are the files that the config was read from besides its own, as problems name them.
 func (c *Config) Included() []string { return c.included }

@@ -137,8 +137,8 @@ func TestFaultsOfIncludedFilesHaveTheirPlace(t *testing.T) {
 			"a.yaml",
 			map[string]string{"a.yaml": "defaults: {country: GB}\ninclude: [b.yaml]\n"},
 			[]string{
-				"a.yaml:1:1: defaults: may not stand in an included file; an included file holds connectors, triggers and jobs: write one of these above it, or move it to config.yaml",
-				"a.yaml:2:1: include: may not stand in an included file; an included file holds connectors, triggers and jobs: write one of these above it, or move it to config.yaml",
+				"a.yaml:1:1: defaults: may not stand in an included file; an included file holds connectors, triggers, templates and jobs: write one of these above it, or move it to config.yaml",
+				"a.yaml:2:1: include: may not stand in an included file; an included file holds connectors, triggers, templates and jobs: write one of these above it, or move it to config.yaml",
 			},
 		},
 		"a list": {

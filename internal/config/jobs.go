@@ -27,7 +27,7 @@ func (c *Config) compileJobs(k *checker) {
 	all, problems := scheduler.Compile(jobs, scheduler.Env{
 		Version: c.Version, Folder: c.folder, Timezone: c.Defaults.Timezone, Country: c.Defaults.Country, Language: c.Defaults.Language,
 		Category: c.Defaults.Category, Priced: c.API.Price != nil, TextAllowed: c.API.TextPath != "", ReadKnown: c.Tracking.FinalStatus == messaging.StatusRead,
-		Prices: c.have(func(a API) bool { return a.Price != nil }), Texts: c.have(func(a API) bool { return a.TextPath != "" }),
+		Templates: c.Templates, Prices: c.have(func(a API) bool { return a.Price != nil }), Texts: c.have(func(a API) bool { return a.TextPath != "" }),
 	})
 	for _, p := range problems {
 		if p.Path == "defaults.timezone" {

@@ -43,6 +43,7 @@ func (c *Config) lint(k *checker) {
 	}
 	c.lintTwins(k)
 	c.lintTemplates(k)
+	c.lintDeclared(k)
 	c.lintDue(k)
 	c.lintAlerts(k)
 }

@@ -4,52 +4,102 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/scheduler"
 )
 
 // A templateUse is one place that sends a template.
 type templateUse struct {
-	at       string // of what names it: "triggers.cart.send"
-	by       string // the trigger or job
-	template string
-	count    int    // of variables
-	language string // "" where the event or the row says it
-	category messaging.Category
+	entry     string // "triggers.cart"
+	at        string // of what names it: "triggers.cart.send"
+	by        string // the trigger or job
+	account   string // by its name in rows
+	template  string // its name, or its number as a text
+	numbered  bool   // it is named by its number
+	count     int    // of variables
+	variables string // where they stand; "" for variables beside the name
+	language  string // "" where the event or the row says it
+	category  messaging.Category
+	header    string // image, video, document; "" for none
 }
 
 // templateUses are all of them, in the order of the file.
 func (c *Config) templateUses() (uses []templateUse) {
-	constant := func(language string) string {
-		if language = cmp.Or(language, c.Defaults.Language); strings.Contains(language, "{{") {
-			return ""
-		}
-		return language
-	}
 	for i := range c.in.Triggers {
 		e := &c.in.Triggers[i]
 		for key, s := range e.Value.Sends() {
-			if s.Template != "" {
-				uses = append(uses, templateUse{yamlpos.Join("triggers", e.Key) + "." + key, e.Key, s.Template, len(s.Variables), constant(s.Language), e.Value.Category})
+			if s.Template == "" {
+				continue
 			}
+			u := templateUse{entry: yamlpos.Join("triggers", e.Key), by: e.Key, template: s.Template, account: c.sendsBy(&e.Value)}
+			u.at = u.entry + "." + key
+			u.count, u.language, u.category = len(s.Variables), c.constantLanguage(s.Language), e.Value.Category
+			if s.Header != nil {
+				for _, m := range s.Header.Media() {
+					u.header = m.Kind
+				}
+			}
+			uses = append(uses, u)
 		}
 	}
 	for i := range c.in.Jobs {
-		e := &c.in.Jobs[i]
-		if s := e.Value.Send; s != nil && s.Template != "" {
-			category := messaging.Category(e.Value.Category)
-			if strings.Contains(string(category), "{{") {
-				category = "" // a row says it
-			} else if category == "" {
-				category = c.Defaults.Category
-			}
-			uses = append(uses, templateUse{yamlpos.Join("jobs", e.Key) + ".send", e.Key, s.Template, variablesOf(&e.Value.Columns), constant(s.Language), category})
+		if u, ok := c.templateOfJob(&c.in.Jobs[i].Value); ok {
+			uses = append(uses, u)
 		}
 	}
 	return uses
+}
+
+// templateOfJob is what a job sends, row by row or as files.
+func (c *Config) templateOfJob(j *scheduler.Job) (u templateUse, ok bool) {
+	u = templateUse{entry: yamlpos.Join("jobs", j.Name), by: j.Name, account: messaging.AccountKey(j.Account), count: variablesOf(&j.Columns)}
+	u.variables = u.entry + ".columns"
+	if u.category = messaging.Category(j.Category); strings.Contains(string(u.category), "{{") {
+		u.category = "" // a row says it
+	} else if u.category == "" {
+		u.category = c.Defaults.Category
+	}
+	switch s := j.Send; {
+	case s != nil && s.Template != "":
+		u.at, u.template, u.language = u.entry+".send", s.Template, c.constantLanguage(s.Language)
+		if h := s.Header; h != nil {
+			for _, m := range (triggers.Header{Image: h.Image, Video: h.Video, Document: h.Document}).Media() {
+				u.header = m.Kind
+			}
+		}
+		return u, true
+	case j.Campaign != nil && j.Campaign.TemplateID > 0:
+		u.at, u.template, u.numbered = u.entry+".campaign", strconv.FormatInt(j.Campaign.TemplateID, 10), true
+		return u, true
+	default:
+		return u, false
+	}
+}
+
+// sendsBy is the account that sends what a rule queues: its own, else that of the first connector that it listens to.
+func (c *Config) sendsBy(r *triggers.Rule) string {
+	if r.Account != "" {
+		return messaging.AccountKey(r.Account)
+	}
+	for i := range c.in.Connectors {
+		if e := &c.in.Connectors[i]; listens(r.On, e.Key) {
+			return messaging.AccountKey(e.Value.Account)
+		}
+	}
+	return ""
+}
+
+// constantLanguage is the language of a template, or that of the defaults; "" where the event or the row says it.
+func (c *Config) constantLanguage(language string) string {
+	if language = cmp.Or(language, c.Defaults.Language); strings.Contains(language, "{{") {
+		return ""
+	}
+	return language
 }
 
 // variablesOf is how many variables a job's columns give.
@@ -66,11 +116,14 @@ func variablesOf(columns *yamlpos.Ordered[string]) int {
 func (c *Config) lintTemplates(k *checker) {
 	first := map[string][]templateUse{}
 	for _, u := range c.templateUses() {
+		if u.numbered || c.Templates.Named(u.template, u.account) != nil {
+			continue // it was held to what is declared
+		}
 		if strings.ContainsAny(u.template, " \t\u00a0") && !strings.Contains(u.template, "{{") {
 			k.lint(u.at+".template", fmt.Sprintf("%q has a space, and names of templates have none", u.template), "copy the name as the messaging service shows it")
 		}
 		for _, before := range first[u.template] {
-			if k.lintUses(u, before) {
+			if u.account == before.account && k.lintUses(u, before) {
 				break
 			}
 		}
@@ -85,21 +138,13 @@ func (k *checker) lintUses(u, before templateUse) (warned bool) {
 		k.lint(u.at+".template", fmt.Sprintf("%s gets %s here and %s in %s", u.template, counted(u.count), counted(before.count), before.by), "a template has one number of variables")
 	case u.category != before.category && u.category != "" && before.category != "":
 		k.lint(u.at+".template", fmt.Sprintf("%s is sent as %s here and as %s in %s", u.template, u.category, before.category, before.by), "a template has one category: write it in both as the messaging service shows it")
-	case u.language != before.language && u.language != "" && before.language != "" && bareLanguage(u.language) == bareLanguage(before.language):
+	case u.language != before.language && u.language != "" && before.language != "":
 		k.lint(u.at+".template", fmt.Sprintf("%s is sent in %s here and in %s in %s", u.template, u.language, before.language, before.by),
-			"write the language as the messaging service shows it; all is well where it has both")
+			fmt.Sprintf("where it is approved in both, say so: templates: {%s: {languages: {%s: …, %s: …}}}; else write the one that it has", u.template, before.language, u.language))
 	default:
 		return false
 	}
 	return true
-}
-
-// bareLanguage is a language without its region: en of en_GB.
-func bareLanguage(language string) string {
-	if at := strings.IndexAny(language, "_-"); at >= 0 {
-		return language[:at]
-	}
-	return language
 }
 
 func counted(n int) string {
@@ -126,6 +171,21 @@ func advertises(text string) string {
 	return ""
 }
 
+// lintDeclared warns of templates that are declared as utility and read like an advertisement.
+func (c *Config) lintDeclared(k *checker) {
+	for _, t := range c.Templates {
+		for _, l := range t.Languages {
+			if words := advertises(l.Value); words != "" && t.Category == messaging.Utility {
+				k.lint(yamlpos.Join(yamlpos.Join("templates", t.Name)+".languages", l.Key), unlikeUtility(words), "say category: marketing, as the service will, or write the template without it")
+			}
+		}
+	}
+}
+
+func unlikeUtility(words string) string {
+	return fmt.Sprintf("%q is what an advertisement says, and the category is utility: a messaging network takes the message for marketing, or stops the template", words)
+}
+
 // lintUtility warns of messages that are sent as utility and read like an advertisement, where their text is known.
 func (k *checker) lintUtility(at string, r *triggers.Rule) {
 	if r.Category != messaging.Utility || r.Mode == triggers.Off {
@@ -138,7 +198,7 @@ func (k *checker) lintUtility(at string, r *triggers.Rule) {
 		}
 		for path, text := range texts {
 			if words := advertises(text); words != "" {
-				k.lint(at+"."+key+"."+path, fmt.Sprintf("%q is what an advertisement says, and the category is utility: a messaging network takes the message for marketing, or stops the template", words),
+				k.lint(at+"."+key+"."+path, unlikeUtility(words),
 					"say category: marketing, or write the message without it")
 			}
 		}

@@ -121,7 +121,7 @@ func (a admin) forecast(ctx context.Context, name string) (ForecastView, error) 
 		return ForecastView{}, err
 	}
 	for _, p := range f.Previews {
-		v.First = append(v.First, PreviewView{Phone: p.Phone, SentAs: p.SentAs, Variables: p.Variables})
+		v.First = append(v.First, PreviewView{Phone: p.Phone, SentAs: p.SentAs, Variables: p.Variables, Reads: p.Reads})
 	}
 	return v, nil
 }

@@ -94,6 +94,7 @@ type PreviewView struct {
 	Phone     messaging.Phone `json:"phone"`
 	SentAs    string          `json:"sent_as,omitempty" kind:"phone"` // as in MessageView
 	Variables []string        `json:"variables,omitempty" kind:"text"`
+	Reads     string          `json:"reads,omitempty" kind:"text"` // what the phone shows, where the template's text is declared
 }
 
 // A BlockRequest asks for contacts to be blocked.

@@ -31,9 +31,10 @@ type Trial struct {
 	Receivers map[string]*connectors.Connector
 	Triggers  *triggers.Set
 	Due       messaging.DueRules
-	Ledger    Ledger        // nil where nobody can be asked; then what is assumed is told
-	PublicURL string        // as senders know us
-	Spent     time.Duration // of the time that the whole try may take, before these rules are asked
+	Ledger    Ledger              // nil where nobody can be asked; then what is assumed is told
+	Templates messaging.Templates // whose texts are known
+	PublicURL string              // as senders know us
+	Spent     time.Duration       // of the time that the whole try may take, before these rules are asked
 }
 
 // A Ledger says what a daemon would know: by which facts it would settle a plan, and what a claim would know of a message.
@@ -160,6 +161,7 @@ type TriedMessage struct {
 	Category  messaging.Category `json:"category"`
 	Account   string             `json:"account,omitempty" kind:"ours"` // that sends it; not that of the section api
 	Send      messaging.Send     `json:"send"`
+	Reads     string             `json:"reads,omitempty" kind:"text"` // what the phone shows, where the template's text is declared
 	DueAt     time.Time          `json:"due_at"`
 	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
 	Step      int                `json:"step,omitempty"`
@@ -288,9 +290,9 @@ func (t *Trial) tell(ctx context.Context, p *messaging.Plan, stored bool) (Tried
 			if d.Outcome == messaging.Restarted && !s.DueAt.IsZero() {
 				first.DueAt = s.DueAt
 			}
-			d.Message = messageOf(&first)
+			d.Message = t.messageOf(&first)
 			for i := range w.Steps {
-				one := messageOf(&w.Steps[i].Message)
+				one := t.messageOf(&w.Steps[i].Message)
 				one.Of, one.If = w.Steps[i].Rule.Of, w.Steps[i].Rule.If
 				d.Steps = append(d.Steps, *one)
 			}
@@ -379,8 +381,8 @@ func (t *Trial) mayGo(ctx context.Context, e *messaging.Event, q *queued, blocke
 	return duerules.MayGo(t.Due, &d, &f, d.DueAt), nil
 }
 
-func messageOf(d *messaging.Message) *TriedMessage {
-	return &TriedMessage{Category: d.Category, Account: d.Account, Send: d.Send, DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step}
+func (t *Trial) messageOf(d *messaging.Message) *TriedMessage {
+	return &TriedMessage{Category: d.Category, Account: d.Account, Send: d.Send, Reads: t.Templates.Reads(d.Send, d.Account), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step}
 }
 
 func matterOf(id string, total messaging.Amount, currency string, items int) *TriedMatter {

@@ -165,6 +165,9 @@ func (c commands) forecast(cmd *cobra.Command, name string) error {
 		if err := c.Table(strings.Join(head, " | "), rows); err != nil {
 			return err
 		}
+		if reads := f.First[0].Reads; reads != "" {
+			c.Say("\nThe first reads: %s\n", terminal.Sanitized(reads))
+		}
 	}
 	c.Note("\nnothing was sent")
 	return nil

@@ -144,7 +144,7 @@ first line, and most editors complete keys and mark mistakes as you type:
   nudgewire schema > config.schema.json
   # yaml-language-server: $schema=./config.schema.json
 
---included is that of the files that a config includes: connectors, triggers and jobs.`,
+--included is that of the files that a config includes: connectors, triggers, templates and jobs.`,
 		RunE: func(*cobra.Command, []string) error {
 			text := config.Schema()
 			if included {

@@ -73,6 +73,9 @@ func tellTriedMessage(c *terminal.CLI, m *server.TriedMessage, head string) {
 		c.Say("      sent if     %s\n", text)
 	}
 	TellSend(c, &m.Send, "      ")
+	if m.Reads != "" && m.Reads != m.Send.Text {
+		c.Say("      reads       %s\n", m.Reads)
+	}
 }
 
 // tellHeld prints what a rule would do to a message when it falls due.
