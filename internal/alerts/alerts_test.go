@@ -221,7 +221,7 @@ func TestAReceiverThatIsDown(t *testing.T) {
 		tr.are()
 		after(50 * time.Minute)
 		v := tr.a.View()
-		if r := v.Receivers[1]; r.Name != "ops" || r.FailingSince == nil || r.Waiting != 2 || r.LastError != "no route to https://+44 77** ****23" || !v.Alerts[0].Waiting {
+		if r := v.Receivers[1]; r.Name != "ops" || r.FailingSince.IsZero() || r.Waiting != 2 || r.LastError != "no route to https://+44 77** ****23" || !v.Alerts[0].Waiting {
 			t.Errorf("%+v", v)
 		}
 		tr.wants("mail", "it is key at 10s", "over after 10m: it is key at 11m10s")
@@ -231,7 +231,7 @@ func TestAReceiverThatIsDown(t *testing.T) {
 		if got := tr.box("ops"); len(got) != 2 || !strings.HasPrefix(got[0], "it is key at 1h") || !strings.HasPrefix(got[1], "over after 10m: it is key at 1h") {
 			t.Errorf("afterwards it got %q", got)
 		}
-		if r := tr.a.View().Receivers[1]; r.FailingSince != nil || r.LastError != "" || r.Waiting != 0 {
+		if r := tr.a.View().Receivers[1]; !r.FailingSince.IsZero() || r.LastError != "" || r.Waiting != 0 {
 			t.Errorf("%+v", r)
 		}
 		tr.end()
@@ -245,7 +245,7 @@ func TestWhatNobodyTakesForADayIsDropped(t *testing.T) {
 		tr.are(messaging.TroubleKey)
 		tr.start()
 		after(25 * time.Hour)
-		if r := tr.a.View().Receivers[1]; r.Waiting != 0 || r.FailingSince == nil {
+		if r := tr.a.View().Receivers[1]; r.Waiting != 0 || r.FailingSince.IsZero() {
 			t.Errorf("%+v", r)
 		}
 		tr.end()

@@ -33,7 +33,7 @@ type Told struct {
 	Words     string                `json:"words"`
 	Hint      string                `json:"hint,omitempty"`
 	Since     time.Time             `json:"since"`
-	EndedAt   *time.Time            `json:"ended_at,omitempty"`
+	EndedAt   time.Time             `json:"ended_at,omitzero"`
 	Seconds   int64                 `json:"lasted_seconds,omitempty"`
 }
 
@@ -75,7 +75,7 @@ func told(n *messaging.AlertNotice) Told {
 	}
 	if !n.EndedAt.IsZero() {
 		at := n.EndedAt.UTC()
-		t.State, t.EndedAt, t.Seconds = "over", &at, int64(at.Sub(t.Since).Seconds())
+		t.State, t.EndedAt, t.Seconds = "over", at, int64(at.Sub(t.Since).Seconds())
 		t.Hint = ""
 	}
 	return t
@@ -83,7 +83,7 @@ func told(n *messaging.AlertNotice) Told {
 
 // text is the alert for people, in one or two lines.
 func (t *Told) text() string {
-	if t.EndedAt != nil {
+	if !t.EndedAt.IsZero() {
 		return "over after " + units.About(t.EndedAt.Sub(t.Since)) + ": " + t.Words
 	}
 	if t.Hint == "" {
@@ -97,7 +97,7 @@ func (m *Message) subject() string {
 	switch {
 	case len(m.Alerts) > 1:
 		return units.Count(len(m.Alerts), "alert")
-	case len(m.Alerts) == 0 || m.Alerts[0].EndedAt == nil:
+	case len(m.Alerts) == 0 || m.Alerts[0].EndedAt.IsZero():
 		line, _, _ := strings.Cut(m.Text, "\n")
 		return line
 	default:

@@ -21,7 +21,7 @@ type AlertView struct {
 	Hint      string                `json:"hint,omitempty" kind:"ours"`
 	Since     time.Time             `json:"since"`
 	ToldAt    time.Time             `json:"told_at"`
-	EndedAt   *time.Time            `json:"ended_at,omitempty"`
+	EndedAt   time.Time             `json:"ended_at,omitzero"`
 	Receiver  string                `json:"receiver" kind:"ours"`
 	Condition string                `json:"condition" kind:"ours"`
 	Waiting   bool                  `json:"waiting,omitempty"` // the receiver has not got it, or not its end
@@ -29,12 +29,12 @@ type AlertView struct {
 
 // A ReceiverView is a receiver and how deliveries to it went.
 type ReceiverView struct {
-	Name         string     `json:"receiver" kind:"ours"`
-	DeliveredAt  *time.Time `json:"delivered_at,omitempty"`
-	FailingSince *time.Time `json:"failing_since,omitempty"`
-	FailedAt     *time.Time `json:"failed_at,omitempty"`
-	LastError    string     `json:"last_error,omitempty" kind:"text"`
-	Waiting      int        `json:"waiting"` // messages that it has not got
+	Name         string    `json:"receiver" kind:"ours"`
+	DeliveredAt  time.Time `json:"delivered_at,omitzero"`
+	FailingSince time.Time `json:"failing_since,omitzero"`
+	FailedAt     time.Time `json:"failed_at,omitzero"`
+	LastError    string    `json:"last_error,omitempty" kind:"text"`
+	Waiting      int       `json:"waiting"` // messages that it has not got
 }
 
 // View is how alerts stand now.
@@ -58,22 +58,14 @@ func ViewOf(s messaging.AlertState) View {
 		waits[name{n.Receiver, n.Condition, n.Trouble.Code, n.Trouble.Subject}] = true
 	}
 	for _, r := range s.Receivers {
-		v.Receivers = append(v.Receivers, ReceiverView{r.Name, optional(r.DeliveredAt), optional(r.FailingSince), optional(r.FailedAt), r.LastError, waiting[r.ID]})
+		v.Receivers = append(v.Receivers, ReceiverView{r.Name, r.DeliveredAt.UTC(), r.FailingSince.UTC(), r.FailedAt.UTC(), r.LastError, waiting[r.ID]})
 	}
 	for i := range s.Alerts {
 		al := &s.Alerts[i]
 		t := &al.Trouble
 		v.Alerts = append(v.Alerts, AlertView{
-			t.Code, t.Subject, t.Severity, t.Words, t.Hint, al.Began.UTC(), al.ToldAt.UTC(), optional(al.EndedAt), names[al.Receiver], al.Condition, waits[nameOf(al)],
+			t.Code, t.Subject, t.Severity, t.Words, t.Hint, al.Began.UTC(), al.ToldAt.UTC(), al.EndedAt.UTC(), names[al.Receiver], al.Condition, waits[nameOf(al)],
 		})
 	}
 	return v
-}
-
-func optional(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }

@@ -360,7 +360,7 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 				s.sends(1, 0)
 				s.eventually("the receiver fails", func() bool {
 					all := s.status().WebhooksOut
-					return len(all) == 1 && all[0].FailingSince != nil
+					return len(all) == 1 && !all[0].FailingSince.IsZero()
 				})
 				s.forward(time.Hour)
 			},
@@ -527,7 +527,7 @@ func TestAReceiverThatCannotBeReachedIsToldToTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(one, "begun receiver", "begun halt")
-	if v, err := server.ShowAlerts.Call(t.Context(), h.ask, server.None{}); err != nil || len(v.Alerts) != 3 || v.Receivers[1].Waiting != 1 || v.Receivers[1].FailingSince == nil {
+	if v, err := server.ShowAlerts.Call(t.Context(), h.ask, server.None{}); err != nil || len(v.Alerts) != 3 || v.Receivers[1].Waiting != 1 || v.Receivers[1].FailingSince.IsZero() {
 		t.Errorf("%+v, %v", v, err)
 	}
 	h.reload()

@@ -16,7 +16,7 @@ func (a *App) configView(ctx context.Context) (server.ConfigView, error) {
 	cfg, v := a.cfg, server.ConfigView{Program: a.opt.Version, LoadedAt: a.loadedAt.UTC(), LoadError: a.loadError, NeedsRestart: a.restart}
 	if v.LoadError != "" {
 		at := a.loadErrorAt.UTC()
-		v.LoadErrorAt = &at
+		v.LoadErrorAt = at
 	}
 	a.mu.Unlock()
 	v.Version, v.Files = cfg.Version, server.FilesOf(cfg.Sources())

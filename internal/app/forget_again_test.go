@@ -32,7 +32,7 @@ func TestNothingThatComesLateUndoesAnErasure(t *testing.T) {
 	}
 	h.eventually("it is forgotten", func() bool {
 		v, err := server.ShowContact.Call(t.Context(), h.ask, gone)
-		return err == nil && v.ForgottenAt != nil && v.Forgetting == ""
+		return err == nil && !v.ForgottenAt.IsZero() && v.Forgetting == ""
 	})
 	close(answer)
 	_, d := h.decision()

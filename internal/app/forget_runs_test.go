@@ -121,7 +121,7 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 			}
 			h.eventually("it is forgotten", func() bool {
 				v, err := server.ShowContact.Call(t.Context(), h.ask, gone)
-				return err == nil && v.ForgottenAt != nil && v.Forgetting == ""
+				return err == nil && !v.ForgottenAt.IsZero() && v.Forgetting == ""
 			})
 			if !tt.postgres {
 				h.forgotten(gone)

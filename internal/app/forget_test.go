@@ -172,7 +172,7 @@ func (h *house) forgotten(phones ...string) {
 			if err != nil {
 				h.t.Fatal(err)
 			}
-			return v.ForgottenAt != nil && v.Forgetting == ""
+			return !v.ForgottenAt.IsZero() && v.Forgetting == ""
 		})
 	}
 	// The last step, the file that is written anew, comes when the order is gone.

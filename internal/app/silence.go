@@ -38,7 +38,7 @@ func Silent(receivers map[string]*connectors.Connector, last map[string]time.Tim
 		v := server.SilentView{Connector: name, For: units.Brief(quiet), Since: from.UTC()}
 		if heard {
 			at := from.UTC()
-			v.Last = &at
+			v.Last = at
 		}
 		out = append(out, v)
 	}

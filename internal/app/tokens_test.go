@@ -178,7 +178,7 @@ triggers:
 		if n := len(h.eventsOf("shop")); n != 1 {
 			t.Errorf("copies of one request are %d events", n)
 		}
-		if v, err := server.ShowContact.Call(t.Context(), h.ask, phone(1)); err == nil && (v.Block != nil || len(v.Consents) > 0 || v.ForgottenAt != nil) {
+		if v, err := server.ShowContact.Call(t.Context(), h.ask, phone(1)); err == nil && (v.Block != nil || len(v.Consents) > 0 || !v.ForgottenAt.IsZero()) {
 			t.Errorf("somebody was blocked or believed by what is not signed: %+v", v)
 		}
 		if round == 0 {

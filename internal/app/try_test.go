@@ -49,7 +49,7 @@ func decided(t *testing.T, events []server.TriedEvent, trigger string) server.Tr
 func TestATrySaysWhatWouldBeAndDoesNothing(t *testing.T) {
 	h := open(t, options{config: strings.Replace(plainConfig, "language: en}", `language: en, quiet_hours: "21:00-09:00"}`, 1)})
 	at := time.Date(2026, 11, 24, 22, 0, 0, 0, time.UTC)
-	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", At: &at, Triggers: editedReminder})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", At: at, Triggers: editedReminder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestATrySaysWhatIsWrong(t *testing.T) {
 		"an event and more":   {server.TryRequest{Event: 1, Connector: "shopify"}, "event"},
 		"an event that is no": {server.TryRequest{Event: 99}, "event"},
 		"rules too long":      {server.TryRequest{Event: 1, Triggers: strings.Repeat("#", 70<<10)}, "triggers"},
-		"a time":              {server.TryRequest{Event: 1, At: new(time.Time)}, "at"},
+		"a time":              {server.TryRequest{Event: 1, At: time.Unix(0, 0)}, "at"},
 	} {
 		_, err := server.TryWebhook.Call(t.Context(), h.ask, tt.in)
 		if no, is := errors.AsType[*refusal.Error](err); !is || no.Field != tt.field {

@@ -204,7 +204,7 @@ func (h tried) went(id messaging.MessageID, said *server.TriedMessage) {
 			}
 			return
 		}
-		goes = *hold.Until
+		goes = hold.Until
 	}
 	if m.State != messaging.StateAccepted || !m.AcceptedAt.Equal(goes) {
 		h.Errorf("message %d was to go at %s (%+v); it is %s (%s), taken at %s", id, goes, said.Held, m.State, m.Reason, m.AcceptedAt)

@@ -383,7 +383,7 @@ func TestAHeaderIsBelievedFromProxiesAlone(t *testing.T) {
 	if got := ask(proxy, ann); got != "" {
 		t.Errorf("disabled: %q", got)
 	}
-	if all, err := server.ListUsers.Call(t.Context(), users, server.None{}); err != nil || len(all) != 2 || all[1].SignsIn != "header" || all[1].SignedInAt == nil {
+	if all, err := server.ListUsers.Call(t.Context(), users, server.None{}); err != nil || len(all) != 2 || all[1].SignsIn != "header" || all[1].SignedInAt.IsZero() {
 		t.Errorf("users: %+v, %v", all, err)
 	}
 	r.on.Header = nil

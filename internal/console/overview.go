@@ -93,11 +93,11 @@ func (c *Console) overview(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	for _, j := range jobs {
-		if j.NextAt != nil && !j.Off {
+		if !j.NextAt.IsZero() && !j.Off {
 			v.Next = append(v.Next, j)
 		}
 	}
-	slices.SortFunc(v.Next, func(a, b server.JobView) int { return a.NextAt.Compare(*b.NextAt) })
+	slices.SortFunc(v.Next, func(a, b server.JobView) int { return a.NextAt.Compare(b.NextAt) })
 	v.Next = v.Next[:min(len(v.Next), 8)]
 	if v.Lately, err = server.ListEvents.Call(ctx, c.Ask, server.ListQuery{Limit: 8}); err != nil {
 		return page{}, err

@@ -36,7 +36,6 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 		"number": units.Number,
 		"count":  units.Count[int64],
 		"words":  func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
-		"deref":  deref,
 		"megabytes": func(n int64) string {
 			if n < 1e6 {
 				return units.Number((n+999)/1000) + " kB"
@@ -166,14 +165,6 @@ func resumes(h messaging.Hold) []string {
 		return []string{string(messaging.ScopeTemplate), h.Content()}
 	}
 	return nil
-}
-
-// deref is the moment, zero where there is none.
-func deref(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }
 
 // byCount sorts what was counted, the most first.

@@ -217,7 +217,7 @@ func (v *playgroundPage) try(c *Console, r *http.Request) (*refusal.Error, error
 		if err != nil {
 			return &refusal.Error{Status: http.StatusBadRequest, Words: "That is no time.", Hint: "Write it as 2026-12-24T22:00."}, nil
 		}
-		in.At = &at
+		in.At = at
 	}
 	view, err := server.TryWebhook.Call(r.Context(), c.Ask, in)
 	if no, is := errors.AsType[*refusal.Error](err); is && no.Status < http.StatusInternalServerError {

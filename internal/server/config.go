@@ -15,7 +15,7 @@ type ConfigView struct {
 	Files        []ConfigFileView `json:"files"`                       // as they were read: the config's own first, then those that it includes
 	Disk         *DiskConfigView  `json:"disk,omitempty"`              // the files as they are now; absent where they are what was read
 	LoadError    string           `json:"error,omitempty" kind:"text"` // of the last reload, where it was rejected
-	LoadErrorAt  *time.Time       `json:"error_at,omitempty"`
+	LoadErrorAt  time.Time        `json:"error_at,omitzero"`
 	NeedsRestart []string         `json:"needs_restart,omitempty" kind:"ours"`
 }
 

@@ -21,7 +21,7 @@ type ContactView struct {
 	Known       []messaging.KnownContact  `json:"known,omitempty"` // by connector, the one that spoke last first
 	Block       *store.Block              `json:"block,omitempty"`
 	Consents    []messaging.ConsentRecord `json:"consents"`
-	ForgottenAt *time.Time                `json:"forgotten_at,omitempty"`
+	ForgottenAt time.Time                 `json:"forgotten_at,omitzero"`
 	Forgetting  string                    `json:"forgetting,omitempty" kind:"text"` // what its forgetting waits for, where it is not done yet
 }
 
@@ -120,12 +120,12 @@ func contactOf(ctx context.Context, st *store.Store, phone messaging.Phone) (v C
 	if err != nil {
 		return v, err
 	}
-	v.ForgottenAt = optional(at)
+	v.ForgottenAt = at.UTC()
 	orders, err := privacy.Records{Store: st}.Erasures(ctx)
 	if i := slices.IndexFunc(orders, func(e privacy.Erasure) bool { return e.Phone == phone }); i >= 0 {
 		v.Forgetting = cmp.Or(orders[i].Waits, "its turn")
 	}
-	if err != nil || v.ForgottenAt == nil || v.Forgetting != "" {
+	if err != nil || v.ForgottenAt.IsZero() || v.Forgetting != "" {
 		return v, err
 	}
 	due, err := st.WipeDue(ctx)

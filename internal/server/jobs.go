@@ -71,7 +71,7 @@ func (a admin) jobs(ctx context.Context, _ None) ([]JobView, error) {
 	for _, j := range a.Jobs.Jobs(now) {
 		v := JobView{
 			Name: j.Name, Cron: j.Cron, Timezone: j.Timezone, Source: j.Source, Campaign: j.Campaign, Deliver: j.Deliver,
-			Off: j.Paused, NextAt: optional(j.NextAt),
+			Off: j.Paused, NextAt: j.NextAt.UTC(),
 		}
 		last, err := a.Store.Runs(ctx, store.RunFilter{Job: j.Name, Limit: 1})
 		if err != nil {

@@ -19,7 +19,7 @@ type JobView struct {
 	Campaign string            `json:"campaign,omitempty" kind:"ours"`
 	Deliver  messaging.Deliver `json:"deliver"`
 	Off      bool              `json:"off,omitempty"` // mode: off
-	NextAt   *time.Time        `json:"next_at,omitempty"`
+	NextAt   time.Time         `json:"next_at,omitzero"`
 	Last     *RunView          `json:"last,omitempty"`
 }
 

@@ -113,7 +113,7 @@ func listRowView(row *store.ListRowStory) StoryView {
 			if row.WaitUntil.After(until) {
 				waits, until = messaging.WaitLimits, row.WaitUntil
 			}
-			v.Waits, v.WaitUntil = waits, optional(until)
+			v.Waits, v.WaitUntil = waits, until.UTC()
 		}
 	}
 	return StoryView{Row: v, Messages: []MessageView{}}

@@ -36,7 +36,7 @@ func (a admin) nodes(ctx context.Context) (out []NodeView, err error) {
 	for i := range all {
 		n := &all[i]
 		out = append(out, NodeView{
-			Name: n.Name, Version: n.Version, Config: n.Config, ConfigSince: utc(n.ConfigAt), StartedAt: n.Began.UTC(), Beat: n.Seen.UTC(), AliveUntil: n.LeaseEnd.UTC(),
+			Name: n.Name, Version: n.Version, Config: n.Config, ConfigSince: n.ConfigAt.UTC(), StartedAt: n.Began.UTC(), Beat: n.Seen.UTC(), AliveUntil: n.LeaseEnd.UTC(),
 			Alive: n.Alive, Leads: n.Leads, Own: n.Own, ClockAhead: n.ClockOff.Round(time.Millisecond).Seconds(), Webhooks: n.Events, Sends: n.Calls,
 		})
 	}

@@ -28,16 +28,16 @@ type ReceiverPlan struct {
 
 // A ReceiverView is a receiver under webhooks_out and how it goes with it.
 type ReceiverView struct {
-	Name         string     `json:"receiver" kind:"ours"`
-	Kinds        []string   `json:"kinds,omitempty" kind:"ours"` // that it wants to know
-	Gone         bool       `json:"gone,omitempty"`              // from the config
-	Waiting      int64      `json:"waiting"`                     // 10001 is more than 10000
-	GivenUp      int64      `json:"given_up"`                    // 10001 is more than 10000
-	Oldest       *time.Time `json:"oldest,omitempty"`            // of the changes that wait
-	DeliveredAt  *time.Time `json:"delivered_at,omitempty"`
-	FailingSince *time.Time `json:"failing_since,omitempty"` // nothing was delivered since
-	LastError    string     `json:"last_error,omitempty" kind:"text"`
-	FailedAt     *time.Time `json:"failed_at,omitempty"`
+	Name         string    `json:"receiver" kind:"ours"`
+	Kinds        []string  `json:"kinds,omitempty" kind:"ours"` // that it wants to know
+	Gone         bool      `json:"gone,omitempty"`              // from the config
+	Waiting      int64     `json:"waiting"`                     // 10001 is more than 10000
+	GivenUp      int64     `json:"given_up"`                    // 10001 is more than 10000
+	Oldest       time.Time `json:"oldest,omitzero"`             // of the changes that wait
+	DeliveredAt  time.Time `json:"delivered_at,omitzero"`
+	FailingSince time.Time `json:"failing_since,omitzero"` // nothing was delivered since
+	LastError    string    `json:"last_error,omitempty" kind:"text"`
+	FailedAt     time.Time `json:"failed_at,omitzero"`
 }
 
 func (a admin) receivers(ctx context.Context, _ None) ([]ReceiverView, error) {
@@ -60,7 +60,7 @@ func (a admin) receiverViews(ctx context.Context) (out []ReceiverView, err error
 		if i := slices.IndexFunc(states, func(s outbox.ReceiverState) bool { return s.Receiver == name }); i >= 0 {
 			s := &states[i]
 			v.Waiting, v.GivenUp, v.LastError = s.Waiting, s.GivenUp, s.LastError
-			v.Oldest, v.DeliveredAt, v.FailingSince, v.FailedAt = optional(s.Oldest), optional(s.DeliveredAt), optional(s.FailingSince), optional(s.FailedAt)
+			v.Oldest, v.DeliveredAt, v.FailingSince, v.FailedAt = s.Oldest.UTC(), s.DeliveredAt.UTC(), s.FailingSince.UTC(), s.FailedAt.UTC()
 		}
 		return v
 	}
@@ -101,8 +101,8 @@ func (v *ReceiverView) Words(now time.Time) string {
 	if v.GivenUp > 0 {
 		words = append(words, countWords(v.GivenUp, "webhook")+" given up")
 	}
-	if v.FailingSince != nil {
-		words = append(words, fmt.Sprintf("failing for %s: %s", units.Brief(now.Sub(*v.FailingSince)), v.LastError))
+	if !v.FailingSince.IsZero() {
+		words = append(words, fmt.Sprintf("failing for %s: %s", units.Brief(now.Sub(v.FailingSince)), v.LastError))
 	}
 	if len(words) == 0 {
 		return "all is delivered"
@@ -117,7 +117,7 @@ const receiverLate = 10 * time.Minute
 func (t *found) webhooksOut(v *StatusView) {
 	for i := range v.WebhooksOut {
 		r := &v.WebhooksOut[i]
-		failing := r.FailingSince != nil && t.now.Sub(*r.FailingSince) >= receiverLate && r.Waiting > 0
+		failing := !r.FailingSince.IsZero() && t.now.Sub(r.FailingSince) >= receiverLate && r.Waiting > 0
 		left := r.Gone && r.Waiting > 0
 		if !failing && !left && r.GivenUp == 0 {
 			continue
@@ -132,7 +132,7 @@ func (t *found) webhooksOut(v *StatusView) {
 		case r.Gone: // only what it did not take is left
 			one.Hint = fmt.Sprintf("put the receiver back under webhooks_out by this name, then \"nudgewire webhooks replay '%s' --given-up\"; without that they are removed as retention.webhooks_out says", r.Name)
 		case failing:
-			one.Since = *r.FailingSince
+			one.Since = r.FailingSince
 			one.Hint = fmt.Sprintf("look at the receiver; \"nudgewire webhooks test '%s'\" tries it, and what waits follows by itself", r.Name)
 		default:
 			one.Hint = fmt.Sprintf("mend the receiver, then \"nudgewire webhooks replay '%s' --given-up\"; without that they are removed as retention.webhooks_out says", r.Name)

@@ -13,7 +13,7 @@ import (
 
 // A RetentionView is what was removed because it is not kept any more, and how far back what is kept goes.
 type RetentionView struct {
-	At      *time.Time           `json:"at,omitempty"`                  // the last run; absent before the first
+	At      time.Time            `json:"at,omitzero"`                   // the last run; absent before the first
 	TookMS  int64                `json:"took_ms,omitempty"`             // with its rests between commits
 	Removed map[string]int64     `json:"removed,omitempty" kind:"ours"` // by it, by the keys of retention:
 	Total   map[string]int64     `json:"removed_total,omitempty" kind:"ours"`
@@ -34,7 +34,7 @@ func retention(ctx context.Context, st *store.Store) (*RetentionView, error) {
 	}
 	v := &RetentionView{Total: s.Removed, Oldest: s.Oldest}
 	if s.Last != nil {
-		v.At, v.TookMS, v.Removed = optional(s.Last.At), s.Last.Took.Milliseconds(), s.Last.Removed
+		v.At, v.TookMS, v.Removed = s.Last.At.UTC(), s.Last.Took.Milliseconds(), s.Last.Removed
 	}
 	space, err := st.Space(ctx)
 	v.File, v.Free, v.Gives, v.OnServer = space.File, space.Free, space.Gives, space.OnServer
@@ -48,10 +48,10 @@ var kindWords = map[string]string{
 
 // Words say what the last run did.
 func (v *RetentionView) Words(now time.Time) string {
-	if v.At == nil {
+	if v.At.IsZero() {
 		return "nothing was removed yet"
 	}
-	words := fmt.Sprintf("last run %s ago, %s", units.Brief(now.Sub(*v.At)), time.Duration(v.TookMS*int64(time.Millisecond)).Round(time.Millisecond))
+	words := fmt.Sprintf("last run %s ago, %s", units.Brief(now.Sub(v.At)), time.Duration(v.TookMS*int64(time.Millisecond)).Round(time.Millisecond))
 	var removed []string
 	for _, kind := range privacy.Kinds {
 		if n := v.Removed[kind]; n > 0 {

@@ -60,7 +60,7 @@ func (a admin) review(ctx context.Context, lost time.Time) (ReviewView, error) {
 	if !ok || !was.ReviewedAt.IsZero() {
 		return ReviewView{}, refusal.Newf(http.StatusNotFound, "", "nothing is to be reviewed")
 	}
-	v := ReviewView{How: was.How, CopiedAt: utc(was.CopiedAt), NewestAt: utc(was.NewestAt), FoundAt: utc(was.FoundAt), Until: utc(was.Until), LostAt: lost, Claimed: was.Claimed}
+	v := ReviewView{How: was.How, CopiedAt: was.CopiedAt.UTC(), NewestAt: was.NewestAt.UTC(), FoundAt: was.FoundAt.UTC(), Until: was.Until.UTC(), LostAt: lost, Claimed: was.Claimed}
 	by := lost
 	if lost.IsZero() {
 		by = was.Until

@@ -34,7 +34,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 		return err
 	}
 	v.InDoubt, v.PartsInDoubt, v.Behind = at.InDoubt.Count, at.PartsInDoubt.Count, behind(at.Next, now)
-	v.InDoubtSince, v.PartsInDoubtSince = utc(at.InDoubt.Since), utc(at.PartsInDoubt.Since)
+	v.InDoubtSince, v.PartsInDoubtSince = at.InDoubt.Since.UTC(), at.PartsInDoubt.Since.UTC()
 	rejected, err := a.Store.Rejected(ctx, now)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	if err != nil {
 		return err
 	}
-	v.AuditBroken, v.AuditSince = audit.Broken, utc(audit.Since)
+	v.AuditBroken, v.AuditSince = audit.Broken, audit.Since.UTC()
 	if v.Nodes, err = a.nodes(ctx); err != nil {
 		return err
 	}
@@ -108,14 +108,6 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	}
 	v.Troubles = troubles(v, now)
 	return nil
-}
-
-// utc is t for an answer: a zero time stays one.
-func utc(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return t.UTC()
 }
 
 // held are the runs that wait to be approved, the oldest first.

@@ -102,16 +102,16 @@ type TokenView struct {
 	State     string         `json:"state" kind:"ours"` // good, expired or revoked
 	CreatedAt time.Time      `json:"created_at"`
 	CreatedBy string         `json:"created_by" kind:"ours"` // of one that a token made, who made that
-	ExpiresAt *time.Time     `json:"expires_at,omitempty"`
-	RevokedAt *time.Time     `json:"revoked_at,omitempty"`
-	UsedAt    *time.Time     `json:"used_at,omitempty"`           // to the minute
+	ExpiresAt time.Time      `json:"expires_at,omitzero"`
+	RevokedAt time.Time      `json:"revoked_at,omitzero"`
+	UsedAt    time.Time      `json:"used_at,omitzero"`            // to the minute
 	Token     string         `json:"token,omitempty" kind:"ours"` // in the answer to its making, and never again
 }
 
 func (a admin) tokenView(t *auth.Token) TokenView {
 	v := TokenView{
 		ID: t.ID, Name: t.Name, State: "good", CreatedAt: t.CreatedAt.UTC(), CreatedBy: t.CreatedBy,
-		ExpiresAt: optional(t.ExpiresAt), RevokedAt: optional(t.RevokedAt), UsedAt: optional(t.UsedAt),
+		ExpiresAt: t.ExpiresAt.UTC(), RevokedAt: t.RevokedAt.UTC(), UsedAt: t.UsedAt.UTC(),
 	}
 	switch {
 	case !t.RevokedAt.IsZero():

@@ -125,7 +125,7 @@ func TestATokenLetsInUntilItEnds(t *testing.T) {
 		}
 	}
 	all, err := server.ListTokens.Call(t.Context(), w.ask, server.None{})
-	if err != nil || len(all) != 1 || all[0].Token != "" || all[0].UsedAt == nil || all[0].State != "good" {
+	if err != nil || len(all) != 1 || all[0].Token != "" || all[0].UsedAt.IsZero() || all[0].State != "good" {
 		t.Errorf("listed: %+v, %v", all, err)
 	}
 	w.now = w.now.Add(time.Hour)

@@ -182,9 +182,9 @@ func (t *found) daemon(d *DaemonView) {
 		t.add(messaging.Trouble{Code: messaging.TroubleReader, About: "database", Since: r.Since, Amount: float64(r.Log), Words: r.Words(), Hint: r.Hint()})
 	}
 	for _, r := range d.Receivers {
-		if r.FailingSince != nil {
+		if !r.FailingSince.IsZero() {
 			t.add(messaging.Trouble{
-				Code: messaging.TroubleReceiver, Subject: r.Name, About: "alerts", Since: *r.FailingSince, Words: fmt.Sprintf("%s is not reached by alerts: %s", r.Name, r.LastError),
+				Code: messaging.TroubleReceiver, Subject: r.Name, About: "alerts", Since: r.FailingSince, Words: fmt.Sprintf("%s is not reached by alerts: %s", r.Name, r.LastError),
 				Hint: fmt.Sprintf("look at its entry under alerts in the config, and for e-mail at mail, such as mail.tls; \"nudgewire alerts test '%s'\" tries it", r.Name),
 			})
 		}

@@ -52,7 +52,7 @@ type TryRequest struct {
 	Topic     string            `json:"topic,omitempty"`   // where the sender's word for what happened is in a header
 	Headers   map[string]string `json:"headers,omitempty"`
 	Event     messaging.EventID `json:"event,omitempty"` // in place of all these
-	At        *time.Time        `json:"at,omitempty"`    // when it arrives; now unless said
+	At        time.Time         `json:"at,omitzero"`     // when it arrives; now unless said
 	Triggers  string            `json:"triggers,omitempty"`
 }
 
@@ -114,7 +114,7 @@ type TriedEvent struct {
 	Topic        string            `json:"topic,omitempty" kind:"text"`
 	DedupeKey    string            `json:"dedupe_key" kind:"text"`
 	Repeats      messaging.EventID `json:"repeats,omitempty"` // the stored event that this one repeats: nothing of it would be stored
-	OccurredAt   *time.Time        `json:"occurred_at,omitempty"`
+	OccurredAt   time.Time         `json:"occurred_at,omitzero"`
 	Phone        string            `json:"phone,omitempty" kind:"phone"`
 	PhoneProblem string            `json:"phone_problem,omitempty" kind:"text"`
 	Name         string            `json:"name,omitempty" kind:"text"`
@@ -163,7 +163,7 @@ type TriedMessage struct {
 	Send      messaging.Send     `json:"send"`
 	Reads     string             `json:"reads,omitempty" kind:"text"` // what the phone shows, where the template's text is declared
 	DueAt     time.Time          `json:"due_at"`
-	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
+	ExpiresAt time.Time          `json:"expires_at,omitzero"`
 	Step      int                `json:"step,omitempty"`
 	Of        int                `json:"of,omitempty"`             // steps that the sequence has
 	If        []string           `json:"if,omitempty" kind:"text"` // what is asked of the step when it falls due
@@ -175,7 +175,7 @@ type TriedHold struct {
 	Action messaging.VerdictAction `json:"action"`
 	Rule   string                  `json:"rule" kind:"ours"`
 	Reason string                  `json:"reason" kind:"text"`
-	Until  *time.Time              `json:"until,omitempty"` // when it would really be sent
+	Until  time.Time               `json:"until,omitzero"` // when it would really be sent
 }
 
 // Bounds of one try: whoever asks waits, and others ask, too.
@@ -255,7 +255,7 @@ func position(text []byte, at int) (line, column int) {
 func (t *Trial) tell(ctx context.Context, p *messaging.Plan, stored bool) (TriedEvent, error) {
 	e := &p.Event
 	v := TriedEvent{
-		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, OccurredAt: optional(e.OccurredAt),
+		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, OccurredAt: e.OccurredAt.UTC(),
 		Phone: string(e.Contact.Phone), PhoneProblem: e.Contact.PhoneProblem,
 		Name: e.Contact.Name, Country: e.Contact.Country, Language: e.Contact.Language,
 		Cart:  matterOf(e.Cart.ID, e.Cart.Total, e.Cart.Currency, len(e.Cart.Items)),
@@ -347,7 +347,7 @@ func (t *Trial) ask(ctx context.Context, e *messaging.Event, blocked string, que
 			sends = append(sends, messaging.PastSend{At: q.DueAt, Category: q.Category, Trigger: q.Trigger})
 		}
 		if v.Action != messaging.AllowSend {
-			q.told.Held = &TriedHold{Action: v.Action, Rule: v.Rule, Reason: v.Reason, Until: optional(v.Until)}
+			q.told.Held = &TriedHold{Action: v.Action, Rule: v.Rule, Reason: v.Reason, Until: v.Until.UTC()}
 		}
 		if q.asked++; v.Action != messaging.DeferSend || !v.Until.After(q.DueAt) || q.asked > mostDeferrals {
 			queue = slices.Delete(queue, next, next+1)
@@ -382,7 +382,7 @@ func (t *Trial) mayGo(ctx context.Context, e *messaging.Event, q *queued, blocke
 }
 
 func (t *Trial) messageOf(d *messaging.Message) *TriedMessage {
-	return &TriedMessage{Category: d.Category, Account: d.Account, Send: d.Send, Reads: t.Templates.Reads(d.Send, d.Account), DueAt: d.DueAt.UTC(), ExpiresAt: optional(d.ExpiresAt), Step: d.Step}
+	return &TriedMessage{Category: d.Category, Account: d.Account, Send: d.Send, Reads: t.Templates.Reads(d.Send, d.Account), DueAt: d.DueAt.UTC(), ExpiresAt: d.ExpiresAt.UTC(), Step: d.Step}
 }
 
 func matterOf(id string, total messaging.Amount, currency string, items int) *TriedMatter {
@@ -418,7 +418,7 @@ func (a admin) try(ctx context.Context, in TryRequest) (TryView, error) {
 	}
 	rules, _ := a.Trial("")
 	at := a.Now().UTC()
-	if in.At != nil {
+	if !in.At.IsZero() {
 		at = in.At.UTC()
 	}
 	v := TryView{At: at}
@@ -494,7 +494,7 @@ func (in *TryRequest) check() error {
 		return refusal.Fieldf("triggers", "send only the triggers that are edited", "the rules are longer than %d bytes", maxEditedRules)
 	case in.Number < 0:
 		return refusal.Fieldf("number", "", "a number is 0 or more")
-	case in.At != nil && (in.At.Year() < 2000 || in.At.Year() > 2200):
+	case !in.At.IsZero() && (in.At.Year() < 2000 || in.At.Year() > 2200):
 		return refusal.Fieldf("at", "", "that is no time of ours")
 	}
 	return nil

@@ -76,16 +76,16 @@ type UserView struct {
 	SignsIn    string      `json:"signs_in" kind:"ours"` // by what: password, oidc or header
 	CreatedAt  time.Time   `json:"created_at"`
 	CreatedBy  string      `json:"created_by" kind:"ours"`
-	DisabledAt *time.Time  `json:"disabled_at,omitempty"`
-	SignedInAt *time.Time  `json:"signed_in_at,omitempty"`
-	SetupUntil *time.Time  `json:"setup_until,omitempty"`           // until when the link works by which a password is chosen
+	DisabledAt time.Time   `json:"disabled_at,omitzero"`
+	SignedInAt time.Time   `json:"signed_in_at,omitzero"`
+	SetupUntil time.Time   `json:"setup_until,omitzero"`            // until when the link works by which a password is chosen
 	SetupURL   string      `json:"setup_url,omitempty" kind:"ours"` // that link: in the answer to its making, and never again
 }
 
 func userView(u *auth.User) UserView {
 	v := UserView{
 		Name: u.Name, Role: access.Role(u.Role), State: "good", SignsIn: u.Source, CreatedAt: u.CreatedAt.UTC(), CreatedBy: u.CreatedBy,
-		DisabledAt: optional(u.DisabledAt), SignedInAt: optional(u.SignedInAt), SetupUntil: optional(u.SetupUntil),
+		DisabledAt: u.DisabledAt.UTC(), SignedInAt: u.SignedInAt.UTC(), SetupUntil: u.SetupUntil.UTC(),
 	}
 	if u.Source == "" {
 		v.SignsIn = "password"

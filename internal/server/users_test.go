@@ -135,7 +135,7 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 		t.Errorf("a link of a day ago: %v", err)
 	}
 	all, err := server.ListUsers.Call(t.Context(), w.ask, server.None{})
-	if err != nil || len(all) != 2 || all[0].SetupURL != "" || all[0].SignedInAt == nil || all[0].State != "good" {
+	if err != nil || len(all) != 2 || all[0].SetupURL != "" || all[0].SignedInAt.IsZero() || all[0].State != "good" {
 		t.Errorf("listed: %+v, %v", all, err)
 	}
 	entries, err := server.ListAudit.Call(t.Context(), w.ask, server.AuditQuery{Limit: 50})
@@ -256,7 +256,7 @@ func TestTheLastAdminGoesByTheSocketAlone(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if v, err := server.DisableUser.Call(t.Context(), w.ask, "ann"); err != nil || v.State != "disabled" || v.DisabledAt == nil {
+	if v, err := server.DisableUser.Call(t.Context(), w.ask, "ann"); err != nil || v.State != "disabled" || v.DisabledAt.IsZero() {
 		t.Errorf("by the socket: %+v, %v", v, err)
 	}
 }

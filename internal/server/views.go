@@ -86,7 +86,7 @@ type RunRowView struct {
 	PartReason string              `json:"part_reason,omitempty" kind:"text"`
 	CampaignID string              `json:"campaign_id,omitempty" kind:"ours"`
 	Waits      messaging.RunWait   `json:"waits,omitempty"` // what the run waits for, while the part is built
-	WaitUntil  *time.Time          `json:"wait_until,omitempty"`
+	WaitUntil  time.Time           `json:"wait_until,omitzero"`
 }
 
 // at is when the story began.
@@ -372,14 +372,6 @@ type SendRequest struct {
 	DryRun   bool               `json:"dry_run,omitempty"`
 
 	IdempotencyKey []string `json:"-" header:"Idempotency-Key"` // at most one: a message is sent once for each
-}
-
-func optional(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }
 
 // listed is a list that JSON has as [] where nothing is in it.

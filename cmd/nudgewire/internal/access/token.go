@@ -56,8 +56,8 @@ The name says in the audit who did something.`,
 					return c.Print(v)
 				}
 				ends := "never"
-				if v.ExpiresAt != nil {
-					ends = c.Clock(*v.ExpiresAt)
+				if !v.ExpiresAt.IsZero() {
+					ends = c.Clock(v.ExpiresAt)
 				}
 				c.Note("token %s of %s (%s), until %s; it is not shown again", v.ID, v.Name, scopeWords(v.Scopes), ends)
 				c.Say("%s\n", v.Token)

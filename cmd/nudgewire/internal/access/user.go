@@ -29,7 +29,7 @@ func (c commands) setupLink(v server.UserView) error {
 	if c.JSON {
 		return c.Print(v)
 	}
-	c.Note("%s (%s) chooses a password by this link. It works once, until %s, and is not shown again", v.Name, v.Role, c.Clock(*v.SetupUntil))
+	c.Note("%s (%s) chooses a password by this link. It works once, until %s, and is not shown again", v.Name, v.Role, c.Clock(v.SetupUntil))
 	c.Say("%s\n", v.SetupURL)
 	return nil
 }

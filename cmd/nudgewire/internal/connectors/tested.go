@@ -37,7 +37,7 @@ type testedEvent struct {
 	Event        string            `json:"event"`
 	Topic        string            `json:"topic,omitempty"`
 	DedupeKey    string            `json:"dedupe_key"`
-	OccurredAt   *time.Time        `json:"occurred_at,omitempty"`
+	OccurredAt   time.Time         `json:"occurred_at,omitzero"`
 	Phone        string            `json:"phone,omitempty"`
 	PhoneProblem string            `json:"phone_problem,omitempty"`
 	Unread       []string          `json:"unread,omitempty"`  // what was given and cannot be read
@@ -163,7 +163,7 @@ func (c commands) tellTest(r *connectors.Connector, req connectors.Request, sign
 func testedOf(r *connectors.Connector, e *messaging.Event, reading mapping.Reading) testedEvent {
 	return testedEvent{
 		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, Phone: string(e.Contact.Phone), PhoneProblem: e.Contact.PhoneProblem,
-		OccurredAt: optional(e.OccurredAt), Unread: e.Unread, LookUp: r.Asks(e), Reading: reading,
+		OccurredAt: e.OccurredAt.UTC(), Unread: e.Unread, LookUp: r.Asks(e), Reading: reading,
 	}
 }
 
@@ -191,7 +191,7 @@ func (c commands) showTest(v testedRequest) {
 	for _, e := range v.Events {
 		say("\n%s", c.Paint(c.Out, "1", e.Event))
 		rows := [][2]string{{"topic", e.Topic}, {"dedupe key", e.DedupeKey}}
-		if e.OccurredAt != nil {
+		if !e.OccurredAt.IsZero() {
 			rows = append(rows, [2]string{"happened", e.OccurredAt.Format(time.RFC3339)})
 		}
 		rows = append(rows, [2]string{"phone", e.Phone})
@@ -226,13 +226,4 @@ func (c commands) showTest(v testedRequest) {
 			say("  %-26s and %d more that are not mapped", "", e.More)
 		}
 	}
-}
-
-// optional is t in UTC, nil for a time that is not known.
-func optional(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }

@@ -111,9 +111,7 @@ func (c commands) tryElsewhere(ctx context.Context, args []string, f *tryFlags, 
 		}
 		in.Payload = server.TryBody(body)
 	}
-	if !f.at.IsZero() {
-		in.At = &f.at
-	}
+	in.At = f.at
 	v, err := server.TryWebhook.Call(ctx, ask, in)
 	if err != nil {
 		return err

@@ -81,10 +81,10 @@ func (c commands) contactsShow() *cobra.Command {
 					c.tellKnown(&v.Known[i])
 				}
 				switch {
-				case v.ForgottenAt != nil && v.Forgetting != "":
-					c.Say("  forgotten, blocked: since %s; what is stored goes yet, and waits for %s\n", c.Clock(*v.ForgottenAt), v.Forgetting)
-				case v.ForgottenAt != nil:
-					c.Say("  forgotten, blocked: since %s\n", c.Clock(*v.ForgottenAt))
+				case !v.ForgottenAt.IsZero() && v.Forgetting != "":
+					c.Say("  forgotten, blocked: since %s; what is stored goes yet, and waits for %s\n", c.Clock(v.ForgottenAt), v.Forgetting)
+				case !v.ForgottenAt.IsZero():
+					c.Say("  forgotten, blocked: since %s\n", c.Clock(v.ForgottenAt))
 				case v.Block != nil:
 					c.Say("  blocked: since %s, %s: %s\n", c.Clock(v.Block.At), v.Block.Source, terminal.OrDash(v.Block.Reason))
 				default:

@@ -50,8 +50,8 @@ func (c commands) jobsList() *cobra.Command {
 				switch {
 				case j.Off:
 					next = "off"
-				case j.NextAt != nil:
-					next = terminal.ClockIn(*j.NextAt, terminal.ZoneOf(j.Timezone))
+				case !j.NextAt.IsZero():
+					next = terminal.ClockIn(j.NextAt, terminal.ZoneOf(j.Timezone))
 				}
 				if j.Last != nil {
 					last = fmt.Sprintf("run %d %s", j.Last.ID, j.Last.StatusText())

@@ -87,7 +87,7 @@ func (c commands) printAlerts(v *alerts.View) {
 	lasting := 0
 	for i := range v.Alerts {
 		a := &v.Alerts[i]
-		if a.EndedAt != nil {
+		if !a.EndedAt.IsZero() {
 			continue
 		}
 		lasting++
@@ -105,8 +105,8 @@ func (c commands) printAlerts(v *alerts.View) {
 		c.Say("no alert lasts\n")
 	}
 	for i := range v.Alerts {
-		if a := &v.Alerts[i]; a.EndedAt != nil {
-			c.Say("over   %s, after %s: %s (%s)\n", c.Clock(*a.EndedAt), units.Brief(a.EndedAt.Sub(a.Since)), a.Words, a.Receiver)
+		if a := &v.Alerts[i]; !a.EndedAt.IsZero() {
+			c.Say("over   %s, after %s: %s (%s)\n", c.Clock(a.EndedAt), units.Brief(a.EndedAt.Sub(a.Since)), a.Words, a.Receiver)
 		}
 	}
 	for i := range v.Receivers {
@@ -121,10 +121,10 @@ func (c commands) printAlerts(v *alerts.View) {
 func (c commands) receiver(r *alerts.ReceiverView, now time.Time) string {
 	words := "receiver " + r.Name + ": "
 	switch {
-	case r.FailingSince != nil:
-		words += fmt.Sprintf("not reached since %s (%s ago): %s", c.Clock(*r.FailingSince), units.Brief(now.Sub(*r.FailingSince)), r.LastError)
-	case r.DeliveredAt != nil:
-		words += "reached last at " + c.Clock(*r.DeliveredAt)
+	case !r.FailingSince.IsZero():
+		words += fmt.Sprintf("not reached since %s (%s ago): %s", c.Clock(r.FailingSince), units.Brief(now.Sub(r.FailingSince)), r.LastError)
+	case !r.DeliveredAt.IsZero():
+		words += "reached last at " + c.Clock(r.DeliveredAt)
 	default:
 		words += "was told nothing yet; nudgewire alerts test tries it"
 	}

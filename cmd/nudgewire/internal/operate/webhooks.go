@@ -37,8 +37,8 @@ func (c commands) webhooksList() *cobra.Command {
 				none := exit.Fail(exit.Nothing, "write webhooks_out: in the config (docs/webhooks-out.md)", "there are no receivers of webhooks")
 				return terminal.List(c.CLI, rows, none, "RECEIVER | LAST DELIVERED | STATE", func(r server.ReceiverView) []string {
 					last := "-"
-					if r.DeliveredAt != nil {
-						last = c.Clock(*r.DeliveredAt)
+					if !r.DeliveredAt.IsZero() {
+						last = c.Clock(r.DeliveredAt)
 					}
 					return []string{r.Name, last, r.Words(now)}
 				})

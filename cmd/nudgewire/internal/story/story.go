@@ -106,8 +106,8 @@ func uploadWords(c *terminal.CLI, r *server.RunRowView) string {
 			words += " as campaign " + r.CampaignID
 		}
 	}
-	if r.WaitUntil != nil {
-		words += " and waits " + WaitsUntil(r.Waits, c.Clock(*r.WaitUntil))
+	if !r.WaitUntil.IsZero() {
+		words += " and waits " + WaitsUntil(r.Waits, c.Clock(r.WaitUntil))
 	}
 	return WithReason(words, r.PartReason)
 }

@@ -82,8 +82,8 @@ func tellTriedMessage(c *terminal.CLI, m *server.TriedMessage, head string) {
 func tellHeld(c *terminal.CLI, h *server.TriedHold) {
 	switch {
 	case h == nil:
-	case h.Until != nil:
-		c.Say("    %s %s: %s\n", c.Paint(c.Out, "33", "sent "+c.Clock(*h.Until)), "("+h.Rule+")", h.Reason)
+	case !h.Until.IsZero():
+		c.Say("    %s %s: %s\n", c.Paint(c.Out, "33", "sent "+c.Clock(h.Until)), "("+h.Rule+")", h.Reason)
 	default:
 		c.Say("    %s %s: %s\n", c.Paint(c.Out, "33", string(h.Action)), "("+h.Rule+")", h.Reason)
 	}

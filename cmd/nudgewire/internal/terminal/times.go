@@ -38,11 +38,11 @@ func (c *CLI) Now() time.Time { return time.Now().In(c.Location()) }
 func (c *CLI) Clock(t time.Time) string { return ClockIn(t, c.Location()) }
 
 // ClockOrNever is a time that may not have come.
-func (c *CLI) ClockOrNever(t *time.Time) string {
-	if t == nil {
+func (c *CLI) ClockOrNever(t time.Time) string {
+	if t.IsZero() {
 		return "never"
 	}
-	return c.Clock(*t)
+	return c.Clock(t)
 }
 
 // ClockIn is a moment with its date and the zone's offset, so that nobody takes it for another zone's.
