@@ -11,7 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/examples"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/preview"
 )
 
 var (
@@ -62,7 +62,7 @@ func outcomes(t *testing.T, args []string, trigger string) string {
 	out, _ := said(t, append(args, "--json")...)
 	var words []string
 	for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
-		var e server.TriedEvent
+		var e preview.TriedEvent
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/scheduler"
@@ -407,8 +408,8 @@ func TestAJobThatIsEditedKeepsItsBrakes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, c := range cells {
-				named := func(all []server.RuleChange) bool {
-					return slices.ContainsFunc(all, func(one server.RuleChange) bool {
+				named := func(all []preview.RuleChange) bool {
+					return slices.ContainsFunc(all, func(one preview.RuleChange) bool {
 						if name == "is renamed" { // it takes nothing from the run
 							return one.Was == c.job && one.Job == c.job+"-2" && one.Done
 						}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
@@ -201,8 +202,8 @@ func TestAPersonSettlesAPartInDoubt(t *testing.T) {
 				t.Errorf("a second word: %v", err)
 			}
 			for _, group := range []string{"job", "template", "country"} {
-				v, err := server.ShowReport.Call(t.Context(), h.ask, server.ReportQuery{Group: group, Job: "winback"})
-				uploaded := server.Stages{Uploaded: r.Parts[0].Rows}
+				v, err := server.ShowReport.Call(t.Context(), h.ask, report.Query{Group: group, Job: "winback"})
+				uploaded := report.Stages{Uploaded: r.Parts[0].Rows}
 				if err != nil || r.Parts[0].Rows == 0 || v.Total != uploaded || len(v.Rows) != 1 || v.Rows[0].Stages != uploaded {
 					t.Errorf("the report by %s: %+v and %+v, %v, want %d uploaded", group, v.Total, v.Rows, err, r.Parts[0].Rows)
 				}

@@ -31,6 +31,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/outbox"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/scheduler"
@@ -103,7 +104,7 @@ type App struct {
 	console      net.Listener                  // of the API, for people and programs; nil where it is not set
 	consoleTLS   *certificates.Set             // nil where that speaks no TLS
 	connLimiter  *listeners.ConsoleConnLimiter // of console; nil where that is
-	people       *server.SessionDoor           // who signs in, and who is
+	people       *signin.Sessions              // who signs in, and who is
 	pages        *console.Console              // for browsers; nil where console is
 	door         *webhooks.Hooks
 	certificates *certificates.Set // nil where the door speaks no TLS
@@ -193,7 +194,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.mu.Lock()
 	a.loadedAt = a.store.Now() // other nodes compare it with theirs
 	a.mu.Unlock()
-	a.people = &server.SessionDoor{Store: auth.Records{Store: a.store}, Now: a.store.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
+	a.people = &signin.Sessions{Store: auth.Records{Store: a.store}, Now: a.store.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands, access.Process("nudgewire"))
 	a.pages = a.newPages()

@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -61,7 +62,7 @@ func (a *App) serveConsole(ctx context.Context) error {
 		return nil
 	}
 	log := a.log.Named("console")
-	tokens := &server.TokenDoor{Store: auth.Records{Store: a.store}, Now: a.store.Now, Log: log}
+	tokens := &signin.Tokens{Store: auth.Records{Store: a.store}, Now: a.store.Now, Log: log}
 	h := server.Console(server.ConsoleOptions{
 		API: a.commands, Pages: a.pages.Handler(), Token: tokens.Who, Session: a.pages.Session, Now: a.store.Now, Log: log,
 		Proxies: a.consoleProxies, ConnLimiter: a.connLimiter,

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // withPages is a config with the console's listener.
@@ -47,7 +48,7 @@ func (h *house) browser() *browser {
 // signIn opens a new link and follows it.
 func (b *browser) signIn(masked bool) {
 	b.t.Helper()
-	link, err := server.LinkToConsole.Call(b.t.Context(), b.h.ask, server.LinkRequest{Masked: masked})
+	link, err := server.LinkToConsole.Call(b.t.Context(), b.h.ask, signin.LinkRequest{Masked: masked})
 	if err != nil {
 		b.t.Fatalf("ask for a link: %v", err)
 	}
@@ -400,7 +401,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 		}
 		stranger.sound(path, res)
 	}
-	link, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
+	link, err := server.LinkToConsole.Call(t.Context(), h.ask, signin.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -417,7 +418,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 	if res := stranger.send(http.MethodPost, "/sign-in", url.Values{"link": {u.Query().Get("link")}}, nil); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a link that was used answers %d", res.StatusCode)
 	}
-	late, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
+	late, err := server.LinkToConsole.Call(t.Context(), h.ask, signin.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -475,7 +476,7 @@ func TestTheCookieIsForThePagesAlone(t *testing.T) {
 	h := open(t, options{config: withPages(plainConfig)})
 	b := h.browser()
 	b.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	link, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
+	link, err := server.LinkToConsole.Call(t.Context(), h.ask, signin.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -557,7 +558,7 @@ func TestASessionDoesWhatItsScopesSay(t *testing.T) {
 
 func TestALinkNeedsAConsole(t *testing.T) {
 	h := open(t, options{})
-	_, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
+	_, err := server.LinkToConsole.Call(t.Context(), h.ask, signin.LinkRequest{})
 	no, ok := errors.AsType[*refusal.Error](err)
 	if !ok || no.Status != http.StatusConflict || !strings.Contains(no.Hint, "console.listen") {
 		t.Errorf("without a console: %v", err)

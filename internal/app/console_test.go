@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 const consoleConfig = plainConfig + "console: {listen: '127.0.0.1:0'}\n"
@@ -81,7 +82,7 @@ func other(t *testing.T, h *house, console string) string {
 func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	o := options{config: consoleConfig, folder: t.TempDir()}
 	h := open(t, o)
-	made, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "ops", Scopes: []access.Scope{access.Read, access.Operate, access.Manage}})
+	made, err := server.CreateToken.Call(t.Context(), h.ask, signin.TokenRequest{Name: "ops", Scopes: []access.Scope{access.Read, access.Operate, access.Manage}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 // A program with a token posts what a connector's sender would, without its secret, and once.
 func TestEventsArePostedByTheAPI(t *testing.T) {
 	h := open(t, options{config: consoleConfig})
-	made, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Sending}})
+	made, err := server.CreateToken.Call(t.Context(), h.ask, signin.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Sending}})
 	if err != nil {
 		t.Fatal(err)
 	}

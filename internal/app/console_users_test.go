@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 const usersPassword = "a horse of three hills"
@@ -17,7 +18,7 @@ const usersPassword = "a horse of three hills"
 // user adds one by the socket, and gives a browser in which they chose their password.
 func (h *house) user(name string, role access.Role) *browser {
 	h.t.Helper()
-	v, err := server.AddUser.Call(h.t.Context(), h.ask, server.UserRequest{Name: name, Role: role})
+	v, err := server.AddUser.Call(h.t.Context(), h.ask, signin.UserRequest{Name: name, Role: role})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -166,11 +167,11 @@ func TestAViewerActsNowhereAndSeesNoWholePhone(t *testing.T) {
 func TestRestoredDataRevivesNoSession(t *testing.T) {
 	h := open(t, options{config: withPages(restoreConfig)})
 	ann := h.user("ann", access.RoleAdmin)
-	late, err := server.AddUser.Call(t.Context(), h.ask, server.UserRequest{Name: "bob", Role: access.RoleViewer})
+	late, err := server.AddUser.Call(t.Context(), h.ask, signin.UserRequest{Name: "bob", Role: access.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := server.LinkToConsole.Call(t.Context(), h.ask, server.LinkRequest{})
+	link, err := server.LinkToConsole.Call(t.Context(), h.ask, signin.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // A look-up that answers after its contact was forgotten undoes nothing, and neither does the webhook that comes again.
@@ -59,7 +60,7 @@ func TestNothingThatComesLateUndoesAnErasure(t *testing.T) {
 func TestARequestThatComesAgainAfterAnErasureSendsNothing(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{config: withPages(plainConfig)})
-	token, err := server.CreateToken.Call(t.Context(), h.ask, server.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Sending}})
+	token, err := server.CreateToken.Call(t.Context(), h.ask, signin.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Sending}})
 	if err != nil {
 		t.Fatal(err)
 	}

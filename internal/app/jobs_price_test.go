@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -54,7 +55,7 @@ func TestWhatFilesCostMeetsAReloadOfPrices(t *testing.T) {
 	h := thirtyPriced(t)
 	uploaded := func(when string, want float64) {
 		t.Helper()
-		v, err := server.ShowReport.Call(t.Context(), h.ask, server.ReportQuery{Group: "job"})
+		v, err := server.ShowReport.Call(t.Context(), h.ask, report.Query{Group: "job"})
 		if err != nil || v.Total.Points < want-1e-6 || v.Total.Points > want+1e-6 {
 			t.Errorf("%s the report says %v points, %v", when, v.Total.Points, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/networks"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -286,7 +287,7 @@ func TestAStopAndWhatComesLater(t *testing.T) {
 	h.edit("  replies: {preset: whatsapp, address", "  whatsapp: {address")
 	h.edit("replies.message.received", "whatsapp.message.received")
 	h.reload()
-	if got := h.replay(server.ReplayEventsRequest{Events: []messaging.EventID{was}}); got.Count != 1 || h.isBlocked(phone(1)) {
+	if got := h.replay(preview.ReplayEventsRequest{Events: []messaging.EventID{was}}); got.Count != 1 || h.isBlocked(phone(1)) {
 		t.Errorf("replayed: %+v, blocked: %v", got, h.isBlocked(phone(1)))
 	}
 	if found := h.filesWith("quokka"); len(found) == 0 {

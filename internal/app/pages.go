@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 func (a *App) consoleProxies() []netip.Prefix { return a.config().Console.TrustedProxies }
@@ -23,10 +24,10 @@ func (a *App) signOn() console.SignOn {
 func (a *App) signOnSources() (out []string) {
 	on := a.signOn()
 	if on.OIDC != nil {
-		out = append(out, server.SourceOIDC)
+		out = append(out, signin.SourceOIDC)
 	}
 	if on.Header != nil {
-		out = append(out, server.SourceHeader)
+		out = append(out, signin.SourceHeader)
 	}
 	return out
 }

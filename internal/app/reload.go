@@ -18,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -120,13 +121,13 @@ func (a *App) Reload(ctx context.Context) error {
 	return err
 }
 
-func (a *App) reload(ctx context.Context) ([]server.RuleChange, error) {
+func (a *App) reload(ctx context.Context) ([]preview.RuleChange, error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	before := a.config()
 	cfg, err := load(a.opt)
 	var same []string
-	var runs []server.RuleChange
+	var runs []preview.RuleChange
 	if err == nil {
 		runs, err = a.runChanges(ctx, cfg.Redacted())
 	}

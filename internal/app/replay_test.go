@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
-func (h *house) replay(in server.ReplayEventsRequest) server.ReplayedEvents {
+func (h *house) replay(in preview.ReplayEventsRequest) preview.ReplayedEvents {
 	h.t.Helper()
 	out, err := server.ReplayEvents.Call(h.t.Context(), h.ask, in)
 	if err != nil {
@@ -30,8 +31,8 @@ func (h *house) takeUp(old, now string) {
 	}
 }
 
-func only(ids ...messaging.EventID) server.ReplayEventsRequest {
-	return server.ReplayEventsRequest{Events: ids}
+func only(ids ...messaging.EventID) preview.ReplayEventsRequest {
+	return preview.ReplayEventsRequest{Events: ids}
 }
 
 // A rule that was mended says what it should have said; whoever got a message gets no other, whatever the rule.
@@ -40,23 +41,23 @@ func TestAReplayQueuesNothingTwice(t *testing.T) {
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00"))) // event 1: planned
 	h.mustTake(h.shopify("checkouts/update", "", cart("c2", phone(2), "40.00"))) // event 2: skipped, by a rule that is wrong
 	h.takeUp("cart.total >= 50", "cart.total >= 30")
-	dry := h.replay(server.ReplayEventsRequest{Since: time.Now().Add(-time.Hour), Connector: "shopify", DryRun: true})
+	dry := h.replay(preview.ReplayEventsRequest{Since: time.Now().Add(-time.Hour), Connector: "shopify", DryRun: true})
 	if dry.Count != 2 || dry.Events[0].Would.Decisions[0].Outcome != messaging.Skipped || dry.Events[1].Would.Decisions[0].Outcome != messaging.Planned {
 		t.Errorf("a dry run: %+v", dry)
 	}
 	if n := len(h.events()); n != 2 {
 		t.Errorf("a dry run stored something: %d events", n)
 	}
-	done := h.replay(server.ReplayEventsRequest{Since: time.Now().Add(-time.Hour), Connector: "shopify"})
+	done := h.replay(preview.ReplayEventsRequest{Since: time.Now().Add(-time.Hour), Connector: "shopify"})
 	if done.Count != 2 || done.Events[0].Decisions[0].Outcome != messaging.Skipped || !strings.Contains(done.Events[0].Decisions[0].Reason, "none is queued twice") || done.Events[1].Decisions[0].Outcome != messaging.Planned {
 		t.Errorf("a replay: %+v", done)
 	}
 	// Once, and again only by word; never a second message, whichever link of the chain is named.
-	if more := h.replay(server.ReplayEventsRequest{Since: time.Now().Add(-time.Hour), Connector: "shopify"}); more.Count != 0 || more.Events[1].Before != done.Events[1].As {
+	if more := h.replay(preview.ReplayEventsRequest{Since: time.Now().Add(-time.Hour), Connector: "shopify"}); more.Count != 0 || more.Events[1].Before != done.Events[1].As {
 		t.Errorf("a second replay: %+v", more)
 	}
 	for range 2 {
-		again := h.replay(server.ReplayEventsRequest{Events: []messaging.EventID{1, 2}, Again: true})
+		again := h.replay(preview.ReplayEventsRequest{Events: []messaging.EventID{1, 2}, Again: true})
 		for _, e := range again.Events {
 			if e.As == 0 || e.Decisions[0].Outcome != messaging.Skipped {
 				t.Errorf("again: %+v", e)
@@ -174,10 +175,10 @@ func TestAReplayMeetsWhatIsGone(t *testing.T) {
 			}
 		}
 	}
-	if _, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "not kept any more") {
+	if _, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "not kept any more") {
 		t.Errorf("a try: %v", err)
 	}
-	for what, in := range map[string]server.ReplayEventsRequest{"nothing": {}, "no time": {Connector: "shopify"}, "both": {Events: []messaging.EventID{1}, Connector: "shopify"}} {
+	for what, in := range map[string]preview.ReplayEventsRequest{"nothing": {}, "no time": {Connector: "shopify"}, "both": {Events: []messaging.EventID{1}, Connector: "shopify"}} {
 		if _, err := server.ReplayEvents.Call(t.Context(), h.ask, in); err == nil {
 			t.Errorf("%s is replayed", what)
 		}

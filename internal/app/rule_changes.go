@@ -10,7 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
@@ -29,7 +29,7 @@ const editsLook = time.Hour
 
 // A ruleChange is a RuleChange with the configs that planned what waits.
 type ruleChange struct {
-	server.RuleChange
+	preview.RuleChange
 	configs []string
 }
 
@@ -50,7 +50,7 @@ func (a *App) ruleChanges(ctx context.Context, version, printed string, before m
 		return nil, err
 	}
 	for _, w := range waits {
-		change := server.RuleChange{Trigger: w.Trigger}
+		change := preview.RuleChange{Trigger: w.Trigger}
 		rule := now[w.Trigger]
 		if why := notSending(w.Trigger, modeOf(now, w.Trigger)); why != "" {
 			change.Change = why
@@ -116,7 +116,7 @@ func (a *App) earlierRules(ctx context.Context, waits []store.PlannedBy, present
 }
 
 // applyRules does to what waits what the triggers of cfg say about their edits, and says what it did. set is cfg's.
-func (a *App) applyRules(ctx context.Context, cfg *config.Config, before map[string]triggers.Rule) (changes []server.RuleChange, err error) {
+func (a *App) applyRules(ctx context.Context, cfg *config.Config, before map[string]triggers.Rule) (changes []preview.RuleChange, err error) {
 	found, err := a.ruleChanges(ctx, cfg.Version, cfg.Redacted(), before)
 	for i := range found {
 		c := &found[i]
@@ -141,7 +141,7 @@ func (a *App) applyRules(ctx context.Context, cfg *config.Config, before map[str
 
 // edit carries out what an edit does to what waits. Only then it lets go on what was paused, since that would have left by the
 // old rules, and takes up what cancels by what waits now.
-func (a *App) edit(ctx context.Context, cfg *config.Config, before map[string]triggers.Rule) (changes []server.RuleChange, err error) {
+func (a *App) edit(ctx context.Context, cfg *config.Config, before map[string]triggers.Rule) (changes []preview.RuleChange, err error) {
 	if err = a.rename(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (a *App) lateRules(ctx context.Context, now time.Time) error {
 }
 
 // Changes says what a reload would do to what waits; see server.Daemon.
-func (d daemon) Changes(ctx context.Context, printed string) ([]server.RuleChange, error) {
+func (d daemon) Changes(ctx context.Context, printed string) ([]preview.RuleChange, error) {
 	version := ""
 	if printed == "" {
 		o := d.opt
@@ -263,7 +263,7 @@ func (d daemon) Changes(ctx context.Context, printed string) ([]server.RuleChang
 		version, printed = cfg.Version, cfg.Redacted()
 	}
 	found, err := d.ruleChanges(ctx, version, printed, d.rulesBefore(d.config(), printed))
-	changes := make([]server.RuleChange, len(found))
+	changes := make([]preview.RuleChange, len(found))
 	for i := range found {
 		changes[i] = found[i].RuleChange
 	}
@@ -280,15 +280,15 @@ func (d daemon) Changes(ctx context.Context, printed string) ([]server.RuleChang
 
 // goneAccounts are the accounts that something waits for and that are not among those that a config has. Nobody claims for
 // them, so what waits stays until the account is back or a person ends it.
-func (a *App) goneAccounts(ctx context.Context, has []string) (gone []server.RuleChange, err error) {
+func (a *App) goneAccounts(ctx context.Context, has []string) (gone []preview.RuleChange, err error) {
 	left, err := a.store.LeftFor(ctx)
 	for _, l := range left {
 		if !slices.Contains(has, l.Account) {
-			gone = append(gone, server.RuleChange{Account: l.Account, Change: "is gone from the config", Waiting: l.Waiting, Runs: l.Runs, Paused: true})
+			gone = append(gone, preview.RuleChange{Account: l.Account, Change: "is gone from the config", Waiting: l.Waiting, Runs: l.Runs, Paused: true})
 		}
 	}
 	return gone, err
 }
 
 // Reload is App.Reload with what it did to what waits.
-func (d daemon) Reload(ctx context.Context) ([]server.RuleChange, error) { return d.reload(ctx) }
+func (d daemon) Reload(ctx context.Context) ([]preview.RuleChange, error) { return d.reload(ctx) }

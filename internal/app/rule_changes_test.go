@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -30,7 +31,7 @@ func (h *house) news() {
 	h.edit("cart_reminder", "cart_news")
 }
 
-func words(changes []server.RuleChange, err error) (out []string) {
+func words(changes []preview.RuleChange, err error) (out []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}

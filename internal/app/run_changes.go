@@ -14,7 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -42,7 +42,7 @@ func printedJobs(printed string) map[string]map[string]any {
 }
 
 // runChanges are the runs that a config, as it is printed, means something for that the config in use does not.
-func (a *App) runChanges(ctx context.Context, printed string) (changes []server.RuleChange, err error) {
+func (a *App) runChanges(ctx context.Context, printed string) (changes []preview.RuleChange, err error) {
 	all := a.renames(printed)
 	before, after := printedJobs(config.UnderNewNames(a.config().Redacted(), all)), printedJobs(printed)
 	modes := config.Keep("", printed, a.opt.Env, filepath.Dir(a.opt.ConfigFile)).Jobs
@@ -73,7 +73,7 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 	for i := range runs {
 		r := &runs[i]
 		r.Job = store.NameNow(all, store.RenamedJob, r.Job, a.store.Now())
-		c := server.RuleChange{Run: r.ID, Job: r.Job, State: r.State, Waits: waitWords(r)}
+		c := preview.RuleChange{Run: r.ID, Job: r.Job, State: r.State, Waits: waitWords(r)}
 		if c.Change = heldBy(r.Job); c.Change != "" {
 			if c.Released = r.Released != ""; !c.Released {
 				c.Paused = true
@@ -93,7 +93,7 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []server.
 		changes = append(changes, c)
 	}
 	for _, r := range a.newRenames(printed) {
-		c := server.RuleChange{Was: r.Was, Change: "was " + r.Was, Done: true}
+		c := preview.RuleChange{Was: r.Was, Change: "was " + r.Was, Done: true}
 		if c.Job = r.Name; r.About == store.RenamedTrigger {
 			c.Trigger, c.Job = r.Name, ""
 		}
@@ -164,7 +164,7 @@ func edits(before, after map[string]any, planned bool) (brakes, built []string) 
 }
 
 // renamed are the jobs that are new and have the rule of one that is gone.
-func renamed(before, after map[string]map[string]any) (found []server.RuleChange) {
+func renamed(before, after map[string]map[string]any) (found []preview.RuleChange) {
 	for _, old := range slices.Sorted(maps.Keys(before)) {
 		if _, there := after[old]; there {
 			continue
@@ -173,7 +173,7 @@ func renamed(before, after map[string]map[string]any) (found []server.RuleChange
 			if _, had := before[name]; had || !reflect.DeepEqual(before[old], after[name]) {
 				continue
 			}
-			found = append(found, server.RuleChange{Job: name, Was: old, Change: "has the rule that " + old + " had"})
+			found = append(found, preview.RuleChange{Job: name, Was: old, Change: "has the rule that " + old + " had"})
 			break
 		}
 	}
@@ -181,7 +181,7 @@ func renamed(before, after map[string]map[string]any) (found []server.RuleChange
 }
 
 // renamedTriggers are the triggers that are new and have the rule of one that is gone.
-func renamedTriggers(before, after map[string]triggers.Rule) (found []server.RuleChange) {
+func renamedTriggers(before, after map[string]triggers.Rule) (found []preview.RuleChange) {
 	for _, old := range slices.Sorted(maps.Keys(before)) {
 		if _, there := after[old]; there {
 			continue
@@ -190,7 +190,7 @@ func renamedTriggers(before, after map[string]triggers.Rule) (found []server.Rul
 			now := after[name]
 			now.Name = old
 			if _, had := before[name]; !had && config.SameRule(before[old], now) {
-				found = append(found, server.RuleChange{Trigger: name, Was: old, Change: "has the rule that " + old + " had"})
+				found = append(found, preview.RuleChange{Trigger: name, Was: old, Change: "has the rule that " + old + " had"})
 				break
 			}
 		}

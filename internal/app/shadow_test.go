@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -29,7 +30,7 @@ triggers:
 	if got := h.messages(); len(got) != 0 {
 		t.Errorf("%d messages are stored", len(got))
 	}
-	v, err := server.ShowReport.Call(t.Context(), h.ask, server.ReportQuery{Group: "template", Trigger: "remind"})
+	v, err := server.ShowReport.Call(t.Context(), h.ask, report.Query{Group: "template", Trigger: "remind"})
 	if err != nil || v.Total.Shadowed != 1 || v.Total.Queued != 0 || len(v.Rows) != 1 || v.Rows[0].Group != "cart_reminder" || v.Rows[0].Shadowed != 1 {
 		t.Errorf("the report says %+v, %+v, %v", v.Total, v.Rows, err)
 	}

@@ -6,18 +6,18 @@ import (
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 // trial is the config in use, to try something against, or with edited triggers in place of its own. The store is asked what waits and was sent.
-func (a *App) trial(edited string) (server.Trial, yamlpos.Problems) {
+func (a *App) trial(edited string) (preview.Trial, yamlpos.Problems) {
 	cfg := a.config()
 	var problems yamlpos.Problems
 	if edited != "" {
 		if cfg, problems = cfg.With(edited); cfg == nil {
-			return server.Trial{}, problems
+			return preview.Trial{}, problems
 		}
 	}
 	t := TrialOf(cfg)
@@ -26,8 +26,8 @@ func (a *App) trial(edited string) (server.Trial, yamlpos.Problems) {
 }
 
 // TrialOf is what of a config something can be tried against.
-func TrialOf(cfg *config.Config) server.Trial {
-	return server.Trial{Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Templates: cfg.Templates, PublicURL: strings.TrimSuffix(cfg.Server.PublicURL, "/")}
+func TrialOf(cfg *config.Config) preview.Trial {
+	return preview.Trial{Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Templates: cfg.Templates, PublicURL: strings.TrimSuffix(cfg.Server.PublicURL, "/")}
 }
 
 // SimulationOf is what of a config can be played.

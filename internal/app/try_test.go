@@ -12,8 +12,10 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 const editedReminder = `triggers:
@@ -33,7 +35,7 @@ func payload(t *testing.T, v any) string {
 	return string(text)
 }
 
-func decided(t *testing.T, events []server.TriedEvent, trigger string) server.TriedDecision {
+func decided(t *testing.T, events []preview.TriedEvent, trigger string) preview.TriedDecision {
 	t.Helper()
 	for _, e := range events {
 		for _, d := range e.Decisions {
@@ -43,13 +45,13 @@ func decided(t *testing.T, events []server.TriedEvent, trigger string) server.Tr
 		}
 	}
 	t.Fatalf("%s said nothing: %+v", trigger, events)
-	return server.TriedDecision{}
+	return preview.TriedDecision{}
 }
 
 func TestATrySaysWhatWouldBeAndDoesNothing(t *testing.T) {
 	h := open(t, options{config: strings.Replace(plainConfig, "language: en}", `language: en, quiet_hours: "21:00-09:00"}`, 1)})
 	at := time.Date(2026, 11, 24, 22, 0, 0, 0, time.UTC)
-	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", At: at, Triggers: editedReminder})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Connector: "shopify", Payload: preview.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", At: at, Triggers: editedReminder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func TestATrySaysWhatWouldBeAndDoesNothing(t *testing.T) {
 	if status, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{}); err != nil || status.Daemon.Guessed > 0 {
 		t.Errorf("a try is counted among the guesses: %v", err)
 	}
-	if _, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Sample: "order"}); err != nil {
+	if _, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Connector: "shopify", Sample: "order"}); err != nil {
 		t.Errorf("a sample: %v", err)
 	}
 }
@@ -87,7 +89,7 @@ func TestATryOfAStoredEvent(t *testing.T) {
 	h := open(t, options{})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
 	id := h.events()[0].ID
-	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Event: id, Triggers: editedReminder})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Event: id, Triggers: editedReminder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +102,7 @@ func TestATryOfAStoredEvent(t *testing.T) {
 func TestATrySaysWhatIsWrong(t *testing.T) {
 	h := open(t, options{})
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
-	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: "{\n  \"id\": oops}", Topic: "checkouts/update"})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Connector: "shopify", Payload: "{\n  \"id\": oops}", Topic: "checkouts/update"})
 	if err != nil || v.Rejected == nil || v.Rejected.Line != 2 || v.Rejected.Column != 9 || v.Rejected.Stage != "body" {
 		t.Errorf("bad JSON: %v, %+v", err, v.Rejected)
 	}
@@ -119,7 +121,7 @@ func TestATrySaysWhatIsWrong(t *testing.T) {
 		"holidays":               {editedReminder + "    quiet_hours: {hours: \"21:00-09:00\", holidays: /etc/passwd}\n", "is not read for a try", 7},
 		"aliases":                {"triggers:\n  a: &a [x,x,x,x,x,x,x,x,x]\n  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n  c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n  d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n  e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\n  f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n  g: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "", 0},
 	} {
-		v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Event: 1, Triggers: tt.rules})
+		v, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Event: 1, Triggers: tt.rules})
 		if err != nil || v.Edited.Usable || len(v.Edited.Events) > 0 || len(v.Edited.Problems) == 0 {
 			t.Errorf("%s: %v, %+v", what, err, v.Edited)
 			continue
@@ -133,17 +135,17 @@ func TestATrySaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	for what, tt := range map[string]struct {
-		in    server.TryRequest
+		in    preview.TryRequest
 		field string
 	}{
-		"nothing":             {server.TryRequest{}, "connector"},
-		"a connector":         {server.TryRequest{Connector: "shopfy"}, "connector"},
-		"a sample":            {server.TryRequest{Connector: "shopify", Sample: "none"}, "sample"},
-		"two payloads":        {server.TryRequest{Connector: "shopify", Sample: "order", Payload: "{}"}, "sample"},
-		"an event and more":   {server.TryRequest{Event: 1, Connector: "shopify"}, "event"},
-		"an event that is no": {server.TryRequest{Event: 99}, "event"},
-		"rules too long":      {server.TryRequest{Event: 1, Triggers: strings.Repeat("#", 70<<10)}, "triggers"},
-		"a time":              {server.TryRequest{Event: 1, At: time.Unix(0, 0)}, "at"},
+		"nothing":             {preview.TryRequest{}, "connector"},
+		"a connector":         {preview.TryRequest{Connector: "shopfy"}, "connector"},
+		"a sample":            {preview.TryRequest{Connector: "shopify", Sample: "none"}, "sample"},
+		"two payloads":        {preview.TryRequest{Connector: "shopify", Sample: "order", Payload: "{}"}, "sample"},
+		"an event and more":   {preview.TryRequest{Event: 1, Connector: "shopify"}, "event"},
+		"an event that is no": {preview.TryRequest{Event: 99}, "event"},
+		"rules too long":      {preview.TryRequest{Event: 1, Triggers: strings.Repeat("#", 70<<10)}, "triggers"},
+		"a time":              {preview.TryRequest{Event: 1, At: time.Unix(0, 0)}, "at"},
 	} {
 		_, err := server.TryWebhook.Call(t.Context(), h.ask, tt.in)
 		if no, is := errors.AsType[*refusal.Error](err); !is || no.Field != tt.field {
@@ -166,10 +168,10 @@ func TestATryShowsNoSecret(t *testing.T) {
 		t.Errorf("samples: %s", text)
 	}
 	viewer := h.remote(access.Read)
-	if _, err := server.TryWebhook.Call(t.Context(), viewer, server.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "scope phones") {
+	if _, err := server.TryWebhook.Call(t.Context(), viewer, preview.TryRequest{Event: 1}); err == nil || !strings.Contains(err.Error(), "scope phones") {
 		t.Errorf("a viewer tries a stored event: %v", err)
 	}
-	v, err := server.TryWebhook.Call(t.Context(), viewer, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update"})
+	v, err := server.TryWebhook.Call(t.Context(), viewer, preview.TryRequest{Connector: "shopify", Payload: preview.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +181,7 @@ func TestATryShowsNoSecret(t *testing.T) {
 	// A line as it is shown is the line as it is.
 	shown := strings.ReplaceAll(editedReminder, "send: {template", "send: {header: {image: \"https://cdn.example/p.jpg?sig=*********************\"}, template")
 	shown = strings.Replace(shown, `"you"`, `"there"`, 1)
-	v, err = server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Event: 1, Triggers: strings.Replace(shown, "500", "5", 1)})
+	v, err = server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Event: 1, Triggers: strings.Replace(shown, "500", "5", 1)})
 	if err != nil || !v.Edited.Usable {
 		t.Fatalf("%v, %+v", err, v.Edited)
 	}
@@ -192,16 +194,16 @@ func TestATryShowsNoSecret(t *testing.T) {
 func TestATryEnds(t *testing.T) {
 	h := open(t, options{})
 	deep := strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000)
-	for what, in := range map[string]server.TryRequest{
-		"deep":  {Connector: "shopify", Payload: server.TryBody(deep)},
-		"long":  {Connector: "shopify", Payload: server.TryBody(`{"a":"` + strings.Repeat("x", 2<<20) + `"}`)},
-		"words": {Connector: "shopify", Payload: server.TryBody(strings.Repeat("nonsense ", 1000))},
+	for what, in := range map[string]preview.TryRequest{
+		"deep":  {Connector: "shopify", Payload: preview.TryBody(deep)},
+		"long":  {Connector: "shopify", Payload: preview.TryBody(`{"a":"` + strings.Repeat("x", 2<<20) + `"}`)},
+		"words": {Connector: "shopify", Payload: preview.TryBody(strings.Repeat("nonsense ", 1000))},
 	} {
 		if v, err := server.TryWebhook.Call(t.Context(), h.ask, in); err != nil || v.Rejected == nil {
 			t.Errorf("%s: %v, %+v", what, err, v.Rejected)
 		}
 	}
-	if _, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(strings.Repeat("x", 5<<20))}); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Connector: "shopify", Payload: preview.TryBody(strings.Repeat("x", 5<<20))}); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("a body without end: %v", err)
 	}
 	items := make([]any, 9000)
@@ -216,7 +218,7 @@ func TestATryEnds(t *testing.T) {
 		rules += fmt.Sprintf("  slow%d: {on: shopify.cart.updated, if: ['%s', '%s'], send: {template: a}}\n", i, slow, slow)
 	}
 	began := time.Now()
-	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, c)), Topic: "checkouts/update", Triggers: rules})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Connector: "shopify", Payload: preview.TryBody(payload(t, c)), Topic: "checkouts/update", Triggers: rules})
 	if err != nil || !v.Edited.Usable {
 		t.Fatalf("%v, %+v", err, v.Edited)
 	}
@@ -243,14 +245,14 @@ func TestATryKnowsIncludedFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.folder, "triggers", "more.yaml"), []byte("triggers:\n  more: {on: shopify.cart.updated, send: {template: later}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v, err := server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: editedReminder})
+	v, err := server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Connector: "shopify", Payload: preview.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: editedReminder})
 	if err != nil || !v.Edited.Usable {
 		t.Fatalf("%v %+v", err, v.Edited)
 	}
 	if d := decided(t, v.Edited.Events, "more"); d.Message.Send.Template != "more" {
 		t.Errorf("%+v", d)
 	}
-	v, err = server.TryWebhook.Call(t.Context(), h.ask, server.TryRequest{Connector: "shopify", Payload: server.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: "triggers:\n  more: {on: shopify.cart.updated, send: {template: edited}}\n"})
+	v, err = server.TryWebhook.Call(t.Context(), h.ask, preview.TryRequest{Connector: "shopify", Payload: preview.TryBody(payload(t, cart("c1", phone(1), "60.00"))), Topic: "checkouts/update", Triggers: "triggers:\n  more: {on: shopify.cart.updated, send: {template: edited}}\n"})
 	if err != nil || !v.Edited.Usable || decided(t, v.Edited.Events, "more").Message.Send.Template != "edited" {
 		t.Errorf("%v %+v", err, v.Edited)
 	}
@@ -259,7 +261,7 @@ func TestATryKnowsIncludedFiles(t *testing.T) {
 // remote asks by the console's listener, with a token of these scopes.
 func (h *house) remote(scopes ...access.Scope) *server.Client {
 	h.t.Helper()
-	token, err := server.CreateToken.Call(h.t.Context(), h.ask, server.TokenRequest{Name: fmt.Sprint("of ", scopes), Scopes: scopes})
+	token, err := server.CreateToken.Call(h.t.Context(), h.ask, signin.TokenRequest{Name: fmt.Sprint("of ", scopes), Scopes: scopes})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
@@ -147,7 +147,7 @@ func (h tried) drain() {
 }
 
 // post tries a webhook and then takes it. alone says that nothing waits that could come between.
-func (h tried) post(trial *server.Trial, body string, alone bool) {
+func (h tried) post(trial *preview.Trial, body string, alone bool) {
 	h.Helper()
 	c := h.cfg.Receivers["shop"]
 	req := connectors.Request{Method: http.MethodPost, Path: "/hooks/shop", Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body), Now: *h.now, Proven: true}
@@ -188,7 +188,7 @@ func (h tried) post(trial *server.Trial, body string, alone bool) {
 }
 
 // went holds what became of a message against what was said of it.
-func (h tried) went(id messaging.MessageID, said *server.TriedMessage) {
+func (h tried) went(id messaging.MessageID, said *preview.TriedMessage) {
 	h.Helper()
 	m, err := h.Message(h.Context(), id)
 	h.must(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/certificates"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // Console is the listener for people and programs.
@@ -15,8 +15,8 @@ type Console struct {
 	PublicURL      string   `yaml:"public_url" validate:"http_url" example:"https://nudgewire.example.com" doc:"The address that its users know, where a proxy stands before it."`
 	TrustedProxies Networks `yaml:"trusted_proxies" example:"[127.0.0.1/8]" doc:"Networks of the proxies that speak https before it, and whose X-Forwarded-For is believed. Needs public_url."`
 
-	OIDC          *server.OIDC          `yaml:"oidc" doc:"A provider of identities (OpenID Connect) that signs people in, too. Its address for the way back is /sign-in/oidc/callback below public_url. See docs/sign-in.md."`
-	TrustedHeader *server.TrustedHeader `yaml:"trusted_header" doc:"A proxy under trusted_proxies that signs people in and says in a header who they are."`
+	OIDC          *signin.OIDC          `yaml:"oidc" doc:"A provider of identities (OpenID Connect) that signs people in, too. Its address for the way back is /sign-in/oidc/callback below public_url. See docs/sign-in.md."`
+	TrustedHeader *signin.TrustedHeader `yaml:"trusted_header" doc:"A proxy under trusted_proxies that signs people in and says in a header who they are."`
 
 	TLS *certificates.TLS `yaml:"tls" doc:"Speak https, where no proxy does it. See docs/door.md."`
 }

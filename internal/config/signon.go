@@ -11,7 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/netguard"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // signOn checks who else signs people in to the console.
@@ -46,7 +46,7 @@ func (c *Config) signOn(k *checker) {
 	k.roles(at, h.Roles, h.Users)
 }
 
-func (c *Config) oidc(k *checker, o *server.OIDC) {
+func (c *Config) oidc(k *checker, o *signin.OIDC) {
 	const at = "console.oidc"
 	switch {
 	case o.Issuer == "":
@@ -67,7 +67,7 @@ func (c *Config) oidc(k *checker, o *server.OIDC) {
 	if c.Console.PublicURL == "" && c.Console.Listen != "" && !strings.HasPrefix(c.Console.Listen, "127.") && !strings.HasPrefix(c.Console.Listen, "localhost:") && !strings.HasPrefix(c.Console.Listen, "[::1]:") {
 		k.bad(at, "needs console.public_url: the provider sends people back to that address", "set public_url to the address that the console's users know")
 	}
-	if _, all := o.Users[server.Everybody]; all {
+	if _, all := o.Users[signin.Everybody]; all {
 		k.warn(at+".users", "lets in everybody who has an account at the provider", "name people or groups, unless only yours have one there")
 	}
 	k.roles(at, o.Roles, o.Users)

@@ -5,12 +5,12 @@ import (
 	"net/http"
 
 	"github.com/nudgewire/nudgewire/internal/refusal"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // An accountPage is what somebody may do about their own signing in.
 type accountPage struct {
-	Session  server.Session
+	Session  signin.Session
 	Sessions int    // of the user
 	Done     string // what was done a moment ago
 	Wrong    string // what is wrong with what was typed
@@ -29,13 +29,13 @@ func (c *Console) account(r *http.Request) (page, error) {
 	p := accountPage{Done: doneWords[r.URL.Query().Get("done")]}
 	var err error
 	if p.Session, _, err = c.session(r); err == nil && p.Session.User != "" {
-		p.Sessions, err = c.Door.Sessions(r.Context(), p.Session.User)
+		p.Sessions, err = c.Door.Count(r.Context(), p.Session.User)
 	}
 	return page{Name: "account", Title: accountTitle, Here: "/account", Data: p}, err
 }
 
 // own is a form of somebody's own account.
-func (c *Console) own(do func(r *http.Request, s server.Session) (done string, err error)) http.Handler {
+func (c *Console) own(do func(r *http.Request, s signin.Session) (done string, err error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, known, err := c.session(r)
 		if err == nil && (!known || s.User == "") {
@@ -47,7 +47,7 @@ func (c *Console) own(do func(r *http.Request, s server.Session) (done string, e
 		}
 		e, said := errors.AsType[*refusal.Error](err)
 		switch {
-		case errors.Is(err, server.ErrWrongSignIn):
+		case errors.Is(err, signin.ErrWrongSignIn):
 			c.showAccount(w, r, http.StatusForbidden, s, "The present password is another one.")
 		case said && e.Field == "password":
 			c.showAccount(w, r, e.Status, s, sentence(e.Words)+" "+sentence(e.Hint))
@@ -59,8 +59,8 @@ func (c *Console) own(do func(r *http.Request, s server.Session) (done string, e
 	})
 }
 
-func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, status int, s server.Session, wrong string) {
-	n, err := c.Door.Sessions(r.Context(), s.User)
+func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, status int, s signin.Session, wrong string) {
+	n, err := c.Door.Count(r.Context(), s.User)
 	if err != nil {
 		c.refuse(w, r, err)
 		return
@@ -69,13 +69,13 @@ func (c *Console) showAccount(w http.ResponseWriter, r *http.Request, status int
 }
 
 // changePassword is an attempt, too: who finds a browser open may not guess.
-func (c *Console) changePassword(r *http.Request, s server.Session) (string, error) {
-	_, err := c.try(r, s.User, func() (in server.SignedIn, err error) {
+func (c *Console) changePassword(r *http.Request, s signin.Session) (string, error) {
+	_, err := c.try(r, s.User, func() (in signin.SignedIn, err error) {
 		return in, c.Door.ChangePassword(r.Context(), s, r.PostFormValue("old"), r.PostFormValue("password"))
 	})
 	return "password", err
 }
 
-func (c *Console) signOutElsewhere(r *http.Request, s server.Session) (string, error) {
+func (c *Console) signOutElsewhere(r *http.Request, s signin.Session) (string, error) {
 	return "elsewhere", c.Door.SignOutElsewhere(r.Context(), s)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -13,8 +14,8 @@ var eventActions = map[string]action{
 	"replay": {server.ReplayEvents.Scope, (*Console).confirmReplay, (*Console).replay},
 }
 
-func (f form) replayed() server.ReplayEventsRequest {
-	return server.ReplayEventsRequest{Events: []messaging.EventID{messaging.EventID(f.number("id"))}, Again: f.Get("again") != ""}
+func (f form) replayed() preview.ReplayEventsRequest {
+	return preview.ReplayEventsRequest{Events: []messaging.EventID{messaging.EventID(f.number("id"))}, Again: f.Get("again") != ""}
 }
 
 func (c *Console) confirmReplay(ctx context.Context, f form) (confirmPage, error) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -17,15 +18,15 @@ var redactionActions = map[string]action{
 }
 
 // openRedaction is the request that a form is about.
-func (c *Console) openRedaction(ctx context.Context, f form) (server.RedactionView, error) {
+func (c *Console) openRedaction(ctx context.Context, f form) (privacy.RedactionView, error) {
 	all, err := server.ListRedactions.Call(ctx, c.Ask, server.None{})
 	if err != nil {
-		return server.RedactionView{}, err
+		return privacy.RedactionView{}, err
 	}
-	if i := slices.IndexFunc(all, func(v server.RedactionView) bool { return v.Connector == f.Get("connector") }); i >= 0 {
+	if i := slices.IndexFunc(all, func(v privacy.RedactionView) bool { return v.Connector == f.Get("connector") }); i >= 0 {
 		return all[i], nil
 	}
-	return server.RedactionView{}, &refusal.Error{Status: http.StatusNotFound, Words: "no request to forget all of " + f.Get("connector") + " is open any more"}
+	return privacy.RedactionView{}, &refusal.Error{Status: http.StatusNotFound, Words: "no request to forget all of " + f.Get("connector") + " is open any more"}
 }
 
 func (c *Console) confirmRedact(ctx context.Context, f form) (confirmPage, error) {

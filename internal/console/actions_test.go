@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -21,7 +22,7 @@ func TestWhatCameOfAFormIsTheSendersOwn(t *testing.T) {
 	n := 0
 	r := newRoom(t, false, answers{"POST /halt": func(*http.Request) (any, error) { n++; return []messaging.Hold{}, nil }})
 	as := func(name string) *http.Cookie {
-		link := r.link(t, access.Process(name), server.LinkRequest{})
+		link := r.link(t, access.Process(name), signin.LinkRequest{})
 		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
 		return res.Cookies()[0]
 	}

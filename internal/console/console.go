@@ -25,6 +25,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -41,7 +42,7 @@ type Rule struct {
 // Options are what a Console is made of.
 type Options struct {
 	Ask    *server.Client          // of this process; the context says who asks
-	Door   *server.SessionDoor     // who signs in, and who is
+	Door   *signin.Sessions        // who signs in, and who is
 	SignOn func() SignOn           // who else signs people in, by the config in use
 	Rules  func() []Rule           // of the config in use, in its order
 	Zone   func() *time.Location   // that times are shown in

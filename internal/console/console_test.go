@@ -20,6 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
@@ -71,7 +72,7 @@ type room struct {
 type daemon struct{ server.Daemon }
 
 // link makes one for who at the socket, with a role, and gives what lets in of it.
-func (r *room) link(t *testing.T, who access.Who, in server.LinkRequest) string {
+func (r *room) link(t *testing.T, who access.Who, in signin.LinkRequest) string {
 	t.Helper()
 	who.From = access.FromSocket
 	v, err := server.LinkToConsole.Call(t.Context(), server.Local(r.api, who), in)
@@ -96,12 +97,12 @@ func newRoom(t *testing.T, secure bool, ask answers) *room {
 	})
 	now := func() time.Time { return r.now }
 	r.on.Base = "http://n"
-	door := &server.SessionDoor{Store: auth.Records{Store: data}, Now: now, Log: zap.NewNop(), Sources: func() (out []string) {
+	door := &signin.Sessions{Store: auth.Records{Store: data}, Now: now, Log: zap.NewNop(), Sources: func() (out []string) {
 		if r.on.OIDC != nil {
-			out = append(out, server.SourceOIDC)
+			out = append(out, signin.SourceOIDC)
 		}
 		if r.on.Header != nil {
-			out = append(out, server.SourceHeader)
+			out = append(out, signin.SourceHeader)
 		}
 		return out
 	}}
@@ -152,7 +153,7 @@ func (r *room) ask(t *testing.T, req *http.Request, cookies []*http.Cookie) (*ht
 
 func (r *room) signIn(t *testing.T) *http.Cookie {
 	t.Helper()
-	link := r.link(t, access.Process("ann"), server.LinkRequest{})
+	link := r.link(t, access.Process("ann"), signin.LinkRequest{})
 	res, body := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
 	if res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
 		t.Fatalf("signing in answers %d %s", res.StatusCode, body)
@@ -207,7 +208,7 @@ func TestASessionMayNoMoreThanWhoMadeItsLink(t *testing.T) {
 		{[]access.Scope{access.Manage, access.Read}, access.RoleOperator, []access.Scope{access.Read}},
 		{[]access.Scope{access.Manage, access.Phones}, access.RoleViewer, nil},
 	} {
-		link := r.link(t, access.Who{Name: "ann", Scopes: c.scopes}, server.LinkRequest{Role: c.role})
+		link := r.link(t, access.Who{Name: "ann", Scopes: c.scopes}, signin.LinkRequest{Role: c.role})
 		res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}})
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		req.AddCookie(res.Cookies()[0])
@@ -230,10 +231,10 @@ func TestASessionMayNoMoreThanWhoMadeItsLink(t *testing.T) {
 // What is kept has an end: the oldest makes room.
 func TestLinksAndSessionsAreBounded(t *testing.T) {
 	r := newRoom(t, false, nil)
-	link := r.link(t, access.Process("ann"), server.LinkRequest{})
+	link := r.link(t, access.Process("ann"), signin.LinkRequest{})
 	for range 32 {
 		r.now = r.now.Add(time.Second)
-		r.link(t, access.Process("ann"), server.LinkRequest{})
+		r.link(t, access.Process("ann"), signin.LinkRequest{})
 	}
 	if res, _ := r.do(t, http.MethodPost, "/sign-in", url.Values{"link": {link}}); res.StatusCode != http.StatusForbidden {
 		t.Errorf("the first of 33 links answers %d", res.StatusCode)

@@ -9,14 +9,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/access"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // A SignOn is what the config in use says about who else signs people in.
 type SignOn struct {
 	Base    string // address of the console
-	OIDC    *server.OIDC
-	Header  *server.TrustedHeader
+	OIDC    *signin.OIDC
+	Header  *signin.TrustedHeader
 	Proxies []netip.Prefix // that Header is believed from
 }
 
@@ -45,8 +45,8 @@ func (c *Console) byHeader(r *http.Request) (who access.Who, ok bool) {
 		}
 	}
 	name := strings.TrimSpace(names[0])
-	who, err = c.Door.Known(r.Context(), server.Person{
-		Name: name, Source: server.SourceHeader, Subject: strings.ToLower(name), Role: server.RoleFor(on.Header.Users, on.Header.Roles, []string{name}, groups),
+	who, err = c.Door.Known(r.Context(), signin.Person{
+		Name: name, Source: signin.SourceHeader, Subject: strings.ToLower(name), Role: signin.RoleFor(on.Header.Users, on.Header.Roles, []string{name}, groups),
 	})
 	if err != nil {
 		c.Log.Debug("whom a proxy signed in is nobody here", zap.Error(err))

@@ -18,7 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/netguard"
 	"github.com/nudgewire/nudgewire/internal/refusal"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 // A provider is the one of the config in use, once it was asked what it is. The daemon does not ask at its start, so that it starts while the provider is away.
 type provider struct {
 	mu       sync.Mutex
-	of       *server.OIDC
+	of       *signin.OIDC
 	client   *http.Client
 	found    *oidc.Provider
 	failed   error
@@ -55,7 +55,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // at is the provider of a config, and a ctx by which it is asked.
-func (p *provider) at(ctx context.Context, of *server.OIDC, now time.Time) (*oidc.Provider, context.Context, error) {
+func (p *provider) at(ctx context.Context, of *signin.OIDC, now time.Time) (*oidc.Provider, context.Context, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.of != of {
@@ -83,7 +83,7 @@ func (p *provider) at(ctx context.Context, of *server.OIDC, now time.Time) (*oid
 	return found, ctx, nil
 }
 
-func (c *Console) oidcClient(of *server.OIDC, p *oidc.Provider) *oauth2.Config {
+func (c *Console) oidcClient(of *signin.OIDC, p *oidc.Provider) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: of.ClientID, ClientSecret: of.ClientSecret.Reveal(), Endpoint: p.Endpoint(), RedirectURL: c.SignOn().Base + oidcCallback,
 		Scopes: append([]string{oidc.ScopeOpenID, "email", "profile"}, of.Scopes...),
@@ -129,7 +129,7 @@ var errStrayed = &refusal.Error{Status: http.StatusForbidden, Words: "this sign-
 // fromProvider is where the provider sends a browser back to. It answers a page that goes on by itself: a cookie of this site alone is not sent with a
 // request that the provider's site began.
 func (c *Console) fromProvider(w http.ResponseWriter, r *http.Request) {
-	in, err := c.try(r, "", func() (in server.SignedIn, err error) {
+	in, err := c.try(r, "", func() (in signin.SignedIn, err error) {
 		person, err := c.signedOn(r)
 		if err != nil {
 			return in, err
@@ -138,7 +138,7 @@ func (c *Console) fromProvider(w http.ResponseWriter, r *http.Request) {
 	})
 	http.SetCookie(w, c.oidcCookie("", -1))
 	if err != nil {
-		if errors.Is(err, server.ErrWrongSignIn) {
+		if errors.Is(err, signin.ErrWrongSignIn) {
 			err = errStrayed
 		}
 		c.refuseSignIn(w, r, err)
@@ -150,16 +150,16 @@ func (c *Console) fromProvider(w http.ResponseWriter, r *http.Request) {
 }
 
 // signedOn is who the provider says signed in.
-func (c *Console) signedOn(r *http.Request) (who server.Person, err error) {
+func (c *Console) signedOn(r *http.Request) (who signin.Person, err error) {
 	of := c.SignOn().OIDC
 	cookie, none := r.Cookie(c.oidcCookie("", 0).Name)
 	if of == nil || none != nil {
-		return who, server.ErrWrongSignIn
+		return who, signin.ErrWrongSignIn
 	}
 	kept := strings.Split(cookie.Value, ".")
 	q := r.URL.Query()
 	if len(kept) != 3 || kept[0] == "" || subtle.ConstantTimeCompare([]byte(kept[0]), []byte(q.Get("state"))) != 1 {
-		return who, server.ErrWrongSignIn
+		return who, signin.ErrWrongSignIn
 	}
 	if q.Get("error") != "" || q.Get("code") == "" {
 		c.Log.Info("the provider under console.oidc signed somebody not in", zap.String("error", mask.Text(q.Get("error"))))
@@ -181,7 +181,7 @@ func (c *Console) signedOn(r *http.Request) (who server.Person, err error) {
 		return who, c.providerAway(err)
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(kept[1])) != 1 {
-		return who, server.ErrWrongSignIn
+		return who, signin.ErrWrongSignIn
 	}
 	var claims map[string]any
 	if err := id.Claims(&claims); err != nil {
@@ -197,7 +197,7 @@ func (c *Console) signedOn(r *http.Request) (who server.Person, err error) {
 			return who, c.providerAway(err)
 		}
 		if info.Subject != id.Subject {
-			return who, server.ErrWrongSignIn
+			return who, signin.ErrWrongSignIn
 		}
 		for name, v := range more {
 			if _, signed := claims[name]; !signed {
@@ -209,13 +209,13 @@ func (c *Console) signedOn(r *http.Request) (who server.Person, err error) {
 }
 
 // personOf is who an ID token is of. An address counts only where the provider has verified it: else anybody could write anybody's.
-func personOf(of *server.OIDC, issuer, subject string, claims map[string]any) server.Person {
+func personOf(of *signin.OIDC, issuer, subject string, claims map[string]any) signin.Person {
 	text := func(key string) string { s, _ := claims[key].(string); return s }
 	mail := ""
 	if v := claims["email_verified"]; v == true || v == "true" {
 		mail = text("email")
 	}
-	who := server.Person{Source: server.SourceOIDC, Subject: issuer + "\n" + subject, Name: subject}
+	who := signin.Person{Source: signin.SourceOIDC, Subject: issuer + "\n" + subject, Name: subject}
 	for _, name := range []string{text("preferred_username"), mail} {
 		if name != "" {
 			who.Name = name
@@ -232,6 +232,6 @@ func personOf(of *server.OIDC, issuer, subject string, claims map[string]any) se
 			}
 		}
 	}
-	who.Role = server.RoleFor(of.Users, of.Roles, []string{mail, subject}, groups)
+	who.Role = signin.RoleFor(of.Users, of.Roles, []string{mail, subject}, groups)
 	return who
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // An issuer signs in whoever comes, as claims say, and is as strict as a real one: a code is good once, with its verifier and the client's secret.
@@ -113,8 +114,8 @@ func newIssuer(t *testing.T, r *room) *issuer {
 }
 
 // config is what the console knows of the issuer.
-func (i *issuer) config() *server.OIDC {
-	return &server.OIDC{
+func (i *issuer) config() *signin.OIDC {
+	return &signin.OIDC{
 		Issuer: i.URL, ClientID: "nudgewire", ClientSecret: secret.New("hush"), Scopes: []string{"groups"}, RoleClaim: "groups", AllowPrivate: true,
 		Roles: map[string]access.Role{"crew": access.RoleOperator, "chiefs": access.RoleAdmin}, Users: map[string]access.Role{"vic@example.com": access.RoleViewer},
 	}
@@ -212,14 +213,14 @@ func TestAProviderSignsPeopleIn(t *testing.T) {
 	if in, status, body := i.comes(t, jwt.MapClaims{"sub": "99", "preferred_username": "bob", "groups": "chiefs"}); in != nil || status != http.StatusForbidden || !strings.Contains(body, "another user of the name bob") {
 		t.Errorf("another bob: %d %s", status, body)
 	}
-	if _, err := server.AddUser.Call(t.Context(), ask, server.UserRequest{Name: "local", Role: access.RoleAdmin}); err != nil {
+	if _, err := server.AddUser.Call(t.Context(), ask, signin.UserRequest{Name: "local", Role: access.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
 	if in, status, _ := i.comes(t, jwt.MapClaims{"sub": "98", "preferred_username": "local", "groups": "crew"}); in != nil || status != http.StatusForbidden {
 		t.Errorf("who has a password here: %d", status)
 	}
 	in, _, _ := i.comes(t, jwt.MapClaims{"sub": "3", "preferred_username": "cid", "groups": "crew"})
-	if _, err := server.SetRole.Call(t.Context(), ask, server.RoleRequest{User: "cid", Role: access.RoleAdmin}); err == nil {
+	if _, err := server.SetRole.Call(t.Context(), ask, signin.RoleRequest{User: "cid", Role: access.RoleAdmin}); err == nil {
 		t.Error("a role that is the provider's is changed here")
 	}
 	if _, err := server.ResetUser.Call(t.Context(), ask, "cid"); err == nil {
@@ -328,7 +329,7 @@ func TestAHeaderIsBelievedFromProxiesAlone(t *testing.T) {
 	r := newRoom(t, false, nil)
 	r.on = console.SignOn{
 		Base: "http://n", Proxies: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")},
-		Header: &server.TrustedHeader{Name: "X-Forwarded-User", RoleHeader: "X-Groups", Roles: map[string]access.Role{"crew": access.RoleOperator}, Users: map[string]access.Role{"ann": access.RoleAdmin}},
+		Header: &signin.TrustedHeader{Name: "X-Forwarded-User", RoleHeader: "X-Groups", Roles: map[string]access.Role{"crew": access.RoleOperator}, Users: map[string]access.Role{"ann": access.RoleAdmin}},
 	}
 	ask := func(from string, header map[string][]string) string {
 		t.Helper()

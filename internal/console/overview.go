@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -130,7 +131,7 @@ func health(needs []need) (words, tone string) {
 }
 
 // funnel is how far messages came in a time.
-func funnel(of *server.Stages) []stage {
+func funnel(of *report.Stages) []stage {
 	out := []stage{
 		{Name: "Events", Words: "webhooks that were stored", Link: "/events", N: of.Events},
 		{Name: "Queued", Words: "messages that were planned", Link: "/messages", N: of.Queued},

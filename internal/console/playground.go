@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -23,7 +24,7 @@ const maxTried = 4 << 20
 
 // A playgroundPage is a webhook, rules to edit, and what the one would lead to by the others.
 type playgroundPage struct {
-	Connectors []server.ConnectorView
+	Connectors []preview.ConnectorView
 	Rules      []Rule
 
 	From        string // connector and sample, "shopify/order"; without a sample the payload is one's own
@@ -43,7 +44,7 @@ type playgroundPage struct {
 
 // A triedPage is what came of a try.
 type triedPage struct {
-	server.TryView
+	preview.TryView
 	Both     bool // by the rules in use and by the edited ones
 	Pairs    []triedPair
 	Lines    []codeLine // of the edited rules
@@ -54,9 +55,9 @@ type triedPage struct {
 
 // A triedPair is one event by both rules.
 type triedPair struct {
-	server.TriedEvent
+	preview.TriedEvent
 	Says   []triedRow
-	Silent []server.TriedSilence // that listen by neither
+	Silent []preview.TriedSilence // that listen by neither
 }
 
 // A triedRow is what one trigger says by both.
@@ -68,10 +69,10 @@ type triedRow struct {
 
 // triedSays is what a trigger says by one of the two.
 type triedSays struct {
-	*server.TriedDecision        // nil where it says nothing
-	Why                   string // it says nothing; "" where it is not there
-	Messages              []server.TriedMessage
-	marks                 map[string]bool
+	*preview.TriedDecision        // nil where it says nothing
+	Why                    string // it says nothing; "" where it is not there
+	Messages               []preview.TriedMessage
+	marks                  map[string]bool
 }
 
 // Marked reports whether a part is not the same on the other side: its name, and a number of it.
@@ -153,7 +154,7 @@ func (v *playgroundPage) fill(c *Console, r *http.Request, do string) error {
 			continue
 		}
 		v.Connector, v.TopicHeader = name, one.TopicHeader
-		i := slices.IndexFunc(one.Samples, func(s server.SampleView) bool { return s.Name == sample })
+		i := slices.IndexFunc(one.Samples, func(s preview.SampleView) bool { return s.Name == sample })
 		if i >= 0 && (do == "sample" || strings.TrimSpace(v.Payload) == "") {
 			v.Payload, v.Topic = pretty(one.Samples[i].Body), one.Samples[i].Topic
 			v.Loaded = loaded(one.Samples[i].Number, v.Payload+v.Topic)
@@ -169,7 +170,7 @@ func (v *playgroundPage) fill(c *Console, r *http.Request, do string) error {
 }
 
 // heard reports whether the first trigger listens to a connector, so that what the page begins with leads to something.
-func (v *playgroundPage) heard(c server.ConnectorView) bool {
+func (v *playgroundPage) heard(c preview.ConnectorView) bool {
 	return len(v.Rules) > 0 && strings.HasPrefix(v.Rules[0].Summary.On, c.Name+".")
 }
 
@@ -201,15 +202,15 @@ func (v *playgroundPage) yaml() string {
 
 // try asks what would be. A mistake of whoever asks is shown where the result would be, beside what they wrote.
 func (v *playgroundPage) try(c *Console, r *http.Request) (*refusal.Error, error) {
-	in := server.TryRequest{Event: v.Event, Triggers: v.Text}
+	in := preview.TryRequest{Event: v.Event, Triggers: v.Text}
 	if v.Event == 0 {
 		if number, same := v.untouched(); same { // it is made for the time that was chosen
 			_, sample, _ := strings.Cut(v.From, "/")
-			in = server.TryRequest{Connector: v.Connector, Sample: sample, Number: number, Triggers: v.Text}
+			in = preview.TryRequest{Connector: v.Connector, Sample: sample, Number: number, Triggers: v.Text}
 		} else if strings.TrimSpace(v.Payload) == "" {
 			return &refusal.Error{Status: http.StatusBadRequest, Words: "There is no payload.", Hint: "Paste one, or choose a sample."}, nil
 		} else {
-			in.Connector, in.Payload, in.Topic, in.Headers = v.Connector, server.TryBody(v.Payload), v.Topic, v.headers()
+			in.Connector, in.Payload, in.Topic, in.Headers = v.Connector, preview.TryBody(v.Payload), v.Topic, v.headers()
 		}
 	}
 	if v.At != "" {
@@ -264,7 +265,7 @@ func (v *playgroundPage) headers() map[string]string {
 }
 
 // tell holds the two results side by side.
-func (v *playgroundPage) tell(view server.TryView) *triedPage {
+func (v *playgroundPage) tell(view preview.TryView) *triedPage {
 	t := &triedPage{TryView: view, Both: view.Edited != nil && view.Edited.Usable}
 	if view.Edited != nil {
 		t.Lines = linesOf(v.Text, view.Edited.Problems)
@@ -279,7 +280,7 @@ func (v *playgroundPage) tell(view server.TryView) *triedPage {
 	}
 	for i, e := range view.Events {
 		pair := triedPair{TriedEvent: e}
-		var edited server.TriedEvent
+		var edited preview.TriedEvent
 		if t.Both && i < len(view.Edited.Events) {
 			edited = view.Edited.Events[i]
 		}
@@ -323,13 +324,13 @@ func linesOf(text string, problems yamlpos.Problems) []codeLine {
 }
 
 // paired are what the triggers say by both rules, in the order of the rules in use.
-func paired(now, edited *server.TriedEvent, both bool) (rows []triedRow, silent []server.TriedSilence) {
+func paired(now, edited *preview.TriedEvent, both bool) (rows []triedRow, silent []preview.TriedSilence) {
 	type key struct {
 		trigger string
 		n       int // a trigger may say more than one thing
 	}
 	at := map[key]int{}
-	add := func(e *server.TriedEvent, side func(*triedRow) *triedSays) {
+	add := func(e *preview.TriedEvent, side func(*triedRow) *triedSays) {
 		seen := map[string]int{}
 		for i := range e.Decisions {
 			d := &e.Decisions[i]
@@ -342,7 +343,7 @@ func paired(now, edited *server.TriedEvent, both bool) (rows []triedRow, silent 
 			}
 			messages := d.Steps
 			if len(messages) == 0 && d.Message != nil {
-				messages = []server.TriedMessage{*d.Message}
+				messages = []preview.TriedMessage{*d.Message}
 			}
 			*side(&rows[j]) = triedSays{TriedDecision: d, Messages: messages}
 		}
@@ -367,7 +368,7 @@ func paired(now, edited *server.TriedEvent, both bool) (rows []triedRow, silent 
 	return rows, silent
 }
 
-func silence(all []server.TriedSilence, trigger string) string {
+func silence(all []preview.TriedSilence, trigger string) string {
 	for _, s := range all {
 		if s.Trigger == trigger {
 			return s.Reason

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -88,7 +89,7 @@ func (c *Console) moments(s *timeRange, now time.Time) (at []time.Time, labels [
 }
 
 // seriesOf are the rows of reports as series, the largest first; those beyond the colours are one.
-func seriesOf(at []time.Time, number func(*server.Stages) int64, reports ...*server.ReportView) (out []plotSeries) {
+func seriesOf(at []time.Time, number func(*report.Stages) int64, reports ...*report.View) (out []plotSeries) {
 	place := map[int64]int{}
 	for i, t := range at {
 		place[t.Unix()] = i
@@ -133,7 +134,7 @@ func seriesOf(at []time.Time, number func(*server.Stages) int64, reports ...*ser
 type numbers struct {
 	Stretches []timeRange
 	Stretch   timeRange
-	Report    server.ReportView
+	Report    report.View
 	Funnel    []stage
 	Plots     []plot
 	Ended     []bar
@@ -177,7 +178,7 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	now := c.Now().In(c.Zone())
 	v.Stretches, v.Stretch = timeRanges, timeRangeOf(r)
 	since := v.Stretch.since(now)
-	if v.Report, err = server.ShowReport.Call(ctx, c.Ask, server.ReportQuery{Since: since}); err != nil {
+	if v.Report, err = server.ShowReport.Call(ctx, c.Ask, report.Query{Since: since}); err != nil {
 		return v, err
 	}
 	v.Funnel = funnel(&v.Report.Total)
@@ -186,9 +187,9 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	}
 	v.More = true
 	at, labels := c.moments(&v.Stretch, now)
-	var by [3]server.ReportView
+	var by [3]report.View
 	for i, group := range []string{"trigger", "job", "connector"} {
-		if by[i], err = server.ShowReport.Call(ctx, c.Ask, server.ReportQuery{Since: since, By: v.Stretch.by, Group: group, Only: server.OnlyRows}); err != nil {
+		if by[i], err = server.ShowReport.Call(ctx, c.Ask, report.Query{Since: since, By: v.Stretch.by, Group: group, Only: report.OnlyRows}); err != nil {
 			return v, err
 		}
 	}
@@ -199,23 +200,23 @@ func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
 	v.Plots = []plot{
 		{
 			ID: "sent", Title: "Messages that were sent or uploaded, by trigger and job", Kind: "stack", Labels: labels, CSV: csvOf(&v.Stretch, "trigger"),
-			Series: seriesOf(at, (*server.Stages).Sent, &by[0], &by[1]),
+			Series: seriesOf(at, (*report.Stages).Sent, &by[0], &by[1]),
 			Empty:  "No message was sent in this time.",
 		},
 		{
 			ID: "events", Title: "Events, by connector", Kind: "stack", Labels: labels, CSV: csvOf(&v.Stretch, "connector"),
-			Series: seriesOf(at, func(s *server.Stages) int64 { return s.Events }, &by[2]),
+			Series: seriesOf(at, func(s *report.Stages) int64 { return s.Events }, &by[2]),
 			Empty:  "No event came in this time.",
 		},
 		today.against(&before, now),
 	}
 	for _, e := range v.Report.Ended {
-		v.Ended = append(v.Ended, bar{Name: server.EndedWords(e.Reason), Note: e.State, N: e.Messages, Link: "/messages?state=" + e.State})
+		v.Ended = append(v.Ended, bar{Name: report.EndedWords(e.Reason), Note: e.State, N: e.Messages, Link: "/messages?state=" + e.State})
 	}
 	v.Ended = widths(v.Ended)
 	a := &v.Report.Arrivals
 	if a.Messages > 0 {
-		v.Half, v.Most = server.SecondsWords(a.P50), server.SecondsWords(a.P95)
+		v.Half, v.Most = report.SecondsWords(a.P50), report.SecondsWords(a.P95)
 	}
 	from := "0 s"
 	for _, class := range a.Classes {
@@ -279,7 +280,7 @@ type dayByHour struct {
 func (c *Console) todayAndBefore(ctx context.Context, now time.Time) (today, before dayByHour, err error) {
 	day := func(back int) (d dayByHour, err error) {
 		from := time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, now.Location())
-		v, err := server.ShowReport.Call(ctx, c.Ask, server.ReportQuery{Since: from, Until: from.AddDate(0, 0, 1), By: "hour", Only: server.OnlyRows})
+		v, err := server.ShowReport.Call(ctx, c.Ask, report.Query{Since: from, Until: from.AddDate(0, 0, 1), By: "hour", Only: report.OnlyRows})
 		d = dayByHour{from.Format("Monday 2 Jan"), make([]int64, 24)}
 		for i := range v.Rows {
 			d.hours[v.Rows[i].At.In(now.Location()).Hour()] += v.Rows[i].Sent()
@@ -337,7 +338,7 @@ type heatCell struct {
 const heatDays = 28
 
 func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
-	v, err := server.ShowReport.Call(ctx, c.Ask, server.ReportQuery{Since: daysBack(heatDays)(now), By: "hour", Only: server.OnlyRows})
+	v, err := server.ShowReport.Call(ctx, c.Ask, report.Query{Since: daysBack(heatDays)(now), By: "hour", Only: report.OnlyRows})
 	if err != nil {
 		return h, err
 	}
@@ -366,10 +367,10 @@ func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
 func (c *Console) reportFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	zone := c.Zone()
 	s := timeRangeOf(r)
-	q := server.ReportQuery{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger"), Only: server.OnlyRows}
+	q := report.Query{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger"), Only: report.OnlyRows}
 	v, err := server.ShowReport.Call(r.Context(), c.Ask, q)
 	if err != nil {
 		return err
 	}
-	return server.ReportCSV(begin("text/csv; charset=utf-8", "report.csv"), &v, &q, zone)
+	return report.WriteCSV(begin("text/csv; charset=utf-8", "report.csv"), &v, &q, zone)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -23,7 +24,7 @@ func (c *counting) answers() answers {
 		"GET /jobs":   func(*http.Request) (any, error) { return []server.JobView{}, nil },
 		"GET /events": func(*http.Request) (any, error) { return []server.EventView{}, nil },
 		"GET /calendar": func(*http.Request) (any, error) {
-			return []server.DueDayView{{From: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC), Messages: 7}, {From: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC), Messages: 10_000, More: true}}, nil
+			return []report.DueDayView{{From: time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC), Messages: 7}, {From: time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC), Messages: 10_000, More: true}}, nil
 		},
 		"GET /report": c.report,
 	}
@@ -32,12 +33,12 @@ func (c *counting) answers() answers {
 func (c *counting) report(r *http.Request) (any, error) {
 	in := r.URL.Query()
 	c.asked = append(c.asked, in)
-	q := server.ReportQuery{By: in.Get("by"), Group: in.Get("group"), Trigger: in.Get("trigger")}
+	q := report.Query{By: in.Get("by"), Group: in.Get("group"), Trigger: in.Get("trigger")}
 	q.Since, _ = time.Parse(time.RFC3339, in.Get("since")) // none is the beginning of time
-	v := server.ReportView{
-		Since: q.Since, CountedSince: q.Since, Total: server.Stages{Events: 900, Queued: 400, Accepted: 200, Uploaded: 7654, Delivered: 150, Read: 50, Failed: 10},
-		Ended:    []server.EndedCount{{State: "failed", Reason: "unknown", Messages: 10}},
-		Arrivals: server.ArrivalsView{Messages: 150, P50: 4, P95: 400, Classes: []server.ArrivalView{{UpTo: 1}, {UpTo: 5, Messages: 150}, {}}},
+	v := report.View{
+		Since: q.Since, CountedSince: q.Since, Total: report.Stages{Events: 900, Queued: 400, Accepted: 200, Uploaded: 7654, Delivered: 150, Read: 50, Failed: 10},
+		Ended:    []report.EndedCount{{State: "failed", Reason: "unknown", Messages: 10}},
+		Arrivals: report.ArrivalsView{Messages: 150, P50: 4, P95: 400, Classes: []report.ArrivalView{{UpTo: 1}, {UpTo: 5, Messages: 150}, {}}},
 	}
 	if q.By == "" {
 		return v, nil
@@ -52,11 +53,11 @@ func (c *counting) report(r *http.Request) (any, error) {
 		groups = []string{"winback"}
 	}
 	for i, g := range groups {
-		of := server.Stages{Accepted: int64(30 - i), Events: 5}
+		of := report.Stages{Accepted: int64(30 - i), Events: 5}
 		if q.Group == "job" {
-			of = server.Stages{Uploaded: 40}
+			of = report.Stages{Uploaded: 40}
 		}
-		v.Rows = append(v.Rows, server.ReportRow{At: q.Since, Group: g, Stages: of})
+		v.Rows = append(v.Rows, report.Row{At: q.Since, Group: g, Stages: of})
 	}
 	return v, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/refusal"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 const (
@@ -45,7 +45,7 @@ func (c *Console) Session(r *http.Request) (who access.Who, ok bool, err error) 
 	return s.Who, ok, err
 }
 
-func (c *Console) session(r *http.Request) (s server.Session, ok bool, err error) {
+func (c *Console) session(r *http.Request) (s signin.Session, ok bool, err error) {
 	of := c.Door.Session
 	if unattended(r) {
 		of = c.Door.Unattended
@@ -101,7 +101,7 @@ func (c *Console) askWho(w http.ResponseWriter, r *http.Request, status int, p s
 
 // try makes an attempt that may fail, from the address and for the name, "" for none. Too many that failed keep out whoever comes from there, and whoever
 // has that name.
-func (c *Console) try(r *http.Request, name string, do func() (server.SignedIn, error)) (in server.SignedIn, err error) {
+func (c *Console) try(r *http.Request, name string, do func() (signin.SignedIn, error)) (in signin.SignedIn, err error) {
 	from := c.Address(r)
 	now := c.Now()
 	if !c.places.take(from, now) {
@@ -112,7 +112,7 @@ func (c *Console) try(r *http.Request, name string, do func() (server.SignedIn, 
 		return in, tooMany("for that name")
 	}
 	in, err = do()
-	if !errors.Is(err, server.ErrWrongSignIn) {
+	if !errors.Is(err, signin.ErrWrongSignIn) {
 		c.places.forgive(from)
 		c.names.forgive(name)
 	} else {
@@ -127,14 +127,14 @@ func tooMany(where string) error {
 
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	link, name := r.PostFormValue("link"), r.PostFormValue("name")
-	in, err := c.try(r, strings.ToLower(strings.TrimSpace(name)), func() (server.SignedIn, error) {
+	in, err := c.try(r, strings.ToLower(strings.TrimSpace(name)), func() (signin.SignedIn, error) {
 		if link != "" || name == "" {
 			return c.Door.EnterByLink(r.Context(), link)
 		}
 		return c.Door.SignIn(r.Context(), name, r.PostFormValue("password"))
 	})
 	switch {
-	case errors.Is(err, server.ErrWrongSignIn):
+	case errors.Is(err, signin.ErrWrongSignIn):
 		c.askWho(w, r, http.StatusForbidden, signInPage{Bad: name == "", Wrong: name != "", Name: name})
 	case err != nil:
 		c.refuseSignIn(w, r, err)
@@ -153,7 +153,7 @@ func (c *Console) refuseSignIn(w http.ResponseWriter, r *http.Request, err error
 }
 
 // enter gives a browser its new session. The one that it had ends, whoever gave it that.
-func (c *Console) enter(w http.ResponseWriter, r *http.Request, in server.SignedIn) {
+func (c *Console) enter(w http.ResponseWriter, r *http.Request, in signin.SignedIn) {
 	for i, old := range r.CookiesNamed(c.cookieName()) {
 		if err := c.Door.SignOut(r.Context(), old.Value); err != nil || i == mostCookies {
 			break // it is not this browser's any more
@@ -188,7 +188,7 @@ const setUpTitle = "Choose a password"
 
 func (c *Console) showSetUp(w http.ResponseWriter, r *http.Request) {
 	link, name := r.URL.Query().Get("link"), ""
-	_, err := c.try(r, "", func() (in server.SignedIn, err error) {
+	_, err := c.try(r, "", func() (in signin.SignedIn, err error) {
 		name, err = c.Door.SetupOf(r.Context(), link)
 		return in, err
 	})
@@ -197,7 +197,7 @@ func (c *Console) showSetUp(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) setUp(w http.ResponseWriter, r *http.Request) {
 	p := setUpPage{Link: r.PostFormValue("link"), Name: r.PostFormValue("name")}
-	in, err := c.try(r, "", func() (server.SignedIn, error) {
+	in, err := c.try(r, "", func() (signin.SignedIn, error) {
 		return c.Door.SetUp(r.Context(), p.Link, r.PostFormValue("password"))
 	})
 	if err != nil {
@@ -213,7 +213,7 @@ func (c *Console) askPassword(w http.ResponseWriter, r *http.Request, p setUpPag
 	status := http.StatusOK
 	e, said := errors.AsType[*refusal.Error](err)
 	switch {
-	case errors.Is(err, server.ErrWrongSignIn):
+	case errors.Is(err, signin.ErrWrongSignIn):
 		status, p = http.StatusForbidden, setUpPage{}
 	case said && e.Field == "password":
 		status, p.Wrong = e.Status, sentence(e.Words)+" "+sentence(e.Hint)

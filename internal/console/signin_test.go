@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 const password = "a horse of three hills"
@@ -17,7 +18,7 @@ const password = "a horse of three hills"
 // user adds one with a password, and gives the cookie of the session that begins with it.
 func (r *room) user(t *testing.T, name string, role access.Role) *http.Cookie {
 	t.Helper()
-	v, err := server.AddUser.Call(t.Context(), server.Local(r.api, access.Process("root (0)")), server.UserRequest{Name: name, Role: role})
+	v, err := server.AddUser.Call(t.Context(), server.Local(r.api, access.Process("root (0)")), signin.UserRequest{Name: name, Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestAWrongSignInTellsNothing(t *testing.T) {
 	if _, err := server.DisableUser.Call(t.Context(), ask, "gone"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.AddUser.Call(t.Context(), ask, server.UserRequest{Name: "bob", Role: access.RoleViewer}); err != nil {
+	if _, err := server.AddUser.Call(t.Context(), ask, signin.UserRequest{Name: "bob", Role: access.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
 	var first string
@@ -210,7 +211,7 @@ func TestPicturesOfAnotherSiteAreNoGuesses(t *testing.T) {
 	if res, _ := r.guess(t, "ann", "guess"); res.StatusCode != http.StatusForbidden {
 		t.Errorf("the first guess from there is answered %d", res.StatusCode)
 	}
-	link := r.link(t, access.Process("ann"), server.LinkRequest{}) // in a mail on the web
+	link := r.link(t, access.Process("ann"), signin.LinkRequest{}) // in a mail on the web
 	if res, body := r.doWith(t, "/sign-in?link="+link, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Dest": {"document"}}); res.StatusCode != http.StatusOK || !strings.Contains(body, link) {
 		t.Errorf("a link of another site is answered %d", res.StatusCode)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -117,22 +118,22 @@ func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
 	now := c.Now().In(c.Zone())
 	v.Stretches, v.Stretch = timeRanges, timeRangeOf(r)
 	since := v.Stretch.since(now)
-	report, err := server.ShowReport.Call(r.Context(), c.Ask, server.ReportQuery{Since: since, By: v.Stretch.by, Trigger: name})
+	got, err := server.ShowReport.Call(r.Context(), c.Ask, report.Query{Since: since, By: v.Stretch.by, Trigger: name})
 	if err != nil {
 		return err
 	}
-	v.Began = report.CountedSince
-	v.Short = v.Began.IsZero() || v.Began.After(report.Since)
-	for _, col := range server.ReportColumns {
-		if n := int64(col.Of(&report.Total)); n > 0 && col.Name != "decisions" {
+	v.Began = got.CountedSince
+	v.Short = v.Began.IsZero() || v.Began.After(got.Since)
+	for _, col := range report.Columns {
+		if n := int64(col.Of(&got.Total)); n > 0 && col.Name != "decisions" {
 			v.Messages = append(v.Messages, counted{Word: col.Name, N: n})
 		}
 	}
-	for _, o := range report.Outcomes {
+	for _, o := range got.Outcomes {
 		v.Outcomes = append(v.Outcomes, counted{Word: o.Outcome, N: o.Decisions})
 	}
-	if a := &report.Arrivals; a.Messages > 0 {
-		v.Arrived = "Half arrived within " + server.SecondsWords(a.P50) + ", and 95 of 100 within " + server.SecondsWords(a.P95) + "."
+	if a := &got.Arrivals; a.Messages > 0 {
+		v.Arrived = "Half arrived within " + report.SecondsWords(a.P50) + ", and 95 of 100 within " + report.SecondsWords(a.P95) + "."
 	}
 	at, labels := c.moments(&v.Stretch, now)
 	v.Life = &plot{
@@ -141,16 +142,16 @@ func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
 	}
 	for i, one := range []struct {
 		name string
-		of   func(*server.Stages) int64
+		of   func(*report.Stages) int64
 	}{
-		{"queued", func(s *server.Stages) int64 { return s.Queued }},
-		{"sent", func(s *server.Stages) int64 { return s.Accepted }},
-		{"delivered", func(s *server.Stages) int64 { return s.Delivered }},
-		{"read", func(s *server.Stages) int64 { return s.Read }},
-		{"failed", func(s *server.Stages) int64 { return s.Failed }},
+		{"queued", func(s *report.Stages) int64 { return s.Queued }},
+		{"sent", func(s *report.Stages) int64 { return s.Accepted }},
+		{"delivered", func(s *report.Stages) int64 { return s.Delivered }},
+		{"read", func(s *report.Stages) int64 { return s.Read }},
+		{"failed", func(s *report.Stages) int64 { return s.Failed }},
 	} {
 		series := plotSeries{Name: one.name, Values: make([]int64, len(at)), Color: []int{0, 1, 5, 3, 4}[i]}
-		if found := seriesOf(at, one.of, &report); len(found) > 0 {
+		if found := seriesOf(at, one.of, &got); len(found) > 0 {
 			series.Values, series.Total = found[0].Values, found[0].Total
 		}
 		v.Life.Series = append(v.Life.Series, series)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
 // A Kind says of a text of an answer what it is, and so what who may see no phones sees of it. A field has it as a tag, `kind:"text"`,
@@ -36,6 +38,9 @@ type Kinded interface{ Kind() Kind }
 
 // Text is the text of a stranger as who may see no phones sees it, in answers, errors, logs and on pages.
 func Text(text string) string { return Phones(Cells(text)) }
+
+// Line is the text of a stranger as a record keeps it for good: masked, and without what steers a terminal.
+func Line(text string) string { return Text(plain.Text(text)) }
 
 // wholePhone is what stands where a phone does. Some of it may be no number.
 func wholePhone(text string) string {

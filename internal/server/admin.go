@@ -20,13 +20,17 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -42,10 +46,10 @@ type Daemon interface {
 	View() DaemonView
 	// Reload takes the config file as it is now, and says what became of what waits of triggers that it
 	// changes; or it says why not and keeps the old one.
-	Reload(ctx context.Context) ([]RuleChange, error)
+	Reload(ctx context.Context) ([]preview.RuleChange, error)
 	// Changes says what a reload would do to what waits: with the config file as it is now, or with a config
 	// as it is printed. It changes nothing.
-	Changes(ctx context.Context, printed string) ([]RuleChange, error)
+	Changes(ctx context.Context, printed string) ([]preview.RuleChange, error)
 }
 
 // AdminOptions are what the admin API is made of.
@@ -59,12 +63,12 @@ type AdminOptions struct {
 	Alerts   Alerts                          // nil where the store is read without a daemon
 	Outgoing Outgoing                        // nil where the store is read without a daemon
 	Rules    *atomic.Pointer[webhooks.Rules] // what events that are posted meet; nil where the store is read without a daemon
-	SignIns  *SessionDoor                    // who signs people in; nil where the store is read without a daemon
+	SignIns  *signin.Sessions                // who signs people in; nil where the store is read without a daemon
 	// ConsoleURL is where browsers reach the console; "" and nil are nowhere.
 	ConsoleURL func() string
 	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
 	// is more than a warning. Nil where the store is read without a daemon.
-	Trial func(edited string) (Trial, yamlpos.Problems)
+	Trial func(edited string) (preview.Trial, yamlpos.Problems)
 	// Config is the config in use, for people. Nil where the store is read without a daemon.
 	Config  func(context.Context) (ConfigView, error)
 	Country string                // reads phones without a country code
@@ -78,6 +82,28 @@ type admin struct {
 	exports chan struct{} // a place for each export under way
 	repeats *webhooks.Repeats
 	reads   *readers
+}
+
+func (a admin) people() signin.People {
+	return signin.People{Store: auth.Records{Store: a.Store}, Sessions: a.SignIns, ConsoleURL: a.ConsoleURL, Now: a.Now}
+}
+
+func (a admin) preview() preview.Preview {
+	return preview.Preview{Store: a.Store, Rules: a.Trial, Now: a.Now, Log: a.Log}
+}
+
+func (a admin) privacy() privacy.Records { return privacy.Records{Store: a.Store} }
+
+func (a admin) redactions() privacy.OpenRedactions {
+	return privacy.OpenRedactions{Records: a.privacy(), Now: a.Now}
+}
+
+func (a admin) reports() report.Reports {
+	zone := a.Zone
+	if zone == nil {
+		zone = func() *time.Location { return time.UTC }
+	}
+	return report.Reports{Records: report.Records{Store: a.Store}, Zone: zone, Now: a.Now}
 }
 
 func (a admin) status(ctx context.Context, _ None) (StatusView, error) {
@@ -102,7 +128,7 @@ func (a admin) status(ctx context.Context, _ None) (StatusView, error) {
 	for _, one := range rules {
 		v.Rules = append(v.Rules, RuleCountView{one.Rule, one.Action, one.N})
 	}
-	if v.Retention, err = retention(ctx, a.Store); err != nil {
+	if v.Retention, err = a.privacy().ViewRetention(ctx); err != nil {
 		return StatusView{}, err
 	}
 	if err := a.look(ctx, &v); err != nil {
@@ -124,6 +150,25 @@ func (a admin) reload(ctx context.Context, _ None) (DaemonView, error) {
 	holds, err := a.holds(ctx)
 	v.Paused = slices.DeleteFunc(holds, func(h messaging.Hold) bool { return h.Kind != messaging.HoldMode && h.Kind != messaging.HoldGone })
 	return v, err
+}
+
+// maxPrinted bounds a config as it is printed, which may be of several files.
+const maxPrinted = 64 << 20
+
+// A ChangesRequest asks what a reload would do.
+type ChangesRequest struct {
+	Config string `json:"config,omitempty"` // as it is printed; "" is the daemon's file
+}
+
+func (a admin) changes(ctx context.Context, in ChangesRequest) ([]preview.RuleChange, error) {
+	changes, err := a.Daemon.Changes(ctx, in.Config)
+	if err != nil {
+		return nil, refusal.Newf(http.StatusUnprocessableEntity, "a reload would change nothing", "%v", err)
+	}
+	if changes == nil {
+		changes = []preview.RuleChange{}
+	}
+	return changes, nil
 }
 
 // listOf is a list as it is asked for, with what is meant where nothing was said, and the phone in it.
@@ -402,7 +447,7 @@ func (a admin) why(ctx context.Context, in ListQuery) ([]StoryView, error) {
 	}
 	if len(stories)+len(rows)+len(left) == 0 && !blocked {
 		hint := `"nudgewire events rejected" shows requests that were not taken`
-		kept, err := privacy.Records{Store: a.Store}.RetentionState(ctx)
+		kept, err := a.privacy().RetentionState(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -537,7 +582,7 @@ func (a admin) send(ctx context.Context, in SendRequest) (MessageView, error) {
 		return MessageView{}, err
 	}
 	event := messaging.Event{
-		Connector: messaging.People, Kind: "message.requested", Topic: "asked for by " + noPhone(access.NameOf(ctx)), DedupeKey: key, ReceivedAt: now,
+		Connector: messaging.People, Kind: "message.requested", Topic: "asked for by " + mask.Line(access.NameOf(ctx)), DedupeKey: key, ReceivedAt: now,
 		Contact: messaging.Contact{Phone: phone, SentAs: sentAs}, Payload: raw, ContentType: "application/json",
 	}
 	in.Send.Forget = in.Category == messaging.Authentication

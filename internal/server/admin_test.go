@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -20,9 +21,9 @@ import (
 // still is a daemon that does nothing.
 type still struct{ reload error }
 
-func (still) View() server.DaemonView                               { return server.DaemonView{Config: "v1"} }
-func (s still) Reload(context.Context) ([]server.RuleChange, error) { return nil, s.reload }
-func (s still) Changes(context.Context, string) ([]server.RuleChange, error) {
+func (still) View() server.DaemonView                                { return server.DaemonView{Config: "v1"} }
+func (s still) Reload(context.Context) ([]preview.RuleChange, error) { return nil, s.reload }
+func (s still) Changes(context.Context, string) ([]preview.RuleChange, error) {
 	return nil, s.reload
 }
 

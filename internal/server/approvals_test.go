@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -88,7 +89,7 @@ func TestOneAdminIsNotTwoPeople(t *testing.T) {
 	token := func(w *world, by access.Who, name string) access.Who {
 		_, text, _ := strings.Cut(w.as(by, "POST", "/tokens", `{"name":"`+name+`","scopes":["operate","admin"]}`).Body.String(), `"token":"`)
 		text, _, _ = strings.Cut(text, `"`)
-		who, err := (&server.TokenDoor{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}).Who(t.Context(), text)
+		who, err := (&signin.Tokens{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}).Who(t.Context(), text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +121,7 @@ func TestOneAdminIsNotTwoPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{tower: newTower(t)}
-			door := &server.SessionDoor{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
+			door := &signin.Sessions{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
 			w.api = server.Admin(server.AdminOptions{
 				Store: w.store, Daemon: w.tower, Jobs: approving{store: w.store}, Country: "GB", Now: func() time.Time { return w.now }, Log: zap.NewNop(), SignIns: door, ConsoleURL: func() string { return "https://c.example" },
 			})

@@ -39,7 +39,7 @@ type AuditView struct {
 // entry is what the audit says of a request.
 func (a admin) entry(ctx context.Context, rt *Route, q *asked) store.AuditEntry {
 	who, _ := access.WhoOf(ctx)
-	return store.AuditEntry{At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: rt.action(), Subject: rt.subject(q.path)}
+	return store.AuditEntry{At: a.Now(), Who: mask.Line(who.Name), Via: string(who.From), Action: rt.action(), Subject: rt.subject(q.path)}
 }
 
 // record writes into the audit what is ordered, and then has it done: nothing is done that is not in the audit. What was refused then gets a
@@ -65,9 +65,6 @@ func (a admin) record(ctx context.Context, rt *Route, q *asked, do func() error)
 	return err
 }
 
-// noPhone is a text as the audit keeps it.
-func noPhone(text string) string { return mask.Text(plain.Text(text)) }
-
 // mostInID is how many digits a number of ours has. Phones have more, and some people write one where an id belongs.
 const mostInID = 9
 
@@ -78,7 +75,7 @@ func (rt *Route) subject(path map[string]string) string {
 		if slices.Contains([]string{"{id}", "{number}", "{event}"}, name) && len(value) <= mostInID {
 			return value
 		}
-		return noPhone(value)
+		return mask.Line(value)
 	})
 }
 

@@ -54,7 +54,7 @@ func (a admin) noteRead(ctx context.Context, rt *Route, q *asked) error {
 		for _, personal := range []string{"phone", "after"} {
 			rest.Del(personal)
 		}
-		e.Detail = noPhone(rest.Encode())
+		e.Detail = mask.Line(rest.Encode())
 		_, err = a.Store.Audit(ctx, e)
 		return err //nolint:wrapcheck // it says what it is
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // overHTTP is a client that asks as whom a test says, by a socket of the network.
@@ -141,7 +142,7 @@ func TestBothWaysRefuseTheSameValues(t *testing.T) {
 			return err
 		},
 		"no role": func(c *server.Client) error {
-			_, err := server.SetRole.Call(t.Context(), c, server.RoleRequest{User: "ann"})
+			_, err := server.SetRole.Call(t.Context(), c, signin.RoleRequest{User: "ann"})
 			return err
 		},
 		"two keys": func(c *server.Client) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -27,11 +28,11 @@ type ConfigFileView struct {
 
 // A DiskConfigView is what a reload would read.
 type DiskConfigView struct {
-	Version  string           `json:"version,omitempty" kind:"ours"` // "" where there is no file to read
-	Files    []ConfigFileView `json:"files"`
-	Problems yamlpos.Problems `json:"problems"`          // as check says them
-	Usable   bool             `json:"usable"`            // none of them is more than a warning
-	Changes  []RuleChange     `json:"changes,omitempty"` // what a reload would do to what waits
+	Version  string               `json:"version,omitempty" kind:"ours"` // "" where there is no file to read
+	Files    []ConfigFileView     `json:"files"`
+	Problems yamlpos.Problems     `json:"problems"`          // as check says them
+	Usable   bool                 `json:"usable"`            // none of them is more than a warning
+	Changes  []preview.RuleChange `json:"changes,omitempty"` // what a reload would do to what waits
 }
 
 // FilesOf are the files of a config for a view.

@@ -18,10 +18,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
-
-// ErrUnknownToken means that nobody is known by a token: there is none like it, or it was revoked or has expired.
-var ErrUnknownToken = errors.New("the token is not known: it was never made, it was revoked, or it has expired")
 
 // ConsoleOptions are what Console is made of.
 type ConsoleOptions struct {
@@ -107,11 +105,11 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 func (c *console) who(r *http.Request, from string) (w access.Who, known bool, err error) {
 	if given := r.Header.Get("Authorization"); given != "" {
 		kind, token, _ := strings.Cut(given, " ")
-		err = ErrUnknownToken
+		err = signin.ErrUnknownToken
 		if strings.EqualFold(kind, "Bearer") && c.Token != nil {
 			w, err = c.Token(r.Context(), strings.TrimSpace(token))
 		}
-		if !errors.Is(err, ErrUnknownToken) {
+		if !errors.Is(err, signin.ErrUnknownToken) {
 			return w, err == nil, c.unsaid(err)
 		}
 		if wait := c.wrong.take(from, c.Now()); wait > 0 {
@@ -186,4 +184,10 @@ func (l *limits) of(key string, now time.Time) *rate.Limiter {
 	one = rate.NewLimiter(l.each, l.burst)
 	l.by[key] = one
 	return one
+}
+
+// Neighbourhood names where a request comes from, for limits: its address behind the proxies, and of IPv6 the whole network of one
+// machine.
+func Neighbourhood(r *http.Request, proxies []netip.Prefix) string {
+	return listeners.AddressBlock(listeners.Remote(r, proxies)).String()
 }

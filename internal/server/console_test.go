@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // A desk is the console's listener with one token, and a clock that stands still.
@@ -36,7 +37,7 @@ func newDesk(t *testing.T) *desk {
 				return access.Who{}, d.err
 			}
 			if token != "right" {
-				return access.Who{}, server.ErrUnknownToken
+				return access.Who{}, signin.ErrUnknownToken
 			}
 			return access.Who{Name: "crm", Scopes: []access.Scope{access.Read}, From: access.FromToken}, nil
 		},

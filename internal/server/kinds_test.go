@@ -18,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -41,9 +42,9 @@ func TestWhatIsOursStandsWhole(t *testing.T) {
 	at := time.Date(2026, 11, 27, 15, 30, 0, 123456789, time.UTC)
 	blind := access.WithWho(t.Context(), access.Who{Name: "boss", Scopes: []access.Scope{access.Manage, access.Read}, From: access.FromSocket})
 	for name, v := range map[string]any{
-		"a token":    server.TokenView{ID: digits, Token: "nw_ab_" + digits, Name: "crm"},
-		"a user":     server.UserView{Name: "ann", SetupURL: "https://example.com/setup#" + digits},
-		"a link":     server.LinkView{URL: "https://example.com/in#" + digits},
+		"a token":    signin.TokenView{ID: digits, Token: "nw_ab_" + digits, Name: "crm"},
+		"a user":     signin.UserView{Name: "ann", SetupURL: "https://example.com/setup#" + digits},
+		"a link":     signin.LinkView{URL: "https://example.com/in#" + digits},
 		"the audit":  server.AuditView{ID: 12345678, At: at, Who: "ann (" + digits + ")", Subject: "/runs/12345678/approve", Hash: strings.Repeat(digits, 4)},
 		"a decision": messaging.Decision{Config: digits, At: at, Trigger: "spring-" + digits, MessageID: 12345678, Reason: note},
 		"a message":  server.MessageView{MessageStory: store.MessageStory{Message: messaging.Message{ID: 12345678, ServiceID: digits, Trigger: "news-" + digits, Phone: "447700900123", SentAs: "447700900123", CreatedAt: at, Error: note}}, Request: digits},

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -45,6 +47,18 @@ func BenchmarkAnswers(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// What a list says stands in the words of a run; who may not see phones is told the words without it.
+func TestWhoMaySeeNoPhonesSeesNoCells(t *testing.T) {
+	words := map[string]string{"reason": "the source has no column \"phone\"; the source has " + lists.Names([]string{"NAME=yes", "root:x:0"})}
+	for scope, seen := range map[access.Scope]bool{access.Read: false, access.Phones: true} {
+		ctx := access.WithWho(t.Context(), access.Who{Name: "crm", Scopes: []access.Scope{access.Read, scope}, From: access.FromToken})
+		text, err := json.Marshal(server.Seen(ctx, words))
+		if err != nil || strings.Contains(string(text), "NAME=yes") != seen || strings.Contains(string(text), "root:x") != seen || !strings.Contains(string(text), "no column") {
+			t.Errorf("scope %s is shown %s (%v)", scope, text, err)
 		}
 	}
 }

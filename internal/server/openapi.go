@@ -269,7 +269,7 @@ func (s schemas) of(t reflect.Type) map[string]any {
 }
 
 // unnamed are the packages whose types have one name with those of this one: they are parts of one daemon's status.
-var unnamed = []string{"server", "certificates", "webhooks", "nudgewire"}
+var unnamed = []string{"server", "certificates", "webhooks", "nudgewire", "preview", "privacy", "signin"}
 
 // name is a type's, with its package where that is none of ours: two packages may have one of a name.
 func (s schemas) name(t reflect.Type) string {

@@ -11,7 +11,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // Examples of the description are made from the types of requests and answers: each field is filled by its type, its name and its kind
@@ -33,9 +35,9 @@ var exampleValues = valuesByType(
 	refusal.Error{Status: http.StatusBadRequest, Title: http.StatusText(http.StatusBadRequest), Words: `limit "many": want 1 to 1000`, Field: "limit"},
 
 	SendRequest{Phone: "+" + examplePhone, Category: messaging.Utility, Send: messaging.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ada"}}, DryRun: true},
-	BulkRequest{Trigger: "cart-reminder", Since: exampleTime, DryRun: true}, TokenRequest{Name: "crm", Scopes: []access.Scope{access.Read, access.Sending}},
-	TryRequest{Connector: "shopify", Payload: `{"id":1001}`, Topic: "orders/create"},
-	ReplayEventsRequest{Events: []messaging.EventID{41}, DryRun: true},
+	BulkRequest{Trigger: "cart-reminder", Since: exampleTime, DryRun: true}, signin.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Read, access.Sending}},
+	preview.TryRequest{Connector: "shopify", Payload: `{"id":1001}`, Topic: "orders/create"},
+	preview.ReplayEventsRequest{Events: []messaging.EventID{41}, DryRun: true},
 	ReplayRequest{Receiver: "crm", Since: exampleTime, DryRun: true},
 	HaltRequest{Scope: messaging.ScopeTrigger, Name: "cart-reminder", Reason: "the shop is closed"},
 	ForgetRequest{Phones: []string{"+" + examplePhone}},

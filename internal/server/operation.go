@@ -59,6 +59,11 @@ func operation[In, Out any](method, path string, scope access.Scope, do func(adm
 	return register(one, reflect.TypeFor[In](), more)
 }
 
+// of is what a feature does, a part of the daemon that the API asks.
+func of[F, In, Out any](feature func(admin) F, do func(F, context.Context, In) (Out, error)) func(admin, context.Context, In) (Out, error) {
+	return func(a admin, ctx context.Context, in In) (Out, error) { return do(feature(a), ctx, in) }
+}
+
 // reads is a route that changes nothing.
 func reads[In, Out any](path string, scope access.Scope, do func(admin, context.Context, In) (Out, error), words string, more ...option) *Operation[In, Out] {
 	return operation(http.MethodGet, path, scope, do, words, more...)

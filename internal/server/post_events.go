@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -42,7 +43,7 @@ func (a admin) postEvents(ctx context.Context, in PostedRequest) (PostedView, er
 	rules := a.Rules.Load()
 	to := rules.Receivers[in.Connector]
 	if to == nil {
-		return PostedView{}, noConnector(in.Connector, rules.Receivers)
+		return PostedView{}, preview.NoConnector(in.Connector, rules.Receivers)
 	}
 	header := in.Header.Clone()
 	header.Del("Authorization") // it is ours, and no part of the event

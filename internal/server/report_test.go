@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -88,23 +89,23 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 		a.State, a.Message, a.Class, a.Reason = messaging.StateRejected, nil, messaging.ErrorPermanent, "no such number"
 	})
 	day := func(d int) time.Time { return time.Date(2026, 7, d, 0, 0, 0, 0, zone) }
-	v, err := server.ShowReport.Call(t.Context(), ask, server.ReportQuery{Since: day(15), By: "day", Group: "trigger"})
+	v, err := server.ShowReport.Call(t.Context(), ask, report.Query{Since: day(15), By: "day", Group: "trigger"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := server.ReportView{
+	want := report.View{
 		Zone: "Europe/London", Since: day(15).UTC(), Until: today.UTC(), CountedSince: time.Date(2026, 7, 7, 23, 0, 0, 0, time.UTC),
-		Total:  server.Stages{Events: 3, Decisions: 3, Queued: 3, Accepted: 2, Delivered: 2, Rejected: 1},
-		Before: server.Stages{Events: 1, Decisions: 1, Queued: 1, Accepted: 1},
-		Rows: []server.ReportRow{
-			{At: day(15).UTC(), Group: "hello", Stages: server.Stages{Decisions: 2, Queued: 2, Accepted: 2, Delivered: 2}},
-			{At: day(15).UTC(), Group: "bye", Stages: server.Stages{Decisions: 1, Queued: 1, Rejected: 1}},
+		Total:  report.Stages{Events: 3, Decisions: 3, Queued: 3, Accepted: 2, Delivered: 2, Rejected: 1},
+		Before: report.Stages{Events: 1, Decisions: 1, Queued: 1, Accepted: 1},
+		Rows: []report.Row{
+			{At: day(15).UTC(), Group: "hello", Stages: report.Stages{Decisions: 2, Queued: 2, Accepted: 2, Delivered: 2}},
+			{At: day(15).UTC(), Group: "bye", Stages: report.Stages{Decisions: 1, Queued: 1, Rejected: 1}},
 		},
-		Ended:    []server.EndedCount{{State: "rejected", Reason: "permanent", Messages: 1}},
-		Outcomes: []server.OutcomeCount{{Outcome: "planned", Decisions: 3}},
+		Ended:    []report.EndedCount{{State: "rejected", Reason: "permanent", Messages: 1}},
+		Outcomes: []report.OutcomeCount{{Outcome: "planned", Decisions: 3}},
 	}
 	arrivals := v.Arrivals
-	v.Arrivals = server.ArrivalsView{}
+	v.Arrivals = report.ArrivalsView{}
 	if diff := cmp.Diff(want, v); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
@@ -113,7 +114,7 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 		t.Errorf("arrivals %+v", arrivals)
 	}
 	for group, want := range map[string]string{"country": "[BR GB]", "template": "[t-bye t-hello]", "connector": "[shop]", "job": "[(triggers)]"} {
-		v, err := server.ShowReport.Call(t.Context(), ask, server.ReportQuery{Since: day(15), Group: group})
+		v, err := server.ShowReport.Call(t.Context(), ask, report.Query{Since: day(15), Group: group})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,24 +133,24 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 			t.Errorf("groups by %s: %s, want %s", group, got, want)
 		}
 	}
-	if v, err = server.ShowReport.Call(t.Context(), ask, server.ReportQuery{By: "day", Trigger: "hello"}); err != nil || !v.Since.Equal(day(9)) || v.Total.Queued != 2 || v.Total.Events != 0 {
+	if v, err = server.ShowReport.Call(t.Context(), ask, report.Query{By: "day", Trigger: "hello"}); err != nil || !v.Since.Equal(day(9)) || v.Total.Queued != 2 || v.Total.Events != 0 {
 		t.Errorf("the usual report of one trigger is %+v, %v", v, err)
 	}
-	rows, err := server.ShowReport.Call(t.Context(), ask, server.ReportQuery{Since: day(15), By: "day", Group: "trigger", Only: server.OnlyRows})
-	if diff := cmp.Diff(want.Rows, rows.Rows); err != nil || diff != "" || rows.Total != (server.Stages{}) {
+	rows, err := server.ShowReport.Call(t.Context(), ask, report.Query{Since: day(15), By: "day", Group: "trigger", Only: report.OnlyRows})
+	if diff := cmp.Diff(want.Rows, rows.Rows); err != nil || diff != "" || rows.Total != (report.Stages{}) {
 		t.Errorf("the rows alone: %v %+v (-want +got):\n%s", err, rows.Total, diff)
 	}
 	for _, one := range []struct {
-		q     server.ReportQuery
+		q     report.Query
 		field string
 		words string
 	}{
-		{server.ReportQuery{By: "week"}, "by", `by "week": want hour or day`},
-		{server.ReportQuery{Group: "phone"}, "group", `group "phone": want trigger, job`},
-		{server.ReportQuery{Trigger: "a", Job: "b"}, "job", "and not of both"},
-		{server.ReportQuery{Since: day(10), Until: day(9)}, "since", "is not before"},
-		{server.ReportQuery{Since: day(1).AddDate(-3, 0, 0)}, "since", "400 days at the most"},
-		{server.ReportQuery{Since: day(1).AddDate(0, -4, 0), By: "hour"}, "by", "62 days at the most"},
+		{report.Query{By: "week"}, "by", `by "week": want hour or day`},
+		{report.Query{Group: "phone"}, "group", `group "phone": want trigger, job`},
+		{report.Query{Trigger: "a", Job: "b"}, "job", "and not of both"},
+		{report.Query{Since: day(10), Until: day(9)}, "since", "is not before"},
+		{report.Query{Since: day(1).AddDate(-3, 0, 0)}, "since", "400 days at the most"},
+		{report.Query{Since: day(1).AddDate(0, -4, 0), By: "hour"}, "by", "62 days at the most"},
 	} {
 		_, err := server.ShowReport.Call(t.Context(), ask, one.q)
 		e, is := errors.AsType[*refusal.Error](err)

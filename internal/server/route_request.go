@@ -18,7 +18,7 @@ import (
 )
 
 // None is asked of a route that needs to know nothing.
-type None struct{}
+type None = struct{}
 
 // A place is where a value of a request stands.
 type place int

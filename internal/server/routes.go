@@ -20,7 +20,11 @@ import (
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/preview"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/valid"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -96,7 +100,7 @@ var (
 	Reload        = does("/reload", access.Manage, admin.reload, "Reads the config file again.")
 	ReloadChanges = does("/reload/changes", access.Manage, admin.changes, "Says what a reload would do to what waits, and changes nothing.", readOnly, upTo(maxPrinted))
 	ShowConfig    = reads("/config", access.Read, admin.config, "The config in use as it was written, without secrets, and what a reload would read.", needing(needsDaemon))
-	LinkToConsole = does("/console/link", access.Manage, admin.signInLink, "Makes a link that signs in to the console, once.")
+	LinkToConsole = does("/console/link", access.Manage, of(admin.people, signin.People.Link), "Makes a link that signs in to the console, once.")
 
 	ListEvents = reads("/events", access.Read, admin.events, "Events, the newest first.",
 		query("since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome"), ofPeople(ofOne))
@@ -105,10 +109,10 @@ var (
 		query("since", "until", "connector", "kind", "phone", "trigger", "outcome", "format"))
 	ShowEvent    = reads("/events/{id}", access.Read, admin.event, "One event with all that came of it.")
 	PostEvents   = does("/events/{connector}", access.Sending, admin.postEvents, "Takes events as the sender of a connector would post them.", unaudited)
-	TryWebhook   = does("/try", access.Read, admin.try, "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", readOnly, upTo(maxTryBody))
-	ReplayEvents = does("/replay", access.Operate, admin.replayEvents,
+	TryWebhook   = does("/try", access.Read, of(admin.preview, preview.Preview.Try), "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", readOnly, upTo(preview.MaxBody))
+	ReplayEvents = does("/replay", access.Operate, of(admin.preview, preview.Preview.ReplayEvents),
 		"Decides about stored events again, by the rules of now, or says what would be; no trigger queues a second message for one.", patient)
-	ListConnectors       = reads("/connectors", access.Read, admin.connectors, "The connectors of the config, with their samples.", needing(needsDaemon))
+	ListConnectors       = reads("/connectors", access.Read, of(admin.preview, preview.Preview.Connectors), "The connectors of the config, with their samples.", needing(needsDaemon))
 	ListRejectedRequests = reads("/requests/rejected", access.Read, admin.rejectedRequests, "Requests to hooks that were not taken, the newest first.", query("since", "limit", "before", "connector"))
 	ListUnused           = reads("/unused", access.Read, admin.listUnused, "What was taken and came to nothing, and is not over, by connector, reason and kind.")
 	EndUnused            = does("/unused/end", access.Operate, admin.endUnused, "Says that a person has seen to what came to nothing, of a connector or of all.")
@@ -128,8 +132,8 @@ var (
 	ResolveMessages = does("/messages/resolve", access.Operate, admin.resolveMany, "Says what became of all messages in doubt that match, or counts them.", patient,
 		withExample(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}))
 	Why          = reads("/why", access.Read, admin.why, "The whole story of a phone, the oldest event first.", query("phone", "limit"), ofPeople(ofOne))
-	ShowReport   = reads("/report", access.Read, admin.report, "What happened in a time, by hour or day, and by trigger, job, template, country or connector.")
-	ShowCalendar = reads("/calendar", access.Read, admin.calendar, "How many messages wait for each of the next 14 days.")
+	ShowReport   = reads("/report", access.Read, of(admin.reports, report.Reports.Report), "What happened in a time, by hour or day, and by trigger, job, template, country or connector.")
+	ShowCalendar = reads("/calendar", access.Read, of(admin.reports, report.Reports.Calendar), "How many messages wait for each of the next 14 days.")
 	ListErrors   = reads("/errors", access.Read, admin.errorTexts, "What the service said about messages that it did not send.", query("since", "limit", "class"))
 
 	Halt       = does("/halt", access.Operate, admin.halt, "Stops sending: everything, a trigger, a template or a job.")
@@ -168,26 +172,26 @@ var (
 	BlockContacts  = does("/blocks", access.Contacts, admin.block, "Blocks contacts.")
 	AllowContact   = removes("/blocks/{phone}", access.Contacts, admin.allow, "Ends a contact's block.")
 
-	ListTokens  = reads("/tokens", access.Manage, admin.tokens, "Tokens of the API, without what lets in.")
-	CreateToken = does("/tokens", access.Manage, admin.createToken, "Makes a token, which is in this answer alone.")
-	RevokeToken = removes("/tokens/{token}", access.Manage, admin.revokeToken, "Ends a token, by its id or its name.")
+	ListTokens  = reads("/tokens", access.Manage, of(admin.people, signin.People.Tokens), "Tokens of the API, without what lets in.")
+	CreateToken = does("/tokens", access.Manage, of(admin.people, signin.People.CreateToken), "Makes a token, which is in this answer alone.")
+	RevokeToken = removes("/tokens/{token}", access.Manage, of(admin.people, signin.People.RevokeToken), "Ends a token, by its id or its name.")
 
-	ListUsers   = reads("/users", access.Manage, admin.users, "Who may sign in to the console, by name.")
-	AddUser     = does("/users", access.Manage, admin.addUser, "Adds a user, with a link in this answer alone by which a password is chosen.")
-	SetRole     = does("/users/{user}/role", access.Manage, admin.setRole, "Gives a user another role, at once.")
-	DisableUser = does("/users/{user}/disable", access.Manage, admin.disableUser, "Keeps a user from signing in, and ends the sessions of that user.")
-	EnableUser  = does("/users/{user}/enable", access.Manage, admin.enableUser, "Lets a user sign in again.")
-	ResetUser   = does("/users/{user}/reset", access.Manage, admin.resetUser, "Takes a user's password away, ends the sessions, and makes a link as for a new user.")
-	RemoveUser  = removes("/users/{user}", access.Manage, admin.removeUser, "Removes a user, and ends the sessions of that user.")
+	ListUsers   = reads("/users", access.Manage, of(admin.people, signin.People.Users), "Who may sign in to the console, by name.")
+	AddUser     = does("/users", access.Manage, of(admin.people, signin.People.AddUser), "Adds a user, with a link in this answer alone by which a password is chosen.")
+	SetRole     = does("/users/{user}/role", access.Manage, of(admin.people, signin.People.SetRole), "Gives a user another role, at once.")
+	DisableUser = does("/users/{user}/disable", access.Manage, of(admin.people, signin.People.DisableUser), "Keeps a user from signing in, and ends the sessions of that user.")
+	EnableUser  = does("/users/{user}/enable", access.Manage, of(admin.people, signin.People.EnableUser), "Lets a user sign in again.")
+	ResetUser   = does("/users/{user}/reset", access.Manage, of(admin.people, signin.People.ResetUser), "Takes a user's password away, ends the sessions, and makes a link as for a new user.")
+	RemoveUser  = removes("/users/{user}", access.Manage, of(admin.people, signin.People.RemoveUser), "Removes a user, and ends the sessions of that user.")
 
 	ListAudit = reads("/audit", access.Manage, admin.audit,
 		"Who ordered what and who was told of whom, the newest first, before the entry of the number in before; with phone what is about that contact, with configs=true which config was taken up and who ordered a reload.")
 	VerifyAudit = reads("/audit/verify", access.Manage, admin.verifyAudit, "Whether the audit is as it was written; known is an entry and its hash from before.", query("known"), patient)
 	AcceptAudit = does("/audit/accept", access.Manage, admin.acceptAudit, "Says that a person has looked into what is missing of the audit, which ends the trouble and mends nothing.")
 
-	ListRedactions    = reads("/redactions", access.Contacts, admin.redactions, "Connectors all of which is asked to be forgotten, the oldest request first.")
-	CarryOutRedaction = does("/redactions/{connector}/do", access.Contacts, admin.carryOutRedaction, "Has all forgotten that came by a connector, as it asks.")
-	RefuseRedaction   = does("/redactions/{connector}/refuse", access.Contacts, admin.refuseRedaction, "Refuses to forget all that came by a connector: marketing to its contacts goes on.")
+	ListRedactions    = reads("/redactions", access.Contacts, of(admin.redactions, privacy.OpenRedactions.List), "Connectors all of which is asked to be forgotten, the oldest request first.")
+	CarryOutRedaction = does("/redactions/{connector}/do", access.Contacts, of(admin.redactions, privacy.OpenRedactions.CarryOut), "Has all forgotten that came by a connector, as it asks.")
+	RefuseRedaction   = does("/redactions/{connector}/refuse", access.Contacts, of(admin.redactions, privacy.OpenRedactions.Refuse), "Refuses to forget all that came by a connector: marketing to its contacts goes on.")
 	ListDataRequests  = reads("/data-requests", access.Contacts, admin.dataRequests, "Contacts who are to get what is stored about them.")
 	CloseDataRequest  = does("/data-requests/{event}/close", access.Contacts, admin.closeRequest, "Notes that a contact got its data, and removes the file.")
 )

@@ -21,8 +21,10 @@ import (
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
@@ -129,12 +131,12 @@ func livelyAt(t *testing.T, clock func() time.Time) *server.API {
 	rules.Store(&webhooks.Rules{Receivers: map[string]*connectors.Connector{"open": shop}, Triggers: new(triggers.Set)})
 	return server.Admin(server.AdminOptions{
 		Rules: &rules, Store: s, Daemon: named{}, Jobs: week{}, Alerts: quietAlerts{}, Outgoing: outs{}, Country: "GB", Now: clock, Log: zap.NewNop(),
-		Storage: filepath.Join(t.TempDir(), "n.db"), SignIns: &server.SessionDoor{Store: auth.Records{Store: s}, Now: time.Now, Log: zap.NewNop()}, ConsoleURL: func() string { return consoleURL },
+		Storage: filepath.Join(t.TempDir(), "n.db"), SignIns: &signin.Sessions{Store: auth.Records{Store: s}, Now: time.Now, Log: zap.NewNop()}, ConsoleURL: func() string { return consoleURL },
 		Config: func(context.Context) (server.ConfigView, error) {
 			return server.ConfigView{Files: []server.ConfigFileView{{Name: "config.yaml", Lines: []string{"# call +" + shopper}}}}, nil
 		},
-		Trial: func(string) (server.Trial, yamlpos.Problems) {
-			return server.Trial{Receivers: rules.Load().Receivers, Triggers: rules.Load().Triggers, Due: duerules.New(time.UTC, duerules.Account{})}, nil
+		Trial: func(string) (preview.Trial, yamlpos.Problems) {
+			return preview.Trial{Receivers: rules.Load().Receivers, Triggers: rules.Load().Triggers, Due: duerules.New(time.UTC, duerules.Account{})}, nil
 		},
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/privacy"
 )
 
 // lookBack is how long ago what is worth a note may have happened.
@@ -29,7 +28,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 			return err
 		}
 	}
-	at, err := a.numbers().Attention(ctx)
+	at, err := a.reports().Attention(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +62,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 	if v.Unused, err = a.unused(ctx, v.LastEvents, now); err != nil {
 		return err
 	}
-	orders, err := privacy.Records{Store: a.Store}.Erasures(ctx)
+	orders, err := a.privacy().Erasures(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +74,7 @@ func (a admin) look(ctx context.Context, v *StatusView) (err error) {
 		}
 		v.Forgetting = append(v.Forgetting, one)
 	}
-	if v.Redactions, err = a.openRedactions(ctx); err != nil {
+	if v.Redactions, err = a.redactions().Open(ctx); err != nil {
 		return err
 	}
 	due, err := a.Store.WipeDue(ctx)

@@ -24,9 +24,11 @@ import (
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/test/testserver"
@@ -48,7 +50,7 @@ type tower struct {
 
 func (w *tower) View() server.DaemonView { return named{}.View() }
 
-func (w *tower) Reload(context.Context) ([]server.RuleChange, error) {
+func (w *tower) Reload(context.Context) ([]preview.RuleChange, error) {
 	if w.slow != nil {
 		close(w.begun)
 		<-w.slow
@@ -57,7 +59,7 @@ func (w *tower) Reload(context.Context) ([]server.RuleChange, error) {
 	return nil, nil
 }
 
-func (w *tower) Changes(context.Context, string) ([]server.RuleChange, error) { return nil, nil }
+func (w *tower) Changes(context.Context, string) ([]preview.RuleChange, error) { return nil, nil }
 
 func newTower(t *testing.T) *tower {
 	t.Helper()
@@ -83,13 +85,13 @@ func newTowerOn(t *testing.T, dsn string) *tower {
 }
 
 func console(api http.Handler, s *store.Store, now func() time.Time) http.Handler {
-	door := &server.TokenDoor{Store: auth.Records{Store: s}, Now: now, Log: zap.NewNop()}
+	door := &signin.Tokens{Store: auth.Records{Store: s}, Now: now, Log: zap.NewNop()}
 	return server.Console(server.ConsoleOptions{API: api, Token: door.Who, Proxies: func() []netip.Prefix { return nil }, Now: now, Log: zap.NewNop()})
 }
 
-func (w *tower) token(name string, expires time.Time, scopes ...access.Scope) server.TokenView {
+func (w *tower) token(name string, expires time.Time, scopes ...access.Scope) signin.TokenView {
 	w.t.Helper()
-	v, err := server.CreateToken.Call(w.t.Context(), w.ask, server.TokenRequest{Name: name, Scopes: scopes, ExpiresAt: expires})
+	v, err := server.CreateToken.Call(w.t.Context(), w.ask, signin.TokenRequest{Name: name, Scopes: scopes, ExpiresAt: expires})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -164,17 +166,17 @@ func TestAWrongTokenRequestIsRefused(t *testing.T) {
 	w.token("crm", time.Time{}, access.Read)
 	for _, tt := range []struct {
 		name   string
-		in     server.TokenRequest
+		in     signin.TokenRequest
 		status int
 		field  string
 	}{
-		{"no scope", server.TokenRequest{Name: "a"}, 400, "scopes"},
-		{"a misspelt scope", server.TokenRequest{Name: "a", Scopes: []access.Scope{"raed"}}, 400, "scopes"},
-		{"no name", server.TokenRequest{Scopes: []access.Scope{access.Read}}, 400, "name"},
-		{"a phone for a name", server.TokenRequest{Name: "+" + shopper, Scopes: []access.Scope{access.Read}}, 400, "name"},
-		{"a name that steers", server.TokenRequest{Name: "a\x1b[31m", Scopes: []access.Scope{access.Read}}, 400, "name"},
-		{"a name that is taken", server.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Read}}, 409, "name"},
-		{"in the past", server.TokenRequest{Name: "a", Scopes: []access.Scope{access.Read}, ExpiresAt: w.now}, 400, "expires_at"},
+		{"no scope", signin.TokenRequest{Name: "a"}, 400, "scopes"},
+		{"a misspelt scope", signin.TokenRequest{Name: "a", Scopes: []access.Scope{"raed"}}, 400, "scopes"},
+		{"no name", signin.TokenRequest{Scopes: []access.Scope{access.Read}}, 400, "name"},
+		{"a phone for a name", signin.TokenRequest{Name: "+" + shopper, Scopes: []access.Scope{access.Read}}, 400, "name"},
+		{"a name that steers", signin.TokenRequest{Name: "a\x1b[31m", Scopes: []access.Scope{access.Read}}, 400, "name"},
+		{"a name that is taken", signin.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Read}}, 409, "name"},
+		{"in the past", signin.TokenRequest{Name: "a", Scopes: []access.Scope{access.Read}, ExpiresAt: w.now}, 400, "expires_at"},
 	} {
 		_, err := server.CreateToken.Call(t.Context(), w.ask, tt.in)
 		no, is := err.(*refusal.Error) //nolint:errorlint // the client gives it as it is
@@ -347,7 +349,7 @@ func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := w.token("taken", time.Time{}, access.Read)
-	_, err := server.CreateToken.Call(t.Context(), w.ask, server.TokenRequest{Name: taken.ID, Scopes: []access.Scope{access.Read}})
+	_, err := server.CreateToken.Call(t.Context(), w.ask, signin.TokenRequest{Name: taken.ID, Scopes: []access.Scope{access.Read}})
 	if no, is := errors.AsType[*refusal.Error](err); !is || no.Field != "name" { // 409, or 400 where the id looks like a phone
 		t.Errorf("a token called as another's id: %v", err)
 	}
@@ -365,7 +367,7 @@ func TestAnIDOfATokenWinsOverANameAndIsShownWhole(t *testing.T) {
 	if rec := with(boss.Token, "DELETE", "/tokens/"+id, "", w.access); rec.Code != http.StatusConflict {
 		t.Errorf("revoked once more: %d %s", rec.Code, rec.Body)
 	}
-	if all, err := server.ListTokens.Call(t.Context(), w.ask, server.None{}); err != nil || !slices.ContainsFunc(all, func(v server.TokenView) bool { return v.ID == newer.ID && v.State == "good" }) {
+	if all, err := server.ListTokens.Call(t.Context(), w.ask, server.None{}); err != nil || !slices.ContainsFunc(all, func(v signin.TokenView) bool { return v.ID == newer.ID && v.State == "good" }) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if rec := with(boss.Token, "POST", "/tokens", `{"name":"next","scopes":["read"]}`, w.access); strings.Contains(rec.Body.String(), "*") {

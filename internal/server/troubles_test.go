@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -84,8 +85,8 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"a bad campaign":                        {StatusView{Failing: []FailingView{{Run: 4, Job: "winback", Failed: 2, Messages: 2}}}, "bad failing run 4 of winback"},
 		"somebody is being forgotten":           {StatusView{Forgetting: []ForgettingView{{Phone: "4477***", Since: ago(time.Hour)}}}, "note forgetting "},
 		"it takes too long":                     {StatusView{Forgetting: []ForgettingView{{Connector: "shopify", Since: ago(25 * time.Hour)}, {}}}, "bad forgetting "},
-		"all of a connector is to be forgotten": {StatusView{Redactions: []RedactionView{{Connector: "shopify", Since: ago(47 * time.Hour)}}}, "note redaction shopify"},
-		"and nobody decides":                    {StatusView{Redactions: []RedactionView{{Connector: "shopify", Since: ago(48 * time.Hour)}}}, "bad redaction shopify"},
+		"all of a connector is to be forgotten": {StatusView{Redactions: []privacy.RedactionView{{Connector: "shopify", Since: ago(47 * time.Hour)}}}, "note redaction shopify"},
+		"and nobody decides":                    {StatusView{Redactions: []privacy.RedactionView{{Connector: "shopify", Since: ago(48 * time.Hour)}}}, "bad redaction shopify"},
 		"somebody asks for what is known":       {StatusView{DataRequests: []DataRequestView{{Event: 3, Since: ago(time.Hour)}}}, "bad data_request "},
 		"an opt-out that blocked nobody":        {StatusView{Unused: []UnusedView{{Connector: "chat", Why: messaging.UnusedOptOut, Kind: "message.received", Count: 1, Told: true}}}, "bad opt_out_missed chat.message.received"},
 		"too few without a phone":               {StatusView{Unused: []UnusedView{{Connector: "shop", Why: messaging.UnusedPhone, Kind: "order.created", Count: 9}}}, ""},

@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 const (
@@ -24,8 +25,8 @@ const (
 	better     = "another horse, and no hill"
 )
 
-func (w *tower) door() *server.SessionDoor {
-	return &server.SessionDoor{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
+func (w *tower) door() *signin.Sessions {
+	return &signin.Sessions{Store: auth.Records{Store: w.store}, Now: func() time.Time { return w.now }, Log: zap.NewNop()}
 }
 
 // as is a client of somebody who signed in with a role.
@@ -44,9 +45,9 @@ func linkOf(t *testing.T, address, path string) string {
 }
 
 // user adds one, who chooses the password good.
-func (w *tower) user(name string, role access.Role) server.SignedIn {
+func (w *tower) user(name string, role access.Role) signin.SignedIn {
 	w.t.Helper()
-	v, err := server.AddUser.Call(w.t.Context(), w.ask, server.UserRequest{Name: name, Role: role})
+	v, err := server.AddUser.Call(w.t.Context(), w.ask, signin.UserRequest{Name: name, Role: role})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func (w *tower) user(name string, role access.Role) server.SignedIn {
 }
 
 // known is who has a session, nil for nobody.
-func (w *tower) known(in server.SignedIn) *server.Session {
+func (w *tower) known(in signin.SignedIn) *signin.Session {
 	w.t.Helper()
 	s, known, err := w.door().Session(w.t.Context(), in.Cookie)
 	if err != nil {
@@ -80,7 +81,7 @@ func statusOf(err error) int {
 func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	w := newTower(t)
 	d := w.door()
-	v, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: " Ann@Example.com ", Role: access.RoleOperator})
+	v, err := server.AddUser.Call(t.Context(), w.ask, signin.UserRequest{Name: " Ann@Example.com ", Role: access.RoleOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	if v.Name != "ann@example.com" || v.State != "invited" || v.SignsIn != "password" || v.CreatedBy != "ann (1000)" || !v.SetupUntil.Equal(w.now.Add(24*time.Hour)) {
 		t.Errorf("added: %+v", v)
 	}
-	if _, err := d.SignIn(t.Context(), v.Name, ""); !errors.Is(err, server.ErrWrongSignIn) {
+	if _, err := d.SignIn(t.Context(), v.Name, ""); !errors.Is(err, signin.ErrWrongSignIn) {
 		t.Errorf("without a password: %v", err)
 	}
 	for what, bad := range map[string]string{"short": "123456789", "long": strings.Repeat("x", 513), "the name": "ANN@example.com"} {
@@ -107,19 +108,19 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 		len(s.Who.Makers) == 0 || s.Who.Makers[0] != v.CreatedBy || s.Who.LetInAt.IsZero() {
 		t.Errorf("signed in: %+v", s)
 	}
-	if _, err := d.SetUp(t.Context(), link, better); !errors.Is(err, server.ErrWrongSignIn) {
+	if _, err := d.SetUp(t.Context(), link, better); !errors.Is(err, signin.ErrWrongSignIn) {
 		t.Errorf("a link twice: %v", err)
 	}
 	if _, err := d.SignIn(t.Context(), "ANN@example.com", good); err != nil {
 		t.Errorf("with the password: %v", err)
 	}
 	for name, password := range map[string]string{v.Name: better, "bob": good} {
-		if _, err := d.SignIn(t.Context(), name, password); !errors.Is(err, server.ErrWrongSignIn) {
+		if _, err := d.SignIn(t.Context(), name, password); !errors.Is(err, signin.ErrWrongSignIn) {
 			t.Errorf("%s with another's password: %v", name, err)
 		}
 	}
 	// A link of a day ago, and one of before a new one.
-	late, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: "bob", Role: access.RoleViewer})
+	late, err := server.AddUser.Call(t.Context(), w.ask, signin.UserRequest{Name: "bob", Role: access.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,11 +128,11 @@ func TestAUserChoosesAPasswordByALinkOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.SetUp(t.Context(), linkOf(t, late.SetupURL, "/set-up"), good); !errors.Is(err, server.ErrWrongSignIn) {
+	if _, err := d.SetUp(t.Context(), linkOf(t, late.SetupURL, "/set-up"), good); !errors.Is(err, signin.ErrWrongSignIn) {
 		t.Errorf("a link in whose place there is another: %v", err)
 	}
 	w.now = w.now.Add(24 * time.Hour)
-	if _, err := d.SetUp(t.Context(), linkOf(t, again.SetupURL, "/set-up"), good); !errors.Is(err, server.ErrWrongSignIn) {
+	if _, err := d.SetUp(t.Context(), linkOf(t, again.SetupURL, "/set-up"), good); !errors.Is(err, signin.ErrWrongSignIn) {
 		t.Errorf("a link of a day ago: %v", err)
 	}
 	all, err := server.ListUsers.Call(t.Context(), w.ask, server.None{})
@@ -162,17 +163,17 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "ann", Role: access.RoleViewer}); err != nil {
+	if _, err := server.SetRole.Call(t.Context(), w.ask, signin.RoleRequest{User: "ann", Role: access.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []server.SignedIn{ann, second} {
+	for _, in := range []signin.SignedIn{ann, second} {
 		if s := w.known(in); s == nil || s.Role != access.RoleViewer || s.Who.May(access.Phones) || s.Who.May(access.Manage) {
 			t.Errorf("a viewer from now on: %+v", s)
 		}
 	}
 	// A password that was changed ends the others, and one that is wrong changes nothing.
 	mine := *w.known(ann)
-	if err := w.door().ChangePassword(t.Context(), mine, "no", better); !errors.Is(err, server.ErrWrongSignIn) {
+	if err := w.door().ChangePassword(t.Context(), mine, "no", better); !errors.Is(err, signin.ErrWrongSignIn) {
 		t.Errorf("with a wrong one: %v", err)
 	}
 	if err := w.door().ChangePassword(t.Context(), mine, good, "short"); statusOf(err) != http.StatusBadRequest {
@@ -184,13 +185,13 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if w.known(ann) == nil || w.known(second) != nil {
 		t.Error("a changed password ends the wrong sessions")
 	}
-	if _, err := w.door().SignIn(t.Context(), "ann", good); !errors.Is(err, server.ErrWrongSignIn) {
+	if _, err := w.door().SignIn(t.Context(), "ann", good); !errors.Is(err, signin.ErrWrongSignIn) {
 		t.Errorf("the old password: %v", err)
 	}
 	if second, err = w.door().SignIn(t.Context(), "ann", better); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := w.door().Sessions(t.Context(), "ann"); n != 2 || err != nil {
+	if n, err := w.door().Count(t.Context(), "ann"); n != 2 || err != nil {
 		t.Errorf("%d sessions, %v", n, err)
 	}
 	if err := w.door().SignOutElsewhere(t.Context(), *w.known(second)); err != nil {
@@ -205,7 +206,7 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if w.known(second) != nil {
 		t.Error("disabled, the session goes on")
 	}
-	if _, err := w.door().SignIn(t.Context(), "ann", better); !errors.Is(err, server.ErrWrongSignIn) {
+	if _, err := w.door().SignIn(t.Context(), "ann", better); !errors.Is(err, signin.ErrWrongSignIn) {
 		t.Errorf("disabled: %v", err)
 	}
 	if _, err := server.EnableUser.Call(t.Context(), w.ask, "ann"); err != nil {
@@ -223,7 +224,7 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 	if w.known(second) != nil {
 		t.Error("reset, the session goes on")
 	}
-	if _, err := w.door().SignIn(t.Context(), "ann", better); !errors.Is(err, server.ErrWrongSignIn) {
+	if _, err := w.door().SignIn(t.Context(), "ann", better); !errors.Is(err, signin.ErrWrongSignIn) {
 		t.Errorf("reset: %v", err)
 	}
 	if _, err := server.RemoveUser.Call(t.Context(), w.ask, "ann"); err != nil {
@@ -238,7 +239,7 @@ func TestWhatIsTakenFromAUserIsTakenAtOnce(t *testing.T) {
 func TestTheLastAdminGoesByTheSocketAlone(t *testing.T) {
 	w := newTower(t)
 	w.user("ann", access.RoleAdmin)
-	if _, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: "bob", Role: access.RoleAdmin}); err != nil { // has no password yet
+	if _, err := server.AddUser.Call(t.Context(), w.ask, signin.UserRequest{Name: "bob", Role: access.RoleAdmin}); err != nil { // has no password yet
 		t.Fatal(err)
 	}
 	ann := w.as("ann", access.RoleAdmin)
@@ -246,7 +247,7 @@ func TestTheLastAdminGoesByTheSocketAlone(t *testing.T) {
 		"disable": func() error { _, err := server.DisableUser.Call(t.Context(), ann, "ann"); return err },
 		"remove":  func() error { _, err := server.RemoveUser.Call(t.Context(), ann, "ann"); return err },
 		"demote": func() error {
-			_, err := server.SetRole.Call(t.Context(), ann, server.RoleRequest{User: "ann", Role: access.RoleOperator})
+			_, err := server.SetRole.Call(t.Context(), ann, signin.RoleRequest{User: "ann", Role: access.RoleOperator})
 			return err
 		},
 		"reset": func() error { _, err := server.ResetUser.Call(t.Context(), ann, "ann"); return err },
@@ -265,22 +266,22 @@ func TestRequestsForUsersAreLookedAt(t *testing.T) {
 	w := newTower(t)
 	w.user("ann", access.RoleViewer)
 	for name, c := range map[string]struct {
-		in     server.UserRequest
+		in     signin.UserRequest
 		status int
 		field  string
 	}{
-		"a phone":         {server.UserRequest{Name: "447700900123", Role: access.RoleViewer}, 400, "name"},
-		"no name":         {server.UserRequest{Name: "  ", Role: access.RoleViewer}, 400, "name"},
-		"a long one":      {server.UserRequest{Name: strings.Repeat("a", 65), Role: access.RoleViewer}, 400, "name"},
-		"like the socket": {server.UserRequest{Name: "root (0)", Role: access.RoleViewer}, 400, "name"},
-		"a bent one":      {server.UserRequest{Name: "an\u202en", Role: access.RoleViewer}, 400, "name"},
-		"a path":          {server.UserRequest{Name: "a/b", Role: access.RoleViewer}, 400, "name"},
-		"a step up":       {server.UserRequest{Name: "..", Role: access.RoleViewer}, 400, "name"},
-		"a Cyrillic a":    {server.UserRequest{Name: "\u0430nn", Role: access.RoleViewer}, 400, "name"},
-		"a ligature":      {server.UserRequest{Name: "\ufb01n", Role: access.RoleViewer}, 400, "name"},
-		"no role":         {server.UserRequest{Name: "bob"}, 400, "role"},
-		"a wrong role":    {server.UserRequest{Name: "bob", Role: "operater"}, 400, "role"},
-		"a name twice":    {server.UserRequest{Name: "ANN", Role: access.RoleViewer}, 409, "name"},
+		"a phone":         {signin.UserRequest{Name: "447700900123", Role: access.RoleViewer}, 400, "name"},
+		"no name":         {signin.UserRequest{Name: "  ", Role: access.RoleViewer}, 400, "name"},
+		"a long one":      {signin.UserRequest{Name: strings.Repeat("a", 65), Role: access.RoleViewer}, 400, "name"},
+		"like the socket": {signin.UserRequest{Name: "root (0)", Role: access.RoleViewer}, 400, "name"},
+		"a bent one":      {signin.UserRequest{Name: "an\u202en", Role: access.RoleViewer}, 400, "name"},
+		"a path":          {signin.UserRequest{Name: "a/b", Role: access.RoleViewer}, 400, "name"},
+		"a step up":       {signin.UserRequest{Name: "..", Role: access.RoleViewer}, 400, "name"},
+		"a Cyrillic a":    {signin.UserRequest{Name: "\u0430nn", Role: access.RoleViewer}, 400, "name"},
+		"a ligature":      {signin.UserRequest{Name: "\ufb01n", Role: access.RoleViewer}, 400, "name"},
+		"no role":         {signin.UserRequest{Name: "bob"}, 400, "role"},
+		"a wrong role":    {signin.UserRequest{Name: "bob", Role: "operater"}, 400, "role"},
+		"a name twice":    {signin.UserRequest{Name: "ANN", Role: access.RoleViewer}, 409, "name"},
 	} {
 		_, err := server.AddUser.Call(t.Context(), w.ask, c.in)
 		if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != c.status || e.Field != c.field {
@@ -288,14 +289,14 @@ func TestRequestsForUsersAreLookedAt(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"\u0430\u043d\u043d\u0430", "zoë.müller@example.com", `corp\ann`, "李"} {
-		if _, err := server.AddUser.Call(t.Context(), w.ask, server.UserRequest{Name: name, Role: access.RoleViewer}); err != nil {
+		if _, err := server.AddUser.Call(t.Context(), w.ask, signin.UserRequest{Name: name, Role: access.RoleViewer}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "nobody", Role: access.RoleViewer}); statusOf(err) != http.StatusNotFound {
+	if _, err := server.SetRole.Call(t.Context(), w.ask, signin.RoleRequest{User: "nobody", Role: access.RoleViewer}); statusOf(err) != http.StatusNotFound {
 		t.Errorf("the role of nobody: %v", err)
 	}
-	if _, err := server.SetRole.Call(t.Context(), w.ask, server.RoleRequest{User: "ann", Role: "root"}); statusOf(err) != http.StatusBadRequest {
+	if _, err := server.SetRole.Call(t.Context(), w.ask, signin.RoleRequest{User: "ann", Role: "root"}); statusOf(err) != http.StatusBadRequest {
 		t.Errorf("no role: %v", err)
 	}
 	for path, body := range map[string]string{"/users": `{"name":"eve","role":"viewer","created_by":"ann"}`, "/users/ann/role": `{"role":"viewer","who":"ann"}`} {
@@ -318,7 +319,7 @@ func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := server.LinkToConsole.Call(t.Context(), w.ask, server.LinkRequest{})
+	link, err := server.LinkToConsole.Call(t.Context(), w.ask, signin.LinkRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +343,7 @@ func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 		"by a link":     func() error { _, err := w.door().EnterByLink(t.Context(), linkOf(t, link.URL, "/sign-in")); return err },
 		"out":           func() error { return w.door().SignOut(t.Context(), in.Cookie) },
 		"by a provider": func() error {
-			_, err := w.door().Meet(t.Context(), server.Person{Name: "bob", Source: server.SourceOIDC, Subject: "1", Role: access.RoleViewer})
+			_, err := w.door().Meet(t.Context(), signin.Person{Name: "bob", Source: signin.SourceOIDC, Subject: "1", Role: access.RoleViewer})
 			return err
 		},
 	} {
@@ -357,9 +358,9 @@ func TestWithoutADiskNobodySignsInAndWordsSayWhy(t *testing.T) {
 func TestARoleOfAProviderIsTakenUpWithEachSignIn(t *testing.T) {
 	w := newTower(t)
 	door := w.door()
-	door.Sources = func() []string { return []string{server.SourceOIDC} }
+	door.Sources = func() []string { return []string{signin.SourceOIDC} }
 	for i, role := range []access.Role{access.RoleViewer, access.RoleAdmin, access.RoleViewer, access.RoleAdmin, access.RoleViewer} {
-		in, err := door.Meet(t.Context(), server.Person{Name: "bob", Source: server.SourceOIDC, Subject: "1", Role: role})
+		in, err := door.Meet(t.Context(), signin.Person{Name: "bob", Source: signin.SourceOIDC, Subject: "1", Role: role})
 		if err != nil {
 			t.Fatal(err)
 		}

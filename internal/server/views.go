@@ -8,6 +8,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
@@ -150,15 +152,15 @@ type StatusView struct {
 
 	Unused []UnusedView `json:"unused,omitempty"` // what was taken and came to nothing, by connector, reason and kind
 
-	Forgetting     []ForgettingView `json:"forgetting,omitempty"`                  // who is to be forgotten and is not yet, the oldest order first
-	Redactions     []RedactionView  `json:"redactions,omitempty"`                  // connectors all of which is asked to be forgotten: a person decides
-	ForgettingRest string           `json:"forgetting_rest,omitempty" kind:"ours"` // that the last step of forgetting is not done; "" when it is
+	Forgetting     []ForgettingView        `json:"forgetting,omitempty"`                  // who is to be forgotten and is not yet, the oldest order first
+	Redactions     []privacy.RedactionView `json:"redactions,omitempty"`                  // connectors all of which is asked to be forgotten: a person decides
+	ForgettingRest string                  `json:"forgetting_rest,omitempty" kind:"ours"` // that the last step of forgetting is not done; "" when it is
 
 	DataRequests []DataRequestView `json:"data_requests,omitempty"` // contacts who are to get what is stored about them, the oldest first
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty" kind:"ours"` // by connector, also of those no longer in the config
 
-	Retention *RetentionView `json:"retention,omitempty"`
+	Retention *privacy.RetentionView `json:"retention,omitempty"`
 
 	Nodes []NodeView `json:"nodes,omitempty"` // daemons that share a PostgreSQL database, and those that died within an hour
 
@@ -282,8 +284,8 @@ type DaemonView struct {
 	Guessed   int64 `json:"zones_guessed,omitempty"`
 	Languages int64 `json:"languages_guessed,omitempty"`
 
-	Paused  []messaging.Hold `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
-	Changes []RuleChange     `json:"changes,omitempty"` // what became of what waits; told by reload
+	Paused  []messaging.Hold     `json:"paused,omitempty"`  // triggers of which something waits that is not sent; told by reload
+	Changes []preview.RuleChange `json:"changes,omitempty"` // what became of what waits; told by reload
 }
 
 // An OpenReaderView is a transaction of another program over the data that has been open for long.

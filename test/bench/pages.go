@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/app"
 	api "github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // mostPage is how long a page may take at the server, for 95 of 100.
@@ -111,7 +112,7 @@ func (l *lab) pages(ctx context.Context, dir string, nodes int, f fixture, times
 		cancel()
 		err = errors.Join(err, <-ended)
 	}()
-	link, err := api.LinkToConsole.Call(ctx, api.Dial(app.SocketPath(a.Storage())), api.LinkRequest{})
+	link, err := api.LinkToConsole.Call(ctx, api.Dial(app.SocketPath(a.Storage())), signin.LinkRequest{})
 	if err != nil {
 		return err
 	}

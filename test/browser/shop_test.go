@@ -20,6 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 //go:embed shop.yaml
@@ -278,7 +279,7 @@ func (s *shop) live() {
 	s.Facts.Run["pause"] = s.run("winter-news", messaging.RunAwaiting)
 	s.Facts.Run["later"] = s.run("autumn-news", messaging.RunAwaiting)
 	for name, role := range map[string]access.Role{"ann": access.RoleOperator, "bob": access.RoleViewer} {
-		if _, err := server.AddUser.Call(s.t.Context(), s.ask, server.UserRequest{Name: name, Role: role}); err != nil {
+		if _, err := server.AddUser.Call(s.t.Context(), s.ask, signin.UserRequest{Name: name, Role: role}); err != nil {
 			s.t.Fatalf("add %s: %v", name, err)
 		}
 	}
@@ -310,7 +311,7 @@ func (s *shop) run(job string, until ...messaging.RunState) int {
 // links are made anew for each browser that signs in: each works once.
 func (s *shop) links() {
 	s.t.Helper()
-	for to, r := range map[*string]server.LinkRequest{&s.Facts.Admin: {}, &s.Facts.Viewer: {Masked: true}} {
+	for to, r := range map[*string]signin.LinkRequest{&s.Facts.Admin: {}, &s.Facts.Viewer: {Masked: true}} {
 		link, err := server.LinkToConsole.Call(s.t.Context(), s.ask, r)
 		if err != nil {
 			s.t.Fatalf("ask for a link: %v", err)

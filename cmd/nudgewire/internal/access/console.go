@@ -5,10 +5,11 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 func (c commands) console() *cobra.Command {
-	var r server.LinkRequest
+	var r signin.LinkRequest
 	cmd := &cobra.Command{
 		Use: "console", Short: "A link to the console in the browser, which signs in once",
 		Long: `console asks the running daemon for a link that signs you in to its pages in the browser

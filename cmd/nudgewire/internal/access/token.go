@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -36,11 +37,11 @@ func (c commands) tokenCreate() *cobra.Command {
 The name says in the audit who did something.`,
 		Example: "  nudgewire token create crm --scope send --expires 1y\n  nudgewire token create dashboard --scope read",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := server.TokenRequest{Name: args[0]}
+			in := signin.TokenRequest{Name: args[0]}
 			for _, s := range scopes {
 				in.Scopes = append(in.Scopes, access.Scope(strings.TrimSpace(s)))
 			}
-			if _, err := server.CheckScopes(in.Scopes); err != nil {
+			if _, err := signin.CheckScopes(in.Scopes); err != nil {
 				return err
 			}
 			var err error
@@ -99,7 +100,7 @@ func (c commands) tokenList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "nudgewire token create makes one", "there are no tokens"), "ID | NAME | SCOPES | STATE | EXPIRES | LAST USED | MADE BY", func(t server.TokenView) []string {
+				return terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "nudgewire token create makes one", "there are no tokens"), "ID | NAME | SCOPES | STATE | EXPIRES | LAST USED | MADE BY", func(t signin.TokenView) []string {
 					return []string{t.ID, t.Name, scopeWords(t.Scopes), t.State, c.ClockOrNever(t.ExpiresAt), c.ClockOrNever(t.UsedAt), t.CreatedBy}
 				})
 			})

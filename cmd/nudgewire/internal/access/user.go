@@ -7,6 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 func (c commands) user() *cobra.Command {
@@ -25,7 +26,7 @@ phones), operator (runs messaging, and sees phones) or admin (everything, users 
 }
 
 // setupLink prints the link by which somebody chooses a password.
-func (c commands) setupLink(v server.UserView) error {
+func (c commands) setupLink(v signin.UserView) error {
 	if c.JSON {
 		return c.Print(v)
 	}
@@ -35,7 +36,7 @@ func (c commands) setupLink(v server.UserView) error {
 }
 
 func (c commands) userAdd() *cobra.Command {
-	in := server.UserRequest{Role: access.RoleViewer}
+	in := signin.UserRequest{Role: access.RoleViewer}
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a user, and print a link by which they choose a password", Args: cobra.ExactArgs(1),
 		Long: `add prints the link on standard output, and nothing else there. Whoever opens it within 24 hours chooses the password,
@@ -83,7 +84,7 @@ func (c commands) userList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "nudgewire user add makes one", "there are no users"), "NAME | ROLE | STATE | SIGNS IN BY | SIGNED IN LAST | ADDED BY", func(u server.UserView) []string {
+				return terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "nudgewire user add makes one", "there are no users"), "NAME | ROLE | STATE | SIGNS IN BY | SIGNED IN LAST | ADDED BY", func(u signin.UserView) []string {
 					return []string{u.Name, string(u.Role), u.State, u.SignsIn, c.ClockOrNever(u.SignedInAt), u.CreatedBy}
 				})
 			})
@@ -99,23 +100,23 @@ func (c commands) userRole() *cobra.Command {
 			if err := access.CheckRole(role); err != nil {
 				return err
 			}
-			return c.changesUser("%s has another role now", func(ask *server.Client) (server.UserView, error) {
-				return server.SetRole.Call(cmd.Context(), ask, server.RoleRequest{User: args[0], Role: role})
+			return c.changesUser("%s has another role now", func(ask *server.Client) (signin.UserView, error) {
+				return server.SetRole.Call(cmd.Context(), ask, signin.RoleRequest{User: args[0], Role: role})
 			})
 		},
 	}
 }
 
-func (c commands) userChange(use, short, said string, change *server.Operation[string, server.UserView]) *cobra.Command {
+func (c commands) userChange(use, short, said string, change *server.Operation[string, signin.UserView]) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.changesUser(said, func(ask *server.Client) (server.UserView, error) { return change.Call(cmd.Context(), ask, args[0]) })
+			return c.changesUser(said, func(ask *server.Client) (signin.UserView, error) { return change.Call(cmd.Context(), ask, args[0]) })
 		},
 	}
 }
 
-func (c commands) changesUser(said string, change func(*server.Client) (server.UserView, error)) error {
+func (c commands) changesUser(said string, change func(*server.Client) (signin.UserView, error)) error {
 	return c.WithDaemon(func(ask *server.Client) error {
 		v, err := change(ask)
 		if err != nil {

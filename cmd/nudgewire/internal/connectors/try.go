@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/story"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/app"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -96,7 +97,7 @@ func (c commands) tryElsewhere(ctx context.Context, args []string, f *tryFlags, 
 		return err
 	}
 	defer done()
-	in := server.TryRequest{Connector: args[0], Sample: f.sample, Number: f.number, Topic: f.topic, Headers: map[string]string{}, Triggers: edited}
+	in := preview.TryRequest{Connector: args[0], Sample: f.sample, Number: f.number, Topic: f.topic, Headers: map[string]string{}, Triggers: edited}
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
@@ -109,7 +110,7 @@ func (c commands) tryElsewhere(ctx context.Context, args []string, f *tryFlags, 
 		if err != nil {
 			return err
 		}
-		in.Payload = server.TryBody(body)
+		in.Payload = preview.TryBody(body)
 	}
 	in.At = f.at
 	v, err := server.TryWebhook.Call(ctx, ask, in)
@@ -134,7 +135,7 @@ type triedItem struct {
 	Skipped   string `json:"skipped,omitempty"`
 }
 
-func (c commands) tellTry(t server.TriedRequest) error {
+func (c commands) tellTry(t preview.TriedRequest) error {
 	if no := t.Rejected; no != nil {
 		return exit.Fail(exit.Failed, "", "the daemon would answer %d (%s): %s", no.Status, no.Stage, no.Reason)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -29,7 +30,7 @@ Until then its contacts get no marketing. Utility and codes go on.`,
 				if err != nil {
 					return err
 				}
-				return terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "", "no connector asks for all that came by it to be forgotten"), "CONNECTOR | SINCE | CONTACTS | EVENTS | BY EVENT", func(r server.RedactionView) []string {
+				return terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "", "no connector asks for all that came by it to be forgotten"), "CONNECTOR | SINCE | CONTACTS | EVENTS | BY EVENT", func(r privacy.RedactionView) []string {
 					return []string{r.Connector, c.Clock(r.Since), units.Number(r.Contacts), units.Number(r.Events), strconv.FormatInt(int64(r.Event), 10)}
 				})
 			})
@@ -42,7 +43,7 @@ Until then its contacts get no marketing. Utility and codes go on.`,
 	return cmd
 }
 
-func (c commands) decideRedaction(name, short string, decide *server.Operation[string, server.RedactionView]) *cobra.Command {
+func (c commands) decideRedaction(name, short string, decide *server.Operation[string, privacy.RedactionView]) *cobra.Command {
 	carryOut := decide == server.CarryOutRedaction
 	return &cobra.Command{
 		Use: name + " CONNECTOR", Short: short, Args: cobra.ExactArgs(1),
@@ -52,7 +53,7 @@ func (c commands) decideRedaction(name, short string, decide *server.Operation[s
 				if err != nil {
 					return err
 				}
-				at := slices.IndexFunc(open, func(r server.RedactionView) bool { return r.Connector == args[0] })
+				at := slices.IndexFunc(open, func(r privacy.RedactionView) bool { return r.Connector == args[0] })
 				if at < 0 {
 					return exit.Fail(exit.Nothing, `"nudgewire contacts redactions" shows those that are open`, "no request to forget all that came by %q is open", args[0])
 				}

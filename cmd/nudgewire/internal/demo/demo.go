@@ -25,6 +25,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -92,7 +93,7 @@ func (c commands) runDemo(ctx context.Context, keep, browse bool) error {
 	})
 	ask := server.Dial(app.SocketPath("sqlite:" + filepath.Join(s.folder, "nudgewire.db")))
 	defer ask.Close()
-	if link, err := server.LinkToConsole.Call(ctx, ask, server.LinkRequest{}); err == nil { // a demo without it is one, too
+	if link, err := server.LinkToConsole.Call(ctx, ask, signin.LinkRequest{}); err == nil { // a demo without it is one, too
 		address := link.URL + "#begin" // signs in at once, see console.js
 		c.Note("the console, in a browser: %s", address)
 		if browse && c.watched(os.Getenv) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/story"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -21,7 +22,7 @@ func TestAnEventThatNoTriggerDecidedAboutSaysWhatWasDone(t *testing.T) {
 			t.Errorf("%s: the list says %q, and why\n%s", kind, got, &out)
 		}
 		out.Reset()
-		if story.TellTried(c.CLI, server.TriedEvent{Event: e.Event}); !strings.Contains(out.String(), want) {
+		if story.TellTried(c.CLI, preview.TriedEvent{Event: e.Event}); !strings.Contains(out.String(), want) {
 			t.Errorf("%s: try says\n%s", kind, &out)
 		}
 	}

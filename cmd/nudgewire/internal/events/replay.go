@@ -9,12 +9,13 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/story"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 func (c commands) eventsReplay() *cobra.Command {
-	var in server.ReplayEventsRequest
+	var in preview.ReplayEventsRequest
 	var since string
 	cmd := &cobra.Command{
 		Use: "replay ID... | --since TIME", Short: "Decide about stored events again, by the rules of now",
@@ -78,7 +79,7 @@ days after a cart cancels nothing any more once remember_cancel is over. At most
 }
 
 // wouldQueue is how many messages a replay would queue, cooldowns and what waits left aside.
-func wouldQueue(found server.ReplayedEvents) (n int64) {
+func wouldQueue(found preview.ReplayedEvents) (n int64) {
 	for _, e := range found.Events {
 		if e.Would == nil {
 			continue
@@ -92,7 +93,7 @@ func wouldQueue(found server.ReplayedEvents) (n int64) {
 	return n
 }
 
-func (c commands) tellReplay(found server.ReplayedEvents) error {
+func (c commands) tellReplay(found preview.ReplayedEvents) error {
 	if c.JSON {
 		return terminal.PrintAll(c.CLI, found.Events)
 	}

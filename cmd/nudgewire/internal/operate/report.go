@@ -8,11 +8,12 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 func (c commands) report() *cobra.Command {
-	var q server.ReportQuery
+	var q report.Query
 	var since, until string
 	var asCSV bool
 	cmd := &cobra.Command{
@@ -48,7 +49,7 @@ the same time a week before.`,
 				case c.JSON:
 					return c.Print(v)
 				case asCSV:
-					return server.ReportCSV(c.Out, &v, &q, c.Location())
+					return report.WriteCSV(c.Out, &v, &q, c.Location())
 				case len(v.Rows) == 0:
 					return exit.Fail(exit.Nothing, "", "nothing was counted in that time")
 				default:
@@ -68,13 +69,13 @@ the same time a week before.`,
 	return cmd
 }
 
-func (c commands) reportTable(v *server.ReportView, q *server.ReportQuery) error {
-	columns := slices.DeleteFunc(slices.Clone(server.ReportColumns), func(col server.ReportColumn) bool { return col.Of(&v.Total) == 0 })
+func (c commands) reportTable(v *report.View, q *report.Query) error {
+	columns := slices.DeleteFunc(slices.Clone(report.Columns), func(col report.Column) bool { return col.Of(&v.Total) == 0 })
 	head := q.Heads()
 	for _, col := range columns {
 		head = append(head, col.Name)
 	}
-	row := func(cells []string, s *server.Stages) []string {
+	row := func(cells []string, s *report.Stages) []string {
 		for _, col := range columns {
 			cells = append(cells, col.Text(s))
 		}
@@ -88,7 +89,7 @@ func (c commands) reportTable(v *server.ReportView, q *server.ReportQuery) error
 		}
 		rows = append(rows, row(cells, &v.Rows[i].Stages))
 	}
-	for i, s := range []*server.Stages{&v.Total, &v.Before} {
+	for i, s := range []*report.Stages{&v.Total, &v.Before} {
 		cells := make([]string, len(head)-len(columns))
 		cells[0] = []string{"all", "a week before"}[i]
 		rows = append(rows, row(cells, s))
@@ -97,10 +98,10 @@ func (c commands) reportTable(v *server.ReportView, q *server.ReportQuery) error
 		return err
 	}
 	for _, e := range v.Ended {
-		c.Say("%d %s: %s\n", e.Messages, e.State, server.EndedWords(e.Reason))
+		c.Say("%d %s: %s\n", e.Messages, e.State, report.EndedWords(e.Reason))
 	}
 	if v.Arrivals.Messages > 0 {
-		c.Say("%d arrived; half took at most %s, and 95 of 100 at most %s\n", v.Arrivals.Messages, server.SecondsWords(v.Arrivals.P50), server.SecondsWords(v.Arrivals.P95))
+		c.Say("%d arrived; half took at most %s, and 95 of 100 at most %s\n", v.Arrivals.Messages, report.SecondsWords(v.Arrivals.P50), report.SecondsWords(v.Arrivals.P95))
 	}
 	c.Say("from %s to %s, %s\n", c.Clock(v.Since), c.Clock(v.Until), v.Zone)
 	if v.CountedSince.After(v.Since) {

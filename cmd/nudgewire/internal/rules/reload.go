@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -68,7 +69,7 @@ or removed (they are paused). --dry-run says it before, and changes nothing.`,
 }
 
 // tellChanges says what a reload would do to what waits.
-func (c commands) tellChanges(changes []server.RuleChange) error {
+func (c commands) tellChanges(changes []preview.RuleChange) error {
 	if c.JSON {
 		return terminal.PrintAll(c.CLI, changes)
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
-func TellTried(c *terminal.CLI, e server.TriedEvent) {
+func TellTried(c *terminal.CLI, e preview.TriedEvent) {
 	c.Say("%s\n", c.Paint(c.Out, "1", e.Event))
 	row := func(name, value string) {
 		if value != "" {
@@ -59,7 +59,7 @@ func TellTried(c *terminal.CLI, e server.TriedEvent) {
 	}
 }
 
-func tellTriedMessage(c *terminal.CLI, m *server.TriedMessage, head string) {
+func tellTriedMessage(c *terminal.CLI, m *preview.TriedMessage, head string) {
 	what := m.Send.What()
 	if m.Send.Language != "" {
 		what += " in " + m.Send.Language
@@ -79,7 +79,7 @@ func tellTriedMessage(c *terminal.CLI, m *server.TriedMessage, head string) {
 }
 
 // tellHeld prints what a rule would do to a message when it falls due.
-func tellHeld(c *terminal.CLI, h *server.TriedHold) {
+func tellHeld(c *terminal.CLI, h *preview.TriedHold) {
 	switch {
 	case h == nil:
 	case !h.Until.IsZero():

@@ -1,4 +1,4 @@
-package server
+package report
 
 import (
 	"cmp"
@@ -11,12 +11,18 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
-	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
-// A ReportQuery says what a report is about. Zero fields ask for the usual.
-type ReportQuery struct {
+// Reports are the numbers for people.
+type Reports struct {
+	Records
+	Zone func() *time.Location // whose days they mean
+	Now  func() time.Time
+}
+
+// A Query says what a report is about. Zero fields ask for the usual.
+type Query struct {
 	Since   time.Time `json:"since"` // hours that begin in this time; the last seven days, today among them
 	Until   time.Time `json:"until"`
 	By      string    `json:"by"`    // "hour" or "day": a row for each; "" for none
@@ -29,9 +35,9 @@ type ReportQuery struct {
 // OnlyRows asks for the rows alone, which costs a quarter.
 const OnlyRows = "rows"
 
-// A ReportView is what happened in a time. Each number says how often something happened in it, and not what became later of what began
+// A View is what happened in a time. Each number says how often something happened in it, and not what became later of what began
 // in it.
-type ReportView struct {
+type View struct {
 	Zone         string    `json:"zone" kind:"ours"` // whose days they are
 	Since        time.Time `json:"since"`
 	Until        time.Time `json:"until"`
@@ -40,7 +46,7 @@ type ReportView struct {
 	Total  Stages `json:"total"`
 	Before Stages `json:"week_before"` // in the same time, seven days earlier
 
-	Rows     []ReportRow    `json:"rows"`  // by time, then by group; those in which nothing happened are left out
+	Rows     []Row          `json:"rows"`  // by time, then by group; those in which nothing happened are left out
 	Ended    []EndedCount   `json:"ended"` // why messages ended that did not arrive, the most first
 	Arrivals ArrivalsView   `json:"arrivals"`
 	Outcomes []OutcomeCount `json:"outcomes"` // what triggers said to events
@@ -87,8 +93,8 @@ func (s *Stages) Sent() int64 { return s.Accepted + s.Uploaded }
 // size is what rows of one time are put in order by.
 func (s *Stages) size() int64 { return s.Queued + s.Sent() + s.Events }
 
-// A ReportRow is a time, or a group, or a group in a time.
-type ReportRow struct {
+// A Row is a time, or a group, or a group in a time.
+type Row struct {
 	At    time.Time `json:"at,omitzero"`                 // when the hour, or the day, begins
 	Group string    `json:"group,omitempty" kind:"ours"` // its name; absent where it has none; (jobs) for those of jobs beside triggers, (triggers) for the other way round
 	Stages
@@ -126,10 +132,10 @@ const (
 	mostReportRows  = 50_000
 )
 
-// reportOf is a report as it is asked for, with what is meant where nothing was said.
-func (a admin) reportOf(q ReportQuery) (_ ReportQuery, err error) {
-	zone := a.zone()
-	now := a.Now().In(zone)
+// read is a report as it is asked for, with what is meant where nothing was said.
+func (s Reports) read(q Query) (_ Query, err error) {
+	zone := s.Zone()
+	now := s.Now().In(zone)
 	if q.Until.IsZero() || q.Until.After(now) {
 		q.Until = now
 	}
@@ -157,20 +163,9 @@ func (a admin) reportOf(q ReportQuery) (_ ReportQuery, err error) {
 	return q, err
 }
 
-// zone is the one whose days a report means.
-func (a admin) zone() *time.Location {
-	if a.Zone == nil {
-		return time.UTC
-	}
-	return a.Zone()
-}
-
-// numbers are those that reports show.
-func (a admin) numbers() report.Records { return report.Records{Store: a.Store} }
-
 // hours is a query of counts in the time of a report.
-func (q *ReportQuery) hours() report.HourQuery {
-	h := report.HourQuery{From: q.Since, Until: q.Until, Zone: q.Since.Location()}
+func (q *Query) hours() HourQuery {
+	h := HourQuery{From: q.Since, Until: q.Until, Zone: q.Since.Location()}
 	switch {
 	case q.Trigger != "":
 		h.About, h.Name = "trigger", q.Trigger
@@ -180,25 +175,25 @@ func (q *ReportQuery) hours() report.HourQuery {
 	return h
 }
 
-func (a admin) report(ctx context.Context, in ReportQuery) (ReportView, error) {
-	q, err := a.reportOf(in)
+func (s Reports) Report(ctx context.Context, in Query) (View, error) {
+	q, err := s.read(in)
 	if err != nil {
-		return ReportView{}, err
+		return View{}, err
 	}
-	v := ReportView{Zone: q.Since.Location().String(), Since: q.Since.UTC(), Until: q.Until.UTC(), Ended: []EndedCount{}, Outcomes: []OutcomeCount{}}
-	if v.CountedSince, _, err = a.numbers().HoursSince(ctx); err != nil {
-		return ReportView{}, err
+	v := View{Zone: q.Since.Location().String(), Since: q.Since.UTC(), Until: q.Until.UTC(), Ended: []EndedCount{}, Outcomes: []OutcomeCount{}}
+	if v.CountedSince, _, err = s.HoursSince(ctx); err != nil {
+		return View{}, err
 	}
 	if q.Only == OnlyRows {
 		v.Arrivals.Classes = []ArrivalView{}
-		v.Rows, err = a.reportRows(ctx, &q)
+		v.Rows, err = s.rows(ctx, &q)
 		return v, err
 	}
 	h := q.hours()
 	h.Classes = true
-	all, err := a.numbers().Hours(ctx, h)
+	all, err := s.Hours(ctx, h)
 	if err != nil {
-		return ReportView{}, err
+		return View{}, err
 	}
 	v.Arrivals.Classes = make([]ArrivalView, len(store.ArrivalTimes)+1)
 	for i, upTo := range store.ArrivalTimes {
@@ -223,8 +218,8 @@ func (a admin) report(ctx context.Context, in ReportQuery) (ReportView, error) {
 	})
 	h = q.hours()
 	h.What, h.Details = []string{"decision"}, true
-	if all, err = a.numbers().Hours(ctx, h); err != nil {
-		return ReportView{}, err
+	if all, err = s.Hours(ctx, h); err != nil {
+		return View{}, err
 	}
 	for i := range all {
 		at := slices.IndexFunc(v.Outcomes, func(o OutcomeCount) bool { return o.Outcome == all[i].Detail })
@@ -239,17 +234,17 @@ func (a admin) report(ctx context.Context, in ReportQuery) (ReportView, error) {
 	})
 	h = q.hours()
 	h.From, h.Until = h.From.AddDate(0, 0, -7), h.Until.AddDate(0, 0, -7)
-	if all, err = a.numbers().Hours(ctx, h); err != nil {
-		return ReportView{}, err
+	if all, err = s.Hours(ctx, h); err != nil {
+		return View{}, err
 	}
 	for i := range all {
 		v.Before.add(all[i].What, all[i].N)
 	}
-	v.Rows, err = a.reportRows(ctx, &q)
+	v.Rows, err = s.rows(ctx, &q)
 	return v, err
 }
 
-func (v *ReportView) addEnded(state, reason string, n int64) {
+func (v *View) addEnded(state, reason string, n int64) {
 	i := slices.IndexFunc(v.Ended, func(e EndedCount) bool { return e.State == state && e.Reason == reason })
 	if i < 0 {
 		i = len(v.Ended)
@@ -298,20 +293,20 @@ func (v *ArrivalsView) percentile(part float64) float64 {
 	return 0
 }
 
-// reportRows are the rows that a report was asked for.
-func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, error) {
-	rows := []ReportRow{}
+// rows are the rows that a report was asked for.
+func (s Reports) rows(ctx context.Context, q *Query) ([]Row, error) {
+	rows := []Row{}
 	if q.By == "" && q.Group == "" {
 		return rows, nil
 	}
 	h := q.hours()
 	switch q.By {
 	case "hour":
-		h.By = report.ByHour
+		h.By = ByHour
 	case "day":
-		h.By = report.ByDay
+		h.By = ByDay
 	}
-	var group func(*report.HourCount) string
+	var group func(*HourCount) string
 	switch q.Group {
 	case "trigger", "job", "connector":
 		if h.About != "" && h.About != q.Group {
@@ -321,7 +316,7 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 		if h.Names = true; q.Only == OnlyRows || others == "" {
 			h.About = q.Group
 		}
-		group = func(c *report.HourCount) string {
+		group = func(c *HourCount) string {
 			if c.About == others {
 				return "(" + others + "s)" // so that the rows add up to all messages
 			}
@@ -329,14 +324,14 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 		}
 	case "template":
 		h.Details, h.What = true, messageCounts
-		group = func(c *report.HourCount) string { return c.Detail }
+		group = func(c *HourCount) string { return c.Detail }
 	case "country":
 		h.Countries, h.What = true, messageCounts
-		group = func(c *report.HourCount) string { return c.Country }
+		group = func(c *HourCount) string { return c.Country }
 	default:
-		group = func(*report.HourCount) string { return "" }
+		group = func(*HourCount) string { return "" }
 	}
-	all, err := a.numbers().Hours(ctx, h)
+	all, err := s.Hours(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +346,7 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 			continue // of events, which are of no trigger and no job
 		}
 		k := key{group: group(one)}
-		if h.By != report.ByAll {
+		if h.By != ByAll {
 			k.at = one.At.Unix()
 		}
 		at, known := place[k]
@@ -361,14 +356,14 @@ func (a admin) reportRows(ctx context.Context, q *ReportQuery) ([]ReportRow, err
 			}
 			at = len(rows)
 			place[k] = at
-			rows = append(rows, ReportRow{Group: k.group})
-			if h.By != report.ByAll {
+			rows = append(rows, Row{Group: k.group})
+			if h.By != ByAll {
 				rows[at].At = one.At.UTC()
 			}
 		}
 		rows[at].add(one.What, one.N)
 	}
-	slices.SortFunc(rows, func(a, b ReportRow) int {
+	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.size(), a.size()), cmp.Compare(a.Group, b.Group))
 	})
 	return rows, nil

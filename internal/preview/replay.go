@@ -1,4 +1,4 @@
-package server
+package preview
 
 import (
 	"context"
@@ -58,14 +58,14 @@ const (
 	maxReplays = 20
 )
 
-func (a admin) replayEvents(ctx context.Context, in ReplayEventsRequest) (ReplayedEvents, error) {
-	ids, err := a.toReplay(ctx, &in)
+func (p Preview) ReplayEvents(ctx context.Context, in ReplayEventsRequest) (ReplayedEvents, error) {
+	ids, err := p.toReplay(ctx, &in)
 	if err != nil {
 		return ReplayedEvents{}, err
 	}
 	out := ReplayedEvents{Events: []ReplayedEvent{}}
 	for _, id := range ids {
-		one, err := a.replayOne(ctx, id, &in)
+		one, err := p.replayOne(ctx, id, &in)
 		if err != nil {
 			return ReplayedEvents{}, err // what was replayed until then is; the same order goes on behind it
 		}
@@ -75,13 +75,13 @@ func (a admin) replayEvents(ctx context.Context, in ReplayEventsRequest) (Replay
 		out.Events = append(out.Events, one)
 	}
 	if !in.DryRun {
-		a.Log.Info("events replayed", zap.String("who", access.NameOf(ctx)), zap.Int64("events", out.Count))
+		p.Log.Info("events replayed", zap.String("who", access.NameOf(ctx)), zap.Int64("events", out.Count))
 	}
 	return out, nil
 }
 
 // toReplay are the numbers of the events that a request means, the oldest first.
-func (a admin) toReplay(ctx context.Context, in *ReplayEventsRequest) (ids []messaging.EventID, err error) {
+func (p Preview) toReplay(ctx context.Context, in *ReplayEventsRequest) (ids []messaging.EventID, err error) {
 	narrowed := !in.Since.IsZero() || in.Connector != "" || in.Kind != ""
 	switch {
 	case len(in.Events) > 0 && narrowed:
@@ -95,7 +95,7 @@ func (a admin) toReplay(ctx context.Context, in *ReplayEventsRequest) (ids []mes
 	case in.Since.IsZero():
 		return nil, refusal.Fieldf("since", "say from when on, such as --since 2h", "that would replay every event that there is")
 	}
-	rows, err := a.Store.Events(ctx, store.EventFilter{Since: in.Since, Connector: in.Connector, Kind: in.Kind, Limit: maxReplayed + 1})
+	rows, err := p.Store.Events(ctx, store.EventFilter{Since: in.Since, Connector: in.Connector, Kind: in.Kind, Limit: maxReplayed + 1})
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +112,11 @@ func (a admin) toReplay(ctx context.Context, in *ReplayEventsRequest) (ids []mes
 }
 
 // replayOne replays an event, or says why not. With again it goes on from the newest replay of it.
-func (a admin) replayOne(ctx context.Context, id messaging.EventID, in *ReplayEventsRequest) (out ReplayedEvent, err error) {
+func (p Preview) replayOne(ctx context.Context, id messaging.EventID, in *ReplayEventsRequest) (out ReplayedEvent, err error) {
 	out.ID = id
 	queued := map[string]string{}
 	for at, times := id, 0; times < maxReplays; times++ {
-		s, err := a.Store.EventStory(ctx, at)
+		s, err := p.Store.EventStory(ctx, at)
 		if errors.Is(err, messaging.ErrNotFound) {
 			out.Refused = "there is no such event"
 			return out, nil
@@ -124,7 +124,7 @@ func (a admin) replayOne(ctx context.Context, id messaging.EventID, in *ReplayEv
 		if err != nil {
 			return out, err
 		}
-		if out.Refused = a.notReplayable(&s); out.Refused == "" && times == 0 && s.Replays() {
+		if out.Refused = p.notReplayable(&s); out.Refused == "" && times == 0 && s.Replays() {
 			out.Refused = "it is a replay of event " + strings.TrimPrefix(s.DedupeKey, messaging.ReplayKey) + ": replay that one again" // which knows of all that was queued
 		}
 		if out.Refused != "" {
@@ -138,7 +138,7 @@ func (a admin) replayOne(ctx context.Context, id messaging.EventID, in *ReplayEv
 				queued[d.Trigger] = fmt.Sprintf("it was cancelled before it came (event %d), and stays so", at)
 			}
 		}
-		plan, to := a.replayPlan(&s, queued)
+		plan, to := p.replayPlan(&s, queued)
 		if in.DryRun {
 			would, err := to.tell(ctx, &plan, false)
 			if out.Before = would.Repeats; err != nil {
@@ -148,7 +148,7 @@ func (a admin) replayOne(ctx context.Context, id messaging.EventID, in *ReplayEv
 				out.Would = &would
 				return out, nil
 			}
-		} else if err := a.replayNow(ctx, &plan, &out); err != nil || out.As != 0 {
+		} else if err := p.replayNow(ctx, &plan, &out); err != nil || out.As != 0 {
 			return out, err
 		}
 		if !in.Again {
@@ -161,10 +161,10 @@ func (a admin) replayOne(ctx context.Context, id messaging.EventID, in *ReplayEv
 }
 
 // replayNow stores a plan, or says which event was stored before in its place.
-func (a admin) replayNow(ctx context.Context, plan *messaging.Plan, out *ReplayedEvent) error {
+func (p Preview) replayNow(ctx context.Context, plan *messaging.Plan, out *ReplayedEvent) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), webhooks.AcceptFor)
 	defer cancel()
-	receipts, err := a.Store.Accept(ctx, []messaging.Plan{*plan})
+	receipts, err := p.Store.Accept(ctx, []messaging.Plan{*plan})
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a admin) replayNow(ctx context.Context, plan *messaging.Plan, out *Replaye
 }
 
 // notReplayable is why an event is not decided about again; "" for one that may be. A replay of it is one, where its event is.
-func (a admin) notReplayable(s *store.Story) string {
+func (p Preview) notReplayable(s *store.Story) string {
 	e := &s.Event
 	switch {
 	case e.Forgotten, e.Cleared, len(e.Payload) == 0:
@@ -188,7 +188,7 @@ func (a admin) notReplayable(s *store.Story) string {
 		return "what was decided about it is not kept any more, so nobody knows what was queued for it"
 	case s.Lookup != nil:
 		return "it waits to be looked up, and is decided about then"
-	case a.Now().Sub(e.ReceivedAt) > replayable:
+	case p.Now().Sub(e.ReceivedAt) > replayable:
 		return "it is older than 400 days"
 	case e.ByHand():
 		return "a person asked for that message: nudgewire send sends another"
@@ -200,9 +200,9 @@ func (a admin) notReplayable(s *store.Story) string {
 
 // replayPlan is what the rules of now make of a stored event, but for those in queued, which pass it over. Nothing is looked up again, and
 // what it says of its contact's wishes is not carried out again: they may have changed since.
-func (a admin) replayPlan(s *store.Story, queued map[string]string) (messaging.Plan, *Trial) {
-	rules, _ := a.Trial("")
-	now := a.Now().UTC()
+func (p Preview) replayPlan(s *store.Story, queued map[string]string) (messaging.Plan, *Trial) {
+	rules, _ := p.Rules("")
+	now := p.Now().UTC()
 	e := s.Event
 	e.OccurredAt = e.Time() // what came since is newer
 	e.DedupeKey, e.ContentKey = messaging.ReplayKey+strconv.FormatInt(int64(e.ID), 10), ""

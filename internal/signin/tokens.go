@@ -1,4 +1,4 @@
-package server
+package signin
 
 import (
 	"context"
@@ -38,8 +38,11 @@ func newToken() (token, id string) {
 	return tokenHead + id + "_" + strings.ToLower(rand.Text()+rand.Text()), id // 260 bits
 }
 
-// A TokenDoor says whose a token is, by the data alone: one that was revoked by another node lets nobody in from then on.
-type TokenDoor struct {
+// ErrUnknownToken means that nobody is known by a token: there is none like it, or it was revoked or has expired.
+var ErrUnknownToken = errors.New("the token is not known: it was never made, it was revoked, or it has expired")
+
+// Tokens say whose a token is, by the data alone: one that was revoked by another node lets nobody in from then on.
+type Tokens struct {
 	Store auth.Records
 	Now   func() time.Time
 	Log   *zap.Logger
@@ -51,7 +54,7 @@ type TokenDoor struct {
 const usedEvery = time.Minute
 
 // Who is whose the token is. ErrUnknownToken for nobody's, also of one that was revoked or has expired.
-func (d *TokenDoor) Who(ctx context.Context, token string) (access.Who, error) {
+func (d *Tokens) Who(ctx context.Context, token string) (access.Who, error) {
 	rest, is := strings.CutPrefix(token, tokenHead)
 	id, _, whole := strings.Cut(rest, "_")
 	if !is || !whole || len(id) != tokenIDSize || len(token) > mostToken {
@@ -78,7 +81,7 @@ func (d *TokenDoor) Who(ctx context.Context, token string) (access.Who, error) {
 }
 
 // used writes when a token was used, once a minute. On a full disk it is not known, and the token is good all the same.
-func (d *TokenDoor) used(ctx context.Context, id string, now time.Time) {
+func (d *Tokens) used(ctx context.Context, id string, now time.Time) {
 	if !d.told.due(id, now) {
 		return
 	}
@@ -108,7 +111,7 @@ type TokenView struct {
 	Token     string         `json:"token,omitempty" kind:"ours"` // in the answer to its making, and never again
 }
 
-func (a admin) tokenView(t *auth.Token) TokenView {
+func (p People) tokenView(t *auth.Token) TokenView {
 	v := TokenView{
 		ID: t.ID, Name: t.Name, State: "good", CreatedAt: t.CreatedAt.UTC(), CreatedBy: t.CreatedBy,
 		ExpiresAt: t.ExpiresAt.UTC(), RevokedAt: t.RevokedAt.UTC(), UsedAt: t.UsedAt.UTC(),
@@ -116,7 +119,7 @@ func (a admin) tokenView(t *auth.Token) TokenView {
 	switch {
 	case !t.RevokedAt.IsZero():
 		v.State = "revoked"
-	case !t.Good(a.Now()):
+	case !t.Good(p.Now()):
 		v.State = "expired"
 	}
 	for _, s := range t.Scopes {
@@ -125,11 +128,11 @@ func (a admin) tokenView(t *auth.Token) TokenView {
 	return v
 }
 
-func (a admin) tokens(ctx context.Context, _ None) ([]TokenView, error) {
-	all, err := a.people().Tokens(ctx)
+func (p People) Tokens(ctx context.Context, _ struct{}) ([]TokenView, error) {
+	all, err := p.Store.Tokens(ctx)
 	out := make([]TokenView, len(all))
 	for i := range all {
-		out[i] = a.tokenView(&all[i])
+		out[i] = p.tokenView(&all[i])
 	}
 	return out, err
 }
@@ -161,21 +164,21 @@ func CheckScopes(given []access.Scope) ([]access.Scope, error) {
 	return out, nil
 }
 
-func (a admin) createToken(ctx context.Context, in TokenRequest) (TokenView, error) {
+func (p People) CreateToken(ctx context.Context, in TokenRequest) (TokenView, error) {
 	name := strings.TrimSpace(in.Name)
 	switch {
 	case name == "" || name != plain.Text(name) || len([]rune(name)) > maxName:
 		return TokenView{}, refusal.Fieldf("name", "what it is for, such as crm", "a name has 1 to %d characters, and none that steers a terminal", maxName)
 	case name != mask.Phones(name):
 		return TokenView{}, refusal.Fieldf("name", "the name stands in the audit for good: name what it is for, such as crm", "a name must not hold what may be a phone")
-	case !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(a.Now()):
+	case !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(p.Now()):
 		return TokenView{}, refusal.Fieldf("expires_at", "", "expires_at is in the past")
 	}
 	scopes, err := CheckScopes(in.Scopes)
 	if err != nil {
 		return TokenView{}, err
 	}
-	all, err := a.people().Tokens(ctx)
+	all, err := p.Store.Tokens(ctx)
 	if err != nil {
 		return TokenView{}, err
 	}
@@ -187,38 +190,38 @@ func (a admin) createToken(ctx context.Context, in TokenRequest) (TokenView, err
 	}
 	token, id := newToken()
 	who, _ := access.WhoOf(ctx)
-	t := auth.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: a.Now().UTC(), CreatedBy: who.Person(), Makers: who.Makers, ExpiresAt: in.ExpiresAt.UTC()}
+	t := auth.Token{ID: id, Name: name, Hash: sha256.Sum256([]byte(token)), CreatedAt: p.Now().UTC(), CreatedBy: who.Person(), Makers: who.Makers, ExpiresAt: in.ExpiresAt.UTC()}
 	for _, s := range scopes {
 		t.Scopes = append(t.Scopes, string(s))
 	}
-	err = a.people().AddToken(ctx, t)
+	err = p.Store.AddToken(ctx, t)
 	if errors.Is(err, auth.ErrTokenName) {
 		return TokenView{}, &refusal.Error{Status: http.StatusConflict, Field: "name", Words: "there is a token " + name + " already", Hint: "nudgewire token revoke ends it; or take another name"}
 	}
-	v := a.tokenView(&t)
+	v := p.tokenView(&t)
 	v.Token = token
 	return v, err
 }
 
-func (a admin) revokeToken(ctx context.Context, id string) (TokenView, error) {
-	all, err := a.people().Tokens(ctx)
+func (p People) RevokeToken(ctx context.Context, id string) (TokenView, error) {
+	all, err := p.Store.Tokens(ctx)
 	if err != nil {
 		return TokenView{}, err
 	}
 	i := slices.IndexFunc(all, func(t auth.Token) bool { return t.ID == id })
 	if i < 0 { // else by the name that no other good one has; no token is called as an older one's id
-		i = slices.IndexFunc(all, func(t auth.Token) bool { return t.Name == id && t.Good(a.Now()) })
+		i = slices.IndexFunc(all, func(t auth.Token) bool { return t.Name == id && t.Good(p.Now()) })
 	}
 	if i < 0 {
 		return TokenView{}, refusal.Newf(http.StatusNotFound, "nudgewire token list shows those that there are", "there is no token %s", plain.Text(id))
 	}
 	t := &all[i]
-	at := a.Now().UTC()
-	if err := a.people().RevokeToken(ctx, t.ID, at); errors.Is(err, messaging.ErrNotFound) {
+	at := p.Now().UTC()
+	if err := p.Store.RevokeToken(ctx, t.ID, at); errors.Is(err, messaging.ErrNotFound) {
 		return TokenView{}, refusal.Newf(http.StatusConflict, "", "token %s was revoked already", mask.Own(t.ID))
 	} else if err != nil {
 		return TokenView{}, err
 	}
 	t.RevokedAt = at
-	return a.tokenView(t), nil
+	return p.tokenView(t), nil
 }

@@ -1,4 +1,4 @@
-package server
+package privacy
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/privacy"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -26,17 +24,17 @@ type RetentionView struct {
 	OnServer bool `json:"on_server,omitempty"`
 }
 
-// retention reads it.
-func retention(ctx context.Context, st *store.Store) (*RetentionView, error) {
-	s, err := privacy.Records{Store: st}.RetentionState(ctx)
+// ViewRetention reads it.
+func (s Records) ViewRetention(ctx context.Context) (*RetentionView, error) {
+	state, err := s.RetentionState(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v := &RetentionView{Total: s.Removed, Oldest: s.Oldest}
-	if s.Last != nil {
-		v.At, v.TookMS, v.Removed = s.Last.At.UTC(), s.Last.Took.Milliseconds(), s.Last.Removed
+	v := &RetentionView{Total: state.Removed, Oldest: state.Oldest}
+	if state.Last != nil {
+		v.At, v.TookMS, v.Removed = state.Last.At.UTC(), state.Last.Took.Milliseconds(), state.Last.Removed
 	}
-	space, err := st.Space(ctx)
+	space, err := s.Space(ctx)
 	v.File, v.Free, v.Gives, v.OnServer = space.File, space.Free, space.Gives, space.OnServer
 	return v, err
 }
@@ -53,7 +51,7 @@ func (v *RetentionView) Words(now time.Time) string {
 	}
 	words := fmt.Sprintf("last run %s ago, %s", units.Brief(now.Sub(v.At)), time.Duration(v.TookMS*int64(time.Millisecond)).Round(time.Millisecond))
 	var removed []string
-	for _, kind := range privacy.Kinds {
+	for _, kind := range Kinds {
 		if n := v.Removed[kind]; n > 0 {
 			removed = append(removed, units.Count(n, kindWords[kind]))
 		}
@@ -67,7 +65,7 @@ func (v *RetentionView) Words(now time.Time) string {
 // OldestWords say how far back each kind goes that there is something of.
 func (v *RetentionView) OldestWords() string {
 	var oldest []string
-	for _, kind := range privacy.Kinds {
+	for _, kind := range Kinds {
 		if at := v.Oldest[kind]; !at.IsZero() {
 			oldest = append(oldest, kind+" "+at.UTC().Format(time.DateOnly))
 		}

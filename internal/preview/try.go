@@ -1,4 +1,6 @@
-package server
+// Package preview says what would become of a webhook, of a stored event or of an edit of the rules. Nothing is stored or sent by it, but where
+// events that are stored are to be decided about again (replay.go).
+package preview
 
 import (
 	"cmp"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
@@ -22,9 +26,20 @@ import (
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
+
+// A Preview says what would become of webhooks and of stored events, and has those decided about again that are to be.
+type Preview struct {
+	Store *store.Store
+	// Rules are those in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one is
+	// more than a warning.
+	Rules func(edited string) (Trial, yamlpos.Problems)
+	Now   func() time.Time
+	Log   *zap.Logger
+}
 
 // A Trial is the rules that something is tried against, and who knows what waits and was sent. Nothing is stored or sent.
 type Trial struct {
@@ -182,7 +197,7 @@ type TriedHold struct {
 const (
 	maxTriedEvents = 50
 	maxTriedFor    = 3 * time.Second // by all rules; looked at between events, and between triggers
-	maxTryBody     = 4 << 20
+	MaxBody        = 4 << 20
 	maxEditedRules = 64 << 10
 )
 
@@ -412,19 +427,19 @@ func (m *TriedMatter) Words() string {
 }
 
 // try says what a webhook would lead to.
-func (a admin) try(ctx context.Context, in TryRequest) (TryView, error) {
+func (p Preview) Try(ctx context.Context, in TryRequest) (TryView, error) {
 	if err := in.check(); err != nil {
 		return TryView{}, err
 	}
-	rules, _ := a.Trial("")
-	at := a.Now().UTC()
+	rules, _ := p.Rules("")
+	at := p.Now().UTC()
 	if !in.At.IsZero() {
 		at = in.At.UTC()
 	}
 	v := TryView{At: at}
 	var meet func(*Trial) (TriedRequest, error)
 	if in.Event != 0 {
-		e, err := a.keptEvent(ctx, in.Event)
+		e, err := p.keptEvent(ctx, in.Event)
 		if err != nil {
 			return TryView{}, err
 		}
@@ -436,7 +451,7 @@ func (a admin) try(ctx context.Context, in TryRequest) (TryView, error) {
 	} else {
 		c := rules.Receivers[in.Connector]
 		if c == nil {
-			return TryView{}, noConnector(in.Connector, rules.Receivers)
+			return TryView{}, NoConnector(in.Connector, rules.Receivers)
 		}
 		req, err := in.request(c, rules.PublicURL, at)
 		if err != nil {
@@ -462,7 +477,7 @@ func (a admin) try(ctx context.Context, in TryRequest) (TryView, error) {
 		return TryView{}, ctx.Err()
 	}
 	began = time.Now()
-	edited, problems := a.Trial(in.Triggers)
+	edited, problems := p.Rules(in.Triggers)
 	edited.Spent = spent + time.Since(began)
 	v.Edited = &EditedTry{Problems: slices.Clone(problems), Usable: problems.Errors() == 0, Events: []TriedEvent{}}
 	if v.Edited.Problems == nil {
@@ -546,8 +561,8 @@ func pickSample(c *connectors.Connector, name string, at time.Time, number int) 
 	return connectors.Sample{}, &refusal.Error{Status: http.StatusNotFound, Field: "sample", Words: mask.Sprintf("connector %q has no sample of that name", c.Name()), Hint: "it has " + strings.Join(names, ", ")}
 }
 
-// noConnector says which there are.
-func noConnector(name string, all map[string]*connectors.Connector) error {
+// NoConnector says which there are.
+func NoConnector(name string, all map[string]*connectors.Connector) error {
 	names := slices.Sorted(maps.Keys(all))
 	hint := "there are " + strings.Join(names, ", ")
 	if len(names) == 0 {
@@ -560,11 +575,11 @@ func noConnector(name string, all map[string]*connectors.Connector) error {
 }
 
 // keptEvent is a stored event with all that it carried, for those who may see that.
-func (a admin) keptEvent(ctx context.Context, id messaging.EventID) (messaging.Event, error) {
+func (p Preview) keptEvent(ctx context.Context, id messaging.EventID) (messaging.Event, error) {
 	if who, _ := access.WhoOf(ctx); !who.May(access.Phones) {
 		return messaging.Event{}, &refusal.Error{Status: http.StatusForbidden, Field: "event", Words: who.Name + " may not do that: what an event carried needs the scope " + string(access.Phones)}
 	}
-	e, err := a.Store.Event(ctx, id)
+	e, err := p.Store.Event(ctx, id)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
 		return e, &refusal.Error{Status: http.StatusNotFound, Field: "event", Words: mask.Sprintf("there is no event %d", id), Hint: `"nudgewire events list" shows the numbers`}
@@ -595,13 +610,13 @@ type SampleView struct {
 	Body    string            `json:"body" kind:"text"`
 }
 
-func (a admin) connectors(context.Context, None) ([]ConnectorView, error) {
-	rules, _ := a.Trial("")
+func (p Preview) Connectors(context.Context, struct{}) ([]ConnectorView, error) {
+	rules, _ := p.Rules("")
 	out, number := make([]ConnectorView, 0, len(rules.Receivers)), 100_000+rand.IntN(900_000)
 	for _, name := range slices.Sorted(maps.Keys(rules.Receivers)) {
 		c := rules.Receivers[name]
 		v := ConnectorView{Name: name, Preset: c.Preset(), Verified: c.Info().Verifier, TopicHeader: c.TopicHeader(), Samples: []SampleView{}}
-		for _, s := range c.SamplesWithoutSecret(a.Now(), number) {
+		for _, s := range c.SamplesWithoutSecret(p.Now(), number) {
 			v.Samples = append(v.Samples, SampleView{s.Name, s.Kind, s.Topic, s.Header, number, string(s.Body)})
 		}
 		out = append(out, v)

@@ -1,4 +1,4 @@
-package server
+package signin
 
 import (
 	"context"
@@ -70,7 +70,7 @@ type Person struct {
 }
 
 // Meet begins a session of a person whom a source signed in. Errors: ErrWrongSignIn, an *Error that says why not.
-func (d *SessionDoor) Meet(ctx context.Context, p Person) (in SignedIn, err error) {
+func (d *Sessions) Meet(ctx context.Context, p Person) (in SignedIn, err error) {
 	u, err := d.person(ctx, p)
 	if err == nil {
 		err = d.record(ctx, u.Name, "sign-in", "by "+p.Source)
@@ -82,7 +82,7 @@ func (d *SessionDoor) Meet(ctx context.Context, p Person) (in SignedIn, err erro
 }
 
 // Known is who a person is for one request, without a session. Errors: an *Error that says why not.
-func (d *SessionDoor) Known(ctx context.Context, p Person) (w access.Who, err error) {
+func (d *Sessions) Known(ctx context.Context, p Person) (w access.Who, err error) {
 	u, err := d.person(ctx, p)
 	if err != nil {
 		return w, err
@@ -98,7 +98,7 @@ func (d *SessionDoor) Known(ctx context.Context, p Person) (w access.Who, err er
 
 // person is the user for somebody whom a source knows: added at the first time, and with the role that the source gives now. A name is that of one
 // person for good: whoever else comes with it is refused.
-func (d *SessionDoor) person(ctx context.Context, p Person) (u auth.User, err error) {
+func (d *Sessions) person(ctx context.Context, p Person) (u auth.User, err error) {
 	name, err := UserName(p.Name)
 	if err != nil {
 		return u, &refusal.Error{Status: http.StatusForbidden, Words: "what " + p.Source + " calls you cannot be a name here", Hint: "an admin reads in docs/sign-in.md which names there are"}

@@ -1,4 +1,4 @@
-package server
+package signin
 
 import (
 	"context"
@@ -23,8 +23,13 @@ const maxUsers = 1000
 // plainName is a user's name as it is kept: capitals are no difference.
 func plainName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// people are those who may come in.
-func (a admin) people() auth.Records { return auth.Records{Store: a.Store} }
+// People are those who may come in, for who manages them: users, tokens, and links that sign in.
+type People struct {
+	Store      auth.Records
+	Sessions   *Sessions     // who signs people in; nil where the store is read without a daemon
+	ConsoleURL func() string // where browsers reach the console; "" and nil are nowhere
+	Now        func() time.Time
+}
 
 // UserName is a name as it is kept, or what is wrong with it.
 func UserName(given string) (string, error) {
@@ -99,8 +104,8 @@ func userView(u *auth.User) UserView {
 	return v
 }
 
-func (a admin) users(ctx context.Context, _ None) ([]UserView, error) {
-	all, err := a.people().Users(ctx)
+func (p People) Users(ctx context.Context, _ struct{}) ([]UserView, error) {
+	all, err := p.Store.Users(ctx)
 	out := make([]UserView, len(all))
 	for i := range all {
 		out[i] = userView(&all[i])
@@ -108,7 +113,7 @@ func (a admin) users(ctx context.Context, _ None) ([]UserView, error) {
 	return out, err
 }
 
-func (a admin) addUser(ctx context.Context, in UserRequest) (UserView, error) {
+func (p People) AddUser(ctx context.Context, in UserRequest) (UserView, error) {
 	name, err := UserName(in.Name)
 	if err == nil {
 		err = access.CheckRole(in.Role)
@@ -116,17 +121,17 @@ func (a admin) addUser(ctx context.Context, in UserRequest) (UserView, error) {
 	if err != nil {
 		return UserView{}, err
 	}
-	base, err := a.consoleURL()
+	base, err := p.consoleURL()
 	if err != nil {
 		return UserView{}, err
 	}
 	link, hash := newSecret()
-	now := a.SignIns.Now()
+	now := p.Sessions.Now()
 	who, _ := access.WhoOf(ctx)
 	u := auth.User{
 		Name: name, Role: string(in.Role), Setup: hash, SetupUntil: now.Add(setupLife), CreatedAt: now, CreatedBy: who.Name, LetInAt: now, Makers: who.MakersOf(name),
 	}
-	switch err := a.people().AddUser(ctx, u, maxUsers); {
+	switch err := p.Store.AddUser(ctx, u, maxUsers); {
 	case errors.Is(err, auth.ErrUserName):
 		return UserView{}, &refusal.Error{Status: http.StatusConflict, Field: "name", Words: "there is a user " + name + " already", Hint: "nudgewire user reset makes a new link for them; or take another name"}
 	case errors.Is(err, auth.ErrUsersFull):
@@ -144,12 +149,12 @@ func setupView(u *auth.User, base, link string) UserView {
 }
 
 // changeUser changes the user of a request's path. What is taken away takes effect at once, because who asks is read with each request.
-func (a admin) changeUser(ctx context.Context, given string, c auth.UserChange) (auth.User, error) {
+func (p People) changeUser(ctx context.Context, given string, c auth.UserChange) (auth.User, error) {
 	name := plainName(given)
 	who, _ := access.WhoOf(ctx)
 	// Whoever owns the socket needs no user, and so locks nobody out.
 	c.Admin, c.AnyAdmin = string(access.RoleAdmin), who.From == access.FromSocket || who.From == access.FromProcess
-	u, err := a.people().ChangeUser(ctx, name, c)
+	u, err := p.Store.ChangeUser(ctx, name, c)
 	switch {
 	case errors.Is(err, messaging.ErrNotFound):
 		return u, refusal.Newf(http.StatusNotFound, "nudgewire user list shows those that there are", "there is no user %s", plain.Text(name))
@@ -161,16 +166,16 @@ func (a admin) changeUser(ctx context.Context, given string, c auth.UserChange) 
 }
 
 // changed is a change of a user as an answer.
-func (a admin) changed(ctx context.Context, name string, c auth.UserChange) (UserView, error) {
-	u, err := a.changeUser(ctx, name, c)
+func (p People) changed(ctx context.Context, name string, c auth.UserChange) (UserView, error) {
+	u, err := p.changeUser(ctx, name, c)
 	return userView(&u), err
 }
 
-func (a admin) setRole(ctx context.Context, in RoleRequest) (UserView, error) {
+func (p People) SetRole(ctx context.Context, in RoleRequest) (UserView, error) {
 	if err := access.CheckRole(in.Role); err != nil {
 		return UserView{}, err
 	}
-	return a.changed(ctx, in.User, auth.UserChange{Do: func(u *auth.User) error {
+	return p.changed(ctx, in.User, auth.UserChange{Do: func(u *auth.User) error {
 		if u.Source != "" {
 			return refusal.Newf(http.StatusConflict, "change it where "+u.Source+" has it from; see docs/sign-in.md", "the role of %s is not kept here", u.Name)
 		}
@@ -179,9 +184,9 @@ func (a admin) setRole(ctx context.Context, in RoleRequest) (UserView, error) {
 	}})
 }
 
-func (a admin) disableUser(ctx context.Context, name string) (UserView, error) {
-	at := a.Now()
-	return a.changed(ctx, name, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
+func (p People) DisableUser(ctx context.Context, name string) (UserView, error) {
+	at := p.Now()
+	return p.changed(ctx, name, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
 		if u.DisabledAt.IsZero() {
 			u.DisabledAt = at
 		}
@@ -189,19 +194,19 @@ func (a admin) disableUser(ctx context.Context, name string) (UserView, error) {
 	}})
 }
 
-func (a admin) enableUser(ctx context.Context, name string) (UserView, error) {
-	return a.changed(ctx, name, auth.UserChange{Do: func(u *auth.User) error { u.DisabledAt = time.Time{}; return nil }})
+func (p People) EnableUser(ctx context.Context, name string) (UserView, error) {
+	return p.changed(ctx, name, auth.UserChange{Do: func(u *auth.User) error { u.DisabledAt = time.Time{}; return nil }})
 }
 
-func (a admin) resetUser(ctx context.Context, name string) (UserView, error) {
-	base, err := a.consoleURL()
+func (p People) ResetUser(ctx context.Context, name string) (UserView, error) {
+	base, err := p.consoleURL()
 	if err != nil {
 		return UserView{}, err
 	}
 	link, hash := newSecret()
-	now := a.SignIns.Now()
+	now := p.Sessions.Now()
 	who, _ := access.WhoOf(ctx)
-	u, err := a.changeUser(ctx, name, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
+	u, err := p.changeUser(ctx, name, auth.UserChange{EndSessions: true, Do: func(u *auth.User) error {
 		if u.Source != "" {
 			return refusal.Newf(http.StatusConflict, "", "%s signs in by %s and has no password here", u.Name, u.Source)
 		}
@@ -212,6 +217,6 @@ func (a admin) resetUser(ctx context.Context, name string) (UserView, error) {
 	return setupView(&u, base, link), err
 }
 
-func (a admin) removeUser(ctx context.Context, name string) (UserView, error) {
-	return a.changed(ctx, name, auth.UserChange{Remove: true})
+func (p People) RemoveUser(ctx context.Context, name string) (UserView, error) {
+	return p.changed(ctx, name, auth.UserChange{Remove: true})
 }

@@ -1,4 +1,4 @@
-package server
+package signin
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -40,8 +41,8 @@ const (
 	SourceHeader = "header"
 )
 
-// A SessionDoor signs people in, and says who is signed in, by the data alone: what one node ends lets nobody in at another.
-type SessionDoor struct {
+// Sessions sign people in, and say who is signed in, by the data alone: what one node ends lets nobody in at another.
+type Sessions struct {
 	Store auth.Records
 	Now   func() time.Time
 	Log   *zap.Logger
@@ -79,13 +80,13 @@ func newSecret() (text string, hash [sha256.Size]byte) {
 }
 
 // record notes in the audit what somebody is about to do at the sign-in. Where it cannot, nothing is done.
-func (d *SessionDoor) record(ctx context.Context, who, action, subject string) error {
-	_, err := d.Store.Audit(ctx, store.AuditEntry{At: d.Now(), Who: noPhone(who), Via: string(access.FromSession), Action: action, Subject: noPhone(subject)})
+func (d *Sessions) record(ctx context.Context, who, action, subject string) error {
+	_, err := d.Store.Audit(ctx, store.AuditEntry{At: d.Now(), Who: mask.Line(who), Via: string(access.FromSession), Action: action, Subject: mask.Line(subject)})
 	return d.unwritten(err)
 }
 
 // unwritten is a failure to write, for people: of a full disk, or data that is away.
-func (d *SessionDoor) unwritten(err error) error {
+func (d *Sessions) unwritten(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -97,7 +98,7 @@ func (d *SessionDoor) unwritten(err error) error {
 }
 
 // invite makes a link that signs who in once, with a role, and no more than who may; "" is all that who may.
-func (d *SessionDoor) invite(ctx context.Context, who access.Who, role access.Role) (text string, until time.Time, err error) {
+func (d *Sessions) invite(ctx context.Context, who access.Who, role access.Role) (text string, until time.Time, err error) {
 	scopes := who.Scopes
 	if role != "" {
 		scopes = role.Scopes()
@@ -115,14 +116,14 @@ func (d *SessionDoor) invite(ctx context.Context, who access.Who, role access.Ro
 }
 
 // begin is a session that has not begun yet.
-func (d *SessionDoor) begin(name string) (cookie string, n auth.Session) {
+func (d *Sessions) begin(name string) (cookie string, n auth.Session) {
 	cookie, hash := newSecret()
 	now := d.Now()
 	return cookie, auth.Session{Hash: hash, Who: name, User: name, BeganAt: now, SeenAt: now}
 }
 
 // EnterByLink uses a link up and begins a session. Errors: ErrWrongSignIn.
-func (d *SessionDoor) EnterByLink(ctx context.Context, link string) (in SignedIn, err error) {
+func (d *Sessions) EnterByLink(ctx context.Context, link string) (in SignedIn, err error) {
 	cookie, n := d.begin("")
 	n, err = d.Store.EnterByLink(ctx, sha256.Sum256([]byte(link)), n, mostSessionsOf)
 	if errors.Is(err, messaging.ErrNotFound) {
@@ -151,7 +152,7 @@ func sessionWho(n *auth.Session, u *auth.User) access.Who {
 }
 
 // SignIn begins a session by a name and a password. Errors: ErrWrongSignIn, which takes as long whether there is such a user or not.
-func (d *SessionDoor) SignIn(ctx context.Context, name, password string) (in SignedIn, err error) {
+func (d *Sessions) SignIn(ctx context.Context, name, password string) (in SignedIn, err error) {
 	u, err := d.Store.User(ctx, plainName(name))
 	if errors.Is(err, messaging.ErrNotFound) {
 		u = auth.User{}
@@ -175,7 +176,7 @@ func (d *SessionDoor) SignIn(ctx context.Context, name, password string) (in Sig
 }
 
 // enter begins a session of a user who proved who it is.
-func (d *SessionDoor) enter(ctx context.Context, u *auth.User) (in SignedIn, err error) {
+func (d *Sessions) enter(ctx context.Context, u *auth.User) (in SignedIn, err error) {
 	cookie, n := d.begin(u.Name)
 	err = d.Store.BeginSession(ctx, n, u.Password, mostSessionsOf)
 	if errors.Is(err, messaging.ErrNotFound) { // meanwhile
@@ -185,7 +186,7 @@ func (d *SessionDoor) enter(ctx context.Context, u *auth.User) (in SignedIn, err
 }
 
 // SetupOf is whose setup link it is. Errors: ErrWrongSignIn.
-func (d *SessionDoor) SetupOf(ctx context.Context, link string) (name string, err error) {
+func (d *Sessions) SetupOf(ctx context.Context, link string) (name string, err error) {
 	u, err := d.Store.UserOfSetup(ctx, sha256.Sum256([]byte(link)))
 	if errors.Is(err, messaging.ErrNotFound) || err == nil && (!u.DisabledAt.IsZero() || !d.Now().Before(u.SetupUntil)) {
 		return "", ErrWrongSignIn
@@ -195,7 +196,7 @@ func (d *SessionDoor) SetupOf(ctx context.Context, link string) (name string, er
 
 // SetUp has the user of a setup link choose a password, and begins a session. The link is used up. Errors: ErrWrongSignIn, an *Error for a password that will
 // not do.
-func (d *SessionDoor) SetUp(ctx context.Context, link, password string) (in SignedIn, err error) {
+func (d *Sessions) SetUp(ctx context.Context, link, password string) (in SignedIn, err error) {
 	name, err := d.SetupOf(ctx, link)
 	if err == nil {
 		err = checkPassword(name, password)
@@ -219,16 +220,16 @@ func (d *SessionDoor) SetUp(ctx context.Context, link, password string) (in Sign
 }
 
 // Session says who is signed in by a cookie, and keeps the session alive; known is false for nobody.
-func (d *SessionDoor) Session(ctx context.Context, cookie string) (s Session, known bool, err error) {
+func (d *Sessions) Session(ctx context.Context, cookie string) (s Session, known bool, err error) {
 	return d.session(ctx, cookie, true)
 }
 
 // Unattended is Session for what a page asks by itself: it keeps no session alive, or one would not end while a page is open.
-func (d *SessionDoor) Unattended(ctx context.Context, cookie string) (s Session, known bool, err error) {
+func (d *Sessions) Unattended(ctx context.Context, cookie string) (s Session, known bool, err error) {
 	return d.session(ctx, cookie, false)
 }
 
-func (d *SessionDoor) session(ctx context.Context, cookie string, used bool) (s Session, known bool, err error) {
+func (d *Sessions) session(ctx context.Context, cookie string, used bool) (s Session, known bool, err error) {
 	hash := sha256.Sum256([]byte(cookie))
 	n, u, err := d.Store.Session(ctx, hash)
 	if errors.Is(err, messaging.ErrNotFound) {
@@ -251,23 +252,23 @@ func (d *SessionDoor) session(ctx context.Context, cookie string, used bool) (s 
 }
 
 // believes reports whether the config in use lets a source say who somebody is.
-func (d *SessionDoor) believes(source string) bool {
+func (d *Sessions) believes(source string) bool {
 	return source == "" || d.Sources != nil && slices.Contains(d.Sources(), source)
 }
 
 // SignOut ends a session.
-func (d *SessionDoor) SignOut(ctx context.Context, cookie string) error {
+func (d *Sessions) SignOut(ctx context.Context, cookie string) error {
 	return d.unwritten(d.Store.EndSession(ctx, sha256.Sum256([]byte(cookie))))
 }
 
-// Sessions counts those of a user.
-func (d *SessionDoor) Sessions(ctx context.Context, user string) (int, error) {
+// Count is how many sessions a user has: it counts those of a user.
+func (d *Sessions) Count(ctx context.Context, user string) (int, error) {
 	return d.Store.SessionCount(ctx, user, d.Now())
 }
 
 // ChangePassword has a user who is signed in choose another password, and ends the other sessions. Errors: ErrWrongSignIn where the old one is another, an *Error for
 // a new one that will not do.
-func (d *SessionDoor) ChangePassword(ctx context.Context, s Session, old, password string) error {
+func (d *Sessions) ChangePassword(ctx context.Context, s Session, old, password string) error {
 	u, err := d.Store.User(ctx, s.User)
 	if err != nil {
 		return err
@@ -306,7 +307,7 @@ func (d *SessionDoor) ChangePassword(ctx context.Context, s Session, old, passwo
 }
 
 // SignOutElsewhere ends all sessions of a user but the one.
-func (d *SessionDoor) SignOutElsewhere(ctx context.Context, s Session) error {
+func (d *Sessions) SignOutElsewhere(ctx context.Context, s Session) error {
 	if err := d.record(ctx, s.User, "sign-out", "everywhere else"); err != nil {
 		return err
 	}

@@ -1,13 +1,13 @@
-package server
+// Package signin says who comes in, by what they show: a password, a link, a token, what a provider of identities or a proxy says. It is also how
+// users and tokens are managed. What it knows is in package auth; what people may do once they are in is said by package access.
+package signin
 
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/access"
-	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 )
 
@@ -32,14 +32,14 @@ func noConsole() error {
 }
 
 // consoleURL is the address of the console; an error where there is none.
-func (a admin) consoleURL() (string, error) {
-	if a.SignIns == nil || a.ConsoleURL == nil || a.ConsoleURL() == "" {
+func (p People) consoleURL() (string, error) {
+	if p.Sessions == nil || p.ConsoleURL == nil || p.ConsoleURL() == "" {
 		return "", noConsole()
 	}
-	return a.ConsoleURL(), nil
+	return p.ConsoleURL(), nil
 }
 
-func (a admin) signInLink(ctx context.Context, in LinkRequest) (LinkView, error) {
+func (p People) Link(ctx context.Context, in LinkRequest) (LinkView, error) {
 	who, _ := access.WhoOf(ctx)
 	if who.From != access.FromSocket {
 		return LinkView{}, refusal.Newf(http.StatusConflict, "ask on the daemon's machine: nudgewire console; or add a user, who is listed: nudgewire user add",
@@ -55,16 +55,10 @@ func (a admin) signInLink(ctx context.Context, in LinkRequest) (LinkView, error)
 			return LinkView{}, err
 		}
 	}
-	base, err := a.consoleURL()
+	base, err := p.consoleURL()
 	if err != nil {
 		return LinkView{}, err
 	}
-	text, until, err := a.SignIns.invite(ctx, who, in.Role)
+	text, until, err := p.Sessions.invite(ctx, who, in.Role)
 	return LinkView{URL: base + "/sign-in?link=" + text, Until: until.UTC(), Role: in.Role}, err
-}
-
-// Neighbourhood names where a request comes from, for limits: its address behind the proxies, and of IPv6 the whole network of one
-// machine.
-func Neighbourhood(r *http.Request, proxies []netip.Prefix) string {
-	return listeners.AddressBlock(listeners.Remote(r, proxies)).String()
 }

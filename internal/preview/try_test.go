@@ -1,15 +1,11 @@
-package server
+package preview
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
-	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/duerules"
-	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -37,18 +33,6 @@ func TestATryHasOneTimeForAllItsRules(t *testing.T) {
 		}
 		if got := [2]int{len(out.Events[0].Decisions), int(out.Unasked)}; got != want {
 			t.Errorf("%v spent: %d decisions and %d unasked, want %v", spent, got[0], got[1], want)
-		}
-	}
-}
-
-// What a list says stands in the words of a run; who may not see phones is told the words without it.
-func TestWhoMaySeeNoPhonesSeesNoCells(t *testing.T) {
-	words := map[string]string{"reason": "the source has no column \"phone\"; the source has " + lists.Names([]string{"NAME=yes", "root:x:0"})}
-	for scope, seen := range map[access.Scope]bool{access.Read: false, access.Phones: true} {
-		ctx := access.WithWho(t.Context(), access.Who{Name: "crm", Scopes: []access.Scope{access.Read, scope}, From: access.FromToken})
-		text, err := json.Marshal(Seen(ctx, words))
-		if err != nil || strings.Contains(string(text), "NAME=yes") != seen || strings.Contains(string(text), "root:x") != seen || !strings.Contains(string(text), "no column") {
-			t.Errorf("scope %s is shown %s (%v)", scope, text, err)
 		}
 	}
 }

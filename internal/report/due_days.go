@@ -1,10 +1,8 @@
-package server
+package report
 
 import (
 	"context"
 	"time"
-
-	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 // calendarDays is how many days a calendar has, today among them.
@@ -17,22 +15,22 @@ type DueDayView struct {
 	More     bool      `json:"more,omitempty"` // there are more than that
 }
 
-func (a admin) calendar(ctx context.Context, _ None) ([]DueDayView, error) {
-	now := a.Now().In(a.zone())
-	days := make([]report.DueDay, calendarDays)
+func (s Reports) Calendar(ctx context.Context, _ struct{}) ([]DueDayView, error) {
+	now := s.Now().In(s.Zone())
+	days := make([]DueDay, calendarDays)
 	day := func(i int) time.Time {
 		return time.Date(now.Year(), now.Month(), now.Day()+i, 0, 0, 0, 0, now.Location())
 	}
 	for i := range days {
-		days[i] = report.DueDay{From: day(i), Until: day(i + 1)}
+		days[i] = DueDay{From: day(i), Until: day(i + 1)}
 	}
 	days[0].From = time.UnixMicro(0) // what is late
-	if err := a.numbers().DueDays(ctx, days); err != nil {
+	if err := s.DueDays(ctx, days); err != nil {
 		return nil, err
 	}
 	out := make([]DueDayView, len(days))
 	for i, d := range days {
-		out[i] = DueDayView{From: day(i).UTC(), Messages: min(d.Messages, report.MostDue), More: d.Messages > report.MostDue}
+		out[i] = DueDayView{From: day(i).UTC(), Messages: min(d.Messages, MostDue), More: d.Messages > MostDue}
 	}
 	return out, nil
 }

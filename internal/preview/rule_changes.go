@@ -1,13 +1,10 @@
-package server
+package preview
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -122,23 +119,4 @@ func (c RuleChange) runWords() string {
 		parts = append(parts, "it keeps what it was built with, whatever is another in "+strings.Join(c.Built, ", "))
 	}
 	return words + strings.Join(parts, "; ")
-}
-
-// maxPrinted bounds a config as it is printed, which may be of several files.
-const maxPrinted = 64 << 20
-
-// A ChangesRequest asks what a reload would do.
-type ChangesRequest struct {
-	Config string `json:"config,omitempty"` // as it is printed; "" is the daemon's file
-}
-
-func (a admin) changes(ctx context.Context, in ChangesRequest) ([]RuleChange, error) {
-	changes, err := a.Daemon.Changes(ctx, in.Config)
-	if err != nil {
-		return nil, refusal.Newf(http.StatusUnprocessableEntity, "a reload would change nothing", "%v", err)
-	}
-	if changes == nil {
-		changes = []RuleChange{}
-	}
-	return changes, nil
 }

@@ -1,13 +1,13 @@
-package server_test
+package preview_test
 
 import (
 	"testing"
 
-	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/preview"
 )
 
 func TestAChangeOfARuleHasItsWords(t *testing.T) {
-	for want, c := range map[string]server.RuleChange{
+	for want, c := range map[string]preview.RuleChange{
 		"cart: edited, 1,204 wait: pinned": {Trigger: "cart", Change: "edited", Waiting: 1204, OnChange: "pin", Done: true},
 		"cart: edited, 1 waits: cancelled": {Trigger: "cart", Change: "edited", Waiting: 1, OnChange: "cancel"},
 		"cart: edited, 2 wait: planned anew, and cancelled where the trigger would not plan it any more": {Trigger: "cart", Change: "edited", Waiting: 2, OnChange: "migrate"},

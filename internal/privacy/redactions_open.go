@@ -1,4 +1,4 @@
-package server
+package privacy
 
 import (
 	"context"
@@ -8,12 +8,18 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
+
+// OpenRedactions are senders' requests to forget all that came by a connector, for who decides about them.
+type OpenRedactions struct {
+	Records
+	Now func() time.Time
+}
 
 // A RedactionView is a sender's request that all that came by a connector is forgotten. Nobody carries it out but a person.
 type RedactionView struct {
@@ -34,44 +40,44 @@ func redactionView(r *store.Redaction) RedactionView {
 	return RedactionView{Connector: r.Connector, Event: r.Event, Since: r.At.UTC(), Contacts: r.Contacts, Events: r.Events}
 }
 
-// openRedactions are the requests that wait for a person.
-func (a admin) openRedactions(ctx context.Context) (out []RedactionView, err error) {
-	all, err := a.Store.Redactions(ctx)
+// Open are the requests that wait for a person.
+func (s OpenRedactions) Open(ctx context.Context) (out []RedactionView, err error) {
+	all, err := s.Records.Redactions(ctx)
 	for i := range all {
 		out = append(out, redactionView(&all[i]))
 	}
 	return out, err
 }
 
-func (a admin) redactions(ctx context.Context, _ None) ([]RedactionView, error) {
-	out, err := a.openRedactions(ctx)
+func (s OpenRedactions) List(ctx context.Context, _ struct{}) ([]RedactionView, error) {
+	out, err := s.Open(ctx)
 	if out == nil {
 		out = []RedactionView{}
 	}
 	return out, err
 }
 
-func (a admin) carryOutRedaction(ctx context.Context, connector string) (RedactionView, error) {
-	return a.decideRedaction(ctx, connector, true)
+func (s OpenRedactions) CarryOut(ctx context.Context, connector string) (RedactionView, error) {
+	return s.decide(ctx, connector, true)
 }
 
-func (a admin) refuseRedaction(ctx context.Context, connector string) (RedactionView, error) {
-	return a.decideRedaction(ctx, connector, false)
+func (s OpenRedactions) Refuse(ctx context.Context, connector string) (RedactionView, error) {
+	return s.decide(ctx, connector, false)
 }
 
-// decideRedaction carries out the open request of a connector, or refuses it. What waited for that is asked about again at once.
-func (a admin) decideRedaction(ctx context.Context, connector string, carryOut bool) (v RedactionView, err error) {
+// decide carries out the open request of a connector, or refuses it. What waited for that is asked about again at once.
+func (s OpenRedactions) decide(ctx context.Context, connector string, carryOut bool) (v RedactionView, err error) {
 	who, _ := access.WhoOf(ctx)
-	order := store.AuditEntry{At: a.Now(), Who: noPhone(who.Name), Via: string(who.From), Action: "refuse to forget", Subject: "connector " + noPhone(connector)}
+	order := store.AuditEntry{At: s.Now(), Who: mask.Line(who.Name), Via: string(who.From), Action: "refuse to forget", Subject: "connector " + mask.Line(connector)}
 	if carryOut {
 		order.Action = "forget"
 	}
-	done, err := privacy.Records{Store: a.Store}.DecideRedaction(ctx, connector, carryOut, order)
+	done, err := s.DecideRedaction(ctx, connector, carryOut, order)
 	if errors.Is(err, messaging.ErrNotFound) {
 		return v, refusal.Newf(http.StatusNotFound, `"nudgewire contacts redactions" shows those that are open`, "no request to forget all that came by %q is open", connector)
 	}
 	if err == nil {
-		_, err = a.Store.ReviewDeferred(ctx)
+		_, err = s.ReviewDeferred(ctx)
 	}
 	return redactionView(&done), err
 }

@@ -1,4 +1,4 @@
-package server
+package report
 
 import (
 	"encoding/csv"
@@ -9,17 +9,17 @@ import (
 	"github.com/nudgewire/nudgewire/internal/plain"
 )
 
-// A ReportColumn is a number of each row of a report.
-type ReportColumn struct {
+// A Column is a number of each row of a report.
+type Column struct {
 	Name string
 	Of   func(*Stages) float64
 }
 
 // Text is the number as it is written.
-func (c *ReportColumn) Text(s *Stages) string { return strconv.FormatFloat(c.Of(s), 'f', -1, 64) }
+func (c *Column) Text(s *Stages) string { return strconv.FormatFloat(c.Of(s), 'f', -1, 64) }
 
-// ReportColumns are those that commands, pages and files show, in their order.
-var ReportColumns = []ReportColumn{
+// Columns are those that commands, pages and files show, in their order.
+var Columns = []Column{
 	{"events", func(s *Stages) float64 { return float64(s.Events) }},
 	{"decisions", func(s *Stages) float64 { return float64(s.Decisions) }},
 	{"queued", func(s *Stages) float64 { return float64(s.Queued) }},
@@ -37,7 +37,7 @@ var ReportColumns = []ReportColumn{
 }
 
 // Heads are the names of what stands before the numbers of a row.
-func (q *ReportQuery) Heads() (names []string) {
+func (q *Query) Heads() (names []string) {
 	if q.By != "" {
 		names = append(names, q.By)
 	}
@@ -48,7 +48,7 @@ func (q *ReportQuery) Heads() (names []string) {
 }
 
 // Cells are what stands before the numbers of a row, with times in a zone.
-func (q *ReportQuery) Cells(row *ReportRow, zone *time.Location) (cells []string) {
+func (q *Query) Cells(row *Row, zone *time.Location) (cells []string) {
 	switch q.By {
 	case "hour":
 		cells = append(cells, row.At.In(zone).Format("2006-01-02 15:04 -07:00"))
@@ -61,11 +61,11 @@ func (q *ReportQuery) Cells(row *ReportRow, zone *time.Location) (cells []string
 	return cells
 }
 
-// ReportCSV writes the rows of a report as CSV, for spreadsheets: no text of it is a formula there.
-func ReportCSV(to io.Writer, v *ReportView, q *ReportQuery, zone *time.Location) error {
+// WriteCSV writes the rows of a report as CSV, for spreadsheets: no text of it is a formula there.
+func WriteCSV(to io.Writer, v *View, q *Query, zone *time.Location) error {
 	w := csv.NewWriter(to)
 	head := q.Heads()
-	for _, col := range ReportColumns {
+	for _, col := range Columns {
 		head = append(head, col.Name)
 	}
 	err := w.Write(head)
@@ -74,7 +74,7 @@ func ReportCSV(to io.Writer, v *ReportView, q *ReportQuery, zone *time.Location)
 		for j := range cells {
 			cells[j] = plain.Cell(cells[j])
 		}
-		for _, col := range ReportColumns {
+		for _, col := range Columns {
 			cells = append(cells, col.Text(&v.Rows[i].Stages))
 		}
 		err = w.Write(cells)

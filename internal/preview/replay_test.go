@@ -1,4 +1,4 @@
-package server
+package preview
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 
 func TestWhatIsNotReplayed(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-	a := admin{AdminOptions: AdminOptions{Now: func() time.Time { return now }}}
+	p := Preview{Now: func() time.Time { return now }}
 	whole := messaging.Event{Connector: "shop", Kind: "order.created", Payload: []byte("{}"), ReceivedAt: now.Add(-time.Hour)}
 	for what, tt := range map[string]struct {
 		change func(*store.Story)
@@ -30,7 +30,7 @@ func TestWhatIsNotReplayed(t *testing.T) {
 	} {
 		s := store.Story{EventRow: store.EventRow{Event: whole}}
 		tt.change(&s)
-		if got := a.notReplayable(&s); got == "" != (tt.says == "") || !strings.Contains(got, tt.says) {
+		if got := p.notReplayable(&s); got == "" != (tt.says == "") || !strings.Contains(got, tt.says) {
 			t.Errorf("%s: %q", what, got)
 		}
 	}
