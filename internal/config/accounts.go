@@ -161,7 +161,7 @@ func (c *Config) lintAccounts(k *checker) {
 			continue
 		}
 		if !used[e.Key] && !k.topLevelFault() {
-			k.lintKey(at, "nothing is sent by it: no connector, trigger or job names it", "write account: "+e.Key+" where it is meant, or remove it")
+			k.lintKey("account-unused", at, "nothing is sent by it: no connector, trigger or job names it", "write account: "+e.Key+" where it is meant, or remove it")
 		}
 		same := func(other string) bool {
 			b, ok := c.Account(other)
@@ -172,7 +172,7 @@ func (c *Config) lintAccounts(k *checker) {
 			before = append(before, b.Key)
 		}
 		if j := slices.IndexFunc(before, same); j >= 0 && !a.Key.IsZero() {
-			k.lint(at+".key", fmt.Sprintf("is the key of %s: both press on one account, each with a rate of its own", messaging.AccountName(before[j])), "name one of them everywhere, and remove the other")
+			k.lint("account-twice", at+".key", fmt.Sprintf("is the key of %s: both press on one account, each with a rate of its own", messaging.AccountName(before[j])), "name one of them everywhere, and remove the other")
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (c *Config) lintAlerts(k *checker) {
 	for i, e := range c.in.Alerts {
 		for j, w := range e.When {
 			if w.Code == messaging.TroubleSilent && !silence {
-				k.lint(fmt.Sprintf("alerts[%d].when[%d]", i, j), "no connector has silent_after, so none is ever called silent", "write silent_after: 24h under a connector")
+				k.lint("alert-never-told", fmt.Sprintf("alerts[%d].when[%d]", i, j), "no connector has silent_after, so none is ever called silent", "write silent_after: 24h under a connector")
 			}
 		}
 	}

@@ -25,8 +25,11 @@ type checker struct {
 	samples map[source][]connectors.SampleEvent // that lints looked at
 }
 
-func (k *checker) bad(path, msg, hint string)  { k.doc.Report(path, 0, msg, hint, false) }
-func (k *checker) warn(path, msg, hint string) { k.doc.Report(path, 0, msg, hint, true) }
+func (k *checker) bad(path, msg, hint string) { k.doc.Report(path, 0, msg, hint, false) }
+
+func (k *checker) warn(code yamlpos.Code, path, msg, hint string) {
+	k.doc.Add(yamlpos.Problem{Code: code, Path: path, Msg: msg, Hint: hint, Warning: true}, 0)
+}
 
 // written reports whether the file has a usable value at path: what is missing or could not be
 // decoded has its problem already.
@@ -41,7 +44,7 @@ func (k *checker) api(at string, a *API, folder string) {
 		if u := k.url(at+".base_url", a.BaseURL); u != nil {
 			a.BaseURL = strings.TrimRight(a.BaseURL, "/")
 			if !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api/v1") {
-				k.warn(at+".base_url", "does not end in /api/v1, the version this program speaks", "copy the base address from the service's dashboard")
+				k.warn("api-version", at+".base_url", "does not end in /api/v1, the version this program speaks", "copy the base address from the service's dashboard")
 			}
 		}
 	}
@@ -70,7 +73,7 @@ func (k *checker) url(path, text string) *url.URL {
 		k.bad(path, fmt.Sprintf("%q has more behind its path", text), "leave out ? and # and what follows them")
 	default:
 		if u.Scheme == "http" && !loopback(u.Hostname()) {
-			k.warn(path, "http:// lets everybody on the way read and change what is sent", "write https://")
+			k.warn("unencrypted", path, "http:// lets everybody on the way read and change what is sent", "write https://")
 		}
 		return u
 	}
@@ -91,7 +94,7 @@ func (k *checker) tracking(t *Tracking) {
 	}
 	for i := 1; i < len(t.Poll); i++ {
 		if t.Poll[i] > 0 && t.Poll[i] < t.Poll[i-1] {
-			k.warn(fmt.Sprintf("tracking.poll[%d]", i), fmt.Sprintf("%s comes after %s: waits usually grow", t.Poll[i], t.Poll[i-1]), "write the short waits first")
+			k.warn("poll-order", fmt.Sprintf("tracking.poll[%d]", i), fmt.Sprintf("%s comes after %s: waits usually grow", t.Poll[i], t.Poll[i-1]), "write the short waits first")
 		}
 	}
 	if len(t.Poll) > 0 && t.GiveUp < t.Poll[0] {
@@ -115,7 +118,7 @@ func (k *checker) storage(dsn *string, local, folder string) {
 			break
 		}
 		if host, hint := lists.UntrustedPostgres(*dsn); host != "" && !IsStandIn(host) {
-			k.warn("storage", "the way to "+host+" is not surely encrypted, or its certificate is not checked: somebody in between could read every phone, and change what is sent", hint)
+			k.warn("unencrypted", "storage", "the way to "+host+" is not surely encrypted, or its certificate is not checked: somebody in between could read every phone, and change what is sent", hint)
 		}
 		if !filepath.IsAbs(local) {
 			local = filepath.Join(folder, local)

@@ -50,7 +50,7 @@ func (c *Config) tls(k *checker, d tlsDoor) *certificates.TLS {
 		c.authorities(k, at+".client_ca", &t.ClientCA)
 	}
 	if u, err := url.Parse(d.publicURL); err == nil && u.Scheme == "http" && k.written(d.at+".public_url") {
-		k.warn(d.at+".public_url", "says http://, and "+at+" has the door speak https", "write https://")
+		k.warn("unencrypted", d.at+".public_url", "says http://, and "+at+" has the door speak https", "write https://")
 	}
 	return &t
 }
@@ -66,13 +66,13 @@ func (c *Config) pair(k *checker, d tlsDoor, t *certificates.TLS) {
 	}
 	v := certificates.CertificateOf(pair, t.Cert)
 	if words := v.Words(time.Now()); words != "" {
-		k.lint(at, words, "renew it; the daemon reads the files again when they change")
+		k.lint("certificate", at, words, "renew it; the daemon reads the files again when they change")
 	}
 	if host := hostOf(d.publicURL); host != "" && pair.Leaf.VerifyHostname(host) != nil {
-		k.lint(at, "is for "+v.For+", and "+d.at+".public_url is "+d.publicURL, "get one for "+host+", or correct public_url")
+		k.lint("certificate", at, "is for "+v.For+", and "+d.at+".public_url is "+d.publicURL, "get one for "+host+", or correct public_url")
 	}
 	if info, err := os.Stat(t.Key); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
-		k.lint(d.at+".tls.key", "may be read by every user of this machine", "chmod 640 "+t.Key)
+		k.lint("certificate-key-open", d.at+".tls.key", "may be read by every user of this machine", "chmod 640 "+t.Key)
 	}
 }
 
@@ -105,7 +105,7 @@ func (c *Config) acme(k *checker, d tlsDoor, a *certificates.ACME) {
 				return
 			}
 		}
-		k.lint(at+".domains", "do not name "+host+" of "+d.at+".public_url", "add it, or correct public_url")
+		k.lint("certificate", at+".domains", "do not name "+host+" of "+d.at+".public_url", "add it, or correct public_url")
 	}
 }
 
@@ -160,7 +160,7 @@ func (c *Config) lintListen(k *checker) {
 	if a, err := netip.ParseAddr(host); err == nil && a.IsLoopback() {
 		return
 	}
-	k.lint("server.listen", c.Server.Listen+" is open to other machines, and webhooks come in the clear: whoever is on the way reads customers' data",
+	k.lint("unencrypted", "server.listen", c.Server.Listen+" is open to other machines, and webhooks come in the clear: whoever is on the way reads customers' data",
 		"set server.tls, or name the proxy that speaks https in server.trusted_proxies, or listen on 127.0.0.1 (docs/door.md)")
 }
 

@@ -129,7 +129,7 @@ func (c *Config) readHolidays(k *checker, at, path string, sum hash.Hash) {
 		k.bad(at, fmt.Sprintf("%s:%d: %s", full, fault.Line, fault.Msg), fault.Hint)
 	}
 	if len(faults) == 0 && days.Len() == 0 {
-		k.warn(at, full+" has no date in it", "write one date a line, such as 2026-12-25, or remove the line")
+		k.warn("holidays-empty", at, full+" has no date in it", "write one date a line, such as 2026-12-25, or remove the line")
 	}
 	c.holidays[path] = days
 }

@@ -57,47 +57,47 @@ func (c *Config) lintFiles() {
 	for i := range c.in.Jobs {
 		e := &c.in.Jobs[i]
 		if key := e.Value.Source.NoFile(c.folder); key != "" {
-			k.lint(yamlpos.Join("jobs", e.Key)+".source."+key, "no file has such a name now", "a relative name begins at the folder of the config; all is well where the file comes later")
+			k.lint("file-not-there", yamlpos.Join("jobs", e.Key)+".source."+key, "no file has such a name now", "a relative name begins at the folder of the config; all is well where the file comes later")
 		}
 	}
 }
 
 // lint warns at the value at path, unless a fault is known there.
-func (k *checker) lint(path, msg, hint string) {
-	k.found(yamlpos.Problem{Path: path, Msg: msg, Hint: hint, Warning: true}, 0)
+func (k *checker) lint(code yamlpos.Code, path, msg, hint string) {
+	k.found(yamlpos.Problem{Code: code, Path: path, Msg: msg, Hint: hint, Warning: true}, 0)
 }
 
 // lintKey warns at the key of the value at path.
-func (k *checker) lintKey(path, msg, hint string) {
+func (k *checker) lintKey(code yamlpos.Code, path, msg, hint string) {
 	for _, p := range k.known {
 		if within(p.Path, path) || within(path, p.Path) {
 			return
 		}
 	}
-	k.doc.ReportKey(path, msg, hint, true)
+	k.doc.AddKey(yamlpos.Problem{Code: code, Path: path, Msg: msg, Hint: hint, Warning: true})
 }
 
 func (c *Config) lintSections(k *checker) {
 	if len(c.in.Connectors) == 0 && len(c.in.Jobs) == 0 && !k.topLevelFault() {
-		k.lint("connectors", "there are no connectors: nobody can post webhooks", "write connectors: {shopify: {secret: ${SHOPIFY_WEBHOOK_SECRET}}}")
+		k.lint("nothing-comes-in", "connectors", "there are no connectors: nobody can post webhooks", "write connectors: {shopify: {secret: ${SHOPIFY_WEBHOOK_SECRET}}}")
 	}
 	if len(c.in.Triggers) == 0 && (len(c.in.Jobs) == 0 || len(c.in.Connectors) > 0) && !k.topLevelFault() {
 		what := "nothing is sent"
 		if len(c.in.Jobs) > 0 {
 			what = "none of them sends a message; jobs do"
 		}
-		k.lint("triggers", "there are no triggers: events are stored and "+what, `"nudgewire init other.yaml" writes one to start from`)
+		k.lint("nothing-is-sent", "triggers", "there are no triggers: events are stored and "+what, `"nudgewire init other.yaml" writes one to start from`)
 	}
 	if c.Defaults.Country == "" {
 		for _, e := range c.in.Connectors {
 			if e.Value.Defaults.Country == "" && k.doc.Node("defaults.country") == nil {
-				k.lintKey("defaults.country", "is not set: phone numbers without a country code cannot be read", "set it to where most customers are, such as country: GB")
+				k.lintKey("no-country", "defaults.country", "is not set: phone numbers without a country code cannot be read", "set it to where most customers are, such as country: GB")
 				break
 			}
 		}
 	}
 	if c.Tracking.FinalStatus == messaging.StatusRead && c.Tracking.GiveUp.D() > 30*24*time.Hour {
-		k.lint("tracking.give_up", "with final_status: read, every unread message is asked about for that long", "30d is plenty")
+		k.lint("give-up-long", "tracking.give_up", "with final_status: read, every unread message is asked about for that long", "30d is plenty")
 	}
 }
 
@@ -110,17 +110,17 @@ func (c *Config) lintConnectors(k *checker) {
 		}
 		switch h := e.Value.History; {
 		case h == "true":
-			k.lint(at+".history", "all that "+e.Key+" posts is history: stored, and sends nothing", "when the past is in, remove it, or write until when it is so: history: 2026-12-01 18:00")
+			k.lint("history-goes-on", at+".history", "all that "+e.Key+" posts is history: stored, and sends nothing", "when the past is in, remove it, or write until when it is so: history: 2026-12-01 18:00")
 		case h.Over(time.Now(), c.Defaults.Timezone):
-			k.lint(at+".history", string(h)+" has passed: what "+e.Key+" posts is no history any more", "remove it")
+			k.lint("history-over", at+".history", string(h)+" has passed: what "+e.Key+" posts is no history any more", "remove it")
 		}
 		if c.Server.PublicURL == "" && signsURL(e.Key, &e.Value) && !k.topLevelFault() {
-			k.lintKey(at, "its sender signs the URL, and server.public_url is not set", "set it to the address as registered there; behind a proxy nothing would verify otherwise")
+			k.lintKey("public-url-unset", at, "its sender signs the URL, and server.public_url is not set", "set it to the address as registered there; behind a proxy nothing would verify otherwise")
 		}
 		if len(c.in.Triggers) > 0 && !c.Receivers[e.Key].BringsStops() && !slices.ContainsFunc(c.in.Triggers, func(t yamlpos.Entry[triggers.Rule]) bool {
 			return listens(t.Value.On, e.Key) || listens(t.Value.CancelOn, e.Key) || listens(t.Value.StopOn, e.Key)
 		}) {
-			k.lintKey(at, "no trigger listens to it: its events are stored and send nothing", "remove it, or name it in a trigger's on")
+			k.lintKey("connector-unheard", at, "no trigger listens to it: its events are stored and send nothing", "remove it, or name it in a trigger's on")
 		}
 	}
 }
@@ -166,31 +166,31 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 	for _, l := range lists {
 		for i, item := range l.items {
 			if slices.Index(l.items, item) < i {
-				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "is here twice", "remove one of the two")
+				k.lint("twice-in-list", fmt.Sprintf("%s.%s[%d]", at, l.key, i), "is here twice", "remove one of the two")
 			}
 		}
 	}
 	for i, item := range r.StopOn {
 		for _, on := range r.On {
 			if item == on {
-				k.lint(fmt.Sprintf("%s.stop_on[%d]", at, i), item+" both queues a message and stops what waits", "take it out of on or out of stop_on")
+				k.lint("queues-and-stops", fmt.Sprintf("%s.stop_on[%d]", at, i), item+" both queues a message and stops what waits", "take it out of on or out of stop_on")
 			} else if overlap(item, on) {
-				k.lint(fmt.Sprintf("%s.stop_on[%d]", at, i), fmt.Sprintf("some events are %s as well as %s: they stop what waits and queue the next", item, on), "name the events of stop_on one by one")
+				k.lint("queues-and-stops", fmt.Sprintf("%s.stop_on[%d]", at, i), fmt.Sprintf("some events are %s as well as %s: they stop what waits and queue the next", item, on), "name the events of stop_on one by one")
 			}
 		}
 	}
 	for i, item := range r.CancelOn {
 		for _, on := range r.On {
 			if item == on {
-				k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), item+" both queues a message and cancels it", "take it out of on or out of cancel_on")
+				k.lint("queues-and-cancels", fmt.Sprintf("%s.cancel_on[%d]", at, i), item+" both queues a message and cancels it", "take it out of on or out of cancel_on")
 			} else if overlap(item, on) {
-				k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), fmt.Sprintf("some events are %s as well as %s: they cancel a message and queue the next", item, on), "name the events of on one by one")
+				k.lint("queues-and-cancels", fmt.Sprintf("%s.cancel_on[%d]", at, i), fmt.Sprintf("some events are %s as well as %s: they cancel a message and queue the next", item, on), "name the events of on one by one")
 			}
 		}
 	}
 	for i, on := range r.On {
 		if on == "*" || on == "*.*" {
-			k.lint(fmt.Sprintf("%s.on[%d]", at, i), "hears every event of every connector", "name what it is about, such as shopify.cart.updated, shopify.* or *.order.paid")
+			k.lint("hears-everything", fmt.Sprintf("%s.on[%d]", at, i), "hears every event of every connector", "name what it is about, such as shopify.cart.updated, shopify.* or *.order.paid")
 		}
 	}
 }
@@ -230,23 +230,23 @@ const (
 func (k *checker) lintTimes(at string, r *triggers.Rule) {
 	for key, w := range r.Delays() {
 		if w.For > longWait {
-			k.lint(at+"."+key, fmt.Sprintf("%s is a very long wait", span(w.For)), "check the unit: m is minutes, d is days")
+			k.lint("wait-long", at+"."+key, fmt.Sprintf("%s is a very long wait", span(w.For)), "check the unit: m is minutes, d is days")
 		}
 		if w.Days > int(longWait/(24*time.Hour)) {
-			k.lint(at+"."+key, fmt.Sprintf("%d days is a very long wait", w.Days), "check the number")
+			k.lint("wait-long", at+"."+key, fmt.Sprintf("%d days is a very long wait", w.Days), "check the number")
 		}
 	}
 	if r.Expires.Set && !r.Expires.Off && r.Expires.For < shortExpires {
-		k.lint(at+".expires", fmt.Sprintf("%s leaves hardly a moment to send: a busy minute drops the message", span(r.Expires.For)), "give it some minutes")
+		k.lint("expires-soon", at+".expires", fmt.Sprintf("%s leaves hardly a moment to send: a busy minute drops the message", span(r.Expires.For)), "give it some minutes")
 	}
 	if r.Cooldown.Mode == messaging.CooldownFor && r.Cooldown.For < r.Wait.For {
-		k.lint(at+".cooldown", fmt.Sprintf("a cooldown of %s is over before the wait of %s is", span(r.Cooldown.For), span(r.Wait.For)), "make it longer than the wait")
+		k.lint("cooldown-short", at+".cooldown", fmt.Sprintf("a cooldown of %s is over before the wait of %s is", span(r.Cooldown.For), span(r.Wait.For)), "make it longer than the wait")
 	}
 	if r.MaxAge.Set && !r.MaxAge.Off && r.MaxAge.For < shortAge {
-		k.lint(at+".max_age", fmt.Sprintf("%s is less than senders need to repeat a webhook that was lost", span(r.MaxAge.For)), "give it hours")
+		k.lint("max-age-short", at+".max_age", fmt.Sprintf("%s is less than senders need to repeat a webhook that was lost", span(r.MaxAge.For)), "give it hours")
 	}
 	if len(r.CancelOn) > 0 && r.Wait.For > 0 && r.OnRepeat.Mode == messaging.Parallel && r.Key == "" {
-		k.lint(at+".on_repeat", "every event waits for itself, and one cancelling event ends them all", "restart is what carts want")
+		k.lint("on-repeat-ends-all", at+".on_repeat", "every event waits for itself, and one cancelling event ends them all", "restart is what carts want")
 	}
 }
 
@@ -258,7 +258,7 @@ func (c *Config) lintCancel(k *checker, at string, r *triggers.Rule) {
 	}
 	for _, on := range r.On {
 		if connector, kind, _ := strings.Cut(on, "."); strings.HasPrefix(kind, "cart.") {
-			k.lintKey(at, "nothing cancels it: who buys while it waits is reminded all the same", fmt.Sprintf("add cancel_on: %s.order.created", connector))
+			k.lintKey("nothing-cancels", at, "nothing cancels it: who buys while it waits is reminded all the same", fmt.Sprintf("add cancel_on: %s.order.created", connector))
 			return
 		}
 	}
@@ -281,7 +281,7 @@ func (k *checker) lintBurst(at string, r *triggers.Rule) {
 	}
 	for i, on := range r.On {
 		if strings.HasSuffix(on, ".updated") {
-			k.lint(fmt.Sprintf("%s.on[%d]", at, i), "sends at once when something changes, and one edit at the sender often makes several events", "add wait: 15m, which begins anew with each change, and cooldown: 7d")
+			k.lint("burst", fmt.Sprintf("%s.on[%d]", at, i), "sends at once when something changes, and one edit at the sender often makes several events", "add wait: 15m, which begins anew with each change, and cooldown: 7d")
 			return
 		}
 	}
@@ -299,7 +299,7 @@ func (c *Config) lintReach(k *checker, at string, r *triggers.Rule) {
 				continue
 			}
 			if !c.anySends(kind) {
-				k.lint(fmt.Sprintf("%s.%s[%d]", at, l.key, i), "no connector of this config sends "+kind, "see the kinds of each in docs/connectors/README.md")
+				k.lint("kind-unsent", fmt.Sprintf("%s.%s[%d]", at, l.key, i), "no connector of this config sends "+kind, "see the kinds of each in docs/connectors/README.md")
 			}
 		}
 	}
@@ -314,7 +314,7 @@ func (c *Config) lintPhone(k *checker, at string, r *triggers.Rule) {
 			continue
 		}
 		if hint := from.NoPhone(kind); hint != "" {
-			k.lint(fmt.Sprintf("%s.on[%d]", at, i), on+" never carries a phone here, and nothing is sent without one", hint)
+			k.lint("phone-never-carried", fmt.Sprintf("%s.on[%d]", at, i), on+" never carries a phone here, and nothing is sent without one", hint)
 		}
 	}
 }
@@ -348,14 +348,14 @@ func (c *Config) lintLimited(k *checker, at string, r *triggers.Rule) {
 		r.Category != messaging.Marketing && r.Category != "" {
 		return
 	}
-	k.lint(at+".expires", fmt.Sprintf("a contact that has got enough (recipient_limit) is asked again after %s, and the message is dropped before", span(rest)),
+	k.lint("expires-before-limit", at+".expires", fmt.Sprintf("a contact that has got enough (recipient_limit) is asked again after %s, and the message is dropped before", span(rest)),
 		"without expires it waits for that; where it is worth nothing later, this is right")
 }
 
 // lintDoubt warns of marketing that is sent again when nobody knows whether it was taken.
 func (k *checker) lintDoubt(at string, r *triggers.Rule) {
 	if r.OnDoubt == messaging.DoubtResend && r.Mode != triggers.Off && (r.Category == messaging.Marketing || r.Category == "") {
-		k.lint(at+".on_doubt", "marketing that is sent again in doubt may reach a person twice", "write hold and look at messages resolve, or drop to let it be")
+		k.lint("resend-in-doubt", at+".on_doubt", "marketing that is sent again in doubt may reach a person twice", "write hold and look at messages resolve, or drop to let it be")
 	}
 }
 
@@ -381,16 +381,16 @@ func (c *Config) lintConsent(k *checker, at string, r *triggers.Rule) {
 	}
 	const hint = "add customer.accepts_marketing, or consent: required: consent to messages on the phone"
 	if email >= 0 {
-		k.lint(fmt.Sprintf("%s.if[%d]", at, email), "permission to be sent e-mail is no consent to messages", hint)
+		k.lint("consent-is-email", fmt.Sprintf("%s.if[%d]", at, email), "permission to be sent e-mail is no consent to messages", hint)
 		return
 	}
 	for i := range c.in.Connectors {
 		e := &c.in.Connectors[i]
 		if listens(r.On, e.Key) && c.Receivers[e.Key] != nil && c.Receivers[e.Key].TellsConsent() {
-			k.lintKey(at, "does not ask whether the customer agreed to messages, and "+e.Key+" says it", hint)
+			k.lintKey("consent-unasked", at, "does not ask whether the customer agreed to messages, and "+e.Key+" says it", hint)
 			return
 		}
 	}
-	k.lintKey(at, "is marketing and does not ask whether the customer agreed to messages",
+	k.lintKey("consent-unasked", at, "is marketing and does not ask whether the customer agreed to messages",
 		"add consent: required, and record who agreed (docs/consent.md); or say category: utility if it is an answer that somebody waits for")
 }

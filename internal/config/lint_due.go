@@ -46,10 +46,10 @@ func (k *checker) lintRate(at string, r *triggers.Rule) {
 	switch {
 	case r.Rate.IsZero() || r.Mode == triggers.Off:
 	case r.Category == messaging.Authentication:
-		k.lint(at+".rate", fmt.Sprintf("%s holds for messages of category authentication, too: a code that finds the window used up waits for its end, or expires", r.Rate),
+		k.lint("rate-of-codes", at+".rate", fmt.Sprintf("%s holds for messages of category authentication, too: a code that finds the window used up waits for its end, or expires", r.Rate),
 			"remove it; api.rate is what the service can take")
 	case lives > 0 && r.Rate.Longest() > lives:
-		k.lint(at+".rate", fmt.Sprintf("messages expire after %s, and the window of %s is longer: what finds it used up early is dropped", span(lives), r.Rate),
+		k.lint("rate-outlasts", at+".rate", fmt.Sprintf("messages expire after %s, and the window of %s is longer: what finds it used up early is dropped", span(lives), r.Rate),
 			fmt.Sprintf("make expires longer than %s, or write a shorter window, such as 500/h", span(r.Rate.Longest())))
 	}
 }
@@ -66,15 +66,15 @@ func (c *Config) lintKeys(k *checker, at string, keys *duerules.Keys, now time.T
 	if longest, always := rule.Longest(); k.has(quiet) {
 		switch {
 		case always:
-			k.lint(quiet, fmt.Sprintf("%s leave no hour: no marketing is ever sent", &rule), "write when it is quiet, such as 21:00-09:00")
+			k.lint("quiet-always", quiet, fmt.Sprintf("%s leave no hour: no marketing is ever sent", &rule), "write when it is quiet, such as 21:00-09:00")
 		case q.MaxDefer > 0 && q.OnHit == duerules.Drop:
-			k.lint(quiet+".max_defer", "bounds what is put off, and on_hit is drop", "remove one of the two")
+			k.lint("max-defer-unused", quiet+".max_defer", "bounds what is put off, and on_hit is drop", "remove one of the two")
 		case q.MaxDefer > 0 && q.MaxDefer.D() < longest:
-			k.lint(quiet+".max_defer", fmt.Sprintf("%s is shorter than the %s that are quiet without a break: what falls due at their beginning is dropped", q.MaxDefer, span(longest)),
+			k.lint("max-defer-short", quiet+".max_defer", fmt.Sprintf("%s is shorter than the %s that are quiet without a break: what falls due at their beginning is dropped", q.MaxDefer, span(longest)),
 				fmt.Sprintf("make it %s or more, or say on_hit: drop", span(longest)))
 		}
 		if days.Past(now) {
-			k.lint(quiet+".holidays", q.Holidays+" has only dates that are past", "add those to come, or write them without the year: 12-25")
+			k.lint("holidays-past", quiet+".holidays", q.Holidays+" has only dates that are past", "add those to come, or write them without the year: 12-25")
 		}
 	}
 	if !k.has(at + ".limit") {
@@ -86,10 +86,10 @@ func (c *Config) lintKeys(k *checker, at string, keys *duerules.Keys, now time.T
 			path = fmt.Sprintf("%s[%d]", path, i)
 		}
 		if l.Count.Most == 0 {
-			k.lint(path, fmt.Sprintf("%s lets no message go", l.Count), "write at least 1, or mode: off where nothing is to be sent")
+			k.lint("limit-of-nothing", path, fmt.Sprintf("%s lets no message go", l.Count), "write at least 1, or mode: off where nothing is to be sent")
 		}
 		if l.MaxDefer > 0 && l.OnHit == duerules.Drop {
-			k.lint(path+".max_defer", "bounds what is put off, and on_hit is drop", "remove one of the two")
+			k.lint("max-defer-unused", path+".max_defer", "bounds what is put off, and on_hit is drop", "remove one of the two")
 		}
 	}
 }
@@ -101,14 +101,14 @@ func (k *checker) lintExempt(at string, keys *duerules.Keys, category messaging.
 	}
 	q := &keys.QuietHours
 	if k.has(at+".quiet_hours") && (len(q.Windows) > 0 || q.Holidays != "") {
-		k.lint(at+".quiet_hours", fmt.Sprintf("does nothing: messages of category %s go at any hour", category), "remove it, or say category: marketing if this is no answer that somebody waits for")
+		k.lint("exempt", at+".quiet_hours", fmt.Sprintf("does nothing: messages of category %s go at any hour", category), "remove it, or say category: marketing if this is no answer that somebody waits for")
 	}
 	own := func(l duerules.Limit) bool { return l.Category == category }
 	if k.has(at+".consent") && keys.Consent == duerules.ConsentRequired {
-		k.lint(at+".consent", fmt.Sprintf("does nothing: messages of category %s need no consent", category), "remove it, or say category: marketing if they are to win the person")
+		k.lint("exempt", at+".consent", fmt.Sprintf("does nothing: messages of category %s need no consent", category), "remove it, or say category: marketing if they are to win the person")
 	}
 	if k.has(at+".limit") && len(keys.Limit.All) > 0 && !slices.ContainsFunc(keys.Limit.All, own) {
-		k.lint(at+".limit", fmt.Sprintf("does nothing: it limits marketing, and these messages are of category %s", category),
+		k.lint("exempt", at+".limit", fmt.Sprintf("does nothing: it limits marketing, and these messages are of category %s", category),
 			fmt.Sprintf("remove it, or write {count: %s, category: %s}", keys.Limit.All[0].Count, category))
 	}
 }
@@ -123,7 +123,7 @@ func (k *checker) lintUntil(at string, r *triggers.Rule) {
 	}
 	for key, wait := range r.Delays() {
 		if minute, text, ok := wait.Clock(); ok && rule.DaysAt(minute) >= most {
-			k.lint(at+"."+key, fmt.Sprintf("%s is in quiet hours, %s: %s", text, &rule, then), "write a time outside of them")
+			k.lint("wait-into-quiet", at+"."+key, fmt.Sprintf("%s is in quiet hours, %s: %s", text, &rule, then), "write a time outside of them")
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (k *checker) lintLives(at string, r *triggers.Rule, said map[string]bool) {
 		}
 		if !said[one] {
 			said[one] = true
-			k.lint(one, fmt.Sprintf("messages expire after %s, and %s is quiet for %s: what falls due at its beginning is dropped", span(r.Lives()), &rule, span(longest)),
+			k.lint("expires-in-quiet", one, fmt.Sprintf("messages expire after %s, and %s is quiet for %s: what falls due at its beginning is dropped", span(r.Lives()), &rule, span(longest)),
 				fmt.Sprintf("make expires longer than %s, or say on_hit: drop", span(longest)))
 		}
 		return

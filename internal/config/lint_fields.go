@@ -131,7 +131,7 @@ func (c *Config) lintCarried(k *checker, at string, r *triggers.Rule) (said map[
 				continue
 			}
 			said[one.path] = true
-			k.lint(at+"."+one.path, fmt.Sprintf("%s is never in %s: nothing in the map of %s leads to it", field, namesOf(sources), sources[0].from.Name()), otherField(sources, field))
+			k.lint("field-never-carried", at+"."+one.path, fmt.Sprintf("%s is never in %s: nothing in the map of %s leads to it", field, namesOf(sources), sources[0].from.Name()), otherField(sources, field))
 		}
 	}
 	for i, ref := range r.On {
@@ -141,7 +141,7 @@ func (c *Config) lintCarried(k *checker, at string, r *triggers.Rule) (said map[
 				continue
 			}
 			if lacks := lacking(of, text); lacks != "" {
-				k.lint(fmt.Sprintf("%s.on[%d]", at, i), fmt.Sprintf("%s never has %s, and %q cannot hold without it: it sends nothing", ref, lacks, text),
+				k.lint("event-never-passes", fmt.Sprintf("%s.on[%d]", at, i), fmt.Sprintf("%s never has %s, and %q cannot hold without it: it sends nothing", ref, lacks, text),
 					"take it out of on, or let the condition hold for it, too, with or")
 				break
 			}
@@ -220,7 +220,7 @@ func (c *Config) lintCancelKey(k *checker, at string, r *triggers.Rule) {
 			continue
 		}
 		if key := k.lacksKey(sources[0], r); key != "" {
-			k.lint(fmt.Sprintf("%s.cancel_on[%d]", at, i), fmt.Sprintf("%s has no %s, the key here: it ends whatever waits for its phone, and nothing where it has none", ref, key),
+			k.lint("cancel-key-missing", fmt.Sprintf("%s.cancel_on[%d]", at, i), fmt.Sprintf("%s has no %s, the key here: it ends whatever waits for its phone, and nothing where it has none", ref, key),
 				"name in key what both events have; or write it under stop_on, which ends all that waits for the phone")
 		}
 	}
@@ -293,7 +293,7 @@ func (c *Config) lintSample(k *checker, at string, r *triggers.Rule, e *connecto
 			continue
 		}
 		said[path] = true
-		k.lint(at+"."+path, fmt.Sprintf("is empty in the sample %q of %s, and then no message is sent", e.Sample, e.Ref()), withDefault(path))
+		k.lint("variable-empty", at+"."+path, fmt.Sprintf("is empty in the sample %q of %s, and then no message is sent", e.Sample, e.Ref()), withDefault(path))
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 func (k *checker) lintContradictions(at string, r *triggers.Rule) {
 	for i := range r.If {
 		if with := contradicted(r.If[:i], r.If[i]); with != "" {
-			k.lint(fmt.Sprintf("%s.if[%d]", at, i), fmt.Sprintf("%s: no event meets both, and nothing is sent", with), "all conditions have to hold; for either of two write one condition with or")
+			k.lint("conditions-contradict", fmt.Sprintf("%s.if[%d]", at, i), fmt.Sprintf("%s: no event meets both, and nothing is sent", with), "all conditions have to hold; for either of two write one condition with or")
 			return
 		}
 	}
@@ -33,11 +33,11 @@ func (k *checker) lintContradictions(at string, r *triggers.Rule) {
 		for j, text := range own {
 			path := fmt.Sprintf("%s.steps[%d].if[%d]", at, i, j)
 			if with := contradicted(own[:j], text); with != "" {
-				k.lint(path, fmt.Sprintf("%s: this step is never sent", with), "all conditions have to hold; for either of two write one condition with or")
+				k.lint("conditions-contradict", path, fmt.Sprintf("%s: this step is never sent", with), "all conditions have to hold; for either of two write one condition with or")
 				break
 			}
 			if expressions.ContradictLater(r.If, own[:j+1]) {
-				k.lint(path, fmt.Sprintf("%q contradicts the if of the trigger: this step is never sent", text), "the event of a step is the one that the trigger's if held for")
+				k.lint("conditions-contradict", path, fmt.Sprintf("%q contradicts the if of the trigger: this step is never sent", text), "the event of a step is the one that the trigger's if held for")
 				break
 			}
 		}
@@ -83,7 +83,7 @@ func (c *Config) lintTwins(k *checker) {
 		for _, what := range slices.Sorted(maps.Keys(sent)) {
 			twin := func(other *triggers.Rule) bool { return twins(other, &e.Value) }
 			if i := slices.IndexFunc(first[what], twin); i >= 0 {
-				k.lint(yamlpos.Join("triggers", e.Key)+"."+sent[what], fmt.Sprintf("%s sends it because of the same event: a person gets it twice", first[what][i].Name),
+				k.lint("sent-twice", yamlpos.Join("triggers", e.Key)+"."+sent[what], fmt.Sprintf("%s sends it because of the same event: a person gets it twice", first[what][i].Name),
 					"remove one of the two, make them steps of one trigger, or give each an if that excludes the other's")
 				break
 			}
@@ -128,7 +128,7 @@ func (k *checker) lintLimitOfSteps(at string, r *triggers.Rule) {
 		if l.OnHit == duerules.Drop {
 			then = "is dropped"
 		}
-		k.lint(path, fmt.Sprintf("%d steps fall due within %s, and %s lets %d of them go: step %d %s", l.Count.Most+1, units.Duration(span), l.Count, l.Count.Most, step+1, then),
+		k.lint("limit-below-steps", path, fmt.Sprintf("%d steps fall due within %s, and %s lets %d of them go: step %d %s", l.Count.Most+1, units.Duration(span), l.Count, l.Count.Most, step+1, then),
 			fmt.Sprintf("allow %d, make the waits longer, or write fewer steps", l.Count.Most+1))
 		return
 	}
@@ -190,12 +190,12 @@ func (k *checker) lintWaits(at string, r *triggers.Rule) {
 	}
 	shorter := func(l triggers.Lifetime) bool { return l.Set && !l.Off && l.For < wait }
 	if k.has(at+".expires") && shorter(r.Expires) && r.Expires.For >= shortExpires {
-		k.lint(at+".expires", fmt.Sprintf("%s is shorter than the wait of %s, and counts from its end: the message may leave until %s after the event",
+		k.lint("expires-below-wait", at+".expires", fmt.Sprintf("%s is shorter than the wait of %s, and counts from its end: the message may leave until %s after the event",
 			span(r.Expires.For), span(wait), span(wait+r.Expires.For)),
 			fmt.Sprintf("make the wait shorter than %s if it is counted from the event; all is well where it is how late the message may be", span(r.Expires.For)))
 	}
 	if k.has(at+".max_age") && shorter(r.MaxAge) && r.MaxAge.For >= shortAge {
-		k.lint(at+".max_age", fmt.Sprintf("%s is shorter than the wait of %s, and is looked at when the event comes: it ends no wait", span(r.MaxAge.For), span(wait)),
+		k.lint("max-age-below-wait", at+".max_age", fmt.Sprintf("%s is shorter than the wait of %s, and is looked at when the event comes: it ends no wait", span(r.MaxAge.For), span(wait)),
 			"write expires for how late a message may be; all is well where it is how late an event may come")
 	}
 }
@@ -208,7 +208,7 @@ func (c *Config) lintCron(k *checker, at string, j *scheduler.Job, category mess
 	}
 	rule := j.QuietHours.Rule(hours.Holidays{})
 	if quiet := quietTimes(c.Jobs[i].Schedule(), &rule); len(quiet) > 0 {
-		k.lint(at+".cron", fmt.Sprintf("fires at %s, which is in quiet hours, %s, and on_hit is drop: nothing is sent then", some(quiet), &rule),
+		k.lint("cron-in-quiet-hours", at+".cron", fmt.Sprintf("fires at %s, which is in quiet hours, %s, and on_hit is drop: nothing is sent then", some(quiet), &rule),
 			"write a time outside of them, or on_hit: defer")
 	}
 }

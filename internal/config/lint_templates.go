@@ -120,7 +120,7 @@ func (c *Config) lintTemplates(k *checker) {
 			continue // it was held to what is declared
 		}
 		if strings.ContainsAny(u.template, " \t\u00a0") && !strings.Contains(u.template, "{{") {
-			k.lint(u.at+".template", fmt.Sprintf("%q has a space, and names of templates have none", u.template), "copy the name as the messaging service shows it")
+			k.lint("template-name", u.at+".template", fmt.Sprintf("%q has a space, and names of templates have none", u.template), "copy the name as the messaging service shows it")
 		}
 		for _, before := range first[u.template] {
 			if u.account == before.account && k.lintUses(u, before) {
@@ -135,11 +135,11 @@ func (c *Config) lintTemplates(k *checker) {
 func (k *checker) lintUses(u, before templateUse) (warned bool) {
 	switch {
 	case u.count != before.count:
-		k.lint(u.at+".template", fmt.Sprintf("%s gets %s here and %s in %s", u.template, counted(u.count), counted(before.count), before.by), "a template has one number of variables")
+		k.lint("template-variables", u.at+".template", fmt.Sprintf("%s gets %s here and %s in %s", u.template, counted(u.count), counted(before.count), before.by), "a template has one number of variables")
 	case u.category != before.category && u.category != "" && before.category != "":
-		k.lint(u.at+".template", fmt.Sprintf("%s is sent as %s here and as %s in %s", u.template, u.category, before.category, before.by), "a template has one category: write it in both as the messaging service shows it")
+		k.lint("template-category", u.at+".template", fmt.Sprintf("%s is sent as %s here and as %s in %s", u.template, u.category, before.category, before.by), "a template has one category: write it in both as the messaging service shows it")
 	case u.language != before.language && u.language != "" && before.language != "":
-		k.lint(u.at+".template", fmt.Sprintf("%s is sent in %s here and in %s in %s", u.template, u.language, before.language, before.by),
+		k.lint("template-language", u.at+".template", fmt.Sprintf("%s is sent in %s here and in %s in %s", u.template, u.language, before.language, before.by),
 			fmt.Sprintf("where it is approved in both, say so: templates: {%s: {languages: {%s: …, %s: …}}}; else write the one that it has", u.template, before.language, u.language))
 	default:
 		return false
@@ -176,7 +176,7 @@ func (c *Config) lintDeclared(k *checker) {
 	for _, t := range c.Templates {
 		for _, l := range t.Languages {
 			if words := advertises(l.Value); words != "" && t.Category == messaging.Utility {
-				k.lint(yamlpos.Join(yamlpos.Join("templates", t.Name)+".languages", l.Key), unlikeUtility(words), "say category: marketing, as the service will, or write the template without it")
+				k.lint("marketing-as-utility", yamlpos.Join(yamlpos.Join("templates", t.Name)+".languages", l.Key), unlikeUtility(words), "say category: marketing, as the service will, or write the template without it")
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func (k *checker) lintUtility(at string, r *triggers.Rule) {
 		}
 		for path, text := range texts {
 			if words := advertises(text); words != "" {
-				k.lint(at+"."+key+"."+path, unlikeUtility(words),
+				k.lint("marketing-as-utility", at+"."+key+"."+path, unlikeUtility(words),
 					"say category: marketing, or write the message without it")
 			}
 		}

@@ -42,14 +42,14 @@ func (c *Config) StandIns() int { return c.doc.StandIns() }
 func load(path string, env secret.Lookup, placeholder string) (*Config, yamlpos.Problems) {
 	src, err := read(path)
 	if err != nil {
-		return nil, yamlpos.Problems{*err}
+		return nil, coded(yamlpos.Problems{*err})
 	}
 	c, problems := parse(path, src, env, placeholder)
 	if c.doc != nil && c.doc.Root() != nil {
 		c.lintFiles()
 		problems = c.doc.Problems()
 	}
-	return c, problems
+	return c, coded(problems)
 }
 
 // read is the file's bytes, one more than are allowed at the most: Parse refuses those.
@@ -106,7 +106,7 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	c := &Config{folder: folderOf(file)}
 	c.version(sum)
 	if len(bytes.TrimSpace(src)) == 0 {
-		return c, yamlpos.Problems{{File: file, Line: 1, Col: 1, Msg: "the file is empty", Hint: `"nudgewire init" writes one to begin with`}}
+		return c, yamlpos.Problems{{File: file, Code: yamlpos.Syntax, Line: 1, Col: 1, Msg: "the file is empty", Hint: `"nudgewire init" writes one to begin with`}}
 	}
 	o := yamlpos.Options{
 		Expand:  func(text string) (string, error) { return secret.Expand(text, env, c.folder) },
@@ -115,11 +115,11 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	}
 	c.doc = o.Parse(file, src)
 	if c.doc.Root() == nil {
-		return c, c.doc.Problems()
+		return c, coded(c.doc.Problems())
 	}
 	c.include(o, file, sum)
 	c.understand(sum)
-	return c, c.doc.Problems()
+	return c, coded(c.doc.Problems())
 }
 
 // understand makes of the documents that were read what runs. What else it reads goes into sum, too.

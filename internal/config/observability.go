@@ -40,6 +40,6 @@ func (k *checker) metrics(m *Metrics, s *Server) {
 	case port != "0" && port == other:
 		k.bad("metrics.listen", "has the port of server.listen, and webhooks must meet nothing but their own paths", "write another port, such as 127.0.0.1:9464")
 	case host == "" || err == nil && a.IsUnspecified():
-		k.warn("metrics.listen", "is all addresses of this machine: who reaches it reads the names of your triggers and may have the processor measured", "write 127.0.0.1:9464, or the address of a private network")
+		k.warn("metrics-open", "metrics.listen", "is all addresses of this machine: who reaches it reads the names of your triggers and may have the processor measured", "write 127.0.0.1:9464, or the address of a private network")
 	}
 }

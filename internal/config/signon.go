@@ -68,7 +68,7 @@ func (c *Config) oidc(k *checker, o *signin.OIDC) {
 		k.bad(at, "needs console.public_url: the provider sends people back to that address", "set public_url to the address that the console's users know")
 	}
 	if _, all := o.Users[signin.Everybody]; all {
-		k.warn(at+".users", "lets in everybody who has an account at the provider", "name people or groups, unless only yours have one there")
+		k.warn("anybody-signs-in", at+".users", "lets in everybody who has an account at the provider", "name people or groups, unless only yours have one there")
 	}
 	k.roles(at, o.Roles, o.Users)
 }

@@ -80,7 +80,7 @@ func (k *checker) templateTexts(at string, t *messaging.Template) (well bool) {
 // holdTo reports in what a use differs from the template that is declared.
 func (k *checker) holdTo(t *messaging.Template, u templateUse) {
 	bad := func(path, msg, hint string) {
-		k.found(yamlpos.Problem{Path: path, Msg: msg, Hint: hint}, 0)
+		k.found(yamlpos.Problem{Code: "template-wrong", Path: path, Msg: msg, Hint: hint}, 0)
 	}
 	declared := yamlpos.Join("templates", t.Name)
 	if n, known := t.Variables(); known && n != u.count {
@@ -125,6 +125,6 @@ func (k *checker) undeclared(all messaging.Templates, u templateUse) {
 		}
 	}
 	if near := nearest.Of(u.template, names); near != "" {
-		k.lint(u.at+".template", fmt.Sprintf("%q is not among the templates that are declared", u.template), fmt.Sprintf("did you mean %q? Else declare it under templates", near))
+		k.lint("template-undeclared", u.at+".template", fmt.Sprintf("%q is not among the templates that are declared", u.template), fmt.Sprintf("did you mean %q? Else declare it under templates", near))
 	}
 }

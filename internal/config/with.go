@@ -36,13 +36,13 @@ func (c *Config) With(text string) (*Config, yamlpos.Problems) {
 	}
 	n := &Config{folder: c.folder, included: c.included, tried: c, doc: o.Again(c.doc, includable...)}
 	if n.doc.Root() == nil {
-		return nil, n.doc.Problems() // it cannot be: it was read before
+		return nil, coded(n.doc.Problems()) // it cannot be: it was read before
 	}
 	n.doc.Replace(own.Parse(EditedRules, []byte(c.unstarred(text))), "triggers")
 	sum := sha256.New()
 	sum.Write([]byte(c.Version + "\x00" + text))
 	n.understand(sum)
-	said := slices.DeleteFunc(n.doc.Problems(), func(p yamlpos.Problem) bool { return p.File != EditedRules })
+	said := slices.DeleteFunc(coded(n.doc.Problems()), func(p yamlpos.Problem) bool { return p.File != EditedRules })
 	if said.Errors() > 0 {
 		return nil, said
 	}

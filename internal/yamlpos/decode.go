@@ -225,7 +225,7 @@ func (n *Node) intoStruct(v reflect.Value) {
 		if below := n.notIndented(i, f, known); below > 0 {
 			line, col := n.fields[i+1].KeyNode.Pos()
 			n.doc.report(Problem{
-				Line: line, Col: col, Path: at.KeyNode.path,
+				Line: line, Col: col, Path: at.KeyNode.path, Code: Syntax,
 				Msg: fmt.Sprintf("has nothing below it, and %s belongs there", n.fields[i+1].Key), Hint: "indent this line, and those that belong to it, by two spaces more",
 			})
 			i += below
@@ -284,13 +284,17 @@ func (n *Node) missing(f field) {
 		hint = "add " + f.name + ": " + f.example
 	}
 	line, col := n.keyOrSelf().Pos()
-	n.doc.report(Problem{Line: line, Col: col, Path: Join(n.path, f.name), Msg: "is missing", Hint: hint})
+	n.doc.report(Problem{Line: line, Col: col, Path: Join(n.path, f.name), Msg: "is missing", Hint: hint, Code: MissingKey})
 }
 
 func (d *Doc) unknownKey(at Field, known []string) {
+	unknown := func(msg, hint string) {
+		line, col := at.KeyNode.Offset(-1)
+		at.KeyNode.doc.report(Problem{Line: line, Col: col, Path: at.KeyNode.path, Msg: at.KeyNode.conceal(msg), Hint: at.KeyNode.conceal(hint), Code: UnknownKey})
+	}
 	if d.opts.Unknown != nil {
 		if msg, hint := d.opts.Unknown(at.KeyNode.path, at.Key); msg != "" {
-			at.KeyNode.Report(msg, hint)
+			unknown(msg, hint)
 			return
 		}
 	}
@@ -302,7 +306,7 @@ func (d *Doc) unknownKey(at Field, known []string) {
 	case len(known) > 0:
 		hint = "known here: " + strings.Join(known, ", ")
 	}
-	at.KeyNode.Report("unknown key", hint)
+	unknown("unknown key", hint)
 }
 
 // otherSection names the section around this one that has such a key; "" where none has.

@@ -185,8 +185,13 @@ func (d *Doc) Add(p Problem, offset int) {
 
 // ReportKey adds a problem with the key that the value at path stands under.
 func (d *Doc) ReportKey(path, msg, hint string, warning bool) {
-	p := Problem{Line: 1, Col: 1, Path: path, Msg: msg, Hint: hint, Warning: warning}
-	if n := d.Nearest(path); n != nil {
+	d.AddKey(Problem{Path: path, Msg: msg, Hint: hint, Warning: warning})
+}
+
+// AddKey is ReportKey for a whole problem, whose file, line and column it finds.
+func (d *Doc) AddKey(p Problem) {
+	p.Line, p.Col = 1, 1
+	if n := d.Nearest(p.Path); n != nil {
 		d = n.doc
 		p.Line, p.Col = n.keyOrSelf().Pos()
 	}

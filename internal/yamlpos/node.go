@@ -121,7 +121,11 @@ func (n *Node) ReportAt(offset int, msg, hint string) { n.report(offset, msg, hi
 
 func (n *Node) report(offset int, msg, hint string, warning bool) {
 	line, col := n.Offset(offset)
-	n.doc.report(Problem{Line: line, Col: col, Path: n.path, Msg: n.conceal(msg), Hint: n.conceal(hint), Warning: warning})
+	p := Problem{Line: line, Col: col, Path: n.path, Msg: n.conceal(msg), Hint: n.conceal(hint), Warning: warning}
+	if !warning {
+		p.Code = WrongValue
+	}
+	n.doc.report(p)
 }
 
 // conceal puts the reference back where a message repeats what it was replaced by.

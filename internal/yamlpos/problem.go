@@ -22,21 +22,26 @@ type Problem struct {
 
 	Warning bool `json:"warning,omitempty"` // valid, but likely not what was meant
 
-	// Code tells the problems apart on which somebody acts; "" for all others.
-	Code Code `json:"code,omitempty"`
+	// Code says which kind of problem it is, in a word that stays the same. "" where only who reads the document knows it.
+	Code Code `json:"code,omitempty" kind:"ours"`
 
 	// Source is the line as it may be shown: what it holds of secrets is starred out. Empty
 	// when the problem did not come from a decoded document.
 	Source string `json:"-"`
 }
 
-// A Code is a kind of problem on which a program may act; the words are for people.
+// A Code is a kind of problem, for programs and to look up; the words are for people.
 type Code string
 
-// The codes.
+// The codes of what is found while a document is read, and those on which somebody acts.
 const (
-	DuplicateKey Code = "duplicate_key" // the first of the two was read whole
-	WeakSecret   Code = "weak_secret"   // one that could be guessed
+	Unreadable   Code = "file-unreadable"
+	Syntax       Code = "yaml-syntax"
+	UnknownKey   Code = "unknown-key"
+	DuplicateKey Code = "duplicate-key" // the first of the two was read whole
+	MissingKey   Code = "missing-key"
+	WrongValue   Code = "wrong-value"
+	WeakSecret   Code = "weak-secret" // one that could be guessed
 )
 
 // Error is the problem on one line.

@@ -1,18 +1,22 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -20,10 +24,11 @@ import (
 
 func (c commands) check() *cobra.Command {
 	var strict, withoutSecrets bool
-	var against string
+	var against, format string
 	cmd := &cobra.Command{
 		Use: "check [FILE]", Short: "Report everything that is wrong with the config, each with its line and hint; - is standard input",
-		Args: cobra.MaximumNArgs(1),
+		Args:    cobra.MaximumNArgs(1),
+		Example: "  nudgewire check\n  nudgewire check --strict --without-secrets --format github",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			running := c.Config // names the daemon
 			if len(args) == 1 {
@@ -32,6 +37,10 @@ func (c commands) check() *cobra.Command {
 			if against != "" && against != "running" {
 				return exit.Fail(exit.Usage, "write --against running", "--against %q: a config is checked against the daemon that runs", against)
 			}
+			if format != "" && !slices.Contains(formats, format) {
+				return exit.Fail(exit.Usage, "write --format "+strings.Join(formats, ", "), "--format %q is not known", format)
+			}
+			c.JSON = c.JSON || format == "json"
 			load, parse := config.Load, config.Parse
 			if withoutSecrets {
 				load, parse = config.LoadWithoutSecrets, config.ParseWithoutSecrets
@@ -48,8 +57,8 @@ func (c commands) check() *cobra.Command {
 			} else if cfg, problems = load(c.Config, os.LookupEnv); missing(c.Config) {
 				return c.BadConfig(problems)
 			}
-			if c.JSON {
-				if err := terminal.PrintAll(c.CLI, problems); err != nil {
+			if c.JSON || format != "" {
+				if err := c.printProblems(format, problems, strict); err != nil {
 					return err
 				}
 			} else if len(problems) > 0 {
@@ -58,7 +67,7 @@ func (c commands) check() *cobra.Command {
 			if problems.Errors() > 0 || (strict && len(problems) > 0) {
 				return exit.Silent(exit.Config)
 			}
-			if !c.JSON {
+			if !c.JSON && format == "" {
 				for _, name := range slices.Sorted(maps.Keys(cfg.Receivers)) {
 					if believes := cfg.Receivers[name].Believes(); believes != "" {
 						c.Note("warning: connector %s: %s", name, believes)
@@ -83,10 +92,73 @@ func (c commands) check() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&format, "format", "", "print the problems as json, as github (annotations of GitHub Actions) or as junit, each with its code (docs/problems.md)")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	cmd.Flags().StringVar(&against, "against", "", "running: also say what a reload with this config would do to the messages that wait")
 	cmd.Flags().BoolVar(&withoutSecrets, "without-secrets", false, "say nothing of variables and files that are not here")
 	return cmd
+}
+
+var formats = []string{"json", "github", "junit"}
+
+// printProblems prints them for programs. What is taken for an error by strict is one there, too.
+func (c commands) printProblems(format string, problems yamlpos.Problems, strict bool) error {
+	switch format {
+	case "github":
+		for i := range problems {
+			p := &problems[i]
+			kind := "error"
+			if p.Warning && !strict {
+				kind = "warning"
+			}
+			c.Say("%s\n", strings.TrimSuffix(annotation(kind, p.File, fmt.Sprintf("line=%d,col=%d", max(1, p.Line), max(1, p.Col)), string(p.Code), wordsOf(p)), "\n"))
+		}
+		return nil
+	case "junit":
+		return c.junitOfProblems(problems, strict)
+	default:
+		return terminal.PrintAll(c.CLI, problems)
+	}
+}
+
+// wordsOf is a problem in a line, without its place.
+func wordsOf(p *yamlpos.Problem) string {
+	text := p.Msg
+	if p.Path != "" {
+		text = p.Path + ": " + text
+	}
+	if p.Hint != "" {
+		text += "; " + p.Hint
+	}
+	return text
+}
+
+// junitOfProblems prints each problem as a test case, which fails where the problem is an error; a config without any is one that holds.
+func (c commands) junitOfProblems(problems yamlpos.Problems, strict bool) error {
+	suite := junitSuite{Name: "nudgewire check", Time: seconds(0)}
+	for i := range problems {
+		p := &problems[i]
+		text := plain.Text(wordsOf(p))
+		one := junitCase{Name: plain.Text(cmp.Or(p.Path, p.Msg)), Class: string(p.Code), File: p.File, Line: p.Line, Time: seconds(0)}
+		if !p.Warning || strict {
+			one.Failure = &junitFailure{text, text}
+			suite.Failures++
+		} else {
+			one.Out = "warning: " + text
+		}
+		suite.Cases = append(suite.Cases, one)
+	}
+	if len(problems) == 0 {
+		suite.Cases = []junitCase{{Name: "the config is good", Class: "check", File: c.Config, Time: seconds(0)}}
+	}
+	suite.Tests = len(suite.Cases)
+	out, err := junitText(suite)
+	if err != nil {
+		return err
+	}
+	_, err = c.Out.Write(out)
+	return err
 }
 
 // against says what the daemon that the config file running names would do to what waits, if it took cfg.

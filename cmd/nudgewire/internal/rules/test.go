@@ -283,9 +283,14 @@ func (t *testReport) end(took time.Duration) error {
 
 // annotate prints a failure as GitHub Actions reads it, on the line of the test.
 func (t *testReport) annotate(v *testView) {
+	_, _ = io.WriteString(t.Err, annotation("error", v.File, fmt.Sprintf("line=%d", v.Line), v.Test, v.words()))
+}
+
+// annotation is a line by which GitHub Actions marks a place in a file; place is line=4,col=5.
+func annotation(kind, file, place, title, words string) string {
 	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	_, _ = io.WriteString(t.Err, fmt.Sprintf("::error file=%s,line=%d,title=%s::%s\n", property.Replace(v.File), v.Line, property.Replace(plain.Text(v.Test)), escape.Replace(plain.Lines(v.words()))))
+	return fmt.Sprintf("::%s file=%s,%s,title=%s::%s\n", kind, property.Replace(file), place, property.Replace(plain.Text(title)), escape.Replace(plain.Lines(words)))
 }
 
 // words are what is wrong, in lines.
@@ -325,6 +330,7 @@ type junitCase struct {
 	Line    int           `xml:"line,attr"`
 	Time    string        `xml:"time,attr"`
 	Failure *junitFailure `xml:"failure"`
+	Out     string        `xml:"system-out,omitempty"`
 }
 
 type junitFailure struct {
@@ -345,9 +351,14 @@ func junitOf(v *testView, took time.Duration) junitCase {
 }
 
 func (t *testReport) writeJUnit(took time.Duration) error {
-	out, err := xml.MarshalIndent(junitSuites{Suite: junitSuite{Name: "nudgewire", Tests: t.all, Failures: t.failed, Time: seconds(took), Cases: t.cases}}, "", "  ")
+	out, err := junitText(junitSuite{Name: "nudgewire", Tests: t.all, Failures: t.failed, Time: seconds(took), Cases: t.cases})
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(t.flags.junit, append([]byte(xml.Header), append(out, '\n')...), 0o600)
+	return os.WriteFile(t.flags.junit, out, 0o600)
+}
+
+func junitText(suite junitSuite) ([]byte, error) {
+	out, err := xml.MarshalIndent(junitSuites{Suite: suite}, "", "  ")
+	return append([]byte(xml.Header), append(out, '\n')...), err
 }
