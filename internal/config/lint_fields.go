@@ -152,6 +152,9 @@ func (c *Config) lintCarried(k *checker, at string, r *triggers.Rule) (said map[
 
 // otherField is the advice for a field that the events never have.
 func otherField(sources []source, field string) string {
+	if field == "contact.accepts_marketing" || field == "contact.consent_known" {
+		return fmt.Sprintf("write consent: required, and record who agreed (docs/consent.md); or say where it is: connectors.%s.map: {consent: …}", sources[0].from.Name())
+	}
 	_, last, _ := strings.Cut(field, ".")
 	var near []string
 	for _, other := range sources[0].from.Carries(sources[0].kind) {

@@ -61,6 +61,8 @@ var plantings = map[string]planting{
 		"18: triggers.cart.send.header.image: cart.items.image is never in",
 	},
 	"a field that nobody mapped":                   {"if: customer.accepts_marketing\n    steps", "if: [customer.accepts_marketing, form.name == \"x\"]\n    steps", "25: triggers.lead.if[1]: form.name is never in crm.form.submitted"},
+	"a consent that one of two says is well":       {"    category: utility\n", "    if: customer.accepts_marketing or order.total > 1000\n    category: utility\n", ""},
+	"a consent that the shop never says":           {"on: [shopify.order.paid, woo.order.paid]\n", "on: woo.order.paid\n    if: customer.accepts_marketing\n", "21: triggers.paid.if: contact.accepts_marketing is never in woo.order.paid"},
 	"a name out of the first one is well":          {"{wait: 1h, send: {template: hello}}", "{wait: 1h, send: {template: hello, variables: ['{{ customer.name }}']}}", ""},
 	"a language of the phone's is well":            {"{wait: 1h, send: {template: hello}}", "{wait: 1h, send: {template: hello, language: '{{ customer.language }}'}}", ""},
 	"what stands in the body is well":              {"if: [cart.total >= 50,", "if: [raw.total >= 50,", ""},
