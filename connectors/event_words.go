@@ -15,7 +15,7 @@ import (
 // first, as its topics, aliases and rules have them: Shopify's orders.fulfilled and WooCommerce's order.completed are order.fulfilled.
 func (c *Connector) Meant(word string) string {
 	word = likened(word)
-	if kind, ok := c.words()[unparted(word)]; ok {
+	if kind, ok := c.kindWords()[unparted(word)]; ok {
 		return kind
 	}
 	family, what, _ := strings.Cut(word, ".")
@@ -32,8 +32,8 @@ func (c *Connector) Meant(word string) string {
 	return ""
 }
 
-// words are the kinds by the sender's words, each as it is and as a thing and its state.
-func (c *Connector) words() map[string]string {
+// kindWords are the kinds by the sender's words, each as it is and as a thing and its state.
+func (c *Connector) kindWords() map[string]string {
 	out := map[string]string{}
 	put := func(word, kind string) {
 		if word = unparted(likened(word)); out[word] == "" && kind != "" {

@@ -55,7 +55,7 @@ func (c *Connector) Info() Info {
 func infoOf(name string, c *Config) Info {
 	info := Info{
 		Name: name, Title: cmp.Or(c.Title, name), Preset: name, Docs: c.Docs, Setup: strings.TrimSpace(c.Setup), Verified: strings.TrimSpace(c.Verified), Duties: strings.TrimSpace(c.Duties),
-		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Verifier: c.Verify.words(), Sender: c.Sender,
+		Address: c.Address, LooksUp: len(c.Enrich) > 0, Kinds: kindsOf(c), Verifier: c.Verify.verifierWords(), Sender: c.Sender,
 		Open: c.Open, Words: wordsOf(c), Consent: consentOf(c, "contact.accepts_marketing"), EmailConsent: consentOf(c, "contact.accepts_email"), Lookups: lookupsOf(c), Keyed: keyedOf(c),
 		Samples: samplesOf(c, sampleTime, 1, "SECRET"),
 	}

@@ -211,8 +211,8 @@ func (v *Verify) kind() *verifierKind {
 	return nil
 }
 
-// words describes a verifier for people.
-func (v *Verify) words() string {
+// verifierWords describes a verifier for people.
+func (v *Verify) verifierWords() string {
 	if v == nil || v.kind() == nil {
 		return "nothing"
 	}

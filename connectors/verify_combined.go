@@ -39,7 +39,7 @@ func allOfWords(v *Verify) string { return joinWords(v.AllOf, " and ") }
 func joinWords(list []*Verify, by string) string {
 	words := make([]string, len(list))
 	for i, one := range list {
-		words[i] = one.words()
+		words[i] = one.verifierWords()
 	}
 	return strings.Join(words, by)
 }

@@ -33,7 +33,7 @@ type JWTKeys struct {
 // its signature and its times; the claims and the hash of the body are ours.
 type jwt struct {
 	named
-	place
+	signaturePlace
 	method   jwtlib.SigningMethod
 	keys     jwtlib.VerificationKeySet
 	signer   any // for sign; nil where only the sender can
@@ -114,7 +114,7 @@ func (j *jwt) check(r *Request) string {
 		return j.keys, nil
 	})
 	if err != nil {
-		return j.words(r, err, text, claims)
+		return j.refusalWords(r, err, text, claims)
 	}
 	if reason := endless(r, claims); reason != "" {
 		return reason
@@ -146,9 +146,9 @@ func endless(r *Request, claims jwtlib.MapClaims) string {
 	return ""
 }
 
-// words is the library's error for the operator: which check failed, and nothing of the token but
+// refusalWords is the library's error for the operator: which check failed, and nothing of the token but
 // the algorithm that it names and its times.
-func (j *jwt) words(r *Request, err error, text string, claims jwtlib.MapClaims) string {
+func (j *jwt) refusalWords(r *Request, err error, text string, claims jwtlib.MapClaims) string {
 	ago := func(at *jwtlib.NumericDate, err error) string {
 		if at == nil || err != nil {
 			return ""
@@ -242,7 +242,7 @@ func (j *jwt) sign(r *Request, out *signing) error {
 }
 
 // place compiles where the token is: in Authorization: Bearer unless said otherwise, or the whole body.
-func (k *compiler) jwtPlace(v *verifyRule) (at place, ok bool) {
+func (k *compiler) jwtPlace(v *verifyRule) (at signaturePlace, ok bool) {
 	rule := *v.Verify
 	rule.From = cmp.Or(rule.From, fromBearerPlace)
 	switch {
@@ -251,7 +251,7 @@ func (k *compiler) jwtPlace(v *verifyRule) (at place, ok bool) {
 		return at, false
 	case rule.From == fromBodyPlace && rule.Field == "":
 		v.body.token = true
-		return place{from: fromBodyPlace, body: v.body}, true
+		return signaturePlace{from: fromBodyPlace, body: v.body}, true
 	}
 	inner := *v
 	inner.Verify = &rule
@@ -266,7 +266,7 @@ func (k *compiler) jwt(v *verifyRule) verifier {
 	if !ok {
 		return nil
 	}
-	j := &jwt{named: v.named, place: at, method: jwtMethods[algorithm], bodyHash: v.BodyHash}
+	j := &jwt{named: v.named, signaturePlace: at, method: jwtMethods[algorithm], bodyHash: v.BodyHash}
 	if j.method == nil {
 		k.Unknown(path+".algorithm", algorithm, "algorithm of a JWT here", slices.Sorted(maps.Keys(jwtMethods)))
 		return nil

@@ -43,8 +43,8 @@ func (v *Verify) placeWords() string {
 	}
 }
 
-// A place is where a request holds a word.
-type place struct {
+// A signaturePlace is where a request holds a word.
+type signaturePlace struct {
 	from   string
 	field  string // canonical header, or parameter, or the path as written
 	prefix string
@@ -54,7 +54,7 @@ type place struct {
 }
 
 // given is the word that the request brings; "" for none.
-func (p *place) given(r *Request) (word, reason string) {
+func (p *signaturePlace) given(r *Request) (word, reason string) {
 	switch p.from {
 	case fromQueryPlace:
 		values := r.query()[p.field]
@@ -115,15 +115,15 @@ func (b *bodyReader) viewOf(r *Request, alone *mapping.Standalone) (mapping.View
 	return alone.View(doc.text)
 }
 
-func (p *place) carried(r *Request) bool {
+func (p *signaturePlace) carried(r *Request) bool {
 	word, reason := p.given(r)
 	return word != "" || reason != ""
 }
 
 // whole reports whether the body is the word.
-func (p *place) whole() bool { return p.from == fromBodyPlace && p.path == nil }
+func (p *signaturePlace) whole() bool { return p.from == fromBodyPlace && p.path == nil }
 
-func (p *place) where() string {
+func (p *signaturePlace) where() string {
 	switch p.from {
 	case fromQueryPlace:
 		return "the URL parameter " + p.field
@@ -142,7 +142,7 @@ func (p *place) where() string {
 var errWordInBody = errors.New("this sender's token is part of the body: put it into the field")
 
 // put writes a word to where the request is to hold it. A field of the body has to hold its word already.
-func (p *place) put(out *signing, word string) error {
+func (p *signaturePlace) put(out *signing, word string) error {
 	switch p.from {
 	case fromQueryPlace:
 		u, err := url.Parse(out.url)
@@ -174,9 +174,9 @@ func (p *place) put(out *signing, word string) error {
 }
 
 // place compiles where a word is. ok is false after a complaint without which nothing can be read.
-func (k *compiler) place(v *verifyRule, what string) (p place, ok bool) {
+func (k *compiler) place(v *verifyRule, what string) (p signaturePlace, ok bool) {
 	path := v.path
-	p = place{prefix: v.Prefix, from: v.From, field: v.Field, body: v.body}
+	p = signaturePlace{prefix: v.Prefix, from: v.From, field: v.Field, body: v.body}
 	switch p.from {
 	default:
 		k.Add(path+".from", "is missing: what holds "+what+"?", "write header, bearer, query, path or body")

@@ -21,7 +21,7 @@ func tokenWords(v *Verify) string {
 type token struct {
 	named
 	secretWords
-	place
+	signaturePlace
 }
 
 func (t *token) traits() traits {
@@ -93,7 +93,7 @@ func (k *compiler) token(v *verifyRule) verifier {
 	if !ok {
 		return nil
 	}
-	t := &token{named: v.named, place: at}
+	t := &token{named: v.named, signaturePlace: at}
 	for _, s := range k.wantSecrets(v.secrets) {
 		word := strings.TrimSpace(s.text)
 		if len(strings.Trim(word, "\x00")) == 0 {

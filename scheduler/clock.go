@@ -41,8 +41,8 @@ func (e *wordError) Error() string { return e.msg }
 // Hint is what to do about it.
 func (e *wordError) Hint() string { return e.hint }
 
-// words are an error and its hint, where it has one.
-func words(err error) (msg, hint string) {
+// clockErrorWords are an error and its hint, where it has one.
+func clockErrorWords(err error) (msg, hint string) {
 	if w, ok := errors.AsType[interface {
 		error
 		Hint() string

@@ -199,7 +199,7 @@ func TestParseScheduleRefusesInWords(t *testing.T) {
 			if err == nil {
 				t.Fatal("it was taken")
 			}
-			if msg, hint := words(err); msg != tt.want || hint != tt.hint {
+			if msg, hint := clockErrorWords(err); msg != tt.want || hint != tt.hint {
 				t.Errorf("ParseSchedule = %q, %q; want %q, %q", msg, hint, tt.want, tt.hint)
 			}
 		})

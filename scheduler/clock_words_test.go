@@ -60,7 +60,7 @@ func TestAFaultOfACronLineNamesTheField(t *testing.T) {
 			t.Errorf("%s is taken", line)
 			continue
 		}
-		if msg, hint := words(err); !strings.Contains(msg+"; "+hint, want) || strings.Contains(msg, "strconv") {
+		if msg, hint := clockErrorWords(err); !strings.Contains(msg+"; "+hint, want) || strings.Contains(msg, "strconv") {
 			t.Errorf("%s: %s; %s", line, msg, hint)
 		}
 	}

@@ -388,7 +388,7 @@ func (b *book) ClaimPart(_ context.Context, c messaging.PartClaim) (messaging.Pa
 	return claimed, true, b.after("ClaimPart " + fmt.Sprint(number))
 }
 
-func (b *book) Room(_ context.Context, q messaging.RoomQuestion) (room messaging.Room, _ error) {
+func (b *book) Room(_ context.Context, q messaging.QuotaQuestion) (room messaging.Room, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rooms++
@@ -398,7 +398,7 @@ func (b *book) Room(_ context.Context, q messaging.RoomQuestion) (room messaging
 	return b.room(q), nil
 }
 
-func (b *book) room(q messaging.RoomQuestion) (room messaging.Room) {
+func (b *book) room(q messaging.QuotaQuestion) (room messaging.Room) {
 	known := map[messaging.Phone]bool{}
 	var leave []time.Time
 	for phone, at := range b.reached {
@@ -602,10 +602,10 @@ func (b *book) RunsUnsent(_ context.Context, of func(string) bool) (out []messag
 	return out, nil
 }
 
-func (b *book) Standing(context.Context, messaging.RunID) (messaging.Standing, error) {
+func (b *book) CountRunMessages(context.Context, messaging.RunID) (messaging.RunCounts, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return messaging.Standing{Messages: b.named, Ended: b.ended, Failed: b.failed, Arrived: b.ended - b.failed, Read: b.read}, nil
+	return messaging.RunCounts{Messages: b.named, Ended: b.ended, Failed: b.failed, Arrived: b.ended - b.failed, Read: b.read}, nil
 }
 
 // revive is what a new process finds.

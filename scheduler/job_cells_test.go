@@ -67,7 +67,7 @@ func TestTheColumnOfThePhoneIsProposed(t *testing.T) {
 	job := jobOf(t, l, Job{Columns: columns("var_1", "Order")})
 	b := &building{job: job, mayGo: everybody, now: monday}
 	err := b.run(t.Context())
-	if _, hint := words(err); hint != `write columns: {phone: "Billing Phone"}; 29 of the first 30 of its cells are phones` {
+	if _, hint := clockErrorWords(err); hint != `write columns: {phone: "Billing Phone"}; 29 of the first 30 of its cells are phones` {
 		t.Errorf("%v: %q", err, hint)
 	}
 }

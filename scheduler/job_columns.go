@@ -94,7 +94,7 @@ func (m *mapping) bind(columns []string, facts map[string]string) (*mapper, erro
 	if bound.phone, err = bindText(m.tel, columns, facts); err != nil {
 		err = inPath("columns.phone", err)
 		if m.unsaid {
-			msg, hint := words(err)
+			msg, hint := clockErrorWords(err)
 			err = &wordError{msg + ", and columns does not say which one holds the phone", "write columns: {phone: NAME}; " + hint}
 		}
 		return nil, err
@@ -118,7 +118,7 @@ func (m *mapping) bind(columns []string, facts map[string]string) (*mapper, erro
 }
 
 func inPath(path string, err error) error {
-	msg, hint := words(err)
+	msg, hint := clockErrorWords(err)
 	return &wordError{path + ": " + msg, hint}
 }
 

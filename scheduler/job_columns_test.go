@@ -85,7 +85,7 @@ func TestMistakesInColumnsHavePlaces(t *testing.T) {
 			if err == nil {
 				t.Fatal("it was bound")
 			}
-			msg, hint := words(err)
+			msg, hint := clockErrorWords(err)
 			if diff := cmp.Diff([]string{tt.msg, tt.hint}, []string{msg, hint}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -150,7 +150,7 @@ func (b *builder) warn(path, hint, format string, args ...any) {
 }
 
 func (b *builder) err(path string, err error) {
-	msg, hint := words(err)
+	msg, hint := clockErrorWords(err)
 	b.bad(path, hint, "%s", msg)
 }
 
@@ -336,7 +336,7 @@ func (b *builder) deliver(c *Compiled) {
 }
 
 func firstWords(err error) string {
-	msg, _ := words(err)
+	msg, _ := clockErrorWords(err)
 	return msg
 }
 

@@ -68,7 +68,7 @@ type lostRow struct {
 
 // cut reads the rows of a part in their order until the file is full.
 func (c *cutting) cut(ctx context.Context, from ListStore, p *messaging.Part) error {
-	c.enc = newEncoder(len(c.columns), c.take)
+	c.enc = newEncoder(len(c.columns), c.takeRow)
 	head, err := c.enc.head(c.columns)
 	if err != nil {
 		return err
@@ -138,8 +138,8 @@ func (c *cutting) batch(ctx context.Context) error {
 	return err
 }
 
-// take puts the i-th of the rows that may go into the file, if there is room.
-func (c *cutting) take(i int, row []byte) error {
+// takeRow puts the i-th of the rows that may go into the file, if there is room.
+func (c *cutting) takeRow(i int, row []byte) error {
 	one, n := &c.going[i], int64(len(row))
 	switch most := c.most.Bytes(); {
 	case c.head+n > most:

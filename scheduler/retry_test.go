@@ -62,7 +62,7 @@ func partsOf(run messaging.RunID, states ...messaging.PartState) (out []messagin
 }
 
 func hinted(err error) string {
-	msg, hint := words(err)
+	msg, hint := clockErrorWords(err)
 	return msg + " | " + hint
 }
 

@@ -118,7 +118,7 @@ func (w *working) fail(ctx context.Context, err error) error {
 
 // failure is why a list cannot be read, with the hint.
 func failure(err error) string {
-	msg, hint := words(err)
+	msg, hint := clockErrorWords(err)
 	if wrapped := err.Error(); strings.Contains(wrapped, msg) && len(wrapped) > len(msg) {
 		msg = strings.SplitN(wrapped, "\n", 2)[0]
 	}

@@ -91,7 +91,7 @@ func TestTwoPeopleApproveWhatWasBuilt(t *testing.T) {
 func TestWhoStartsARunIsNotTheLastToApproveIt(t *testing.T) {
 	d := begin(t, jobOf(t, people(20), Job{Guard: Guard{ApproveOver: 1, ApproveBy: 2}}))
 	_, err := d.RunNow(t.Context(), d.all()[0], d.now(), HandOrder{Person: "Ann", Approved: "Ann"})
-	if words, hint := words(err); words != "guard.approve_by of winback has 2 people approve what was read, and nothing was yet" || hint == "" {
+	if words, hint := clockErrorWords(err); words != "guard.approve_by of winback has 2 people approve what was read, and nothing was yet" || hint == "" {
 		t.Errorf("approved in advance: %v", err)
 	}
 	if _, err := d.RunNow(t.Context(), d.all()[0], d.now(), HandOrder{Person: "Ann"}); err != nil {
@@ -102,7 +102,7 @@ func TestWhoStartsARunIsNotTheLastToApproveIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = d.Approve(t.Context(), 1, by("Ann"))
-	if words, hint := words(err); words != "you started run 1 by hand: the last to approve it has to be somebody else" || hint != "have somebody else approve it: nudgewire jobs approve 1" {
+	if words, hint := clockErrorWords(err); words != "you started run 1 by hand: the last to approve it has to be somebody else" || hint != "have somebody else approve it: nudgewire jobs approve 1" {
 		t.Errorf("approved by who started it: %v", err)
 	}
 	if err := d.Approve(t.Context(), 1, by("Cleo")); err != nil {
@@ -139,7 +139,7 @@ func TestOnePersonDoesNotGetAroundTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.Retry(t.Context(), 1, "Ann", RetryOrder{})
-	if words, hint := words(err); words != "run 1 was never let go: 2 people had to approve it" || hint == "" {
+	if words, hint := clockErrorWords(err); words != "run 1 was never let go: 2 people had to approve it" || hint == "" {
 		t.Errorf("sent again: %v", err)
 	}
 

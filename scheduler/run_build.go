@@ -234,7 +234,7 @@ func (b *building) bind(rows lists.Rows) (*mapper, error) {
 	m, err := b.job.columns.bind(rows.Header(), factsOf(b.job.Name, b.now, b.job.zone))
 	if err != nil && b.job.columns.unsaid {
 		if hint := b.proposed(rows); hint != "" {
-			msg, _ := words(err)
+			msg, _ := clockErrorWords(err)
 			err = &wordError{msg, hint}
 		}
 	}
@@ -303,7 +303,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 				phone, _ := messaging.PhoneOf(read.Digits)
 				b.refuse(one, KindRow, one.file.at(number), bad.Reason, raw, phone)
 			} else {
-				b.take(one, row, number, m, vars)
+				b.takeRow(one, row, number, m, vars)
 			}
 			row, number, err = next()
 		}
@@ -383,8 +383,8 @@ func (b *building) flush() error {
 	return diskFull(err)
 }
 
-// take puts one row into the batch, or excludes it.
-func (b *building) take(to *batch, row lists.Row, number int64, m *mapper, vars []string) {
+// takeRow puts one row into the batch, or excludes it.
+func (b *building) takeRow(to *batch, row lists.Row, number int64, m *mapper, vars []string) {
 	raw, bad := m.fill(row, vars)
 	read, err := phones.Read(raw, b.job.home)
 	if err != nil {

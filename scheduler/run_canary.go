@@ -72,7 +72,7 @@ func (StopIf) Schema() map[string]any {
 }
 
 // judge says what the canary found, and whether that stops the run. sent is how many messages it looks at.
-func (c *Canary) judge(s messaging.Standing, sent int64) (words string, stops bool) {
+func (c *Canary) judge(s messaging.RunCounts, sent int64) (words string, stops bool) {
 	first := "of the first " + units.Count(sent, "message")
 	switch {
 	case s.Ended == 0:
@@ -106,7 +106,7 @@ func (w *working) canary(ctx context.Context, sent int64) (halt stop, err error)
 	if err != nil || c == nil {
 		return stop{}, err
 	}
-	s, err := w.Store.Standing(ctx, w.run.ID)
+	s, err := w.Store.CountRunMessages(ctx, w.run.ID)
 	if err != nil {
 		return stop{}, fmt.Errorf("look at the first messages: %w", err)
 	}
@@ -236,7 +236,7 @@ func (w *working) fileCanary(ctx context.Context, parts []messaging.Part) (halt 
 	if err != nil || c == nil {
 		return stop{}, err
 	}
-	s, err := w.Store.Standing(ctx, w.run.ID)
+	s, err := w.Store.CountRunMessages(ctx, w.run.ID)
 	switch {
 	case err != nil:
 		return stop{}, fmt.Errorf("look at the first messages: %w", err)

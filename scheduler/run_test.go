@@ -301,7 +301,7 @@ func TestARunByHandBesideAnOpenOneSaysWhatToDo(t *testing.T) {
 			if err == nil {
 				t.Fatal("started beside it")
 			}
-			if msg, hint := words(err); msg != "run 1 of 2026-05-04 10:00 is still "+state.Words() || hint != want {
+			if msg, hint := clockErrorWords(err); msg != "run 1 of 2026-05-04 10:00 is still "+state.Words() || hint != want {
 				t.Errorf("%s\n%s", msg, hint)
 			}
 		})
@@ -742,7 +742,7 @@ func TestAJobThatLeftTheConfig(t *testing.T) {
 		t.Errorf("%s %q", r.State, r.Reason)
 	}
 	err := d.Resume(t.Context(), 1, "Ann")
-	if words, hint := words(err); !strings.HasPrefix(words, "winback is gone from the config, and what config ") || hint != "put the job back, or end the run: nudgewire jobs cancel" {
+	if words, hint := clockErrorWords(err); !strings.HasPrefix(words, "winback is gone from the config, and what config ") || hint != "put the job back, or end the run: nudgewire jobs cancel" {
 		t.Errorf("resumed by rules that nobody knows: %v", err)
 	}
 	d.Use([]*Compiled{job})

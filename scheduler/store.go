@@ -72,7 +72,7 @@ type RunStore interface {
 	ReplacePart(ctx context.Context, owner string, r messaging.Run, p messaging.Part) error
 
 	// Room says how many of the phones have room in the window of their account's limit.
-	Room(ctx context.Context, q messaging.RoomQuestion) (messaging.Room, error)
+	Room(ctx context.Context, q messaging.QuotaQuestion) (messaging.Room, error)
 
 	// FinishPart stores how an upload ended. The part must be uploading, or in doubt because
 	// somebody took the uploader for dead, with the same Attempt; else ErrMoved. The messages
@@ -142,9 +142,9 @@ type RowStore interface {
 	// then.
 	EnqueueRetries(ctx context.Context, id messaging.RunID, of []messaging.MessageID, now time.Time) (total int64, err error)
 
-	// Standing counts the run's messages: those of its rows that were handed over, or that an upload's
+	// CountRunMessages counts the run's messages: those of its rows that were handed over, or that an upload's
 	// answer named.
-	Standing(ctx context.Context, id messaging.RunID) (messaging.Standing, error)
+	CountRunMessages(ctx context.Context, id messaging.RunID) (messaging.RunCounts, error)
 
 	// CancelRows ends the run's messages that still wait, and says how many there were.
 	CancelRows(ctx context.Context, id messaging.RunID, reason string) (n int64, err error)

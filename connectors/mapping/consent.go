@@ -23,13 +23,13 @@ var Sayings = map[string]Saying{"": SaysBoth, "given": SaysGiven, "withdrawn": S
 
 // The words of senders, with _ for spaces and dashes. Those of unsaidWords state that nobody was asked, or has not answered.
 var (
-	yesWords = words("true yes y 1 on subscribed opted_in opt_in optin single_opt_in double_opt_in confirmed_opt_in confirmed granted given " +
+	yesWords = wordSet("true yes y 1 on subscribed opted_in opt_in optin single_opt_in double_opt_in confirmed_opt_in confirmed granted given " +
 		"accepted accepts agreed allowed consented")
-	noWords     = words("false no n 0 off unsubscribed opted_out opt_out optout denied declined refused revoked withdrawn redacted")
-	unsaidWords = words("not_subscribed never_subscribed pending unconfirmed unknown unspecified not_set none null nil undefined invalid cleaned")
+	noWords     = wordSet("false no n 0 off unsubscribed opted_out opt_out optout denied declined refused revoked withdrawn redacted")
+	unsaidWords = wordSet("not_subscribed never_subscribed pending unconfirmed unknown unspecified not_set none null nil undefined invalid cleaned")
 )
 
-func words(text string) map[string]bool {
+func wordSet(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(text) {
 		out[w] = true

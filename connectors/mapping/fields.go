@@ -155,7 +155,7 @@ func (m *Mapper) assign(e *messaging.Event, v *View, a *assignment) {
 		if text == "" {
 			continue
 		}
-		if m.take(e, v, t, p, text) {
+		if m.setField(e, v, t, p, text) {
 			if v.Readings != nil {
 				v.came(t, p.Source, text, t.seen(e, text))
 			}
@@ -186,9 +186,9 @@ func (k targetKind) strict() bool {
 	}
 }
 
-// take gives the target one text; it reports false where the text is nothing the target can
+// setField gives the target one text; it reports false where the text is nothing the target can
 // be, so that the next path has its chance.
-func (m *Mapper) take(e *messaging.Event, v *View, t *target, p *Expr, text string) bool {
+func (m *Mapper) setField(e *messaging.Event, v *View, t *target, p *Expr, text string) bool {
 	switch t.Kind {
 	case TakesText:
 		*t.text(e) = text

@@ -141,10 +141,10 @@ func (a *Alerts) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		a.load(ctx)
-		a.look(ctx)
+		a.findTroubles(ctx)
 		for again := true; again && ctx.Err() == nil; {
 			a.keep(ctx)
-			a.tell(calling, &calls)
+			a.startDeliveries(calling, &calls)
 			select {
 			case <-ctx.Done():
 				again = false
@@ -189,7 +189,7 @@ func (a *Alerts) load(ctx context.Context) {
 // looksTake is the part of the time that looks may take: over a large ledger they are made less often.
 const looksTake = 20
 
-func (a *Alerts) look(ctx context.Context) {
+func (a *Alerts) findTroubles(ctx context.Context) {
 	a.mu.Lock()
 	idle := len(a.plan.Watches)+len(a.judge.known) == 0
 	a.mu.Unlock()
@@ -296,8 +296,8 @@ func (a *Alerts) state() messaging.AlertState {
 	return s
 }
 
-// tell begins a delivery to each receiver that something waits for, one at a time for each.
-func (a *Alerts) tell(ctx context.Context, calls *sync.WaitGroup) {
+// startDeliveries begins a delivery to each receiver that something waits for, one at a time for each.
+func (a *Alerts) startDeliveries(ctx context.Context, calls *sync.WaitGroup) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.o.Now()
@@ -312,7 +312,7 @@ func (a *Alerts) tell(ctx context.Context, calls *sync.WaitGroup) {
 			mail := a.plan.Mail
 			calls.Go(func() {
 				err := a.deliver(ctx, &r, mail, message(batch, a.o.From))
-				a.told(ctx, s, batch, err)
+				a.deliveryEnded(ctx, s, batch, err)
 			})
 		}
 	}
@@ -348,8 +348,8 @@ func (a *Alerts) deliver(ctx context.Context, r *Receiver, m *Mail, message Mess
 	return err
 }
 
-// told takes in how a delivery ended.
-func (a *Alerts) told(ctx context.Context, s *standing, batch []messaging.AlertNotice, err error) {
+// deliveryEnded takes in how a delivery ended.
+func (a *Alerts) deliveryEnded(ctx context.Context, s *standing, batch []messaging.AlertNotice, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s.busy, a.dirty = false, true
@@ -358,7 +358,7 @@ func (a *Alerts) told(ctx context.Context, s *standing, batch []messaging.AlertN
 	default:
 	}
 	if err == nil {
-		a.reached(s)
+		a.receiverReached(s)
 		a.notices = slices.DeleteFunc(a.notices, func(n messaging.AlertNotice) bool {
 			return slices.ContainsFunc(batch, func(done messaging.AlertNotice) bool { return done.ID == n.ID })
 		})
@@ -380,8 +380,8 @@ func (a *Alerts) told(ctx context.Context, s *standing, batch []messaging.AlertN
 	}
 }
 
-// reached notes a delivery. a.mu is held.
-func (a *Alerts) reached(s *standing) {
+// receiverReached notes a delivery. a.mu is held.
+func (a *Alerts) receiverReached(s *standing) {
 	now := a.o.Now()
 	if !s.FailingSince.IsZero() {
 		a.o.Log.Info("a receiver of alerts is reached again", zap.String("to", s.Name), zap.Duration("after", now.Sub(s.FailingSince)))
@@ -441,7 +441,7 @@ func (a *Alerts) Test(ctx context.Context, name string) (out []Tested, err error
 				a.missed(s, err)
 			default:
 				sent := s.sent
-				a.reached(s)
+				a.receiverReached(s)
 				s.sent = sent
 				for k := range a.notices {
 					if a.notices[k].Receiver == s.ID {

@@ -56,7 +56,7 @@ func message(notices []messaging.AlertNotice, from string) Message {
 	ids := sha256.New()
 	for i := range notices {
 		_, _ = fmt.Fprintln(ids, notices[i].ID) // a hash takes all
-		one := told(&notices[i])
+		one := toldAlert(&notices[i])
 		m.Alerts = append(m.Alerts, one)
 		lines = append(lines, one.text())
 	}
@@ -68,7 +68,7 @@ func message(notices []messaging.AlertNotice, from string) Message {
 	return m
 }
 
-func told(n *messaging.AlertNotice) Told {
+func toldAlert(n *messaging.AlertNotice) Told {
 	t := Told{
 		State: "begun", Code: n.Trouble.Code, Subject: n.Trouble.Subject, Severity: n.Trouble.Severity, Condition: n.Condition,
 		Words: n.Trouble.Words, Hint: n.Trouble.Hint, Since: n.Began.UTC(),

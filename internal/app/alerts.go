@@ -58,7 +58,7 @@ func windowsOf(p *alerts.Plan) (out []failedWindow) {
 
 // lookForTroubles is what is wrong now, for alerts. Where the data cannot be read, what the process knows itself is told.
 func (a *App) lookForTroubles(ctx context.Context) (alerts.Look, error) {
-	v, err := server.Look(ctx, a.adminOptions())
+	v, err := server.GatherStatus(ctx, a.adminOptions())
 	if ctx.Err() != nil {
 		return alerts.Look{}, ctx.Err()
 	}

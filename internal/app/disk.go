@@ -36,8 +36,8 @@ func newDiskGuard(folder string, ask func(string) (uint64, uint64, error)) *disk
 	return &diskGuard{folder: folder, ask: ask, now: time.Now}
 }
 
-// look is the space as it was within the last seconds; nil where the system does not say.
-func (g *diskGuard) look() *server.DiskView {
+// space is the space as it was within the last seconds; nil where the system does not say.
+func (g *diskGuard) space() *server.DiskView {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now, least := g.now(), g.least.Load()
@@ -63,7 +63,7 @@ func (g *diskGuard) look() *server.DiskView {
 
 // short reports whether space is kept for what matters more.
 func (g *diskGuard) short() bool {
-	v := g.look()
+	v := g.space()
 	return v != nil && v.Held
 }
 
@@ -75,9 +75,9 @@ func (g *diskGuard) holds() (until time.Time) {
 	return g.now().Add(lookAtDisk)
 }
 
-// tell writes a line when it begins and when it ends; told is what was told last.
-func (g *diskGuard) tell(log *zap.Logger, told bool) bool {
-	v := g.look()
+// logShortage writes a line when it begins and when it ends; told is what was told last.
+func (g *diskGuard) logShortage(log *zap.Logger, told bool) bool {
+	v := g.space()
 	if v == nil || v.Held == told {
 		return told
 	}

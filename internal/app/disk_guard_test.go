@@ -49,11 +49,11 @@ func TestADiskIsShortUntilThereIsAQuarterMore(t *testing.T) {
 	free = 20
 	g.least.Store(100)
 	began := now
-	if v := g.look(); v == nil || !v.Held || !v.Since.Equal(began) || v.Least != 100 || v.Free != 20 || !v.Short() {
+	if v := g.space(); v == nil || !v.Held || !v.Since.Equal(began) || v.Least != 100 || v.Free != 20 || !v.Short() {
 		t.Errorf("%+v", v)
 	}
 	now = now.Add(time.Hour)
-	if v := g.look(); !v.Since.Equal(began) {
+	if v := g.space(); !v.Since.Equal(began) {
 		t.Errorf("short since %v, want %v", v.Since, began)
 	}
 }

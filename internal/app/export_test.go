@@ -20,5 +20,5 @@ func NoteTotals(a *App, at time.Time) {
 	if err != nil {
 		panic(err)
 	}
-	a.rates.take(totals, at)
+	a.rates.noteTotals(totals, at)
 }

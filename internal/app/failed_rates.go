@@ -55,8 +55,8 @@ func (f *failedRates) windows() []failedWindow {
 	return f.of
 }
 
-// take notes the totals of the store. A clock that was set back makes it begin anew.
-func (f *failedRates) take(totals map[string]int64, now time.Time) {
+// noteTotals notes the totals of the store. A clock that was set back makes it begin anew.
+func (f *failedRates) noteTotals(totals map[string]int64, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	failed := totals["messages_rejected"] + totals["messages_failed"]
@@ -121,7 +121,7 @@ func (a *App) watchFailedRates(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if totals, err := a.store.Totals(ctx); err == nil {
-			a.rates.take(totals, a.store.Now())
+			a.rates.noteTotals(totals, a.store.Now())
 		} else if ctx.Err() == nil {
 			a.log.Warn("count what failed", zap.Error(err))
 		}

@@ -32,7 +32,7 @@ func TestTheShareOfFailuresIsThatOfItsWindow(t *testing.T) {
 			var f failedRates
 			f.use([]failedWindow{usualRate, {subject: "> 50% over 1h", above: 50, over: time.Hour}})
 			for _, one := range totals {
-				f.take(map[string]int64{"messages_rejected": one.failed / 2, "messages_failed": one.failed - one.failed/2, "messages_delivered": one.arrived}, noon.Add(one.at))
+				f.noteTotals(map[string]int64{"messages_rejected": one.failed / 2, "messages_failed": one.failed - one.failed/2, "messages_delivered": one.arrived}, noon.Add(one.at))
 				got := [2]string{}
 				for _, v := range f.views() {
 					text := fmt.Sprintf("%d/%d", v.Failed, v.Ended)

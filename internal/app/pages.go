@@ -39,7 +39,7 @@ func (a *App) newPages() *console.Console {
 	}
 	return console.New(console.Options{
 		Ask: a.local, SignOn: a.signOn, Door: a.people, Rules: a.rulesShown, Zone: a.zone, Held: func() []messaging.Hold { return a.store.HoldsOf(messaging.Hold.OfEverything) }, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.store.Now, Log: a.log.Named("console"),
-		Address: func(r *http.Request) string { return server.Neighbourhood(r, a.consoleProxies()) },
+		Address: func(r *http.Request) string { return server.AddressKey(r, a.consoleProxies()) },
 	})
 }
 

@@ -256,7 +256,7 @@ func (d daemon) View() server.DaemonView {
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart, SameKeys: d.same,
-		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.look(), FailedRates: d.rates.views(),
+		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.space(), FailedRates: d.rates.views(),
 		Receivers: receivers,
 		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay,
 	}

@@ -24,7 +24,7 @@ func (a *App) watchStorage(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		short = a.disk.tell(log, short)
+		short = a.disk.logShortage(log, short)
 		a.store.LookAtServer(ctx)
 		reader = a.tellReader(ctx, log, reader)
 		a.prepareReview(ctx, log)

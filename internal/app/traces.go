@@ -27,12 +27,12 @@ type traces struct {
 	log     *zap.Logger
 	request func(messaging.MessageID) string
 	now     func() time.Time
-	waiting chan told
+	waiting chan pendingSpan
 	dropped atomic.Int64
 }
 
-// told is a span whose request is not known yet where message is set.
-type told struct {
+// pendingSpan is a span whose request is not known yet where message is set.
+type pendingSpan struct {
 	spans.Span
 	message messaging.MessageID
 }
@@ -42,7 +42,7 @@ func (a *App) openTraces(ctx context.Context, cfg *config.Config) (*traces, erro
 	if cfg.Tracing.Endpoint == "" && !collectorInEnv(a.opt.Env) {
 		return nil, nil //nolint:nilnil // nil is a traces that does nothing
 	}
-	t := &traces{log: a.log.Named("tracing"), request: a.requestOf, now: func() time.Time { return a.store.Now() }, waiting: make(chan told, spansWaiting)}
+	t := &traces{log: a.log.Named("tracing"), request: a.requestOf, now: func() time.Time { return a.store.Now() }, waiting: make(chan pendingSpan, spansWaiting)}
 	to, err := spans.New(ctx, spans.Options{
 		Endpoint: cfg.Tracing.Endpoint, Sample: cfg.Tracing.Sample, Service: "nudgewire", Version: a.opt.Version,
 		Trouble: onceAMinute(func(err error) { t.log.Warn("spans are not taken by the collector", zap.Error(err)) }),
@@ -119,7 +119,7 @@ func (t *traces) close() {
 	}
 }
 
-func (t *traces) pass(one *told) {
+func (t *traces) pass(one *pendingSpan) {
 	if one.message != 0 {
 		one.Request = t.request(one.message)
 	}
@@ -128,7 +128,7 @@ func (t *traces) pass(one *told) {
 	}
 }
 
-func (t *traces) tell(one *told) {
+func (t *traces) sendSpan(one *pendingSpan) {
 	select {
 	case t.waiting <- *one:
 	default:
@@ -145,7 +145,7 @@ func (t *traces) answered(a *webhooks.AnsweredHook) {
 	for i := range a.Receipts {
 		repeated = repeated && a.Receipts[i].Duplicate
 	}
-	t.tell(&told{Span: spans.Span{Request: a.Request, Name: "webhook", First: true, Began: a.Began, Ended: a.Ended, About: []attribute.KeyValue{
+	t.sendSpan(&pendingSpan{Span: spans.Span{Request: a.Request, Name: "webhook", First: true, Began: a.Began, Ended: a.Ended, About: []attribute.KeyValue{
 		attribute.String("nudgewire.connector", a.Connector), attribute.Int("http.response.status_code", a.Status),
 		attribute.Int64("nudgewire.event", int64(a.Receipts[0].EventID)), attribute.Int("nudgewire.events", len(a.Receipts)), attribute.Bool("nudgewire.repeated", repeated),
 	}}})
@@ -158,7 +158,7 @@ func (t *traces) decided(p *messaging.Plan, r *messaging.Receipt) {
 	}
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
-		t.tell(&told{Span: spans.Span{Request: p.Event.Request, Name: "decision", Began: d.At, Ended: t.now(), About: []attribute.KeyValue{
+		t.sendSpan(&pendingSpan{Span: spans.Span{Request: p.Event.Request, Name: "decision", Began: d.At, Ended: t.now(), About: []attribute.KeyValue{
 			attribute.String("nudgewire.trigger", d.Trigger), attribute.String("nudgewire.outcome", string(d.Outcome)),
 			attribute.Int64("nudgewire.event", int64(r.EventID)), attribute.Int64("nudgewire.message", int64(d.MessageID)), attribute.String("nudgewire.config", d.Config),
 		}}})
@@ -170,7 +170,7 @@ func (t *traces) called(d *messaging.Message, began, ended time.Time, a *messagi
 	if t == nil || d.EventID == 0 {
 		return
 	}
-	one := told{message: d.ID, Span: spans.Span{Name: "send", Calls: true, Began: began, Ended: ended, About: []attribute.KeyValue{
+	one := pendingSpan{message: d.ID, Span: spans.Span{Name: "send", Calls: true, Began: began, Ended: ended, About: []attribute.KeyValue{
 		attribute.Int64("nudgewire.message", int64(d.ID)), attribute.String("nudgewire.trigger", d.Trigger), attribute.Int("nudgewire.attempt", a.Number),
 		attribute.String("nudgewire.account", messaging.AccountName(d.Account)), attribute.String("nudgewire.outcome", string(a.State)),
 	}}}
@@ -180,7 +180,7 @@ func (t *traces) called(d *messaging.Message, began, ended time.Time, a *messagi
 	} else if a.Message != nil {
 		one.About = append(one.About, attribute.String("nudgewire.message_id", string(a.Message.ServiceID)))
 	}
-	t.tell(&one)
+	t.sendSpan(&one)
 }
 
 // asked tells of a look at a message that showed another status.
@@ -188,12 +188,12 @@ func (t *traces) asked(m *messaging.Message, began, ended time.Time, p *messagin
 	if t == nil || p.Status == "" || p.Status == m.Status {
 		return
 	}
-	one := told{message: m.ID, Span: spans.Span{Name: "status", Calls: true, Began: began, Ended: ended, About: []attribute.KeyValue{
+	one := pendingSpan{message: m.ID, Span: spans.Span{Name: "status", Calls: true, Began: began, Ended: ended, About: []attribute.KeyValue{
 		attribute.Int64("nudgewire.message", int64(m.ID)), attribute.String("nudgewire.message_id", string(m.ServiceID)), attribute.String("nudgewire.status", string(p.Status)),
 	}}}
 	if p.Status == messaging.StatusFailed {
 		one.Failed = string(p.Status)
 		one.About = append(one.About, attribute.String("nudgewire.class", string(p.Class)))
 	}
-	t.tell(&one)
+	t.sendSpan(&one)
 }

@@ -53,7 +53,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		k.look(ctx)
+		k.backUpIfDue(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -69,8 +69,8 @@ func (k *Keeper) Failed() Failure {
 	return k.failed
 }
 
-// look makes a backup where one is due.
-func (k *Keeper) look(ctx context.Context) {
+// backUpIfDue makes a backup where one is due.
+func (k *Keeper) backUpIfDue(ctx context.Context) {
 	plan, now := k.Plan(), k.Now()
 	if plan.To == "" {
 		k.note(Failure{})

@@ -30,7 +30,7 @@ func TestAKeeperMakesBackupsByItsPlan(t *testing.T) {
 	}
 	look := func(want ...string) {
 		t.Helper()
-		k.look(t.Context())
+		k.backUpIfDue(t.Context())
 		if got := names(); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", now.Format(time.TimeOnly), got, want)
 		}
@@ -68,18 +68,18 @@ func TestAKeeperMakesBackupsByItsPlan(t *testing.T) {
 	write(t, blocked, "")
 	plan.To = filepath.Join(blocked, "below")
 	now = now.Add(2 * time.Hour)
-	k.look(t.Context())
+	k.backUpIfDue(t.Context())
 	if f := k.Failed(); !f.At.Equal(now) || !strings.Contains(f.Why, "folder of backups") {
 		t.Errorf("the failure: %+v", f)
 	}
 	plan.To = to
 	now = now.Add(time.Minute)
-	k.look(t.Context())
+	k.backUpIfDue(t.Context())
 	if n := len(names()); n != 4 {
 		t.Errorf("tried again at once: %d files", n)
 	}
 	now = now.Add(againAfter)
-	k.look(t.Context())
+	k.backUpIfDue(t.Context())
 	if f := k.Failed(); f != (Failure{}) {
 		t.Errorf("it was made, and %+v", f)
 	}
@@ -99,7 +99,7 @@ func TestTwoKeepersShareAFolder(t *testing.T) {
 	for round := range 3 {
 		for i, data := range []string{stocked(t, 3), stocked(t, 3)} {
 			k := &Keeper{DSN: dsnOf(data), Version: "test", Plan: func() Plan { return Plan{To: to, Every: time.Hour, Keep: 1} }, Log: zap.NewNop(), Now: func() time.Time { return now }}
-			k.look(t.Context())
+			k.backUpIfDue(t.Context())
 			l, err := ReadLast(k.DSN)
 			if err != nil || k.Failed() != (Failure{}) {
 				t.Fatalf("%+v %v", k.Failed(), err)
@@ -126,7 +126,7 @@ func TestAClockThatIsSetBackHoldsNoBackupUp(t *testing.T) {
 	made := func(at time.Time) {
 		t.Helper()
 		now = at
-		k.look(t.Context())
+		k.backUpIfDue(t.Context())
 		l, err := ReadLast(k.DSN)
 		if err != nil || !strings.HasSuffix(l.File, now.Format(stamp)+ending) {
 			t.Fatalf("%s: the last is %s (%v, %+v)", now, l.File, err, k.Failed())

@@ -87,7 +87,7 @@ func (l *Loop[T]) Run(ctx, committing context.Context, work func(item *T, seat *
 		workers.Go(func() {
 			seat := Seat{Number: number, holding: &l.holding}
 			for item := range hands {
-				seat.take(l.lane(&item))
+				seat.takeLane(l.lane(&item))
 				work(&item, &seat)
 				seat.free()
 			}

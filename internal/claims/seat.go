@@ -12,7 +12,7 @@ type Seat struct {
 	queued, called bool
 }
 
-func (s *Seat) take(lane int) { s.lane, s.queued, s.called = lane, true, false }
+func (s *Seat) takeLane(lane int) { s.lane, s.queued, s.called = lane, true, false }
 
 // Left notes that the item does not wait for the rate any more. Saying it twice does no harm.
 func (s *Seat) Left() {

@@ -137,14 +137,14 @@ func (c *Console) act() http.Handler {
 		if a.sure != nil && f.Get("sure") == "" {
 			sure, err := a.sure(c, r.Context(), f)
 			if err != nil {
-				c.carried(w, r, once, func() (*said, string) { return c.failed(r, err), back })
+				c.carried(w, r, once, func() (*keyedAnswer, string) { return c.failed(r, err), back })
 				return
 			}
 			sure.Form = actForm{Do: name, Words: sure.Yes, Fields: sure.pass(f), Once: newOnce(), Back: back}
 			c.write(w, r, http.StatusOK, page{Name: "sure", Title: sure.Title, Here: sectionOf(back), Data: sure})
 			return
 		}
-		c.carried(w, r, once, func() (*said, string) {
+		c.carried(w, r, once, func() (*keyedAnswer, string) {
 			// A browser that asks again, or goes away, gives its first request up: what was begun is done all the same.
 			done, err := a.do(c, context.WithoutCancel(r.Context()), f)
 			if err != nil {
@@ -153,7 +153,7 @@ func (c *Console) act() http.Handler {
 			if done.place != "" {
 				back = done.place
 			}
-			return &said{Words: sentence(done.words), Tone: "good"}, back
+			return &keyedAnswer{Words: sentence(done.words), Tone: "good"}, back
 		})
 	})
 }
@@ -170,7 +170,7 @@ func (p *confirmPage) pass(f form) (out [][2]string) {
 }
 
 // carried does something once, and leads to the page that says what came of it.
-func (c *Console) carried(w http.ResponseWriter, r *http.Request, once string, do func() (*said, string)) {
+func (c *Console) carried(w http.ResponseWriter, r *http.Request, once string, do func() (*keyedAnswer, string)) {
 	if once == "" || len(once) > onceLong {
 		once = newOnce()
 	}
@@ -183,13 +183,13 @@ func (c *Console) carried(w http.ResponseWriter, r *http.Request, once string, d
 }
 
 // failed is an error as a page says it. What is no word of ours is written to the log alone.
-func (c *Console) failed(r *http.Request, err error) *said {
+func (c *Console) failed(r *http.Request, err error) *keyedAnswer {
 	e, ok := errors.AsType[*refusal.Error](err)
 	if !ok {
 		c.Log.Error("console", zap.String("action", r.PathValue("action")), zap.Error(err))
-		return &said{Words: "It is not known whether that was done.", Hint: "The daemon's log says why.", Tone: "bad"}
+		return &keyedAnswer{Words: "It is not known whether that was done.", Hint: "The daemon's log says why.", Tone: "bad"}
 	}
-	return &said{Words: "Not done: " + e.Words + ".", Hint: sentence(e.Hint), Tone: "bad"}
+	return &keyedAnswer{Words: "Not done: " + e.Words + ".", Hint: sentence(e.Hint), Tone: "bad"}
 }
 
 // local is the path of a page of ours, the overview for what is none.

@@ -23,8 +23,8 @@ type attempt struct {
 	since  time.Time
 }
 
-// take counts an attempt before it is made, so that many at the same time are no way around; ok is false where there were too many.
-func (a *attempts) take(of string, now time.Time) (ok bool) {
+// countAttempt counts an attempt before it is made, so that many at the same time are no way around; ok is false where there were too many.
+func (a *attempts) countAttempt(of string, now time.Time) (ok bool) {
 	key := sha256.Sum256([]byte(of)) // a stranger chooses how long it is
 	a.mu.Lock()
 	defer a.mu.Unlock()

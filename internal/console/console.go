@@ -89,13 +89,13 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// A look makes the content of a page: its data, or an error that becomes a page.
-type look func(r *http.Request) (page, error)
+// A pageFunc makes the content of a page: its data, or an error that becomes a page.
+type pageFunc func(r *http.Request) (page, error)
 
 // Handler answers browsers. Every page but the sign-in wants to know who asks (access.WhoOf): by Session, or by a token.
 func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, do := range map[string]look{
+	for pattern, do := range map[string]pageFunc{
 		"GET /{$}":                   c.overview,
 		"GET /events":                c.events,
 		"GET /events/rejected":       c.rejected,
@@ -184,7 +184,7 @@ type shown struct {
 	Assets   *assets
 	Self     string           // path of the page, with its query
 	Held     []messaging.Hold // what stops everything
-	Said     *said            // what came of the form that led here; nil for nothing
+	Said     *keyedAnswer     // what came of the form that led here; nil for nothing
 }
 
 // A section is an entry of the navigation.
@@ -203,7 +203,7 @@ var sections = []section{
 }
 
 // signedIn lets in who is known, and sends everybody else to sign in.
-func (c *Console) signedIn(do look) http.Handler {
+func (c *Console) signedIn(do pageFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, known := access.WhoOf(r.Context()); !known {
 			c.askWho(w, r, http.StatusUnauthorized, signInPage{})
@@ -296,7 +296,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p pa
 	if v.SignedIn {
 		v.Held = c.Held()
 	}
-	v.Said, _ = r.Context().Value(saidKey{}).(*said)
+	v.Said, _ = r.Context().Value(saidKey{}).(*keyedAnswer)
 	all := c.templates()
 	v.Zone = all.zone.String()
 	var out bytes.Buffer

@@ -26,12 +26,12 @@ type onceKey struct{ from, who, word string }
 type done struct {
 	at    time.Time
 	ended chan struct{} // closed when the rest is known
-	said  *said
+	said  *keyedAnswer
 	place string // path of the page that says it
 }
 
-// said is what a page says of what was done.
-type said struct {
+// keyedAnswer is what a page says of what was done.
+type keyedAnswer struct {
 	Words, Hint string
 	Tone        string // good or bad
 }
@@ -47,7 +47,7 @@ func newOnce() string { return rand.Text() }
 func keyOf(who access.Who, word string) onceKey { return onceKey{string(who.From), who.Name, word} }
 
 // carry does what a form asks for, unless a form with its word was or is carried out.
-func (o *idempotencyKeys) carry(r *http.Request, word string, do func() (*said, string)) (*said, string) {
+func (o *idempotencyKeys) carry(r *http.Request, word string, do func() (*keyedAnswer, string)) (*keyedAnswer, string) {
 	if word == "" || len(word) > onceLong {
 		return do()
 	}
@@ -62,7 +62,7 @@ func (o *idempotencyKeys) carry(r *http.Request, word string, do func() (*said, 
 	}
 	now := o.now()
 	evict(o.by, mostOnces-1, func(d *done) bool { return now.Sub(d.at) >= onceLife && d.over() }, func(d *done) time.Time { return d.at })
-	one = &done{at: now, ended: make(chan struct{}), said: &said{Words: "It ended in a fault of this program.", Hint: "The daemon's log says where.", Tone: "bad"}, place: "/"}
+	one = &done{at: now, ended: make(chan struct{}), said: &keyedAnswer{Words: "It ended in a fault of this program.", Hint: "The daemon's log says where.", Tone: "bad"}, place: "/"}
 	o.by[key] = one
 	o.mu.Unlock()
 	defer close(one.ended)
@@ -81,7 +81,7 @@ func (d *done) over() bool {
 }
 
 // of is what came of the form with a word; nil where that is not known.
-func (o *idempotencyKeys) of(r *http.Request, word string) *said {
+func (o *idempotencyKeys) of(r *http.Request, word string) *keyedAnswer {
 	who, known := access.WhoOf(r.Context())
 	if word == "" || !known {
 		return nil

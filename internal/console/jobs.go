@@ -23,7 +23,7 @@ func (c *Console) jobs(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	v := jobsPage{Jobs: jobs}
-	if v.Lanes, err = c.lanes(r.Context()); err != nil {
+	if v.Lanes, err = c.timelineOfRuns(r.Context()); err != nil {
 		return page{}, err
 	}
 	v.list, v.Runs, err = c.runs(r, "")

@@ -142,7 +142,7 @@ func (v *playgroundPage) fill(c *Console, r *http.Request, do string) error {
 		v.From, v.Payload, v.Topic, v.Event = name+"/", pretty(story.Event.Payload), story.Event.Topic, 0
 	}
 	if v.From == "" && v.Event == 0 && len(v.Connectors) > 0 {
-		first := v.Connectors[max(0, slices.IndexFunc(v.Connectors, v.heard))]
+		first := v.Connectors[max(0, slices.IndexFunc(v.Connectors, v.firstRuleListensTo))]
 		v.From = first.Name + "/"
 		if len(first.Samples) > 0 && v.Payload == "" {
 			v.From += first.Samples[0].Name
@@ -169,8 +169,8 @@ func (v *playgroundPage) fill(c *Console, r *http.Request, do string) error {
 	return nil
 }
 
-// heard reports whether the first trigger listens to a connector, so that what the page begins with leads to something.
-func (v *playgroundPage) heard(c preview.ConnectorView) bool {
+// firstRuleListensTo reports whether the first trigger listens to a connector, so that what the page begins with leads to something.
+func (v *playgroundPage) firstRuleListensTo(c preview.ConnectorView) bool {
 	return len(v.Rules) > 0 && strings.HasPrefix(v.Rules[0].Summary.On, c.Name+".")
 }
 
@@ -227,7 +227,7 @@ func (v *playgroundPage) try(c *Console, r *http.Request) (*refusal.Error, error
 	if err != nil {
 		return nil, err
 	}
-	v.Tried = v.tell(view)
+	v.Tried = v.triedPageOf(view)
 	return nil, nil
 }
 
@@ -264,8 +264,8 @@ func (v *playgroundPage) headers() map[string]string {
 	}
 }
 
-// tell holds the two results side by side.
-func (v *playgroundPage) tell(view preview.TryView) *triedPage {
+// triedPageOf holds the two results side by side.
+func (v *playgroundPage) triedPageOf(view preview.TryView) *triedPage {
 	t := &triedPage{TryView: view, Both: view.Edited != nil && view.Edited.Usable}
 	if view.Edited != nil {
 		t.Lines = linesOf(v.Text, view.Edited.Problems)

@@ -42,8 +42,8 @@ const (
 	mostDots   = 500
 )
 
-// lanes are of the newest runs, and at most so many jobs of them.
-func (c *Console) lanes(ctx context.Context) (v runTimeline, err error) {
+// timelineOfRuns are of the newest runs, and at most so many jobs of them.
+func (c *Console) timelineOfRuns(ctx context.Context) (v runTimeline, err error) {
 	now := c.Now().In(c.Zone())
 	from := daysBack(laneDays)(now)
 	until := from.AddDate(0, 0, laneDays)

@@ -104,10 +104,10 @@ func (c *Console) askWho(w http.ResponseWriter, r *http.Request, status int, p s
 func (c *Console) try(r *http.Request, name string, do func() (signin.SignedIn, error)) (in signin.SignedIn, err error) {
 	from := c.Address(r)
 	now := c.Now()
-	if !c.places.take(from, now) {
+	if !c.places.countAttempt(from, now) {
 		return in, tooMany("from your address")
 	}
-	if name != "" && !c.names.take(name, now) {
+	if name != "" && !c.names.countAttempt(name, now) {
 		c.places.forgive(from)
 		return in, tooMany("for that name")
 	}

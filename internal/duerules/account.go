@@ -36,11 +36,11 @@ func (a *account) ask(q question) messaging.Verdict {
 	if !a.holds(q.message) || !q.facts.New || int64(q.facts.Contacts) < a.most {
 		return messaging.Verdict{}
 	}
-	return q.putOff(messaging.RuleAccount, a.words(int64(q.facts.Contacts)), q.now.Add(a.pause()), 0)
+	return q.putOff(messaging.RuleAccount, a.accountLimitWords(int64(q.facts.Contacts)), q.now.Add(a.pause()), 0)
 }
 
-// words say that the account has no room.
-func (a *account) words(contacts int64) string {
+// accountLimitWords say that the account has no room.
+func (a *account) accountLimitWords(contacts int64) string {
 	were, are := " were", " are"
 	if contacts == 1 {
 		were = " was"
@@ -86,7 +86,7 @@ func (a Reach) Pause() time.Duration { return a.pause() }
 func (a Reach) Least() int64 { return max(1, a.most/pauses) }
 
 // Why says that there is no room, in words with the numbers.
-func (a Reach) Why(contacts int64) string { return a.words(contacts) }
+func (a Reach) Why(contacts int64) string { return a.accountLimitWords(contacts) }
 
 // String is the limit as it is read: 9,000 per 24h.
 func (a Reach) String() string { return units.Number(a.most) + " per " + a.limit.Window() }

@@ -56,14 +56,14 @@ func (p *policy) askLimits(q question) messaging.Verdict {
 // ask counts what was sent in the window. A contact that may be in several zones has several calendars, and
 // the limit holds in each of them.
 func (l *limit) ask(q question) messaging.Verdict {
-	until, full := l.reached(q)
+	until, full := l.limitReached(q)
 	switch {
 	case until.IsZero():
 		return messaging.Verdict{}
 	case l.Most == 0:
 		return dropped(messaging.RuleLimit, l.none())
 	}
-	v := dropped(messaging.RuleLimit, l.words(full, q))
+	v := dropped(messaging.RuleLimit, l.limitWords(full, q))
 	if !l.drop {
 		v = q.putOff(messaging.RuleLimit, v.Reason, until, l.maxDefer)
 	}
@@ -74,8 +74,8 @@ func (l *limit) ask(q question) messaging.Verdict {
 // none is what a limit of nothing says.
 func (l *limit) none() string { return l.String() + " lets no message go" }
 
-// reached is when there is room again, zero where there is some now, and what was sent in the window.
-func (l *limit) reached(q question) (until time.Time, full []messaging.PastSend) {
+// limitReached is when there is room again, zero where there is some now, and what was sent in the window.
+func (l *limit) limitReached(q question) (until time.Time, full []messaging.PastSend) {
 	zones := q.zones
 	if l.Calendar == "" {
 		zones = zones[:1] // all clocks run alike
@@ -173,8 +173,8 @@ func dayBegins(y int, m time.Month, d int, loc *time.Location) time.Time {
 // mostNamed is how many of the messages that were sent are named.
 const mostNamed = 5
 
-// words are the limit's numbers: "2 of 2 per day were sent to this contact: …".
-func (l *limit) words(in []messaging.PastSend, q question) string {
+// limitWords are the limit's numbers: "2 of 2 per day were sent to this contact: …".
+func (l *limit) limitWords(in []messaging.PastSend, q question) string {
 	var b strings.Builder
 	were := "were"
 	if len(in) == 1 {

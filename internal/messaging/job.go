@@ -146,8 +146,8 @@ func (w RunWait) In(state RunState) bool {
 	return state == RunUploading
 }
 
-// A RoomQuestion asks whether contacts have room in the window of an account's limit.
-type RoomQuestion struct {
+// A QuotaQuestion asks whether contacts have room in the window of an account's limit.
+type QuotaQuestion struct {
 	Account string
 	Now     time.Time
 	Per     time.Duration // how long the window is, that ends now
@@ -156,7 +156,7 @@ type RoomQuestion struct {
 	Phones  []Phone       // in the order in which they would be sent to
 }
 
-// A Room answers a RoomQuestion.
+// A Room answers a QuotaQuestion.
 type Room struct {
 	Contacts int64 // that the account reached in the window, is reaching, or may have reached
 	Fits     int   // how many of the phones, from the first, have room; one that was reached needs none
@@ -200,8 +200,8 @@ type Excluded struct {
 	Late   bool   `json:"late,omitempty"`             // not while the run was built, but when its rows were to leave
 }
 
-// A Standing counts the messages of a run that has handed some over.
-type Standing struct {
+// A RunCounts counts the messages of a run that has handed some over.
+type RunCounts struct {
 	Messages int64
 	Ended    int64 // of Messages: what becomes of them is known
 	Failed   int64 // of Ended: rejected by the service, or failed on the way to the phone

@@ -124,8 +124,8 @@ type PartClaim struct {
 	Part  Part // with the rows, bytes and hash of this attempt
 	// Phones are those on the file: what is known of none of them may have changed since Point.
 	Phones []Phone
-	Left   RowRanges     // rows of it that found no place, for a part of their own
-	Tally  Tally         // of the run
-	Room   *RoomQuestion // that has to be answered with all of its phones; nil for none
-	Still  func() bool   // whether the caller still wants it, asked inside the commit
+	Left   RowRanges      // rows of it that found no place, for a part of their own
+	Tally  Tally          // of the run
+	Room   *QuotaQuestion // that has to be answered with all of its phones; nil for none
+	Still  func() bool    // whether the caller still wants it, asked inside the commit
 }

@@ -79,7 +79,7 @@ const longest = 15 * time.Minute
 func (h *Halt) Share(k Keeper, now time.Time) {
 	h.mu.Lock()
 	h.keeper, h.kept, h.said, h.untold = k, Halted{}, nil, false
-	h.tell(h.look(now))
+	h.notifyChange(h.look(now))
 }
 
 // Reset forgets the halt whatever was on its way, because the caller makes other requests from now on, and shares it with k.
@@ -194,7 +194,7 @@ func (h *Halt) Turn(now time.Time) bool {
 // Look takes up what others told.
 func (h *Halt) Look(now time.Time) {
 	h.mu.Lock()
-	h.tell(h.look(now))
+	h.notifyChange(h.look(now))
 }
 
 // A change is what was heard of others.
@@ -222,8 +222,8 @@ func (h *Halt) look(now time.Time) (heard *change) {
 	return &change{was, h.now}
 }
 
-// tell gives the lock back and says what was heard; nil for nothing.
-func (h *Halt) tell(heard *change) {
+// notifyChange gives the lock back and says what was heard; nil for nothing.
+func (h *Halt) notifyChange(heard *change) {
 	h.mu.Unlock()
 	if heard != nil && h.Heard != nil {
 		h.Heard(heard.was, heard.is)
@@ -287,6 +287,6 @@ func (h *Halt) swap(ctx context.Context, now time.Time, to Halted) (mine bool, e
 			}
 		}
 	}
-	h.tell(h.look(now))
+	h.notifyChange(h.look(now))
 	return mine && err == nil, err
 }

@@ -36,7 +36,7 @@ func Identity[T string | []byte](digits T) T {
 // Spellings are all ways to write the number that has this identity, the identity first.
 func Spellings(identity string) []string {
 	all := []string{identity}
-	for _, other := range []string{drop(identity, 4, "9"), insert(identity, 2, "1"), insert(identity, 2, "9"), drop(identity, 3, "01")} {
+	for _, other := range []string{dropDigits(identity, 4, "9"), insert(identity, 2, "1"), insert(identity, 2, "9"), dropDigits(identity, 3, "01")} {
 		if other != identity && Identity(other) == identity {
 			all = append(all, other)
 		}
@@ -46,8 +46,8 @@ func Spellings(identity string) []string {
 
 func begins[T string | []byte](digits T, with string) bool { return string(digits[:len(with)]) == with }
 
-// drop is digits without those that stand there, and digits where others do.
-func drop(digits string, at int, those string) string {
+// dropDigits is digits without those that stand there, and digits where others do.
+func dropDigits(digits string, at int, those string) string {
 	if len(digits) < at+len(those) || digits[at:at+len(those)] != those {
 		return digits
 	}

@@ -140,7 +140,7 @@ func (p Preview) replayOne(ctx context.Context, id messaging.EventID, in *Replay
 		}
 		plan, to := p.replayPlan(&s, queued)
 		if in.DryRun {
-			would, err := to.tell(ctx, &plan, false)
+			would, err := to.describePlan(ctx, &plan, false)
 			if out.Before = would.Repeats; err != nil {
 				return out, err
 			}

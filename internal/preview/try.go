@@ -243,7 +243,7 @@ func (t *Trial) meet(ctx context.Context, out *TriedRequest, events []messaging.
 			break
 		}
 		plan := enricher.First(t.Receivers[events[i].Connector], set, &events[i], now)
-		tried, err := bounded.tell(ctx, &plan, stored)
+		tried, err := bounded.describePlan(ctx, &plan, stored)
 		if err != nil {
 			return err
 		}
@@ -266,8 +266,8 @@ func position(text []byte, at int) (line, column int) {
 	return line, len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
 }
 
-// tell says of each proposal what the ledger would. A stored event is settled as if nothing of its keys were stored.
-func (t *Trial) tell(ctx context.Context, p *messaging.Plan, stored bool) (TriedEvent, error) {
+// describePlan says of each proposal what the ledger would. A stored event is settled as if nothing of its keys were stored.
+func (t *Trial) describePlan(ctx context.Context, p *messaging.Plan, stored bool) (TriedEvent, error) {
 	e := &p.Event
 	v := TriedEvent{
 		Event: e.Ref(), Topic: e.Topic, DedupeKey: e.DedupeKey, OccurredAt: e.OccurredAt.UTC(),
@@ -426,7 +426,7 @@ func (m *TriedMatter) Words() string {
 	return text
 }
 
-// try says what a webhook would lead to.
+// Try says what a webhook would lead to.
 func (p Preview) Try(ctx context.Context, in TryRequest) (TryView, error) {
 	if err := in.check(); err != nil {
 		return TryView{}, err

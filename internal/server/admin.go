@@ -131,7 +131,7 @@ func (a admin) status(ctx context.Context, _ None) (StatusView, error) {
 	if v.Retention, err = a.privacy().ViewRetention(ctx); err != nil {
 		return StatusView{}, err
 	}
-	if err := a.look(ctx, &v); err != nil {
+	if err := a.gatherStatus(ctx, &v); err != nil {
 		return StatusView{}, err
 	}
 	if late := c.Overdue(a.Now()); late > time.Second {
@@ -239,7 +239,7 @@ func (a admin) event(ctx context.Context, id messaging.EventID) (StoryView, erro
 	}
 	v := storyView(&s)
 	held, err := a.readHoldReasons(ctx)
-	held.tell(v.Messages)
+	held.setHeld(v.Messages)
 	return v, err
 }
 
@@ -332,7 +332,7 @@ func (a admin) messagesOf(ctx context.Context, q ListQuery, phone messaging.Phon
 	if err != nil {
 		return nil, err
 	}
-	held.tell(out)
+	held.setHeld(out)
 	return out, nil
 }
 
@@ -356,7 +356,7 @@ func (a admin) message(ctx context.Context, id string) (MessageView, error) {
 	}
 	held, err := a.readHoldReasons(ctx)
 	one := []MessageView{v}
-	held.tell(one)
+	held.setHeld(one)
 	return one[0], err
 }
 
@@ -477,17 +477,17 @@ func (a admin) why(ctx context.Context, in ListQuery) ([]StoryView, error) {
 		return nil, err
 	}
 	for i := range out {
-		held.tell(out[i].Messages)
+		held.setHeld(out[i].Messages)
 	}
-	out = told(append(out, left...), q.Limit)
+	out = newestStories(append(out, left...), q.Limit)
 	if blocked {
 		out = append(out, StoryView{Messages: []MessageView{}, Block: &block})
 	}
 	return noted(out, note), nil
 }
 
-// told are the newest stories, the newest last.
-func told(out []StoryView, limit int) []StoryView {
+// newestStories are the newest stories, the newest last.
+func newestStories(out []StoryView, limit int) []StoryView {
 	slices.SortStableFunc(out, func(a, b StoryView) int { return a.at().Compare(b.at()) })
 	return out[max(0, len(out)-limit):]
 }
@@ -507,7 +507,7 @@ type CancelRequest struct {
 }
 
 func (a admin) cancel(ctx context.Context, in CancelRequest) (MessageView, error) {
-	if err := a.Store.CancelMessage(ctx, in.ID, said("cancelled", access.NameOf(ctx), in.Reason)); err != nil {
+	if err := a.Store.CancelMessage(ctx, in.ID, reasonBy("cancelled", access.NameOf(ctx), in.Reason)); err != nil {
 		return MessageView{}, err
 	}
 	return a.numbered(ctx, in.ID)
@@ -524,7 +524,7 @@ func (a admin) resolve(ctx context.Context, in ResolveRequest) (MessageView, err
 	if err := checkResolution(in.As); err != nil {
 		return MessageView{}, err
 	}
-	if err := a.Store.Resolve(ctx, in.ID, in.As, said("resolved as "+string(in.As), access.NameOf(ctx), in.Reason)); err != nil {
+	if err := a.Store.Resolve(ctx, in.ID, in.As, reasonBy("resolved as "+string(in.As), access.NameOf(ctx), in.Reason)); err != nil {
 		return MessageView{}, err
 	}
 	return a.numbered(ctx, in.ID)

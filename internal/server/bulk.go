@@ -63,8 +63,8 @@ func (a admin) filter(in *BulkRequest) (f store.MessageFilter, err error) {
 	return f, err
 }
 
-// said is a person's word as a reason: "cancelled by Ann: wrong price".
-func said(what, who, reason string) string {
+// reasonBy is a person's word as a reason: "cancelled by Ann: wrong price".
+func reasonBy(what, who, reason string) string {
 	words := what + " by " + who
 	if reason != "" {
 		words += ": " + reason
@@ -85,7 +85,7 @@ func (a admin) cancelMany(ctx context.Context, in BulkRequest) (BulkView, error)
 		groups, err := a.Store.TallyByTrigger(ctx, f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.CancelAll(ctx, f, said("cancelled", access.NameOf(ctx), in.Reason))
+	n, err := a.Store.CancelAll(ctx, f, reasonBy("cancelled", access.NameOf(ctx), in.Reason))
 	return BulkView{Count: n}, err
 }
 
@@ -164,7 +164,7 @@ func (a admin) resolveMany(ctx context.Context, in BulkRequest) (BulkView, error
 		groups, err := a.Store.TallyByReason(ctx, f)
 		return bulkView(groups), err
 	}
-	n, err := a.Store.ResolveAll(ctx, f, in.As, said("resolved as "+string(in.As), access.NameOf(ctx), in.Reason))
+	n, err := a.Store.ResolveAll(ctx, f, in.As, reasonBy("resolved as "+string(in.As), access.NameOf(ctx), in.Reason))
 	return BulkView{Count: n}, err
 }
 

@@ -64,8 +64,8 @@ func Dial(paths ...string) *Client {
 // function. It asks as whom the context of a call names (WithWho), else as who.
 func Local(api *API, who access.Who) *Client { return &Client{api: api, who: who} }
 
-// asking is a context that names who asks in this process.
-func (c *Client) asking(ctx context.Context) context.Context {
+// withWho is a context that names who asks in this process.
+func (c *Client) withWho(ctx context.Context) context.Context {
 	if _, known := access.WhoOf(ctx); known {
 		return ctx
 	}

@@ -66,7 +66,7 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	if c.ConnLimiter.OverLimit() {
 		w.Header().Set("Connection", "close")
 	}
-	from := "address " + Neighbourhood(r, c.Proxies())
+	from := "address " + AddressKey(r, c.Proxies())
 	who, known, err := c.who(r, from)
 	switch {
 	case err != nil:
@@ -78,12 +78,12 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request) {
 	case known:
 		c.ConnLimiter.Known(r)
 		r = r.WithContext(access.WithWho(r.Context(), who))
-		if wait := c.known.take(string(who.From)+" "+who.Name, c.Now()); wait > 0 {
+		if wait := c.known.countRequest(string(who.From)+" "+who.Name, c.Now()); wait > 0 {
 			a.refuse(w, refusalFor(who, tooOften(wait)))
 			return
 		}
 	default:
-		if wait := c.unknown.take(from, c.Now()); wait > 0 {
+		if wait := c.unknown.countRequest(from, c.Now()); wait > 0 {
 			a.refuse(w, refusalFor(who, tooOften(wait)))
 			return
 		}
@@ -112,7 +112,7 @@ func (c *console) who(r *http.Request, from string) (w access.Who, known bool, e
 		if !errors.Is(err, signin.ErrUnknownToken) {
 			return w, err == nil, c.unsaid(err)
 		}
-		if wait := c.wrong.take(from, c.Now()); wait > 0 {
+		if wait := c.wrong.countRequest(from, c.Now()); wait > 0 {
 			return w, false, tooOften(wait)
 		}
 		return w, false, &refusal.Error{Status: http.StatusUnauthorized, Words: mask.Text(err.Error()), Hint: "nudgewire token list shows those that there are"}
@@ -149,8 +149,8 @@ type limits struct {
 	by map[string]*rate.Limiter
 }
 
-// take counts one for key. It gives how long to wait where that is one too many, and then counts none.
-func (l *limits) take(key string, now time.Time) (wait time.Duration) {
+// countRequest counts one for key. It gives how long to wait where that is one too many, and then counts none.
+func (l *limits) countRequest(key string, now time.Time) (wait time.Duration) {
 	r := l.of(key, now).ReserveN(now, 1)
 	if wait = r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
@@ -186,8 +186,8 @@ func (l *limits) of(key string, now time.Time) *rate.Limiter {
 	return one
 }
 
-// Neighbourhood names where a request comes from, for limits: its address behind the proxies, and of IPv6 the whole network of one
+// AddressKey names where a request comes from, for limits: its address behind the proxies, and of IPv6 the whole network of one
 // machine.
-func Neighbourhood(r *http.Request, proxies []netip.Prefix) string {
+func AddressKey(r *http.Request, proxies []netip.Prefix) string {
 	return listeners.AddressBlock(listeners.Remote(r, proxies)).String()
 }

@@ -24,8 +24,8 @@ func (a admin) readHoldReasons(ctx context.Context) (h holdReasons, err error) {
 	return h, err
 }
 
-// tell says of each message that waits what holds it.
-func (h holdReasons) tell(messages []MessageView) {
+// setHeld says of each message that waits what holds it.
+func (h holdReasons) setHeld(messages []MessageView) {
 	for i := range messages {
 		if m := &messages[i]; m.State == messaging.StateWaiting {
 			m.Held = h.of(m)

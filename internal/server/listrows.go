@@ -32,7 +32,7 @@ func (a admin) whyNoPhone(ctx context.Context, in ListQuery, no *refusal.Error) 
 	if len(left) == 0 {
 		return nil, refusal.Newf(no.Status, joined(no.Hint, note), "%s; no run whose rows are kept excluded it", mask.Own(no.Words))
 	}
-	return noted(told(left, list.Limit), note), nil
+	return noted(newestStories(left, list.Limit), note), nil
 }
 
 // listRows are the rows of lists with a phone, or with a text that is none, but for those whose message tells of itself. note says

@@ -108,7 +108,7 @@ func (o *Operation[In, Out]) Call(ctx context.Context, c *Client, in In) (out Ou
 		return out, err
 	}
 	if c.api != nil {
-		out, no := o.invoke(c.asking(ctx), c.api.admin, given(&o.Route, t, &in), func() (In, error) { return reread(&o.Route, &t, in) })
+		out, no := o.invoke(c.withWho(ctx), c.api.admin, given(&o.Route, t, &in), func() (In, error) { return reread(&o.Route, &t, in) })
 		if no != nil {
 			return out, no
 		}
@@ -261,7 +261,7 @@ func (s *Stream[In, Row]) Each(ctx context.Context, c *Client, in In, each func(
 	}
 	if c.api != nil {
 		read := func() (In, error) { return reread(&s.Route, &t, in) }
-		no, enough := s.each(c.asking(ctx), c.api.admin, given(&s.Route, t, &in), read, rowReader[Row](each))
+		no, enough := s.each(c.withWho(ctx), c.api.admin, given(&s.Route, t, &in), read, rowReader[Row](each))
 		if no != nil {
 			return no
 		}

@@ -12,16 +12,16 @@ import (
 // lookBack is how long ago what is worth a note may have happened.
 const lookBack = 24 * time.Hour
 
-// Look gives the facts that troubles are found in, and the troubles. It counts nothing but what is alive, so it may be
+// GatherStatus gives the facts that troubles are found in, and the troubles. It counts nothing but what is alive, so it may be
 // asked again and again.
-func Look(ctx context.Context, o AdminOptions) (StatusView, error) {
+func GatherStatus(ctx context.Context, o AdminOptions) (StatusView, error) {
 	v := StatusView{Storage: o.Data}
-	err := admin{AdminOptions: o}.look(ctx, &v)
+	err := admin{AdminOptions: o}.gatherStatus(ctx, &v)
 	return v, err
 }
 
-// look fills in the facts and what they show.
-func (a admin) look(ctx context.Context, v *StatusView) (err error) {
+// gatherStatus fills in the facts and what they show.
+func (a admin) gatherStatus(ctx context.Context, v *StatusView) (err error) {
 	now := a.Now()
 	if v.Counts == nil {
 		if v.Counts, err = a.Store.Totals(ctx); err != nil {

@@ -33,7 +33,7 @@ func (v *MessageView) Timeline(clock func(time.Time) string) (out []Moment) {
 		}
 		say(v.CreatedAt, planned)
 	}
-	said, last := v.said(clock)
+	said, last := v.pastMoments(clock)
 	out = append(out, said...)
 	reason := v.Reason
 	if n := len(v.Verdicts); n > 0 && reason == v.Verdicts[n-1].Reason {
@@ -75,8 +75,8 @@ func (v *MessageView) Timeline(clock func(time.Time) string) (out []Moment) {
 	return out
 }
 
-// said is what rules, attempts and people said, in the order in which they did, and the last word of a person.
-func (v *MessageView) said(clock func(time.Time) string) (out []Moment, last messaging.Resolution) {
+// pastMoments is what rules, attempts and people said, in the order in which they did, and the last word of a person.
+func (v *MessageView) pastMoments(clock func(time.Time) string) (out []Moment, last messaging.Resolution) {
 	for _, one := range v.Verdicts {
 		out = append(out, Moment{At: one.At, Words: verdictWords(&one, clock)})
 	}

@@ -471,7 +471,7 @@ const (
 )
 
 // behind lists what is past its time.
-func behind(next map[string]report.Next, now time.Time) (out []BehindView) {
+func behind(next map[string]report.NextDue, now time.Time) (out []BehindView) {
 	for account, at := range next {
 		for what, due := range map[string]time.Time{BehindUrgent: at.Urgent, BehindMarketing: at.Marketing, BehindPolls: at.Poll} {
 			if !due.IsZero() && due.Before(now) {

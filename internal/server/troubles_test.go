@@ -20,7 +20,9 @@ func TestWhatTheFactsShow(t *testing.T) {
 	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	daemon := func(d DaemonView) StatusView { return StatusView{Daemon: &d} }
-	next := func(n report.Next) StatusView { return StatusView{Behind: behind(map[string]report.Next{"": n}, now)} }
+	next := func(n report.NextDue) StatusView {
+		return StatusView{Behind: behind(map[string]report.NextDue{"": n}, now)}
+	}
 	rate := func(failed, ended int64) StatusView {
 		return daemon(DaemonView{FailedRates: []FailedRateView{{Above: 10, Over: 15 * time.Minute, Failed: failed, Ended: ended}}})
 	}
@@ -58,19 +60,19 @@ func TestWhatTheFactsShow(t *testing.T) {
 		"a silent connector":  {daemon(DaemonView{Silent: []SilentView{{Connector: "shopify"}}}), "bad silent shopify"},
 		"turned away now":     {daemon(DaemonView{Turned: []webhooks.TurnedView{{Why: "w", Last: ago(time.Minute)}}}), "bad turned_away w"},
 		"turned away once":    {daemon(DaemonView{Turned: []webhooks.TurnedView{{Why: "w", Last: ago(2 * time.Hour)}}}), "note turned_away w"},
-		"in time":             {next(report.Next{Urgent: ago(time.Minute), Marketing: ago(50 * time.Minute), Poll: ago(50 * time.Minute)}), ""},
-		"to come":             {next(report.Next{Urgent: ago(-time.Hour), Marketing: ago(-time.Hour), Poll: ago(-time.Hour)}), ""},
+		"in time":             {next(report.NextDue{Urgent: ago(time.Minute), Marketing: ago(50 * time.Minute), Poll: ago(50 * time.Minute)}), ""},
+		"to come":             {next(report.NextDue{Urgent: ago(-time.Hour), Marketing: ago(-time.Hour), Poll: ago(-time.Hour)}), ""},
 		"late": {
-			next(report.Next{Urgent: ago(2 * time.Minute), Marketing: ago(time.Hour), Poll: ago(time.Hour)}),
+			next(report.NextDue{Urgent: ago(2 * time.Minute), Marketing: ago(time.Hour), Poll: ago(time.Hour)}),
 			"stops overdue marketing\nstops overdue urgent\nbad polls ",
 		},
 		"late because the account is halted": {
-			StatusView{Daemon: &DaemonView{Halts: []messaging.SendingHalt{{Cause: "outage"}}}, Behind: behind(map[string]report.Next{"": {Urgent: ago(time.Hour)}}, now)}, "stops outage ",
+			StatusView{Daemon: &DaemonView{Halts: []messaging.SendingHalt{{Cause: "outage"}}}, Behind: behind(map[string]report.NextDue{"": {Urgent: ago(time.Hour)}}, now)}, "stops outage ",
 		},
 		"late beside an account that is halted": {
 			StatusView{
 				Daemon: &DaemonView{Accounts: []AccountView{{Name: "api"}, {Name: "b"}}, Halts: []messaging.SendingHalt{{Account: "api", Cause: "outage"}}},
-				Behind: behind(map[string]report.Next{"": {Urgent: ago(time.Hour)}, "b": {Urgent: ago(time.Hour)}}, now),
+				Behind: behind(map[string]report.NextDue{"": {Urgent: ago(time.Hour)}, "b": {Urgent: ago(time.Hour)}}, now),
 			},
 			"stops outage api\nstops overdue urgent b",
 		},

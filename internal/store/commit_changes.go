@@ -21,13 +21,13 @@ var atEnd = [...]func(*Tx) error{
 	(*Tx).writeNoted, (*Tx).writeCounts, (*Tx).writeHours, (*Tx).writeUnused, (*Tx).writeLastSeen, (*Tx).trimRejections, (*Tx).writeErrorTexts, (*Tx).writeChanged, (*Tx).writeAudit,
 }
 
-// tell tells, after a commit, what it left to do.
-func (w *writer) tell() {
+// notifySubscribers tells, after a commit, what it left to do.
+func (w *writer) notifySubscribers() {
 	w.noteAudit(w.auditEnd)
 	w.recent.add(w.off)
-	w.dues.tell(w.hooks.due)
-	w.polls.tell(w.hooks.poll)
-	w.outs.tell(w.hooks.out)
+	w.dues.wakeWaiting(w.hooks.due)
+	w.polls.wakeWaiting(w.hooks.poll)
+	w.outs.wakeWaiting(w.hooks.out)
 	if w.lookup != 0 && w.hooks.lookup != nil {
 		w.hooks.lookup(Moment(w.lookup))
 	}

@@ -192,9 +192,9 @@ func (g *groupCommit) withdraw(w *waiting) bool {
 	return true
 }
 
-// take moves the next batch from the queues into batch: all that waits now, and no more than a batch may have. Where there is
+// takeBatch moves the next batch from the queues into batch: all that waits now, and no more than a batch may have. Where there is
 // nothing, the flusher is idle from then on.
-func (g *groupCommit) take(flusher int, batch []*waiting) (_ []*waiting, closed bool) {
+func (g *groupCommit) takeBatch(flusher int, batch []*waiting) (_ []*waiting, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	more := false
@@ -248,7 +248,7 @@ func (g *groupCommit) flush(number int, r runner) {
 	batch := make([]*waiting, 0, g.most)
 	for {
 		var closed bool
-		batch, closed = g.take(number, batch[:0])
+		batch, closed = g.takeBatch(number, batch[:0])
 		if len(batch) == 0 {
 			if closed {
 				return

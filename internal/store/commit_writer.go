@@ -96,7 +96,7 @@ type batch struct {
 	counts [counterCount]int64
 	lookup int64 // earliest time of a look-up left waiting; 0 for none
 	seen   []lastSeen
-	off    []calledOff
+	off    []cancelRequest
 	noted  []noted
 
 	named        map[string]int64  // see CountNamed
@@ -143,7 +143,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 		clear(w.triggers)
 		return err
 	}
-	w.tell()
+	w.notifySubscribers()
 	// Last: what is answered was on disk, under its name, when it was answered.
 	return w.engine.committed()
 }
@@ -237,7 +237,7 @@ func (w *waits) note(account string, at, now int64) {
 	*w = append(*w, wait{account, at, ahead})
 }
 
-func (w waits) tell(hook func(account string, at time.Time)) {
+func (w waits) wakeWaiting(hook func(account string, at time.Time)) {
 	if hook == nil {
 		return
 	}

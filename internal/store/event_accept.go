@@ -343,7 +343,7 @@ func (t *Tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messagi
 		t.messageState(c, &d.eventLabels, messaging.StateCancelled, byEvent(e, id), messaging.EndedByEvent, "")
 	}
 	for _, c := range done.CallOff {
-		if err := t.callOff(c, byEvent(e, id)); err != nil {
+		if err := t.requestCancel(c, byEvent(e, id)); err != nil {
 			return 0, nil, fmt.Errorf("call off message %d: %w", c, err)
 		}
 	}

@@ -31,7 +31,7 @@ type requeue struct {
 // requeueMessage, and a successor's (mayGoAgain).
 func (t *Tx) meanwhile(d *messaging.Message) (state messaging.State, v messaging.Verdict, err error) {
 	var f messaging.DueFacts
-	if f.CalledOff, err = t.calledOff(d.ID); err == nil {
+	if f.CalledOff, err = t.cancelRequestOf(d.ID); err == nil {
 		var reason string
 		var blocked bool
 		if reason, blocked, err = t.blocked(d.Phone); blocked {
@@ -97,19 +97,19 @@ func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, e
 }
 
 // The first event that calls it off is the one that is told.
-var callOffSQL = SQL(`UPDATE messages SET called_off = ?2 WHERE id = ?1 AND called_off = ''`)
+var requestCancelSQL = SQL(`UPDATE messages SET called_off = ?2 WHERE id = ?1 AND called_off = ''`)
 
-// callOff notes that a cancelling event means a message that does not wait at present.
-func (t *Tx) callOff(id messaging.MessageID, reason string) error {
-	t.off = append(t.off, calledOff{id, reason})
-	return t.Put(callOffSQL, int64(id), reason)
+// requestCancel notes that a cancelling event means a message that does not wait at present.
+func (t *Tx) requestCancel(id messaging.MessageID, reason string) error {
+	t.off = append(t.off, cancelRequest{id, reason})
+	return t.Put(requestCancelSQL, int64(id), reason)
 }
 
-var calledOffSQL = SQL(`SELECT called_off FROM messages WHERE id = ?1`)
+var cancelRequestSQL = SQL(`SELECT called_off FROM messages WHERE id = ?1`)
 
-// calledOff says which event called a message off, "" for none.
-func (t *Tx) calledOff(id messaging.MessageID) (why string, err error) {
-	err = t.Query(calledOffSQL, func(r *Row) error { why = r.Text(); return nil }, int64(id))
+// cancelRequestOf says which event called a message off, "" for none.
+func (t *Tx) cancelRequestOf(id messaging.MessageID) (why string, err error) {
+	err = t.Query(cancelRequestSQL, func(r *Row) error { why = r.Text(); return nil }, int64(id))
 	return why, err
 }
 
@@ -118,7 +118,7 @@ func byEvent(e *messaging.Event, id messaging.EventID) string {
 	return fmt.Sprintf("cancelled by %s (event %d)", e.Ref(), id)
 }
 
-type calledOff struct {
+type cancelRequest struct {
 	id  messaging.MessageID
 	why string
 }
@@ -132,7 +132,7 @@ type recentOff struct {
 
 const maxRecentOff = 8192
 
-func (r *recentOff) add(all []calledOff) {
+func (r *recentOff) add(all []cancelRequest) {
 	if len(all) == 0 {
 		return
 	}

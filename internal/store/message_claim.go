@@ -259,7 +259,7 @@ func (a *atDue) passAll(t *Tx, passes []pass) error {
 var dropSQL = SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
-func (t *Tx) drop(d *claimed, v *messaging.Verdict, now time.Time) error {
+func (t *Tx) dropMessage(d *claimed, v *messaging.Verdict, now time.Time) error {
 	p := labelsOfMessage(&d.Message)
 	t.messageState(d.ID, &p, messaging.StateDropped, v.Reason, v.Rule, "")
 	return t.Put(dropSQL, int64(d.ID), v.Reason, Micro(now))

@@ -229,7 +229,7 @@ func (a *atDue) pass(t *Tx, p *pass) error {
 		return t.deferUntil(&p.claimed, v, a.now)
 	case messaging.DropSend:
 		v.Until = time.Time{}
-		err := t.drop(&p.claimed, v, a.now)
+		err := t.dropMessage(&p.claimed, v, a.now)
 		if err == nil && v.Kept() {
 			err = t.recordVerdict(p.ID, v, Micro(a.now))
 		}

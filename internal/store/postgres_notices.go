@@ -34,8 +34,8 @@ type notice struct {
 	xid  string
 }
 
-// heard is what a node has heard of the others.
-type heard struct {
+// peerNotices is what a node has heard of the others.
+type peerNotices struct {
 	s       *Store
 	since   string          // the lowest transaction that was open at the last look
 	seen    map[notice]bool // from since on
@@ -43,13 +43,13 @@ type heard struct {
 	trimmed time.Time
 }
 
-// look reads what is new and does what it says.
-func (n *heard) look(ctx context.Context) error {
+// readNotices reads what is new and does what it says.
+func (n *peerNotices) readNotices(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, noticeFor)
 	defer cancel()
 	began := time.Now()
 	var fresh []notice
-	var off []calledOff
+	var off []cancelRequest
 	since, seen := "", map[notice]bool{}
 	all := n.looked.IsZero() || began.Sub(n.looked) > noticesKept/2
 	if all {
@@ -69,14 +69,14 @@ func (n *heard) look(ctx context.Context) error {
 		}
 		fresh = append(fresh, one)
 		if one.kind == noticeOff && why != "" {
-			off = append(off, calledOff{messaging.MessageID(one.id), why})
+			off = append(off, cancelRequest{messaging.MessageID(one.id), why})
 		}
 		return r.Err
 	})
 	if err == nil && all {
 		off, err = List(ctx, n.s, `SELECT id, called_off FROM messages WHERE state = 'sending' AND called_off <> ''`, nil,
-			func(r *Row) (calledOff, error) {
-				return calledOff{messaging.MessageID(r.Int()), r.Text()}, r.Err
+			func(r *Row) (cancelRequest, error) {
+				return cancelRequest{messaging.MessageID(r.Int()), r.Text()}, r.Err
 			})
 		fresh = []notice{{kind: noticeBlocks}, {kind: noticeHolds}}
 	}
@@ -102,7 +102,7 @@ const changesSince = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text, coal
 	LEFT JOIN messages m ON n.kind = 'off' AND m.id = n.id`
 
 // apply renews what this process remembers.
-func (n *heard) apply(ctx context.Context, fresh []notice) error {
+func (n *peerNotices) apply(ctx context.Context, fresh []notice) error {
 	holds, due := false, int64(0)
 	for _, one := range fresh {
 		switch one.kind {

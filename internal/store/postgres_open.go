@@ -123,7 +123,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if err := s.marks.loadAll(ctx, s); err != nil {
 		return err
 	}
-	s.notices = nodes.NewNotices(cfg, (&heard{s: s}).look)
+	s.notices = nodes.NewNotices(cfg, (&peerNotices{s: s}).readNotices)
 	if err := s.writer.engine.begin(); err != nil {
 		return err
 	}

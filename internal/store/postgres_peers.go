@@ -93,8 +93,8 @@ func (n *numbers) fill(of sequence, first int64) {
 	}
 }
 
-// take gives some without a gap; ok is false where a new block is needed.
-func (n *numbers) take(of sequence, some int64) (first int64, ok bool) {
+// takeNumbers gives some without a gap; ok is false where a new block is needed.
+func (n *numbers) takeNumbers(of sequence, some int64) (first int64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	b := &n.blocks[of]
@@ -106,8 +106,8 @@ func (n *numbers) take(of sequence, some int64) (first int64, ok bool) {
 	return first, true
 }
 
-// drop forgets what is left: another may have been given it, too.
-func (n *numbers) drop() {
+// forgetNumbers forgets what is left: another may have been given it, too.
+func (n *numbers) forgetNumbers() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.blocks = [sequenceCount]block{}
@@ -138,7 +138,7 @@ func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err er
 		return 0, fmt.Errorf("%d numbers at once; at most %d can be had", n, sequences[of].block)
 	}
 	for {
-		first, ok := m.numbers.take(of, n)
+		first, ok := m.numbers.takeNumbers(of, n)
 		if ok {
 			return first, nil
 		}

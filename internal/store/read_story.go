@@ -28,7 +28,7 @@ func (s *Store) Story(ctx context.Context, phone messaging.Phone, limit int) ([]
 	if err == nil {
 		slices.Reverse(rows)
 		var out []Story
-		if out, err = s.tell(ctx, rows); err == nil {
+		if out, err = s.readStories(ctx, rows); err == nil {
 			return out, nil
 		}
 	}
@@ -45,15 +45,15 @@ func (s *Store) EventStory(ctx context.Context, id messaging.EventID) (Story, er
 	if err := s.addDecisions(ctx, rows); err != nil {
 		return Story{}, fmt.Errorf("event %d: %w", id, err)
 	}
-	out, err := s.tell(ctx, rows)
+	out, err := s.readStories(ctx, rows)
 	if err != nil {
 		return Story{}, fmt.Errorf("event %d: %w", id, err)
 	}
 	return out[0], nil
 }
 
-// tell adds to each event the messages that its decisions name.
-func (s *Store) tell(ctx context.Context, rows []EventRow) ([]Story, error) {
+// readStories adds to each event the messages that its decisions name.
+func (s *Store) readStories(ctx context.Context, rows []EventRow) ([]Story, error) {
 	out := make([]Story, len(rows))
 	var ids []messaging.MessageID
 	for i := range rows {

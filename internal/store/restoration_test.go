@@ -217,7 +217,7 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 	cancelled := c.queue("cancelled", 40*time.Minute, messaging.Marketing)
 	copied := c.now
 	r := c.restore()
-	c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error { return t.callOff(off, "an order came") }))
+	c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error { return t.requestCancel(off, "an order came") }))
 	for _, wrong := range []time.Time{copied.Add(-time.Minute), c.now.Add(time.Minute)} {
 		var at *LostAtError
 		if _, err := c.EndReview(c.Context(), wrong); !errors.As(err, &at) {

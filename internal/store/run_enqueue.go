@@ -180,9 +180,9 @@ func (t *Tx) rowsQueued(run messaging.RunID, first, end int64) (found rowRanges,
 	return found, err
 }
 
-// Standing counts the run's messages: those of its rows that were handed over, or that an upload's answer
+// CountRunMessages counts the run's messages: those of its rows that were handed over, or that an upload's answer
 // named. A message that is accepted and not yet told of has not ended.
-func (s *Store) Standing(ctx context.Context, run messaging.RunID) (v messaging.Standing, err error) {
+func (s *Store) CountRunMessages(ctx context.Context, run messaging.RunID) (v messaging.RunCounts, err error) {
 	by, err := s.RunMessages(ctx, run)
 	if err != nil {
 		return v, err

@@ -1010,7 +1010,7 @@ CREATE TABLE rates (
 	given   BIGINT NOT NULL
 ) WITH (fillfactor = 30);
 
--- Where the data lives. A copy of the data has the row, and lies elsewhere; see postgres_place.go.
+-- Where the data lives. A copy of the data has the row, and lies elsewhere; see postgres_identity.go.
 CREATE TABLE place (
 	one      BIGINT NOT NULL PRIMARY KEY CHECK (one = 1),
 	system   TEXT   NOT NULL,

@@ -107,11 +107,11 @@ type Store struct {
 	file    *sqliteFile           // nil where the data is no file
 	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
 	refused atomic.Pointer[refusal]
-	folder  *sqlite.Lock          // of what this process notes for itself, where the data is no file
-	notices *nodes.Notices        // of other nodes; nil where there are none
-	place   atomic.Pointer[place] // where the data lives; nil before the first connection, and where it is a file
-	numbers numbers               // of all writers of the process, so that they grow with time
-	scratch bool                  // Options.Scratch
+	folder  *sqlite.Lock                     // of what this process notes for itself, where the data is no file
+	notices *nodes.Notices                   // of other nodes; nil where there are none
+	place   atomic.Pointer[databaseIdentity] // where the data lives; nil before the first connection, and where it is a file
+	numbers numbers                          // of all writers of the process, so that they grow with time
+	scratch bool                             // Options.Scratch
 
 	holding sync.Mutex                       // one change of holds at a time, with its reading back
 	holds   atomic.Pointer[[]messaging.Hold] // that have not ended; nil when read-only

@@ -19,9 +19,9 @@ func (s suite) attention(t *testing.T) {
 	}
 	t.Run("an empty ledger needs none", func(t *testing.T) {
 		a := look(s.open(t))
-		same(t, "doubts", report.Doubts{}, a.InDoubt)
-		same(t, "files in doubt", report.Doubts{}, a.PartsInDoubt)
-		same(t, "next", map[string]report.Next{"": {}}, a.Next)
+		same(t, "doubts", report.InDoubtCount{}, a.InDoubt)
+		same(t, "files in doubt", report.InDoubtCount{}, a.PartsInDoubt)
+		same(t, "next", map[string]report.NextDue{"": {}}, a.Next)
 	})
 	t.Run("the oldest doubt, and what is due next in each lane", func(t *testing.T) {
 		l := s.open(t)

@@ -107,16 +107,16 @@ func (s suite) aFileIsClaimedWhileAllOnItHaveRoom(t *testing.T) {
 		return out
 	}
 	r := l.listed("1", phones(1, 6), phones(8, 9), phones(8, 11))
-	ask := func(at time.Time, most int64, phones []messaging.Phone) messaging.RoomQuestion {
-		return messaging.RoomQuestion{Account: r.Account, Now: at, Per: 24 * time.Hour, Most: most, Least: 1, Phones: phones}
+	ask := func(at time.Time, most int64, phones []messaging.Phone) messaging.QuotaQuestion {
+		return messaging.QuotaQuestion{Account: r.Account, Now: at, Per: 24 * time.Hour, Most: most, Least: 1, Phones: phones}
 	}
-	room := func(q messaging.RoomQuestion) messaging.Room {
+	room := func(q messaging.QuotaQuestion) messaging.Room {
 		t.Helper()
 		got, err := l.Room(l.ctx, q)
 		l.must(err)
 		return got
 	}
-	claim := func(part int, q messaging.RoomQuestion) messaging.Part {
+	claim := func(part int, q messaging.QuotaQuestion) messaging.Part {
 		t.Helper()
 		c := l.cut(r.ID, part, q.Now)
 		c.Room = &q

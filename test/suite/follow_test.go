@@ -62,12 +62,12 @@ func (s suite) theIDsOfAnAnswerAreMessages(t *testing.T) {
 	}
 	l.must(l.FinishPoll(l.ctx, messaging.Poll{MessageID: 2, Status: messaging.StatusDelivered, Final: true, At: noon.Add(time.Hour)}))
 	same(t, "messages", map[string]int64{"accepted": 1, "delivered": 1}, l.runMessages(r.ID))
-	if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (messaging.Standing{Messages: 2, Ended: 1, Arrived: 1}) {
+	if s, err := l.CountRunMessages(l.ctx, r.ID); err != nil || s != (messaging.RunCounts{Messages: 2, Ended: 1, Arrived: 1}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	l.totals(map[string]int64{"messages_of_uploads": 2, "messages_delivered": 1, "polls": 1})
 	l.must(l.FinishPoll(l.ctx, messaging.Poll{MessageID: 2, Status: messaging.StatusRead, Final: true, At: noon.Add(2 * time.Hour)}))
-	if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (messaging.Standing{Messages: 2, Ended: 1, Arrived: 1, Read: 1}) {
+	if s, err := l.CountRunMessages(l.ctx, r.ID); err != nil || s != (messaging.RunCounts{Messages: 2, Ended: 1, Arrived: 1, Read: 1}) {
 		t.Errorf("once it was read: %+v, %v", s, err)
 	}
 	if p := l.part(r.ID, 1); p.Followed != 2 || p.MessageIDs != nil || p.Phones != nil {

@@ -164,7 +164,7 @@ func (s suite) cutAnew(t *testing.T) {
 	}
 	t.Run("the account has room for nobody", func(t *testing.T) {
 		s.claimsCut(t, func(_ *ledger, c *messaging.PartClaim) {
-			c.Room = &messaging.RoomQuestion{Now: noon, Per: time.Hour, Most: 1, Least: 1, Phones: c.Phones}
+			c.Room = &messaging.QuotaQuestion{Now: noon, Per: time.Hour, Most: 1, Least: 1, Phones: c.Phones}
 		}, false)
 	})
 	t.Run("its caller wants it no more", func(t *testing.T) {
@@ -432,7 +432,7 @@ func (s suite) rowsForgotten(t *testing.T) {
 	if p := l.part(r.ID, 1); p.SHA256 != "abc" || p.Rows != 2 {
 		t.Errorf("the part is %+v", p)
 	}
-	if room, err := l.Room(l.ctx, messaging.RoomQuestion{Now: noon.Add(time.Minute), Per: time.Hour, Most: 5, Least: 1}); err != nil || room.Contacts != 2 {
+	if room, err := l.Room(l.ctx, messaging.QuotaQuestion{Now: noon.Add(time.Minute), Per: time.Hour, Most: 5, Least: 1}); err != nil || room.Contacts != 2 {
 		t.Errorf("the account reached %d, %v", room.Contacts, err)
 	}
 }

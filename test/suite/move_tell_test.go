@@ -91,7 +91,7 @@ func (w tales) runs() {
 	for _, r := range runs {
 		parts, err := w.Parts(w.ctx, r.ID)
 		w.tell(fmt.Sprint("parts of run ", r.ID), parts, err)
-		standing, err := w.Standing(w.ctx, r.ID)
+		standing, err := w.CountRunMessages(w.ctx, r.ID)
 		w.tell(fmt.Sprint("standing of run ", r.ID), standing, err)
 		w.tell(fmt.Sprint("rows of run ", r.ID), w.rows(r.ID, 0), nil)
 		w.tell(fmt.Sprint("messages of run ", r.ID), w.runMessages(r.ID), nil)
@@ -161,7 +161,7 @@ func (w tales) rooms(phones []messaging.Phone) {
 	var configs []string
 	err = w.Configs(w.ctx, func(version, text string) bool { configs = append(configs, version+text); return false })
 	w.tell("configs", configs, err)
-	room, err := w.Room(w.ctx, messaging.RoomQuestion{Now: movedAt, Per: 7 * day, Most: 20, Least: 1, Phones: phones})
+	room, err := w.Room(w.ctx, messaging.QuotaQuestion{Now: movedAt, Per: 7 * day, Most: 20, Least: 1, Phones: phones})
 	w.tell("room", room, err)
 	for name, next := range map[string]func() (time.Time, bool, error){
 		"due":      func() (time.Time, bool, error) { return w.NextDue(w.ctx) },

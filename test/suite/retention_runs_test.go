@@ -208,7 +208,7 @@ func (s suite) aRunStaysWhileALimitMayAskForIt(t *testing.T) {
 	reached := func(days int) int64 {
 		t.Helper()
 		now := noon.Add(time.Duration(days) * day)
-		room, err := l.Room(l.ctx, messaging.RoomQuestion{Now: now, Per: now.Sub(noon) + time.Hour, Most: 9, Least: 1, Phones: []messaging.Phone{"447700900555"}})
+		room, err := l.Room(l.ctx, messaging.QuotaQuestion{Now: now, Per: now.Sub(noon) + time.Hour, Most: 9, Least: 1, Phones: []messaging.Phone{"447700900555"}})
 		l.must(err)
 		return room.Contacts
 	}

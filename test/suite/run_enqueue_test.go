@@ -88,7 +88,7 @@ func (s suite) itsStandingCountsWhatHasEnded(t *testing.T) {
 		}
 		l.must(l.Finish(l.ctx, a))
 	}
-	if s, err := l.Standing(l.ctx, r.ID); err != nil || s != (messaging.Standing{Messages: 3, Ended: 1, Failed: 1}) {
+	if s, err := l.CountRunMessages(l.ctx, r.ID); err != nil || s != (messaging.RunCounts{Messages: 3, Ended: 1, Failed: 1}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	told, err := l.SentTo(l.ctx, []messaging.Phone{rowsOf(r.ID, 1, 1)[0].Phone, rowsOf(r.ID, 2, 1)[0].Phone, rowsOf(r.ID, 3, 1)[0].Phone}, noon.Add(-time.Hour))

@@ -165,14 +165,14 @@ func (p pair) nightMeets(t *testing.T) {
 
 func (p pair) roomMeets(t *testing.T) {
 	a, b := p.two(t)
-	room := func(from int) messaging.RoomQuestion {
-		q := messaging.RoomQuestion{Now: noon, Per: 24 * time.Hour, Most: 10, Least: 6}
+	room := func(from int) messaging.QuotaQuestion {
+		q := messaging.QuotaQuestion{Now: noon, Per: 24 * time.Hour, Most: 10, Least: 6}
 		for i := range 6 {
 			q.Phones = append(q.Phones, messaging.Phone(fmt.Sprintf("4477009%05d", from+i)))
 		}
 		return q
 	}
-	questions := []messaging.RoomQuestion{room(0), room(100)}
+	questions := []messaging.QuotaQuestion{room(0), room(100)}
 	r := a.listed("1", questions[0].Phones, questions[1].Phones)
 	var taken atomic.Int64
 	together(2, func(i int) {

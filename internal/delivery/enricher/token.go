@@ -159,7 +159,7 @@ func (c *Client) token(ctx context.Context, l *connectors.Lookup) (string, error
 			return "", unkept(l, err)
 		}
 	}
-	g.take(token, time.Now())
+	g.keepToken(token, time.Now())
 	return token.AccessToken, nil
 }
 
@@ -197,8 +197,8 @@ func unkept(l *connectors.Lookup, err error) *FetchError {
 	return &FetchError{Host: l.Host, Words: "its refresh token could not be read or kept in the database, so it was not asked", Free: true, RetryAfter: firstPause, Err: err}
 }
 
-// take makes a new access token the one in use.
-func (g *grant) take(token *oauth2.Token, now time.Time) {
+// keepToken makes a new access token the one in use.
+func (g *grant) keepToken(token *oauth2.Token, now time.Time) {
 	lasts := unsaid
 	if d := token.Expiry.Sub(now); d > 0 {
 		lasts = min(d, atMost)

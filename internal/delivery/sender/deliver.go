@@ -35,7 +35,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 			a = c.attempt(s.Now(), messaging.StateInDoubt, "may have been taken: the sender broke while sending, and its log says how")
 		}
 	}()
-	place := s.slots.take(ctx, lane, s.health.strikes(lane))
+	place := s.slots.waitForSlot(ctx, lane, s.health.strikes(lane))
 	now := s.Now()
 	if halted, _, is := s.health.holds(lane); place == nil && is && ctx.Err() == nil {
 		return s.releaseClaim(c, c.DueAt, "not sent: "+halted.Why)

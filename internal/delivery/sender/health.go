@@ -41,7 +41,7 @@ var remedies = map[apiclient.Trouble]remedy{
 	TroubleRejections:        {1, false, 5 * time.Second, time.Minute}, // counted by what is refused: see refusals
 }
 
-func words(t apiclient.Trouble) string {
+func troubleWords(t apiclient.Trouble) string {
 	if t == TroubleRejections {
 		return "the service refuses different messages alike, one after the other"
 	}
@@ -376,7 +376,7 @@ func (h *health) wasSpent(id messaging.MessageID) bool {
 // strike halts, or goes on halting, for what a message for that phone and with that content met. Claims in hand go back at once.
 func (s *Sender) strike(scope int, began time.Time, trouble apiclient.Trouble, byStatus bool, said string, phone messaging.Phone, content messaging.Send) {
 	h, r, now := &s.health, remedies[trouble], s.Now()
-	why := words(trouble) + ": " + said
+	why := troubleWords(trouble) + ": " + said
 	first, counted := h.halts[scope].Strike(began, now, pace.Cause{
 		Name: string(trouble), First: r.first, Max: r.most, Marks: pace.Marks{ByStatus: byStatus},
 	}, why)
@@ -389,7 +389,7 @@ func (s *Sender) strike(scope int, began time.Time, trouble apiclient.Trouble, b
 	s.releaseAllClaims(scope, first)
 	if first {
 		until, _ := h.halts[scope].State()
-		s.Log.Warn("sending is halted: "+words(trouble), zap.String("lane", laneName(scope)), zap.String("cause", string(trouble)), zap.String("words", mask.Text(said)),
+		s.Log.Warn("sending is halted: "+troubleWords(trouble), zap.String("lane", laneName(scope)), zap.String("cause", string(trouble)), zap.String("words", mask.Text(said)),
 			zap.Time("next_probe", until.Until))
 	}
 }
@@ -446,7 +446,7 @@ func (s *Sender) haltElsewhere(scope int, was, is pace.Halted) {
 		s.loop.Wake(time.Time{})
 	case was == none:
 		s.releaseAllClaims(scope, true)
-		s.Log.Warn("sending is halted already, as another process or an earlier one found: "+words(of), zap.String("lane", laneName(scope)), zap.String("cause", is.Cause),
+		s.Log.Warn("sending is halted already, as another process or an earlier one found: "+troubleWords(of), zap.String("lane", laneName(scope)), zap.String("cause", is.Cause),
 			zap.String("words", mask.Text(is.Why)), zap.Time("next_probe", is.Until))
 	case is.Strikes != was.Strikes || is.Cause != was.Cause:
 		s.releaseAllClaims(scope, false)
@@ -474,7 +474,7 @@ func (s *Sender) lift(scope int, began time.Time) {
 	s.health.mu.Unlock()
 	s.health.forget(scope)
 	after := s.counts.burned()
-	s.Log.Info("sending goes on: it was halted because "+words(apiclient.Trouble(was.Cause)), zap.String("lane", laneName(scope)),
+	s.Log.Info("sending goes on: it was halted because "+troubleWords(apiclient.Trouble(was.Cause)), zap.String("lane", laneName(scope)),
 		zap.String("cause", was.Cause), zap.Duration("lasted", s.Now().Sub(was.Since)),
 		zap.Uint64("put_back", after[0]-before[0]), zap.Uint64("rejected", after[1]-before[1]),
 		zap.Uint64("in_doubt", after[2]-before[2]), zap.Uint64("dropped", after[3]-before[3]))

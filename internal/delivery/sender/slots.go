@@ -24,9 +24,9 @@ func reserve(concurrency int, share float64) (reserved, own int) {
 	return reserved, reserved / 2
 }
 
-// take waits for a slot and returns where to give it back to; nil means that ctx ended, or that
+// waitForSlot waits for a slot and returns where to give it back to; nil means that ctx ended, or that
 // enough was closed.
-func (s slots) take(ctx context.Context, lane int, enough <-chan struct{}) chan struct{} {
+func (s slots) waitForSlot(ctx context.Context, lane int, enough <-chan struct{}) chan struct{} {
 	if ctx.Err() != nil {
 		return nil
 	}

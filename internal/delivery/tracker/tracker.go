@@ -172,7 +172,7 @@ func New(o Options) *Tracker {
 			}
 			return []claims.Halt{{Lanes: [claims.MaxLanes]bool{true}, Until: halted.Until}}
 		},
-		Ask:   t.tell,
+		Ask:   t.shareKeyState,
 		Seats: claims.Lanes{ahead * o.Concurrency}, Workers: ahead * o.Concurrency,
 		Jitter: o.Jitter, Now: o.Now, Log: o.Log, What: "messages to ask about",
 	})
@@ -222,8 +222,8 @@ func (t *Tracker) Reconfigure(api API, plan Plan, pauses pace.Keeper) {
 // tellAgain is after what time others are told again of what could not be told.
 const tellAgain = time.Second
 
-// tell has others know whether the key is refused.
-func (t *Tracker) tell(ctx context.Context, now time.Time) (asked bool) {
+// shareKeyState has others know whether the key is refused.
+func (t *Tracker) shareKeyState(ctx context.Context, now time.Time) (asked bool) {
 	if err := t.halt.Tell(ctx, now); err != nil {
 		t.loop.Wake(now.Add(tellAgain)) // claims meet the same trouble, and say so
 	}

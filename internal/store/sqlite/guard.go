@@ -60,23 +60,23 @@ func Damaged(err error) bool {
 // second daemon would start), and what the last commit left in them. SQLite does not look again at what it has in memory, so
 // it would go on for hours over a file that was cut off.
 type Guard struct {
-	files []guarded
+	files []guardedFile
 	// For reading, for as long as SQLite has the files open: whoever closes one ends the locks of the whole process on that file
 	// (https://sqlite.org/howtocorrupt.html, 2.2), and another program would take itself for the last user and end the log.
 	database, log, index *os.File
 
 	damage atomic.Pointer[DamagedError] // for good
 	mu     sync.Mutex
-	last   look
+	last   fileState
 }
 
-type guarded struct {
+type guardedFile struct {
 	path string
 	info os.FileInfo
 }
 
-// A look is how the files were at one moment.
-type look struct {
+// A fileState is how the files were at one moment.
+type fileState struct {
 	index   Index
 	size    int64 // of the database
 	written time.Time
@@ -96,7 +96,7 @@ func NewGuard(path string) (g *Guard, err error) {
 		if err != nil {
 			return g, fmt.Errorf("storage file: %w", err)
 		}
-		g.files = append(g.files, guarded{path + one.side, info})
+		g.files = append(g.files, guardedFile{path + one.side, info})
 	}
 	return g, nil
 }
@@ -145,19 +145,19 @@ func (g *Guard) Saw(err error) error {
 // IsDamaged reports whether damage was found.
 func (g *Guard) IsDamaged() bool { return g != nil && g.damage.Load() != nil }
 
-// looks is how often a look is made again that met a commit or a checkpoint half-way.
-const looks = 8
+// maxChecks is how often a look is made again that met a commit or a checkpoint half-way.
+const maxChecks = 8
 
 // look compares the files with what the index of the log says must be in them, and with the last look.
 func (g *Guard) look() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for range looks {
+	for range maxChecks {
 		before, err := indexFrom(g.index)
 		if err != nil || before == (Index{}) {
 			continue // SQLite itself makes an index anew that is not right
 		}
-		now := look{index: before}
+		now := fileState{index: before}
 		fault, err := g.fault(&now)
 		if after, changed := indexFrom(g.index); err != nil || changed != nil || after != before {
 			continue
@@ -173,7 +173,7 @@ func (g *Guard) look() error {
 }
 
 // fault is the file that is not as it must be; nil for none. now has the index, and gets the rest.
-func (g *Guard) fault(now *look) (*os.File, error) {
+func (g *Guard) fault(now *fileState) (*os.File, error) {
 	if good, err := g.databaseIsGood(now); err != nil || !good {
 		return g.database, err
 	}
@@ -185,7 +185,7 @@ func (g *Guard) fault(now *look) (*os.File, error) {
 
 // databaseIsGood: only a checkpoint writes to the database, and it notes in the index how far it wants to come before it begins,
 // and how far it came at its end. What changed without that was written by somebody else.
-func (g *Guard) databaseIsGood(now *look) (bool, error) {
+func (g *Guard) databaseIsGood(now *fileState) (bool, error) {
 	info, err := g.database.Stat()
 	if err != nil {
 		return false, err //nolint:wrapcheck // a look that failed says nothing

@@ -446,7 +446,7 @@ func (d *doctor) look(ctx context.Context, st *store.Store) error {
 	if d.asked {
 		return nil
 	}
-	v, err := server.Look(ctx, server.AdminOptions{
+	v, err := server.GatherStatus(ctx, server.AdminOptions{
 		Store: st, Storage: store.Path(d.cfg.Storage), Data: store.Name(d.cfg.Storage), Now: st.Now,
 		Errors: func() *messaging.ErrorRules { return d.cfg.Errors },
 	})

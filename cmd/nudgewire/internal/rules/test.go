@@ -175,7 +175,7 @@ func (t *testReport) add(r *ruletest.Result, took time.Duration) error {
 		return t.Print(v)
 	}
 	if !v.OK {
-		t.tell(&v, r)
+		t.addResult(&v, r)
 	}
 	return nil
 }
@@ -197,8 +197,8 @@ func storyOf(r *ruletest.Result) (lines []string) {
 	return lines
 }
 
-// tell shows a test that fails: what was expected and what happened, side by side, the rule, and the story.
-func (t *testReport) tell(v *testView, r *ruletest.Result) {
+// addResult shows a test that fails: what was expected and what happened, side by side, the rule, and the story.
+func (t *testReport) addResult(v *testView, r *ruletest.Result) {
 	t.Say("%s %s:%d: %s\n", t.Paint(t.Out, "31", "FAIL"), v.File, v.Line, v.Test)
 	if v.Broken != "" {
 		t.Say("  it cannot be played to its end: %s\n", v.Broken)
@@ -283,7 +283,7 @@ func (t *testReport) end(took time.Duration) error {
 
 // annotate prints a failure as GitHub Actions reads it, on the line of the test.
 func (t *testReport) annotate(v *testView) {
-	_, _ = io.WriteString(t.Err, annotation("error", v.File, fmt.Sprintf("line=%d", v.Line), v.Test, v.words()))
+	_, _ = io.WriteString(t.Err, annotation("error", v.File, fmt.Sprintf("line=%d", v.Line), v.Test, v.summary()))
 }
 
 // annotation is a line by which GitHub Actions marks a place in a file; place is line=4,col=5.
@@ -293,8 +293,8 @@ func annotation(kind, file, place, title, words string) string {
 	return fmt.Sprintf("::%s file=%s,%s,title=%s::%s\n", kind, property.Replace(file), place, property.Replace(plain.Text(title)), escape.Replace(plain.Lines(words)))
 }
 
-// words are what is wrong, in lines.
-func (v *testView) words() string {
+// summary is what is wrong, in lines.
+func (v *testView) summary() string {
 	var out []string
 	if v.Broken != "" {
 		out = append(out, "it cannot be played to its end: "+v.Broken)
@@ -343,7 +343,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 func junitOf(v *testView, took time.Duration) junitCase {
 	one := junitCase{Name: plain.Text(v.Test), Class: strings.TrimSuffix(filepath.Base(v.File), filepath.Ext(v.File)), File: v.File, Line: v.Line, Time: seconds(took)}
 	if !v.OK {
-		text := plain.Lines(v.words())
+		text := plain.Lines(v.summary())
 		message, _, _ := strings.Cut(text, "\n")
 		one.Failure = &junitFailure{message, text}
 	}

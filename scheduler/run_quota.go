@@ -17,8 +17,8 @@ import (
 // reach is what the limit of the run's account lets it reach, by the config of now.
 func (w *working) reach() duerules.Reach { return w.rules().Reach(w.run.Account, w.run.Category) }
 
-func roomFor(reach duerules.Reach, account string, phones []messaging.Phone, now time.Time) messaging.RoomQuestion {
-	return messaging.RoomQuestion{Account: account, Now: now, Per: reach.Per(), Most: reach.Most(), Least: reach.Least(), Phones: phones}
+func roomFor(reach duerules.Reach, account string, phones []messaging.Phone, now time.Time) messaging.QuotaQuestion {
+	return messaging.QuotaQuestion{Account: account, Now: now, Per: reach.Per(), Most: reach.Most(), Least: reach.Least(), Phones: phones}
 }
 
 // A noRoomError says that the account has no room for a file.

@@ -44,7 +44,7 @@ func (c *Compiled) Tell() (out []triggers.Sentence) {
 		excluded += ", and of several rows with one phone the first one counts"
 	}
 	say("exclude", "%s.", excluded)
-	if words := c.Guard.words(); words != "" {
+	if words := c.Guard.guardWords(); words != "" {
 		say("guard", "A run waits for a person's approval with %s.", words)
 	}
 	say("consent", "%s", c.Keys.Consent.Sentence(c.category))
@@ -73,8 +73,8 @@ func (c *Compiled) Tell() (out []triggers.Sentence) {
 	return out
 }
 
-// words are what makes a run wait, "" for nothing.
-func (g Guard) words() string {
+// guardWords are what makes a run wait, "" for nothing.
+func (g Guard) guardWords() string {
 	var said []string
 	if g.MaxRows > 0 {
 		said = append(said, "more than "+units.Count(g.MaxRows, "row"))

@@ -21,17 +21,17 @@ func contactHashes(phones []messaging.Phone, hash func(...string) int64) []int64
 
 // A roomAsked is a question with the hashes of its phones, which may be a third of a million: they are made before the commit.
 type roomAsked struct {
-	messaging.RoomQuestion
+	messaging.QuotaQuestion
 	contacts []int64
 	hash     func(...string) int64
 }
 
-func (s *Store) askRoom(q messaging.RoomQuestion) *roomAsked {
+func (s *Store) askRoom(q messaging.QuotaQuestion) *roomAsked {
 	return &roomAsked{q, contactHashes(q.Phones, s.hash), s.hash}
 }
 
 // Room says how many of the phones still have room in the window of their account's limit.
-func (s *Store) Room(ctx context.Context, q messaging.RoomQuestion) (room messaging.Room, err error) {
+func (s *Store) Room(ctx context.Context, q messaging.QuotaQuestion) (room messaging.Room, err error) {
 	asked := s.askRoom(q)
 	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
 		room, err = t.room(asked)

@@ -14,8 +14,8 @@ import (
 // were confirmed. So the data has a row with the place where it lives, and each connection that writes compares it before it does
 // anything else (decision 21).
 
-// A place is where data of a PostgreSQL server lives.
-type place struct {
+// A databaseIdentity is where data of a PostgreSQL server lives.
+type databaseIdentity struct {
 	system   string // the server's files, as initdb made them; "" where this role may not know
 	base     string // the number of the database
 	timeline string // a standby that takes over, and a restoration to a point in time, begin a new one
@@ -37,7 +37,7 @@ const flushedNow = `(pg_current_wal_flush_lsn() - '0/0')::bigint`
 const timelineNow = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
 
 // askPlace asks a server where the connection has led. flushed is how far its log goes.
-func askPlace(ctx context.Context, conn *pgx.Conn) (p place, synced, flushed int64, err error) {
+func askPlace(ctx context.Context, conn *pgx.Conn) (p databaseIdentity, synced, flushed int64, err error) {
 	err = conn.QueryRow(ctx, `SELECT (SELECT oid::text FROM pg_database WHERE datname = current_database()), `+timelineNow+`, `+syncedNow+`, `+flushedNow).
 		Scan(&p.base, &p.timeline, &synced, &flushed)
 	if err != nil {
@@ -73,18 +73,18 @@ func (s *Store) settlePlace(ctx context.Context, conn *pgx.Conn) (err error) {
 	s.beat.Log.Store(flushed)
 	s.place.Store(&found)
 	if known != nil {
-		s.numbers.drop() // the server may give them out again
+		s.numbers.forgetNumbers() // the server may give them out again
 	}
 	return nil
 }
 
 // movePlace notes where the data lives now. back says that the server's log is shorter than it was.
-func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *place, found place, synced int64, back bool) error {
+func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *databaseIdentity, found databaseIdentity, synced int64, back bool) error {
 	tag, err := tx.Exec(ctx, `INSERT INTO place (one, system, base, timeline, synced) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`, found.system, found.base, found.timeline, synced)
 	if err != nil || tag.RowsAffected() == 1 { // of this data nobody has said before where it lives
 		return err
 	}
-	var was place
+	var was databaseIdentity
 	var wasSynced int64
 	if err := tx.QueryRow(ctx, `SELECT system, base, timeline, synced FROM place FOR UPDATE`).Scan(&was.system, &was.base, &was.timeline, &wasSynced); err != nil {
 		return err
