@@ -140,3 +140,29 @@ func (c *Connector) TopicHeader() string {
 func (c *Connector) TellsConsent() bool {
 	return len(consentOf(&c.config, "contact.accepts_marketing")) > 0
 }
+
+// NeverCarries reports whether no event of a kind ever has a field, such as order.total or cart.items.image: nothing of the connector's map,
+// which is all that fills events, leads to it. It is false where nobody can know: where somebody chooses the shape of the requests, and of a
+// kind that the preset does not know.
+func (c *Connector) NeverCarries(kind, field string) bool {
+	if c.config.Open || !c.Knows(kind) || kind == mapping.ReceivedKind && field == "message.says" {
+		return false
+	}
+	topics, all := c.topicsOf(kind)
+	for _, source := range mapping.FilledFrom(field) {
+		if c.mapper.MayFill(source, kind, topics, all) {
+			return false
+		}
+	}
+	return mapping.IsField(field)
+}
+
+// Carries are the fields that the connector's map may fill of an event of a kind.
+func (c *Connector) Carries(kind string) (fields []string) {
+	for _, t := range mapping.MapTargets() {
+		if !c.NeverCarries(kind, t.Name) {
+			fields = append(fields, t.Name)
+		}
+	}
+	return fields
+}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 // Sign makes of r the request to which Receive says yes: for trying a connector out without its sender. The headers of r
@@ -100,4 +102,35 @@ func samplesOf(c *Config, now time.Time, n int, secret string) []Sample {
 		out = append(out, one)
 	}
 	return out
+}
+
+// A SampleEvent is an event that one of the connector's samples becomes.
+type SampleEvent struct {
+	Sample string // its name
+	messaging.Event
+}
+
+// SampleEvents are the events of a kind among the samples, but for those that a look-up would complete: nobody knows what they will have.
+func (c *Connector) SampleEvents(kind string) (events []SampleEvent) {
+	for _, s := range c.Samples() {
+		if s.Kind != kind {
+			continue
+		}
+		r := Request{Method: s.Method, Header: http.Header{}, Body: s.Body, Now: sampleTime}
+		for name, value := range s.Header {
+			r.Header.Set(name, value)
+		}
+		got, err := c.take(&r, Received{})
+		if err != nil {
+			continue // of a body that is not taken nothing is known
+		}
+		for i := range got.Events {
+			e := &got.Events[i]
+			if l, _, err := c.next(e); e.Kind == kind && l == nil && err == nil {
+				e.ReceivedAt = sampleTime
+				events = append(events, SampleEvent{s.Name, *e})
+			}
+		}
+	}
+	return events
 }

@@ -60,7 +60,7 @@ var usageExamples = map[string]string{
 	"man":                        "nudgewire man ./man",
 	"messages":                   "nudgewire messages list --state waiting",
 	"messages show":              "nudgewire messages show 41",
-	"reload":                     "nudgewire reload\nnudgewire reload --dry-run",
+	"reload":                     "nudgewire reload",
 	"restore":                    "nudgewire restore /var/backups/nudgewire/today.backup",
 	"resume":                     "nudgewire resume\nnudgewire resume trigger abandoned-cart\nnudgewire resume --reviewed",
 	"review":                     "nudgewire review",

@@ -399,11 +399,11 @@ func TestAJobThatIsEditedKeepsItsBrakes(t *testing.T) {
 				left[c] = h.sentTo(c.phones)
 			}
 			h.edit(before, after)
-			dry, err := server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})
+			dry, err := waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := server.Reload.Call(t.Context(), h.ask, server.None{})
+			v, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}

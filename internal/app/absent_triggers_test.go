@@ -101,7 +101,7 @@ func TestARenameIsTold(t *testing.T) {
 	h := open(t, options{folder: folder, config: plainConfig + jobConfig(folder, byCSV)[len("\ndefaults: {country: GB, language: en}\n"):]})
 	h.edit("  thanks:", "  thanks-2:")
 	h.edit("  winback:", "  weekly:")
-	same(t, "before the reload it says", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})),
+	same(t, "before the reload it says", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))),
 		"weekly has the rule that winback had: write was: winback to keep its memory; without it weekly knows nothing of what winback sent, and what is open stays under the old name",
 		"thanks-2 has the rule that thanks had: write was: thanks to keep its memory; without it thanks-2 knows nothing of what thanks sent, and what is open stays under the old name")
 }

@@ -132,7 +132,7 @@ func TestNodesShareARefusedKey(t *testing.T) {
 		}
 	}
 	service.revoke(false)
-	if _, err := server.Reload.Call(t.Context(), all[0].ask, server.None{}); err != nil { // it tries at once
+	if _, err := server.Reload.Call(t.Context(), all[0].ask, server.ReloadRequest{}); err != nil { // it tries at once
 		t.Fatal(err)
 	}
 	all[0].eventually("all orders are sent", func() bool { return service.Stats().Messages == 12 })
@@ -165,7 +165,7 @@ func TestANodeWithAnotherKeyGoesOn(t *testing.T) {
 		t.Error("the old one tells of another node")
 	}
 	old.edit("${API_KEY}", "the-new-key")
-	if _, err := server.Reload.Call(t.Context(), old.ask, server.None{}); err != nil {
+	if _, err := server.Reload.Call(t.Context(), old.ask, server.ReloadRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if old.haltedBy("key") != nil {
@@ -229,7 +229,7 @@ func TestWhatAPauseHoldsIsStillCancelledBlockedHaltedAndForgotten(t *testing.T) 
 	must(server.Halt.Call(t.Context(), h.ask, server.HaltRequest{Scope: messaging.ScopeTrigger, Name: "thanks"}))
 	h.mustTake(h.shopify("orders/create", "bought", order("cart", phone(7), "60"))) // cancels the reminder, and thanks for it
 	service.revoke(false)
-	must(server.Reload.Call(t.Context(), h.ask, server.None{}))
+	must(server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}))
 	code, err := server.SendMessage.Call(t.Context(), h.ask, server.SendRequest{Phone: phone(8), Category: messaging.Authentication, Send: messaging.Send{Template: "code", Language: "en"}})
 	must(code, err)
 	h.eventually("what no halt of a person holds is sent", func() bool { return service.Accepted(phone(8)[1:]) == 1 })

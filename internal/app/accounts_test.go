@@ -174,7 +174,7 @@ func TestAnAccountLeavesAndComesBack(t *testing.T) {
 	h.eventually("one was sent", func() bool { return b.Stats().Messages > 0 })
 	h.edit(section, "")
 	h.edit("    account: brand-b\n", "")
-	if said := words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})); len(said) == 0 || !strings.HasPrefix(said[len(said)-1], "account brand-b: is gone from the config, ") ||
+	if said := words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))); len(said) == 0 || !strings.HasPrefix(said[len(said)-1], "account brand-b: is gone from the config, ") ||
 		!strings.HasSuffix(said[len(said)-1], " wait: paused until it is back, or you cancel them") {
 		t.Errorf("before the reload it says %q", said)
 	}
@@ -315,7 +315,7 @@ func TestARunWaitsForItsAccount(t *testing.T) {
 	h.eventually("one file left", func() bool { return b.Stats().Uploads > 0 })
 	h.edit(section, "")
 	h.edit("    account: brand-b\n", "")
-	same(t, "before the reload it says", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})),
+	same(t, "before the reload it says", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))),
 		"account brand-b: is gone from the config, 0 messages wait, and 1 run not ended: paused until it is back, or you cancel them",
 		fmt.Sprintf("run %d of winback (uploading): it keeps what it was built with, whatever is another in account", run.ID))
 	if err := h.Reload(t.Context()); err != nil {

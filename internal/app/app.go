@@ -118,19 +118,20 @@ type App struct {
 	started      time.Time
 	began        *config.Config // what the process started with; some of it only a new one can change
 
-	reloading    sync.Mutex // one reload at a time
-	changedUntil time.Time  // how long what comes to wait late by an edited trigger is looked for; guarded by reloading
-	mu           sync.Mutex // guards what status shows of the config
-	cfg          *config.Config
-	loadedAt     time.Time
-	loadError    string
-	loadErrorAt  time.Time
-	fileError    string // why the config file as it lies there now could not be used
-	fileErrorAt  time.Time
-	same         []string // keys that the service refuses and that the last reload found as they were, in words
-	restart      []string
-	checking     sync.Mutex  // one check of the files for a page at a time
-	checked      *diskConfig // guarded by checking; nil before the first
+	reloading     sync.Mutex // one reload at a time
+	changedUntil  time.Time  // how long what comes to wait late by an edited trigger is looked for; guarded by reloading
+	mu            sync.Mutex // guards what status shows of the config
+	cfg           *config.Config
+	loadedAt      time.Time
+	loadError     string
+	loadErrorAt   time.Time
+	fileError     string // why the config file as it lies there now could not be used
+	fileVersion   string // which config it is, where that is not cfg
+	fileChangedAt time.Time
+	same          []string // keys that the service refuses and that the last reload found as they were, in words
+	restart       []string
+	checking      sync.Mutex  // one check of the files for a page at a time
+	checked       *diskConfig // guarded by checking; nil before the first
 
 	rates  failedRates
 	silent []server.SilentView
@@ -144,6 +145,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if err := endRollback(o); err != nil {
+		return nil, err
 	}
 	cfg, err := load(o)
 	if err != nil {

@@ -137,7 +137,7 @@ func TestReloadKeepsTheOldConfigWhenTheNewOneIsBad(t *testing.T) {
 	t.Parallel()
 	h := open(t, options{})
 	h.edit("cart.total >= 50", "cart.totl >= 50")
-	_, err := server.Reload.Call(t.Context(), h.ask, server.None{})
+	_, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{})
 	var no *refusal.Error
 	if !errors.As(err, &no) || no.Status != http.StatusUnprocessableEntity || !strings.Contains(no.Words, `did you mean "total"`) {
 		t.Fatalf("reload of a bad config: %v", err)
@@ -152,7 +152,7 @@ func TestReloadKeepsTheOldConfigWhenTheNewOneIsBad(t *testing.T) {
 	}
 
 	h.edit("cart.totl >= 50", "cart.total >= 500")
-	d, err := server.Reload.Call(t.Context(), h.ask, server.None{})
+	d, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{})
 	if err != nil || d.LoadError != "" {
 		t.Fatalf("reload of a good config: %+v, %v", d, err)
 	}

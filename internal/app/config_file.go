@@ -15,8 +15,8 @@ import (
 // while the daemon runs, and keeps it from starting anew: that is better told before.
 const fileLook = 15 * time.Second
 
-// watchConfigFile notes why the config file as it is now could not be used. It is read again only when it, or a file
-// that it includes, was changed.
+// watchConfigFile notes why the config file as it is now could not be used, and that it is not the one in use. It is read again only when it,
+// or a file that it includes, was changed.
 func (a *App) watchConfigFile(ctx context.Context) error {
 	tick := time.NewTicker(fileLook)
 	defer tick.Stop()
@@ -45,16 +45,18 @@ func (a *App) lookAtConfigFile(ctx context.Context) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if problems.Errors() == 0 {
-		a.fileError = ""
-		if cfg.Version == a.cfg.Version {
-			a.loadError = "" // it was put back
-		}
+	if problems.Errors() == 0 && cfg.Version == a.cfg.Version {
+		a.loadError, a.fileError, a.fileVersion = "", "", "" // it was put back
 		return
 	}
-	if a.fileError == "" {
-		a.fileErrorAt = a.store.Now()
+	if a.fileError == "" && a.fileVersion == "" {
+		a.fileChangedAt = a.store.Now()
 	}
+	if problems.Errors() == 0 {
+		a.fileError, a.fileVersion = "", cfg.Version
+		return
+	}
+	a.fileVersion = ""
 	a.fileError = (&ConfigError{File: a.opt.ConfigFile, Problems: problems}).Error()
 	a.log.Warn("the config file was changed and cannot be used as it is; the daemon goes on with what it read before", zap.String("file", a.opt.ConfigFile))
 }

@@ -67,7 +67,7 @@ func TestTheConfigPageSaysWhatAReloadWouldDoAndReloads(t *testing.T) {
 		t.Errorf("one line was changed: %s", page)
 	}
 	res := b.send(http.MethodPost, "/do/reload", url.Values{"sure": {"yes"}, "back": {"/config"}}, nil)
-	b.says(res.body, "The config was read: version ", "the same", "taken up", "reload ordered")
+	b.says(res.body, "The config was read: version ", "the same", "taken up", "triggers.reminder.if: [cart.total &gt;= 55], was [cart.total &gt;= 50]", "Go back to it")
 	after, err := server.ShowConfig.Call(t.Context(), h.ask, server.None{})
 	if err != nil || after.Disk != nil || after.Version == before.Version {
 		t.Errorf("%v %+v", err, after)

@@ -26,7 +26,7 @@ func (a *App) configView(ctx context.Context) (server.ConfigView, error) {
 	}
 	disk := a.diskConfig(now, problems)
 	if disk.Usable && disk.cfg != nil {
-		changes, err := daemon{a}.Changes(ctx, disk.cfg.Redacted())
+		changes, err := a.waitingChanges(ctx, "", disk.cfg.Redacted())
 		if err != nil {
 			return v, err
 		}

@@ -138,10 +138,14 @@ func (a *App) watchAudit(ctx context.Context) error {
 	}
 }
 
-// recordConfig notes in the audit which config is used from now on. Where it cannot, the daemon goes on: what it decides names its config.
+// recordConfig notes in the audit which config is used from now on, and who had it taken up. Where it cannot, the daemon goes on: what it
+// decides names its config.
 func (a *App) recordConfig(ctx context.Context, action string, cfg *config.Config) {
-	_, err := a.store.Audit(ctx, store.AuditEntry{At: a.store.Now(), Who: a.owner, Via: string(access.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version})
-	if err != nil {
+	e := store.AuditEntry{At: a.store.Now(), Who: a.owner, Via: string(access.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version}
+	if who, known := access.WhoOf(ctx); known {
+		e.Who, e.Via, e.Detail = who.Name, string(who.From), e.Detail+", on "+a.owner
+	}
+	if _, err := a.store.Audit(ctx, e); err != nil {
 		a.log.Error("which config is used is not in the audit", zap.String("config", cfg.Version), zap.Error(err))
 	}
 }

@@ -571,7 +571,7 @@ func TestSessionsOutliveAReloadAndARestart(t *testing.T) {
 	b := h.browser()
 	b.signIn(false)
 	h.edit("wait: 1h", "wait: 2h")
-	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if page := b.page("/triggers/reminder"); !strings.Contains(page, "It waits for 2 hours") || !strings.Contains(page, "wait: 2h") {

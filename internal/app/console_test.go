@@ -46,12 +46,12 @@ func TestTheConsolesListenerServesTheAPI(t *testing.T) {
 		t.Errorf("status says that the API is at %q, want %q (%v)", s.Daemon.Console, at, err)
 	}
 	h.edit("console: {listen: '127.0.0.1:0'}", "console: {listen: '127.0.0.1:1'}")
-	d, err := server.Reload.Call(t.Context(), h.ask, server.None{})
+	d, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{})
 	if want := "console.listen is still 127.0.0.1:0"; err != nil || !slices.Contains(d.NeedsRestart, want) || d.Console != at {
 		t.Errorf("a reload says %q and %q, want %q (%v)", d.NeedsRestart, d.Console, want, err)
 	}
 	h.edit("listen: '127.0.0.1:1'", "listen: ':8484'")
-	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err == nil || !strings.Contains(err.Error(), "console.listen") {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err == nil || !strings.Contains(err.Error(), "console.listen") {
 		t.Errorf("a listener in the clear is taken: %v", err)
 	}
 	if got := status(); got != http.StatusUnauthorized {
@@ -102,7 +102,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	if _, err := server.Halt.Call(t.Context(), far, server.HaltRequest{Scope: "all", Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.Reload.Call(t.Context(), far, server.None{}); err != nil {
+	if _, err := server.Reload.Call(t.Context(), far, server.ReloadRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := server.RevokeToken.Call(t.Context(), h.ask, "ops"); err != nil {

@@ -195,7 +195,7 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 	}); err != nil {
 		return err
 	}
-	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), a.store.Now()); err != nil {
+	if err := a.saveConfig(ctx, cfg); err != nil {
 		return err
 	}
 	if err := a.rename(ctx, cfg); err != nil {

@@ -357,7 +357,7 @@ func TestATriggerThatIsEditedKeepsItsBrakes(t *testing.T) {
 				c.waited = c.brake != "expires" && slices.ContainsFunc(c.messages(h), func(m server.MessageView) bool { return m.State == messaging.StateWaiting })
 			}
 			h.edit(before, after)
-			v, err := server.Reload.Call(t.Context(), h.ask, server.None{})
+			v, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -313,7 +313,7 @@ func TestNodesThatRunDifferentConfigs(t *testing.T) {
 	same := strings.Replace(string(text), folders[0], `"${NODE_FOLDER}"`, 1)
 	for _, h := range all {
 		h.write(same)
-		if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
+		if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -427,7 +427,7 @@ func TestNoPasswordOfTheDatabaseIsShown(t *testing.T) {
 		return password, name == "DB_PASSWORD"
 	}})
 	h.edit("/nudgewire_1", "/another_one")
-	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := server.ShowStatus.Call(t.Context(), h.ask, server.None{})

@@ -52,7 +52,7 @@ func TestTheHintOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
 			if !strings.Contains(trouble.Hint, tc.hint) {
 				t.Errorf("the hint is %q", trouble.Hint)
 			}
-			d, err := server.Reload.Call(t.Context(), h.ask, server.None{})
+			d, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{})
 			if err != nil || len(d.SameKeys) != 1 || !strings.Contains(d.SameKeys[0], tc.again) {
 				t.Fatalf("the reload says %q (%v)", d.SameKeys, err)
 			}
@@ -63,7 +63,7 @@ func TestTheHintOfARefusedKeyNamesWhatReadsItAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.eventually("the new key is refused no more", func() bool {
-				if d, err = server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
+				if d, err = server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
 					t.Fatal(err)
 				}
 				return slices.ContainsFunc(h.messages(), func(m server.MessageView) bool { return m.State == messaging.StateAccepted })

@@ -117,15 +117,19 @@ func planOf(cfg *config.Config) tracker.Plan {
 // with the config that it had. What waits already is paused where the new config does not send by its trigger, and where its trigger
 // was edited on_change says what becomes of it.
 func (a *App) Reload(ctx context.Context) error {
-	_, err := a.reload(ctx)
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	_, err := a.reload(ctx, "reload", "")
 	return err
 }
 
-func (a *App) reload(ctx context.Context) ([]preview.RuleChange, error) {
-	a.reloading.Lock()
-	defer a.reloading.Unlock()
+// reload is called with reloading locked. action says in the audit why; version is the config that is to be taken up, "" for any.
+func (a *App) reload(ctx context.Context, action, version string) ([]preview.RuleChange, error) {
 	before := a.config()
 	cfg, err := load(a.opt)
+	if err == nil && version != "" && cfg.Version != version {
+		return nil, &server.NotPlannedError{Planned: version, Is: cfg.Version}
+	}
 	var same []string
 	var runs []preview.RuleChange
 	if err == nil {
@@ -138,7 +142,7 @@ func (a *App) reload(ctx context.Context) ([]preview.RuleChange, error) {
 	if err = a.adopted(cfg, same, err); err != nil {
 		return nil, err
 	}
-	a.recordConfig(ctx, "reload", cfg)
+	a.recordConfig(ctx, action, cfg)
 	// The config is taken: what is left after a failure is done later (watchPauses).
 	a.changedUntil = a.store.Now().Add(lateChanges)
 	changes, err := a.edit(ctx, cfg, a.rulesBefore(before, cfg.Redacted()))
@@ -161,7 +165,7 @@ func (a *App) adopted(cfg *config.Config, same []string, err error) error {
 	a.restart, a.same = a.needRestart(cfg), same
 	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
 	a.countReload(true, a.cfg, cfg)
-	a.cfg, a.loadedAt, a.loadError, a.fileError = cfg, a.store.Now(), "", ""
+	a.cfg, a.loadedAt, a.loadError, a.fileError, a.fileVersion = cfg, a.store.Now(), "", "", ""
 	a.log.Info("config reloaded", zap.String("config", cfg.Version), zap.Strings("needs_restart", a.restart))
 	return nil
 }
@@ -189,7 +193,7 @@ func (a *App) adopt(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := a.store.SaveConfig(ctx, cfg.Version, cfg.Redacted(), a.store.Now()); err != nil {
+	if err := a.saveConfig(ctx, cfg); err != nil {
 		return err
 	}
 	// Until the new rules are taken up, events may still be planned by the old ones.
@@ -256,7 +260,7 @@ func (d daemon) View() server.DaemonView {
 	v := server.DaemonView{
 		Version: d.opt.Version, PID: os.Getpid(), StartedAt: d.started, Listen: d.hooks.Addr().String(),
 		Config: d.cfg.Version, ConfigFile: d.opt.ConfigFile, LoadedAt: d.loadedAt, LoadError: d.loadError, NeedsRestart: d.restart, SameKeys: d.same,
-		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileErrorAt: d.fileErrorAt.UTC(), Disk: d.disk.space(), FailedRates: d.rates.views(),
+		LoadErrorAt: d.loadErrorAt.UTC(), FileError: d.fileError, FileVersion: d.fileVersion, FileChangedAt: d.fileChangedAt.UTC(), Disk: d.disk.space(), FailedRates: d.rates.views(),
 		Receivers: receivers,
 		API:       main.API, Rate: main.Rate, UnderWay: main.UnderWay,
 	}

@@ -38,7 +38,7 @@ func TestATriggerThatWasRenamedKeepsItsMemory(t *testing.T) {
 		h.mustTake(h.shopify("checkouts/create", "two", cart("b", phone(1), "60.00")))
 		h.eventually("cart B waits", func() bool { return len(h.messages()) == 2 })
 		h.edit(before, after)
-		said := words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""}))
+		said := words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{})))
 		if len(said) == 0 || said[len(said)-1] != says {
 			t.Errorf("the dry run says %q", said)
 		}
@@ -71,7 +71,7 @@ func TestATriggerThatWasRenamedKeepsItsMemory(t *testing.T) {
 			if n := len(h.messages()); n != 2 {
 				t.Errorf("%d messages were queued for two carts", n)
 			}
-			same(t, "the dry run after it", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})))
+			same(t, "the dry run after it", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))))
 		}
 		if n := h.service.Accepted(phone(0)[1:]); n != 0 && was || n > again {
 			t.Errorf("was %v: cart A was served %d times", was, n)
@@ -98,7 +98,7 @@ func TestARenameMeetsAnEditAndALeave(t *testing.T) {
 		h.mustTake(h.shopify("checkouts/create", "one", cart("a", phone(0), "60.00")))
 		h.eventually("it waits", func() bool { return len(h.messages()) == 1 })
 		h.edit(before, after)
-		if said := words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})); len(said) == 0 || said[0] != c.says {
+		if said := words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))); len(said) == 0 || said[0] != c.says {
 			t.Errorf("the dry run says %q", said)
 		}
 		h.reload()
@@ -131,7 +131,7 @@ func TestAJobThatWasRenamedKeepsItsRuns(t *testing.T) {
 	}
 	h.eventually("it waits for approval", func() bool { return h.run(r.ID).State == messaging.RunAwaiting })
 	h.edit("  winback:\n", "  weekly:\n    was: winback\n")
-	same(t, "the dry run", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})), "weekly was winback: it takes along what is open and what is remembered")
+	same(t, "the dry run", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))), "weekly was winback: it takes along what is open and what is remembered")
 	h.reload()
 	if got := h.run(r.ID); got.Job != "weekly" || got.State != messaging.RunAwaiting || got.Slot != r.Slot {
 		t.Errorf("%+v", got)

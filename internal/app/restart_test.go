@@ -15,7 +15,7 @@ func TestWhatNeedsARestartIsHeldAgainstTheProcess(t *testing.T) {
 	h := open(t, options{config: strings.Replace(plainConfig, "defaults:", "server: {listen: '127.0.0.1:0', max_in_flight: 16MB}\ndefaults:", 1)})
 	reload := func(want ...string) {
 		t.Helper()
-		d, err := server.Reload.Call(t.Context(), h.ask, server.None{})
+		d, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -297,7 +297,7 @@ tracking: {poll: [1s]}
 		t.Errorf("the same cart again is queued: %d messages", n)
 	}
 	h.edit("wait: 2s", "wait: 10h")
-	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	inDoubt("after a reload", names...)

@@ -250,19 +250,9 @@ func (a *App) lateRules(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// Changes says what a reload would do to what waits; see server.Daemon.
-func (d daemon) Changes(ctx context.Context, printed string) ([]preview.RuleChange, error) {
-	version := ""
-	if printed == "" {
-		o := d.opt
-		o.Log = zap.NewNop() // its warnings are told at the reload
-		cfg, err := load(o)
-		if err != nil {
-			return nil, err
-		}
-		version, printed = cfg.Version, cfg.Redacted()
-	}
-	found, err := d.ruleChanges(ctx, version, printed, d.rulesBefore(d.config(), printed))
+// waitingChanges are what taking up a config would do to what waits. printed is the config as it is kept, version its name, "" where it has none.
+func (a *App) waitingChanges(ctx context.Context, version, printed string) ([]preview.RuleChange, error) {
+	found, err := a.ruleChanges(ctx, version, printed, a.rulesBefore(a.config(), printed))
 	changes := make([]preview.RuleChange, len(found))
 	for i := range found {
 		changes[i] = found[i].RuleChange
@@ -270,11 +260,11 @@ func (d daemon) Changes(ctx context.Context, printed string) ([]preview.RuleChan
 	if err != nil {
 		return changes, err
 	}
-	gone, err := d.goneAccounts(ctx, config.Accounts(printed, d.opt.Env))
+	gone, err := a.goneAccounts(ctx, config.Accounts(printed, a.opt.Env))
 	if changes = append(changes, gone...); err != nil {
 		return changes, err
 	}
-	runs, err := d.runChanges(ctx, printed)
+	runs, err := a.runChanges(ctx, printed)
 	return append(changes, runs...), err
 }
 
@@ -290,5 +280,9 @@ func (a *App) goneAccounts(ctx context.Context, has []string) (gone []preview.Ru
 	return gone, err
 }
 
-// Reload is App.Reload with what it did to what waits.
-func (d daemon) Reload(ctx context.Context) ([]preview.RuleChange, error) { return d.reload(ctx) }
+// Reload is App.Reload with what it did to what waits; see server.Daemon.
+func (d daemon) Reload(ctx context.Context, version string) ([]preview.RuleChange, error) {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	return d.reload(ctx, "reload", version)
+}

@@ -41,10 +41,13 @@ func words(changes []preview.RuleChange, err error) (out []string) {
 	return out
 }
 
+// waiting is what a plan says of what waits.
+func waiting(p server.ConfigPlan, err error) ([]preview.RuleChange, error) { return p.Waiting, err }
+
 // reloaded is a reload with what it says.
 func (h *house) reloaded() []string {
 	h.t.Helper()
-	v, err := server.Reload.Call(h.t.Context(), h.ask, server.None{})
+	v, err := server.Reload.Call(h.t.Context(), h.ask, server.ReloadRequest{})
 	return words(v.Changes, err)
 }
 
@@ -122,7 +125,7 @@ func TestAnEditDoesWhatOnChangeSays(t *testing.T) {
 			h.edit("    # an hour\n    wait: 60m\n", "    wait: 1h\n")
 
 			h.news()
-			same(t, "before it", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})), want.before)
+			same(t, "before it", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))), want.before)
 			same(t, "after asking it stands", h.stand(3), planned...)
 			same(t, "the reload says", h.reloaded(), want.after)
 			same(t, "it stands", h.stand(3), want.stand...)
@@ -208,7 +211,7 @@ func TestAnEditOfATriggerThatDoesNotSend(t *testing.T) {
 			h.edit(sends, stop)
 			h.news()
 			reason := map[string]string{"off": "is off", "shadow": "is in mode shadow", "gone": "is gone from the config"}[name]
-			same(t, "before it", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""})), "reminder: "+reason+", 3 wait: paused")
+			same(t, "before it", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{}))), "reminder: "+reason+", 3 wait: paused")
 			same(t, "the reload says", h.reloaded(), "reminder: "+reason+", 3 wait: paused")
 			for i := range 3 {
 				if m := h.reminder(phone(i)); m.State != messaging.StateWaiting || m.What != `template "cart_reminder"` {
@@ -355,12 +358,12 @@ func TestAnyConfigIsHeldAgainstWhatWaits(t *testing.T) {
 	h := open(t, options{config: with("pin")})
 	h.threeCarts()
 	printed := func(change func(string) string) string { return change(with("pin")) }
-	same(t, "the same", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: printed(strings.Clone)})))
-	same(t, "edited", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: printed(func(c string) string { return strings.Replace(c, "wait: 1h", "wait: 2h", 1) })})), changed["pin"].before)
-	same(t, "gone", words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: printed(func(c string) string { return strings.Replace(c, sends, stops["gone"], 1) })})),
+	same(t, "the same", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{Config: printed(strings.Clone)}))))
+	same(t, "edited", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{Config: printed(func(c string) string { return strings.Replace(c, "wait: 1h", "wait: 2h", 1) })}))), changed["pin"].before)
+	same(t, "gone", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{Config: printed(func(c string) string { return strings.Replace(c, sends, stops["gone"], 1) })}))),
 		"reminder: is gone from the config, 3 wait: paused", rename("reminder", "remainder"))
 	h.edit("wait: 1h", "wait: 1 hour of")
-	if _, err := server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""}); err == nil || !strings.Contains(err.Error(), "cannot be used") {
+	if _, err := waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{})); err == nil || !strings.Contains(err.Error(), "cannot be used") {
 		t.Errorf("a bad file says %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func TestARunWaitsForItsList(t *testing.T) {
 
 	wanted := list(t, filepath.Join(folder, "other.csv"), 3)
 	h.edit("/list.csv", "/other.csv")
-	said := words(server.ReloadChanges.Call(t.Context(), h.ask, server.ChangesRequest{Config: ""}))
+	said := words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{})))
 	if len(said) != 1 || !strings.Contains(said[0], "source: ") || strings.Contains(said[0], "keeps what it was built with") {
 		t.Errorf("before the reload it says %q", said)
 	}

@@ -25,7 +25,7 @@ var stops = map[string]string{
 // reload is the reload command; what it says is paused comes back as words.
 func (h *house) reload() (paused []string) {
 	h.t.Helper()
-	v, err := server.Reload.Call(h.t.Context(), h.ask, server.None{})
+	v, err := server.Reload.Call(h.t.Context(), h.ask, server.ReloadRequest{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

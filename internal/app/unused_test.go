@@ -90,7 +90,7 @@ func TestWhatComesToNothingIsTold(t *testing.T) {
 	h.stop()
 	h = open(t, options{config: unusedConfig, folder: h.folder})
 	h.mustTell("after a restart", all...)
-	if _, err := server.Reload.Call(t.Context(), h.ask, server.None{}); err != nil {
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	h.mustTell("after a reload", all...)

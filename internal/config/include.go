@@ -48,16 +48,20 @@ func (c *Config) include(o yamlpos.Options, file string, sum hash.Hash) {
 		}
 		for _, name := range i.matches(item) {
 			src := i.read(item, name)
-			if src == nil {
-				continue
+			if src != nil {
+				c.addIncluded(o, file, name, src, sum)
 			}
-			fmt.Fprintf(sum, "\x00%s\x00%d\x00", name, len(src))
-			sum.Write(src)
-			shown := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
-			c.included = append(c.included, shown)
-			c.doc.Include(o.Parse(shown, src), includable...)
 		}
 	}
+}
+
+// addIncluded puts the sections of one file into the config at file. name is from its folder, with /.
+func (c *Config) addIncluded(o yamlpos.Options, file, name string, src []byte, sum hash.Hash) {
+	fmt.Fprintf(sum, "\x00%s\x00%d\x00", name, len(src))
+	sum.Write(src)
+	shown := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
+	c.included = append(c.included, shown)
+	c.doc.Include(o.Parse(shown, src), includable...)
 }
 
 // An includer finds and reads the files that a config includes.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/secret"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -44,7 +45,7 @@ func load(path string, env secret.Lookup, placeholder string) (*Config, yamlpos.
 	if err != nil {
 		return nil, coded(yamlpos.Problems{*err})
 	}
-	c, problems := parse(path, src, env, placeholder)
+	c, problems := parse(path, src, env, placeholder, nil)
 	if c.doc != nil && c.doc.Root() != nil {
 		c.lintFiles()
 		problems = c.doc.Problems()
@@ -92,15 +93,27 @@ func wholeFile(read func(context.Context) ([]byte, error)) ([]byte, error) {
 // Parse is Load for a file's bytes; file is its name in problems, and relative paths start at
 // its folder.
 func Parse(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problems) {
-	return parse(file, src, env, "")
+	return parse(file, src, env, "", nil)
 }
 
 // ParseWithoutSecrets is to Parse what LoadWithoutSecrets is to Load.
 func ParseWithoutSecrets(file string, src []byte, env secret.Lookup) (*Config, yamlpos.Problems) {
-	return parse(file, src, env, standIn)
+	return parse(file, src, env, standIn, nil)
 }
 
-func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Config, yamlpos.Problems) {
+// ParseFiles is Parse for a config of one or several files, in place of those that are there; see Files. Which files it includes is known, so
+// nothing is looked for.
+func ParseFiles(file string, all []store.ConfigFile, env secret.Lookup) (*Config, yamlpos.Problems) {
+	return parse(file, []byte(all[0].Text), env, "", append([]store.ConfigFile{}, all[1:]...))
+}
+
+// ParseFilesWithoutSecrets is to ParseFiles what LoadWithoutSecrets is to Load.
+func ParseFilesWithoutSecrets(file string, all []store.ConfigFile, env secret.Lookup) (*Config, yamlpos.Problems) {
+	return parse(file, []byte(all[0].Text), env, standIn, append([]store.ConfigFile{}, all[1:]...))
+}
+
+// parse reads src, and included in place of the files that it names; nil has those read.
+func parse(file string, src []byte, env secret.Lookup, placeholder string, included []store.ConfigFile) (*Config, yamlpos.Problems) {
 	sum := sha256.New()
 	sum.Write(src)
 	c := &Config{folder: folderOf(file)}
@@ -109,7 +122,12 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 		return c, yamlpos.Problems{{File: file, Code: yamlpos.Syntax, Line: 1, Col: 1, Msg: "the file is empty", Hint: `"nudgewire init" writes one to begin with`}}
 	}
 	o := yamlpos.Options{
-		Expand:  func(text string) (string, error) { return secret.Expand(text, env, c.folder) },
+		Expand: func(text string) (string, error) {
+			if secretMark.MatchString(text) {
+				return "", markError{}
+			}
+			return secret.Expand(text, env, c.folder)
+		},
 		StandIn: placeholder,
 		Unknown: unknownKey,
 	}
@@ -117,7 +135,12 @@ func parse(file string, src []byte, env secret.Lookup, placeholder string) (*Con
 	if c.doc.Root() == nil {
 		return c, coded(c.doc.Problems())
 	}
-	c.include(o, file, sum)
+	if included == nil {
+		c.include(o, file, sum)
+	}
+	for _, f := range included {
+		c.addIncluded(o, file, f.Name, []byte(f.Text), sum)
+	}
 	c.understand(sum)
 	return c, coded(c.doc.Problems())
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -21,7 +22,9 @@ type configPage struct {
 	Elsewhere []string    // problems that stand at no line
 	Faults    int64
 	Starred   bool // only what is starred out differs
-	History   []server.AuditView
+	Taken     []server.ConfigTakenView
+	Version   string      // that is shown beside the one in use; "" for none
+	Against   []fileShown // what it has otherwise
 }
 
 // A fileShown is a file, or lines of it.
@@ -57,11 +60,26 @@ func (c *Console) config(r *http.Request) (page, error) {
 	}
 	who, _ := access.WhoOf(r.Context())
 	if who.May(access.Manage) {
-		if v.History, err = server.ListAudit.Call(r.Context(), c.Ask, server.AuditQuery{Limit: perPage, Configs: true}); err != nil {
+		if v.Taken, err = server.ListVersions.Call(r.Context(), c.Ask, server.AuditQuery{Limit: perPage}); err != nil {
+			return page{}, err
+		}
+	}
+	if v.Version = r.URL.Query().Get("version"); v.Version != "" {
+		if v.Against, err = c.against(r.Context(), v.Version, view.Version); err != nil {
 			return page{}, err
 		}
 	}
 	return page{Name: "config", Title: "Config", Here: "/config", Data: v}, nil
+}
+
+// against are the lines that are not the same in two configs that were used.
+func (c *Console) against(ctx context.Context, was, now string) ([]fileShown, error) {
+	older, err := server.ShowVersion.Call(ctx, c.Ask, was)
+	if err != nil {
+		return nil, err
+	}
+	newer, err := server.ShowVersion.Call(ctx, c.Ask, now)
+	return differences(older.Files, newer.Files), err
 }
 
 // problems puts what the check says at its line, with two lines on each side.

@@ -207,7 +207,7 @@ func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
 	_, err := e.Block(e.Context(), []store.Block{{Phone: forgottenPhone, Reason: "asked"}, {Phone: otherPhone, Reason: "friend of " + forgottenPhone}})
 	e.must(err)
 	e.must(e.RejectRequest(e.Context(), messaging.RejectedRequest{Connector: "shop", Status: 400, Stage: "map", Reason: "no", Sample: "phone=%2B44+7700+900123", At: e.now}))
-	e.must(e.SaveConfig(e.Context(), "v1", "test: +"+forgottenPhone, e.now))
+	e.must(e.SaveConfig(e.Context(), &store.Config{Version: "v1", Text: "test: +" + forgottenPhone, Files: []store.ConfigFile{{Name: "config.yaml", Text: "test: +" + forgottenPhone}}}, e.now))
 	if before := e.holds(forgottenPhone); len(before) < 15 {
 		t.Fatalf("the test is weak: only %s hold it", before)
 	}
@@ -258,7 +258,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		// names, states and hashes, which no contact chooses
 		"events.connector", "contacts.connector", "events.kind", "events.content_key", "messages.trigger_name", "messages.category", "messages.state", "messages.owner", "messages.config",
 		"messages.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.status", "tombstones.trigger_name", "tombstones.ref",
-		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counts.name", "configs.version", "lookups.connector", "lookups.owner",
+		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counts.name", "configs.version", "config_files.version", "config_files.name", "lookups.connector", "lookups.owner",
 		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.columns", "runs.owner",
 		"runs.began", "runs.stopped", "runs.held", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",
 		"holds.scope", "holds.name", "holds.kind", "holds.of_account", "holds.part", "holds.way", "holds.who", "holds.cause", "holds.mark", "resolutions.resolved", "refresh_tokens.source", "refresh_tokens.token", "consents.channel", "consents.category", "consents.consent",

@@ -68,6 +68,7 @@ var erasedTexts = [...]erasedText{
 	{"parts", "reason", []string{"run_id", "number"}},
 	{"parts", "answer", []string{"run_id", "number"}},
 	{"configs", "text", []string{"version"}},
+	{"config_files", "text", []string{"version", "number"}},
 	{"holds", "reason", []string{"scope", "name", "kind", "of_account", "part", "way"}},
 	{"blocks", "reason", []string{"phone"}},
 	{"blocks", "source", []string{"phone"}},

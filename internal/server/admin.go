@@ -44,12 +44,14 @@ const MaxRows = 10_000
 // A Daemon is what the admin API asks of the running process.
 type Daemon interface {
 	View() DaemonView
-	// Reload takes the config file as it is now, and says what became of what waits of triggers that it
-	// changes; or it says why not and keeps the old one.
-	Reload(ctx context.Context) ([]preview.RuleChange, error)
-	// Changes says what a reload would do to what waits: with the config file as it is now, or with a config
-	// as it is printed. It changes nothing.
-	Changes(ctx context.Context, printed string) ([]preview.RuleChange, error)
+	// Plan says what taking up a config would change, and changes nothing.
+	Plan(ctx context.Context, in PlanRequest) (ConfigPlan, error)
+	// Reload takes up the config files as they are now, and says what became of what waits of triggers that they change; or it says why not and
+	// keeps the old one. version is the config that they are to be, "" for any; it is a *NotPlannedError where they are not.
+	Reload(ctx context.Context, version string) ([]preview.RuleChange, error)
+	// Rollback writes the files of an earlier config where the config is read from, keeps those of today beside them, and takes them up.
+	// Errors: messaging.ErrNotFound, a *RollbackError; then nothing was changed.
+	Rollback(ctx context.Context, version string) (Rollback, error)
 }
 
 // AdminOptions are what the admin API is made of.
@@ -70,7 +72,9 @@ type AdminOptions struct {
 	// is more than a warning. Nil where the store is read without a daemon.
 	Trial func(edited string) (preview.Trial, yamlpos.Problems)
 	// Config is the config in use, for people. Nil where the store is read without a daemon.
-	Config  func(context.Context) (ConfigView, error)
+	Config func(context.Context) (ConfigView, error)
+	// Edits are what two configs, as they are printed, do not have alike. Nil where the store is read without a daemon.
+	Edits   func(was, is string) []ConfigEdit
 	Country string                // reads phones without a country code
 	Zone    func() *time.Location // whose days reports mean; nil is UTC
 	Now     func() time.Time
@@ -140,35 +144,24 @@ func (a admin) status(ctx context.Context, _ None) (StatusView, error) {
 	return v, nil
 }
 
-func (a admin) reload(ctx context.Context, _ None) (DaemonView, error) {
-	changes, err := a.Daemon.Reload(ctx)
+func (a admin) reload(ctx context.Context, in ReloadRequest) (DaemonView, error) {
+	changes, err := a.Daemon.Reload(ctx, in.Version)
+	if changed, is := errors.AsType[*NotPlannedError](err); is {
+		return DaemonView{}, refusal.Newf(http.StatusConflict, `look at what would change now: "nudgewire plan"`, "%v", changed)
+	}
 	if err != nil {
 		return DaemonView{}, refusal.Newf(http.StatusUnprocessableEntity, "the daemon goes on with the config that it had", "%v", err)
 	}
+	return a.reloaded(ctx, changes)
+}
+
+// reloaded is the daemon after it took up a config.
+func (a admin) reloaded(ctx context.Context, changes []preview.RuleChange) (DaemonView, error) {
 	v := a.Daemon.View()
 	v.Changes = changes
 	holds, err := a.holds(ctx)
 	v.Paused = slices.DeleteFunc(holds, func(h messaging.Hold) bool { return h.Kind != messaging.HoldMode && h.Kind != messaging.HoldGone })
 	return v, err
-}
-
-// maxPrinted bounds a config as it is printed, which may be of several files.
-const maxPrinted = 64 << 20
-
-// A ChangesRequest asks what a reload would do.
-type ChangesRequest struct {
-	Config string `json:"config,omitempty"` // as it is printed; "" is the daemon's file
-}
-
-func (a admin) changes(ctx context.Context, in ChangesRequest) ([]preview.RuleChange, error) {
-	changes, err := a.Daemon.Changes(ctx, in.Config)
-	if err != nil {
-		return nil, refusal.Newf(http.StatusUnprocessableEntity, "a reload would change nothing", "%v", err)
-	}
-	if changes == nil {
-		changes = []preview.RuleChange{}
-	}
-	return changes, nil
 }
 
 // listOf is a list as it is asked for, with what is meant where nothing was said, and the phone in it.

@@ -21,11 +21,15 @@ import (
 // still is a daemon that does nothing.
 type still struct{ reload error }
 
-func (still) View() server.DaemonView                                { return server.DaemonView{Config: "v1"} }
-func (s still) Reload(context.Context) ([]preview.RuleChange, error) { return nil, s.reload }
-func (s still) Changes(context.Context, string) ([]preview.RuleChange, error) {
-	return nil, s.reload
+func (still) View() server.DaemonView { return server.DaemonView{Config: "v1"} }
+
+func (s still) Reload(context.Context, string) ([]preview.RuleChange, error) { return nil, s.reload }
+
+func (s still) Plan(context.Context, server.PlanRequest) (p server.ConfigPlan, err error) {
+	return p, s.reload
 }
+
+func (s still) Rollback(context.Context, string) (r server.Rollback, err error) { return r, s.reload }
 
 func client(t *testing.T, d server.Daemon) *server.Client {
 	t.Helper()
@@ -74,7 +78,7 @@ func TestTheAdminAPISaysWhatIsWrong(t *testing.T) {
 			_, err := server.ResolveMessage.Call(ctx, ask, server.ResolveRequest{ID: 1, As: "maybe", Reason: ""})
 			return err
 		}, 400, `as "maybe": want accepted, resend or drop`},
-		"a reload of a bad file":  {func() error { _, err := server.Reload.Call(ctx, ask, server.None{}); return err }, 422, "config.yaml cannot be used"},
+		"a reload of a bad file":  {func() error { _, err := server.Reload.Call(ctx, ask, server.ReloadRequest{}); return err }, 422, "config.yaml cannot be used"},
 		"a send of nothing":       {send(server.SendRequest{Phone: "07700 900123"}), 400, "want exactly one of a template, a campaign and a text"},
 		"a send of two things":    {send(server.SendRequest{Phone: "07700 900123", Send: messaging.Send{Template: "a", Language: "en", Text: "b"}}), 400, "want exactly one of a template, a campaign and a text"},
 		"a send without language": {send(server.SendRequest{Phone: "07700 900123", Send: messaging.Send{Template: "a"}}), 400, "a template needs a language"},

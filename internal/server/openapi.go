@@ -185,7 +185,7 @@ func (s schemas) operation(rt *Route) map[string]any {
 		if reflect.TypeOf(rt.In).Kind() == reflect.Struct {
 			s.optional(reflect.TypeOf(rt.In))
 		}
-		operation["requestBody"] = map[string]any{"required": true, "content": body}
+		operation["requestBody"] = map[string]any{"required": !rt.bare, "content": body}
 	}
 	return operation
 }

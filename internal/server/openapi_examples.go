@@ -42,7 +42,7 @@ var exampleValues = valuesByType(
 	HaltRequest{Scope: messaging.ScopeTrigger, Name: "cart-reminder", Reason: "the shop is closed"},
 	ForgetRequest{Phones: []string{"+" + examplePhone}},
 	JobOrder{Approve: true}, RetryOrder{InDoubt: true},
-	ChangesRequest{}, Document{"openapi": "3.1.0"},
+	Document{"openapi": "3.1.0"},
 )
 
 func phoneOfExamples() messaging.Phone {

@@ -209,6 +209,9 @@ func (rt *Route) readBody(body []byte, request reflect.Value) error {
 			return nil
 		}
 	}
+	if rt.bare && len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(request.Addr().Interface()); err != nil {

@@ -50,6 +50,7 @@ type Route struct {
 	needs     need
 	discloses disclosure
 	most      int64  // bytes of a body; 0 is maxRequest
+	bare      bool   // it may be asked without a body
 	lines     bool   // its answer is one of Out a line
 	patient   bool   // it takes as long as it takes
 	parts     []part // of what is asked, but for a JSON body
@@ -89,6 +90,9 @@ func withExample(in any) option { return func(rt *Route) { rt.asked = in } }
 func readOnly(rt *Route)  { rt.Changes = false }
 func unaudited(rt *Route) { rt.Changes = false }
 
+// bare says that a route may be asked without a body, which then asks for what is usual.
+func bare(rt *Route) { rt.bare = true }
+
 // patient says that nobody knows how long a route takes.
 func patient(rt *Route) { rt.patient = true }
 
@@ -97,9 +101,12 @@ var (
 	WhoAmI        = reads("/whoami", "", admin.whoami, "Who asks, and what they may do.")
 	DescribeAPI   = reads("/openapi.json", "", admin.openAPI, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", query("version"))
 	ShowStatus    = reads("/status", access.Read, admin.status, "How the daemon is, what waits, and what needs a person.")
-	Reload        = does("/reload", access.Manage, admin.reload, "Reads the config file again.")
-	ReloadChanges = does("/reload/changes", access.Manage, admin.changes, "Says what a reload would do to what waits, and changes nothing.", readOnly, upTo(maxPrinted))
+	Reload        = does("/reload", access.Manage, admin.reload, "Takes up the config files as they are now; with version only where they are that config.", bare)
+	PlanConfig    = does("/config/plan", access.Manage, admin.plan, "Says what taking up the config files, a config or an earlier version would change, and changes nothing.", bare, readOnly, upTo(maxPrinted), withExample(PlanRequest{}))
+	RollBack      = does("/config/rollback", access.Manage, admin.rollBack, "Writes the files of an earlier config in place of today's, which are kept beside them, and takes them up.")
 	ShowConfig    = reads("/config", access.Read, admin.config, "The config in use as it was written, without secrets, and what a reload would read.", needing(needsDaemon))
+	ShowVersion   = reads("/config/versions/{version}", access.Read, admin.configVersion, "The files of a config that was used, with marks in place of secrets.")
+	ListVersions  = reads("/config/versions", access.Manage, admin.configVersions, "Which config was taken up when, by whom, and what it changed, the newest first.", query("limit", "before"))
 	LinkToConsole = does("/console/link", access.Manage, of(admin.people, signin.People.Link), "Makes a link that signs in to the console, once.")
 
 	ListEvents = reads("/events", access.Read, admin.events, "Events, the newest first.",

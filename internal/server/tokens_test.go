@@ -50,7 +50,7 @@ type tower struct {
 
 func (w *tower) View() server.DaemonView { return named{}.View() }
 
-func (w *tower) Reload(context.Context) ([]preview.RuleChange, error) {
+func (w *tower) Reload(context.Context, string) ([]preview.RuleChange, error) {
 	if w.slow != nil {
 		close(w.begun)
 		<-w.slow
@@ -59,7 +59,10 @@ func (w *tower) Reload(context.Context) ([]preview.RuleChange, error) {
 	return nil, nil
 }
 
-func (w *tower) Changes(context.Context, string) ([]preview.RuleChange, error) { return nil, nil }
+func (w *tower) Plan(context.Context, server.PlanRequest) (p server.ConfigPlan, err error) {
+	return p, nil
+}
+func (w *tower) Rollback(context.Context, string) (r server.Rollback, err error) { return r, nil }
 
 func newTower(t *testing.T) *tower {
 	t.Helper()
@@ -272,7 +275,7 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 	if err := w.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := server.Reload.Call(t.Context(), w.ask, server.None{})
+	_, err := server.Reload.Call(t.Context(), w.ask, server.ReloadRequest{})
 	no, is := err.(*refusal.Error) //nolint:errorlint // the client gives it as it is
 	if !is || no.Status != http.StatusServiceUnavailable || !strings.HasPrefix(no.Words, "nothing was done: the audit cannot be written") || w.loads.Load() != 0 {
 		t.Errorf("%+v, and %d reloads were made", err, w.loads.Load())

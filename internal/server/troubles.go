@@ -153,6 +153,9 @@ func (t *found) service(h *messaging.SendingHalt) {
 	})
 }
 
+// filesDiffer is how long config files may differ from what is in use before it is told: somebody may be writing them.
+const filesDiffer = 10 * time.Minute
+
 // daemon is what the running process knows of itself.
 func (t *found) daemon(d *DaemonView) {
 	const check = `"nudgewire check" shows the mistakes`
@@ -164,8 +167,14 @@ func (t *found) daemon(d *DaemonView) {
 		})
 	case d.FileError != "":
 		t.add(messaging.Trouble{
-			Code: messaging.TroubleConfig, About: "daemon", Since: d.FileErrorAt, Hint: check,
+			Code: messaging.TroubleConfig, About: "daemon", Since: d.FileChangedAt, Hint: check,
 			Words: "the config file was changed and cannot be used as it is; the daemon uses what it read before, and could not start anew: " + firstLine(d.FileError),
+		})
+	case d.FileVersion != "" && t.now.Sub(d.FileChangedAt) >= filesDiffer:
+		t.add(messaging.Trouble{
+			Code: messaging.TroubleConfig, About: "daemon", Since: d.FileChangedAt,
+			Words: "the config files were changed and not taken up: they are config " + d.FileVersion + ", and config " + d.Config + " is in use; a restart would take them",
+			Hint:  `"nudgewire plan" says what would change, and how to take it up`,
 		})
 	}
 	if d.DataError != "" {

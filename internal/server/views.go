@@ -240,12 +240,14 @@ type DaemonView struct {
 	ConfigFile string    `json:"config_file" kind:"ours"`
 	LoadedAt   time.Time `json:"loaded_at"`
 	LoadError  string    `json:"load_error,omitempty" kind:"text"` // why the last reload was not taken
-	// LoadErrorAt is when that was. FileError says why the config file as it lies there now could not be used, since FileErrorAt.
-	LoadErrorAt time.Time `json:"load_error_at,omitzero"`
-	FileError   string    `json:"file_error,omitempty" kind:"text"`
-	FileErrorAt time.Time `json:"file_error_at,omitzero"`
-	DataError   string    `json:"data_error,omitempty" kind:"text"` // why nothing can be stored
-	DataHint    string    `json:"data_hint,omitempty" kind:"ours"`  // the next step, where that is not the disk and the folder of the data
+	// LoadErrorAt is when that was. FileError says why the config file as it lies there now could not be used, FileVersion which config it is
+	// where that is not the one in use, both since FileChangedAt.
+	LoadErrorAt   time.Time `json:"load_error_at,omitzero"`
+	FileError     string    `json:"file_error,omitempty" kind:"text"`
+	FileVersion   string    `json:"file_version,omitempty" kind:"ours"`
+	FileChangedAt time.Time `json:"file_changed_at,omitzero"`
+	DataError     string    `json:"data_error,omitempty" kind:"text"` // why nothing can be stored
+	DataHint      string    `json:"data_hint,omitempty" kind:"ours"`  // the next step, where that is not the disk and the folder of the data
 	// OpenReader is a transaction of another program that keeps old data for too long.
 	OpenReader *OpenReaderView `json:"open_reader,omitempty"`
 	// NeedsRestart lists settings that the last reload could not change.

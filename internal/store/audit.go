@@ -101,12 +101,16 @@ type AuditSearch struct {
 	Limit   int             // at most so many
 	Contact messaging.Phone // only those about this contact; "" for all
 	Configs bool            // only those that say which config was taken up, and who ordered a reload
+	Taken   bool            // only those that say which config was taken up
 }
 
 // AuditEntries are the entries that a search asks for, the newest first.
 func (s *Store) AuditEntries(ctx context.Context, q AuditSearch) ([]AuditEntry, error) {
 	which, args := "", []any{q.Before, int64(q.Limit)}
-	if q.Configs {
+	switch {
+	case q.Taken:
+		which = ` AND subject BETWEEN 'config ' AND 'config z'`
+	case q.Configs:
 		which = ` AND (subject BETWEEN 'config ' AND 'config z' OR subject = '/reload')`
 	}
 	if q.Contact != "" {

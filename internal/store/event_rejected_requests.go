@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
@@ -80,16 +79,4 @@ func (t *Tx) trimRing(connector string, newest int64, keep ring) error {
 	}
 	err = t.Put(trimRejectedSQL, newest-keep.total)
 	return err
-}
-
-var saveConfigSQL = SQL(`INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
-		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`)
-
-// SaveConfig keeps the text of a config, its secrets already hidden, under the version that
-// decisions and messages name. Saving a version again renews its time.
-func (s *Store) SaveConfig(ctx context.Context, version, text string, at time.Time) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
-		return t.Put(saveConfigSQL, version, text, Micro(at))
-	})
-	return Wrap(err, "save config %s", version)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,29 +94,4 @@ func (s *Store) WaitingOf(ctx context.Context, trigger string) (n int64, err err
 	err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`, []any{trigger},
 		func(r *Row) error { n = r.Int(); return nil })
 	return n, Wrap(err, "count what waits of trigger %q", trigger)
-}
-
-// Config is a config that was used, as it was printed; ErrNotFound where none of that version is kept.
-func (s *Store) Config(ctx context.Context, version string) (text string, err error) {
-	err = messaging.ErrNotFound
-	read := s.Rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *Row) error { text, err = r.Text(), nil; return r.Err })
-	if read != nil {
-		err = read
-	}
-	return text, Wrap(err, "config %s", version)
-}
-
-// Configs calls each with the configs that were ever used, the newest first, until it says that
-// it has enough.
-func (s *Store) Configs(ctx context.Context, each func(version, text string) (enough bool)) error {
-	err := s.Rows(ctx, `SELECT version, text FROM configs ORDER BY at DESC`, nil, func(r *Row) error {
-		if each(r.Text(), r.Text()) {
-			return errEnough
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return fmt.Errorf("read earlier configs: %w", err)
-	}
-	return nil
 }

@@ -851,12 +851,21 @@ CREATE TABLE audit_end (
 
 -- ==== Configs and counts ====
 
--- Each config that ever decided, without its secrets.
+-- Each config that ever decided, as it is printed, without its secrets.
 CREATE TABLE configs (
 	version TEXT   NOT NULL PRIMARY KEY,
 	text    TEXT   NOT NULL,
 	at      BIGINT NOT NULL
 );
+
+-- The files that a config was read from, as they were written, with marks in place of secrets. Number 0 is the config itself.
+CREATE TABLE config_files (
+	version TEXT   NOT NULL,
+	number  BIGINT NOT NULL CHECK (number >= 0),
+	name    TEXT   NOT NULL CHECK (name <> ''),
+	text    TEXT   NOT NULL,
+	PRIMARY KEY (version, number)
+) {{clustered}};
 
 -- That a trigger or job has another name now (about says which): what was made under the name before it until at is its own. See
 -- rename.go.

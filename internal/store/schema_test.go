@@ -19,7 +19,7 @@ import (
 func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	if err := s.SaveConfig(t.Context(), "abc", "a: b", time.Now()); err != nil {
+	if err := s.SaveConfig(t.Context(), &Config{Version: "abc", Text: "a: b"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -10,7 +10,8 @@ import (
 // safe for concurrent use.
 type Doc struct {
 	file     string
-	lines    []string // of the source, without line ends
+	src      string
+	lines    []string // of src, without line ends
 	root     *Node    // nil when the file could not be parsed
 	opts     Options
 	problems Problems
@@ -150,9 +151,12 @@ func (d *Doc) full(warning bool) bool {
 	return d.opts.Most > 0 && n >= d.opts.Most
 }
 
+// byteOrderMark is what some editors begin a file with.
+const byteOrderMark = "\ufeff"
+
 // splitLines cuts src at the line ends that YAML knows: \n, \r\n and \r alone.
 func splitLines(src []byte) []string {
-	text := strings.TrimPrefix(string(src), "\ufeff")
+	text := strings.TrimPrefix(string(src), byteOrderMark)
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Split(strings.ReplaceAll(text, "\r", "\n"), "\n")
 }

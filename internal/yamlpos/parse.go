@@ -49,7 +49,7 @@ func (o Options) most(usual int) int {
 // of duplicate keys and of references that could not be replaced.
 func (o Options) Parse(file string, src []byte) *Doc {
 	d := &Doc{
-		file: file, lines: splitLines(src), opts: o, seen: map[Problem]bool{}, hidden: map[int][]span{},
+		file: file, src: string(src), lines: splitLines(src), opts: o, seen: map[Problem]bool{}, hidden: map[int][]span{},
 		standIns: map[string]bool{}, byPath: map[string]*Node{}, byLoosePath: map[string]*Node{},
 	}
 	if !d.readable(src) {

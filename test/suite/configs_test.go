@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 func (s suite) configs(t *testing.T) {
 	l := s.open(t)
 	for _, text := range []string{"api: {}", "api: {rate: 20/s}"} {
-		l.must(l.SaveConfig(l.ctx, "v1", text, noon))
+		l.must(l.SaveConfig(l.ctx, &store.Config{Version: "v1", Text: text}, noon))
 		var got []string
 		err := l.Configs(l.ctx, func(version, text string) bool { got = append(got, version, text); return false })
 		l.must(err)
@@ -20,7 +21,7 @@ func (s suite) configs(t *testing.T) {
 		d := l.message(l.enqueue("1"))
 		r := l.handedOver("1", 1)
 		for _, version := range []string{d.Config, r.Config, "unused"} {
-			l.must(l.SaveConfig(l.ctx, version, "api: {}", noon))
+			l.must(l.SaveConfig(l.ctx, &store.Config{Version: version, Text: "api: {}"}, noon))
 		}
 		l.mustSet(r, messaging.RunPaused)
 		l.retain(4000)

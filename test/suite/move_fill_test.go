@@ -53,8 +53,8 @@ func (l *ledger) fillOld() {
 	l.t.Helper()
 	l.tell("crm", "message.*", "run.*")
 	l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "former", Name: "later"}}))
-	l.must(l.SaveConfig(l.ctx, "v1", "api: {}", noon))
-	l.must(l.SaveConfig(l.ctx, "v2", "api: {rate: 1/s}", noon.Add(time.Hour)))
+	l.must(l.SaveConfig(l.ctx, &store.Config{Version: "v1", Text: "api: {}", Files: []store.ConfigFile{{Name: "config.yaml", Text: "# ours\napi: {}"}, {Name: "more/a.yaml", Text: ""}}}, noon))
+	l.must(l.SaveConfig(l.ctx, &store.Config{Version: "v2", Text: "api: {rate: 1/s}"}, noon.Add(time.Hour)))
 	for i := range 4 {
 		d := l.claimed(fmt.Sprint("old ", i), phone(movedPhone(i)))
 		l.mustFinish(d, messaging.StateAccepted)

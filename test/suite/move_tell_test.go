@@ -161,6 +161,8 @@ func (w tales) rooms(phones []messaging.Phone) {
 	var configs []string
 	err = w.Configs(w.ctx, func(version, text string) bool { configs = append(configs, version+text); return false })
 	w.tell("configs", configs, err)
+	files, err := w.ConfigFiles(w.ctx, "v1")
+	w.tell("files of a config", files, err)
 	room, err := w.Room(w.ctx, messaging.QuotaQuestion{Now: movedAt, Per: 7 * day, Most: 20, Least: 1, Phones: phones})
 	w.tell("room", room, err)
 	for name, next := range map[string]func() (time.Time, bool, error){

@@ -95,7 +95,7 @@ func (c commands) check() *cobra.Command {
 	cmd.Flags().StringVar(&format, "format", "", "print the problems as json, as github (annotations of GitHub Actions) or as junit, each with its code (docs/problems.md)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
-	cmd.Flags().StringVar(&against, "against", "", "running: also say what a reload with this config would do to the messages that wait")
+	cmd.Flags().StringVar(&against, "against", "", "running: also say what this config would change of that of the daemon, and what becomes of the messages that wait")
 	cmd.Flags().BoolVar(&withoutSecrets, "without-secrets", false, "say nothing of variables and files that are not here")
 	return cmd
 }
@@ -169,11 +169,11 @@ func (c commands) against(ctx context.Context, running string, cfg *config.Confi
 		return err
 	}
 	defer done()
-	changes, err := server.ReloadChanges.Call(ctx, ask, server.ChangesRequest{Config: cfg.Redacted()})
+	plan, err := server.PlanConfig.Call(ctx, ask, server.PlanRequest{Config: cfg.Redacted()})
 	if err != nil {
 		return err
 	}
-	return c.tellChanges(changes)
+	return c.tellPlan(&plan)
 }
 
 func missing(path string) bool {
@@ -183,7 +183,7 @@ func missing(path string) bool {
 
 func (c commands) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "The config as the daemon understands it", Args: cobra.NoArgs,
+		Use: "config", Short: "The config as the daemon understands it, and those that were used before", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -202,7 +202,7 @@ func (c commands) configCommand() *cobra.Command {
 			}
 			return cfg.Print(c.Out)
 		},
-	})
+	}, c.history(), c.show(), c.rollback())
 	return cmd
 }
 

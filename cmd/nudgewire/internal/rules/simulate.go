@@ -1,9 +1,7 @@
 package rules
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,11 +12,9 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
-	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/simulation"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -82,21 +78,10 @@ func (c commands) compareConfigs(ctx context.Context, f *simulateFlags) (*simula
 	if from.IsZero() || !from.Before(now) {
 		return nil, exit.Fail(exit.Usage, "write --last 30d", "--last does not say how far to go back")
 	}
-	data, err := store.Open(ctx, store.Options{DSN: cfg.Storage, ReadOnly: true})
-	switch {
-	case errors.Is(err, os.ErrNotExist) || errors.Is(err, store.ErrNoData):
-		return nil, exit.Fail(exit.Nothing, "", "there are no data yet at %s", store.Name(cfg.Storage))
-	case err != nil:
-		return nil, cmp.Or(terminal.FailServer(err), err)
-	}
-	defer data.Close()
-	past := simulation.Past{Store: data, From: from.UTC(), Warm: warm, Until: now.UTC(), Zone: terminal.ZoneOf(cfg.Defaults.Timezone)}
-	is := app.SimulationOf(cfg)
 	if other == nil {
-		return simulation.Compare(ctx, past, nil, &is)
+		return c.playBoth(ctx, nil, cfg, from, now)
 	}
-	edited := app.SimulationOf(other)
-	return simulation.Compare(ctx, past, &is, &edited)
+	return c.playBoth(ctx, cfg, other, from, now)
 }
 
 // otherConfig is the one to compare with; nil where none is named.

@@ -1,0 +1,276 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/regular"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/units"
+)
+
+// earlier is a config that was used before with its files: their secrets are those of the config in use and of today's files, by their hashes.
+// Errors: messaging.ErrNotFound, a *server.RollbackError, a *ConfigError.
+func (a *App) earlier(ctx context.Context, version string) ([]store.ConfigFile, *config.Config, error) {
+	kept, err := a.store.ConfigFiles(ctx, version)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it says what it is
+	}
+	known := a.config().Secrets(a.store.SecretHash)
+	if today, _ := config.LoadWithoutSecrets(a.opt.ConfigFile, a.opt.Env); today != nil {
+		maps.Copy(known, today.Secrets(a.store.SecretHash))
+	}
+	files, missing := config.WithSecrets(kept, known)
+	if len(missing) > 0 {
+		lines := make([]string, len(missing))
+		for i := range missing {
+			lines[i] = missing[i].String()
+		}
+		return nil, nil, &server.RollbackError{
+			Words: "config " + version + " had " + units.Count(len(missing), "secret") + " written into it that today's files do not have, and secrets are not kept: " + strings.Join(lines, "; "),
+			Next:  `fill them in by hand: "nudgewire config show ` + version + `" prints the files`,
+		}
+	}
+	cfg, problems := config.ParseFiles(a.opt.ConfigFile, files, a.opt.Env)
+	if problems.Errors() > 0 {
+		return nil, nil, &ConfigError{File: "config " + version, Problems: problems}
+	}
+	return files, cfg, nil
+}
+
+// Rollback has an earlier config again; see server.Daemon.
+func (d daemon) Rollback(ctx context.Context, version string) (done server.Rollback, err error) {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	files, cfg, err := d.earlier(ctx, version)
+	if err != nil {
+		return done, err
+	}
+	w := fileChange{config: d.opt.ConfigFile}
+	if err := w.plan(files, d.filesOfToday(), d.store.Now()); err != nil {
+		return done, notWritten(err, version)
+	}
+	if err := w.write(); err != nil {
+		return done, notWritten(errors.Join(err, w.undo()), version)
+	}
+	done.Changes, err = d.reload(ctx, "rollback", cfg.Version)
+	if err != nil {
+		return done, errors.Join(err, w.undo())
+	}
+	if err := w.done(); err != nil {
+		d.log.Warn("remove the note of a rollback that is done", zap.Error(err))
+	}
+	done.Wrote, done.Removed, done.Kept = w.told()
+	return done, nil
+}
+
+func notWritten(err error, version string) error {
+	return &server.RollbackError{
+		Words: "the config files cannot be written here, and nothing was changed: " + err.Error(),
+		Next:  `put the files in their place yourself: "nudgewire config show ` + version + `" prints them; then "nudgewire reload"`,
+	}
+}
+
+// filesOfToday are the files that the config is read from: those of the config in use, and those that are there now.
+func (a *App) filesOfToday() []string {
+	all := append([]string{a.opt.ConfigFile}, a.config().Included()...)
+	if today, _ := config.LoadWithoutSecrets(a.opt.ConfigFile, a.opt.Env); today != nil {
+		all = append(all, today.Included()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// A fileChange puts the files of a config in place of others, all or none of them. What it does is noted in a file beside the config before
+// anything is changed: a start that finds the note puts back what was.
+type fileChange struct {
+	config string // the config's own file
+	files  []changedFile
+}
+
+// A changedFile is one file of a change.
+type changedFile struct {
+	Path string      // with links followed
+	Mode fs.FileMode // as it was
+	Kept string      // the file that has what was there; "" where nothing was
+	text *string     // that is to be there; nil for none
+}
+
+// rollbackNote is the name of the note, in the folder of the config.
+const rollbackNote = ".nudgewire-rollback.json"
+
+func (w *fileChange) note() string { return filepath.Join(filepath.Dir(w.config), rollbackNote) }
+
+// plan says what is to be written: files in place of those of today. at names what is kept.
+func (w *fileChange) plan(files []store.ConfigFile, today []string, at time.Time) error {
+	texts := map[string]*string{}
+	for _, name := range today {
+		path, err := target(name)
+		if err != nil {
+			return err
+		}
+		texts[path] = nil
+	}
+	for i := range files {
+		name := filepath.Join(filepath.Dir(w.config), filepath.FromSlash(files[i].Name))
+		if i == 0 {
+			name = w.config // it may have had another name
+		}
+		path, err := target(name)
+		if err != nil {
+			return err
+		}
+		texts[path] = &files[i].Text
+	}
+	for _, path := range slices.Sorted(maps.Keys(texts)) {
+		one := changedFile{Path: path, Mode: 0o600, text: texts[path]}
+		if info, err := os.Stat(path); err == nil {
+			if now, err := regular.ReadSmall(path); err == nil && one.text != nil && string(now) == *one.text {
+				continue // it is as it was
+			}
+			one.Mode = info.Mode().Perm()
+			// A name that begins with a dot is meant by no pattern of include that does not say the dot.
+			one.Kept = filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.until-%s", filepath.Base(path), at.UTC().Format("20060102T150405.000000")))
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err //nolint:wrapcheck // it names the file
+		}
+		if one.Kept != "" || one.text != nil {
+			w.files = append(w.files, one)
+		}
+	}
+	return nil
+}
+
+// target is where a file really lies, whether it is there or not.
+func target(name string) (string, error) {
+	path, err := filepath.EvalSymlinks(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return filepath.Abs(name) //nolint:wrapcheck // it names the file
+	} else if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return filepath.Abs(path) //nolint:wrapcheck // it names the file
+}
+
+// write keeps what is there, and writes what is to be there.
+func (w *fileChange) write() error {
+	for i := range w.files {
+		f := &w.files[i]
+		if f.Kept == "" {
+			continue
+		}
+		text, err := regular.ReadSmall(f.Path)
+		if err == nil {
+			err = writeAs(f.Kept, text, f.Mode)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	note, err := json.Marshal(w.files)
+	if err == nil {
+		err = disk.WriteFile(w.note(), note)
+	}
+	for i := range w.files {
+		f := &w.files[i]
+		switch {
+		case err != nil:
+		case f.text == nil:
+			err = disk.Remove(f.Path)
+		default:
+			if err = os.MkdirAll(filepath.Dir(f.Path), 0o700); err == nil {
+				err = writeAs(f.Path, []byte(*f.text), f.Mode)
+			}
+		}
+	}
+	return err
+}
+
+func writeAs(path string, text []byte, mode fs.FileMode) error {
+	if err := disk.WriteFile(path, text); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode) //nolint:wrapcheck // it names the file
+}
+
+// undo puts back what was there, and forgets the change.
+func (w *fileChange) undo() (err error) {
+	if _, gone := os.Stat(w.note()); gone == nil { // else nothing was changed
+		for i := range w.files {
+			err = errors.Join(err, w.files[i].putBack())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for i := range w.files {
+		if w.files[i].Kept != "" {
+			err = errors.Join(err, disk.Remove(w.files[i].Kept))
+		}
+	}
+	return errors.Join(err, w.done())
+}
+
+func (f *changedFile) putBack() error {
+	if f.Kept == "" {
+		return disk.Remove(f.Path)
+	}
+	text, err := regular.ReadSmall(f.Kept)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the file
+	}
+	return writeAs(f.Path, text, f.Mode)
+}
+
+// done forgets the change.
+func (w *fileChange) done() error { return disk.Remove(w.note()) }
+
+// told are the files that were written and removed, and those that have what was there.
+func (w *fileChange) told() (wrote, removed, kept []string) {
+	for i := range w.files {
+		f := &w.files[i]
+		if f.text == nil {
+			removed = append(removed, f.Path)
+		} else {
+			wrote = append(wrote, f.Path)
+		}
+		if f.Kept != "" {
+			kept = append(kept, f.Kept)
+		}
+	}
+	return wrote, removed, kept
+}
+
+// endRollback puts back the files of a rollback that a crash cut off. Its note names them.
+func endRollback(o Options) error {
+	w := fileChange{config: o.ConfigFile}
+	text, err := regular.ReadSmall(w.note())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &w.files)
+	}
+	if err == nil {
+		err = w.undo()
+	}
+	if err != nil {
+		return fmt.Errorf("a rollback of the config was cut off, and %s says which files it changed; put back what they were, which lies beside them, and remove it: %w", w.note(), err)
+	}
+	o.Log.Warn("a rollback of the config was cut off; the files are what they were before it", zap.String("config", o.ConfigFile))
+	return nil
+}

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/nudgewire/nudgewire/internal/store"
+)
+
+// Files are the files that the config was read from, as they are kept: the config's own first, as they were written byte for byte, with a mark in
+// place of each secret that stands in them. hash names a secret without telling it; whoever has the secret finds its mark by it.
+func (c *Config) Files(hash func(secret string) string) (all []store.ConfigFile) {
+	c.eachFile(func(secret string) string { return markOf(hash(secret)) }, func(f store.ConfigFile) { all = append(all, f) })
+	return all
+}
+
+// Secrets are the secrets that stand in the files themselves, by the mark that Files has for them.
+func (c *Config) Secrets(hash func(secret string) string) map[string]string {
+	found := map[string]string{}
+	c.eachFile(func(secret string) string {
+		mark := markOf(hash(secret))
+		found[mark] = secret
+		return mark
+	}, func(store.ConfigFile) {})
+	return found
+}
+
+func (c *Config) eachFile(mark func(secret string) string, each func(store.ConfigFile)) {
+	if c.doc == nil {
+		return
+	}
+	c.doc.Kept("triggers", mark, func(file, text string) {
+		name, err := filepath.Rel(c.folder, absolute(file))
+		if err != nil { // another volume: only the config itself can lie there
+			name = filepath.Base(file)
+		}
+		each(store.ConfigFile{Name: filepath.ToSlash(name), Text: text})
+	})
+}
+
+func absolute(file string) string {
+	if whole, err := filepath.Abs(file); err == nil {
+		return whole
+	}
+	return file
+}
+
+func markOf(hash string) string { return "<secret-" + hash + ">" }
+
+// secretMark is what Files writes in place of a secret.
+var secretMark = regexp.MustCompile(`<secret-[0-9a-f]*>`)
+
+// A MissingSecret is a line of a kept file of which a secret is not known any more.
+type MissingSecret struct {
+	File string
+	Line int
+	Text string // the line, with the mark
+}
+
+func (m *MissingSecret) String() string {
+	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, strings.TrimSpace(m.Text))
+}
+
+// WithSecrets are kept files with the secrets by their marks, and the lines of those that are not among them.
+func WithSecrets(files []store.ConfigFile, known map[string]string) (whole []store.ConfigFile, missing []MissingSecret) {
+	for _, f := range files {
+		for i, line := range strings.Split(f.Text, "\n") {
+			for _, mark := range secretMark.FindAllString(line, -1) {
+				if _, is := known[mark]; !is {
+					missing = append(missing, MissingSecret{f.Name, i + 1, line})
+				}
+			}
+		}
+		whole = append(whole, store.ConfigFile{Name: f.Name, Text: secretMark.ReplaceAllStringFunc(f.Text, func(mark string) string {
+			if secret, is := known[mark]; is {
+				return secret
+			}
+			return mark
+		})})
+	}
+	return whole, missing
+}
+
+// A markError is a value that is the mark of a secret and not the secret.
+type markError struct{}
+
+func (markError) Error() string {
+	return "is what stands in place of a secret in a config that is kept"
+}
+
+func (markError) Hint() string {
+	return "write the secret, or ${NAME} and set the variable NAME for the daemon"
+}
