@@ -20,9 +20,11 @@ func (c *Config) Files(hash func(secret string) string) (all []store.ConfigFile)
 func (c *Config) Secrets(hash func(secret string) string) map[string]string {
 	found := map[string]string{}
 	c.eachFile(func(secret string) string {
-		mark := markOf(hash(secret))
-		found[mark] = secret
-		return mark
+		name := hash(secret)
+		if name != "" { // else it could be any
+			found[markOf(name)] = secret
+		}
+		return markOf(name)
 	}, func(store.ConfigFile) {})
 	return found
 }

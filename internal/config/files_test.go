@@ -66,6 +66,10 @@ func TestFilesAreKeptWithoutSecretsAndComeBack(t *testing.T) {
 	if _, missing := config.WithSecrets(files, known); len(missing) != 1 || !strings.HasPrefix(missing[0].String(), "config.yaml:5: shop: {preset: shopify, secret: <secret-") {
 		t.Errorf("missing %v", missing)
 	}
+	unnamed := func(string) string { return "" }
+	if _, missing := config.WithSecrets(cfg.Files(unnamed), cfg.Secrets(unnamed)); len(missing) != 6 {
+		t.Errorf("without a key for hashes, missing %v", missing)
+	}
 	if shown, problems := config.ParseFilesWithoutSecrets(path, files, noVariable); problems.Errors() > 0 || shown.Receivers["second"] == nil {
 		t.Errorf("without secrets: %v", problems)
 	}

@@ -43,7 +43,8 @@ func (s *Store) SaveConfig(ctx context.Context, c *Config, at time.Time) error {
 	return Wrap(err, "save config %s", c.Version)
 }
 
-// SecretHash names a secret that stands in a config without telling it; "" where the key for it is lost.
+// SecretHash names a secret that stands in a config without telling it; "" where the key for it is lost: it is the
+// one by which those who were forgotten are known.
 func (s *Store) SecretHash(secret string) string {
 	if s.marks.need(true) != nil {
 		return ""

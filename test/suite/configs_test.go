@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -16,6 +17,23 @@ func (s suite) configs(t *testing.T) {
 		l.must(err)
 		same(t, "configs", []string{"v1", text}, got)
 	}
+	t.Run("files are kept as they are, and a secret has the same name each time", func(t *testing.T) {
+		l := s.open(t)
+		files := []store.ConfigFile{{Name: "config.yaml", Text: "a: b\r\n"}, {Name: "more/a.yaml", Text: ""}}
+		for range 2 {
+			l.must(l.SaveConfig(l.ctx, &store.Config{Version: "v1", Text: "a: b", Files: files}, noon))
+		}
+		got, err := l.ConfigFiles(l.ctx, "v1")
+		l.must(err)
+		same(t, "files", files, got)
+		if _, err := l.ConfigFiles(l.ctx, "v2"); !errors.Is(err, messaging.ErrNotFound) {
+			t.Errorf("of none that was used: %v", err)
+		}
+		name := l.SecretHash("hunter2")
+		if name == "" || name != l.SecretHash("hunter2") || name == l.SecretHash("hunter3") {
+			t.Errorf("named %q", name)
+		}
+	})
 	t.Run("years of retention remove none, since what is open names one for as long as it is open", func(t *testing.T) {
 		l := s.open(t)
 		d := l.message(l.enqueue("1"))
