@@ -140,6 +140,7 @@ var (
 		withExample(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}))
 	Why          = reads("/why", access.Read, admin.why, "The whole story of a phone, the oldest event first.", query("phone", "limit"), ofPeople(ofOne))
 	ShowReport   = reads("/report", access.Read, of(admin.reports, report.Reports.Report), "What happened in a time, by hour or day, and by trigger, job, template, country or connector.")
+	ShowOverlap  = reads("/overlap", access.Read, of(admin.reports, report.Reports.Overlap), "Which triggers and jobs reached the same people within 24 hours, the most people first.", query("since"), patient)
 	ShowCalendar = reads("/calendar", access.Read, of(admin.reports, report.Reports.Calendar), "How many messages wait for each of the next 14 days.")
 	ListErrors   = reads("/errors", access.Read, admin.errorTexts, "What the service said about messages that it did not send.", query("since", "limit", "class"))
 

@@ -114,6 +114,7 @@ var groups = []struct {
 	{"group", suite.group},
 	{"reads", suite.reads},
 	{"attention", suite.attention},
+	{"overlaps", suite.overlaps},
 	{"open data", suite.openData},
 	{"alerts", suite.alerts},
 	{"retention", suite.retention},

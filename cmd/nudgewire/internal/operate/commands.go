@@ -12,5 +12,5 @@ type commands struct{ *terminal.CLI }
 // Commands are the group's, for the root of the program.
 func Commands(cli *terminal.CLI) []*cobra.Command {
 	c := commands{cli}
-	return []*cobra.Command{c.serve(), c.status(), c.halt(), c.resume(), c.review(), c.doctor(), c.report(), c.alerts(), c.webhooks()}
+	return []*cobra.Command{c.serve(), c.status(), c.halt(), c.resume(), c.review(), c.doctor(), c.report(), c.overlap(), c.alerts(), c.webhooks()}
 }
