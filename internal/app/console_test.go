@@ -130,7 +130,7 @@ func TestATokenOverRestartsAndTheAudit(t *testing.T) {
 	ops := "ops (" + made.ID + ")"
 	want := []string{
 		"the daemon: start", me() + ": POST /tokens", me() + ": POST /blocks", me() + ": POST /contacts/forget", "the daemon: start",
-		ops + ": POST /halt", ops + ": POST /reload", "the daemon: reload", me() + ": DELETE /tokens/{token}",
+		ops + ": POST /halt", ops + ": POST /reload", ops + ": reload", me() + ": DELETE /tokens/{token}",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the audit:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
