@@ -40,10 +40,7 @@ func (i Info) entry() string {
 
 // lookUpKeys are the keys without which no event that the starter listens to has a phone; "" where it has one without them.
 func (i Info) lookUpKeys() string {
-	if i.Preset == "" {
-		return ""
-	}
-	c, _ := Compile(i.Name, Config{Preset: i.Preset, Verify: &Verify{Kind: "none"}, VerifyToken: secret.New(i.Name)}, Options{})
+	c := i.compiled()
 	if c == nil {
 		return ""
 	}
@@ -70,6 +67,15 @@ func (i Info) lookUpKeys() string {
 	return b.String()
 }
 
+// compiled is a connector of the preset, without keys; nil where there is none.
+func (i Info) compiled() *Connector {
+	if i.Preset == "" {
+		return nil
+	}
+	c, _ := Compile(i.Name, Config{Preset: i.Preset, Verify: &Verify{Kind: "none"}, VerifyToken: secret.New(i.Name)}, Options{})
+	return c
+}
+
 // Variable is the beginning of the names of a connector's variables: SHOP_DE for shop-de.
 func Variable(name string) string {
 	name = strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
@@ -93,12 +99,16 @@ func (i Info) Starter() string {
 	if created := "cart.created"; kind == "cart.updated" && slices.Contains(i.Kinds, created) {
 		on = "[" + i.Name + "." + created + ", " + on + "]"
 	}
+	c := i.compiled()
+	carries := func(field string) bool { return c == nil || !c.NeverCarries(kind, field) }
 	var b strings.Builder
 	say := func(key, value, why string) {
 		fmt.Fprintf(&b, "    %-52s # %s\n", key+": "+value, why)
 	}
 	b.WriteString("triggers:\n  " + name + ":\n    on: " + on + "\n")
 	switch shop := family == "cart" || family == "order"; {
+	case len(i.Consent) > 0 && shop && !carries("contact.accepts_marketing"):
+		say("consent", "required", "only those who agreed, as other events of theirs say")
 	case len(i.Consent) > 0 && shop:
 		say("if", "customer.accepts_marketing", "only those who agreed")
 	case len(i.Consent) > 0:
@@ -116,7 +126,11 @@ func (i Info) Starter() string {
 	if !slices.Contains(i.Keyed, family) {
 		say("cooldown", "7d", "nobody gets it twice within a week, however often it happens")
 	}
-	b.WriteString("    send: {template: your_template, language: en, variables: ['{{ customer.first_name | default: \"there\" }}']}\n")
+	variables := ""
+	if carries("contact.first_name") {
+		variables = `, variables: ['{{ customer.first_name | default: "there" }}']`
+	}
+	b.WriteString("    send: {template: your_template, language: en" + variables + "}\n")
 	say("mode", "shadow", `decides and sends nothing; live when "nudgewire why" reads right`)
 	return b.String()
 }

@@ -301,10 +301,15 @@ export const actions = [
     await page.getByRole('row', {name: /\+ +wait: 8d/}).waitFor();
     await page.getByRole('button', {name: 'Reload…'}).click();
     await sees('Nothing that waits is touched by what was changed.');
-    await page.getByRole('button', {name: 'Read the config'}).click();
+    await page.getByRole('button', {name: 'Take it up'}).click();
     await sees('The config was read: version');
     await sees('the same');
-    await sees('reload ordered');
+    await sees('taken up');
+    await page.getByRole('button', {name: 'Go back to it…'}).first().click();
+    await sees('wait: 7d, was 8d');
+    await page.getByRole('button', {name: 'Go back to it'}).click();
+    await sees('is in use again');
+    await sees('went back');
   }},
   {name: 'take files', do: async (page, {say, told}) => {
     const run = `/runs/${told.run['spring-news']}`;
