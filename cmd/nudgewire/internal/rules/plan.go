@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/config"
-	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/simulation"
@@ -130,14 +130,15 @@ func (c commands) simulatePlan(ctx context.Context, ask *server.Client, plan *se
 		return nil, from, err
 	}
 	is, err := c.versionToLook(ctx, ask, plan.Version)
-	if errors.Is(err, messaging.ErrNotFound) || was == nil {
-		return nil, from, err
-	}
-	if is == nil {
+	if err == nil && is == nil { // it was never in use: it is that of the files
 		is, err = c.LoadToLook()
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, from, err
+	case was == nil || is.Version != plan.Version:
+		c.Note("the events of the last days are not played: the files of both configs are not here")
+		return nil, from, nil
 	}
 	got, err := c.playBoth(ctx, was, is, from, now)
 	return got, from, err
@@ -146,7 +147,7 @@ func (c commands) simulatePlan(ctx context.Context, ask *server.Client, plan *se
 // versionToLook is a config that was used, without its secrets; nil where its files are not kept.
 func (c commands) versionToLook(ctx context.Context, ask *server.Client, version string) (*config.Config, error) {
 	kept, err := server.ShowVersion.Call(ctx, ask, version)
-	if no, is := errors.AsType[*refusal.Error](err); is && no.Status == 404 {
+	if no, is := errors.AsType[*refusal.Error](err); is && no.Status == http.StatusNotFound {
 		return nil, nil //nolint:nilnil // it was never in use
 	} else if err != nil {
 		return nil, err
@@ -162,17 +163,18 @@ func (c commands) versionToLook(ctx context.Context, ask *server.Client, version
 	return cfg, nil
 }
 
-// playBoth plays what is stored by two configs.
+// playBoth plays what is stored by two configs, or by one and as it was where was is nil. The data is that of the first.
 func (c commands) playBoth(ctx context.Context, was, is *config.Config, from, now time.Time) (*simulation.Comparison, error) {
-	data, err := store.Open(ctx, store.Options{DSN: is.Storage, ReadOnly: true})
+	first := cmp.Or(was, is)
+	data, err := store.Open(ctx, store.Options{DSN: first.Storage, ReadOnly: true})
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, store.ErrNoData):
-		return nil, exit.Fail(exit.Nothing, "", "there are no data yet at %s", store.Name(is.Storage))
+		return nil, exit.Fail(exit.Nothing, "", "there are no data yet at %s", store.Name(first.Storage))
 	case err != nil:
 		return nil, cmp.Or(terminal.FailServer(err), err)
 	}
 	defer data.Close()
-	past := simulation.Past{Store: data, From: from.UTC(), Warm: warm, Until: now.UTC(), Zone: terminal.ZoneOf(is.Defaults.Timezone)}
+	past := simulation.Past{Store: data, From: from.UTC(), Warm: warm, Until: now.UTC(), Zone: terminal.ZoneOf(first.Defaults.Timezone)}
 	edited := app.SimulationOf(is)
 	if was == nil {
 		return simulation.Compare(ctx, past, nil, &edited)
