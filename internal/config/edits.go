@@ -82,11 +82,11 @@ func inLine(n *yaml.Node) string {
 	if n == nil {
 		return ""
 	}
-	out, err := yaml.Marshal(inFlow(n))
+	out, err := yaml.Dump(inFlow(n), yaml.WithLineWidth(-1))
 	if err != nil { // it was read from YAML
 		return n.Value
 	}
-	return string(bytes.Join(bytes.Fields(out), []byte(" ")))
+	return string(bytes.TrimSpace(out))
 }
 
 // inFlow is a copy of a value to be written in one line.

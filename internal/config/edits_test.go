@@ -35,6 +35,7 @@ triggers:
 		"nothing, and another way to write it": {base + "# a comment\n", nil},
 		"a value":                              {replaced(t, base, "45m", "2h"), []config.Edit{{"triggers.cart.wait", "45m", "2h"}}},
 		"a list":                               {replaced(t, base, ", two]", ", \"2\\n3\"]"), []config.Edit{{"triggers.cart.send.variables", `['{{ contact.first_name }}', two]`, `['{{ contact.first_name }}', "2\n3"]`}}},
+		"a space more":                         {replaced(t, base, ", two]", ", t  wo]"), []config.Edit{{"triggers.cart.send.variables", `['{{ contact.first_name }}', two]`, `['{{ contact.first_name }}', t  wo]`}}},
 		"a new entry": {base + "  bought: {on: shop.order.paid, send: {template: b}}\n", []config.Edit{{
 			"triggers.bought", "", `{on: [shop.order.paid], remember_cancel: 1d, send: {template: b}, category: marketing, on_change: pin, mode: live}`,
 		}}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/triggers"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
@@ -135,7 +136,7 @@ func (c *Config) lintTemplates(k *checker) {
 func (k *checker) lintUses(u, before templateUse) (warned bool) {
 	switch {
 	case u.count != before.count:
-		k.lint("template-variables", u.at+".template", fmt.Sprintf("%s gets %s here and %s in %s", u.template, counted(u.count), counted(before.count), before.by), "a template has one number of variables")
+		k.lint("template-variables", u.at+".template", fmt.Sprintf("%s gets %s here and %s in %s", u.template, units.Count(u.count, "variable"), units.Count(before.count, "variable"), before.by), "a template has one number of variables")
 	case u.category != before.category && u.category != "" && before.category != "":
 		k.lint("template-category", u.at+".template", fmt.Sprintf("%s is sent as %s here and as %s in %s", u.template, u.category, before.category, before.by), "a template has one category: write it in both as the messaging service shows it")
 	case u.language != before.language && u.language != "" && before.language != "":
@@ -145,13 +146,6 @@ func (k *checker) lintUses(u, before templateUse) (warned bool) {
 		return false
 	}
 	return true
-}
-
-func counted(n int) string {
-	if n == 1 {
-		return "1 variable"
-	}
-	return fmt.Sprintf("%d variables", n)
 }
 
 // marketingWords are those by which messaging networks know an advertisement, in the languages of most customers.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
+	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -67,7 +68,7 @@ func (k *checker) templateTexts(at string, t *messaging.Template) (well bool) {
 			}
 		}
 		if i > 0 && len(marks) != most {
-			k.bad(path, fmt.Sprintf("has %s, and %s has %d", counted(len(marks)), t.Languages[0].Key, most), "a template has the same variables in each language")
+			k.bad(path, fmt.Sprintf("has %s, and %s has %d", units.Count(len(marks), "variable"), t.Languages[0].Key, most), "a template has the same variables in each language")
 			well = false
 		}
 		if i == 0 {
@@ -88,7 +89,7 @@ func (k *checker) holdTo(t *messaging.Template, u templateUse) {
 		if u.variables != "" {
 			path = u.variables
 		}
-		bad(path, fmt.Sprintf("%s gets %s, and its text has %d", t.Name, counted(u.count), n), fmt.Sprintf("give it what %s.languages numbers, or correct the text there", declared))
+		bad(path, fmt.Sprintf("%s gets %s, and its text has %d", t.Name, units.Count(u.count, "variable"), n), fmt.Sprintf("give it what %s.languages numbers, or correct the text there", declared))
 	}
 	if _, known := t.Languages.Get(u.language); len(t.Languages) > 0 && u.language != "" && !known {
 		var names []string
