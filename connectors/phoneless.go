@@ -2,7 +2,6 @@ package connectors
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -85,11 +84,7 @@ func (c *Connector) sampledPhone(kind, topic string) (sampled bool, lacks *looku
 		if s.Kind != kind {
 			continue
 		}
-		r := Request{Method: s.Method, Header: http.Header{}, Body: s.Body, Now: sampleTime}
-		for name, value := range s.Header {
-			r.Header.Set(name, value)
-		}
-		got, err := c.take(&r, Received{})
+		got, err := c.takeSample(&s)
 		if err != nil {
 			return true, nil, true
 		}

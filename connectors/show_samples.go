@@ -104,6 +104,15 @@ func samplesOf(c *Config, now time.Time, n int, secret string) []Sample {
 	return out
 }
 
+// takeSample takes one of Samples as if it had come, proven.
+func (c *Connector) takeSample(s *Sample) (Received, error) {
+	r := Request{Method: s.Method, Header: http.Header{}, Body: s.Body, Now: sampleTime}
+	for name, value := range s.Header {
+		r.Header.Set(name, value)
+	}
+	return c.take(&r, Received{})
+}
+
 // A SampleEvent is an event that one of the connector's samples becomes.
 type SampleEvent struct {
 	Sample string // its name
@@ -116,11 +125,7 @@ func (c *Connector) SampleEvents(kind string) (events []SampleEvent) {
 		if s.Kind != kind {
 			continue
 		}
-		r := Request{Method: s.Method, Header: http.Header{}, Body: s.Body, Now: sampleTime}
-		for name, value := range s.Header {
-			r.Header.Set(name, value)
-		}
-		got, err := c.take(&r, Received{})
+		got, err := c.takeSample(&s)
 		if err != nil {
 			continue // of a body that is not taken nothing is known
 		}
