@@ -53,6 +53,7 @@ func TestTheConfigPageShowsWhatWasReadWithoutSecrets(t *testing.T) {
 
 func TestTheConfigPageSaysWhatAReloadWouldDoAndReloads(t *testing.T) {
 	h := open(t, options{config: withPages(plainConfig)})
+	h.hasBegun()
 	h.mustTake(h.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
 	before, err := server.ShowConfig.Call(t.Context(), h.ask, server.None{})
 	if err != nil || before.Disk != nil || len(before.Files) != 1 || before.Version == "" {

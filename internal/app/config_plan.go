@@ -25,7 +25,7 @@ func (d daemon) Plan(ctx context.Context, in server.PlanRequest) (p server.Confi
 	if printed == "" {
 		var cfg *config.Config
 		if in.Version != "" {
-			_, cfg, err = d.earlier(ctx, in.Version)
+			_, cfg, err = d.earlier(ctx, in.Version, d.today())
 		} else {
 			o := d.opt
 			o.Log = zap.NewNop() // its warnings are told at the reload

@@ -17,21 +17,28 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
+// today is the config of the files as they are now, without secrets; nil where there is none to read.
+func (a *App) today() *config.Config {
+	cfg, _ := config.LoadWithoutSecrets(a.opt.ConfigFile, a.opt.Env)
+	return cfg
+}
+
 // earlier is a config that was used before with its files: their secrets are those of the config in use and of today's files, by their hashes.
 // Errors: messaging.ErrNotFound, a *server.RollbackError, a *ConfigError.
-func (a *App) earlier(ctx context.Context, version string) ([]store.ConfigFile, *config.Config, error) {
+func (a *App) earlier(ctx context.Context, version string, today *config.Config) ([]store.ConfigFile, *config.Config, error) {
 	kept, err := a.store.ConfigFiles(ctx, version)
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it says what it is
 	}
 	known := a.config().Secrets(a.store.SecretHash)
-	if today, _ := config.LoadWithoutSecrets(a.opt.ConfigFile, a.opt.Env); today != nil {
+	if today != nil {
 		maps.Copy(known, today.Secrets(a.store.SecretHash))
 	}
 	files, missing := config.WithSecrets(kept, known)
@@ -53,29 +60,30 @@ func (a *App) earlier(ctx context.Context, version string) ([]store.ConfigFile, 
 }
 
 // Rollback has an earlier config again; see server.Daemon.
-func (d daemon) Rollback(ctx context.Context, version string) (done server.Rollback, err error) {
+func (d daemon) Rollback(ctx context.Context, version string) (done server.RollbackView, changes []preview.RuleChange, err error) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
-	files, cfg, err := d.earlier(ctx, version)
+	today := d.today()
+	files, cfg, err := d.earlier(ctx, version, today)
 	if err != nil {
-		return done, err
+		return done, nil, err
 	}
 	w := fileChange{config: d.opt.ConfigFile}
-	if err := w.plan(files, d.filesOfToday(), d.store.Now()); err != nil {
-		return done, notWritten(err, version)
+	if err := w.plan(files, d.configFiles(today), d.store.Now()); err != nil {
+		return done, nil, notWritten(err, version)
 	}
 	if err := w.write(); err != nil {
-		return done, notWritten(errors.Join(err, w.undo()), version)
+		return done, nil, notWritten(errors.Join(err, w.undo()), version)
 	}
-	done.Changes, err = d.reload(ctx, "rollback", cfg.Version)
+	changes, err = d.reload(ctx, "rollback", cfg.Version)
 	if err != nil {
-		return done, errors.Join(err, w.undo())
+		return done, nil, errors.Join(err, w.undo())
 	}
 	if err := w.done(); err != nil {
 		d.log.Warn("remove the note of a rollback that is done", zap.Error(err))
 	}
 	done.Wrote, done.Removed, done.Kept = w.told()
-	return done, nil
+	return done, changes, nil
 }
 
 func notWritten(err error, version string) error {
@@ -85,10 +93,10 @@ func notWritten(err error, version string) error {
 	}
 }
 
-// filesOfToday are the files that the config is read from: those of the config in use, and those that are there now.
-func (a *App) filesOfToday() []string {
+// configFiles are the files that the config is read from: those of the config in use, and those of today's.
+func (a *App) configFiles(today *config.Config) []string {
 	all := append([]string{a.opt.ConfigFile}, a.config().Included()...)
-	if today, _ := config.LoadWithoutSecrets(a.opt.ConfigFile, a.opt.Env); today != nil {
+	if today != nil {
 		all = append(all, today.Included()...)
 	}
 	slices.Sort(all)
@@ -217,12 +225,14 @@ func (w *fileChange) undo() (err error) {
 	if err != nil {
 		return err
 	}
+	// The note goes before what it names: a start that found it alone would have nothing to put back.
+	err = w.done()
 	for i := range w.files {
-		if w.files[i].Kept != "" {
-			err = errors.Join(err, disk.Remove(w.files[i].Kept))
+		if err == nil && w.files[i].Kept != "" {
+			err = disk.Remove(w.files[i].Kept)
 		}
 	}
-	return errors.Join(err, w.done())
+	return err
 }
 
 func (f *changedFile) putBack() error {

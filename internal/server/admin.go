@@ -49,9 +49,10 @@ type Daemon interface {
 	// Reload takes up the config files as they are now, and says what became of what waits of triggers that they change; or it says why not and
 	// keeps the old one. version is the config that they are to be, "" for any; it is a *NotPlannedError where they are not.
 	Reload(ctx context.Context, version string) ([]preview.RuleChange, error)
-	// Rollback writes the files of an earlier config where the config is read from, keeps those of today beside them, and takes them up.
+	// Rollback writes the files of an earlier config where the config is read from, keeps those of today beside them, and takes them up. It says
+	// which files it changed, and what became of what waits.
 	// Errors: messaging.ErrNotFound, a *RollbackError; then nothing was changed.
-	Rollback(ctx context.Context, version string) (Rollback, error)
+	Rollback(ctx context.Context, version string) (RollbackView, []preview.RuleChange, error)
 }
 
 // AdminOptions are what the admin API is made of.

@@ -29,7 +29,9 @@ func (s still) Plan(context.Context, server.PlanRequest) (p server.ConfigPlan, e
 	return p, s.reload
 }
 
-func (s still) Rollback(context.Context, string) (r server.Rollback, err error) { return r, s.reload }
+func (s still) Rollback(context.Context, string) (v server.RollbackView, _ []preview.RuleChange, err error) {
+	return v, nil, s.reload
+}
 
 func client(t *testing.T, d server.Daemon) *server.Client {
 	t.Helper()

@@ -110,7 +110,7 @@ func (a admin) plan(ctx context.Context, in PlanRequest) (ConfigPlan, error) {
 		return ConfigPlan{}, refusal.Fieldf("version", "name one of them", "both config and version say what is planned")
 	}
 	p, err := a.Daemon.Plan(ctx, in)
-	if no := notRolledBack(err, in.Version); no != nil {
+	if no := versionRefusal(err, in.Version); no != nil {
 		return p, no
 	}
 	if err != nil {
@@ -130,20 +130,12 @@ type RollbackRequest struct {
 	Version string `json:"version" validate:"required"`
 }
 
-// A Rollback is what was done to have an earlier config again.
-type Rollback struct {
-	Wrote   []string             // files
-	Removed []string             // that the earlier config did not have
-	Kept    []string             // what the files were before, beside them
-	Changes []preview.RuleChange // what became of what waits
-}
-
 // A RollbackView is the daemon after a rollback, and the files that were changed.
 type RollbackView struct {
 	Daemon  DaemonView `json:"daemon"`
 	Wrote   []string   `json:"wrote" kind:"ours"`
-	Removed []string   `json:"removed,omitempty" kind:"ours"`
-	Kept    []string   `json:"kept" kind:"ours"`
+	Removed []string   `json:"removed,omitempty" kind:"ours"` // that the earlier config did not have
+	Kept    []string   `json:"kept" kind:"ours"`              // what the files were before, beside them
 }
 
 // A RollbackError says why an earlier config cannot be had again; nothing was changed.
@@ -152,20 +144,19 @@ type RollbackError struct{ Words, Next string }
 func (e *RollbackError) Error() string { return e.Words }
 
 func (a admin) rollBack(ctx context.Context, in RollbackRequest) (RollbackView, error) {
-	done, err := a.Daemon.Rollback(ctx, in.Version)
-	if no := notRolledBack(err, in.Version); no != nil {
+	v, changes, err := a.Daemon.Rollback(ctx, in.Version)
+	if no := versionRefusal(err, in.Version); no != nil {
 		return RollbackView{}, no
 	}
 	if err != nil {
 		return RollbackView{}, refusal.Newf(http.StatusUnprocessableEntity, "nothing was changed", "%v", err)
 	}
-	v := RollbackView{Wrote: done.Wrote, Removed: done.Removed, Kept: done.Kept}
-	v.Daemon, err = a.reloaded(ctx, done.Changes)
+	v.Daemon, err = a.reloaded(ctx, changes)
 	return v, err
 }
 
-// notRolledBack is an error of an earlier version for who asks; nil for any other.
-func notRolledBack(err error, version string) error {
+// versionRefusal is an error of an earlier version for who asks; nil for any other.
+func versionRefusal(err error, version string) error {
 	if errors.Is(err, messaging.ErrNotFound) {
 		return refusal.Newf(http.StatusNotFound, `"nudgewire config history" lists those that are`, "no files of a config %s are kept", version)
 	}
@@ -183,7 +174,7 @@ type ConfigVersionView struct {
 
 func (a admin) configVersion(ctx context.Context, version string) (ConfigVersionView, error) {
 	files, err := a.Store.ConfigFiles(ctx, version)
-	if no := notRolledBack(err, version); no != nil {
+	if no := versionRefusal(err, version); no != nil {
 		return ConfigVersionView{}, no
 	}
 	v := ConfigVersionView{Version: version, Files: []ConfigFileView{}}

@@ -62,7 +62,10 @@ func (w *tower) Reload(context.Context, string) ([]preview.RuleChange, error) {
 func (w *tower) Plan(context.Context, server.PlanRequest) (p server.ConfigPlan, err error) {
 	return p, nil
 }
-func (w *tower) Rollback(context.Context, string) (r server.Rollback, err error) { return r, nil }
+
+func (w *tower) Rollback(context.Context, string) (v server.RollbackView, _ []preview.RuleChange, err error) {
+	return v, nil, nil
+}
 
 func newTower(t *testing.T) *tower {
 	t.Helper()
