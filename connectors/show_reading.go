@@ -2,7 +2,6 @@ package connectors
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -155,7 +154,7 @@ func (l *leaves) walk(path, raw string, depth int) {
 	switch {
 	case raw[0] == '{' && depth < maxDepth:
 		for name, member := range rawjson.Members(raw) {
-			l.walk(joinPath(path, name), member, depth+1)
+			l.walk(mapping.Below(path, name), member, depth+1)
 		}
 	case raw[0] == '[' && depth < maxDepth:
 		l.walk(path+"[0]", rawjson.Element(raw, 0), depth+1)
@@ -170,15 +169,24 @@ func (l *leaves) walk(path, raw string, depth int) {
 	}
 }
 
-// joinPath is the path of a member, as it is written in map.
-func joinPath(path, name string) string {
-	if name == "" || strings.ContainsAny(name, ".[]|\"'{} ") || problems.HasPrefixFold(name, "root:") || problems.HasPrefixFold(name, "header:") {
-		name = strconv.Quote(name)
+// Reads are the places of an event's item that are read, by its map and for what it is, of all kinds with ""; loose says that names are found in other spellings.
+func (c *Connector) Reads(kind string) (all []mapping.Read, loose bool) {
+	add := func(field string, exprs ...*mapping.Expr) {
+		for _, e := range exprs {
+			all = append(all, e.Reads(field)...)
+		}
 	}
-	if path == "" {
-		return name
+	add("event.type", c.event.types...)
+	for i := range c.event.ids {
+		add("event.id", c.event.ids[i].exprs...)
 	}
-	return path + "." + name
+	add("event.id", c.event.dedupe...)
+	add(occurredAt, c.event.times...)
+	if kind == "" {
+		return append(all, c.mapper.AllReads()...), c.config.Body.LooseNames
+	}
+	topics, _ := c.topicsOf(kind)
+	return append(all, c.mapper.Reads(kind, topics)...), c.config.Body.LooseNames
 }
 
 // Inspect is Receive for people: besides what came of the request it says for each event, in

@@ -422,6 +422,10 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		}, mend: func(s *scene) {
 			s.takeUp(`shopify: {secret: "${SHOP_SECRET}",`, `shopify: {secret: "${SHOP_SECRET}", kinds: [app.made.up],`)
 		}},
+		{code: "drift", config: driftConfig, make: func(s *scene) {
+			s.posts("crm", 20, posted("phone"))
+			s.posts("crm", 10, posted("mobile"))
+		}, mend: func(s *scene) { s.posts("crm", 1, strings.Replace(posted("phone"), "%d", "again%d", 1)) }},
 		{code: "repeated_id", config: unusedConfig, make: func(s *scene) {
 			for _, total := range []string{"5.00", "6.00"} {
 				s.posts("generic", 10, `{"event":"order.created","event_id":"o%d","phone":"+447700900123","total":"`+total+`"}`)

@@ -16,12 +16,13 @@ const (
 	readShare = 6
 )
 
-// readContacts has what events say of contacts taken in, for those who search them. What a stop leaves is read after the next start.
+// readContacts has what events say of contacts taken in, for those who search them, and their fields counted. What a stop leaves is read after
+// the next start.
 func (a *App) readContacts(ctx context.Context) error {
-	log := a.log.Named("contacts")
+	log, watch := a.log.Named("contacts"), a.newWatch()
 	for {
 		began := time.Now()
-		n, err := a.store.ReadContacts(ctx)
+		n, err := a.store.ReadContacts(ctx, watch.Look)
 		pause := readLook
 		switch {
 		case err != nil:

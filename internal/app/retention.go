@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -65,7 +66,7 @@ func retentionOf(cfg *config.Config) privacy.Retention {
 	return privacy.Retention{
 		Payloads: age(r.Payloads), Facts: age(r.Facts), Decisions: age(r.Decisions), Events: age(r.Events), Messages: age(r.Messages), Phones: age(r.Phones),
 		Attempts: age(r.Attempts), RejectedRequests: age(r.RejectedRequests), WebhooksOut: age(r.WebhooksOut), Runs: age(r.Runs), Lists: r.Lists.D(), Rows: longestBack(cfg),
-		Once: cfg.Triggers.Once, Ages: []func(*store.Tx, time.Time) error{auth.DropOldSessions}, Rest: restFor,
+		Once: cfg.Triggers.Once, Ages: []func(*store.Tx, time.Time) error{auth.DropOldSessions, drift.DropOld}, Rest: restFor,
 	}
 }
 

@@ -55,68 +55,6 @@ func (c *Config) allSources(refs []string) (sources []source, known bool) {
 	return sources, len(sources) > 0
 }
 
-// A reading is a text of a rule with the fields of the event that it reads.
-type reading struct {
-	path   string // within the rule
-	fields []string
-}
-
-// readings are those of a rule. What cannot be read has its problem already.
-func readings(r *triggers.Rule) (all []reading) {
-	condition := func(path, text string, compile func(string) (*expressions.Condition, []expressions.Fault)) {
-		if c, faults := compile(text); len(faults) == 0 {
-			all = append(all, reading{path, c.Fields()})
-		}
-	}
-	value := func(path, text string) {
-		if e, faults := expressions.Compile(text); text != "" && len(faults) == 0 {
-			all = append(all, reading{path, e.Fields()})
-		}
-	}
-	for i, text := range r.If {
-		condition(fmt.Sprintf("if[%d]", i), text, expressions.CompileCondition)
-	}
-	for i := range r.Steps {
-		for j, text := range r.Steps[i].If {
-			condition(fmt.Sprintf("steps[%d].if[%d]", i, j), text, expressions.CompileStep)
-		}
-	}
-	value("key", r.Key)
-	for path, wait := range r.Delays() {
-		if _, _, clock := wait.Clock(); !clock {
-			value(path, wait.Until)
-		}
-	}
-	for path, text := range templatesOf(r) {
-		all = append(all, reading{path, text.Fields()})
-	}
-	return all
-}
-
-// templatesOf are the texts that are filled in for a message of a rule, by where they stand.
-func templatesOf(r *triggers.Rule) func(yield func(path string, text *expressions.Template) bool) {
-	return func(yield func(path string, text *expressions.Template) bool) {
-		for at, send := range r.Sends() {
-			type written struct{ path, text string }
-			all := []written{{"language", send.Language}, {"text", send.Text}}
-			for i, text := range send.Variables {
-				all = append(all, written{fmt.Sprintf("variables[%d]", i), text})
-			}
-			if h := send.Header; h != nil {
-				for _, m := range h.Media() {
-					all = append(all, written{"header." + m.Kind, m.Address})
-				}
-				all = append(all, written{"header.filename", h.Filename})
-			}
-			for _, one := range all {
-				if t, faults := expressions.CompileTemplate(one.text); one.text != "" && len(faults) == 0 && !yield(at+"."+one.path, t) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // lintCarried warns of fields that none of the trigger's events can carry, and of events that lack what a condition needs. said are the
 // paths that were warned of.
 func (c *Config) lintCarried(k *checker, at string, r *triggers.Rule) (said map[string]bool) {
@@ -125,13 +63,13 @@ func (c *Config) lintCarried(k *checker, at string, r *triggers.Rule) (said map[
 	if !known || r.Mode == triggers.Off {
 		return said
 	}
-	for _, one := range readings(r) {
-		for _, field := range one.fields {
-			if carries := func(s source) bool { return !s.from.NeverCarries(s.kind, field) }; slices.ContainsFunc(sources, carries) || said[one.path] {
+	for _, one := range triggers.Readings(r) {
+		for _, field := range one.Fields {
+			if carries := func(s source) bool { return !s.from.NeverCarries(s.kind, field) }; slices.ContainsFunc(sources, carries) || said[one.Path] {
 				continue
 			}
-			said[one.path] = true
-			k.lint("field-never-carried", at+"."+one.path, fmt.Sprintf("%s is never in %s: nothing in the map of %s leads to it", field, namesOf(sources), sources[0].from.Name()), otherField(sources, field))
+			said[one.Path] = true
+			k.lint("field-never-carried", at+"."+one.Path, fmt.Sprintf("%s is never in %s: nothing in the map of %s leads to it", field, namesOf(sources), sources[0].from.Name()), otherField(sources, field))
 		}
 	}
 	for i, ref := range r.On {
@@ -291,7 +229,7 @@ func (c *Config) lintSample(k *checker, at string, r *triggers.Rule, e *connecto
 	if e.Contact.Phone == "" || !mayMean(r, scope) {
 		return
 	}
-	for path, text := range templatesOf(r) {
+	for path, text := range triggers.Templates(r) {
 		if _, empty := text.Render(scope); empty == "" || said[path] {
 			continue
 		}

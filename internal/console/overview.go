@@ -36,6 +36,7 @@ var places = map[messaging.TroubleCode][2]string{
 	messaging.TroubleRejected:    {"/messages?state=failed", "Messages that failed"},
 	messaging.TroubleTurnedAway:  {"/events/rejected", "Requests that were not taken"},
 	messaging.TroubleSilent:      {"/events", "Events"},
+	messaging.TroubleDrift:       {"/events", "Events"},
 	messaging.TroubleNodes:       {"/system", "System"},
 	messaging.TroubleClock:       {"/system", "System"},
 	messaging.TroubleReader:      {"/system", "System"},

@@ -3,6 +3,7 @@ package expressions
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -234,6 +235,31 @@ func (t *Template) Fields() []string {
 		paths = append(paths, t.parts[i].paths...)
 	}
 	return fieldsOf(paths)
+}
+
+// Raw are the places of the payload that a condition reads, each as it is written behind raw: .customer.phone, .items[0].title, ["a b"].
+func (c *Condition) Raw() []string { return rawOf(c.paths) }
+
+// Raw are those that an expression reads; see Condition.Raw.
+func (e *Expression) Raw() []string { return rawOf(e.paths) }
+
+// Raw are those that a template reads; see Condition.Raw.
+func (t *Template) Raw() []string {
+	var paths []*path
+	for i := range t.parts {
+		paths = append(paths, t.parts[i].paths...)
+	}
+	return rawOf(paths)
+}
+
+// rawOf are the places of the payload that paths read.
+func rawOf(paths []*path) (ways []string) {
+	for _, p := range paths {
+		if way, ok := strings.CutPrefix(p.name, "raw"); ok && way != "" && (way[0] == '.' || way[0] == '[') && !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	return ways
 }
 
 // Needs are the ways in which a condition may hold, each as the fields that must have a value for it. It is nil where that is not known.

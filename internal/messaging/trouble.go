@@ -73,6 +73,7 @@ const (
 	TroubleNodes       TroubleCode = "nodes"
 	TroubleClock       TroubleCode = "clock"
 	TroubleAudit       TroubleCode = "audit"
+	TroubleDrift       TroubleCode = "drift"
 
 	TroubleOptOutMissed = TroubleCode(UnusedOptOut)
 	TroubleUnknownKind  = TroubleCode(UnusedKind)
@@ -86,7 +87,7 @@ const (
 var TroubleCodes = []TroubleCode{
 	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
 	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleNodes, TroubleClock, TroubleAudit, TroubleReader, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
-	TroubleRedaction, TroubleDataRequest, TroubleForgetting, TroubleOptOutMissed, TroubleUnknownKind, TroubleNoPhone, TroubleUnknownTopic, TroubleRepeatedID, TroubleNoEvent, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
+	TroubleRedaction, TroubleDataRequest, TroubleForgetting, TroubleOptOutMissed, TroubleDrift, TroubleUnknownKind, TroubleNoPhone, TroubleUnknownTopic, TroubleRepeatedID, TroubleNoEvent, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }
 
 var severities = []Severity{Stops, Bad, Note}

@@ -10,8 +10,8 @@ import (
 
 var (
 	unlearnSQL = store.SQL(`DELETE FROM contacts WHERE phone = ?1 AND (?2 = '' OR connector = ?2)`)
-	// One that still waits for its look-up is read after that.
-	readAgainSQL = store.SQL(`INSERT INTO unread_events (event_id) SELECT id FROM events WHERE id = ?1 AND phone = ?2 AND (?3 = '' OR connector = ?3)
+	// One that still waits for its look-up is read after that. Its fields were counted already.
+	readAgainSQL = store.SQL(`INSERT INTO unread_events (event_id, again) SELECT id, 1 FROM events WHERE id = ?1 AND phone = ?2 AND (?3 = '' OR connector = ?3)
 		AND NOT EXISTS (SELECT 1 FROM lookups WHERE lookups.event_id = events.id) ON CONFLICT DO NOTHING`)
 	unlearnOldSQL = store.SQL(`DELETE FROM contacts WHERE phone = ?1 AND connector = ?2 AND last_at < ?3`)
 )

@@ -117,7 +117,7 @@ func (a aging) live(n int) {
 	a.must(a.RejectRequest(a.Context(), messaging.RejectedRequest{Connector: "shop", Status: 401, Stage: "verify", Reason: "no", At: a.now}))
 	for n := 1; n > 0; {
 		var err error
-		n, err = a.ReadContacts(a.Context())
+		n, err = a.ReadContacts(a.Context(), nil)
 		a.must(err)
 	}
 }

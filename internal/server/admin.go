@@ -21,6 +21,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
+	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -74,6 +75,9 @@ type AdminOptions struct {
 	Trial func(edited string) (preview.Trial, yamlpos.Problems)
 	// Config is the config in use, for people. Nil where the store is read without a daemon.
 	Config func(context.Context) (ConfigView, error)
+	// Reads are the places that the config reads in the events of a kind; known is false for a connector that it does not have. Nil where no
+	// config is known.
+	Reads func(connector, kind string) (reads []drift.Read, known bool)
 	// Edits are what two configs, as they are printed, do not have alike. Nil where the store is read without a daemon.
 	Edits   func(was, is string) []ConfigEdit
 	Country string                // reads phones without a country code
@@ -109,6 +113,10 @@ func (a admin) reports() report.Reports {
 		zone = func() *time.Location { return time.UTC }
 	}
 	return report.Reports{Records: report.Records{Store: a.Store}, Zone: zone, Now: a.Now}
+}
+
+func (a admin) drifts() drift.Drifts {
+	return drift.Drifts{Records: drift.Records{Store: a.Store}, Reads: a.Reads, Topics: a.unknownTopics, Now: a.Now}
 }
 
 func (a admin) status(ctx context.Context, _ None) (StatusView, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/preview"
@@ -30,7 +31,7 @@ var exampleValues = valuesByType(
 	phoneOfExamples(), messaging.ServiceID("wamid-9f86d081"), messaging.Marketing, messaging.StateWaiting, messaging.StatusDelivered, messaging.Planned,
 	messaging.ResolveAccepted, messaging.ConsentGiven, messaging.ChannelPhone, messaging.ErrorRetry, messaging.ErrorClassList("retry"), messaging.DeferSend,
 	messaging.ScopeTrigger, messaging.HoldHalt, messaging.DeliverCSV, messaging.CauseCron, messaging.StopPerson, messaging.WaitRate, messaging.RunDone, messaging.PartAccepted,
-	messaging.Note, messaging.TroublePoints, messaging.UnusedPhone, messaging.AmountFromFloat(49.95), access.RoleViewer, access.Read, access.FromToken,
+	messaging.Note, messaging.TroublePoints, messaging.UnusedPhone, drift.Gone, drift.Text, messaging.AmountFromFloat(49.95), access.RoleViewer, access.Read, access.FromToken,
 	messaging.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ada"}},
 	refusal.Error{Status: http.StatusBadRequest, Title: http.StatusText(http.StatusBadRequest), Words: `limit "many": want 1 to 1000`, Field: "limit"},
 

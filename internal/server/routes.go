@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
@@ -123,6 +124,8 @@ var (
 	ListRejectedRequests = reads("/requests/rejected", access.Read, admin.rejectedRequests, "Requests to hooks that were not taken, the newest first.", query("since", "limit", "before", "connector"))
 	ListUnused           = reads("/unused", access.Read, admin.listUnused, "What was taken and came to nothing, and is not over, by connector, reason and kind.")
 	EndUnused            = does("/unused/end", access.Operate, admin.endUnused, "Says that a person has seen to what came to nothing, of a connector or of all.")
+	ListDrift            = reads("/connectors/drift", access.Read, of(admin.drifts, drift.Drifts.List), "What senders changed against the week before: fields that are gone, of another type or new, and kinds that nobody knows; what is to be done first.", query("connector"))
+	AcceptDrift          = does("/connectors/drift/accept", access.Operate, of(admin.drifts, drift.Drifts.Accept), "Takes what a connector sends now for what it is to send, of one kind or of all.")
 
 	ListMessages = reads("/messages", access.Read, admin.messages, "Messages, the newest first.",
 		query("since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "event"), ofPeople(ofOne))

@@ -62,6 +62,9 @@ func (a admin) gatherStatus(ctx context.Context, v *StatusView) (err error) {
 	if v.Unused, err = a.unused(ctx, v.LastEvents, now); err != nil {
 		return err
 	}
+	if v.Drift, err = a.drifts().Todo(ctx); err != nil {
+		return err
+	}
 	orders, err := a.privacy().Erasures(ctx)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/delivery/sender"
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -61,6 +62,9 @@ func troubles(v *StatusView, now time.Time) []messaging.Trouble {
 	t.doubts(v)
 	t.contacts(v)
 	t.unused(v)
+	for _, one := range drift.Troubles(v.Drift) {
+		t.add(one)
+	}
 	t.webhooksOut(v)
 	t.notes(v)
 	messaging.SortTroubles(t.all)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -45,6 +46,24 @@ func (a admin) unused(ctx context.Context, last map[string]time.Time, now time.T
 		})
 	}
 	return out, err
+}
+
+// unknownTopics are the kinds that nobody knows, often enough to be told, as what a sender changed.
+func (a admin) unknownTopics(ctx context.Context) (out []drift.View, err error) {
+	all, err := a.unused(ctx, nil, a.Now())
+	for i := range all {
+		if u := &all[i]; u.Why == messaging.UnusedTopic && u.Told {
+			out = append(out, drift.View{
+				Connector: u.Connector, Kind: u.Kind, What: drift.Topic, Since: u.Since, Without: u.Count, Todo: true, YAML: u.yaml(),
+			})
+		}
+	}
+	return out, err
+}
+
+// yaml is the entry that makes an unknown kind a known one.
+func (u *UnusedView) yaml() string {
+	return "connectors: {" + u.Connector + ": {kinds: [" + u.Kind + "]}}"
 }
 
 // knows reports whether the config of today knows a kind that was unknown when it came.
@@ -117,7 +136,7 @@ func (u *UnusedView) hint() string {
 	case messaging.UnusedPhone:
 		mend = "write " + in + "map: {phone: PATH}}}, or enrich: for a look-up; the next with a phone ends this"
 	case messaging.UnusedTopic:
-		mend = "take the topic off at the sender, or write " + in + "kinds: [" + u.Kind + "]}} and a trigger with on: " + u.Connector + "." + u.Kind
+		mend = "take the topic off at the sender, or write " + u.yaml() + " and a trigger with on: " + u.Connector + "." + u.Kind
 	case messaging.UnusedRepeated:
 		mend = "give each event an id of its own at the sender, or write " + in + "event: {id: [PATH, what_is_read]}}}"
 	default:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/alerts"
 	"github.com/nudgewire/nudgewire/internal/certificates"
+	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/privacy"
@@ -151,6 +152,8 @@ type StatusView struct {
 	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
 
 	Unused []UnusedView `json:"unused,omitempty"` // what was taken and came to nothing, by connector, reason and kind
+
+	Drift []drift.View `json:"drift,omitempty"` // what senders changed and somebody reads
 
 	Forgetting     []ForgettingView        `json:"forgetting,omitempty"`                  // who is to be forgotten and is not yet, the oldest order first
 	Redactions     []privacy.RedactionView `json:"redactions,omitempty"`                  // connectors all of which is asked to be forgotten: a person decides

@@ -94,7 +94,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, err = s.FindContacts(t.Context(), "1")
 	failIf(t, err)
-	_, err = s.ReadContacts(t.Context())
+	_, err = s.ReadContacts(t.Context(), nil)
 	failIf(t, err)
 	if _, err := s.MessageByServiceID(t.Context(), "wamid.1"); !errors.Is(err, messaging.ErrNotFound) {
 		t.Fatal(err)

@@ -39,8 +39,9 @@ type readEvent struct {
 // newReadEvent reads what an event says, but for one without a whole phone, which is nobody's.
 func (s *Store) newReadEvent(e *messaging.Event, content []byte) readEvent {
 	out := readEvent{Event: *e, content: content}
-	facts, _, err := UnpackContent(content)
+	facts, payload, err := UnpackContent(content)
 	if err == nil {
+		out.Payload = payload
 		err = addFacts(facts, &out.Event)
 	}
 	if err != nil || out.scratch() { // what nobody can read is passed by, as everywhere
@@ -150,9 +151,19 @@ func learn(c *messaging.KnownContact, e *readEvent, newOrder, newPaid bool) {
 	}
 }
 
-// ReadContacts takes in what the oldest events say that were not read yet, and says how many these are. One process calls it at a time.
-func (s *Store) ReadContacts(ctx context.Context) (n int, err error) {
-	ids, err := List(ctx, s, `SELECT event_id FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, Number[int64])
+// A Look is somebody else who reads events, each once: what it gives is run in the transaction that takes them from what is unread, with which
+// of them count. One that changed meanwhile comes again. The transaction may run twice.
+type Look func(ctx context.Context, events []messaging.Event) (note func(t *Tx, counts func(messaging.EventID) bool) error, err error)
+
+// ReadContacts takes in what the oldest events say that were not read yet, and says how many these are. look sees those that were never
+// read; nil is nobody. One process calls it at a time.
+func (s *Store) ReadContacts(ctx context.Context, look Look) (n int, err error) {
+	again := map[int64]bool{}
+	ids, err := List(ctx, s, `SELECT event_id, again FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, func(r *Row) (int64, error) {
+		id := r.Int()
+		again[id] = r.Int() == 1
+		return id, r.Err
+	})
 	if err != nil || len(ids) == 0 {
 		return 0, Wrap(err, "events to read")
 	}
@@ -160,10 +171,30 @@ func (s *Store) ReadContacts(ctx context.Context) (n int, err error) {
 		e := scanEvent(r)
 		return s.newReadEvent(&e, r.Blob()), r.Err
 	})
+	note := func(*Tx, func(messaging.EventID) bool) error { return nil }
+	if err == nil && look != nil {
+		note, err = look(ctx, firstRead(events, again))
+	}
 	if err == nil {
-		err = s.Write(ctx, laneRows, func(t *Tx) error { return t.readAll(ids, events, s.hash) })
+		err = s.Write(ctx, laneRows, func(t *Tx) error {
+			changed, err := t.readAll(ids, events, s.hash)
+			if err != nil {
+				return err
+			}
+			return note(t, func(id messaging.EventID) bool { return !changed[int64(id)] })
+		})
 	}
 	return len(ids), Wrap(err, "read what events say of contacts")
+}
+
+// firstRead are the events that were never read before.
+func firstRead(events []readEvent, again map[int64]bool) (out []messaging.Event) {
+	for i := range events {
+		if !again[int64(events[i].ID)] {
+			out = append(out, events[i].Event)
+		}
+	}
+	return out
 }
 
 // lockKnowing keeps others from what is known of contacts until the transaction ends. read are hashes that are going to be found.
@@ -185,7 +216,7 @@ func (s *Store) LockKnown(t *Tx, phone string) (events []int64, err error) {
 }
 
 // readAll takes in events that are still as they were read. One that changed meanwhile stays unread, and says what it says now the next time.
-func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64) error {
+func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64) (changed map[int64]bool, err error) {
 	asked, orders := make([][]any, len(events)), []int64{}
 	for i := range events {
 		asked[i] = []any{int64(events[i].ID)}
@@ -194,11 +225,11 @@ func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 		}
 	}
 	if err := t.lockKnowing(hash, orders...); err != nil {
-		return err
+		return nil, err
 	}
 	var same []*readEvent
-	changed := map[int64]bool{}
-	err := t.QueryMany(stillUnreadSQL, asked, func(i int, r *Row) error {
+	changed = map[int64]bool{}
+	err = t.QueryMany(stillUnreadSQL, asked, func(i int, r *Row) error {
 		if e := &events[i]; r.Phone() != e.Contact.Phone || !bytes.Equal(r.Blob(), e.content) {
 			changed[int64(e.ID)] = true
 		} else if !e.scratch() {
@@ -215,7 +246,7 @@ func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 	if err == nil {
 		err = t.ExecAll(isReadSQL, slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return changed[id] }))
 	}
-	return err
+	return changed, err
 }
 
 // learnAll adds what events say to what is known of their contacts.

@@ -62,9 +62,11 @@ CREATE TABLE decisions (
 -- What triggers in mode shadow would have sent: few, where nobody tries one out.
 CREATE INDEX decisions_shadowed ON decisions (event_id) WHERE outcome = 'shadowed';
 
--- Events of which it is not read yet what they say of contacts; see contact_read.go.
+-- Events of which it is not read yet what they say of contacts; see contact_read.go. again is 1 where that was read once already, and a part of it
+-- was forgotten since.
 CREATE TABLE unread_events (
-	event_id {{id}}
+	event_id {{id}},
+	again    BIGINT NOT NULL DEFAULT 0 CHECK (again = 0 OR again = 1)
 );
 
 -- What each connector's events said of a contact, for people to read and search: of each field the newest word. It is written after the
@@ -906,6 +908,29 @@ CREATE TABLE hourly_counts (
 	value   BIGINT NOT NULL CHECK (value > 0),
 	PRIMARY KEY (hour, about, what, name, detail, country, class, writer)
 ) {{clustered}};
+
+-- Which fields events of a kind had in each hour (UTC, hours since 1970): their paths and types, and nothing of what stood in them; see
+-- internal/drift. fields is JSON, packed: a row for each field would be a hundred times as many writes.
+CREATE TABLE drift_hours (
+	connector TEXT   NOT NULL,
+	kind      TEXT   NOT NULL,
+	hour      BIGINT NOT NULL CHECK (hour > 0),
+	events    BIGINT NOT NULL CHECK (events > 0),
+	fields    {{blob}} NOT NULL,
+	PRIMARY KEY (connector, kind, hour)
+);
+CREATE INDEX drift_hours_hour ON drift_hours (hour);
+
+-- What of each kind differs from the week before (found, JSON), by how many events. It is written with the counts.
+CREATE TABLE drift_kinds (
+	connector TEXT   NOT NULL,
+	kind      TEXT   NOT NULL,
+	events    BIGINT NOT NULL CHECK (events > 0),
+	at        BIGINT NOT NULL CHECK (at > 0),
+	found     TEXT   NOT NULL CHECK (found <> ''),
+	PRIMARY KEY (connector, kind)
+) {{clustered}};
+
 -- ==== Open data: what people read with any SQL program ====
 
 -- docs/data.md has the columns, and questions answered by them. Names of columns stay; what they are made of may change. Times are ISO texts in

@@ -41,7 +41,7 @@ func bought(b purchase) messaging.Plan {
 func (l *ledger) readAll() (all int) {
 	l.t.Helper()
 	for {
-		n, err := l.ReadContacts(l.ctx)
+		n, err := l.ReadContacts(l.ctx, nil)
 		l.must(err)
 		if all += n; n == 0 {
 			return all

@@ -42,7 +42,7 @@ func child(dsn string) {
 	}
 	go func() {
 		for {
-			if _, err := s.ReadContacts(ctx); err != nil {
+			if _, err := s.ReadContacts(ctx, nil); err != nil {
 				fmt.Println("broken", err)
 				os.Exit(1)
 			}

@@ -115,6 +115,7 @@ var groups = []struct {
 	{"reads", suite.reads},
 	{"attention", suite.attention},
 	{"overlaps", suite.overlaps},
+	{"fields of events", suite.fields},
 	{"open data", suite.openData},
 	{"alerts", suite.alerts},
 	{"retention", suite.retention},

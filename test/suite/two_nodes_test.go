@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -108,6 +109,28 @@ func (p pair) anOrderAtOneNodeEndsWhatComesBackAtAnother(t *testing.T) {
 			t.Fatalf("it is %s: %s", got.State, got.Reason)
 		}
 	}
+}
+
+// nodesCountFields is what two nodes count of the fields of events, one after the other: each leads for a term, with a watch of its own.
+func (p pair) nodesCountFields(t *testing.T) {
+	a, b := p.two(t)
+	at := a.posts(10, withPhone, noon)
+	at = b.posts(10, withPhone, at)
+	a.readFields(a.watch())
+	at = b.posts(10, withPhone, at)
+	of := b.watch()
+	b.readFields(of)
+	same(t, "both together", []string{"shop.order.created 02 12 30"}, a.countedHours())
+	at = a.posts(10, withMobile, at)
+	a.readFields(a.watch())
+	want := []string{"gone shop.order.created customer.phone 30/30 10", "new shop.order.created customer.mobile 10/30 0"}
+	same(t, "seen from either", want, b.drifted(at))
+	// A person's word on one node counts while the other leads, too.
+	_, err := drift.Drifts{Records: a.drifts(), Now: func() time.Time { return at }}.Accept(a.ctx, drift.AcceptRequest{Connector: "shop"})
+	a.must(err)
+	at = a.posts(12, withMobile, at)
+	b.readFields(of)
+	same(t, "taken as it is", []string{"not_enough shop.order.created 0/12 0"}, a.drifted(at))
 }
 
 // nodesCountUnused is what two nodes count of events that came to nothing.

@@ -16,6 +16,7 @@ func TestTwoNodesOnPostgreSQL(t *testing.T) {
 	}{
 		{"writes", p.nodeWrites},
 		{"count what came to nothing", p.nodesCountUnused},
+		{"count the fields of events", p.nodesCountFields},
 		{"count rows of files", p.nodesCountUploads},
 		{"lives", p.nodeLives},
 		{"clocks", p.nodeClocks},

@@ -26,7 +26,7 @@ func (c commands) connectors() *cobra.Command {
 		Use: "connectors", Short: "The systems whose webhooks are understood: list them, set one up, try one out",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.connectorsList(), c.connectorsShow(), c.connectorsTest(), c.connectorsDocs())
+	cmd.AddCommand(c.connectorsList(), c.connectorsShow(), c.connectorsTest(), c.connectorsDrift(), c.connectorsDocs())
 	return cmd
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
+	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
@@ -448,7 +449,7 @@ func (d *doctor) look(ctx context.Context, st *store.Store) error {
 	}
 	v, err := server.GatherStatus(ctx, server.AdminOptions{
 		Store: st, Storage: store.Path(d.cfg.Storage), Data: store.Name(d.cfg.Storage), Now: st.Now,
-		Errors: func() *messaging.ErrorRules { return d.cfg.Errors },
+		Errors: func() *messaging.ErrorRules { return d.cfg.Errors }, Reads: app.ReadsBeside(d.cfg),
 	})
 	if err == nil {
 		d.nodes(v.Nodes)

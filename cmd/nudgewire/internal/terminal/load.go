@@ -140,6 +140,7 @@ func (c *CLI) Reader(ctx context.Context) (ask *server.Client, done func(), err 
 	if cfg != nil {
 		o.Jobs = app.JobsBeside(cfg, st, st.Now)
 		o.Errors = func() *messaging.ErrorRules { return cfg.Errors }
+		o.Reads = app.ReadsBeside(cfg)
 	}
 	ask = server.Local(server.Admin(o), access.Process("this command"))
 	return ask, func() {
