@@ -74,7 +74,7 @@ func (c Counts) Then(later Counts) Counts {
 	return out
 }
 
-// key is a field as a text, by which fields are put in order, too.
+// key is a field as a text.
 func (f Field) key() string { return f.Path + " " + string(f.Type) }
 
 // encode is what is stored of the fields.

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -70,7 +71,9 @@ func Shape(payload string, contact *messaging.Contact, known func(string) bool) 
 	for f := range s.found {
 		fields = append(fields, f)
 	}
-	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.key(), b.key()) })
+	slices.SortFunc(fields, func(a, b Field) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(string(a.Type), string(b.Type)))
+	})
 	return fields, true
 }
 

@@ -45,7 +45,7 @@ func troubleOf(k of, fields []View) messaging.Trouble {
 		if i > 0 {
 			text = strings.TrimPrefix(text, k.connector+"."+k.kind+": ")
 		}
-		words = append(words, text+", read by "+units.Enumerate(v.ReadBy))
+		words = append(words, text+", read as "+v.readers())
 	}
 	if n := len(fields) - mostTold; n > 0 {
 		words = append(words, fmt.Sprintf("%d more", n))
@@ -62,4 +62,21 @@ func troubleOf(k of, fields []View) messaging.Trouble {
 	one.Hint = strings.Join(mends, ", and ") + fmt.Sprintf(`, then "nudgewire reload"; "nudgewire connectors drift %s" shows all; if it is meant so, "nudgewire connectors drift --accept %s/%s" ends this`,
 		k.connector, k.connector, k.kind)
 	return one
+}
+
+// readers are who reads the field, in words: "contact.phone, by trigger thanks".
+func (v *View) readers() string {
+	var fields, names []string
+	for _, who := range v.ReadBy {
+		if name, is := strings.CutPrefix(who, ofTrigger); is {
+			names = append(names, name)
+		} else {
+			fields = append(fields, who)
+		}
+	}
+	words := units.Enumerate(fields)
+	if len(names) > 0 {
+		words += ", by " + ofTrigger + units.Enumerate(names)
+	}
+	return words
 }

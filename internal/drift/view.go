@@ -153,7 +153,7 @@ func (k *kindFound) views(reads []Read, now time.Time) (all []View) {
 		v := View{
 			Connector: k.connector, Kind: k.kind, What: f.What, Path: f.Path, Was: f.Was, Is: f.Is, Since: f.Since.UTC(), With: f.With, Of: f.Of, Without: f.Without, Near: f.Near,
 		}
-		k.readers(&v, reads)
+		k.fillReaders(&v, reads)
 		if f.Below && len(v.ReadBy) == 0 {
 			continue // what it lies in is told
 		}
@@ -174,8 +174,11 @@ func (k *kindFound) views(reads []Read, now time.Time) (all []View) {
 	return all
 }
 
-// readers fills in who reads the field, and whether that is to be done something about.
-func (k *kindFound) readers(v *View, reads []Read) {
+// ofTrigger stands before the name of a trigger that reads a field.
+const ofTrigger = "trigger "
+
+// fillReaders fills in who reads the field, and whether that is to be done something about.
+func (k *kindFound) fillReaders(v *View, reads []Read) {
 	add := func(who string) {
 		if !slices.Contains(v.ReadBy, who) {
 			v.ReadBy = append(v.ReadBy, who)
@@ -188,7 +191,7 @@ func (k *kindFound) readers(v *View, reads []Read) {
 		}
 		add(r.Field)
 		for _, name := range r.Triggers {
-			add("trigger " + name)
+			add(ofTrigger + name)
 		}
 		if !r.Acts || v.What == New || v.What == Changed && !r.Raw && scalar(v.Was) && scalar(v.Is) { // a map reads "12" as 12
 			continue

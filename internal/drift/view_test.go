@@ -173,12 +173,12 @@ func TestTheTrouble(t *testing.T) {
 	}
 	for i, want := range [][4]string{
 		{
-			"shop.order.created", "what the sender posts has changed: shop.order.created: customer.phone was in 30 of 30 events, and is in none of the 12 since 2026-11-20 12:29 UTC, read by contact.phone and trigger thanks",
+			"shop.order.created", "what the sender posts has changed: shop.order.created: customer.phone was in 30 of 30 events, and is in none of the 12 since 2026-11-20 12:29 UTC, read as contact.phone, by trigger thanks",
 			`write connectors: {shop: {map_for: {order.created: {phone: [customer.mobile, customer.phone]}}}}, then "nudgewire reload"; "nudgewire connectors drift shop" shows all; if it is meant so, "nudgewire connectors drift --accept shop/order.created" ends this`,
 			"connector shop",
 		},
 		{
-			"crm.deal.won", "what the sender posts has changed: crm.deal.won: sum was number in 30 of 31 events, and is object since 2026-11-20 12:00 UTC (11 events), read by deal.amount", "", "connector crm",
+			"crm.deal.won", "what the sender posts has changed: crm.deal.won: sum was number in 30 of 31 events, and is object since 2026-11-20 12:00 UTC (11 events), read as deal.amount", "", "connector crm",
 		},
 	} {
 		one := all[i]
