@@ -75,7 +75,7 @@ func docBlocks(page string) []docBlock {
 }
 
 // aSection begins a block of config in its first line that is no comment.
-var aSection = regexp.MustCompile(`^(#.*\n)*(include|api|accounts|defaults|connectors|triggers|templates|jobs|errors|limits|tracking|retention|metrics|tracing|backup|storage|server|console|alerts|mail|webhooks_out):`)
+var aSection = regexp.MustCompile(`^(#.*\n)*(include|api|accounts|defaults|connectors|triggers|templates|test_numbers|jobs|errors|limits|tracking|retention|metrics|tracing|backup|storage|server|console|alerts|mail|webhooks_out):`)
 
 // What the blocks of pages leave out, because the page is about something else.
 const (

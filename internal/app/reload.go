@@ -273,6 +273,7 @@ func (d daemon) View() server.DaemonView {
 	v.Triggers, v.Templates = d.cfg.Triggers.Names(), templatesOf(d.cfg)
 	v.Language, v.Texts = d.cfg.Defaults.Language, main.Texts
 	v.Modes = notLive(d.cfg)
+	v.TestNumbers = d.cfg.TestNumbers.Names()
 	v.Silent, v.Turned = d.silent, d.door.Turned()
 	if plan := d.cfg.Backup; plan.To != "" {
 		failed := d.backups.Failed()

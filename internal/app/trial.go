@@ -27,7 +27,10 @@ func (a *App) trial(edited string) (preview.Trial, yamlpos.Problems) {
 
 // TrialOf is what of a config something can be tried against.
 func TrialOf(cfg *config.Config) preview.Trial {
-	return preview.Trial{Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Templates: cfg.Templates, PublicURL: strings.TrimSuffix(cfg.Server.PublicURL, "/")}
+	return preview.Trial{
+		Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Templates: cfg.Templates, PublicURL: strings.TrimSuffix(cfg.Server.PublicURL, "/"),
+		TestNumbers: cfg.TestNumbers, Cost: func(m *messaging.Message) float64 { return costOf(cfg, m.Account, m.Category, m.Phone) },
+	}
 }
 
 // SimulationOf is what of a config can be played.
@@ -43,13 +46,16 @@ func pointsOf(cfg *config.Config) func(m *messaging.Message) float64 {
 	if cfg.API.Price == nil {
 		return nil
 	}
-	return func(m *messaging.Message) float64 {
-		account, _ := cfg.Account(m.Account)
-		if account.Price == nil {
-			return 0
-		}
-		return account.Price.Of(m.Category, string(m.Phone))
+	return func(m *messaging.Message) float64 { return costOf(cfg, m.Account, m.Category, m.Phone) }
+}
+
+// costOf is what a message costs, in points; 0 where the config names no price.
+func costOf(cfg *config.Config, account string, c messaging.Category, phone messaging.Phone) float64 {
+	by, _ := cfg.Account(account)
+	if by.Price == nil {
+		return 0
 	}
+	return by.Price.Of(c, string(phone))
 }
 
 // uncounted are the rules of the due moment by which a contact whose zone is a guess is not counted.

@@ -45,6 +45,7 @@ func (c *Config) compile(k *checker) {
 		}
 	}
 	c.compileTriggers(k, infos)
+	c.testNumbers(k)
 	c.declareTemplates(k)
 	c.compileJobs(k)
 	c.holdToTemplates(k)

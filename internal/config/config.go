@@ -45,10 +45,12 @@ type Config struct {
 	Triggers  *triggers.Set
 	Due       *duerules.Rules // what holds at the due moment
 	Templates messaging.Templates
-	Alerts    *alerts.Plan
-	Outgoing  *outbox.Plan          // of webhooks_out
-	Renames   []store.Rename        // the keys "was" of triggers and jobs
-	Jobs      []*scheduler.Compiled // in the order of the file; those that compiled
+
+	TestNumbers messaging.TestNumbers // those that could be read
+	Alerts      *alerts.Plan
+	Outgoing    *outbox.Plan          // of webhooks_out
+	Renames     []store.Rename        // the keys "was" of triggers and jobs
+	Jobs        []*scheduler.Compiled // in the order of the file; those that compiled
 
 	folder   string                    // where relative paths start
 	included []string                  // files, as problems name them
@@ -80,6 +82,8 @@ type file struct {
 	Alerts    []alerts.Entry        `yaml:"alerts" doc:"Who is told what is wrong, and that it is over: by a webhook, to Slack, by e-mail. See docs/alerts.md."`
 	Outgoing  []outbox.Entry        `yaml:"webhooks_out" doc:"Systems of your own that are told what became of messages, by signed webhooks. See docs/webhooks-out.md."`
 	Mail      *alerts.Mail          `yaml:"mail" doc:"The server that sends the e-mails of alerts."`
+
+	TestNumbers yamlpos.Ordered[string] `yaml:"test_numbers" example:"{me: '+447700900123'}" doc:"Phones of your own that send-test may send to, by name: whoever tries a trigger names one of them. See docs/testing.md."`
 }
 
 // A part is what an included file may hold, too.

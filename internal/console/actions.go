@@ -106,7 +106,7 @@ func (f form) since() time.Time {
 var actions = map[string]action{}
 
 func init() {
-	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions, redactionActions, eventActions} {
+	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions, redactionActions, eventActions, testActions} {
 		maps.Copy(actions, some)
 	}
 }

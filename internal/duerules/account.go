@@ -14,9 +14,10 @@ type account struct {
 	most  int64 // for marketing: without the reserve
 }
 
-// holds reports whether the account's limit is asked about a message.
+// holds reports whether the account's limit is asked about a message. What a person orders is not held back by it, and counts, as the service counts
+// it.
 func (a *account) holds(d *messaging.Message) bool {
-	return !a.limit.IsZero() && d.Category == messaging.Marketing && d.Trigger != messaging.ByHand
+	return !a.limit.IsZero() && d.Category == messaging.Marketing && d.Trigger != messaging.ByHand && d.Test == ""
 }
 
 // How long marketing waits before it asks again whether the account has room: a share of the window.

@@ -84,6 +84,12 @@ func (e *Event) Replays() bool { return strings.HasPrefix(e.DedupeKey, ReplayKey
 // People is the connector of what people asked for by hand. No config can hold it.
 const People = "people"
 
+// TestRequested is the kind of an event by which a person asked for a test of a trigger; see Message.Test.
+const TestRequested = "test.requested"
+
+// OfTest reports whether a person asked for a test by it.
+func (e *Event) OfTest() bool { return e.ByHand() && e.Kind == TestRequested }
+
 // ByHand reports whether a person asked for a message, and no sender told of anything.
 func (e *Event) ByHand() bool { return e.Connector == People }
 

@@ -116,7 +116,7 @@ func (h Hold) Same(other Hold) bool {
 func (h Hold) OfEverything() bool { return h.Scope == ScopeAll }
 
 // Stops reports whether it keeps a message back. The claim asks the same in SQL (internal/store/hold.go). What the service does to an account is
-// not asked here: whoever calls the account knows.
+// not asked here: whoever calls the account knows. A test of a trigger that does not send by its mode goes: that is how it is tried before.
 func (h Hold) Stops(d *Message) bool {
 	if h.Kind == HoldReleased || h.Scope == ScopeAccount && h.Kind != HoldGone {
 		return false
@@ -125,7 +125,7 @@ func (h Hold) Stops(d *Message) bool {
 	case ScopeAll:
 		return true
 	case ScopeTrigger:
-		return d.EventID != 0 && d.Trigger == h.Name
+		return d.EventID != 0 && d.Trigger == h.Name && (h.Kind != HoldMode || d.Test == "")
 	case ScopeJob:
 		return d.EventID == 0 && d.Trigger == h.Name
 	case ScopeRun:

@@ -40,6 +40,7 @@ type Message struct {
 	Zone      string    `json:"zone,omitempty" kind:"ours"`    // the contact's own time zone, IANA; "" where the event named none
 	Step      int       `json:"step,omitempty"`                // of the trigger's steps, from 1; 0 for a trigger without
 	Account   string    `json:"account,omitempty" kind:"ours"` // of the messaging service; "" is that of the section api
+	Test      string    `json:"test,omitempty" kind:"ours"`    // of a test of its trigger: the name of the number that it goes to (test_numbers); "" for no test
 
 	// What the service says, from when it took the message on; changed by the tracker alone.
 	ServiceID  ServiceID  `json:"message_id,omitempty"`        // "" when the answer carried none: accepted, but cannot be followed
@@ -200,9 +201,11 @@ const (
 	DoubtDrop   OnDoubt = "drop"   // it is let be
 )
 
-// InDoubt is the rule for a message whose trigger says rule.
+// InDoubt is the rule for a message whose trigger says rule. A test is never sent again by itself.
 func (m *Message) InDoubt(rule OnDoubt) OnDoubt {
 	switch {
+	case m.Test != "":
+		return DoubtHold
 	case rule != "":
 		return rule
 	case m.Category.ResendsInDoubt():

@@ -19,6 +19,7 @@ type Change struct {
 	Request    string     `json:"request,omitempty"` // id of the request that brought the event
 	Step       int        `json:"step,omitempty"`
 	Account    string     `json:"account,omitempty"` // of the messaging service; absent for that of the section api
+	Test       string     `json:"test,omitempty"`    // of a test: the name of the number that it goes to; absent for no test
 	State      string     `json:"state,omitempty"`   // of a message or a run
 	Status     Status     `json:"status,omitempty"`  // of a message
 	Outcome    Outcome    `json:"outcome,omitempty"` // of a decision

@@ -61,6 +61,8 @@ func (r *RunRow) MayGoAgain() (may bool, why string) {
 	switch {
 	case r.RetriedAs != 0:
 		return false, "was sent again already"
+	case d.Test != "":
+		return false, "is a test: send another (send-test)"
 	case d.Part > 0:
 		return false, "left with a file: jobs retry sends that again"
 	case d.Phone.IsMasked():

@@ -1,5 +1,5 @@
 // Package preview says what would become of a webhook, of a stored event or of an edit of the rules. Nothing is stored or sent by it, but where
-// events that are stored are to be decided about again (replay.go).
+// events that are stored are to be decided about again (replay.go), or somebody wants to see a message on a phone of their own (testsend.go).
 package preview
 
 import (
@@ -39,6 +39,8 @@ type Preview struct {
 	Rules func(edited string) (Trial, yamlpos.Problems)
 	Now   func() time.Time
 	Log   *zap.Logger
+	// Held is what would keep a message back that was due now, in words; "" for nothing.
+	Held func(context.Context, *messaging.Message) (string, error)
 }
 
 // A Trial is the rules that something is tried against, and who knows what waits and was sent. Nothing is stored or sent.
@@ -48,8 +50,11 @@ type Trial struct {
 	Due       messaging.DueRules
 	Ledger    Ledger              // nil where nobody can be asked; then what is assumed is told
 	Templates messaging.Templates // whose texts are known
-	PublicURL string              // as senders know us
-	Spent     time.Duration       // of the time that the whole try may take, before these rules are asked
+
+	TestNumbers messaging.TestNumbers
+	Cost        func(*messaging.Message) float64 // in points, 0 where the config names no price; nil where nobody asks
+	PublicURL   string                           // as senders know us
+	Spent       time.Duration                    // of the time that the whole try may take, before these rules are asked
 }
 
 // A Ledger says what a daemon would know: by which facts it would settle a plan, and what a claim would know of a message.

@@ -257,7 +257,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 		"events.content", "events.content_type", "messages.zone", "forgetting.phone", "contacts.phone",
 		// names, states and hashes, which no contact chooses
 		"events.connector", "contacts.connector", "events.kind", "events.content_key", "messages.trigger_name", "messages.category", "messages.state", "messages.owner", "messages.config",
-		"messages.account", "attempts.state", "attempts.owner", "messages.message_id", "messages.status", "tombstones.trigger_name", "tombstones.ref",
+		"messages.account", "messages.test", "attempts.state", "attempts.owner", "messages.message_id", "messages.status", "tombstones.trigger_name", "tombstones.ref",
 		"rejected_requests.connector", "rejected_requests.stage", "rejected_requests.method", "counts.name", "configs.version", "config_files.version", "config_files.name", "lookups.connector", "lookups.owner",
 		"runs.job", "runs.slot", "runs.cause", "runs.config", "runs.state", "runs.before", "runs.deliver", "runs.template", "runs.language", "runs.category", "runs.columns", "runs.owner",
 		"runs.began", "runs.stopped", "runs.held", "parts.file", "parts.sha256", "parts.state", "parts.campaign_id", "parts.message_ids", "parts.resolved", "job_clocks.job", "job_clocks.line",

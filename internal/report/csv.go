@@ -34,6 +34,8 @@ var Columns = []Column{
 	{"cancelled", func(s *Stages) float64 { return float64(s.Cancelled) }},
 	{"dropped", func(s *Stages) float64 { return float64(s.Dropped) }},
 	{"in_doubt", func(s *Stages) float64 { return float64(s.InDoubt) }},
+	{"tests", func(s *Stages) float64 { return float64(s.Tests) }},
+	{"test_points", func(s *Stages) float64 { return s.TestPoints }},
 }
 
 // Heads are the names of what stands before the numbers of a row.

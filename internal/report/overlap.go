@@ -47,7 +47,7 @@ func (s Reports) Overlap(ctx context.Context, q OverlapQuery) ([]OverlapView, er
 
 // overlapSQL are the messages of each person that the service took, one after the other. Those that it names for a part stand for its rows already.
 const overlapSQL = `SELECT phone, name, at FROM (
-	SELECT phone, trigger_name AS name, accepted_at AS at FROM messages WHERE accepted_at >= ?1 AND part = 0 AND phone <> ''
+	SELECT phone, trigger_name AS name, accepted_at AS at FROM messages WHERE accepted_at >= ?1 AND part = 0 AND test = '' AND phone <> ''
 	UNION ALL
 	SELECT l.phone, r.job, p.updated_at FROM parts p JOIN runs r ON r.id = p.run_id JOIN part_rows x ON x.run_id = p.run_id AND x.part = p.number
 		JOIN list_rows l ON l.run_id = p.list_id AND l.number BETWEEN x.first_row AND x.last_row

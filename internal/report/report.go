@@ -71,6 +71,10 @@ type Stages struct {
 	Cancelled  int64   `json:"cancelled"`
 	Dropped    int64   `json:"dropped"`
 	Expired    int64   `json:"expired"` // nothing was heard of them in time
+
+	// Tests of triggers (send-test) are in none of the numbers above.
+	Tests      int64   `json:"tests"`       // that the service took
+	TestPoints float64 `json:"test_points"` // what these cost, by the prices of the config when they left
 }
 
 func (s *Stages) add(what string, n int64) {
@@ -78,14 +82,20 @@ func (s *Stages) add(what string, n int64) {
 		"event": &s.Events, "duplicate": &s.Duplicates, "refused": &s.Refused, "decision": &s.Decisions, "queued": &s.Queued, "shadowed": &s.Shadowed,
 		"accepted": &s.Accepted, "uploaded": &s.Uploaded, "delivered": &s.Delivered, "read": &s.Read, "failed": &s.Failed, "rejected": &s.Rejected,
 		"in_doubt": &s.InDoubt, "cancelled": &s.Cancelled, "dropped": &s.Dropped, "expired": &s.Expired,
+		"tested": &s.Tests,
 	}[what]
 	switch {
 	case into != nil:
 		*into += n
 	case what == "uploaded_points":
-		s.Points = (math.Round(s.Points*1000) + float64(n)) / 1000
+		s.Points = addPoints(s.Points, n)
+	case what == "test_points":
+		s.TestPoints = addPoints(s.TestPoints, n)
 	}
 }
+
+// addPoints adds thousandths of points.
+func addPoints(points float64, n int64) float64 { return (math.Round(points*1000) + float64(n)) / 1000 }
 
 // Sent is how many were given to the service, one by one or in files.
 func (s *Stages) Sent() int64 { return s.Accepted + s.Uploaded }
@@ -370,7 +380,7 @@ func (s Reports) rows(ctx context.Context, q *Query) ([]Row, error) {
 }
 
 // messageCounts are the counts that have a template and a country.
-var messageCounts = []string{"queued", "shadowed", "accepted", "uploaded", "uploaded_points", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired"}
+var messageCounts = []string{"queued", "shadowed", "accepted", "uploaded", "uploaded_points", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired", "tested", "test_points"}
 
 // SecondsWords are seconds for people: "4 s", "3 min".
 func SecondsWords(seconds float64) string {

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,7 +95,7 @@ func (a admin) people() signin.People {
 }
 
 func (a admin) preview() preview.Preview {
-	return preview.Preview{Store: a.Store, Rules: a.Trial, Now: a.Now, Log: a.Log}
+	return preview.Preview{Store: a.Store, Rules: a.Trial, Now: a.Now, Log: a.Log, Held: a.heldNow}
 }
 
 func (a admin) privacy() privacy.Records { return privacy.Records{Store: a.Store} }
@@ -579,7 +576,7 @@ func (a admin) send(ctx context.Context, in SendRequest) (MessageView, error) {
 	if err != nil {
 		return MessageView{}, fmt.Errorf("encode the request: %w", err)
 	}
-	key, err := dedupeKey(ctx, in.IdempotencyKey)
+	key, err := access.OrderKey(ctx, in.IdempotencyKey)
 	if err != nil {
 		return MessageView{}, err
 	}
@@ -609,23 +606,6 @@ func (a admin) send(ctx context.Context, in SendRequest) (MessageView, error) {
 		return a.sentBefore(ctx, receipts[0].EventID, raw)
 	}
 	return a.numbered(ctx, receipts[0].Decisions[0].MessageID)
-}
-
-// maxKey is how long an Idempotency-Key may be, in bytes.
-const maxKey = 200
-
-// dedupeKey is what the event of a message sent by hand is unique by: whom it is asked for by and the header Idempotency-Key, so that
-// two programs do not take each other's keys; without the header it is a random one.
-func dedupeKey(ctx context.Context, given []string) (string, error) {
-	if len(given) == 0 {
-		return rand.Text(), nil
-	}
-	if len(given) > 1 || given[0] == "" || len(given[0]) > maxKey {
-		return "", refusal.Fieldf("Idempotency-Key", "a random one for each message, such as a UUID", "the header Idempotency-Key has 1 to %d characters, once", maxKey)
-	}
-	who, _ := access.WhoOf(ctx)
-	sum := sha256.Sum256([]byte(string(who.From) + "\x00" + who.Name + "\x00" + given[0]))
-	return "key-" + hex.EncodeToString(sum[:]), nil
 }
 
 // sentBefore is the message that was asked for with the same Idempotency-Key. Another request with that key is refused, as far as what

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // holdReasons are what keeps messages back at present that wait: holds, and accounts that send nothing.
@@ -22,6 +23,21 @@ func (a admin) readHoldReasons(ctx context.Context) (h holdReasons, err error) {
 		h.halts = a.Daemon.View().Halts
 	}
 	return h, err
+}
+
+// heldNow is what would keep a message back that was due now, in words; "" for nothing.
+func (a admin) heldNow(ctx context.Context, d *messaging.Message) (string, error) {
+	h, err := a.readHoldReasons(ctx)
+	if err != nil {
+		return "", err
+	}
+	if why := h.of(&MessageView{MessageStory: store.MessageStory{Message: *d}}); why != "" || a.Daemon == nil || d.Category.Urgent() {
+		return why, nil
+	}
+	if v := a.Daemon.View(); v.Disk != nil && v.Disk.Held {
+		return "marketing waits, because the disk is nearly full", nil
+	}
+	return "", nil
 }
 
 // setHeld says of each message that waits what holds it.

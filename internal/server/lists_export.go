@@ -52,7 +52,7 @@ func (v *EventView) Cells() [][]string {
 // MessageHead names the columns of a message in a table, in the order of Cells.
 var MessageHead = []string{
 	"id", "event", "run", "trigger", "step", "phone", "sent_as", "account", "category", "what", "state", "status", "reason", "error", "class", "attempt", "created_at", "due_at", "message_id",
-	"accepted_at", "sent_at", "delivered_at", "read_at", "failed_at",
+	"accepted_at", "sent_at", "delivered_at", "read_at", "failed_at", "test",
 }
 
 // Cells are a message as the one row of a table. They are no formulas.
@@ -60,7 +60,7 @@ func (v *MessageView) Cells() [][]string {
 	return [][]string{safe(
 		orNothing(int64(v.ID)), orNothing(int64(v.EventID)), orNothing(int64(v.Run)), v.Trigger, orNothing(int64(v.Step)), string(v.Phone), v.SentAs, v.Account, string(v.Category), v.What,
 		string(v.State), string(v.Status), v.Reason, v.Error, string(v.ErrorClass), orNothing(int64(v.Attempt)), stamp(v.CreatedAt), stamp(v.DueAt), string(v.ServiceID),
-		stamp(v.AcceptedAt), stamp(v.SentAt), stamp(v.DeliveredAt), stamp(v.ReadAt), stamp(v.FailedAt),
+		stamp(v.AcceptedAt), stamp(v.SentAt), stamp(v.DeliveredAt), stamp(v.ReadAt), stamp(v.FailedAt), v.Test,
 	)}
 }
 

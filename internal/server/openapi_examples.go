@@ -38,6 +38,7 @@ var exampleValues = valuesByType(
 	SendRequest{Phone: "+" + examplePhone, Category: messaging.Utility, Send: messaging.Send{Template: "cart_reminder", Language: "en", Variables: []string{"Ada"}}, DryRun: true},
 	BulkRequest{Trigger: "cart-reminder", Since: exampleTime, DryRun: true}, signin.TokenRequest{Name: "crm", Scopes: []access.Scope{access.Read, access.Sending}},
 	preview.TryRequest{Connector: "shopify", Payload: `{"id":1001}`, Topic: "orders/create"},
+	preview.TestSendRequest{Trigger: "cart-reminder", To: "me", Event: 41},
 	preview.ReplayEventsRequest{Events: []messaging.EventID{41}, DryRun: true},
 	ReplayRequest{Receiver: "crm", Since: exampleTime, DryRun: true},
 	HaltRequest{Scope: messaging.ScopeTrigger, Name: "cart-reminder", Reason: "the shop is closed"},

@@ -134,6 +134,7 @@ var (
 		query("since", "until", "phone", "state", "trigger", "template", "account", "class", "event", "format"))
 	ShowMessage    = reads("/messages/{id}", access.Read, admin.message, "One message with its attempts, by its number or the service's message_id.")
 	SendMessage    = does("/messages", access.Sending, admin.send, "Sends one message.", unaudited)
+	SendTest       = does("/test-sends", access.Sending, of(admin.preview, preview.Preview.TestSend), "Sends one message of a trigger to a number of one's own, marked as a test, or says what it would be.", unaudited, upTo(preview.MaxBody))
 	CancelMessage  = does("/messages/{id}/cancel", access.Operate, admin.cancel, "Ends a message that waits.")
 	ResolveMessage = does("/messages/{id}/resolve", access.Operate, admin.resolve, "Says what became of a message in doubt.")
 	CancelMessages = does("/messages/cancel", access.Operate, admin.cancelMany, "Ends all messages that wait and match, or counts them.", patient)

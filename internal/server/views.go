@@ -270,6 +270,8 @@ type DaemonView struct {
 	Texts      bool                    `json:"texts,omitempty"`                 // plain texts can be sent
 	Templates  []string                `json:"templates,omitempty" kind:"ours"` // those that triggers and jobs name
 
+	TestNumbers []string `json:"test_numbers,omitempty" kind:"ours"` // names of those that tests may go to
+
 	Backups *BackupPlanView `json:"backups,omitempty"` // that the daemon makes by itself; nil for none
 
 	Turned []webhooks.TurnedView `json:"turned_away,omitempty"` // webhooks that proved nothing wrong and were not taken

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -37,6 +36,9 @@ func (w *writer) notifySubscribers() {
 func (t *Tx) eventStored(e *messaging.Event, received int64) {
 	t.see(e.Connector, received)
 	t.counts[countEvents]++
+	if e.OfTest() {
+		return
+	}
 	t.countHour(hourKey{about: aboutConnector, what: hourEvent, name: e.Connector, detail: e.Kind}, 1)
 }
 
@@ -72,12 +74,15 @@ func (t *Tx) requestsRejected(n int64) {
 	t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: hourOther, detail: hourOther}, n)
 }
 
-// decided says what a trigger said to an event about that contact.
-func (t *Tx) decided(d *messaging.Decision, c *messaging.Contact) {
-	t.counts[outcomeCounts[d.Outcome]]++
-	t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
+// decided says what a trigger said to an event about that contact. test is as in messaging.Message: an order for a test is nothing that the
+// trigger said, and is told all the same.
+func (t *Tx) decided(d *messaging.Decision, c *messaging.Contact, test string) {
+	if test == "" {
+		t.counts[outcomeCounts[d.Outcome]]++
+		t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
+	}
 	t.Note(messaging.AboutDecision, string(d.Outcome), messaging.Change{
-		Message: d.MessageID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason,
+		Message: d.MessageID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason, Test: test,
 	}, c.Phone != "")
 }
 
@@ -115,14 +120,16 @@ func (t *Tx) heldBack(v *messaging.Verdict) {
 // messageState says what a message became, when it was something before. waiting is that it waits once more. by is the Rule or the EndedBy by
 // which it was dropped or cancelled, and class that of the service's words, if they were the reason.
 func (t *Tx) messageState(id messaging.MessageID, p *eventLabels, state messaging.State, reason, by string, class messaging.ErrorClass) {
-	t.counts[stateCounts[state]]++
+	if !p.test {
+		t.counts[stateCounts[state]]++
+	}
 	what := string(state)
 	if state == messaging.StateWaiting {
 		what = hourAgain
 		t.noteContact(p.phone, factSend)
 	}
 	t.countMessage(p, what, cmp.Or(by, string(class)))
-	if state == messaging.StateRejected {
+	if state == messaging.StateRejected && !p.test {
 		t.countRejection(string(state), reason)
 	}
 	if messaging.ToldState(state) {
@@ -145,7 +152,10 @@ func (t *Tx) mayHaveArrived(p *eventLabels, at int64) { t.peers.noteRecipient(p.
 // messageTaken says that the service took a message, or with answered false that a person says so.
 func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
 	m.Phone, m.Account = p.phone, p.account
-	if answered && !m.Tracked() {
+	switch {
+	case p.test:
+		t.countTest(p)
+	case answered && !m.Tracked():
 		t.counts[countUntracked]++
 	}
 	t.messageStatus(m, "", known(m), p, m.StatusAt)
@@ -205,7 +215,7 @@ func (t *Tx) partState(r *messaging.Run, p *messaging.Part, state messaging.Part
 			t.countHour(k, share.Rows)
 			rest -= share.Rows
 		}
-		if points := int64(math.Round(share.Points * 1000)); points > 0 {
+		if points := thousandths(share.Points); points > 0 {
 			k.what = hourPoints
 			t.countHour(k, points)
 			k.what = hourUploaded

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -44,13 +45,15 @@ type eventLabels struct {
 	template string // or the name of a campaign; "" for a text
 	country  string // by the phone; "" where that does not say
 
-	phone   messaging.Phone
-	account string
+	phone    messaging.Phone
+	account  string
+	category messaging.Category // where it was read from the row
+	test     bool               // it is a test, of which nothing counts but what it costs
 }
 
 // labelsOf is that of a message with an event, or with none: then it is of a row of a job.
 func labelsOf(event int64, trigger, template string, phone messaging.Phone) eventLabels {
-	p := eventLabels{aboutTrigger, trigger, template, phones.TariffCountry(string(phone)), phone, ""}
+	p := eventLabels{about: aboutTrigger, name: trigger, template: template, country: phones.TariffCountry(string(phone)), phone: phone}
 	if event == 0 && trigger != messaging.ByHand {
 		p.about = aboutJob
 	}
@@ -59,7 +62,7 @@ func labelsOf(event int64, trigger, template string, phone messaging.Phone) even
 
 func labelsOfMessage(d *messaging.Message) eventLabels {
 	p := labelsOf(int64(d.EventID), d.Trigger, templateOf(&d.Send), d.Phone)
-	p.account = d.Account
+	p.account, p.category, p.test = d.Account, d.Category, d.Test != ""
 	return p
 }
 
@@ -67,11 +70,11 @@ func labelsOfMessage(d *messaging.Message) eventLabels {
 func scanLabels(r *Row) eventLabels {
 	event, trigger, phone, account, send := r.Int(), r.Text(), r.Phone(), r.Text(), r.Text()
 	p := labelsOf(event, trigger, sendsTemplate(send), phone)
-	p.account = account
+	p.account, p.category, p.test = account, messaging.Category(r.Text()), r.Text() != ""
 	return p
 }
 
-const labelColumns = `event_id, trigger_name, phone, account, send`
+const labelColumns = `event_id, trigger_name, phone, account, send, category, test`
 
 // templateOf is what counts call a send.
 func templateOf(s *messaging.Send) string { return cmp.Or(s.Template, s.Campaign) }
@@ -103,6 +106,8 @@ const (
 	hourShadowed  = "shadowed"
 	hourUploaded  = "uploaded"
 	hourPoints    = "uploaded_points" // in thousandths
+	hourTested    = "tested"          // tests that the service took
+	hourTestCost  = "test_points"     // of these, in thousandths
 	hourDelivered = string(messaging.StatusDelivered)
 	hourRead      = string(messaging.StatusRead)
 	hourFailed    = string(messaging.StatusFailed)
@@ -159,13 +164,35 @@ func (t *Tx) countHour(k hourKey, n int64) {
 	t.hours[k] += n
 }
 
-// countMessage counts what happened to a message.
+// countMessage counts what happened to a message. Tests are no part of any statistics.
 func (t *Tx) countMessage(p *eventLabels, what, class string) {
+	if p.test {
+		return
+	}
 	t.countHour(hourKey{p.about, what, p.name, p.template, p.country, class}, 1)
 }
 
+// countTest counts a test that the service took, and what it costs.
+func (t *Tx) countTest(p *eventLabels) {
+	k := hourKey{about: p.about, what: hourTested, name: p.name, detail: p.template, country: p.country}
+	t.countHour(k, 1)
+	if t.points == nil {
+		return
+	}
+	if points := thousandths(t.points(p.account, p.category, p.phone)); points > 0 {
+		k.what = hourTestCost
+		t.countHour(k, points)
+	}
+}
+
+// thousandths are points as they are counted.
+func thousandths(points float64) int64 { return int64(math.Round(points * 1000)) }
+
 // countNews counts what is new in a message.
 func (t *Tx) countNews(n news, p *eventLabels, m *messaging.Message, at time.Time) {
+	if p.test {
+		return
+	}
 	if n.sent {
 		t.counts[countSent]++
 	}

@@ -39,6 +39,7 @@ type shared struct {
 	renames     atomic.Pointer[[]Rename]                   // see rename.go; nil before they were read
 	restored    atomic.Pointer[Restoration]                // the newest; nil for none, and where it is only read
 	onDoubt     func(*messaging.Message) messaging.OnDoubt // see Options
+	points      func(account string, c messaging.Category, phone messaging.Phone) float64
 	clock       clock
 	now         func() time.Time // the clock's, or Options.Now
 	hooks       hooks

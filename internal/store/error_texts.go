@@ -123,9 +123,11 @@ func (s *Store) ErrorTexts(ctx context.Context, since time.Time, limit int) ([]E
 	return out, Wrap(err, "list what the service said")
 }
 
-// applyErrorText does what the service's words about a claimed message to a phone mean beyond that message.
-func (t *Tx) applyErrorText(a *messaging.Attempt, phone messaging.Phone) error {
-	t.hear(a.Words, a.MessageID, false, false) // the sender took out what was sent
+// applyErrorText does what the service's words about a claimed message to a phone mean beyond that message. Words about a test are not counted.
+func (t *Tx) applyErrorText(a *messaging.Attempt, phone messaging.Phone, test bool) error {
+	if !test {
+		t.hear(a.Words, a.MessageID, false, false) // the sender took out what was sent
+	}
 	if a.Class != messaging.ErrorOptOut {
 		return nil
 	}
@@ -135,11 +137,13 @@ func (t *Tx) applyErrorText(a *messaging.Attempt, phone messaging.Phone) error {
 // heedFailure does what the words of a message that the service took and failed mean: for its contact, for
 // its template, and for another try.
 func (t *Tx) heedFailure(m *messaging.Message, at time.Time, s *Store) error {
-	var forget bool
-	if err := t.Query(MessageSQL, func(r *Row) error { _, send := ScanMessage(r); forget = forgets(send); return r.Err }, int64(m.ID)); err != nil {
+	var d messaging.Message
+	if err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, int64(m.ID)); err != nil {
 		return err
 	}
-	t.hear(m.Error, m.ID, true, forget)
+	if d.Test == "" {
+		t.hear(m.Error, m.ID, true, d.Send.Forget)
+	}
 	switch m.ErrorClass {
 	case messaging.ErrorOptOut:
 		return t.blockByService(m.Phone, m.Error)

@@ -272,11 +272,15 @@ func (t *Tx) decide(p *encodedPlan, i int, id messaging.EventID, settle Settle) 
 		if settle == nil {
 			return d, errors.New("the store was opened without Options.Settle")
 		}
-		facts, err := t.facts(proposal, ready)
-		if err != nil {
-			return d, err
+		done := messaging.Settlement{Insert: true} // a test, whatever waits, was sent or was cancelled
+		if proposal.Message.Test == "" {
+			facts, err := t.facts(proposal, ready)
+			if err != nil {
+				return d, err
+			}
+			done = settle(*proposal, facts)
 		}
-		done := settle(*proposal, facts)
+		var err error
 		if d.MessageID, d.Later, err = t.carryOut(p, i, id, &done); err != nil {
 			return d, err
 		}
@@ -304,7 +308,7 @@ func (t *Tx) decide(p *encodedPlan, i int, id messaging.EventID, settle Settle) 
 	if !known || queueing && d.MessageID == 0 {
 		return d, fmt.Errorf("no decision is %q with message %d", d.Outcome, d.MessageID)
 	}
-	t.decided(&d, &p.plan.Event.Contact)
+	t.decided(&d, &p.plan.Event.Contact, proposal.Message.Test)
 	if d.Outcome == messaging.Shadowed {
 		of := labelsOf(int64(id), d.Trigger, templateOf(&proposal.Message.Send), p.plan.Event.Contact.Phone)
 		t.messageShadowed(&of)
@@ -380,8 +384,8 @@ func errNotWaiting(id messaging.MessageID) error {
 }
 
 var insertMessageSQL = SQL(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
-			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as, other_keys, run_id, replaces)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
+			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as, other_keys, run_id, replaces, test)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)`)
 
 func (t *Tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, what encodedSend, enqueue *messaging.Message, event messaging.EventID) (messaging.MessageID, error) {
 	id, err := t.allocate(messageIDs)
@@ -394,7 +398,7 @@ func (t *Tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, w
 	}
 	if err := t.Put(insertMessageSQL, id, int64(event), Micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
 		string(enqueue.Category), what.send, enqueue.Reason, due, Micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
-		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n"), int64(0), int64(0)); err != nil {
+		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n"), int64(0), int64(0), enqueue.Test); err != nil {
 		return 0, fmt.Errorf("message: %w", err)
 	}
 	return messaging.MessageID(id), t.queued(id, ready, proposal.Correlation, enqueue, due)
@@ -403,7 +407,7 @@ func (t *Tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, w
 // queued makes a new message known, by its key and by its phone.
 func (t *Tx) queued(id int64, ready *readyProposal, of messaging.Correlation, d *messaging.Message, due int64) error {
 	p := labelsOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
-	p.account = d.Account
+	p.account, p.test = d.Account, d.Test != ""
 	t.messageQueued(messaging.MessageID(id), &p, due, "")
 	if !t.triggers[of.Trigger] {
 		if err := t.nameTrigger(of.Trigger); err != nil {

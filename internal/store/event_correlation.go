@@ -161,6 +161,9 @@ func (t *Tx) matter(a *asked) (m matter) {
 				gone = true
 				continue
 			}
+			if d.test {
+				continue // it is of no matter
+			}
 			own, byPerson, means := a.means(d)
 			if !means || seen[d.ID] || t.callsNow(d.trigger, d.CreatedAt) != trigger {
 				continue

@@ -30,7 +30,7 @@ var (
 func unheldIf(some string) string {
 	return `NOT EXISTS (SELECT 1 FROM holds h WHERE h.ended_at = 0 AND h.kind <> 'released'` + some + ` AND CASE h.scope
 		WHEN 'all' THEN 1 = 1
-		WHEN 'trigger' THEN event_id <> 0 AND h.name = trigger_name
+		WHEN 'trigger' THEN event_id <> 0 AND h.name = trigger_name AND (h.kind <> 'mode' OR test = '')
 		WHEN 'job' THEN event_id = 0 AND h.name = trigger_name
 		WHEN 'run' THEN event_id = 0 AND substr(correlation_key, 1, length(h.name) + 9) = 'run ' || h.name || ' row '
 		WHEN 'account' THEN 1 = 0

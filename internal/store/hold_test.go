@@ -18,6 +18,7 @@ func TestClaimsAndTheLastLookAgreeAboutHolds(t *testing.T) {
 		{ID: 2, EventID: 2, Trigger: "other", Key: "c2", Account: "north", Send: messaging.Send{Template: "offer2"}},
 		{ID: 3, EventID: 3, Trigger: "cart", Key: "run 7 row 1", Send: messaging.Send{Campaign: "offer"}},
 		{ID: 4, Trigger: "cart", Key: messaging.RowKey(7, 12), Account: "north", Send: messaging.Send{Template: "offer"}},
+		{ID: 6, EventID: 4, Trigger: "cart", Key: "test 1", Test: "me", Send: messaging.Send{Template: "offer"}},
 		{ID: 5, Trigger: "news", Key: messaging.RowKey(71, 1), Send: messaging.Send{Text: `"template":"offer"`}},
 	}
 	names := []string{"", "cart", "offer", "7", "north"}
@@ -42,8 +43,8 @@ func TestClaimsAndTheLastLookAgreeAboutHolds(t *testing.T) {
 						d := &messages[i]
 						bySQL := true
 						_, inMemory := s.Held(d)
-						query := fmt.Sprintf(`SELECT 1 FROM (SELECT %d AS id, %d AS event_id, ?1 AS trigger_name, ?2 AS correlation_key, ?3 AS send, ?4 AS account) AS m WHERE `, d.ID, d.EventID) + unheld
-						failIf(t, s.Rows(t.Context(), query, []any{d.Trigger, d.Key, string(appendSend(nil, &d.Send)), d.Account}, func(*Row) error { bySQL = false; return nil }))
+						query := fmt.Sprintf(`SELECT 1 FROM (SELECT %d AS id, %d AS event_id, ?1 AS trigger_name, ?2 AS correlation_key, ?3 AS send, ?4 AS account, ?5 AS test) AS m WHERE `, d.ID, d.EventID) + unheld
+						failIf(t, s.Rows(t.Context(), query, []any{d.Trigger, d.Key, string(appendSend(nil, &d.Send)), d.Account, d.Test}, func(*Row) error { bySQL = false; return nil }))
 						if asked++; inMemory != bySQL {
 							t.Errorf("%s %s %q of %q and message %d: the last look says %v, a claim %v", h.Kind, h.Scope, h.Name, h.Part, d.ID, inMemory, bySQL)
 						}

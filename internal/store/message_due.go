@@ -578,8 +578,8 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 const deferredRows = `SELECT id FROM messages WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
 
 // wasSent holds for a message whose send began at ?2 or later and may have reached the phone: sending, accepted or in doubt, or dropped or
-// cancelled after a doubt. A message that failed does not count.
-var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + WasDroppedInDoubt("messages") + `) AND status <> 'failed'`
+// cancelled after a doubt. A message that failed does not count, nor does a test.
+var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + WasDroppedInDoubt("messages") + `) AND status <> 'failed' AND test = ''`
 
 // WasDroppedInDoubt is the condition on a message that nobody will send it any more although it may have reached the phone.
 func WasDroppedInDoubt(message string) string {

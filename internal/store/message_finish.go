@@ -127,11 +127,11 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 		if err != nil {
 			return lost, err
 		}
-		held, phone := of[i] != nil, waits[i].Phone
+		held, phone, test := of[i] != nil, waits[i].Phone, waits[i].Test != ""
 		if a.State == messaging.StateWaiting {
 			held, err = t.finishWaiting(a, &waits[i])
 		} else if held {
-			phone = of[i].phone
+			phone, test = of[i].phone, of[i].test
 			err = t.finished(a, of[i], &messages[i])
 		}
 		switch {
@@ -139,7 +139,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 		case !held:
 			lost[i] = NoWrite{messaging.ErrClaimLost}
 		case a.Words != "" || a.Class != messaging.ErrorUnknown:
-			err = t.applyErrorText(a, phone)
+			err = t.applyErrorText(a, phone, test)
 		}
 	}
 	return lost, err

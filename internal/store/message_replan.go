@@ -17,11 +17,11 @@ type PlannedBy struct {
 	Last    time.Time // when the newest of them was first planned
 }
 
-// WaitingByConfig counts what waits because of events, by trigger and by the config that planned it. It walks
+// WaitingByConfig counts what waits because of events, but for tests, by trigger and by the config that planned it. It walks
 // all that waits.
 func (s *Store) WaitingByConfig(ctx context.Context) (out []PlannedBy, err error) {
 	out, err = List(ctx, s, `SELECT trigger_name, config, count(*), max(created_at) FROM messages WHERE `+stateCondition(messaging.StateWaiting)+
-		` AND event_id <> 0 GROUP BY 1, 2 ORDER BY 1, 2`, nil,
+		` AND event_id <> 0 AND test = '' GROUP BY 1, 2 ORDER BY 1, 2`, nil,
 		func(r *Row) (PlannedBy, error) { return PlannedBy{r.Text(), r.Text(), r.Int(), r.Time()}, nil })
 	return out, Wrap(err, "count what waits by config")
 }
@@ -41,7 +41,7 @@ type Replans struct{ Anew, Cancelled, Kept int64 }
 // goes on with the rest.
 func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(d *messaging.Message, event func() (messaging.Event, error)) (Replanned, error)) (n Replans, err error) {
 	// All numbers at once, eight bytes each: to look for the next page would walk all that waits again.
-	ids, err := List(ctx, s, `SELECT id FROM messages WHERE `+stateCondition(messaging.StateWaiting)+` AND event_id <> 0 AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
+	ids, err := List(ctx, s, `SELECT id FROM messages WHERE `+stateCondition(messaging.StateWaiting)+` AND event_id <> 0 AND test = '' AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
 		[]any{trigger, config}, Number[int64])
 	for part := range slices.Chunk(ids, perBulk) {
 		if err != nil {

@@ -64,14 +64,14 @@ func (t *Tx) writeNoted() error {
 	return nil
 }
 
-var changeOfSQL = SQL(`SELECT phone, trigger_name, event_id, run_id, step, account, sent_as FROM messages WHERE id = ?1`)
+var changeOfSQL = SQL(`SELECT phone, trigger_name, event_id, run_id, step, account, sent_as, test FROM messages WHERE id = ?1`)
 
 // fillChange adds what the message knows.
 func (t *Tx) fillChange(c *messaging.Change) error {
 	return t.Query(changeOfSQL, func(r *Row) error {
 		phone, name := r.Phone(), r.Text()
 		c.Event, c.Run, c.Step, c.Account = messaging.EventID(r.Int()), messaging.RunID(r.Int()), int(r.Int()), r.Text()
-		c.SentAs = r.Text()
+		c.SentAs, c.Test = r.Text(), r.Text()
 		if c.Phone == "" {
 			c.Phone = phone
 		}

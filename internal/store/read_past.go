@@ -27,11 +27,11 @@ func (s *Store) PastEvents(ctx context.Context, from messaging.EventID, limit in
 }
 
 // PastMessages are messages that events led to, in the order in which they were planned: after a number, and at most limit. What is filled
-// in is there as far as it is kept. One that a person sent again is left out: the first one stands for it.
+// in is there as far as it is kept. One that a person sent again is left out, for which the first one stands, and so are tests.
 func (s *Store) PastMessages(ctx context.Context, after messaging.MessageID, limit int) ([]messaging.Message, error) {
 	var q Select
 	q.And("id > ?", int64(after))
-	q.And("event_id > 0 AND replaces = 0")
+	q.And("event_id > 0 AND replaces = 0 AND test = ''")
 	out, err := List(ctx, s, q.SQL(messageColumns+", "+serviceColumns, "messages", "id", limit), q.Args, func(r *Row) (messaging.Message, error) {
 		m, send := ScanMessage(r)
 		scanService(r, &m)

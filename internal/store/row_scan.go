@@ -12,7 +12,7 @@ import (
 
 // Columns in the order in which row_scan.go reads them.
 const (
-	messageColumns  = `id, event_id, run_id, part, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, sent_as, tries`
+	messageColumns  = `id, event_id, run_id, part, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, test, sent_as, tries`
 	serviceColumns  = `message_id, status, error, error_class, accepted_at, status_at, told_at, next_poll_at, polls, sent_at, delivered_at, read_at, failed_at`
 	followedColumns = `id, phone, category, account, ` + serviceColumns
 )
@@ -36,7 +36,7 @@ func ScanMessage(r *Row) (d messaging.Message, send string) {
 	d.State, d.Reason = messaging.State(r.Text()), r.Text()
 	d.DueAt, d.ExpiresAt, d.CreatedAt, d.UpdatedAt = r.Time(), r.Time(), r.Time(), r.Time()
 	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.Int()), int(r.Int()), r.Text(), r.Time(), r.Text()
-	d.Zone, d.Step, d.Account, d.SentAs, d.Tries = r.Text(), int(r.Int()), r.Text(), r.Text(), int(r.Int())
+	d.Zone, d.Step, d.Account, d.Test, d.SentAs, d.Tries = r.Text(), int(r.Int()), r.Text(), r.Text(), r.Text(), int(r.Int())
 	d.Send.Forget = forgets(send)
 	d.Send.Template, d.Send.Campaign = sendsWhat(send)
 	if d.State != messaging.StateSending {

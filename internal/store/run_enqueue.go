@@ -138,7 +138,7 @@ func (t *Tx) enqueueRow(id int64, d *messaging.Message, send string, replaces me
 	}
 	if err := t.Put(insertMessageSQL, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
 		string(d.Category), send, d.Reason, due, Micro(d.ExpiresAt), created, d.Config, "",
-		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces)); err != nil {
+		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces), d.Test); err != nil {
 		return err
 	}
 	p := labelsOf(0, d.Trigger, sendsTemplate(send), d.Phone)

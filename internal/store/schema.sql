@@ -179,6 +179,9 @@ CREATE TABLE messages (
 	zone            TEXT   NOT NULL DEFAULT '',
 	step            BIGINT NOT NULL DEFAULT 0,
 	account         TEXT   NOT NULL DEFAULT '',
+	-- Of a test of its trigger, to whom: a name under test_numbers; '' for no test. Its correlation key is one of its own. It is no part of what
+	-- was sent to the phone (limits, cooldowns) and is met by no event.
+	test            TEXT   NOT NULL DEFAULT '',
 	-- When it was due before a rule put it off for the first time; 0 where none did.
 	first_due_at    BIGINT NOT NULL DEFAULT 0,
 	-- The phone is the one spelling by which the contact is known. This is the spelling that the shop gave, which
@@ -937,10 +940,11 @@ CREATE TABLE drift_kinds (
 -- UTC, NULL for never; phones are masked as everywhere. No name of a person, variable, payload, value of a row, free text, secret or hash is here.
 -- A sqlite3 that does not know the words of a view opens no table of the file: they are old ones.
 
--- Messages, from planned to read. run is that of a message of a list, event that of any other; trigger is then the job's name.
+-- Messages, from planned to read. run is that of a message of a list, event that of any other; trigger is then the job's name. test is the name of
+-- the number that a test went to.
 CREATE VIEW v_messages AS
 	SELECT d.id, nullif(d.event_id, 0) AS event, nullif(d.run_id, 0) AS run, d.trigger_name AS "trigger", d.step, nullif(d.replaces, 0) AS retry_of,
-		d.category, nullif(d.account, '') AS account, {{masked d.phone}} AS phone,
+		d.category, nullif(d.account, '') AS account, nullif(d.test, '') AS test, {{masked d.phone}} AS phone,
 		{{sqlite only}}json_extract(coalesce(nullif(d.send, ''), '{}'), '$.template'){{end}}{{postgres only}}CAST(coalesce(nullif(d.send, ''), '{}') AS json) ->> 'template'{{end}} AS template,
 		d.state, nullif(d.status, '') AS status, nullif(d.error_class, '') AS error_class,
 		(SELECT v.rule FROM verdicts v WHERE v.message = d.id ORDER BY v.number DESC LIMIT 1) AS rule, d.attempt AS attempts,
@@ -967,8 +971,8 @@ CREATE VIEW v_contacts AS
 		(SELECT c.language FROM contacts c WHERE c.phone = p.phone AND c.language <> '' ORDER BY c.last_at DESC LIMIT 1) AS language,
 		(SELECT c.country FROM contacts c WHERE c.phone = p.phone AND c.country <> '' ORDER BY c.last_at DESC LIMIT 1) AS country,
 		{{time k.first_at}} AS first_event_at, {{time k.last_at}} AS last_event_at, coalesce(k.orders, 0) AS orders, {{time k.order_at}} AS last_order_at
-	FROM (SELECT phone FROM contacts UNION SELECT phone FROM messages WHERE state = 'accepted' AND phone <> '' AND phone NOT LIKE '%*%' UNION SELECT phone FROM consents UNION SELECT phone FROM blocks) p
-	LEFT JOIN (SELECT phone, count(*) AS messages, max(accepted_at) AS last_at FROM messages WHERE state = 'accepted' AND phone <> '' GROUP BY phone) m ON m.phone = p.phone
+	FROM (SELECT phone FROM contacts UNION SELECT phone FROM messages WHERE state = 'accepted' AND test = '' AND phone <> '' AND phone NOT LIKE '%*%' UNION SELECT phone FROM consents UNION SELECT phone FROM blocks) p
+	LEFT JOIN (SELECT phone, count(*) AS messages, max(accepted_at) AS last_at FROM messages WHERE state = 'accepted' AND test = '' AND phone <> '' GROUP BY phone) m ON m.phone = p.phone
 	LEFT JOIN (SELECT phone, min(first_at) AS first_at, max(last_at) AS last_at, CAST(sum(orders) AS BIGINT) AS orders, max(order_at) AS order_at
 		FROM contacts GROUP BY phone) k ON k.phone = p.phone
 	LEFT JOIN consents g ON g.phone = p.phone AND g.channel = 'phone' AND g.category = 'marketing'

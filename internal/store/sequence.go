@@ -127,7 +127,7 @@ func (t *Tx) addStepDecision(d *messaging.Decision) error {
 	if err == nil && d.Outcome == messaging.Skipped {
 		err = t.Put(passStepSQL, int64(d.MessageID))
 	}
-	t.decided(d, &messaging.Contact{})
+	t.decided(d, &messaging.Contact{}, "")
 	return Wrap(err, "decision of a step")
 }
 

@@ -69,6 +69,9 @@ type Options struct {
 	// commits, so it must be quick. nil is yes.
 	OwnExpiry func(d *messaging.Message) bool
 
+	// Points are what a message costs by the present config. It is called inside commits, so it must be quick. nil is nothing.
+	Points func(account string, c messaging.Category, phone messaging.Phone) float64
+
 	Observer Observer
 
 	// Version of the program, and Config, the version of the config in use and since when, are what a process tells of itself where
@@ -174,7 +177,7 @@ func newStore(o *Options) *Store {
 	s := &Store{
 		scratch: o.Scratch, settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: KeyHash, ring: rejectedRing, observer: o.Observer,
 		shared: shared{
-			onDoubt: o.OnDoubt, clock: clock{machine: o.Machine}, now: o.Now, tells: o.Tells,
+			onDoubt: o.OnDoubt, points: o.Points, clock: clock{machine: o.Machine}, now: o.Now, tells: o.Tells,
 			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
 		},
 	}

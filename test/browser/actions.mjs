@@ -73,6 +73,19 @@ export const actions = [
     await page.getByRole('button', {name: 'Let it go on'}).click();
     await sees('goes on.');
   }},
+  {name: 'send a test', do: async (page, {sees, told}) => {
+    await page.goto('/triggers/abandoned-cart');
+    await page.getByRole('button', {name: 'Send a test…'}).click();
+    await sees('Blocks and halts hold.');
+    await page.getByLabel('me', {exact: true}).check();
+    await page.getByLabel('Number of a stored event').fill(`${told.event.skipped}`);
+    await page.getByRole('button', {name: 'Send the test'}).click();
+    await sees('A test goes to me as this message');
+    await sees('For the real contact it would be skipped');
+    await sees('A test of abandoned-cart to the number me.');
+    await page.goto('/messages?phone=%2B447700900199');
+    await sees('a test to me');
+  }},
   {name: 'resolve a message in doubt', do: async (page, {sees, told}) => {
     await page.goto(`/messages/${told.message.doubt}`);
     await page.getByRole('button', {name: 'Say what became of it'}).click();

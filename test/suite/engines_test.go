@@ -78,6 +78,7 @@ var groups = []struct {
 	{"unsent messages go again", suite.successors},
 	{"abandon", suite.abandon},
 	{"people", suite.people},
+	{"tests of triggers", suite.testSends},
 	{"polls", suite.polls},
 	{"counts by the hour", suite.hours},
 	{"what came to nothing", suite.unused},

@@ -28,6 +28,7 @@ func TestTwoNodesOnPostgreSQL(t *testing.T) {
 		{"users", p.nodeUsers},
 		{"slots", p.nodeSlots},
 		{"meets", p.nodeMeets},
+		{"tests", p.nodeTests},
 		{"renames", p.nodeRenames},
 		{"contacts", p.nodeContacts},
 		{"limits", p.nodeLimits},

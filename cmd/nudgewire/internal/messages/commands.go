@@ -12,5 +12,5 @@ type commands struct{ *terminal.CLI }
 // Commands are the group's, for the root of the program.
 func Commands(cli *terminal.CLI) []*cobra.Command {
 	c := commands{cli}
-	return []*cobra.Command{c.messages(), c.send(), c.why(), c.errorsCommand()}
+	return []*cobra.Command{c.messages(), c.send(), c.sendTest(), c.why(), c.errorsCommand()}
 }

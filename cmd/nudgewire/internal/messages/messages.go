@@ -43,7 +43,10 @@ func (c commands) messagesList() *cobra.Command {
 					return err
 				}
 				what := func(m server.MessageView) string {
-					if m.Step == 0 {
+					switch {
+					case m.Test != "":
+						return m.What + ", a test to " + m.Test
+					case m.Step == 0:
 						return m.What
 					}
 					return m.What + ", " + triggers.StepWords(m.Step, m.Steps)
@@ -105,7 +108,10 @@ func (c commands) messagesShow() *cobra.Command {
 				}
 				story.TellMessage(c.CLI, m, "")
 				c.tellDecided(m)
-				if m.Send.Forget {
+				switch {
+				case m.Test != "":
+					c.Say("  variables   not kept, because it is a test\n")
+				case m.Send.Forget:
 					c.Say("  variables   not kept (keep_variables: false), and not shown\n")
 				}
 				story.TellSend(c.CLI, &m.Send, "  ")

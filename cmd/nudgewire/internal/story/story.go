@@ -188,6 +188,9 @@ func TellMessage(c *terminal.CLI, m server.MessageView, margin string) {
 	if m.Account != "" {
 		head += ", by account " + m.Account
 	}
+	if m.Test != "" {
+		head += ", a test to " + m.Test
+	}
 	c.Say("%s%s\n", margin, head)
 	for _, at := range m.Timeline(c.Clock) {
 		if at.Bare {

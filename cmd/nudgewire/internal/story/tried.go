@@ -44,18 +44,47 @@ func TellTried(c *terminal.CLI, e preview.TriedEvent) {
 	if len(e.Decisions) == 0 {
 		c.Say("  %s\n", NoListener(e.Event))
 	}
-	for _, d := range e.Decisions {
-		c.Say("  %s %s: %s\n", d.Trigger, Outcome(c, d.Outcome), d.Reason)
-		for _, clause := range d.Clauses {
-			TellClause(c, clause)
+	for i := range e.Decisions {
+		c.Say("  %s ", e.Decisions[i].Trigger)
+		tellDecided(c, &e.Decisions[i])
+	}
+}
+
+// tellDecided prints what a trigger would decide, behind its name, and the messages that it would queue.
+func tellDecided(c *terminal.CLI, d *preview.TriedDecision) {
+	tellOutcome(c, d)
+	if m := d.Message; m != nil && len(d.Steps) == 0 {
+		tellTriedMessage(c, m, "")
+	}
+	for i := range d.Steps {
+		m := &d.Steps[i]
+		tellTriedMessage(c, m, triggers.StepWords(m.Step, m.Of)+": ")
+	}
+}
+
+func tellOutcome(c *terminal.CLI, d *preview.TriedDecision) {
+	c.Say("%s: %s\n", Outcome(c, d.Outcome), d.Reason)
+	for _, clause := range d.Clauses {
+		TellClause(c, clause)
+	}
+}
+
+// TellDecision prints what a trigger would decide, behind words that begin the line, and what the rules would do to its messages: not what they
+// say.
+func TellDecision(c *terminal.CLI, d *preview.TriedDecision) {
+	tellOutcome(c, d)
+	all := d.Steps
+	if d.Message != nil && len(all) == 0 {
+		all = []preview.TriedMessage{*d.Message}
+	}
+	for i := range all {
+		m := &all[i]
+		what := m.Send.What()
+		if m.Step > 0 {
+			what = triggers.StepWords(m.Step, m.Of)
 		}
-		if m := d.Message; m != nil && len(d.Steps) == 0 {
-			tellTriedMessage(c, m, "")
-		}
-		for i := range d.Steps {
-			m := &d.Steps[i]
-			tellTriedMessage(c, m, triggers.StepWords(m.Step, m.Of)+": ")
-		}
+		c.Say("    %s due %s\n", what, c.Clock(m.DueAt))
+		tellHeld(c, m.Held)
 	}
 }
 
