@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -188,5 +190,18 @@ func TestPaths(t *testing.T) {
 		if got := strings.Join(wordsOf(name), " "); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// What people ask for by hand has no sender who could change it.
+func TestOrdersByHandAreNotLookedAt(t *testing.T) {
+	var w Watch
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	of := func(connector, kind string) messaging.Event {
+		return messaging.Event{Connector: connector, Kind: kind, ReceivedAt: at, Payload: []byte(`{"a":"b"}`)}
+	}
+	looks := w.looks([]messaging.Event{of(messaging.People, messaging.TestRequested), of(messaging.People, "message.requested"), of("shop", "order.created")})
+	if len(looks) != 1 || looks[0].connector != "shop" {
+		t.Errorf("looked at %+v", looks)
 	}
 }

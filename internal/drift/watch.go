@@ -79,11 +79,11 @@ func (w *Watch) Look(ctx context.Context, events []messaging.Event) (func(*store
 	return func(t *store.Tx, counts func(messaging.EventID) bool) error { return w.note(t, looks, before, counts) }, nil
 }
 
-// looks are the events that are looked at, in the order in which they came: live ones with a payload, not too many a minute.
+// looks are the events that are looked at, in the order in which they came: live ones of a sender with a payload, not too many a minute.
 func (w *Watch) looks(events []messaging.Event) (looks []look) {
 	for i := range events {
 		e := &events[i]
-		if e.History || len(e.Payload) == 0 || !w.takes(of{e.Connector, e.Kind}, e.ReceivedAt) {
+		if e.History || e.ByHand() || len(e.Payload) == 0 || !w.takes(of{e.Connector, e.Kind}, e.ReceivedAt) {
 			continue
 		}
 		var known func(string) bool
