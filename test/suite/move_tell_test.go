@@ -45,6 +45,7 @@ func (l *ledger) tellAll() map[string]any {
 // contacts tells of each of them.
 func (w tales) contacts(phones []messaging.Phone) {
 	w.t.Helper()
+	w.tell("the fields of events", []any{w.drifted(movedAt), w.countedHours()}, nil)
 	for _, text := range []string{"1001", "ada"} {
 		found, err := w.FindContacts(w.ctx, text)
 		w.tell("found by "+text, found, err)
