@@ -229,12 +229,12 @@ func (m *mapping) place(column string) int {
 }
 
 // titles name for people what a row says beside its phone: VAR_1, IMAGE.
-func (m *mapping) titles() []string {
-	titles := m.header()[1:]
-	for i, name := range titles {
-		titles[i] = strings.ToUpper(name)
+func titles(columns []string) []string {
+	out := make([]string, len(columns))
+	for i, name := range columns {
+		out[i] = strings.ToUpper(name)
 	}
-	return titles
+	return out
 }
 
 // reads is what a phone shows of a row with these cells beside its phone; "" where the template's text is not known.

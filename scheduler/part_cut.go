@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,10 +61,12 @@ type cutting struct {
 // A lostRow is a row that does not go, or not yet.
 type lostRow struct {
 	messaging.ListRow
-	kind  string
-	why   string    // as reasons are counted
-	whole string    // with what caused it
-	until time.Time // zero for never
+	kind     string
+	rule     string             // that says so, where one does
+	why      string             // as reasons are counted
+	whole    string             // with what caused it
+	until    time.Time          // zero for never
+	category messaging.Category // its own; "" is that of the run
 }
 
 // cut reads the rows of a part in their order until the file is full.
@@ -114,7 +117,7 @@ func (c *cutting) batch(ctx context.Context) error {
 		if v := &answers[i]; v.Action == messaging.AllowSend {
 			c.going = append(c.going, row)
 		} else {
-			lost = append(lost, lostRow{row, KindContact, v.Counted(), v.Reason, v.Until})
+			lost = append(lost, lostRow{ListRow: row, kind: KindContact, rule: v.Rule, why: v.Counted(), whole: v.Reason, until: v.Until})
 		}
 	}
 	err = c.enc.write(len(c.going), func(i int) contactRow {
@@ -122,7 +125,7 @@ func (c *cutting) batch(ctx context.Context) error {
 	})
 	for _, row := range c.large {
 		words := fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", c.most)
-		lost = append(lost, lostRow{row, KindSize, words, words, time.Time{}})
+		lost = append(lost, lostRow{ListRow: row, kind: KindSize, why: words, whole: words})
 	}
 	for _, l := range lost {
 		switch {
@@ -192,7 +195,7 @@ func (c *cutting) lose(t messaging.Tally, r *messaging.Run, prices Prices) messa
 		names.see(l.File)
 		reasons.add(l.kind, l.why, position{l.Position, int(l.Number)})
 		if prices != nil {
-			t.Points = decimal(t.Points - prices.Of(r.Category, string(l.Phone)))
+			t.Points = decimal(t.Points - prices.Of(cmp.Or(l.category, r.Category), string(l.Phone)))
 		}
 	}
 	for _, x := range names.short(reasons.list()) {

@@ -28,6 +28,7 @@ type Forecast struct {
 	Previews    []Preview     // the first rows
 	Priced      bool          // Tally.Points was counted
 	Later       []Later       // rows of Tally.Kept that would not go at once, by rule
+	Before      *Before       // of a run that is stored: the one before it; nil for none
 }
 
 // A Later is a rule that would put rows off, were the run begun now.
@@ -78,7 +79,7 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 			b.later.count(&quiet, b.tally.Kept)
 		}
 	}
-	f.Tally, f.Columns, f.Previews, f.Later = b.tally, job.columns.titles(), b.first, *b.later
+	f.Tally, f.Columns, f.Previews, f.Later = b.tally, titles(job.columns.header()[1:]), b.first, *b.later
 	f.Awaiting = job.Guard.stops(b.tally, last)
 	before, again, err := s.repeated(ctx, job, job.addressed(messaging.Run{Tally: b.tally}))
 	if err != nil {

@@ -51,7 +51,6 @@ var usageExamples = map[string]string{
 	"jobs approve":               "nudgewire jobs approve 12",
 	"jobs cancel":                "nudgewire jobs cancel 12",
 	"jobs explain":               "nudgewire jobs explain winback",
-	"jobs forecast":              "nudgewire jobs forecast winback",
 	"jobs history":               "nudgewire jobs history winback",
 	"jobs list":                  "nudgewire jobs list",
 	"jobs pause":                 "nudgewire jobs pause 12",

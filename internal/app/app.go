@@ -32,6 +32,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/secret"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/signin"
+	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/scheduler"
@@ -109,6 +110,7 @@ type App struct {
 	door         *webhooks.Hooks
 	certificates *certificates.Set // nil where the door speaks no TLS
 	backups      *backup.Keeper
+	simulations  *simulation.Desk
 	admin        net.Listener
 	due          atomic.Pointer[duerules.Rules]
 	kept         atomic.Pointer[keptConfigs] // what earlier configs said of what they planned
@@ -199,6 +201,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	a.loadedAt = a.store.Now() // other nodes compare it with theirs
 	a.mu.Unlock()
 	a.people = &signin.Sessions{Store: auth.Records{Store: a.store}, Now: a.store.Now, Log: a.log.Named("console"), Sources: a.signOnSources}
+	if a.simulations, err = a.newSimulations(); err != nil {
+		return nil, err
+	}
 	a.commands = server.Admin(a.adminOptions())
 	a.local = server.Local(a.commands, access.Process("nudgewire"))
 	a.pages = a.newPages()
@@ -249,6 +254,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"failed rates", a.watchFailedRates},
 		{"storage", a.watchStorage},
 		{"backups", a.led(a.backups.Run)},
+		{"simulations", a.playSimulations},
 		{"retention", a.led(a.watchRetention)},
 		{"audit", a.watchAudit},
 		{"pauses", a.watchPauses},

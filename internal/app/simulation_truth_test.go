@@ -56,7 +56,7 @@ const drawnSequence = `
 // What is played of random webhooks under random rules is what the rooms of a daemon do with them as their own loops run: the same decisions
 // with the same reasons, and each message goes, or ends, at the same time for the same reason.
 func TestASimulationIsTheTruth(t *testing.T) {
-	sim, err := simulation.NewSimulator()
+	sim, err := simulation.NewSimulator("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TrialOf(cfg *config.Config) preview.Trial {
 // SimulationOf is what of a config can be played.
 func SimulationOf(cfg *config.Config) simulation.Rules {
 	return simulation.Rules{
-		Points:    pointsOf(cfg),
+		Points: pointsOf(cfg), Templates: cfg.Templates,
 		Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Errors: cfg.Errors, Plan: planOf(cfg), Accounts: cfg.AccountNames(),
 	}
 }

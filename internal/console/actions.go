@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // An action is what a page lets somebody do. Its form is posted to /do/NAME. Most ask first: they show what is meant and how much of
@@ -32,14 +33,16 @@ type did struct{ words, place string }
 
 // A confirmPage asks whether something is meant.
 type confirmPage struct {
-	Title   string
-	Words   []string
-	Counts  []countsTable
-	Tally   *messaging.Tally
-	Fields  []field
-	Nothing bool   // there is nothing to do
-	Yes     string // on the button
-	Danger  bool   // the button takes something away
+	Title  string
+	Words  []string
+	Counts []countsTable
+	Tally  *messaging.Tally // counts of rows
+	// Forecast is what would be sent, instead of Tally.
+	Forecast *server.ForecastView
+	Fields   []field
+	Nothing  bool   // there is nothing to do
+	Yes      string // on the button
+	Danger   bool   // the button takes something away
 
 	Form actForm
 }
@@ -106,7 +109,7 @@ func (f form) since() time.Time {
 var actions = map[string]action{}
 
 func init() {
-	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions, redactionActions, eventActions, testActions} {
+	for _, some := range []map[string]action{messageActions, haltActions, jobActions, peopleActions, redactionActions, eventActions, testActions, simulationActions} {
 		maps.Copy(actions, some)
 	}
 }

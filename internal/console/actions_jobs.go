@@ -80,20 +80,32 @@ func (c *Console) confirmGoOn(ctx context.Context, f form) (confirmPage, error) 
 	return p, err
 }
 
+// confirmApprove shows what would be sent, by its rows and as things are now.
 func (c *Console) confirmApprove(ctx context.Context, f form) (confirmPage, error) {
 	v, err := server.ShowRun.Call(ctx, c.Ask, f.run())
-	p := confirmPage{
-		Title: fmt.Sprintf("Approve run %d of %s?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes out at once, to " + units.Count(v.Tally.Kept, "phone") + "."},
-		Tally: &v.Tally, Yes: "Send to " + units.Count(v.Tally.Kept, "phone"), Danger: true,
+	if err != nil {
+		return confirmPage{}, err
 	}
-	if v.Halted != "" {
-		p.Words[1] = fmt.Sprintf("It goes out to %s once it is held back no more: %s", units.Count(v.Tally.Kept, "phone"), sentence(v.Halted))
+	now, err := server.ForecastRun.Call(ctx, c.Ask, f.run())
+	if err != nil {
+		return confirmPage{}, err
+	}
+	to := units.Count(now.Tally.Kept, "phone")
+	p := confirmPage{
+		Title: fmt.Sprintf("Approve run %d of %s?", f.run(), v.Job), Words: []string{sentence(v.Reason), "It goes out at once, to " + to + "."},
+		Forecast: &now, Yes: "Send to " + to, Danger: true,
+	}
+	switch {
+	case now.Nothing != "":
+		p.Words[1], p.Yes = sentence("Nothing would be sent: "+now.Nothing), "Approve it"
+	case now.Halted != "":
+		p.Words[1] = fmt.Sprintf("It goes out to %s once it is held back no more: %s", to, sentence(now.Halted))
 	}
 	if v.Approvals != nil {
-		p.Words[1] = fmt.Sprintf("It goes out when %d people approved it, to %s.", v.Approvals.Need, units.Count(v.Tally.Kept, "phone"))
+		p.Words[1] = fmt.Sprintf("It goes out when %d people approved it, to %s.", v.Approvals.Need, to)
 		p.Yes = "Approve it"
 	}
-	return p, err
+	return p, nil
 }
 
 // approve may be one of several that a run needs.

@@ -161,7 +161,10 @@ func approving(state messaging.RunState) answers {
 			return server.RunView{Run: messaging.Run{ID: 3, Job: "news", State: state, Tally: messaging.Tally{Kept: 1200}}, Approvals: &server.ApprovalsView{Need: 2, Words: words}}, nil
 		}
 	}
-	return answers{"GET /runs/{id}": run(messaging.RunAwaiting, "0 of 2 approved"), "POST /runs/{id}/approve": run(state, "1 of 2 approved: ann")}
+	forecast := func(*http.Request) (any, error) {
+		return server.ForecastView{Run: 3, Job: "news", Tally: messaging.Tally{Kept: 1200}}, nil
+	}
+	return answers{"GET /runs/{id}": run(messaging.RunAwaiting, "0 of 2 approved"), "GET /runs/{id}/forecast": forecast, "POST /runs/{id}/approve": run(state, "1 of 2 approved: ann")}
 }
 
 // What is said of an approval is what it did: one of two lets nothing go.

@@ -113,6 +113,8 @@ func (c *Console) Handler() http.Handler {
 		"GET /config":                c.config,
 		"GET /playground":            c.playground,
 		"POST /playground":           c.playground,
+		"GET " + simulationPath:      c.simulation,
+		"GET /overlap":               c.overlap,
 		"GET /system":                c.system,
 		"GET /audit":                 c.audit,
 		"POST /audit":                c.verifyAudit,

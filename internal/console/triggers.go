@@ -53,6 +53,19 @@ func (c *Console) triggers(r *http.Request) (page, error) {
 	return page{Name: "triggers", Title: "Triggers", Here: "/triggers", Data: v}, nil
 }
 
+type overlapPage struct {
+	Since time.Time
+	Pairs []report.OverlapView
+}
+
+// overlap says which triggers and jobs reach the same people.
+func (c *Console) overlap(r *http.Request) (page, error) {
+	v := overlapPage{Since: daysBack(30)(c.Now().In(c.Zone()))}
+	var err error
+	v.Pairs, err = server.ShowOverlap.Call(r.Context(), c.Ask, report.OverlapQuery{Since: v.Since})
+	return page{Name: "overlap", Title: "Who hears from several", Here: "/triggers", Data: v}, err
+}
+
 // lookedAt is how many of the newest events are looked at for why a trigger sent nothing.
 const lookedAt = 100
 

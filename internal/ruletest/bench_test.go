@@ -18,7 +18,7 @@ func bench(b *testing.B, text string) {
 		b.Fatal(problems)
 	}
 	for b.Loop() {
-		sim, err := simulation.NewSimulator()
+		sim, err := simulation.NewSimulator("")
 		if err != nil {
 			b.Fatal(err)
 		}

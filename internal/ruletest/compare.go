@@ -266,7 +266,11 @@ func (r *Result) sentWords(s *Sent) string {
 	if s.Send.Header != nil {
 		parts = append(parts, "header "+s.Send.Header.URL)
 	}
-	return strings.Join(append(parts, "to", s.Phone.Masked(), s.ended()), " ")
+	words := strings.Join(append(parts, "to", s.Phone.Masked(), s.ended()), " ")
+	if s.Reads != "" && s.Reads != s.Send.Text {
+		words += fmt.Sprintf("\nreads %q", s.Reads)
+	}
+	return words
 }
 
 // Line is a line of the story in words.

@@ -169,7 +169,7 @@ func TestTestsOfExamplesNoticeEdits(t *testing.T) {
 			configs[r.Name] = string(text)
 		}
 	}
-	sim, err := simulation.NewSimulator()
+	sim, err := simulation.NewSimulator("")
 	if err != nil {
 		t.Fatal(err)
 	}

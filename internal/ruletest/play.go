@@ -33,6 +33,7 @@ type Sent struct {
 	At     time.Time
 	Number messaging.MessageID
 	Status messaging.Status // at the end
+	Reads  string           // what the phone shows, where the config declares the template's text
 	messaging.Message
 }
 
@@ -69,7 +70,7 @@ func Play(ctx context.Context, sim *simulation.Simulator, env Env, t *Test) (Res
 	}
 	w.Called = func(m *messaging.Message, at time.Time, a *messaging.Attempt) {
 		if a.State == messaging.StateAccepted || a.State == messaging.StateInDoubt || a.Doubtful {
-			r.Sent = append(r.Sent, Sent{At: at, Number: m.ID, Message: *m})
+			r.Sent = append(r.Sent, Sent{At: at, Number: m.ID, Message: *m, Reads: rules.Templates.Reads(m.Send, m.Account)})
 		}
 	}
 	err = r.play(ctx, w)

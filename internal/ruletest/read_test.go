@@ -104,7 +104,7 @@ func play(t testing.TB, env ruletest.Env, text string) []ruletest.Result {
 	if problems.Errors() > 0 {
 		t.Fatal(problems)
 	}
-	sim, err := simulation.NewSimulator()
+	sim, err := simulation.NewSimulator("")
 	if err != nil {
 		t.Fatal(err)
 	}

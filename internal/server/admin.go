@@ -29,6 +29,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/signin"
+	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -55,16 +56,17 @@ type Daemon interface {
 
 // AdminOptions are what the admin API is made of.
 type AdminOptions struct {
-	Store    *store.Store
-	Storage  string                          // path of the database, or what the names of this machine's own files begin with
-	Data     string                          // what the data is called for people, without secrets: a path, or server:port/database
-	Jobs     Jobs                            // nil when nothing is known of scheduled campaigns but what the store holds
-	Daemon   Daemon                          // nil when the store is read without a daemon; then nothing can be changed
-	Errors   func() *messaging.ErrorRules    // of the config in use; nil for those that come with nudgewire
-	Alerts   Alerts                          // nil where the store is read without a daemon
-	Outgoing Outgoing                        // nil where the store is read without a daemon
-	Rules    *atomic.Pointer[webhooks.Rules] // what events that are posted meet; nil where the store is read without a daemon
-	SignIns  *signin.Sessions                // who signs people in; nil where the store is read without a daemon
+	Store       *store.Store
+	Storage     string                          // path of the database, or what the names of this machine's own files begin with
+	Data        string                          // what the data is called for people, without secrets: a path, or server:port/database
+	Jobs        Jobs                            // nil when nothing is known of scheduled campaigns but what the store holds
+	Daemon      Daemon                          // nil when the store is read without a daemon; then nothing can be changed
+	Errors      func() *messaging.ErrorRules    // of the config in use; nil for those that come with nudgewire
+	Alerts      Alerts                          // nil where the store is read without a daemon
+	Outgoing    Outgoing                        // nil where the store is read without a daemon
+	Rules       *atomic.Pointer[webhooks.Rules] // what events that are posted meet; nil where the store is read without a daemon
+	SignIns     *signin.Sessions                // who signs people in; nil where the store is read without a daemon
+	Simulations *simulation.Desk                // nil where the store is read without a daemon
 	// ConsoleURL is where browsers reach the console; "" and nil are nowhere.
 	ConsoleURL func() string
 	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
@@ -96,6 +98,16 @@ func (a admin) people() signin.People {
 
 func (a admin) preview() preview.Preview {
 	return preview.Preview{Store: a.Store, Rules: a.Trial, Now: a.Now, Log: a.Log, Held: a.heldNow}
+}
+
+func (a admin) desk() *simulation.Desk { return a.Simulations }
+
+func (a admin) played(ctx context.Context, _ None) (simulation.Played, error) {
+	return a.Simulations.Show(ctx)
+}
+
+func (a admin) stopPlaying(ctx context.Context, _ None) (simulation.Played, error) {
+	return a.Simulations.Stop(ctx)
 }
 
 func (a admin) privacy() privacy.Records { return privacy.Records{Store: a.Store} }
@@ -389,6 +401,10 @@ func (a admin) messageOf(ctx context.Context, text string) (MessageView, error) 
 // placed says of a message that is queued because of a row where that row stands, and of a step what was
 // decided when it fell due.
 func (a admin) placed(ctx context.Context, v MessageView) (MessageView, error) {
+	if a.Trial != nil && !v.Send.Forget {
+		rules, _ := a.Trial("")
+		v.Reads = rules.Templates.Reads(v.Send, v.Account)
+	}
 	if v.EventID != 0 {
 		request, err := a.Store.RequestOf(ctx, v.ID)
 		if err != nil {

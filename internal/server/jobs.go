@@ -26,6 +26,8 @@ type Jobs interface {
 	// Forecast and Fire answer scheduler.ErrNoJob for a name that is not in the config.
 	Forecast(ctx context.Context, job string) (scheduler.Forecast, error)
 	Fire(ctx context.Context, job string, order scheduler.HandOrder) (messaging.RunID, error)
+	// ForecastRun says what a run that awaits approval would send.
+	ForecastRun(ctx context.Context, id messaging.RunID) (scheduler.Forecast, error)
 	Approve(ctx context.Context, id messaging.RunID, by messaging.Approval) error
 	Pause(ctx context.Context, id messaging.RunID, who string) error
 	Resume(ctx context.Context, id messaging.RunID, who string) error
@@ -116,9 +118,28 @@ func (a admin) forecast(ctx context.Context, name string) (ForecastView, error) 
 		}
 		return ForecastView{}, refusal.Newf(http.StatusConflict, "", "%v", err) // a source that cannot be read is no fault of the daemon
 	}
-	v := ForecastView{Job: f.Job, Source: f.Source, Tally: f.Tally, Awaiting: f.Awaiting, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Columns: f.Columns, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis, Later: f.Later}
+	return a.forecastView(ctx, &f)
+}
+
+// forecastRun is of a run that awaits approval.
+func (a admin) forecastRun(ctx context.Context, id messaging.RunID) (ForecastView, error) {
+	f, err := a.Jobs.ForecastRun(ctx, id)
+	if err != nil {
+		return ForecastView{}, jobError(err)
+	}
+	return a.forecastView(ctx, &f)
+}
+
+func (a admin) forecastView(ctx context.Context, f *scheduler.Forecast) (v ForecastView, err error) {
+	v = ForecastView{Run: f.Run.ID, Job: f.Job, Source: f.Source, Tally: f.Tally, Awaiting: f.Awaiting, Repeats: f.Repeats, Repeat: f.RepeatWords, Nothing: f.Nothing, Columns: f.Columns, Priced: f.Priced, Seconds: f.Takes.Seconds(), Basis: f.Basis, Later: f.Later}
 	if v.Halted, err = a.halted(ctx, &f.Run); err != nil {
 		return ForecastView{}, err
+	}
+	if f.Before != nil {
+		v.Before = f.Before.Words(f.Tally.Kept)
+	}
+	if f.Takes > 0 && len(f.Later) == 0 && v.Halted == "" {
+		v.Ends = a.Now().Add(f.Takes).UTC()
 	}
 	for _, p := range f.Previews {
 		v.First = append(v.First, PreviewView{Phone: p.Phone, SentAs: p.SentAs, Variables: p.Variables, Reads: p.Reads})

@@ -73,6 +73,7 @@ type ProgressView struct {
 
 // A ForecastView says what a run would do.
 type ForecastView struct {
+	Run      messaging.RunID   `json:"run,omitempty"` // of one that awaits approval
 	Job      string            `json:"job" kind:"ours"`
 	Source   string            `json:"source" kind:"text"`
 	Tally    messaging.Tally   `json:"tally"`
@@ -84,6 +85,8 @@ type ForecastView struct {
 	Priced   bool              `json:"priced"`
 	Seconds  float64           `json:"seconds"`                       // of sending, at the configured rate
 	Basis    string            `json:"basis,omitempty" kind:"ours"`   // what Seconds is reckoned from
+	Ends     time.Time         `json:"ends,omitzero"`                 // when all is sent if it begins now; left out where something waits
+	Before   string            `json:"before,omitempty" kind:"ours"`  // how it differs from the job's run before
 	Columns  []string          `json:"columns,omitempty" kind:"text"` // what the variables of First are, for people: VAR_1, IMAGE
 	First    []PreviewView     `json:"first,omitempty"`
 	Later    []scheduler.Later `json:"later,omitempty"` // rows of those kept that would not go at once, by rule

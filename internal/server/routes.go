@@ -26,6 +26,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/signin"
+	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/valid"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -104,6 +105,9 @@ var (
 	ShowStatus    = reads("/status", access.Read, admin.status, "How the daemon is, what waits, and what needs a person.")
 	Reload        = does("/reload", access.Manage, admin.reload, "Takes up the config files as they are now; with version only where they are that config.", bare)
 	PlanConfig    = does("/config/plan", access.Manage, admin.plan, "Says what taking up the config files, a config or an earlier version would change, and changes nothing.", bare, readOnly, upTo(maxPrinted), withExample(PlanRequest{}))
+	Simulate      = does("/simulation", access.Operate, of(admin.desk, (*simulation.Desk).Begin), "Begins to play the events since a time by the config in use and by another one; one at a time.", bare, withExample(simulation.Order{Version: "3f2a9c81d07e"}))
+	ShowPlayed    = reads("/simulation", access.Read, admin.played, "How far the newest simulation is, or what came of it.", needing(needsDaemon))
+	StopPlaying   = does("/simulation/stop", access.Operate, admin.stopPlaying, "Ends the simulation that runs.", bare)
 	RollBack      = does("/config/rollback", access.Manage, admin.rollBack, "Writes the files of an earlier config in place of today's, which are kept beside them, and takes them up.")
 	ShowConfig    = reads("/config", access.Read, admin.config, "The config in use as it was written, without secrets, and what a reload would read.", needing(needsDaemon))
 	ShowVersion   = reads("/config/versions/{version}", access.Read, admin.configVersion, "The files of a config that was used, with marks in place of secrets.")
@@ -165,6 +169,7 @@ var (
 	ShowRun     = reads("/runs/{id}", access.Read, admin.run, "One run with its parts.")
 	ExportRows  = streams(&Stream[messaging.RunID, RowView]{do: admin.exportRows, line: func(v *RowView) any { return rowLine{Row: v} }},
 		"/runs/{id}/rows", access.Phones, rowLine{}, "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true} and how many there were.")
+	ForecastRun   = reads("/runs/{id}/forecast", access.Read, admin.forecastRun, "What a run that awaits approval would send, were it let go now.", needing(needsJobs), patient)
 	ForecastRetry = reads("/runs/{id}/retry", access.Read, admin.forecastRetry, "What a retry of a run would send.", needing(needsJobs), patient)
 	RetryRun      = does("/runs/{id}/retry", access.Operate, admin.retry, "Sends rows or parts of a run that did not arrive once more, as a new run.", needing(needsJobs))
 	ApproveRun    = does("/runs/{id}/approve", access.Operate, admin.approve, "Approves a run that waits for it, and lets it go when enough people did.", needing(needsJobs))

@@ -42,6 +42,7 @@ type EventView struct {
 type MessageView struct {
 	store.MessageStory
 	Request string              `json:"request,omitempty" kind:"ours"` // id of the request that brought the event; in a single message only
+	Reads   string              `json:"reads,omitempty" kind:"text"`   // what the phone shows, where the config declares the template's text now; in a single message only
 	What    string              `json:"what" kind:"text"`
 	Held    string              `json:"held,omitempty" kind:"text"` // what keeps it back at present, beside its time: a halt, a pause, an account that sends nothing
 	Row     int64               `json:"row,omitempty"`              // for a row: as messaging.Position has it; in a single message only

@@ -34,19 +34,23 @@ type Version struct {
 	Template  string    `json:"template" kind:"ours"` // or campaign, or "text"
 	Language  string    `json:"language,omitempty" kind:"text"`
 	Variables []string  `json:"variables,omitempty" kind:"text"` // of a text: itself
+	Reads     string    `json:"reads,omitempty" kind:"text"`     // what the phone shows, where the config declares the template's text
 	Points    float64   `json:"points,omitempty"`                // by the price of its account
 	unknown   bool      // its words are not kept any more
 }
 
-// versionOf is a message as it was sent; points is what one costs, nil where that is not known.
-func versionOf(m *messaging.Message, points func(*messaging.Message) float64) *Version {
+// versionOf is a message as it was sent, by the prices and templates of a config.
+func versionOf(m *messaging.Message, r *Rules) *Version {
 	kind, name := m.Send.Content()
 	v := &Version{Due: m.DueAt, Template: name, Language: m.Send.Language, Variables: m.Send.Variables}
 	if kind == "text" {
 		v.Template, v.Variables = kind, []string{m.Send.Text}
 	}
-	if v.unknown = m.Send.Forget; points != nil {
-		v.Points = points(m)
+	if r.Points != nil {
+		v.Points = r.Points(m)
+	}
+	if v.unknown = m.Send.Forget; !v.unknown && kind != "text" {
+		v.Reads = r.Templates.Reads(m.Send, m.Account)
 	}
 	return v
 }

@@ -19,6 +19,10 @@ type Past struct {
 	Warm  time.Duration // events of so long before it are played, too: what was sent then counts in limits and cooldowns
 	Until time.Time     // now
 	Zone  *time.Location
+
+	Folder   string             // for what is thrown away; "" is that of the system for such files
+	OneByOne bool               // the configs are played one after the other, so that one processor is left for others
+	Playing  func(events int64) // is told how many events were read so far; nil is nobody
 }
 
 // A Comparison is what came of it.
@@ -60,11 +64,12 @@ type comparing struct {
 	first    messaging.EventID // from which on messages are compared
 	skipped  map[messaging.EventID]bool
 	seen     messaging.MessageID
+	read     int64 // events
 	triggers map[string]*Total
 	days     map[string]*Total
 	out      Comparison
 	left     leftOut
-	points   func(*messaging.Message) float64
+	rules    *Rules // whose prices and templates are those of the ledger, too
 }
 
 // leftOut counts what cannot be played.
@@ -94,7 +99,7 @@ type contactWord struct {
 
 // Compare plays the past under two configs and says what differs. Without was, what is sent under is is compared with what was really sent.
 func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err error) {
-	c := &comparing{Past: p, points: is.Points, pairs: map[messageKey]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, days: map[string]*Total{}}
+	c := &comparing{Past: p, rules: is, pairs: map[messageKey]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, days: map[string]*Total{}}
 	first, err := p.Store.FirstEventSince(ctx, p.From.Add(-p.Warm))
 	if err != nil {
 		return nil, err
@@ -110,7 +115,7 @@ func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err er
 		if one.rules == nil {
 			continue
 		}
-		sim, failed := NewSimulator()
+		sim, failed := NewSimulator(p.Folder)
 		if failed != nil {
 			return nil, failed
 		}
@@ -137,7 +142,7 @@ func (c *comparing) begin(ctx context.Context, sim *Simulator, r *Rules, said []
 	}
 	p.World = w
 	w.Called = func(m *messaging.Message, _ time.Time, _ *messaging.Attempt) {
-		p.sent = append(p.sent, sent{p.keyOf(m), m.Phone, versionOf(m, r.Points)})
+		p.sent = append(p.sent, sent{p.keyOf(m), m.Phone, versionOf(m, r)})
 	}
 	return p, nil
 }
@@ -208,6 +213,9 @@ func (c *comparing) play(ctx context.Context, next messaging.EventID) error {
 		if err != nil {
 			return err
 		}
+		if c.read += int64(len(events)); c.Playing != nil {
+			c.Playing(c.read)
+		}
 		until, last := c.Until, len(events) < batch
 		if !last {
 			until = events[len(events)-1].ReceivedAt
@@ -243,10 +251,13 @@ func (c *comparing) playOn(ctx context.Context) error {
 	return err
 }
 
-// both has each world do something, at the same time.
+// both has each world do something.
 func (c *comparing) both(do func(*player) error) error {
 	if c.was == nil {
 		return do(c.is)
+	}
+	if c.OneByOne {
+		return cmp.Or(do(c.was), do(c.is))
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- do(c.was) }()
@@ -336,7 +347,7 @@ func (c *comparing) readLedger(ctx context.Context, until time.Time) error {
 				continue // it was never sent
 			}
 			one := c.pair(messageKey{m.EventID, m.Trigger, m.Step}, m.Phone)
-			one.ledger = versionOf(m, c.points)
+			one.ledger = versionOf(m, c.rules)
 			switch m.Status {
 			case messaging.StatusSent, messaging.StatusDelivered, messaging.StatusRead, messaging.StatusFailed:
 				one.fate, one.recorded = Fate{Status: m.Status, Error: m.Error}, true

@@ -58,7 +58,7 @@ func rulesOf(t testing.TB, text string) simulation.Rules {
 // A month is what so many webhooks of a shop, about so many carts (0: each about its own), led to, by the daemon's own code.
 func month(t testing.TB, rules *simulation.Rules, webhooks, carts int) simulation.Past {
 	t.Helper()
-	sim, err := simulation.NewSimulator()
+	sim, err := simulation.NewSimulator("")
 	if err != nil {
 		t.Fatal(err)
 	}

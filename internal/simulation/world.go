@@ -28,7 +28,8 @@ type Rules struct {
 	Due       *duerules.Rules
 	Errors    *messaging.ErrorRules // of the service's words
 	Plan      tracker.Plan
-	Accounts  []string // of the service, beside that of the section api
+	Accounts  []string            // of the service, beside that of the section api
+	Templates messaging.Templates // whose texts are known
 
 	// Points is what a message costs, by the price of its account; nil where no prices are known.
 	Points func(m *messaging.Message) float64
@@ -49,9 +50,14 @@ type Simulator struct {
 	opened int
 }
 
-// NewSimulator makes one in a folder of its own for what is thrown away. Close it.
-func NewSimulator() (*Simulator, error) {
-	folder, err := os.MkdirTemp("", "nudgewire-simulation-")
+// NewSimulator makes one that throws away what is in a folder of its own, below in, or where such files are usual for "". Close it.
+func NewSimulator(in string) (*Simulator, error) {
+	if in != "" {
+		if err := os.MkdirAll(in, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	folder, err := os.MkdirTemp(in, "nudgewire-simulation-")
 	return &Simulator{folder: folder}, err
 }
 

@@ -36,6 +36,14 @@ export const actions = [
     await page.getByRole('button', {name: 'Forecast'}).click();
     await sees('the phone was shortened by a spreadsheet');
   }},
+  {name: 'play what was stored', do: async (page, {sees}) => {
+    await page.goto('/config');
+    await page.getByRole('link', {name: 'Play stored events by an earlier config'}).click();
+    await page.getByLabel('Compare the config in use with').selectOption('sent');
+    await page.getByRole('button', {name: 'Play', exact: true}).click();
+    await sees('By Trigger');
+    await sees('lists are not played');
+  }},
   {name: 'try an edited rule', do: async (page, {sees, say, told}) => {
     await page.goto(`/playground?event=${told.event.skipped}&trigger=abandoned-cart`);
     const rules = page.getByRole('textbox', {name: 'YAML'});

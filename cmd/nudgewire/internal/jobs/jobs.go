@@ -116,8 +116,22 @@ func (c commands) askToRun(cmd *cobra.Command, ask *server.Client, name string) 
 
 func (c commands) jobsForecast() *cobra.Command {
 	return &cobra.Command{
-		Use: "forecast NAME", Short: "What a run would send: rows, who is excluded, parts, points, time, first rows", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.forecast(cmd, args[0]) },
+		Use: "forecast NAME|RUN", Short: "What a run would send: rows, who is excluded, parts, points, time, first rows", Args: cobra.ExactArgs(1),
+		Long: `forecast reads the list of a job and says what a run would send now. With the number of a run that awaits approval it says what that would send,
+of the rows that it has read. Limits, consent, blocks and quiet hours are asked as they are at this moment.`,
+		Example: "  nudgewire jobs forecast weekly-winback\n  nudgewire jobs forecast 12",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if id, err := strconv.ParseInt(args[0], 10, 64); err == nil {
+				return c.WithReader(cmd.Context(), func(ask *server.Client) error {
+					f, err := server.ForecastRun.Call(cmd.Context(), ask, messaging.RunID(id))
+					if err != nil {
+						return err
+					}
+					return c.tellForecast(&f)
+				})
+			}
+			return c.forecast(cmd, args[0])
+		},
 	}
 }
 
@@ -131,13 +145,24 @@ func (c commands) forecast(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	return c.tellForecast(&f)
+}
+
+// tellForecast prints what a run would send.
+func (c commands) tellForecast(f *server.ForecastView) error {
 	if c.JSON {
-		return c.Print(f)
+		return c.Print(*f)
 	}
 	c.Say("%s from %s\n", c.Paint(c.Out, "1", f.Job), f.Source)
+	if f.Before != "" {
+		c.Say("  compared    %s\n", f.Before)
+	}
 	c.tellTally(f.Tally, f.Priced)
 	if f.Seconds > 0 {
 		c.Say("  takes       about %s: %s\n", terminal.Roughly(f.Seconds), f.Basis)
+	}
+	if !f.Ends.IsZero() {
+		c.Say("  ends        about %s, if it begins now\n", c.Clock(f.Ends))
 	}
 	if f.Nothing != "" {
 		c.Say("  would send  nothing: %s\n", f.Nothing)
@@ -451,9 +476,18 @@ func (c commands) jobsOrder(word string, order *server.Operation[messaging.RunID
 				if err != nil {
 					return err
 				}
-				question := ""
+				question, tally := "", r.Tally
+				if word == "approve" && !c.JSON && !c.Yes && r.State == messaging.RunAwaiting {
+					now, err := server.ForecastRun.Call(cmd.Context(), ask, id)
+					if err == nil {
+						tally, err = now.Tally, c.tellForecast(&now)
+					}
+					if err != nil {
+						return err
+					}
+				}
 				if asks {
-					question = fmt.Sprintf("%s run %d of %s: %s?", strings.ToUpper(word[:1])+word[1:], id, r.Job, amount(r.Tally))
+					question = fmt.Sprintf("%s run %d of %s: %s?", strings.ToUpper(word[:1])+word[1:], id, r.Job, amount(tally))
 				} else if why := cmp.Or(r.Overruling(), r.Restored()); word == "resume" && why != "" {
 					question = fmt.Sprintf("Run %d of %s: %s?", id, r.Job, why)
 				}

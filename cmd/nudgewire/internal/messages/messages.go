@@ -115,6 +115,7 @@ func (c commands) messagesShow() *cobra.Command {
 					c.Say("  variables   not kept (keep_variables: false), and not shown\n")
 				}
 				story.TellSend(c.CLI, &m.Send, "  ")
+				story.TellReads(c.CLI, &m.Send, m.Reads, "  ")
 				cause := fmt.Sprintf("event %d", m.EventID)
 				if m.Request != "" {
 					cause += ", request " + m.Request

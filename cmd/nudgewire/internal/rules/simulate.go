@@ -172,7 +172,11 @@ func changeWords(one *simulation.Change) string {
 // versionWords is a message as one config sends it; of one that moved the time is what matters.
 func versionWords(v *simulation.Version, kind string) string {
 	text := v.Due.UTC().Format("2006-01-02 15:04:05 UTC") + " " + v.Template
-	if len(v.Variables) > 0 && kind != simulation.Moved {
+	switch {
+	case kind == simulation.Moved:
+	case v.Reads != "":
+		text += fmt.Sprintf(" %q", v.Reads)
+	case len(v.Variables) > 0:
 		text += fmt.Sprintf(" %q", v.Variables)
 	}
 	return text

@@ -107,7 +107,7 @@ func (c commands) playTests(ctx context.Context, cfg *config.Config, files []str
 	if len(tests) == 0 {
 		return exit.Fail(exit.Nothing, "", "no test has %q in its name", f.only)
 	}
-	sim, err := simulation.NewSimulator()
+	sim, err := simulation.NewSimulator("")
 	if err != nil {
 		return fmt.Errorf("a folder for what is thrown away: %w", err)
 	}

@@ -102,8 +102,13 @@ func tellTriedMessage(c *terminal.CLI, m *preview.TriedMessage, head string) {
 		c.Say("      sent if     %s\n", text)
 	}
 	TellSend(c, &m.Send, "      ")
-	if m.Reads != "" && m.Reads != m.Send.Text {
-		c.Say("      reads       %s\n", m.Reads)
+	TellReads(c, &m.Send, m.Reads, "      ")
+}
+
+// TellReads prints what a phone shows of a template whose text is known.
+func TellReads(c *terminal.CLI, s *messaging.Send, reads, margin string) {
+	if reads != "" && reads != s.Text {
+		c.Say("%sreads       %s\n", margin, terminal.Sanitized(reads))
 	}
 }
 

@@ -1,0 +1,107 @@
+package app_test
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/simulation"
+)
+
+// played waits until the newest simulation has ended.
+func (h *house) played() (p simulation.Played) {
+	h.t.Helper()
+	h.eventually("the simulation ends", func() bool {
+		var err error
+		if p, err = server.ShowPlayed.Call(h.t.Context(), h.ask, server.None{}); err != nil {
+			h.t.Fatal(err)
+		}
+		return p.State != simulation.Running
+	})
+	return p
+}
+
+// A daemon plays its stored events by edited files, by edited triggers and by an earlier config, and says whose messages would be otherwise. It changes
+// nothing, and who is forgotten meanwhile is not told of any more.
+func TestADaemonPlaysStoredEvents(t *testing.T) {
+	t.Parallel()
+	h := open(t, options{config: withPages(with("pin"))})
+	h.hasBegun()
+	h.threeCarts()
+	first, due := h.status().Daemon.Config, h.due()
+	began := time.Now().Add(-time.Hour)
+	plays := func(o simulation.Order) simulation.Played {
+		t.Helper()
+		o.Since = began
+		if p, err := server.Simulate.Call(t.Context(), h.ask, o); err != nil || p.State != simulation.Running {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		return h.played()
+	}
+	if p, err := server.ShowPlayed.Call(t.Context(), h.ask, server.None{}); err != nil || p.State != simulation.None {
+		t.Errorf("before any: %+v, %v", p, err)
+	}
+	for _, one := range []struct {
+		order  simulation.Order
+		status int
+		words  string
+	}{
+		{simulation.Order{}, http.StatusConflict, "which is in use"},
+		{simulation.Order{Version: "000000000000"}, http.StatusNotFound, "are not kept"},
+		{simulation.Order{Edited: "reminder: {on: shopify.cart.abandoned, wait: never}"}, http.StatusUnprocessableEntity, "cannot be used"},
+		{simulation.Order{Since: time.Now().Add(time.Hour)}, http.StatusBadRequest, "is to come"},
+	} {
+		_, err := server.Simulate.Call(t.Context(), h.ask, one.order)
+		if no, is := errors.AsType[*refusal.Error](err); !is || no.Status != one.status || !strings.Contains(no.Words, one.words) {
+			t.Errorf("%+v: %v", one.order, err)
+		}
+	}
+	if _, err := server.StopPlaying.Call(t.Context(), h.ask, server.None{}); err == nil {
+		t.Error("one was stopped that does not run")
+	}
+
+	h.edit("wait: 1h", "wait: 2h")
+	p := plays(simulation.Order{})
+	if p.State != simulation.Done || len(p.Changes) != 3 || p.Was != first || p.Is == first || p.Is == "" || p.Error != "" {
+		t.Fatalf("by the edited files: %+v", p)
+	}
+	for _, c := range p.Changes {
+		if c.Kind != simulation.Moved || !c.Is.Due.Equal(c.Was.Due.Add(time.Hour)) {
+			t.Errorf("%+v was %v is %v", c, c.Was, c.Is)
+		}
+	}
+	if now := h.due(); len(now) != 3 || !now[0].Equal(due[0]) || h.status().Daemon.Config != first {
+		t.Errorf("a simulation changed something: %v, %v", now, due)
+	}
+	gone := p.Changes[0].Phone
+	h.forget(string(gone))
+	if p := h.played(); len(p.Changes) != 2 || p.Changes[0].Phone == gone || p.Changes[1].Phone == gone {
+		t.Errorf("of who was forgotten: %+v", p.Changes)
+	}
+
+	if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if p := plays(simulation.Order{Version: first}); p.State != simulation.Done || len(p.Changes) != 2 || p.Is != first {
+		t.Errorf("by the config before: %+v", p)
+	}
+	if p := plays(simulation.Order{Ledger: true}); p.State != simulation.Done || p.Was != "" {
+		t.Errorf("against what was sent: %+v", p)
+	}
+	if left, err := os.ReadDir(filepath.Join(h.folder, "data.db.simulations")); err == nil && len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	// The daemon's own pages show it.
+	b := h.browser()
+	b.signIn(false)
+	h.edit("wait: 2h", "wait: 3h")
+	b.press("/simulation", "simulate")
+	h.played()
+	b.says(b.page("/simulation"), "2 messages would be otherwise", "By Trigger", "moved", "cart_reminder")
+}
