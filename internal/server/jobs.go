@@ -138,7 +138,7 @@ func (a admin) forecastView(ctx context.Context, f *scheduler.Forecast) (v Forec
 	if f.Before != nil {
 		v.Before = f.Before.Words(f.Tally.Kept)
 	}
-	if f.Takes > 0 && len(f.Later) == 0 && v.Halted == "" {
+	if f.Run.ID != 0 && f.Takes > 0 && len(f.Later) == 0 && v.Halted == "" {
 		v.Ends = a.Now().Add(f.Takes).UTC()
 	}
 	for _, p := range f.Previews {

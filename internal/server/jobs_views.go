@@ -85,7 +85,7 @@ type ForecastView struct {
 	Priced   bool              `json:"priced"`
 	Seconds  float64           `json:"seconds"`                       // of sending, at the configured rate
 	Basis    string            `json:"basis,omitempty" kind:"ours"`   // what Seconds is reckoned from
-	Ends     time.Time         `json:"ends,omitzero"`                 // when all is sent if it begins now; left out where something waits
+	Ends     time.Time         `json:"ends,omitzero"`                 // when all of such a run is sent if it begins now; left out where something waits
 	Before   string            `json:"before,omitempty" kind:"ours"`  // how it differs from the job's run before
 	Columns  []string          `json:"columns,omitempty" kind:"text"` // what the variables of First are, for people: VAR_1, IMAGE
 	First    []PreviewView     `json:"first,omitempty"`

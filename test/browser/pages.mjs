@@ -40,7 +40,7 @@ export const pages = [
     sees: ['as it is stored', 'cart.total >= 50', '12.00', 'By the edited rules'], viewer: {sees: ['needs the scope phones']}},
   {name: 'config', path: '/config', heading: 'Config', sees: ['the same', 'cancel_on: shop.order.created', '${SHOP_SECRET}', 'started'],
     viewer: {sees: ['cancel_on: shop.order.created', 'needs the scope admin'], hides: ['started']}},
-  {name: 'simulation', path: '/simulation', heading: 'Simulation', sees: ['what was really sent', 'Play'], viewer: {hides: ['Compare the config']}},
+  {name: 'simulation', path: '/simulation', heading: 'Simulation', sees: ['what was really sent', 'Play'], viewer: {sees: [], hides: ['Compare the config']}},
   {name: 'overlap', path: '/overlap', heading: 'Who hears from several', sees: ['within 24 hours']},
   {name: 'system', path: '/system', heading: 'System', sees: ['Version', 'Database', 'Counters', 'config.yaml']},
   {name: 'audit', path: '/audit', heading: 'Audit', sees: ['Who', 'Verify'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
