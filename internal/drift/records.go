@@ -38,7 +38,7 @@ func scanCounts(r *store.Row) (Counts, error) {
 }
 
 // countsOf are the counts of a kind from an hour up to another, without that.
-func (s Records) countsOf(ctx context.Context, k of, from, to int64) (all Counts, err error) {
+func (s Records) countsOf(ctx context.Context, k eventKind, from, to int64) (all Counts, err error) {
 	err = s.Rows(ctx, `SELECT events, fields FROM drift_hours WHERE connector = ?1 AND kind = ?2 AND hour >= ?3 AND hour < ?4 ORDER BY hour`,
 		[]any{k.connector, k.kind, from, to}, func(r *store.Row) error {
 			one, err := scanCounts(r)
@@ -49,7 +49,7 @@ func (s Records) countsOf(ctx context.Context, k of, from, to int64) (all Counts
 }
 
 // hourCounts are those of an hour so far.
-func hourCounts(t *store.Tx, k of, hour int64) (c Counts, err error) {
+func hourCounts(t *store.Tx, k eventKind, hour int64) (c Counts, err error) {
 	err = t.Query(hourSQL, func(r *store.Row) (err error) {
 		c, err = scanCounts(r)
 		return err
@@ -57,7 +57,7 @@ func hourCounts(t *store.Tx, k of, hour int64) (c Counts, err error) {
 	return c, err
 }
 
-func putHour(t *store.Tx, k of, hour int64, c *Counts) error {
+func putHour(t *store.Tx, k eventKind, hour int64, c *Counts) error {
 	text, err := c.encode()
 	if err != nil {
 		return fmt.Errorf("counts of fields: %w", err)
@@ -66,7 +66,7 @@ func putHour(t *store.Tx, k of, hour int64, c *Counts) error {
 }
 
 // knows reports whether anything was counted of a kind since a person took it as it was.
-func knows(t *store.Tx, k of) (known bool, err error) {
+func knows(t *store.Tx, k eventKind) (known bool, err error) {
 	err = t.Query(kindSQL, func(*store.Row) error { known = true; return nil }, k.connector, k.kind)
 	return known, err
 }
@@ -83,7 +83,7 @@ type judged struct {
 	Now   []string  `json:"now,omitempty"` // paths of the last events that say something, where something is found
 }
 
-func putKind(t *store.Tx, k of, c Counts, at int64) error {
+func putKind(t *store.Tx, k eventKind, c Counts, at int64) error {
 	var j judged
 	if j.Found = Judge(c); len(j.Found) > 0 {
 		j.Now = c.now()
@@ -97,7 +97,7 @@ func putKind(t *store.Tx, k of, c Counts, at int64) error {
 
 // A kindFound is what was found of a kind.
 type kindFound struct {
-	of
+	eventKind
 	judged
 	events int64
 	at     time.Time
@@ -106,7 +106,7 @@ type kindFound struct {
 // found lists what was found, of each kind that is watched.
 func (s Records) found(ctx context.Context) ([]kindFound, error) {
 	all, err := store.List(ctx, s.Store, `SELECT connector, kind, events, at, found FROM drift_kinds ORDER BY connector, kind`, nil, func(r *store.Row) (kindFound, error) {
-		k := kindFound{of: of{r.Text(), r.Text()}, events: r.Int(), at: r.Time()}
+		k := kindFound{eventKind: eventKind{r.Text(), r.Text()}, events: r.Int(), at: r.Time()}
 		text := r.Text()
 		if r.Err != nil {
 			return k, r.Err

@@ -13,10 +13,10 @@ const mostTold = 3
 
 // Troubles are what is to be done, one for each kind of event.
 func Troubles(todo []View) (all []messaging.Trouble) {
-	kinds := map[of][]View{}
-	var order []of
+	kinds := map[eventKind][]View{}
+	var order []eventKind
 	for _, v := range todo {
-		k := of{v.Connector, v.Kind}
+		k := eventKind{v.Connector, v.Kind}
 		if kinds[k] == nil {
 			order = append(order, k)
 		}
@@ -28,7 +28,7 @@ func Troubles(todo []View) (all []messaging.Trouble) {
 	return all
 }
 
-func troubleOf(k of, fields []View) messaging.Trouble {
+func troubleOf(k eventKind, fields []View) messaging.Trouble {
 	one := messaging.Trouble{
 		Code: messaging.TroubleDrift, Subject: k.connector + "." + k.kind, Severity: messaging.Bad, About: "connector " + k.connector, Amount: float64(len(fields)),
 	}

@@ -50,7 +50,7 @@ func viewed(t *testing.T, reads []Read, events ...string) string {
 	t.Helper()
 	var c Counts
 	counted(&c, events...)
-	k := kindFound{of: of{"shop", "order.created"}, events: c.Events}
+	k := kindFound{eventKind: eventKind{"shop", "order.created"}, events: c.Events}
 	if k.Found = Judge(c); len(k.Found) > 0 {
 		k.Now = c.now()
 	}
@@ -129,7 +129,7 @@ func TestItIsToldForAWeek(t *testing.T) {
 	reads := readsOf(t, shopConfig, "shop", "order.created")
 	var c Counts
 	counted(&c, "30 customer.phone:text id:text", "12 id:text")
-	k := kindFound{of: of{"shop", "order.created"}, judged: judged{Found: Judge(c), Now: c.now()}}
+	k := kindFound{eventKind: eventKind{"shop", "order.created"}, judged: judged{Found: Judge(c), Now: c.now()}}
 	last := noon.Add(29 * time.Minute)
 	for after, want := range map[time.Duration]int{time.Hour: 1, Week - time.Minute: 1, Week: 0, 2 * Week: 0} {
 		if got := len(k.views(reads, last.Add(after))); got != want {
@@ -166,7 +166,7 @@ func TestTheTrouble(t *testing.T) {
 	reads := readsOf(t, shopConfig, "shop", "order.created")
 	var c Counts
 	counted(&c, "30 "+usual, "12 "+strings.Replace(usual, "customer.phone:text", "customer.mobile:text", 1))
-	k := kindFound{of: of{"shop", "order.created"}, judged: judged{Found: Judge(c), Now: c.now()}}
+	k := kindFound{eventKind: eventKind{"shop", "order.created"}, judged: judged{Found: Judge(c), Now: c.now()}}
 	all := Troubles(append(k.views(reads, noon.Add(time.Hour))[:1:1], View{Connector: "crm", Kind: "deal.won", What: Changed, Path: "sum", Was: Number, Is: Object, Since: noon, With: 30, Of: 31, Without: 11, ReadBy: []string{"deal.amount"}}))
 	if len(all) != 2 {
 		t.Fatalf("%d troubles", len(all))

@@ -10,8 +10,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
-// A of is a kind of event of a connector.
-type of struct{ connector, kind string }
+// An eventKind is a kind of the events of a connector.
+type eventKind struct{ connector, kind string }
 
 // Bounds of what a Watch remembers. What is dropped is read again.
 const (
@@ -26,8 +26,8 @@ type Watch struct {
 	// Known says which names of fields the config has written for a connector. Nil knows none.
 	Known func(connector string) func(name string) bool
 
-	minutes map[of]minute
-	before  map[of]past
+	minutes map[eventKind]minute
+	before  map[eventKind]past
 }
 
 // A minute is how many events of a kind were looked at in one.
@@ -41,7 +41,7 @@ type past struct {
 
 // A look is an event whose fields are to be counted.
 type look struct {
-	of
+	eventKind
 	id     messaging.EventID
 	at     time.Time
 	fields []Field
@@ -54,10 +54,10 @@ const weekHours = int64(Week / time.Hour)
 // Look reads the fields of events, and gives what counts them in the transaction that says that they are read. It is a store.Look.
 func (w *Watch) Look(ctx context.Context, events []messaging.Event) (func(*store.Tx, func(messaging.EventID) bool) error, error) {
 	looks := w.looks(events)
-	newest := map[of]int64{}
+	newest := map[eventKind]int64{}
 	for i := range looks {
 		l := &looks[i]
-		newest[l.of] = max(newest[l.of], hourOf(l.at))
+		newest[l.eventKind] = max(newest[l.eventKind], hourOf(l.at))
 	}
 	for k, hour := range newest {
 		if b, known := w.before[k]; known && b.hour >= hour {
@@ -68,11 +68,11 @@ func (w *Watch) Look(ctx context.Context, events []messaging.Event) (func(*store
 			return nil, err
 		}
 		if w.before == nil || len(w.before) >= mostBefore {
-			w.before = map[of]past{}
+			w.before = map[eventKind]past{}
 		}
 		w.before[k] = past{hour, counts}
 	}
-	before := map[of]past{} // the transaction may run twice
+	before := map[eventKind]past{} // the transaction may run twice
 	for k := range newest {
 		before[k] = w.before[k]
 	}
@@ -83,7 +83,7 @@ func (w *Watch) Look(ctx context.Context, events []messaging.Event) (func(*store
 func (w *Watch) looks(events []messaging.Event) (looks []look) {
 	for i := range events {
 		e := &events[i]
-		if e.History || e.ByHand() || len(e.Payload) == 0 || !w.takes(of{e.Connector, e.Kind}, e.ReceivedAt) {
+		if e.History || e.ByHand() || len(e.Payload) == 0 || !w.takes(eventKind{e.Connector, e.Kind}, e.ReceivedAt) {
 			continue
 		}
 		var known func(string) bool
@@ -91,7 +91,7 @@ func (w *Watch) looks(events []messaging.Event) (looks []look) {
 			known = w.Known(e.Connector)
 		}
 		if fields, ok := Shape(string(e.Payload), &e.Contact, known); ok {
-			looks = append(looks, look{of{e.Connector, e.Kind}, e.ID, e.ReceivedAt, fields})
+			looks = append(looks, look{eventKind{e.Connector, e.Kind}, e.ID, e.ReceivedAt, fields})
 		}
 	}
 	slices.SortStableFunc(looks, func(a, b look) int { return a.at.Compare(b.at) })
@@ -99,7 +99,7 @@ func (w *Watch) looks(events []messaging.Event) (looks []look) {
 }
 
 // takes reports whether one more event of a kind is looked at in its minute.
-func (w *Watch) takes(k of, at time.Time) bool {
+func (w *Watch) takes(k eventKind, at time.Time) bool {
 	m, number := w.minutes[k], at.Unix()/60
 	if m.number != number {
 		m = minute{number: number}
@@ -108,25 +108,25 @@ func (w *Watch) takes(k of, at time.Time) bool {
 		return false
 	}
 	if w.minutes == nil || len(w.minutes) >= mostMinutes {
-		w.minutes = map[of]minute{}
+		w.minutes = map[eventKind]minute{}
 	}
 	w.minutes[k] = m
 	return true
 }
 
 // note counts the events of each kind and hour.
-func (w *Watch) note(t *store.Tx, looks []look, before map[of]past, counts func(messaging.EventID) bool) error {
-	kinds := map[of][]look{}
+func (w *Watch) note(t *store.Tx, looks []look, before map[eventKind]past, counts func(messaging.EventID) bool) error {
+	kinds := map[eventKind][]look{}
 	for _, l := range looks {
 		if counts(l.id) {
-			kinds[l.of] = append(kinds[l.of], l)
+			kinds[l.eventKind] = append(kinds[l.eventKind], l)
 		}
 	}
-	var all []of
+	var all []eventKind
 	for k := range kinds {
 		all = append(all, k)
 	}
-	slices.SortFunc(all, func(a, b of) int { return cmp.Or(cmp.Compare(a.connector, b.connector), cmp.Compare(a.kind, b.kind)) })
+	slices.SortFunc(all, func(a, b eventKind) int { return cmp.Or(cmp.Compare(a.connector, b.connector), cmp.Compare(a.kind, b.kind)) })
 	for _, k := range all {
 		if err := w.noteKind(t, k, kinds[k], before[k]); err != nil {
 			return store.Wrap(err, "count the fields of %s.%s", k.connector, k.kind)
@@ -136,7 +136,7 @@ func (w *Watch) note(t *store.Tx, looks []look, before map[of]past, counts func(
 }
 
 // noteKind counts events of one kind, which may be of several hours, and finds what differs.
-func (w *Watch) noteKind(t *store.Tx, k of, looks []look, before past) error {
+func (w *Watch) noteKind(t *store.Tx, k eventKind, looks []look, before past) error {
 	known, err := knows(t, k)
 	if err != nil {
 		return err
