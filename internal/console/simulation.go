@@ -57,6 +57,10 @@ func (c *Console) simulation(r *http.Request) (page, error) {
 			v.Totals = append(v.Totals, t)
 		}
 	}
+	v.Notes = nil
+	for _, note := range played.Notes {
+		v.Notes = append(v.Notes, sentence(note))
+	}
 	if v.May {
 		if err := c.compared(r.Context(), &v, who); err != nil {
 			return page{}, err

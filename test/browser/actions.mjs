@@ -36,13 +36,16 @@ export const actions = [
     await page.getByRole('button', {name: 'Forecast'}).click();
     await sees('the phone was shortened by a spreadsheet');
   }},
-  {name: 'play what was stored', do: async (page, {sees}) => {
+  {name: 'play what was stored', do: async (page, {sees, say}) => {
     await page.goto('/config');
     await page.getByRole('link', {name: 'Play stored events by an earlier config'}).click();
     await page.getByLabel('Compare the config in use with').selectOption('sent');
     await page.getByRole('button', {name: 'Play', exact: true}).click();
     await sees('By Trigger');
-    await sees('lists are not played');
+    await sees('Lists are not played');
+    // It is over before anybody could press Stop: who comes too late is told so.
+    const told = await page.evaluate(async () => (await fetch('/do/stop-simulation', {method: 'POST', body: new URLSearchParams({back: '/simulation'})})).text());
+    if (!told.includes('no simulation is running')) say('a stop that comes too late is not told');
   }},
   {name: 'try an edited rule', do: async (page, {sees, say, told}) => {
     await page.goto(`/playground?event=${told.event.skipped}&trigger=abandoned-cart`);

@@ -174,7 +174,7 @@ func (c commands) playBoth(ctx context.Context, was, is *config.Config, from, no
 		return nil, cmp.Or(terminal.FailServer(err), err)
 	}
 	defer data.Close()
-	past := simulation.Past{Store: data, From: from.UTC(), Warm: warm, Until: now.UTC(), Zone: terminal.ZoneOf(first.Defaults.Timezone)}
+	past := simulation.Past{Store: data, From: from.UTC(), Warm: simulation.Warm, Until: now.UTC(), Zone: terminal.ZoneOf(first.Defaults.Timezone)}
 	edited := app.SimulationOf(is)
 	if was == nil {
 		return simulation.Compare(ctx, past, nil, &edited)

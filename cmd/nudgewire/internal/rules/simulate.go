@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +16,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
-
-// warm is how long before the time that is asked for events are played, so that what was sent then counts.
-const warm = 31 * 24 * time.Hour
 
 // simulateFlags are what simulate takes.
 type simulateFlags struct {
