@@ -431,6 +431,18 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 				s.posts("generic", 10, `{"event":"order.created","event_id":"o%d","phone":"+447700900123","total":"`+total+`"}`)
 			}
 		}, mend: later},
+		{code: "unverified", make: func(s *scene) {
+			s.mustTake(s.shopify("checkouts/update", "", cart("c1", phone(1), "60.00")))
+			for i := range 10 {
+				req := s.shopify("checkouts/update", "", cart("c"+fmt.Sprint(10+i), phone(2), "60.00"))
+				req.Header.Set("X-Shopify-Hmac-Sha256", "bm90IGl0cyBzaWduYXR1cmU=")
+				if status, body := s.do(req); status != http.StatusUnauthorized {
+					s.t.Fatal(status, body)
+				}
+			}
+		}, mend: func(s *scene) {
+			s.mustTake(s.shopify("checkouts/update", "", cart("c2", phone(3), "60.00")))
+		}},
 		{code: "no_event", config: unusedConfig, make: func(s *scene) {
 			s.posts("chat", 10, `{"statuses":[{"id":"s%d"}]}`)
 		}, mend: func(s *scene) {

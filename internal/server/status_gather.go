@@ -108,6 +108,13 @@ func (a admin) gatherStatus(ctx context.Context, v *StatusView) (err error) {
 		d := a.Daemon.View()
 		v.Daemon = &d
 	}
+	loaded := time.Time{}
+	if v.Daemon != nil {
+		loaded = v.Daemon.LoadedAt
+	}
+	if v.Unverified, err = a.unverified(ctx, v.LastEvents, loaded, now); err != nil {
+		return err
+	}
 	v.Troubles = troubles(v, now)
 	return nil
 }

@@ -62,6 +62,7 @@ func troubles(v *StatusView, now time.Time) []messaging.Trouble {
 	t.doubts(v)
 	t.contacts(v)
 	t.unused(v)
+	t.unverified(v.Unverified)
 	for _, one := range drift.Troubles(v.Drift) {
 		t.add(one)
 	}

@@ -102,6 +102,7 @@ func TestWhatTheFactsShow(t *testing.T) {
 			}},
 			"bad unknown_kind shop\nbad no_phone shop.order.created\nbad unknown_topic shop.a.b\nbad repeated_id shop.order.created\nnote no_event shop",
 		},
+		"a sender that proves itself no more": {StatusView{Unverified: []UnverifiedView{{Connector: "shop", Count: 12, Since: ago(time.Hour), Reason: "the signature does not match"}}}, "bad unverified shop"},
 		"nodes that run the same": {
 			StatusView{Nodes: []NodeView{{Name: "a:1", Alive: true, Version: "1", Config: "c1"}, {Name: "b:1", Alive: true, Version: "1", Config: "c1"}}}, "",
 		},

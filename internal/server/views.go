@@ -152,7 +152,8 @@ type StatusView struct {
 
 	UnknownErrors *UnknownView `json:"unknown_errors,omitempty"`
 
-	Unused []UnusedView `json:"unused,omitempty"` // what was taken and came to nothing, by connector, reason and kind
+	Unused     []UnusedView     `json:"unused,omitempty"`     // what was taken and came to nothing, by connector, reason and kind
+	Unverified []UnverifiedView `json:"unverified,omitempty"` // connectors none of whose last requests could be verified
 
 	Drift []drift.View `json:"drift,omitempty"` // what senders changed and somebody reads
 
