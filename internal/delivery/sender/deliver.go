@@ -49,7 +49,7 @@ func (s *Sender) deliver(ctx, calling context.Context, c *claim, seat *claims.Se
 	}
 	if err := s.Budget.Wait(ctx, class, by); errors.Is(err, pace.ErrTooLate) {
 		_, again := s.Budget.Room(pace.Send, window)
-		why := "not sent: no room in the rate before the claim would end"
+		why := "not sent yet: the rate of calls (api.rate) is used up, and it is its turn again as soon as there is room"
 		if halted, _, is := s.health.holds(lane); is {
 			again, why = c.DueAt, "not sent: "+halted.Why
 		}
