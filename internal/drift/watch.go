@@ -126,7 +126,9 @@ func (w *Watch) note(t *store.Tx, looks []look, before map[eventKind]past, count
 	for k := range kinds {
 		all = append(all, k)
 	}
-	slices.SortFunc(all, func(a, b eventKind) int { return cmp.Or(cmp.Compare(a.connector, b.connector), cmp.Compare(a.kind, b.kind)) })
+	slices.SortFunc(all, func(a, b eventKind) int {
+		return cmp.Or(cmp.Compare(a.connector, b.connector), cmp.Compare(a.kind, b.kind))
+	})
 	for _, k := range all {
 		if err := w.noteKind(t, k, kinds[k], before[k]); err != nil {
 			return store.Wrap(err, "count the fields of %s.%s", k.connector, k.kind)
