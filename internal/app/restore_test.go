@@ -169,10 +169,11 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 	}
 	// Webhooks are taken meanwhile, those that are repeated are known, and nothing is sent: neither codes nor anything else.
 	second.eventually("the second of the start is over", func() bool { return time.Now().Truncate(time.Second).After(v.Until) })
-	if !post(second, 2001) || !post(second, 2) { // 2001 is a cart that is due in a second, 2 came before the copy
+	const cartLater, coded = 80_001, 80_002 // beyond all that is posted, however long the copy takes: a cart that is due in a second, and who gets a code
+	if !post(second, cartLater) || !post(second, 2) { // 2 came before the copy
 		t.Error("a webhook is refused")
 	}
-	urgent := server.SendRequest{Phone: "+" + phone(3000)[1:], Category: messaging.Authentication, Send: messaging.Send{Template: "code", Language: "en"}}
+	urgent := server.SendRequest{Phone: "+" + phone(coded)[1:], Category: messaging.Authentication, Send: messaging.Send{Template: "code", Language: "en"}}
 	if _, err := server.SendMessage.Call(t.Context(), second.ask, urgent); err != nil {
 		t.Error(err)
 	}
@@ -188,7 +189,7 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.eventually("it goes on", func() bool {
-		return second.service.Accepted(phone(2001)[1:]) == 1 && second.service.Accepted(phone(3000)[1:]) == 1
+		return second.service.Accepted(phone(cartLater)[1:]) == 1 && second.service.Accepted(phone(coded)[1:]) == 1
 	})
 	var no *refusal.Error
 	if err := second.reviewed(time.Time{}); !errors.As(err, &no) || no.Status != http.StatusNotFound {
