@@ -240,14 +240,23 @@ func titles(columns []string) []string {
 // reads is what a phone shows of a row with these cells beside its phone; "" where the template's text is not known.
 func (c *Compiled) reads(cells []string) string {
 	n := c.columns.variables()
-	s := messaging.Send{Template: c.send.Template, Language: cmp.Or(c.send.Language, c.language), Variables: cells[:n]}
-	if c.Campaign != nil {
-		s.Template = strconv.FormatInt(c.Campaign.TemplateID, 10)
-	}
+	s := messaging.Send{Template: c.send.Template, Language: c.send.Language, Variables: cells[:n]}
 	for i := range c.columns.fields {
 		if c.columns.fields[i].column == fieldLanguage {
 			s.Language = cells[n+i]
 		}
 	}
-	return c.templates.Reads(s, c.account())
+	if c.Campaign != nil {
+		return c.shown(s, c.Campaign.TemplateID, c.account())
+	}
+	return c.shown(s, 0, c.account())
+}
+
+// shown is what a phone shows of a send; templateID is that of a campaign, 0 for none.
+func (c *Compiled) shown(s messaging.Send, templateID int64, account string) string {
+	if templateID != 0 {
+		s.Template = strconv.FormatInt(templateID, 10)
+	}
+	s.Language = cmp.Or(s.Language, c.language)
+	return c.templates.Reads(s, account)
 }

@@ -27,7 +27,7 @@ type Forecast struct {
 	Columns     []string      // what Preview.Variables are, for people: VAR_1, IMAGE
 	Previews    []Preview     // the first rows
 	Priced      bool          // Tally.Points was counted
-	Later       []Later       // rows of Tally.Kept that would not go at once, by rule
+	Later       laterRows     // rows of Tally.Kept that would not go at once, by rule
 	Before      *Before       // of a run that is stored: the one before it; nil for none
 }
 
@@ -73,12 +73,6 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	if err := b.run(ctx); err != nil {
 		return f, err
 	}
-	var quiet messaging.Verdict // what is said of the files as a whole
-	if r.Deliver == messaging.DeliverCSV {
-		if quiet = s.fileMayGo(&r, job.category, job.zone, false); quiet.Action == messaging.DeferSend && b.tally.Kept > 0 {
-			b.later.count(&quiet, b.tally.Kept)
-		}
-	}
 	f.Tally, f.Columns, f.Previews, f.Later = b.tally, titles(job.columns.header()[1:]), b.first, *b.later
 	f.Awaiting = job.Guard.stops(b.tally, last)
 	before, again, err := s.repeated(ctx, job, job.addressed(messaging.Run{Tally: b.tally}))
@@ -89,15 +83,26 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		f.Repeats, f.RepeatWords = before.ID, repeatWords(b.tally.Kept, before)
 		f.Awaiting = append(f.Awaiting, f.RepeatWords)
 	}
+	s.conclude(&f, job)
+	return f, nil
+}
+
+// conclude adds what is said of the run as a whole, once its rows are counted.
+func (s *Scheduler) conclude(f *Forecast, job *Compiled) {
+	var quiet messaging.Verdict
+	if f.Run.Deliver == messaging.DeliverCSV {
+		if quiet = s.fileMayGo(&f.Run, job.category, job.zone, false); quiet.Action == messaging.DeferSend && f.Tally.Kept > 0 {
+			f.Later.count(&quiet, f.Tally.Kept)
+		}
+	}
 	switch {
-	case b.tally.Kept == 0:
-		_, f.Nothing = nothingToSend(job.Name, b.tally)
+	case f.Tally.Kept == 0:
+		_, f.Nothing = nothingToSend(f.Job, f.Tally)
 	case quiet.Action == messaging.DropSend:
 		f.Nothing = quiet.Reason
 	default:
-		f.Takes, f.Basis = s.takes(job, b.tally)
+		f.Takes, f.Basis = s.takes(job, f.Tally)
 	}
-	return f, nil
 }
 
 // prices is the price table of an account, nil where there is none.

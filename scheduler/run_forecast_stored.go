@@ -1,12 +1,10 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -34,30 +32,15 @@ func (s *Scheduler) ForecastRun(ctx context.Context, id messaging.RunID) (Foreca
 	if f.job == nil {
 		return Forecast{}, unknownRules(&r)
 	}
-	f.Forecast = Forecast{Job: r.Job, Run: r, Source: r.Source, Tally: r.Tally, Awaiting: []string{r.Reason}, Columns: titles(r.Columns), Priced: s.prices(r.Account) != nil}
-	if f.Before, err = s.before(ctx, &r); err != nil {
+	f.out = Forecast{Job: r.Job, Run: r, Source: r.Source, Tally: r.Tally, Awaiting: []string{r.Reason}, Columns: titles(r.Columns), Priced: s.prices(r.Account) != nil}
+	if f.out.Before, err = s.before(ctx, &r); err != nil {
 		return Forecast{}, err
 	}
 	if err := f.read(ctx); err != nil {
 		return Forecast{}, err
 	}
-	f.Later = f.later
-	quiet := messaging.Verdict{}
-	if r.Deliver == messaging.DeliverCSV { // what is said of the files as a whole
-		if quiet = s.fileMayGo(&r, f.job.category, f.job.zone, false); quiet.Action == messaging.DeferSend && f.Tally.Kept > 0 {
-			f.later.count(&quiet, f.Tally.Kept)
-			f.Later = f.later
-		}
-	}
-	switch {
-	case f.Tally.Kept == 0:
-		_, f.Nothing = nothingToSend(r.Job, f.Tally)
-	case quiet.Action == messaging.DropSend:
-		f.Nothing = quiet.Reason
-	default:
-		f.Takes, f.Basis = s.takes(f.job, f.Tally)
-	}
-	return f.Forecast, nil
+	s.conclude(&f.out, f.job)
+	return f.out, nil
 }
 
 // before is the run before one of the same job; nil for none.
@@ -72,9 +55,8 @@ func (s *Scheduler) before(ctx context.Context, r *messaging.Run) (*Before, erro
 // A storedForecast is one reading of the rows that are stored for a run.
 type storedForecast struct {
 	*working
-	Forecast
 	columns layout
-	later   laterRows
+	out     Forecast
 	some    []messaging.ListRow // at hand
 }
 
@@ -92,24 +74,27 @@ func (f *storedForecast) read(ctx context.Context) error {
 		}
 		return f.messages(ctx)
 	})
-	return cmp.Or(err, f.messages(ctx))
+	if err != nil {
+		return err
+	}
+	return f.messages(ctx)
 }
 
 // files cuts all files of the run, as their turns come.
 func (f *storedForecast) files(ctx context.Context, rows messaging.RowRanges) error {
-	f.Tally.Parts, f.Tally.Bytes = 0, 0
+	f.out.Tally.Parts, f.out.Tally.Bytes = 0, 0
 	for {
 		c := &cutting{ask: f.ask, columns: f.run.Columns, most: f.job.MaxSize}
 		if err := c.cut(ctx, f.Store, &messaging.Part{List: f.run.ID, Ranges: rows}); err != nil {
 			return err
 		}
-		f.Tally = c.lose(f.Tally, &f.run, f.prices(f.run.Account))
+		f.out.Tally = c.lose(f.out.Tally, &f.run, f.prices(f.run.Account))
 		for _, l := range c.late {
-			f.later.count(&messaging.Verdict{Rule: l.rule, Until: l.until}, 1)
+			f.out.Later.count(&messaging.Verdict{Rule: l.rule, Until: l.until}, 1)
 		}
 		if len(c.phones) > 0 {
-			f.Tally.Parts++
-			f.Tally.Bytes += int64(c.file.Len())
+			f.out.Tally.Parts++
+			f.out.Tally.Bytes += int64(c.file.Len())
 			if err := f.show(ctx, c.taken); err != nil {
 				return err
 			}
@@ -126,11 +111,11 @@ var errShown = errors.New("enough rows are shown")
 
 // show fills in the first rows of a file.
 func (f *storedForecast) show(ctx context.Context, rows messaging.RowRanges) error {
-	if len(f.Previews) >= maxPreviews {
+	if len(f.out.Previews) >= maxPreviews {
 		return nil
 	}
 	err := f.Store.ListRows(ctx, f.run.ID, rows, func(row *messaging.ListRow) error {
-		if f.preview(row); len(f.Previews) == maxPreviews {
+		if f.preview(row); len(f.out.Previews) == maxPreviews {
 			return errShown
 		}
 		return nil
@@ -162,13 +147,13 @@ func (f *storedForecast) messages(ctx context.Context) error {
 			lost.gone = append(lost.gone, lostRow{ListRow: row, kind: KindContact, why: v.Counted(), category: rows[i].Category})
 			continue
 		case messaging.DeferSend:
-			f.later.count(&v.Verdict, 1)
+			f.out.Later.count(&v.Verdict, 1)
 		}
-		if len(f.Previews) < maxPreviews {
+		if len(f.out.Previews) < maxPreviews {
 			f.preview(&row)
 		}
 	}
-	f.Tally = lost.lose(f.Tally, &f.run, f.prices(f.run.Account))
+	f.out.Tally = lost.lose(f.out.Tally, &f.run, f.prices(f.run.Account))
 	f.some = f.some[:0]
 	return nil
 }
@@ -176,11 +161,7 @@ func (f *storedForecast) messages(ctx context.Context) error {
 // preview keeps a row as it would be sent.
 func (f *storedForecast) preview(row *messaging.ListRow) {
 	m := f.message(f.columns, row)
-	if f.run.TemplateID != 0 {
-		m.Send.Template = strconv.FormatInt(f.run.TemplateID, 10)
-	}
-	m.Send.Language = cmp.Or(m.Send.Language, f.job.language)
-	f.Previews = append(f.Previews, Preview{Phone: m.Phone, SentAs: row.Given, Variables: slices.Clone(row.Cells), Reads: f.job.templates.Reads(m.Send, f.run.Account)})
+	f.out.Previews = append(f.out.Previews, Preview{Phone: m.Phone, SentAs: row.Given, Variables: slices.Clone(row.Cells), Reads: f.job.shown(m.Send, f.run.TemplateID, f.run.Account)})
 }
 
 // Words say how the run differs from the one before.

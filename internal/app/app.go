@@ -110,7 +110,7 @@ type App struct {
 	door         *webhooks.Hooks
 	certificates *certificates.Set // nil where the door speaks no TLS
 	backups      *backup.Keeper
-	simulations  *simulation.Desk
+	simulations  *simulation.Runner
 	admin        net.Listener
 	due          atomic.Pointer[duerules.Rules]
 	kept         atomic.Pointer[keptConfigs] // what earlier configs said of what they planned
@@ -254,7 +254,7 @@ func (a *App) Run(ctx context.Context) error {
 		{"failed rates", a.watchFailedRates},
 		{"storage", a.watchStorage},
 		{"backups", a.led(a.backups.Run)},
-		{"simulations", a.playSimulations},
+		{"simulations", a.runSimulations},
 		{"retention", a.led(a.watchRetention)},
 		{"audit", a.watchAudit},
 		{"pauses", a.watchPauses},

@@ -169,7 +169,7 @@ func TestARestoredDaemonSendsNothingTwice(t *testing.T) {
 	}
 	// Webhooks are taken meanwhile, those that are repeated are known, and nothing is sent: neither codes nor anything else.
 	second.eventually("the second of the start is over", func() bool { return time.Now().Truncate(time.Second).After(v.Until) })
-	const cartLater, coded = 80_001, 80_002 // beyond all that is posted, however long the copy takes: a cart that is due in a second, and who gets a code
+	const cartLater, coded = 80_001, 80_002           // beyond all that is posted, however long the copy takes: a cart that is due in a second, and who gets a code
 	if !post(second, cartLater) || !post(second, 2) { // 2 came before the copy
 		t.Error("a webhook is refused")
 	}

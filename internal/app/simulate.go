@@ -15,51 +15,51 @@ import (
 )
 
 // newSimulations is who plays stored events by another config beside the daemon. What a process that was killed has left behind goes.
-func (a *App) newSimulations() (*simulation.Desk, error) {
+func (a *App) newSimulations() (*simulation.Runner, error) {
 	folder := store.Path(a.began.Storage) + ".simulations"
 	if err := os.RemoveAll(folder); err != nil {
 		return nil, err
 	}
-	return &simulation.Desk{Store: a.store, Folder: folder, Now: a.store.Now, Zone: a.zone, Configs: a.simulated}, nil
+	return &simulation.Runner{Store: a.store, Folder: folder, Now: a.store.Now, Zone: a.zone, Configs: a.simulated}, nil
 }
 
-// playSimulations waits for its end, and ends what plays.
-func (a *App) playSimulations(ctx context.Context) error {
+// runSimulations waits for the end of the daemon, and ends the simulation that runs.
+func (a *App) runSimulations(ctx context.Context) error {
 	<-ctx.Done()
 	a.simulations.Close()
 	return os.RemoveAll(a.simulations.Folder)
 }
 
-// simulated are the configs that an order for a simulation names.
-func (a *App) simulated(ctx context.Context, o simulation.Order) (both simulation.Configs, err error) {
+// simulated are the configs that a request for a simulation names.
+func (a *App) simulated(ctx context.Context, in simulation.Request) (both simulation.Configs, err error) {
 	running := a.config()
 	was := SimulationOf(running)
-	if o.Ledger {
+	if in.Ledger {
 		return simulation.Configs{Is: &was, Name: running.Version}, nil
 	}
-	other, err := a.otherConfig(ctx, running, o)
+	other, err := a.otherConfig(ctx, running, in)
 	if err != nil {
 		return both, err
 	}
 	is := SimulationOf(other)
 	both = simulation.Configs{Was: &was, Is: &is, WasName: running.Version, Name: other.Version}
-	if o.Edited != "" {
+	if in.Edited != "" {
 		both.Name = ""
 	}
 	return both, nil
 }
 
 // otherConfig is the one that is compared with the one in use.
-func (a *App) otherConfig(ctx context.Context, running *config.Config, o simulation.Order) (*config.Config, error) {
+func (a *App) otherConfig(ctx context.Context, running *config.Config, in simulation.Request) (*config.Config, error) {
 	var other *config.Config
 	var problems yamlpos.Problems
 	switch {
-	case o.Edited != "":
-		other, problems = running.With(o.Edited)
-	case o.Version != "":
-		kept, err := a.store.ConfigFiles(ctx, o.Version)
+	case in.Edited != "":
+		other, problems = running.With(in.Edited)
+	case in.Version != "":
+		kept, err := a.store.ConfigFiles(ctx, in.Version)
 		if errors.Is(err, messaging.ErrNotFound) {
-			return nil, refusal.Newf(http.StatusNotFound, `"nudgewire config history" lists those that are kept`, "the files of config %s are not kept", o.Version)
+			return nil, refusal.Newf(http.StatusNotFound, `"nudgewire config history" lists those that are kept`, "the files of config %s are not kept", in.Version)
 		} else if err != nil {
 			return nil, err
 		}

@@ -35,6 +35,7 @@ var places = map[messaging.TroubleCode][2]string{
 	messaging.TroubleUnknownText: {"/messages?state=failed", "Messages that failed"},
 	messaging.TroubleRejected:    {"/messages?state=failed", "Messages that failed"},
 	messaging.TroubleTurnedAway:  {"/events/rejected", "Requests that were not taken"},
+	messaging.TroubleUnverified:  {"/events/rejected", "Requests that were not taken"},
 	messaging.TroubleSilent:      {"/events", "Events"},
 	messaging.TroubleDrift:       {"/events", "Events"},
 	messaging.TroubleNodes:       {"/system", "System"},

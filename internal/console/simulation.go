@@ -15,18 +15,17 @@ import (
 // What can be done about simulations. Nothing of them sends anything, so nothing asks first.
 var simulationActions = map[string]action{
 	"simulate":        {server.Simulate.Scope, nil, (*Console).simulate},
-	"stop-simulation": {server.StopPlaying.Scope, nil, (*Console).stopSimulation},
+	"stop-simulation": {server.StopSimulation.Scope, nil, (*Console).stopSimulation},
 }
 
 const simulationPath = "/simulation"
 
 type simulationPage struct {
-	simulation.Played
+	simulation.Status
 	Totals []totalsTable
-	May    bool                     // begin one
-	Taken  []server.ConfigTakenView // configs to compare with
-	Ways   [][2]string              // value and words of what may be compared
-	Chosen string                   // of them
+	May    bool        // begin one
+	Ways   [][2]string // value and words of what may be compared
+	Chosen string      // of them
 	Days   []int
 }
 
@@ -46,19 +45,19 @@ const (
 )
 
 func (c *Console) simulation(r *http.Request) (page, error) {
-	played, err := server.ShowPlayed.Call(r.Context(), c.Ask, server.None{})
+	newest, err := server.ShowSimulation.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
 	}
 	who, _ := access.WhoOf(r.Context())
-	v := simulationPage{Played: played, May: who.May(server.Simulate.Scope), Days: simulatedDays, Chosen: withLedger}
-	for _, t := range []totalsTable{{"Trigger", played.Triggers}, {"Day", played.Days}} {
+	v := simulationPage{Status: newest, May: who.May(server.Simulate.Scope), Days: simulatedDays, Chosen: withLedger}
+	for _, t := range []totalsTable{{"Trigger", newest.Triggers}, {"Day", newest.Days}} {
 		if len(t.Rows) > 0 {
 			v.Totals = append(v.Totals, t)
 		}
 	}
 	v.Notes = nil
-	for _, note := range played.Notes {
+	for _, note := range newest.Notes {
 		v.Notes = append(v.Notes, sentence(note))
 	}
 	if v.May {
@@ -116,7 +115,7 @@ func (c *Console) simulate(ctx context.Context, f form) (did, error) {
 	if days < 1 || days > 366 {
 		days = 7
 	}
-	o := simulation.Order{Since: c.Now().Add(-time.Duration(days) * 24 * time.Hour).UTC()}
+	o := simulation.Request{Since: c.Now().Add(-time.Duration(days) * 24 * time.Hour).UTC()}
 	switch with := f.Get("with"); with {
 	case withFiles, "":
 	case withLedger:
@@ -129,6 +128,6 @@ func (c *Console) simulate(ctx context.Context, f form) (did, error) {
 }
 
 func (c *Console) stopSimulation(ctx context.Context, _ form) (did, error) {
-	_, err := server.StopPlaying.Call(ctx, c.Ask, server.None{})
+	_, err := server.StopSimulation.Call(ctx, c.Ask, server.None{})
 	return did{words: "The simulation was stopped"}, err
 }

@@ -66,7 +66,7 @@ type AdminOptions struct {
 	Outgoing    Outgoing                        // nil where the store is read without a daemon
 	Rules       *atomic.Pointer[webhooks.Rules] // what events that are posted meet; nil where the store is read without a daemon
 	SignIns     *signin.Sessions                // who signs people in; nil where the store is read without a daemon
-	Simulations *simulation.Desk                // nil where the store is read without a daemon
+	Simulations *simulation.Runner              // nil where the store is read without a daemon
 	// ConsoleURL is where browsers reach the console; "" and nil are nowhere.
 	ConsoleURL func() string
 	// Trial is the rules in use, or those with some edited, as YAML, in place of theirs; then the problems of that text, and no rules where one
@@ -100,13 +100,13 @@ func (a admin) preview() preview.Preview {
 	return preview.Preview{Store: a.Store, Rules: a.Trial, Now: a.Now, Log: a.Log, Held: a.heldNow}
 }
 
-func (a admin) desk() *simulation.Desk { return a.Simulations }
+func (a admin) runner() *simulation.Runner { return a.Simulations }
 
-func (a admin) played(ctx context.Context, _ None) (simulation.Played, error) {
+func (a admin) showSimulation(ctx context.Context, _ None) (simulation.Status, error) {
 	return a.Simulations.Show(ctx)
 }
 
-func (a admin) stopPlaying(ctx context.Context, _ None) (simulation.Played, error) {
+func (a admin) stopSimulation(ctx context.Context, _ None) (simulation.Status, error) {
 	return a.Simulations.Stop(ctx)
 }
 

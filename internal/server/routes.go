@@ -100,19 +100,19 @@ func patient(rt *Route) { rt.patient = true }
 
 // What the API can be asked. A page, a command or a program in Go asks by Call or Each of one of these.
 var (
-	WhoAmI        = reads("/whoami", "", admin.whoami, "Who asks, and what they may do.")
-	DescribeAPI   = reads("/openapi.json", "", admin.openAPI, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", query("version"))
-	ShowStatus    = reads("/status", access.Read, admin.status, "How the daemon is, what waits, and what needs a person.")
-	Reload        = does("/reload", access.Manage, admin.reload, "Takes up the config files as they are now; with version only where they are that config.", bare)
-	PlanConfig    = does("/config/plan", access.Manage, admin.plan, "Says what taking up the config files, a config or an earlier version would change, and changes nothing.", bare, readOnly, upTo(maxPrinted), withExample(PlanRequest{}))
-	Simulate      = does("/simulation", access.Operate, of(admin.desk, (*simulation.Desk).Begin), "Begins to play the events since a time by the config in use and by another one; one at a time.", bare, withExample(simulation.Order{Version: "3f2a9c81d07e"}))
-	ShowPlayed    = reads("/simulation", access.Read, admin.played, "How far the newest simulation is, or what came of it.", needing(needsDaemon))
-	StopPlaying   = does("/simulation/stop", access.Operate, admin.stopPlaying, "Ends the simulation that runs.", bare)
-	RollBack      = does("/config/rollback", access.Manage, admin.rollBack, "Writes the files of an earlier config in place of today's, which are kept beside them, and takes them up.")
-	ShowConfig    = reads("/config", access.Read, admin.config, "The config in use as it was written, without secrets, and what a reload would read.", needing(needsDaemon))
-	ShowVersion   = reads("/config/versions/{version}", access.Read, admin.configVersion, "The files of a config that was used, with marks in place of secrets.")
-	ListVersions  = reads("/config/versions", access.Manage, admin.configVersions, "Which config was taken up when, by whom, and what it changed, the newest first.", query("limit", "before"))
-	LinkToConsole = does("/console/link", access.Manage, of(admin.people, signin.People.Link), "Makes a link that signs in to the console, once.")
+	WhoAmI         = reads("/whoami", "", admin.whoami, "Who asks, and what they may do.")
+	DescribeAPI    = reads("/openapi.json", "", admin.openAPI, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", query("version"))
+	ShowStatus     = reads("/status", access.Read, admin.status, "How the daemon is, what waits, and what needs a person.")
+	Reload         = does("/reload", access.Manage, admin.reload, "Takes up the config files as they are now; with version only where they are that config.", bare)
+	PlanConfig     = does("/config/plan", access.Manage, admin.plan, "Says what taking up the config files, a config or an earlier version would change, and changes nothing.", bare, readOnly, upTo(maxPrinted), withExample(PlanRequest{}))
+	Simulate       = does("/simulation", access.Operate, of(admin.runner, (*simulation.Runner).Begin), "Begins to play the events since a time by the config in use and by another one; one at a time.", bare, withExample(simulation.Request{Version: "3f2a9c81d07e"}))
+	ShowSimulation = reads("/simulation", access.Read, admin.showSimulation, "How far the newest simulation is, or what came of it.", needing(needsDaemon))
+	StopSimulation = does("/simulation/stop", access.Operate, admin.stopSimulation, "Ends the simulation that runs.", bare)
+	RollBack       = does("/config/rollback", access.Manage, admin.rollBack, "Writes the files of an earlier config in place of today's, which are kept beside them, and takes them up.")
+	ShowConfig     = reads("/config", access.Read, admin.config, "The config in use as it was written, without secrets, and what a reload would read.", needing(needsDaemon))
+	ShowVersion    = reads("/config/versions/{version}", access.Read, admin.configVersion, "The files of a config that was used, with marks in place of secrets.")
+	ListVersions   = reads("/config/versions", access.Manage, admin.configVersions, "Which config was taken up when, by whom, and what it changed, the newest first.", query("limit", "before"))
+	LinkToConsole  = does("/console/link", access.Manage, of(admin.people, signin.People.Link), "Makes a link that signs in to the console, once.")
 
 	ListEvents = reads("/events", access.Read, admin.events, "Events, the newest first.",
 		query("since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome"), ofPeople(ofOne))

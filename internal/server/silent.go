@@ -36,12 +36,12 @@ func (v SilentView) Words() string {
 const unverifiedMany = 10
 
 // mostUnverified is up to how many are counted.
-const mostUnverified = 1000
+const mostUnverified = 100
 
 // An UnverifiedView is a connector whose requests could be verified before, and none of the last ones could.
 type UnverifiedView struct {
 	Connector string    `json:"connector" kind:"ours"`
-	Count     int64     `json:"count"` // at most 1,000
+	Count     int64     `json:"count"` // at most 100
 	Since     time.Time `json:"since"` // when the first of them came
 	Last      time.Time `json:"last"`  // when the last event came that was taken
 	Reason    string    `json:"reason" kind:"text"`

@@ -22,7 +22,7 @@ type Past struct {
 
 	Folder   string             // for what is thrown away; "" is that of the system for such files
 	OneByOne bool               // the configs are played one after the other, so that one processor is left for others
-	Playing  func(events int64) // is told how many events were read so far; nil is nobody
+	Progress func(events int64) // is told how many events were read so far; nil is nobody
 }
 
 // A Comparison is what came of it.
@@ -213,8 +213,8 @@ func (c *comparing) play(ctx context.Context, next messaging.EventID) error {
 		if err != nil {
 			return err
 		}
-		if c.read += int64(len(events)); c.Playing != nil {
-			c.Playing(c.read)
+		if c.read += int64(len(events)); c.Progress != nil {
+			c.Progress(c.read)
 		}
 		until, last := c.Until, len(events) < batch
 		if !last {
@@ -257,7 +257,10 @@ func (c *comparing) both(do func(*player) error) error {
 		return do(c.is)
 	}
 	if c.OneByOne {
-		return cmp.Or(do(c.was), do(c.is))
+		if err := do(c.was); err != nil {
+			return err
+		}
+		return do(c.is)
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- do(c.was) }()

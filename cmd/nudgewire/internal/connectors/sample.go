@@ -99,11 +99,11 @@ func (c commands) unsigned(cfg *config.Config, r *connectors.Connector, file str
 		return req, err
 	}
 	for _, h := range f.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok {
-			return req, exit.Fail(exit.Usage, "", "--header %q: want Name: value", h)
+		name, value, err := terminal.Header(h)
+		if err != nil {
+			return req, err
 		}
-		req.Header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
+		req.Header.Set(name, value)
 	}
 	return req, nil
 }

@@ -99,11 +99,11 @@ func (c commands) tryElsewhere(ctx context.Context, args []string, f *tryFlags, 
 	defer done()
 	in := preview.TryRequest{Connector: args[0], Sample: f.sample, Number: f.number, Topic: f.topic, Headers: map[string]string{}, Triggers: edited}
 	for _, h := range f.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok {
-			return exit.Fail(exit.Usage, "", "--header %q: want Name: value", h)
+		name, value, err := terminal.Header(h)
+		if err != nil {
+			return err
 		}
-		in.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		in.Headers[name] = value
 	}
 	if file := terminal.Argument(args, 1); file != "" {
 		body, err := c.bodyOf(file, f.now(), &f.sampleFlags)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/story"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/regular"
@@ -90,14 +91,14 @@ It stays until the message was delivered, failed or ended; --no-wait leaves at o
 // read puts what the flags say of the event into a request.
 func (f *testFlags) read(ctx context.Context, c commands, in *preview.TestSendRequest) error {
 	for _, h := range f.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok {
-			return exit.Fail(exit.Usage, "", "--header %q: want Name: value", h)
+		name, value, err := terminal.Header(h)
+		if err != nil {
+			return err
 		}
 		if in.Headers == nil {
 			in.Headers = map[string]string{}
 		}
-		in.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		in.Headers[name] = value
 	}
 	if f.event == "" {
 		return nil
@@ -129,23 +130,14 @@ func (f *testFlags) read(ctx context.Context, c commands, in *preview.TestSendRe
 
 // tellTest prints a test, and what its trigger would have decided.
 func (c commands) tellTest(v *preview.TestSendView) {
-	what := v.Send.What()
-	if v.Send.Language != "" {
-		what += " in " + v.Send.Language
-	}
-	if v.Account != "" {
-		what += " by account " + v.Account
-	}
 	head := "test of " + v.Trigger
 	if v.Step > 0 {
 		head += ", " + triggers.StepWords(v.Step, v.Of)
 	}
 	c.Say("%s to %s (%s), filled in from %s\n", head, v.Test, v.Phone, v.Event)
-	c.Say("  %s, %s\n", what, v.Category)
+	c.Say("  %s, %s\n", story.SendWords(&v.Send, v.Account), v.Category)
 	story.TellSend(c.CLI, &v.Send, "    ")
-	if v.Reads != "" {
-		c.Say("    reads       %s\n", v.Reads)
-	}
+	story.TellReads(c.CLI, &v.Send, v.Reads, "    ")
 	if v.Points > 0 {
 		c.Say("    costs       %s points\n", strconv.FormatFloat(v.Points, 'f', -1, 64))
 	}

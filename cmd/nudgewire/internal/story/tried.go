@@ -88,15 +88,20 @@ func TellDecision(c *terminal.CLI, d *preview.TriedDecision) {
 	}
 }
 
+// SendWords say what is sent, in which language, and by which account where that is not that of the section api.
+func SendWords(s *messaging.Send, account string) string {
+	words := s.What()
+	if s.Language != "" {
+		words += " in " + s.Language
+	}
+	if account != "" {
+		words += " by account " + account
+	}
+	return words
+}
+
 func tellTriedMessage(c *terminal.CLI, m *preview.TriedMessage, head string) {
-	what := m.Send.What()
-	if m.Send.Language != "" {
-		what += " in " + m.Send.Language
-	}
-	if m.Account != "" {
-		what += " by account " + m.Account
-	}
-	c.Say("    %s%s, due %s\n", head, what, c.Clock(m.DueAt))
+	c.Say("    %s%s, due %s\n", head, SendWords(&m.Send, m.Account), c.Clock(m.DueAt))
 	tellHeld(c, m.Held)
 	for _, text := range m.If {
 		c.Say("      sent if     %s\n", text)

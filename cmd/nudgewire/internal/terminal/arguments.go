@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 )
@@ -13,6 +14,15 @@ func Number[N ~int64](text, what, hint string) (N, error) {
 		return 0, exit.Fail(exit.Usage, hint, "%q is not %s", text, what)
 	}
 	return N(n), nil
+}
+
+// Header reads a header as curl takes it, "Name: value".
+func Header(text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, ":")
+	if !ok {
+		return "", "", exit.Fail(exit.Usage, "", "--header %q: want Name: value", text)
+	}
+	return strings.TrimSpace(name), strings.TrimSpace(value), nil
 }
 
 func Argument(args []string, i int) string {

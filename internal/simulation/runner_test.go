@@ -24,20 +24,20 @@ func TestOneSimulationAtATime(t *testing.T) {
 		<-going
 		return 0
 	}
-	d := &simulation.Desk{
+	d := &simulation.Runner{
 		Store: past.Store, Folder: t.TempDir(), Now: func() time.Time { return now }, Zone: func() *time.Location { return time.UTC },
-		Configs: func(context.Context, simulation.Order) (simulation.Configs, error) {
+		Configs: func(context.Context, simulation.Request) (simulation.Configs, error) {
 			return simulation.Configs{Was: &rules, Is: &held, WasName: "one", Name: "two"}, nil
 		},
 	}
 	begin := func() {
 		t.Helper()
 		begun, once = make(chan struct{}), &sync.Once{}
-		if p, err := d.Begin(t.Context(), simulation.Order{Since: past.From}); err != nil || p.State != simulation.Running || p.Of != 200 {
+		if p, err := d.Begin(t.Context(), simulation.Request{Since: past.From}); err != nil || p.State != simulation.Running || p.Of != 200 {
 			t.Fatalf("%+v, %v", p, err)
 		}
 	}
-	state := func() simulation.Played {
+	state := func() simulation.Status {
 		t.Helper()
 		p, err := d.Show(t.Context())
 		if err != nil {
@@ -45,7 +45,7 @@ func TestOneSimulationAtATime(t *testing.T) {
 		}
 		return p
 	}
-	ends := func() simulation.Played {
+	ends := func() simulation.Status {
 		t.Helper()
 		for state().State == simulation.Running {
 			time.Sleep(time.Millisecond)
@@ -55,7 +55,7 @@ func TestOneSimulationAtATime(t *testing.T) {
 
 	begin()
 	<-begun
-	if _, err := d.Begin(t.Context(), simulation.Order{Since: past.From}); err == nil {
+	if _, err := d.Begin(t.Context(), simulation.Request{Since: past.From}); err == nil {
 		t.Error("two run at the same time")
 	}
 	if p, err := d.Stop(t.Context()); err != nil || p.State != simulation.Running {
@@ -83,7 +83,7 @@ func TestOneSimulationAtATime(t *testing.T) {
 	if p := state(); p.State != simulation.Stopped && p.State != simulation.Done {
 		t.Errorf("after the end: %+v", p)
 	}
-	if _, err := d.Begin(t.Context(), simulation.Order{Since: past.From}); err == nil {
+	if _, err := d.Begin(t.Context(), simulation.Request{Since: past.From}); err == nil {
 		t.Error("one began after the end")
 	}
 }

@@ -15,8 +15,8 @@ import (
 // Warm is how long before the time that is asked for events are played, so that what was sent then counts: as long as the longest limit that is usual.
 const Warm = 31 * 24 * time.Hour
 
-// An Order asks for a simulation beside the running daemon.
-type Order struct {
+// A Request asks for a simulation beside the running daemon.
+type Request struct {
 	Since   time.Time `json:"since,omitzero"`                // events from here on are compared; zero is seven days ago
 	Version string    `json:"version,omitempty" kind:"ours"` // of a config that was used before; "" is that of the files as they are now
 	Edited  string    `json:"config,omitempty" kind:"ours"`  // triggers, as YAML, in place of those of the config in use
@@ -26,7 +26,7 @@ type Order struct {
 // usualSince is how far a simulation goes back where nobody says.
 const usualSince = 7 * 24 * time.Hour
 
-// The states of a Played.
+// The states of a Status.
 const (
 	None    = "none"    // nothing was asked for since the daemon began
 	Running = "running" // it is played now
@@ -35,8 +35,8 @@ const (
 	Stopped = "stopped"
 )
 
-// A Played is the newest simulation of a daemon.
-type Played struct {
+// A Status is the newest simulation of a daemon.
+type Status struct {
 	State    string    `json:"state" kind:"ours"`
 	Since    time.Time `json:"since,omitzero"`
 	Was      string    `json:"was,omitempty" kind:"ours"` // version of the config; "" for what was really sent
@@ -54,83 +54,83 @@ type Played struct {
 	Notes    []string  `json:"notes,omitempty" kind:"text"`
 }
 
-// mostKept is how many changes a Desk keeps: a page shows no more, and "nudgewire simulate" has all.
+// mostKept is how many changes a Runner keeps: a page shows no more, and "nudgewire simulate" has all.
 const mostKept = 500
 
-// keptFor is how long a Desk keeps what came of a simulation: it holds what is said to people.
+// keptFor is how long a Runner keeps what came of a simulation: it holds what is said to people.
 const keptFor = 24 * time.Hour
 
-// Configs are the two that an Order names.
+// Configs are the two that a Request names.
 type Configs struct {
 	Was, Is       *Rules // Was is nil for what was really sent
 	WasName, Name string // their versions
 }
 
-// A Desk plays one simulation at a time beside a daemon, on one processor, and keeps what came of the newest. It keeps it in memory: a restart has none.
-type Desk struct {
+// A Runner plays one simulation at a time beside a daemon, on one processor, and keeps what came of the newest. It keeps it in memory: a restart has none.
+type Runner struct {
 	Store  *store.Store
-	Folder string // for what is thrown away; it is the desk's own
+	Folder string // for what is thrown away; it is the runner's own
 	Now    func() time.Time
 	Zone   func() *time.Location
 
-	// Configs are those that an order names, as they are at this moment. Its errors are told as they are.
-	Configs func(ctx context.Context, o Order) (Configs, error)
+	// Configs are those that a request names, as they are at this moment. Its errors are told as they are.
+	Configs func(ctx context.Context, in Request) (Configs, error)
 
 	mu     sync.Mutex
-	newest Played
+	newest Status
 	stop   context.CancelFunc // of the one that runs; nil while none does
 	closed bool
 	plays  sync.WaitGroup
 }
 
 // Begin begins a simulation. Errors: a *refusal.Error, among them where one runs already.
-func (d *Desk) Begin(ctx context.Context, o Order) (Played, error) {
-	now := d.Now().UTC()
-	if o.Since.IsZero() {
-		o.Since = now.Add(-usualSince)
+func (r *Runner) Begin(ctx context.Context, in Request) (Status, error) {
+	now := r.Now().UTC()
+	if in.Since.IsZero() {
+		in.Since = now.Add(-usualSince)
 	}
-	if !o.Since.Before(now) {
-		return Played{}, refusal.Fieldf("since", "name a time that has passed", "%s is to come", o.Since.UTC().Format(time.RFC3339))
+	if !in.Since.Before(now) {
+		return Status{}, refusal.Fieldf("since", "name a time that has passed", "%s is to come", in.Since.UTC().Format(time.RFC3339))
 	}
-	both, err := d.Configs(ctx, o)
+	both, err := r.Configs(ctx, in)
 	if err != nil {
-		return Played{}, err
+		return Status{}, err
 	}
-	past := Past{Store: d.Store, From: o.Since.UTC(), Warm: Warm, Until: now, Zone: d.Zone(), Folder: d.Folder, OneByOne: true}
-	first, err := d.Store.FirstEventSince(ctx, past.From.Add(-past.Warm))
+	past := Past{Store: r.Store, From: in.Since.UTC(), Warm: Warm, Until: now, Zone: r.Zone(), Folder: r.Folder, OneByOne: true}
+	first, err := r.Store.FirstEventSince(ctx, past.From.Add(-past.Warm))
 	if err != nil {
-		return Played{}, err
+		return Status{}, err
 	}
-	last, err := d.Store.FirstEventSince(ctx, now)
+	last, err := r.Store.FirstEventSince(ctx, now)
 	if err != nil {
-		return Played{}, err
+		return Status{}, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
-	case d.closed:
-		return Played{}, refusal.Newf(http.StatusServiceUnavailable, "ask again when it has started", "the daemon stops")
-	case d.stop != nil:
-		return Played{}, refusal.Newf(http.StatusConflict, "wait for it, or stop it", "a simulation is running already")
+	case r.closed:
+		return Status{}, refusal.Newf(http.StatusServiceUnavailable, "ask again when it has started", "the daemon stops")
+	case r.stop != nil:
+		return Status{}, refusal.Newf(http.StatusConflict, "wait for it, or stop it", "a simulation is running already")
 	}
-	d.newest = Played{State: Running, Since: past.From, Was: both.WasName, Is: both.Name, Edited: o.Edited != "", Began: now, Of: max(0, int64(last-first))}
-	past.Playing = d.note
+	r.newest = Status{State: Running, Since: past.From, Was: both.WasName, Is: both.Name, Edited: in.Edited != "", Began: now, Of: max(0, int64(last-first))}
+	past.Progress = r.note
 	// It goes on when whoever asked has gone.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	d.stop = stop
-	d.plays.Go(func() { d.play(running, past, both) })
-	return d.newest, nil
+	r.stop = stop
+	r.plays.Go(func() { r.play(running, past, both) })
+	return r.newest, nil
 }
 
-func (d *Desk) play(ctx context.Context, past Past, both Configs) {
+func (r *Runner) play(ctx context.Context, past Past, both Configs) {
 	got, err := Compare(ctx, past, both.Was, both.Is)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := &d.newest
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.newest
 	stopped := ctx.Err() != nil
-	d.stop()
-	d.stop = nil
-	switch p.Ended = d.Now().UTC(); {
+	r.stop()
+	r.stop = nil
+	switch p.Ended = r.Now().UTC(); {
 	case stopped:
 		p.State = Stopped
 	case err != nil:
@@ -143,53 +143,53 @@ func (d *Desk) play(ctx context.Context, past Past, both Configs) {
 }
 
 // note takes up how many events were played.
-func (d *Desk) note(events int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.newest.Events = events
+func (r *Runner) note(events int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.newest.Events = events
 }
 
 // Show is the newest simulation. Who was forgotten since then is not among its changes.
-func (d *Desk) Show(ctx context.Context) (Played, error) {
-	d.mu.Lock()
-	p := d.newest
-	d.mu.Unlock()
-	if p.State == "" || !p.Ended.IsZero() && d.Now().Sub(p.Ended) > keptFor {
-		p = Played{State: None}
+func (r *Runner) Show(ctx context.Context) (Status, error) {
+	r.mu.Lock()
+	p := r.newest
+	r.mu.Unlock()
+	if p.State == "" || !p.Ended.IsZero() && r.Now().Sub(p.Ended) > keptFor {
+		p = Status{State: None}
 	}
 	phones := make([]messaging.Phone, len(p.Changes))
 	for i := range p.Changes {
 		phones[i] = p.Changes[i].Phone
 	}
-	gone, err := d.Store.Forgotten(ctx, phones)
+	gone, err := r.Store.Forgotten(ctx, phones)
 	if err != nil {
-		return Played{}, err
+		return Status{}, err
 	}
 	p.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return !gone[c.Phone].IsZero() })
 	return p, nil
 }
 
 // Stop ends the one that runs.
-func (d *Desk) Stop(ctx context.Context) (Played, error) {
-	d.mu.Lock()
-	running := d.stop != nil
+func (r *Runner) Stop(ctx context.Context) (Status, error) {
+	r.mu.Lock()
+	running := r.stop != nil
 	if running {
-		d.stop()
+		r.stop()
 	}
-	d.mu.Unlock()
+	r.mu.Unlock()
 	if !running {
-		return Played{}, refusal.Newf(http.StatusConflict, "look at what came of it", "no simulation is running")
+		return Status{}, refusal.Newf(http.StatusConflict, "look at what came of it", "no simulation is running")
 	}
-	return d.Show(ctx)
+	return r.Show(ctx)
 }
 
 // Close stops what runs, and waits for it.
-func (d *Desk) Close() {
-	d.mu.Lock()
-	d.closed = true
-	if d.stop != nil {
-		d.stop()
+func (r *Runner) Close() {
+	r.mu.Lock()
+	r.closed = true
+	if r.stop != nil {
+		r.stop()
 	}
-	d.mu.Unlock()
-	d.plays.Wait()
+	r.mu.Unlock()
+	r.plays.Wait()
 }

@@ -15,11 +15,11 @@ import (
 )
 
 // played waits until the newest simulation has ended.
-func (h *house) played() (p simulation.Played) {
+func (h *house) played() (p simulation.Status) {
 	h.t.Helper()
 	h.eventually("the simulation ends", func() bool {
 		var err error
-		if p, err = server.ShowPlayed.Call(h.t.Context(), h.ask, server.None{}); err != nil {
+		if p, err = server.ShowSimulation.Call(h.t.Context(), h.ask, server.None{}); err != nil {
 			h.t.Fatal(err)
 		}
 		return p.State != simulation.Running
@@ -36,7 +36,7 @@ func TestADaemonPlaysStoredEvents(t *testing.T) {
 	h.threeCarts()
 	first, due := h.status().Daemon.Config, h.due()
 	began := time.Now().Add(-time.Hour)
-	plays := func(o simulation.Order) simulation.Played {
+	plays := func(o simulation.Request) simulation.Status {
 		t.Helper()
 		o.Since = began
 		if p, err := server.Simulate.Call(t.Context(), h.ask, o); err != nil || p.State != simulation.Running {
@@ -44,30 +44,30 @@ func TestADaemonPlaysStoredEvents(t *testing.T) {
 		}
 		return h.played()
 	}
-	if p, err := server.ShowPlayed.Call(t.Context(), h.ask, server.None{}); err != nil || p.State != simulation.None {
+	if p, err := server.ShowSimulation.Call(t.Context(), h.ask, server.None{}); err != nil || p.State != simulation.None {
 		t.Errorf("before any: %+v, %v", p, err)
 	}
 	for _, one := range []struct {
-		order  simulation.Order
+		order  simulation.Request
 		status int
 		words  string
 	}{
-		{simulation.Order{}, http.StatusConflict, "which is in use"},
-		{simulation.Order{Version: "000000000000"}, http.StatusNotFound, "are not kept"},
-		{simulation.Order{Edited: "reminder: {on: shopify.cart.abandoned, wait: never}"}, http.StatusUnprocessableEntity, "cannot be used"},
-		{simulation.Order{Since: time.Now().Add(time.Hour)}, http.StatusBadRequest, "is to come"},
+		{simulation.Request{}, http.StatusConflict, "which is in use"},
+		{simulation.Request{Version: "000000000000"}, http.StatusNotFound, "are not kept"},
+		{simulation.Request{Edited: "reminder: {on: shopify.cart.abandoned, wait: never}"}, http.StatusUnprocessableEntity, "cannot be used"},
+		{simulation.Request{Since: time.Now().Add(time.Hour)}, http.StatusBadRequest, "is to come"},
 	} {
 		_, err := server.Simulate.Call(t.Context(), h.ask, one.order)
 		if no, is := errors.AsType[*refusal.Error](err); !is || no.Status != one.status || !strings.Contains(no.Words, one.words) {
 			t.Errorf("%+v: %v", one.order, err)
 		}
 	}
-	if _, err := server.StopPlaying.Call(t.Context(), h.ask, server.None{}); err == nil {
+	if _, err := server.StopSimulation.Call(t.Context(), h.ask, server.None{}); err == nil {
 		t.Error("one was stopped that does not run")
 	}
 
 	h.edit("wait: 1h", "wait: 2h")
-	p := plays(simulation.Order{})
+	p := plays(simulation.Request{})
 	if p.State != simulation.Done || len(p.Changes) != 3 || p.Was != first || p.Is == first || p.Is == "" || p.Error != "" {
 		t.Fatalf("by the edited files: %+v", p)
 	}
@@ -88,10 +88,10 @@ func TestADaemonPlaysStoredEvents(t *testing.T) {
 	if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if p := plays(simulation.Order{Version: first}); p.State != simulation.Done || len(p.Changes) != 2 || p.Is != first {
+	if p := plays(simulation.Request{Version: first}); p.State != simulation.Done || len(p.Changes) != 2 || p.Is != first {
 		t.Errorf("by the config before: %+v", p)
 	}
-	if p := plays(simulation.Order{Ledger: true}); p.State != simulation.Done || p.Was != "" {
+	if p := plays(simulation.Request{Ledger: true}); p.State != simulation.Done || p.Was != "" {
 		t.Errorf("against what was sent: %+v", p)
 	}
 	if left, err := os.ReadDir(filepath.Join(h.folder, "data.db.simulations")); err == nil && len(left) > 0 {
