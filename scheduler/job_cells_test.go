@@ -57,6 +57,29 @@ func TestARunSaysHowItsListWasRead(t *testing.T) {
 	}
 }
 
+// A list that begins with a title, and a source without columns, say so.
+func TestAListWithoutItsColumnNamesSaysSo(t *testing.T) {
+	people := [][]string{{"phone", "name"}, {"+447400123450", "Ann"}, {"+447400123451", "Ben"}}
+	for name, tt := range map[string]struct {
+		list listSource
+		want string
+	}{
+		"a title":                     {listSource{header: []string{"Customers of June"}, rows: people}, "the first row has 1 cell, and the rows below it have more: if it is a title, take it out, so that the column names come first"},
+		"a title as wide as its rows": {listSource{header: []string{"Customers of June", ""}, rows: people}, "the first row has 1 cell, and the rows below it have more: if it is a title, take it out, so that the column names come first"},
+		"no columns":                  {listSource{rows: [][]string{{}}}, "where it is a query, begin it with select or with"},
+	} {
+		b := &building{job: jobOf(t, tt.list, Job{Columns: columns("var_1", "name")}), mayGo: everybody, now: monday}
+		err := b.run(t.Context())
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		if _, hint := clockErrorWords(err); hint != tt.want {
+			t.Errorf("%s: %v: %q, want %q", name, err, hint, tt.want)
+		}
+	}
+}
+
 // A job that does not name the column of the phone is told which one it is.
 func TestTheColumnOfThePhoneIsProposed(t *testing.T) {
 	l := listSource{header: []string{"Order", "Billing Phone", "Shipping Phone"}}

@@ -86,7 +86,10 @@ func (m *mapping) variables() int { return len(m.texts) }
 
 // bind looks every name up; the error names the variable.
 func (m *mapping) bind(columns []string, facts map[string]string) (*mapper, error) {
-	if len(columns) > 0 && !slices.ContainsFunc(columns, func(name string) bool { return strings.TrimSpace(name) != "" }) {
+	if len(columns) == 0 {
+		return nil, &wordError{"the source gave no columns", "where it is a query, begin it with select or with"}
+	}
+	if !slices.ContainsFunc(columns, func(name string) bool { return strings.TrimSpace(name) != "" }) {
 		return nil, &wordError{"the list has no column names", "write them into its first row, or name them in source.header"}
 	}
 	bound := &mapper{names: m.names}

@@ -185,16 +185,20 @@ func (b *building) ofCountries() string {
 	return "phones by country: " + strings.Join(words, ", ")
 }
 
-// proposed is the column of a list whose cells are phones most often, for a job that names none; "" where no column is one of phones.
-// It reads the first rows.
+// proposed is what to do about a list without a column of phones, by its first rows: to name the column whose cells are phones most often, or to
+// take out a title that stands above the column names; "" where the rows tell neither.
 func (b *building) proposed(rows lists.Rows) string {
 	const looked = 200
 	columns := rows.Header()
 	valid, counts, of := make([]int, len(columns)), make([]int, len(columns)), make([]int, len(columns))
+	names, read, wider := filled(columns), 0, 0
 	for range looked {
 		row, _, err := rows.Next()
 		if _, bad := errors.AsType[*lists.RowError](err); err != nil && !bad {
 			break
+		}
+		if read++; filled(row) > names {
+			wider++
 		}
 		for i, cell := range row[:min(len(row), len(columns))] {
 			if cell = strings.TrimSpace(cell); cell == "" {
@@ -209,6 +213,9 @@ func (b *building) proposed(rows lists.Rows) string {
 			}
 		}
 	}
+	if 2*wider > read {
+		return fmt.Sprintf("the first row has %s, and the rows below it have more: if it is a title, take it out, so that the column names come first", units.Count(int64(names), "cell"))
+	}
 	best := 0
 	for i := range counts { // order numbers may look like phones; numbers that a plan knows are
 		if cmp.Or(valid[i]-valid[best], counts[i]-counts[best]) > 0 {
@@ -221,14 +228,28 @@ func (b *building) proposed(rows lists.Rows) string {
 	return fmt.Sprintf("write columns: {phone: %s}; %d of the first %d of its cells are phones", straight.Replace(mask.Quote(columns[best])), counts[best], of[best])
 }
 
+// filled is how many cells of a row hold something.
+func filled(row []string) (n int) {
+	for _, cell := range row {
+		if strings.TrimSpace(cell) != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // straight makes quotes of YAML of those of sentences.
 var straight = strings.NewReplacer("“", `"`, "”", `"`)
 
 // bind looks up the columns that the job uses. A list of objects that has none of them has no names either, and nobody to send to.
 func (b *building) bind(rows lists.Rows) (*mapper, error) {
 	if len(rows.Header()) == 0 {
-		if _, _, err := rows.Next(); errors.Is(err, io.EOF) {
+		_, _, err := rows.Next()
+		if errors.Is(err, io.EOF) {
 			return &mapper{}, nil
+		}
+		if _, row := errors.AsType[*lists.RowError](err); err != nil && !row {
+			return nil, err
 		}
 	}
 	m, err := b.job.columns.bind(rows.Header(), factsOf(b.job.Name, b.now, b.job.zone))

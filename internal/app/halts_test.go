@@ -236,6 +236,9 @@ func TestAHaltedJobUploadsNoFurtherPart(t *testing.T) {
 	if parts := len(v.Parts); v.State != messaging.RunUploading || parts < 2 || v.Parts[1].State != messaging.PartWaiting {
 		t.Fatalf("the halted run is %s with %d parts", v.State, parts)
 	}
+	if listed, err := server.ListRuns.Call(t.Context(), h.ask, server.ListQuery{}); err != nil || len(listed) != 1 || listed[0].Halted != v.Halted || listed[0].StatusText() != "uploading, held" {
+		t.Errorf("the list of runs does not say what holds it: %+v, %v", listed, err)
+	}
 	if want := `job "winback", since `; !strings.HasPrefix(v.Halted, want) || !strings.HasSuffix(v.Halted, " UTC: wrong list; it goes on with: nudgewire resume job winback") {
 		t.Errorf("a halted run says %q", v.Halted)
 	}

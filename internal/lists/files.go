@@ -230,7 +230,7 @@ func readTable(ctx context.Context, body io.ReadCloser, o Origin, read *int64) (
 			return nil, fmt.Errorf("is no gzip file: %w", err)
 		}
 		// What comes out counts too: a small file can hold a large one.
-		inner := &limited{r: unzip, left: limit.left, read: new(int64)}
+		inner := &limited{r: unzipped{unzip}, left: limit.left, read: new(int64)}
 		text := bufio.NewReaderSize(inner, sample)
 		if magic, err := text.Peek(4); err == nil && string(magic) == workbookMagic {
 			return readWorkbook(ctx, text, body, o)
@@ -243,6 +243,20 @@ func readTable(ctx context.Context, body io.ReadCloser, o Origin, read *int64) (
 	default:
 		return readCSV(head, body, o)
 	}
+}
+
+// unzipped says in words what is wrong with a compressed file that breaks off, or that was changed.
+type unzipped struct{ *gzip.Reader }
+
+func (u unzipped) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("the compressed file ends in the middle: copy it once more (%w)", err)
+	case errors.Is(err, gzip.ErrChecksum):
+		err = fmt.Errorf("the compressed file is damaged: copy it once more (%w)", err)
+	}
+	return n, err
 }
 
 // limited reads up to a limit and fails beyond it, where io.LimitReader would end the list

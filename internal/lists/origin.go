@@ -11,7 +11,7 @@ import (
 type Origin struct {
 	CSV      string        `yaml:"csv" doc:"Files on this machine, with * in the name for several; .gz and .xlsx are read, too." example:"./lists/*.csv"`
 	XLSX     string        `yaml:"xlsx" doc:"Excel workbooks on this machine, with * in the name for several." example:"./lists/guests.xlsx"`
-	Sheet    string        `yaml:"sheet" doc:"Link to a Google sheet that everybody with the link may read." example:"https://docs.google.com/spreadsheets/d/1AbC/edit#gid=0"`
+	Sheet    string        `yaml:"sheet" doc:"Link to a Google sheet that everybody with the link may read." example:"https://docs.google.com/spreadsheets/d/1AbCdEfGhIjKlMnOpQrSt/edit#gid=0"`
 	Postgres secret.Secret `yaml:"postgres" doc:"Address of a PostgreSQL database, postgres://user:password@host:5432/name?sslmode=verify-full; needs query." example:"${CRM_DSN}"`
 	MySQL    secret.Secret `yaml:"mysql" doc:"Address of a MySQL or MariaDB database, user:password@tcp(host:3306)/name?tls=true; needs query." example:"${SHOP_DSN}"`
 	SQLite   string        `yaml:"sqlite" doc:"Path of an SQLite file; needs query." example:"./crm.db"`

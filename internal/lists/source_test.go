@@ -90,6 +90,12 @@ func put(t testing.TB, name string, text []byte) string {
 	return path
 }
 
+// damaged has another checksum, which stands eight bytes before the end (RFC 1952, section 2.3.1).
+func damaged(file []byte) string {
+	file[len(file)-8] ^= 1
+	return string(file)
+}
+
 func zipped(t testing.TB, text []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -189,7 +195,8 @@ func TestBadCSVEndsInWords(t *testing.T) {
 		"too large":               {"a,b\n1,2\n", Origin{MaxBytes: 5}, nil, "PATH: is larger than source.max_bytes"},
 		"an old workbook":         {"\xd0\xcf\x11\xe0rest", Origin{}, nil, "PATH: is a workbook of the old .xls kind, or one with a password: save it as .xlsx without a password, or as CSV"},
 		"a broken gzip":           {"\x1f\x8bxx", Origin{}, nil, "PATH: is no gzip file: unexpected EOF"},
-		"a cut gzip":              {string(zipped(t, []byte("a,b\n"+strings.Repeat("1,2\n", 9)))[:30]), Origin{}, nil, "PATH: unexpected EOF"},
+		"a cut gzip":              {string(zipped(t, []byte("a,b\n"+strings.Repeat("1,2\n", 9)))[:30]), Origin{}, nil, "PATH: the compressed file ends in the middle: copy it once more (unexpected EOF)"},
+		"a damaged gzip":          {damaged(zipped(t, []byte("a,b\n1,2\n"))), Origin{}, nil, "PATH: the compressed file is damaged: copy it once more (gzip: invalid checksum)"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

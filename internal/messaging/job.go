@@ -135,6 +135,24 @@ const (
 	WaitLimits     RunWait = "limits"      // for room in the window of its account's limit
 )
 
+// Words say what the run waits for: "for the end of quiet hours".
+func (w RunWait) Words() string {
+	switch w {
+	case WaitSource:
+		return "to read its source once more"
+	case WaitCanary:
+		return "for its canary"
+	case WaitQuietHours:
+		return "for the end of quiet hours"
+	case WaitRate:
+		return "for its rate"
+	case WaitLimits:
+		return "for room under unique_contacts"
+	default:
+		return ""
+	}
+}
+
 // RunWaits lists them all.
 var RunWaits = []RunWait{WaitSource, WaitCanary, WaitQuietHours, WaitRate, WaitLimits}
 

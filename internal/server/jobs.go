@@ -80,8 +80,8 @@ func (a admin) jobs(ctx context.Context, _ None) ([]JobView, error) {
 			return nil, err
 		}
 		if len(last) > 0 {
-			run := runView(&last[0], nil)
-			if err := a.judged(ctx, &run); err != nil {
+			run, err := a.listedRun(ctx, &last[0])
+			if err != nil {
 				return nil, err
 			}
 			v.Last = &run
@@ -147,20 +147,15 @@ func (a admin) forecastView(ctx context.Context, f *scheduler.Forecast) (v Forec
 	return v, nil
 }
 
-// runHeld is the hold that keeps a run back, in words; "" for none.
-func (a admin) runHeld(ctx context.Context, r *messaging.Run) (string, error) {
-	h, held, err := a.Store.RunHeld(ctx, r)
-	if err != nil || !held {
-		return "", err
-	}
-	return h.Words(), nil
-}
-
 // halted says what holds all that a run would send, be it a hold or that the service is unwell; "" for nothing.
 func (a admin) halted(ctx context.Context, r *messaging.Run) (string, error) {
-	words, err := a.runHeld(ctx, r)
-	if err != nil || words != "" || a.Daemon == nil {
-		return words, err
+	switch hold, held, err := a.Store.RunHeld(ctx, r); {
+	case err != nil:
+		return "", err
+	case held:
+		return hold.Words(), nil
+	case a.Daemon == nil:
+		return "", nil
 	}
 	for _, h := range a.Daemon.View().Halts {
 		if h.Stops(r.Account, r.Category) {
@@ -253,15 +248,25 @@ func (a admin) runsOf(ctx context.Context, f store.RunFilter) ([]RunView, error)
 	}
 	out := make([]RunView, len(rows))
 	for i := range rows {
-		out[i] = runView(&rows[i], nil)
-		if rows[i].StartedAt.IsZero() {
-			continue // it sent nothing
-		}
-		if err := a.judged(ctx, &out[i]); err != nil {
+		if out[i], err = a.listedRun(ctx, &rows[i]); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// listedRun is a run as lists show it: with what became of its messages, and what holds it back.
+func (a admin) listedRun(ctx context.Context, r *messaging.Run) (v RunView, err error) {
+	v = runView(r, nil)
+	if !r.State.Final() {
+		if v.Halted, err = a.halted(ctx, r); err != nil {
+			return v, err
+		}
+	}
+	if r.StartedAt.IsZero() {
+		return v, nil // it sent nothing
+	}
+	return v, a.judged(ctx, &v)
 }
 
 // RunWords lists what a list of runs can be narrowed to.
@@ -293,7 +298,7 @@ func (a admin) runOf(ctx context.Context, id messaging.RunID) (RunView, error) {
 		return v, err
 	}
 	if !run.State.Final() {
-		if v.Halted, err = a.runHeld(ctx, &run); err != nil {
+		if v.Halted, err = a.halted(ctx, &run); err != nil {
 			return v, err
 		}
 	}

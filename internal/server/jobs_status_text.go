@@ -11,10 +11,16 @@ import (
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
-// StatusText is the run's state for people: what of its messages still waits, and, where at least half of
+// StatusText is the run's state for people: what it waits for, what of its messages still waits, and, where at least half of
 // those that ended failed, how many. It needs Messages.
 func (v *RunView) StatusText() string {
 	words := v.State.Words()
+	switch {
+	case v.Halted != "" && v.State != messaging.RunPaused:
+		words += ", held"
+	case v.Waits != "" && !v.State.Final():
+		words += ", waits " + v.Waits.Words()
+	}
 	if waiting := v.waiting(); v.State == messaging.RunDone && waiting > 0 {
 		words = "handed over, " + units.Number(waiting) + " waiting"
 	}

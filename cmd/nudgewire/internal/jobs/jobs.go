@@ -265,7 +265,7 @@ func (c commands) jobsHistory() *cobra.Command {
 				return terminal.List(c.CLI, runs, exit.Fail(exit.Nothing, "", "no runs"), head, func(r server.RunView) []string {
 					return []string{
 						strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.StatusText(), units.Number(r.Tally.Kept), units.Number(r.Tally.ExcludedRows()),
-						strconv.Itoa(r.Tally.Parts), terminal.OrDash(byStatus(r.Messages)), terminal.OrDash(cmp.Or(oneLine(r.Reason), c.waitWords(r))),
+						strconv.Itoa(r.Tally.Parts), terminal.OrDash(byStatus(r.Messages)), terminal.OrDash(cmp.Or(oneLine(r.Reason), r.Halted, c.waitWords(r))),
 					}
 				})
 			})
@@ -399,9 +399,9 @@ func (c commands) ran(r server.RunView) error {
 	return nil
 }
 
-// waitWords say what a run waits for; "" for nothing.
+// waitWords say what a run waits for, and until when; "" for nothing, and for one that is held: when that ends is not known.
 func (c commands) waitWords(r server.RunView) string {
-	if r.WaitUntil.IsZero() {
+	if r.WaitUntil.IsZero() || r.Halted != "" {
 		return ""
 	}
 	return story.WaitsUntil(r.Waits, c.Clock(r.WaitUntil))

@@ -130,7 +130,7 @@ func nextSteps(r server.RunView) (steps []string) {
 		}
 	}
 	if n := r.Messages[string(messaging.StateInDoubt)]; n > 0 {
-		steps = append(steps, fmt.Sprintf("%s in doubt: nudgewire messages list --trigger %s --state in_doubt, then messages resolve each", units.Number(n), r.Job))
+		steps = append(steps, fmt.Sprintf("%s in doubt: nudgewire messages list --trigger %s --state in_doubt shows them, nudgewire messages resolve --state in_doubt --run %d settles them", units.Number(n), r.Job, r.ID))
 	}
 	if r.Deliver == messaging.DeliverPerMessage {
 		left += r.Messages[string(messaging.StateRejected)] + r.Messages[string(messaging.StateDropped)] + r.Messages[string(messaging.StatusFailed)]
